@@ -1,4 +1,4 @@
-"""Frozen typed views of data that passed its JSON Schema: sources and published resources."""
+"""Frozen typed views of sources that passed their JSON Schema; those of resources: `published`."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from course.models.catalog import Catalog
-from course.models.lessons import AuthoredLesson, LessonResource, PlannedLesson
 from course.models.route_sources import (
     Capstone,
     Domain,
@@ -17,7 +15,6 @@ from course.models.route_sources import (
     ProjectStage,
     Role,
 )
-from course.models.routes import Pathways, Projects, Roles
 from course.models.sources import (
     Concepts,
     Course,
@@ -43,34 +40,18 @@ SOURCES: dict[str, TypeAdapter[Any]] = {
 }
 """Source kind (the name of its schema) to the model of its data."""
 
-RESOURCES: dict[str, TypeAdapter[Any]] = {
-    "catalog": TypeAdapter(Catalog),
-    "pathways": TypeAdapter(Pathways),
-    "roles": TypeAdapter(Roles),
-    "lesson": LessonResource,
-    "projects": TypeAdapter(Projects),
-}
-"""Resource name to the model of its data."""
-
 __all__ = [
-    "RESOURCES",
     "SOURCES",
-    "AuthoredLesson",
     "Capstone",
-    "Catalog",
     "Course",
     "Domain",
     "InterfaceWords",
     "LessonFrontMatter",
     "Pathway",
     "PathwayStep",
-    "Pathways",
     "Phase",
-    "PlannedLesson",
     "Project",
     "ProjectStage",
-    "Projects",
     "Quiz",
     "Role",
-    "Roles",
 ]

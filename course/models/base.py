@@ -29,7 +29,11 @@ class Model(BaseModel):
     """A frozen record with camelCase names outside; built only from data that passed its schema."""
 
     model_config = ConfigDict(
-        frozen=True, extra="forbid", alias_generator=to_camel, allow_inf_nan=False
+        frozen=True,
+        extra="forbid",
+        alias_generator=to_camel,
+        allow_inf_nan=False,
+        defer_build=True,
     )
 
 

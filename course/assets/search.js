@@ -1,0 +1,212 @@
+// The search page: reads the index that the build made and ranks lessons in the browser.
+const LEVEL_WEIGHT = [1, 2.5, 5, 9];
+const K = 1.4; // saturation of repeated words
+const B = 0.6; // how much a long lesson is held back
+const SHOWN = 30;
+const MARKS = /[\u0300-\u036f]+/g;
+const CJK = /[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff]+/g;
+const SINGLE = { "ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "đ": "d", "ł": "l" };
+
+export function fold(text) {
+  const bare = text.toLowerCase().normalize("NFKD").replace(MARKS, "").normalize("NFC");
+  return bare.replace(/[ßæœøđł]/g, (letter) => SINGLE[letter]);
+}
+
+export function tokens(text) {
+  const found = [];
+  for (const word of fold(text).match(/[\p{L}\p{N}]+/gu) ?? []) {
+    for (const run of word.match(CJK) ?? []) {
+      for (let i = 0; i < Math.max(1, run.length - 1); i++) found.push(run.slice(i, i + 2));
+    }
+    found.push(...word.split(CJK).filter(Boolean));
+  }
+  return found;
+}
+
+// Where the words of a sorted list that begin with `prefix` lie: [first, after the last].
+export function range(words, prefix) {
+  const bound = (beyond) => {
+    let low = 0;
+    let high = words.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      const head = words[middle].slice(0, prefix.length);
+      if (head < prefix || (beyond && head === prefix)) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  };
+  return [bound(false), bound(true)];
+}
+
+function scoreWord(part, prefix, exactOnly, total, lengths, average) {
+  const scores = new Map();
+  const [from, to] = range(part.list, prefix);
+  for (let at = from; at < to; at++) {
+    const exact = part.list[at] === prefix;
+    if (exactOnly && !exact) continue;
+    const rarity = Math.log(1 + total / part.postings[at].length) * (exact ? 1 : 0.6);
+    let code = 0;
+    for (const step of part.postings[at]) {
+      code += step;
+      const lesson = code >> 2;
+      const weight = LEVEL_WEIGHT[code & 3];
+      const brake = K * (1 - B + (B * lengths[lesson]) / average);
+      const score = (rarity * weight * (K + 1)) / (weight + brake);
+      if (score > (scores.get(lesson) ?? 0)) scores.set(lesson, score);
+    }
+  }
+  return scores;
+}
+
+// Lessons by number with their score; a word that is nowhere is shortened until it is.
+export function rank(query, lessons, partOf) {
+  const words = tokens(query);
+  const lengths = lessons.map((lesson) => lesson[4]);
+  const average = lengths.reduce((sum, length) => sum + length, 0) / lengths.length || 1;
+  const sums = new Map();
+  words.forEach((word, at) => {
+    const last = at === words.length - 1 && !/\s$/.test(query);
+    let scores = new Map();
+    for (let end = word.length; end > 0 && !scores.size; end--) {
+      if (end < word.length && end < 4) break;
+      const part = partOf(word);
+      if (!part) break;
+      const whole = end === word.length && !last;
+      scores = scoreWord(part, word.slice(0, end), whole, lessons.length, lengths, average);
+      if (whole && end > 3 && !scores.size) {
+        scores = scoreWord(part, word, false, lessons.length, lengths, average);
+      }
+    }
+    for (const [lesson, score] of scores) {
+      const [sum, hits] = sums.get(lesson) ?? [0, 0];
+      sums.set(lesson, [sum + score, hits + 1]);
+    }
+  });
+  const most = Math.max(0, ...Array.from(sums.values(), ([, hits]) => hits));
+  return Array.from(sums, ([lesson, [sum, hits]]) => [lesson, sum * (hits / most) ** 2])
+    .sort((a, b) => b[1] - a[1] || a[0] - b[0]);
+}
+
+export class Index {
+  constructor(base) {
+    this.base = base;
+    this.parts = new Map();
+  }
+
+  async read(name) {
+    const response = await fetch(new URL(`search/${name}.json`, this.base));
+    if (!response.ok) throw new Error(`search index: status ${response.status}`);
+    return response.json();
+  }
+
+  async load() {
+    const head = await this.read("index");
+    this.lessons = head.lessons;
+    this.shards = head.shards ? new Set(head.shards) : null;
+    if (!this.shards) this.parts.set("", this.unpack(head));
+    return this;
+  }
+
+  unpack({ words, postings }) {
+    return { list: words ? words.split(" ") : [], postings };
+  }
+
+  shard(word) {
+    if (!this.shards) return "";
+    return word[0] >= "a" && word[0] <= "z" ? word[0] : "other";
+  }
+
+  async find(query) {
+    const needed = new Set(tokens(query).map((word) => this.shard(word)));
+    await Promise.all(Array.from(needed, async (name) => {
+      if (this.parts.has(name) || !this.shards?.has(name)) return;
+      this.parts.set(name, this.unpack(await this.read(name)));
+    }));
+    return rank(query, this.lessons, (word) => this.parts.get(this.shard(word)));
+  }
+}
+
+function start(form) {
+  const base = new URL("../", import.meta.url);
+  const box = form.querySelector("input");
+  const count = document.getElementById("page-count");
+  const list = document.getElementById("page-results");
+  const [none, one, many, failed, planned] = form.dataset.words.split("|");
+  let index;
+  let turn = 0;
+
+  function item([id, title, summary, isPlanned]) {
+    const link = document.createElement("a");
+    const text = document.createElement("span");
+    link.href = new URL(`lessons/${id}/${form.dataset.index}`, base).href;
+    link.append(title);
+    if (isPlanned) {
+      const badge = document.createElement("span");
+      badge.className = "planned";
+      badge.textContent = planned;
+      link.append(" ", badge);
+    }
+    text.textContent = summary;
+    link.append(" ", text);
+    const entry = document.createElement("li");
+    entry.append(link);
+    return entry;
+  }
+
+  async function show() {
+    const mine = ++turn;
+    const query = box.value;
+    let found = [];
+    try {
+      index ??= new Index(base).load();
+      const ready = await index;
+      found = (await ready.find(query)).map(([number]) => ready.lessons[number]);
+    } catch {
+      index = undefined;
+      count.textContent = failed;
+      return;
+    }
+    if (mine !== turn) return;
+    list.replaceChildren(...found.slice(0, SHOWN).map(item));
+    if (!query.trim()) count.textContent = "";
+    else if (!found.length) count.textContent = none;
+    else count.textContent = found.length === 1 ? one : many.replace("{n}", found.length);
+  }
+
+  function remember() {
+    const address = new URL(location.href);
+    if (box.value) address.searchParams.set("q", box.value);
+    else address.searchParams.delete("q");
+    history.replaceState(null, "", address);
+  }
+
+  function move(event) {
+    const links = Array.from(list.querySelectorAll("a"));
+    const at = links.indexOf(document.activeElement);
+    if (event.key === "ArrowDown" && links.length) links[Math.min(at + 1, links.length - 1)].focus();
+    else if (event.key === "ArrowUp" && at > 0) links[at - 1].focus();
+    else if (event.key === "ArrowUp" && at === 0) box.focus();
+    else if (event.key === "Escape" && at >= 0) box.focus();
+    else return;
+    event.preventDefault();
+  }
+
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    remember();
+    await show();
+    list.querySelector("a")?.click();
+  });
+  box.addEventListener("input", () => {
+    remember();
+    show();
+  });
+  for (const part of [box, list]) part.addEventListener("keydown", move);
+  box.value = new URLSearchParams(location.search).get("q") ?? "";
+  show();
+  if (!box.value) box.focus();
+}
+
+const form = globalThis.document?.querySelector("form[role=search]");
+if (form) start(form);

@@ -1,0 +1,117 @@
+// Every page: the colour theme before the first paint, then small helpers. Nothing here is needed
+// to read a page.
+(function () {
+  "use strict";
+  var root = document.documentElement;
+
+  function stored(key) {
+    try { return localStorage.getItem(key); } catch (error) { return null; }
+  }
+
+  function store(key, value) {
+    try {
+      if (value) localStorage.setItem(key, value);
+      else localStorage.removeItem(key);
+    } catch (error) { /* private mode: the choice lasts for this page */ }
+  }
+
+  function applyTheme(theme) {
+    if (theme === "light" || theme === "dark") root.dataset.theme = theme;
+    else delete root.dataset.theme;
+  }
+
+  function themeButton(tools) {
+    var words = tools.dataset.themeWords.split("|");
+    var order = ["", "light", "dark"];
+    var button = document.createElement("button");
+    button.type = "button";
+    button.innerHTML = '<svg viewBox="0 0 20 20" width="18" height="18" aria-hidden="true"' +
+      ' focusable="false"><path d="M10 1a9 9 0 1 0 0 18 9 9 0 0 0 0-18Zm0 2v14a7 7 0 0 1 0-14Z"/>' +
+      "</svg><span></span>";
+    var label = button.querySelector("span");
+    function show() {
+      var at = Math.max(0, order.indexOf(root.dataset.theme || ""));
+      label.textContent = words[0] + ": " + words[at + 1];
+      button.title = label.textContent;
+      return at;
+    }
+    button.addEventListener("click", function () {
+      var theme = order[(show() + 1) % order.length];
+      applyTheme(theme);
+      store("paddock.theme", theme);
+      show();
+    });
+    show();
+    tools.append(button);
+  }
+
+  function verdict(question) {
+    var data = question.dataset;
+    if ("value" in data) {
+      var field = question.querySelector("input");
+      if (field.value.trim() === "") return null;
+      return Math.abs(Number(field.value) - Number(data.value)) <= Number(data.tolerance) + 1e-9;
+    }
+    var chosen = Array.from(question.querySelectorAll("input:checked"), function (input) {
+      return input.value;
+    });
+    if (!chosen.length) return null;
+    return chosen.sort().join(" ") === data.answer.split(" ").sort().join(" ");
+  }
+
+  function checkButton(question, words) {
+    var row = document.createElement("div");
+    var button = document.createElement("button");
+    var result = document.createElement("p");
+    row.className = "check";
+    button.type = "button";
+    button.className = "button quiet";
+    button.textContent = words[0];
+    result.setAttribute("role", "status");
+    button.addEventListener("click", function () {
+      var right = verdict(question);
+      result.textContent = right === null ? words[3] : words[right ? 1 : 2];
+      result.className = right === null ? "" : right ? "yes" : "no";
+    });
+    question.addEventListener("input", function () { result.textContent = ""; });
+    row.append(button, result);
+    question.querySelector("details").before(row);
+  }
+
+  function jumpToSearch(event) {
+    if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.target.closest("input, textarea, select, [contenteditable]")) return;
+    if (stored("paddock.slash") === "off") return;
+    event.preventDefault();
+    var box = document.getElementById("page-query");
+    if (box) box.focus();
+    else document.querySelector(".to-search").click();
+  }
+
+  function openContents() {
+    var contents = document.querySelector("details.toc");
+    if (contents && matchMedia("(min-width: 60rem)").matches) contents.open = true;
+  }
+
+  function shortcutChoice(row) {
+    var box = row.querySelector("input");
+    box.checked = stored("paddock.slash") !== "off";
+    box.addEventListener("change", function () { store("paddock.slash", box.checked ? "" : "off"); });
+    row.hidden = false;
+  }
+
+  applyTheme(stored("paddock.theme"));
+  document.addEventListener("DOMContentLoaded", function () {
+    document.querySelectorAll(".tools").forEach(themeButton);
+    document.querySelectorAll(".quiz").forEach(function (quiz) {
+      var words = quiz.dataset.words.split("|");
+      quiz.querySelectorAll(".question").forEach(function (q) { checkButton(q, words); });
+    });
+    document.querySelectorAll(".shortcut").forEach(shortcutChoice);
+    openContents();
+    if (document.querySelector(".to-search")) document.addEventListener("keydown", jumpToSearch);
+  });
+  addEventListener("beforeprint", function () {
+    document.querySelectorAll("details").forEach(function (fold) { fold.open = true; });
+  });
+})();

@@ -1,0 +1,125 @@
+"""The check command: one request, every problem, in the form that was asked for."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from course.build import check
+from course.diagnostics import Diagnostic, order
+from course.options import Options, Report
+from course.report import FORMATS, Findings, Summary, job_summary, reader
+
+OK, PROBLEMS = 0, 1
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What the author asked of one check; ``only`` keeps the problems of these ids."""
+
+    options: Options
+    form: str = "text"
+    report: Path | None = None
+    strict: bool = False
+    everything: bool = False
+    only: tuple[str, ...] = ()
+    external: bool = False
+    accept: bool = False
+    reproducible: bool = False
+    deep: bool = False
+
+
+def run_check(request: Request) -> int:
+    """Check, print, and say by the exit status whether the course may be built."""
+    options = request.options
+    if request.accept:
+        from course.idlock import accept
+
+        print(accept(options))
+    report = check(options)
+    if request.deep and not report.errors:
+        from course.deepcheck import deep_problems
+
+        report.diagnostics = order([*report.diagnostics, *deep_problems(options)])
+    if request.only:
+        report.diagnostics = _only(report.diagnostics, request.only)
+    failed = report.errors > 0 or (request.strict and report.warnings > 0)
+    if request.external:
+        from course.external import external_problems
+
+        report.diagnostics = order([*report.diagnostics, *external_problems(options)])
+    _write(request, report)
+    if request.reproducible and not failed:
+        from course.reproducible import differences
+
+        lines = differences(options)
+        print("\n".join(lines) if lines else "reproducible: both builds gave the same bytes")
+        failed = bool(lines)
+    return PROBLEMS if failed else OK
+
+
+def _only(found: Iterable[Diagnostic], names: tuple[str, ...]) -> list[Diagnostic]:
+    """The problems in the files of *names*: a folder or file named after one of the ids."""
+
+    def concerns(file: str) -> bool:
+        stems = {part.split(".")[0] for part in file.split("/")}
+        return any(
+            stem == name or (stem.endswith(f"-{name}") and stem[: -len(name) - 1].isdigit())
+            for stem in stems
+            for name in names
+        )
+
+    return [one for one in found if concerns(one.file)]
+
+
+def findings(root: Path, report: Report, *, limit: int | None = 50, **more: bool) -> Findings:
+    """What the report formats work on."""
+    summary = Summary.of(report.diagnostics, report.sources, report.lessons, report.authored)
+    return Findings(report.diagnostics, summary, reader(root), limit=limit, **more)
+
+
+def as_text(root: Path, report: Report) -> str:
+    """The problems of *report* for a person."""
+    return FORMATS["text"](findings(root, report)).rstrip()
+
+
+def _write(request: Request, report: Report) -> None:
+    root = request.options.root
+    colour = (
+        request.form == "text"
+        and request.report is None
+        and sys.stdout.isatty()
+        and not os.environ.get("NO_COLOR")
+    )
+    limit = None if request.everything or request.form != "text" else 50
+    found = findings(root, report, limit=limit, colour=colour, strict=request.strict)
+    if request.form == "github":
+        found = Findings(
+            found.found, found.summary, found.source, changed=_changed(root), strict=found.strict
+        )
+        if path := os.environ.get("GITHUB_STEP_SUMMARY"):
+            with open(path, "a", encoding="utf-8") as file:
+                file.write(job_summary(found))
+    text = FORMATS[request.form](found).rstrip() + "\n"
+    if request.report is not None:
+        request.report.parent.mkdir(parents=True, exist_ok=True)
+        request.report.write_text(text, encoding="utf-8")
+        counts = found.summary.counts() or "no problems"
+        print(f"{counts}; the report is in {request.report}")
+    else:
+        sys.stdout.write(text)
+
+
+def _changed(root: Path) -> frozenset[str]:
+    """Files that the pull request changes, by git; empty where git does not know."""
+    base = os.environ.get("GITHUB_BASE_REF")
+    command = ["git", "diff", "--name-only", f"origin/{base}...HEAD" if base else "HEAD~1"]
+    try:
+        done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
+    except OSError:
+        return frozenset()
+    return frozenset(done.stdout.split("\n")) - {""} if done.returncode == 0 else frozenset()

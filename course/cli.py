@@ -1,0 +1,272 @@
+"""The command line of the course: `build`, `check`, `serve` and the author's helpers."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+from course.build import build
+from course.options import CACHE, OUT, Options, Report
+from course.tree import Refusal
+
+OK, PROBLEMS, BAD_CALL = 0, 1, 2
+_COMMANDS: Final = ("build", "check", "serve", "new", "explain", "fmt", "stats", "deploy-list")
+_FORMATS: Final = ("text", "json", "github", "sarif", "junit")
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run one command; returns the exit status: 0 clean, 1 problems, 2 a bad call."""
+    try:
+        options = _parser().parse_args(_with_command(list(arguments)))
+        command: Callable[[argparse.Namespace], int] = options.run
+        return command(options)
+    except Refusal as refusal:
+        print(f"error {refusal.code}: {refusal}\n  hint: {refusal.hint}", file=sys.stderr)
+        return BAD_CALL
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return OK
+    except KeyboardInterrupt:
+        return 130
+
+
+def _with_command(arguments: list[str]) -> list[str]:
+    """`build.py` alone builds; `build.py --check` checks."""
+    if arguments and (arguments[0] in _COMMANDS or arguments[0] in ("-h", "--help")):
+        return arguments
+    if arguments and not arguments[0].startswith("-"):
+        return arguments  # a word that is no command: argparse names the ones that exist
+    if "--check" in arguments:
+        return ["check", *(one for one in arguments if one != "--check")]
+    return ["build", *arguments]
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="build.py",
+        description="Builds the course in content/ into a static site. Without a command: build.",
+    )
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    place = argparse.ArgumentParser(add_help=False)
+    place.add_argument("--root", type=Path, default=Path(), help="folder that holds content/")
+    place.add_argument("--cache", type=Path, help="cache folder (default: ROOT/.course-cache)")
+    place.add_argument("--no-cache", action="store_true", help="read and write no cache")
+    emit = argparse.ArgumentParser(add_help=False, parents=[place])
+    emit.add_argument("--base-url", type=_base_url, help="absolute address, for canonical links")
+    emit.add_argument("--file-urls", action="store_true", help="link index.html in full")
+    emit.add_argument("--jobs", type=_jobs, default=0, help="processes (default: by size)")
+    _add_build(commands, emit)
+    _add_check(commands, emit)
+    _add_serve(commands, emit)
+    _add_helpers(commands, place)
+    return parser
+
+
+Commands = "argparse._SubParsersAction[argparse.ArgumentParser]"
+
+
+def _out(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--out", type=Path, help="output folder (default: ROOT/site)")
+
+
+def _add_build(commands: Commands, emit: argparse.ArgumentParser) -> None:
+    parser = commands.add_parser("build", parents=[emit], help="check, then write the site")
+    _out(parser)
+    parser.add_argument("--clean", action="store_true", help="forget the cache first")
+    parser.add_argument("--force", action="store_true", help="keep unknown files in the output")
+    parser.add_argument("--quiet", action="store_true", help="print problems only")
+    parser.set_defaults(run=_build)
+
+
+def _add_check(commands: Commands, emit: argparse.ArgumentParser) -> None:
+    parser = commands.add_parser("check", parents=[emit], help="find every problem; write nothing")
+    parser.add_argument("--format", choices=_FORMATS, default="text")
+    parser.add_argument("--report", type=Path, help="write the report into this file")
+    parser.add_argument("--strict", action="store_true", help="warnings fail too")
+    parser.add_argument("--all", action="store_true", help="print every problem with its source")
+    parser.add_argument("--only", nargs="+", metavar="ID", help="problems of these ids only")
+    parser.add_argument("--external-links", action="store_true", help="try the https links")
+    parser.add_argument("--accept-ids", action="store_true", help="add new ids to ids.lock")
+    parser.add_argument("--reproducible", action="store_true", help="build twice and compare")
+    parser.add_argument("--deep", action="store_true", help="parse every page as a browser would")
+    parser.set_defaults(run=_check)
+
+
+def _add_serve(commands: Commands, emit: argparse.ArgumentParser) -> None:
+    parser = commands.add_parser("serve", parents=[emit], help="serve, rebuild and reload")
+    _out(parser)
+    parser.add_argument("--host", default="127.0.0.1")
+    parser.add_argument("--port", type=int, default=8000)
+    parser.add_argument("--prefix", default="", help="serve below this path, such as /course")
+    parser.add_argument("--open", action="store_true", help="open a browser")
+    parser.add_argument("--no-watch", action="store_true", help="build once, then only serve")
+    parser.set_defaults(run=_serve)
+
+
+def _add_helpers(commands: Commands, place: argparse.ArgumentParser) -> None:
+    new = commands.add_parser("new", parents=[place], help="write a skeleton")
+    new.add_argument("kind", choices=("lesson", "phase", "pathway", "project"))
+    new.add_argument("names", nargs="+", metavar="NAME", help="lesson: PHASE ID; else: ID")
+    new.add_argument("--planned", action="store_true", help="a brief without material")
+    new.set_defaults(run=_new)
+    explain = commands.add_parser("explain", help="say what a rule wants, with examples")
+    explain.add_argument("code", nargs="?", help="such as QUZ004; without: all rules")
+    explain.set_defaults(run=_explain)
+    fmt = commands.add_parser("fmt", parents=[place], help="bring YAML into its usual form")
+    fmt.add_argument("--check", action="store_true", help="list files that would change")
+    fmt.set_defaults(run=_fmt)
+    stats = commands.add_parser("stats", parents=[place], help="count what the course holds")
+    stats.add_argument("--format", choices=("text", "json"), default="text")
+    stats.set_defaults(run=_stats)
+    deploy = commands.add_parser("deploy-list", parents=[place], help="what changed since a build")
+    _out(deploy)
+    deploy.add_argument("--since", type=Path, required=True, help="an older build-manifest.json")
+    deploy.set_defaults(run=_deploy_list)
+
+
+def _base_url(text: str) -> str:
+    import re
+
+    if not re.fullmatch(r"https?://[^\s/?#@]+(/[^\s?#]*)?", text):
+        raise argparse.ArgumentTypeError("want an http(s) address without query or credentials")
+    return text.rstrip("/") + "/"
+
+
+def _jobs(text: str) -> int:
+    if not text.isdigit() or not 1 <= int(text) <= 64:
+        raise argparse.ArgumentTypeError("want a number from 1 to 64")
+    return int(text)
+
+
+def _options(given: argparse.Namespace) -> Options:
+    root: Path = given.root
+    cache = None if given.no_cache else (given.cache or root / CACHE)
+    return Options(
+        root=root,
+        out=getattr(given, "out", None) or root / OUT,
+        base_url=getattr(given, "base_url", None),
+        file_urls=getattr(given, "file_urls", False),
+        force=getattr(given, "force", False),
+        jobs=getattr(given, "jobs", 0),
+        cache=cache,
+        updated=_epoch_date(),
+    )
+
+
+def _epoch_date() -> str | None:
+    """The date of SOURCE_DATE_EPOCH, when it is set."""
+    text = os.environ.get("SOURCE_DATE_EPOCH", "")
+    if not text:
+        return None
+    try:
+        return datetime.fromtimestamp(int(text), UTC).date().isoformat()
+    except (ValueError, OverflowError, OSError):
+        raise Refusal(
+            "CFG009", "SOURCE_DATE_EPOCH is not a number of seconds", "unset it or correct it"
+        ) from None
+
+
+def _build(given: argparse.Namespace) -> int:
+    os.umask(0o022)  # the files are for others to read, whoever builds
+    options = _options(given)
+    if given.clean:
+        _forget(options)
+    report = build(options)
+    if report.diagnostics:
+        print(_text(options.root, report), file=sys.stderr if report.written else sys.stdout)
+    if not report.errors and not given.quiet:
+        print(report.summary())
+    return PROBLEMS if report.errors else OK
+
+
+def _forget(options: Options) -> None:
+    import shutil
+
+    from course.tree import Tree, locked
+
+    if options.cache:
+        shutil.rmtree(options.cache, ignore_errors=True)
+    with locked(options.out):
+        Tree(options.out).clean()
+
+
+def _check(given: argparse.Namespace) -> int:
+    from course.checking import Request, run_check
+
+    request = Request(
+        options=_options(given),
+        form=given.format,
+        report=given.report,
+        strict=given.strict,
+        everything=given.all,
+        only=tuple(given.only or ()),
+        external=given.external_links,
+        accept=given.accept_ids,
+        reproducible=given.reproducible,
+        deep=given.deep,
+    )
+    return run_check(request)
+
+
+def _serve(given: argparse.Namespace) -> int:
+    from course.serve import serve
+
+    os.umask(0o022)
+    return serve(
+        _options(given),
+        host=given.host,
+        port=given.port,
+        prefix=given.prefix,
+        open_browser=given.open,
+        watch=not given.no_watch,
+    )
+
+
+def _new(given: argparse.Namespace) -> int:
+    from course.scaffold import new
+
+    return new(given.root, given.kind, given.names, planned=given.planned)
+
+
+def _explain(given: argparse.Namespace) -> int:
+    from course.report import UnknownRule, explain, rule_list
+
+    try:
+        print(rule_list() if given.code is None else explain(given.code))
+    except UnknownRule as error:
+        print(error.args[0], file=sys.stderr)
+        return BAD_CALL
+    return OK
+
+
+def _fmt(given: argparse.Namespace) -> int:
+    from course.fmt import fmt
+
+    return fmt(given.root, check=given.check)
+
+
+def _stats(given: argparse.Namespace) -> int:
+    from course.stats import stats
+
+    return stats(_options(given), form=given.format)
+
+
+def _deploy_list(given: argparse.Namespace) -> int:
+    from course.deploylist import deploy_list
+
+    for line in deploy_list(_options(given).out, given.since):
+        print(line)
+    return OK
+
+
+def _text(root: Path, report: Report) -> str:
+    from course.checking import as_text
+
+    return as_text(root, report)
+
+

@@ -1,0 +1,1 @@
+"""Files beside the pages: pure functions from resources to text and bytes."""

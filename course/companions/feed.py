@@ -1,0 +1,49 @@
+"""An Atom feed of the lessons that a course version brought or changed."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from html import escape
+from typing import Any
+
+
+def atom(catalog: Mapping[str, Any], base_url: str, changed: Collection[str] | None = None) -> str:
+    """The feed of the authored lessons whose ids are in *changed*; of all when it is None.
+
+    *base_url* is absolute and ends with a slash. The only date is the course's `updated`.
+    """
+    course = catalog["course"]
+    when = f"{course['updated']}T00:00:00Z"
+    entries = [
+        _entry(entry, base_url, course["version"], when)
+        for phase in catalog["phases"]
+        for entry in phase["lessons"]
+        if entry["status"] == "authored" and (changed is None or entry["id"] in changed)
+    ]
+    title = escape(course["title"])
+    return (
+        '<?xml version="1.0" encoding="utf-8"?>\n'
+        f'<feed xmlns="http://www.w3.org/2005/Atom" xml:lang="{course["lang"]}">\n'
+        f"  <id>{escape(base_url)}</id>\n"
+        f"  <title>{title}</title>\n"
+        f"  <subtitle>{escape(course['summary'])}</subtitle>\n"
+        f"  <updated>{when}</updated>\n"
+        f"  <author><name>{title}</name></author>\n"
+        f"  <rights>{escape(course['licence'])}</rights>\n"
+        f'  <link rel="self" type="application/atom+xml" href="{escape(base_url)}feed.xml"/>\n'
+        f'  <link rel="alternate" type="text/html" href="{escape(base_url)}"/>\n'
+        f"{''.join(entries)}</feed>\n"
+    )
+
+
+def _entry(entry: Mapping[str, Any], base_url: str, version: str, when: str) -> str:
+    address = escape(f"{base_url}{entry['url']}")
+    return (
+        "  <entry>\n"
+        f"    <id>{address}#v{escape(version)}</id>\n"
+        f"    <title>{escape(entry['title'])}</title>\n"
+        f"    <updated>{when}</updated>\n"
+        f'    <link rel="alternate" type="text/html" href="{address}"/>\n'
+        f"    <summary>{escape(entry['summary'])}</summary>\n"
+        "  </entry>\n"
+    )

@@ -1,0 +1,118 @@
+"""The course as text for language models: an overview file and the full text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from course.companions.quiz import text
+
+SPLIT_ABOVE: Final = 1_000_000  # bytes of full text; up to here it is one file
+FULL: Final = "llms-full.txt"
+
+
+def llms_txt(
+    catalog: Mapping[str, Any],
+    pathways: Mapping[str, Any],
+    projects: Mapping[str, Any],
+    root: str = "",
+) -> str:
+    """The overview: start, authored lessons by phase, planned lessons, interface, optional files.
+
+    The arguments are the three resources; links start with *root* (empty or the base address).
+    """
+    course, totals = catalog["course"], catalog["totals"]
+    status = (
+        f"{totals['lessons']} lessons: {totals['authored']} authored, {totals['planned']} planned. "
+        "A planned lesson is a brief without material. "
+        f"Version {course['version']}, {course['updated']}, licence {course['licence']}."
+    )
+    parts = [f"# {text(course['title'])}", f"> {text(course['summary'])}", status]
+    parts += ["## Start", *_list(_start(catalog, pathways, root))]
+    for phase in catalog["phases"]:
+        entries = [entry for entry in phase["lessons"] if entry["status"] == "authored"]
+        if entries:
+            links = [_link(entry, f"{root}{entry['url']}index.md") for entry in entries]
+            parts += [f"## Lessons: {text(phase['title'])}", *_list(links)]
+    planned = [
+        _link(entry, f"{root}{entry['url']}")
+        for phase in catalog["phases"]
+        for entry in phase["lessons"]
+        if entry["status"] == "planned"
+    ]
+    if planned:
+        parts += ["## Planned", *_list(planned)]
+    parts += ["## API", *_list(_interface(catalog, root))]
+    parts += ["## Optional", *_list(_optional(projects, root))]
+    return "\n\n".join(parts) + "\n"
+
+
+def llms_full(
+    catalog: Mapping[str, Any], texts: Mapping[str, str], root: str = ""
+) -> dict[str, str]:
+    """All authored lessons in course order, by path: one file, or one a phase above 1 MB.
+
+    *texts* maps the id of each authored lesson to its Markdown without front matter. When split,
+    `llms-full.txt` lists the parts.
+    """
+    course = catalog["course"]
+    head = f"# {text(course['title'])}\n\n> {text(course['summary'])}\n\n"
+    phases = {
+        phase["id"]: "\n\n---\n\n".join(
+            texts[entry["id"]].strip()
+            for entry in phase["lessons"]
+            if entry["status"] == "authored"
+        )
+        for phase in catalog["phases"]
+    }
+    phases = {key: body for key, body in phases.items() if body}
+    whole = head + "\n\n---\n\n".join(phases.values()) + "\n"
+    if len(whole.encode()) <= SPLIT_ABOVE:
+        return {FULL: whole}
+    titles = {phase["id"]: phase["title"] for phase in catalog["phases"]}
+    names = {key: f"llms-full/{key}.txt" for key in phases}
+    listed = [f"- [{text(titles[key])}]({root}{name})" for key, name in names.items()]
+    split = {FULL: head + "\n".join(listed) + "\n"}
+    for key, name in names.items():
+        split[name] = f"# {text(titles[key])}\n\n{phases[key]}\n"
+    return split
+
+
+def _list(items: Iterator[str] | list[str]) -> list[str]:
+    joined = "\n".join(items)
+    return [joined] if joined else []
+
+
+def _link(entry: Mapping[str, Any], address: str) -> str:
+    return f"- [{text(entry['title'])}]({address}): {text(entry['summary'])}"
+
+
+def _start(catalog: Mapping[str, Any], pathways: Mapping[str, Any], root: str) -> Iterator[str]:
+    yield f"- [All phases]({root}phases/): {text(catalog['course']['summary'])}"
+    for pathway in pathways["pathways"]:
+        planned = "Planned. " if pathway["status"] == "planned" else ""
+        yield (
+            f"- [{text(pathway['title'])}]({root}{pathway['url']}): "
+            f"{planned}{text(pathway['summary'])}"
+        )
+
+
+def _interface(catalog: Mapping[str, Any], root: str) -> Iterator[str]:
+    links = catalog["links"]
+    yield f"- [Catalog]({root}api/v1/catalog.json): all phases and lesson metadata"
+    yield f"- [Pathways]({root}{links['pathways']}): ordered learning pathways"
+    yield f"- [Roles]({root}{links['roles']}): career routes and core domains"
+    yield f"- [Projects]({root}{links['projects']}): stages, required lessons, evidence rubric"
+    yield f"- Lessons: {root}{links['lessonTemplate']}"
+    yield f"- [OpenAPI description]({root}{links['openapi']}): every path and its schema"
+
+
+def _optional(projects: Mapping[str, Any], root: str) -> Iterator[str]:
+    yield f"- [Full text]({root}{FULL}): every authored lesson in one text"
+    yield f"- [Passages]({root}corpus/chunks.jsonl): short passages for a document store"
+    for project in projects["projects"]:
+        planned = "Planned. " if project["status"] == "planned" else ""
+        yield (
+            f"- [{text(project['title'])}]({root}{project['url']}): "
+            f"{planned}{text(project['summary'])}"
+        )

@@ -1,0 +1,96 @@
+"""A lesson as a Jupyter notebook (nbformat 4.5) without outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+from zlib import crc32
+
+import orjson
+
+from course.companions import quiz
+from course.companions.body import PYTHON, Code, Section, sections
+
+_METADATA: Final = {
+    "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+    "language_info": {"file_extension": ".py", "mimetype": "text/x-python", "name": "python"},
+}
+_FOLDED_CODE: Final = {"jupyter": {"source_hidden": True}, "tags": ["hide-input", "solution"]}
+_FOLDED_TEXT: Final = {"jp-MarkdownHeadingCollapsed": True, "tags": ["solution"]}
+_OPEN: Final[dict[str, Any]] = {}
+
+
+def notebook(lesson: Mapping[str, Any], root: str = "../") -> bytes:
+    """The notebook of an authored lesson: text cells, one cell for each Python block, questions.
+
+    Links start with *root*: the way from ``downloads/`` to the site root, or the site's absolute
+    address. Solutions and answers are folded by cell metadata.
+    """
+    cells = []
+    for index, (kind, source, metadata) in enumerate(_cells(lesson, root)):
+        seed = f"{lesson['id']}\0{index}\0{source}".encode()
+        cell: dict[str, Any] = {
+            "cell_type": kind,
+            "id": f"{crc32(seed):08x}",
+            "metadata": metadata,
+            "source": source,
+        }
+        if kind == "code":
+            cell["execution_count"] = None
+            cell["outputs"] = []
+        cells.append(cell)
+    document = {"cells": cells, "metadata": _METADATA, "nbformat": 4, "nbformat_minor": 5}
+    return orjson.dumps(
+        document, option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE
+    )
+
+
+def _cells(lesson: Mapping[str, Any], root: str) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    yield "markdown", _head(lesson, root), _OPEN
+    label = f"*{lesson['quiz']['label']}*"
+    if before := quiz.questions(lesson["quiz"], before=True):
+        yield "markdown", f"## Before you read\n\n{label}\n\n{before}", _OPEN
+    for section in sections(lesson, root):
+        yield from _section_cells(section)
+    if after := quiz.questions(lesson["quiz"], before=False):
+        yield "markdown", f"## Practice questions\n\n{label}\n\n{after}", _OPEN
+    yield "markdown", f"## Answers\n\n{quiz.answers(lesson['quiz'])}", _FOLDED_TEXT
+    yield "markdown", _evidence(lesson), _OPEN
+
+
+def _section_cells(section: Section) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    folded = section.kind == "solution"
+    pending: list[str] = []
+    for part in section.parts:
+        if isinstance(part, Code) and not part.output and part.language in PYTHON:
+            if pending:
+                yield "markdown", "\n\n".join(pending), _FOLDED_TEXT if folded else _OPEN
+                pending = []
+            yield "code", part.source.rstrip("\n"), _FOLDED_CODE if folded else _OPEN
+        else:
+            pending.append(_fenced(part) if isinstance(part, Code) else part)
+    if pending:
+        yield "markdown", "\n\n".join(pending), _FOLDED_TEXT if folded else _OPEN
+
+
+def _fenced(code: Code) -> str:
+    fence = "```"
+    while fence in code.source:
+        fence += "`"
+    label = "Expected output:\n\n" if code.output else ""
+    return f"{label}{fence}{code.language}\n{code.source.rstrip()}\n{fence}"
+
+
+def _head(lesson: Mapping[str, Any], root: str) -> str:
+    goals = "\n".join(f"- {quiz.text(goal)}" for goal in lesson["objectives"])
+    return (
+        f"# {quiz.text(lesson['title'])}\n\n{quiz.text(lesson['summary'])}\n\n"
+        f"{lesson['minutes']} minutes. [The lesson on the course site]({root}{lesson['url']})\n\n"
+        f"After this lesson you can:\n\n{goals}"
+    )
+
+
+def _evidence(lesson: Mapping[str, Any]) -> str:
+    items = "\n".join(f"- [ ] {quiz.text(item)}" for item in lesson["evidence"])
+    question = quiz.text(lesson["check"]["prompt"])
+    return f"## What you keep\n\n{items}\n\n**Check your reasoning.** {question}"

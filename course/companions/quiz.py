@@ -1,0 +1,78 @@
+"""Practice questions and their answers as Markdown."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any, Final
+
+_MARKS: Final = re.compile(r"(`[^`]+`)|([\\<>\[\]_#|~])")
+_SPECIAL: Final = re.compile(r"[\\<>\[\]_#|~]")
+
+
+@lru_cache(maxsize=512)  # one lesson's fields stand in several of its companions
+def text(line: str) -> str:
+    """A `text` field as Markdown: code and emphasis stay, other marks are escaped."""
+    if not _SPECIAL.search(line):
+        return line
+    return _MARKS.sub(lambda match: match[1] or "\\" + match[2], line)
+
+
+def questions(quiz: Mapping[str, Any], before: bool | None = None) -> str:
+    """The questions without answers, numbered as in the whole quiz; empty when there are none.
+
+    ``before`` selects those to ask before the lesson (True) or all others (False).
+    """
+    asked = [
+        _question(number, question)
+        for number, question in enumerate(quiz["questions"], 1)
+        if before is None or before == (question["stage"] == "before")
+    ]
+    return "\n\n".join(asked)
+
+
+def answers(quiz: Mapping[str, Any]) -> str:
+    """The answer and the explanation of every question, and what each option says about itself."""
+    return "\n\n".join(
+        f"**{number}.** {_answer(question)}\n\n{question['explanation'].strip()}"
+        f"{_reasons(question)}"
+        for number, question in enumerate(quiz["questions"], 1)
+    )
+
+
+def _question(number: int, question: Mapping[str, Any]) -> str:
+    head = f"**{number}.** {text(question['prompt'])}"
+    if question["kind"] == "numeric":
+        unit = question.get("unit")
+        return f"{head}\n\nAnswer with a number{f' in {text(unit)}' if unit else ''}."
+    hint = " (Choose all that apply.)" if question["kind"] == "multiple" else ""
+    lines = "\n".join(f"- {_option(option)}" for option in question["options"])
+    return f"{head}{hint}\n\n{lines}"
+
+
+def _answer(question: Mapping[str, Any]) -> str:
+    if question["kind"] == "numeric":
+        unit = f" {text(question['unit'])}" if "unit" in question else ""
+        tolerance = question.get("tolerance")
+        margin = f" ± {_number(tolerance)}" if tolerance else ""
+        return f"{_number(question['value'])}{margin}{unit}"
+    right = [option for option in question["options"] if option["id"] in question["answer"]]
+    return "; ".join(map(_option, right))
+
+
+def _reasons(question: Mapping[str, Any]) -> str:
+    lines = [
+        f"- {option['id'].upper()}: {text(option['why'])}"
+        for option in question["options"]
+        if "why" in option
+    ]
+    return "\n\n" + "\n".join(lines) if lines else ""
+
+
+def _option(option: Mapping[str, Any]) -> str:
+    return f"{option['id'].upper()}. {text(option['text'])}"
+
+
+def _number(value: float) -> str:
+    return str(int(value)) if value == int(value) and abs(value) < 1e15 else str(value)

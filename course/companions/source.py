@@ -1,0 +1,60 @@
+"""A lesson as one Markdown file with front matter, for people and programs that read text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import orjson
+
+from course.companions import quiz
+from course.companions.body import readdressed
+
+_FRONT: Final = (
+    "id",
+    "title",
+    "status",
+    "summary",
+    "minutes",
+    "level",
+    "objectives",
+    "prerequisites",
+    "equipment",
+    "concepts",
+    "tags",
+    "evidence",
+    "references",
+)
+
+
+def lesson_markdown(lesson: Mapping[str, Any], root: str = "../../") -> str:
+    """Front matter and text of a lesson; links start with *root*, the way to the site root.
+
+    Values in the front matter are written in JSON, which YAML reads as it is.
+    """
+    lines = [
+        f"{key}: {orjson.dumps(lesson[key]).decode()}"
+        for key in _FRONT
+        if key in lesson and lesson[key] != []
+    ]
+    return "---\n" + "\n".join(lines) + f"\n---\n\n{lesson_text(lesson, root)}"
+
+
+def lesson_text(lesson: Mapping[str, Any], root: str) -> str:
+    """The same without front matter: title, summary, body, questions with answers, evidence."""
+    parts = [f"# {quiz.text(lesson['title'])}"]
+    if lesson["status"] == "planned":
+        goals = "\n".join(f"- {quiz.text(goal)}" for goal in lesson["objectives"])
+        parts += [lesson["notice"], quiz.text(lesson["summary"]), goals]
+        return "\n\n".join(parts) + "\n"
+    check = lesson["check"]
+    parts += [
+        quiz.text(lesson["summary"]),
+        readdressed(lesson, root).strip("\n"),
+        f"## Practice questions\n\n*{lesson['quiz']['label']}*",
+        quiz.questions(lesson["quiz"]),
+        f"### Answers\n\n{quiz.answers(lesson['quiz'])}",
+        f"## Check your reasoning\n\n{quiz.text(check['prompt'])}\n\n{check['answer'].strip()}",
+        "## What you keep\n\n" + "\n".join(f"- {quiz.text(item)}" for item in lesson["evidence"]),
+    ]
+    return "\n\n".join(parts) + "\n"

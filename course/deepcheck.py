@@ -1,0 +1,118 @@
+"""The deep check: every page through a real HTML parser, against the fast output check."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from typing import Final
+
+from course import outcheck, pipeline
+from course.diagnostics import TOP, Diagnostic, Problem, diagnostic
+from course.options import Options
+from course.tree import File
+
+_VOID: Final = frozenset(
+    "area base br col embed hr img input link meta param source track wbr".split()
+)
+_REFERENCES: Final = ("for", "aria-labelledby", "aria-describedby", "aria-controls")
+
+
+class Memory:
+    """A target that keeps the pages."""
+
+    def __init__(self) -> None:
+        self.files: dict[str, File] = {}
+        self.pages: dict[str, str] = {}
+
+    def put(self, path: str, data: bytes) -> File:
+        """Keep the file *path* when it is a page."""
+        if path.endswith(".html"):
+            self.pages[path] = data.decode()
+        file = self.files[path] = File(len(data), "")
+        return file
+
+    def keep(self, path: str, file: File) -> bool:
+        """Nothing is there already: every page is rendered."""
+        return False
+
+
+class _Page(HTMLParser):
+    """Ids, addresses and the balance of the tags of one page."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ids: list[str] = []
+        self.addresses: list[str] = []
+        self.references: list[str] = []
+        self.open: list[str] = []
+        self.faults: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Note what the element points to."""
+        names = [name for name, _ in attrs]
+        if len(set(names)) != len(names):
+            self.faults.append(f"<{tag}> has an attribute twice")
+        for name, value in attrs:
+            if name == "id":
+                self.ids.append(value or "")
+            elif name in ("href", "src"):
+                self.addresses.append(value or "")
+            elif name in _REFERENCES:
+                self.references += (value or "").split()
+        if tag not in _VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """A void element, or one of SVG that closes itself."""
+        self.handle_starttag(tag, attrs)
+        if tag not in _VOID:
+            self.open.pop()
+
+    def handle_endtag(self, tag: str) -> None:
+        """Tags close in the order in which they were opened."""
+        if not self.open or self.open.pop() != tag:
+            self.faults.append(f"</{tag}> closes nothing that is open")
+
+
+def parse(html: str) -> _Page:
+    """The page as a parser sees it."""
+    page = _Page()
+    page.feed(html)
+    page.close()
+    return page
+
+
+def page_problems(path: str, html: str) -> Iterator[Problem]:
+    """Faults of the markup, and differences between the two ways to read it."""
+    page = parse(html)
+    faults = page.faults + [f"<{tag}> is never closed" for tag in page.open]
+    for fault in faults:
+        yield Problem("OUT007", f"site/{path}", f"not well-formed: {fault}", hint="mend the template")
+    quick = outcheck.facts(path, html)
+    if page.ids != quick["ids"]:
+        yield Problem(
+            "OUT007",
+            f"site/{path}",
+            "the fast check and the parser see different ids",
+            expected=", ".join(page.ids[:5]),
+            got=", ".join(quick["ids"][:5]),
+            hint="an attribute of the template is not written in the plain form",
+        )
+    if outcheck.targets(path, page.addresses, page.references) != set(quick["refs"]):
+        yield Problem(
+            "OUT007",
+            f"site/{path}",
+            "the fast check and the parser see different links",
+            hint="an attribute of the template is not written in the plain form",
+        )
+
+
+def deep_problems(options: Options) -> list[Diagnostic]:
+    """The problems that only a parser finds, over all pages of the course."""
+    target = Memory()
+    pipeline.run(options, target)
+    return [
+        diagnostic(problem, TOP)
+        for path, html in target.pages.items()
+        for problem in page_problems(path, html)
+    ]

@@ -1,0 +1,135 @@
+"""What a rule says about a source file, before and after it has a line and a column."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from course import rules
+
+GOT_LIMIT = 80
+
+
+class Span(NamedTuple):
+    """A place in a text file; lines and columns count from 1, the end is exclusive."""
+
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+
+TOP = Span(1, 1, 1, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A broken rule, placed by *path* into YAML data, by *span*, or on the whole file.
+
+    ``path`` is a tuple of keys and indexes into the front matter or YAML file; ``on_key``
+    marks the key itself instead of its value. ``file`` is a POSIX path from the root.
+    """
+
+    code: str
+    file: str
+    message: str
+    path: tuple[str | int, ...] | None = None
+    on_key: bool = False
+    span: Span | None = None
+    expected: str | None = None
+    got: str | None = None
+    hint: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """A broken rule as it is reported: the record of the machine formats."""
+
+    code: str
+    severity: str
+    file: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    message: str
+    pointer: str | None = None
+    expected: str | None = None
+    got: str | None = None
+    hint: str | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """The JSON form: camelCase names, absent values left out."""
+        full: dict[str, Any] = {
+            "code": self.code,
+            "severity": self.severity,
+            "file": self.file,
+            "line": self.line,
+            "column": self.column,
+            "endLine": self.end_line,
+            "endColumn": self.end_column,
+            "message": self.message,
+            "pointer": self.pointer,
+            "expected": self.expected,
+            "got": self.got,
+            "hint": self.hint,
+        }
+        return {name: value for name, value in full.items() if value is not None}
+
+    @staticmethod
+    def from_json(data: dict[str, Any]) -> Diagnostic:
+        """The inverse of :meth:`as_json`."""
+        return Diagnostic(
+            data["code"],
+            data["severity"],
+            data["file"],
+            data["line"],
+            data["column"],
+            data["endLine"],
+            data["endColumn"],
+            data["message"],
+            data.get("pointer"),
+            data.get("expected"),
+            data.get("got"),
+            data.get("hint"),
+        )
+
+
+def pointer(path: Iterable[str | int]) -> str:
+    """The JSON Pointer (RFC 6901) of *path*; the empty string is the whole document."""
+    return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in path)
+
+
+def diagnostic(problem: Problem, span: Span) -> Diagnostic:
+    """*problem* at *span*, with the severity that its rule has."""
+    return Diagnostic(
+        problem.code,
+        rules.severity(problem.code),
+        problem.file,
+        *span,
+        problem.message,
+        None if problem.path is None else pointer(problem.path),
+        problem.expected,
+        problem.got,
+        problem.hint,
+    )
+
+
+def order(found: Iterable[Diagnostic]) -> list[Diagnostic]:
+    """*found* without repetitions, by file, line, column and code."""
+    return sorted(set(found), key=lambda d: (d.file, d.line, d.column, d.code, d.message))
+
+
+def short(value: object) -> str:
+    """*value* as a reader may see it: one line, cut at 80 characters."""
+    text = value if isinstance(value, str) else repr(value)
+    text = " ".join(text.split())
+    return text if len(text) <= GOT_LIMIT else text[: GOT_LIMIT - 1] + "…"
+
+
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """A sentence that offers the known word nearest to *word*, or None."""
+    match = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
+    return f'did you mean "{match[0]}"?' if match else None

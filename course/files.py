@@ -1,0 +1,243 @@
+"""Content files by kind: walks the source folders and reads them without trusting them."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from course.diagnostics import Problem, Span, nearest
+
+TEXT_LIMIT: Final = 1024 * 1024
+DEVICE_NAMES: Final = frozenset(
+    ["con", "prn", "aux", "nul", *(f"{name}{n}" for name in ("com", "lpt") for n in range(10))]
+)
+_PORTABLE: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,119}\Z")
+_NUMBERED: Final = re.compile(r"([0-9]{2,4})-(.+)\Z")
+_CONTROL: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufffe\uffff\u2028\u2029]")
+_LANGUAGE: Final = re.compile(r"[a-z]{2,3}(?:-[A-Za-z0-9]{2,8})*\Z")
+CODE_SUFFIXES: Final = (".py", ".json", ".sql")
+MEDIA_SUFFIXES: Final = (".svg", ".png", ".webp")
+
+
+@dataclass(slots=True)
+class Entry:
+    """One regular file below the content folder."""
+
+    name: str
+    file: str
+    path: str
+
+
+@dataclass(slots=True)
+class Folder:
+    """A folder with its files and sub-folders, each sorted by name."""
+
+    name: str
+    file: str
+    path: str
+    files: list[Entry] = field(default_factory=list)
+    folders: list[Folder] = field(default_factory=list)
+
+    def get(self, name: str) -> Entry | None:
+        """The file called *name*, or None."""
+        return next((entry for entry in self.files if entry.name == name), None)
+
+    def folder(self, name: str) -> Folder | None:
+        """The sub-folder called *name*, or None."""
+        return next((entry for entry in self.folders if entry.name == name), None)
+
+    def walk(self) -> Iterator[Entry]:
+        """Every file below, depth first, in a fixed order."""
+        yield from self.files
+        for folder in self.folders:
+            yield from folder.walk()
+
+
+def split_number(name: str) -> tuple[str, str] | None:
+    """``10-brake-trace`` as (``10``, ``brake-trace``), or None without a number."""
+    match = _NUMBERED.match(name)
+    return (match[1], match[2]) if match else None
+
+
+def scan(path: Path, file: str, problems: list[Problem]) -> Folder:
+    """The tree below *path*; drafts (``_name``) and dot files are passed over.
+
+    Links, devices and names that not every file system can hold become problems.
+    """
+    root = Folder(path.name, file, os.fspath(path))
+    _scan(root, problems)
+    return root
+
+
+def _scan(folder: Folder, problems: list[Problem]) -> None:
+    seen: dict[str, str] = {}
+    with os.scandir(folder.path) as found:
+        entries = sorted(found, key=lambda entry: entry.name)
+    for entry in entries:
+        name = entry.name
+        if name[0] in "._":
+            continue
+        file = f"{folder.file}/{name}"
+        if problem := _bad_name(name, file, seen):
+            problems.append(problem)
+        elif entry.is_symlink():
+            problems.append(
+                Problem(
+                    "SRC008",
+                    file,
+                    "symbolic links are not followed",
+                    hint="copy the file into the content folder",
+                )
+            )
+        elif entry.is_dir(follow_symlinks=False):
+            sub = Folder(name, file, entry.path)
+            folder.folders.append(sub)
+            _scan(sub, problems)
+        elif entry.is_file(follow_symlinks=False):
+            folder.files.append(Entry(name, file, entry.path))
+        else:
+            problems.append(Problem("SRC010", file, "not a regular file", hint="remove it"))
+
+
+def _bad_name(name: str, file: str, seen: dict[str, str]) -> Problem | None:
+    folded = name.casefold()
+    if other := seen.get(folded):
+        return Problem(
+            "SRC009",
+            file,
+            f'"{name}" and "{other}" differ only in case',
+            hint="Windows and macOS would keep only one of the two: rename one",
+        )
+    seen[folded] = name
+    stem = folded.split(".")[0]
+    number = split_number(stem)
+    if stem in DEVICE_NAMES or (number and number[1] in DEVICE_NAMES):
+        device = number[1] if number else stem
+        return Problem(
+            "SRC009", file, f'"{device}" is a device name on Windows', hint="choose another name"
+        )
+    if not _PORTABLE.match(name) or name.endswith("."):
+        return Problem(
+            "SRC009",
+            file,
+            "the name holds characters that not every system can store",
+            expected="letters, digits, dot, hyphen and underscore",
+            hint="rename it",
+        )
+    return None
+
+
+def read_bytes(entry: Entry, limit: int, problems: list[Problem]) -> bytes | None:
+    """The bytes of *entry*, or None with a problem when it is too large or unreadable."""
+    try:
+        descriptor = os.open(entry.path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+        try:
+            size = os.fstat(descriptor).st_size
+            data = b"" if size > limit else _read_all(descriptor, size)
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        problems.append(
+            Problem("SRC010", entry.file, f"cannot be read: {error.strerror}", hint="check its mode")
+        )
+        return None
+    if size > limit:
+        problems.append(
+            Problem(
+                "SRC005",
+                entry.file,
+                "the file is too large",
+                expected=f"at most {limit:,} bytes",
+                got=f"{size:,} bytes",
+                hint="split it, or raise the limit in course.yaml",
+            )
+        )
+        return None
+    return data
+
+
+def _read_all(descriptor: int, size: int) -> bytes:
+    data = os.read(descriptor, size + 1)
+    while len(data) < size and (more := os.read(descriptor, size - len(data))):
+        data += more
+    return data
+
+
+def text_of(data: bytes, file: str, problems: list[Problem]) -> str | None:
+    """*data* as text: UTF-8, LF, no byte-order mark, no control characters."""
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        column = error.start - data.rfind(b"\n", 0, error.start)
+        problems.append(
+            Problem(
+                "SRC001",
+                file,
+                f"byte 0x{data[error.start]:02x} is not UTF-8",
+                span=Span(line, column, line, column + 1),
+                hint="save the file as UTF-8",
+            )
+        )
+        return None
+    if text.startswith("\ufeff"):
+        problems.append(
+            Problem(
+                "SRC002",
+                file,
+                "the file begins with a byte-order mark",
+                span=Span(1, 1, 1, 2),
+                hint="save the file as UTF-8 without signature",
+            )
+        )
+        return None
+    code, message, hint = "SRC003", "the line ends with CR", "save the file with LF line ends"
+    at = text.find("\r")
+    if at < 0:
+        if not (match := _CONTROL.search(text)):
+            return text
+        at = match.start()
+        code, message = "SRC004", f"control character U+{ord(text[at]):04X}"
+        hint = "delete the character"
+    problems.append(Problem(code, file, message, span=span_at(text, at, at + 1), hint=hint))
+    return None
+
+
+def span_at(text: str, start: int, end: int, first_line: int = 1) -> Span:
+    """The span of characters *start* to *end* of *text*, cut at the end of its first line."""
+    line = text.count("\n", 0, start)
+    begin = text.rfind("\n", 0, start) + 1
+    newline = text.find("\n", start)
+    end = min(end, newline if newline >= 0 else len(text))
+    column = start - begin + 1
+    return Span(line + first_line, column, line + first_line, max(column, end - begin + 1))
+
+
+def unknown(entry: Entry | Folder, known: list[str], where: str) -> Problem:
+    """A file or folder that the layout has no place for."""
+    return Problem(
+        "SRC006",
+        entry.file,
+        f"{where} has no place for this",
+        expected=", ".join(known),
+        got=entry.name,
+        hint=nearest(entry.name, known) or "move it, or begin its name with _ while it is a draft",
+    )
+
+
+def is_language(tag: str) -> bool:
+    """Whether *tag* can stand in ``lesson.<tag>.md``."""
+    return bool(_LANGUAGE.match(tag))
+
+
+def is_regular(path: Path) -> bool:
+    """Whether *path* is a plain file, not a link, folder or device."""
+    try:
+        return stat.S_ISREG(os.lstat(path).st_mode)
+    except OSError:
+        return False

@@ -1,0 +1,138 @@
+"""The course as a graph: every node by id, with the relations that no single file states."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from course import models
+from course.lesson import Lesson
+from course.sources import Item, PhaseSource, ProjectSource, Sources
+
+Path = tuple[str | int, ...]
+
+
+@dataclass(slots=True)
+class LessonNode:
+    """A lesson with its place in the course."""
+
+    record: Lesson
+    view: models.LessonFrontMatter
+    phase: PhaseSource
+    position: int
+
+    @property
+    def id(self) -> str:
+        """The canonical id."""
+        return self.view.id
+
+    @property
+    def authored(self) -> bool:
+        """Whether lesson material exists."""
+        return self.view.status == "authored"
+
+
+@dataclass(slots=True)
+class Graph:
+    """Every node by id, with the relations that no single file states."""
+
+    sources: Sources
+    lessons: dict[str, LessonNode] = field(default_factory=dict)
+    phases: dict[str, PhaseSource] = field(default_factory=dict)
+    pathways: dict[str, Item[models.Pathway]] = field(default_factory=dict)
+    roles: dict[str, Item[models.Role]] = field(default_factory=dict)
+    domains: dict[str, Item[models.Domain]] = field(default_factory=dict)
+    projects: dict[str, ProjectSource] = field(default_factory=dict)
+    pathway_lessons: dict[str, list[str]] = field(default_factory=dict)
+    lesson_pathways: dict[str, list[str]] = field(default_factory=dict)
+    lesson_projects: dict[str, list[str]] = field(default_factory=dict)
+    unlocks: dict[str, list[str]] = field(default_factory=dict)
+    taught: dict[str, list[str]] = field(default_factory=dict)
+    aliases: dict[str, str] = field(default_factory=dict)
+    known: dict[str, set[str]] = field(default_factory=dict)
+
+    def required(self, pathway: str) -> set[str]:
+        """The lessons of all pathways that *pathway* requires, directly or not."""
+        found: set[str] = set()
+        seen: set[str] = {pathway}
+        todo = [pathway]
+        while todo:
+            item = self.pathways.get(todo.pop())
+            for name in item.view.requires if item and item.view else ():
+                if name not in seen:
+                    seen.add(name)
+                    todo.append(name)
+                    found.update(self.pathway_lessons.get(name, ()))
+        return found
+
+    def pathway_phases(self, pathway: str) -> list[str]:
+        """The phases that a pathway touches, in the order of its lessons."""
+        found: dict[str, None] = {}
+        for name in self.pathway_lessons.get(pathway, ()):
+            found[self.lessons[name].phase.item.id] = None
+        return list(found)
+
+
+def build(sources: Sources) -> Graph:
+    """The graph of all usable sources; whatever a broken file declares is still known."""
+    graph = Graph(sources)
+    for phase in sources.phases:
+        graph.phases[phase.item.id] = phase
+        for position, record in enumerate(phase.lessons, 1):
+            if record.usable:
+                view = models.LessonFrontMatter.model_validate(record.front)
+                graph.lessons.setdefault(record.id, LessonNode(record, view, phase, position))
+    for item in sources.pathways:
+        graph.pathways.setdefault(item.id, item)
+    for role in sources.roles:
+        graph.roles.setdefault(role.id, role)
+    for domain in sources.domains:
+        graph.domains.setdefault(domain.id, domain)
+    for project in sources.projects:
+        graph.projects.setdefault(project.item.id, project)
+    graph.known = {
+        "lesson": {record.id for record in sources.lessons()},
+        "phase": set(graph.phases),
+        "pathway": set(graph.pathways),
+        "role": set(graph.roles),
+        "domain": set(graph.domains),
+        "project": set(graph.projects),
+        "concept": {concept.id for concept in sources.concepts},
+        "part": {part.id for part in sources.course.parts} if sources.course else set(),
+    }
+    _relate(graph)
+    return graph
+
+
+def _relate(graph: Graph) -> None:
+    for node in graph.lessons.values():
+        for name in node.view.prerequisites:
+            graph.unlocks.setdefault(name, []).append(node.id)
+        for concept in node.view.concepts:
+            graph.taught.setdefault(concept, []).append(node.id)
+        for alias in node.view.aliases:
+            graph.aliases.setdefault(alias, node.id)
+    for entry in graph.sources.retired:
+        if entry.replaced_by in graph.lessons and entry.id not in graph.known["lesson"]:
+            graph.aliases.setdefault(entry.id, str(entry.replaced_by))
+    for name, item in graph.pathways.items():
+        lessons = list(dict.fromkeys(lesson for lesson, _ in steps(graph, item)))
+        graph.pathway_lessons[name] = lessons
+        for lesson in lessons:
+            graph.lesson_pathways.setdefault(lesson, []).append(name)
+    for name, project in graph.projects.items():
+        for lesson in project.item.view.required_lessons if project.item.view else ():
+            graph.lesson_projects.setdefault(lesson, []).append(name)
+
+
+def steps(graph: Graph, item: Item[models.Pathway]) -> Iterator[tuple[str, Path]]:
+    """Each usable lesson of a pathway with the path that names it."""
+    for number, step in enumerate(item.view.steps if item.view else ()):
+        if step.phase is not None:
+            phase = graph.phases.get(step.phase)
+            for record in phase.lessons if phase else ():
+                if record.id in graph.lessons:
+                    yield record.id, ("steps", number, "phase")
+        for index, name in enumerate(step.lessons or ()):
+            if name in graph.lessons:
+                yield name, ("steps", number, "lessons", index)

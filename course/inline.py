@@ -1,0 +1,60 @@
+"""One-line `text` and short `prose` fields as safe HTML, or as plain words for attributes."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from markupsafe import Markup
+
+_SPAN: Final = re.compile(r"`([^`]+)`|\*\*(\S(?:.*?\S)?)\*\*|\*(\S(?:.*?\S)?)\*")
+_BREAK: Final = re.compile(r"\n[ \t]*\n\s*")
+
+
+def attribute(text: str) -> str:
+    """*text* escaped for an element or a quoted attribute.
+
+    Five replacements cost a third of ``markupsafe.escape``, which wraps what it returns; a
+    lesson page escapes some 150 texts.
+    """
+    return (
+        text.replace("&", "&amp;")
+        .replace("<", "&lt;")
+        .replace(">", "&gt;")
+        .replace('"', "&#34;")
+        .replace("'", "&#39;")
+    )
+
+
+def html(text: str) -> str:
+    """*text* escaped, with `code`, *emphasis* and **strong emphasis** as elements."""
+    safe = attribute(text)
+    if "`" not in text and "*" not in text:
+        return safe
+    return _SPAN.sub(_element, safe)
+
+
+def inline(text: str) -> Markup:
+    """:func:`html` for a template that escapes by itself."""
+    return Markup(html(text))  # noqa: S704  (escaped by html)
+
+
+def prose(text: str) -> Markup:
+    """Paragraphs of *text*, split at blank lines, each rendered by :func:`html`."""
+    if "\n" not in text:
+        return Markup(f"<p>{html(text)}</p>")  # noqa: S704  (escaped by html)
+    parts = [f"<p>{html(part)}</p>" for part in _BREAK.split(text.strip())]
+    return Markup("".join(parts))  # noqa: S704  (escaped by html)
+
+
+def plain(text: str) -> str:
+    """*text* without its markers: for titles, descriptions and search results."""
+    if "`" not in text and "*" not in text:
+        return text
+    return _SPAN.sub(lambda found: found[1] or found[2] or found[3], text)
+
+
+def _element(found: re.Match[str]) -> str:
+    if found[1]:
+        return f"<code>{found[1]}</code>"
+    return f"<strong>{found[2]}</strong>" if found[2] else f"<em>{found[3]}</em>"

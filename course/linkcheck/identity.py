@@ -1,0 +1,143 @@
+"""Ids over the whole course: unique, never lost, never used again for another thing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from course.diagnostics import Problem, Span, nearest
+from course.ids import LOCK_FILE
+from course.graph import Graph
+
+RETIRED_FILE = "content/retired.yaml"
+
+
+def declared(graph: Graph) -> Iterator[tuple[str, str, str]]:
+    """Kind, id and file of everything that has an id of its own page."""
+    for phase in graph.sources.phases:
+        yield "phase", phase.item.id, phase.item.file
+        for record in phase.lessons:
+            yield "lesson", record.id, record.file
+    for kind, items in (
+        ("pathway", graph.sources.pathways),
+        ("role", graph.sources.roles),
+        ("domain", graph.sources.domains),
+    ):
+        for item in items:
+            yield kind, item.id, item.file
+    for project in graph.sources.projects:
+        yield "project", project.item.id, project.item.file
+
+
+def current(graph: Graph) -> dict[str, tuple[str, str]]:
+    """Every id with its kind and, for lessons, its status: what the lock file records."""
+    found = {name: (kind, "") for kind, name, _ in declared(graph)}
+    for name, node in graph.lessons.items():
+        found[name] = ("lesson", node.view.status)
+    found.update({concept.id: ("concept", "") for concept in graph.sources.concepts})
+    return found
+
+
+def id_problems(graph: Graph) -> Iterator[Problem]:
+    """Broken rules of ids, aliases, retired ids and the lock file."""
+    first: dict[str, tuple[str, str]] = {}
+    for kind, name, file in declared(graph):
+        if name in first:
+            other_kind, other = first[name]
+            yield Problem(
+                "IDS003",
+                file,
+                f'the id "{name}" is taken by a {other_kind}',
+                ("id",),
+                got=f"also in {other}",
+                hint="choose another id for one of the two",
+            )
+        first.setdefault(name, (kind, file))
+    yield from _aliases(graph, first)
+    yield from _retired(graph, first)
+    if graph.sources.has_lock:
+        yield from _locked(graph, first)
+
+
+def _aliases(graph: Graph, taken: dict[str, tuple[str, str]]) -> Iterator[Problem]:
+    owners: dict[str, str] = {}
+    for node in graph.lessons.values():
+        for number, alias in enumerate(node.view.aliases):
+            other = taken.get(alias, ("", ""))[1] or owners.get(alias)
+            if other:
+                yield Problem(
+                    "IDS006",
+                    node.record.file,
+                    f'the alias "{alias}" is in use',
+                    ("aliases", number),
+                    got=f"also in {other}",
+                    hint="remove the alias here or there",
+                )
+            owners[alias] = node.record.file
+
+
+def _retired(graph: Graph, taken: dict[str, tuple[str, str]]) -> Iterator[Problem]:
+    known = set(taken) | graph.known["concept"]
+    for number, entry in enumerate(graph.sources.retired):
+        if entry.replaced_by is not None and entry.replaced_by not in known:
+            yield Problem(
+                "REF001",
+                RETIRED_FILE,
+                f'there is nothing with the id "{entry.replaced_by}"',
+                (number, "replacedBy"),
+                got=entry.replaced_by,
+                hint=nearest(entry.replaced_by, sorted(known)) or "write null",
+            )
+        node = graph.lessons.get(entry.id)
+        if entry.id in taken and (node is None or node.authored):
+            yield Problem(
+                "IDS005",
+                taken[entry.id][1],
+                f'the retired id "{entry.id}" is used again',
+                ("id",),
+                hint="choose a new id: a retired one never comes back",
+            )
+
+
+def _locked(graph: Graph, taken: dict[str, tuple[str, str]]) -> Iterator[Problem]:
+    lock = graph.sources.lock
+    ended = {entry.id for entry in graph.sources.retired}
+    now = current(graph)
+    for name, locked in lock.items():
+        place = Span(locked.line, 1, locked.line, 1)
+        if name in now:
+            kind = now[name][0]
+            if kind != locked.kind:
+                yield Problem(
+                    "IDS005",
+                    taken.get(name, ("", "content/concepts.yaml"))[1],
+                    f'the id "{name}" was published as a {locked.kind} and is now a {kind}',
+                    ("id",),
+                    hint="choose a new id",
+                )
+        elif name not in ended and name not in graph.aliases:
+            yield Problem(
+                "IDS004",
+                LOCK_FILE,
+                f'the published {locked.kind} "{name}" has disappeared',
+                span=place,
+                hint="name it in the aliases of its successor, or add it to retired.yaml",
+            )
+    for name, (kind, status) in now.items():
+        if name not in lock:
+            yield Problem(
+                "IDS009",
+                taken.get(name, ("", "content/concepts.yaml"))[1],
+                f'the new {kind} "{name}" is not in ids.lock yet',
+                ("id",) if name in taken else None,
+                hint="run: python build.py check --accept-ids",
+            )
+        elif lock[name].status == "authored" and status == "planned" and name not in ended:
+            yield Problem(
+                "LES019",
+                taken[name][1],
+                "a published authored lesson became planned",
+                ("status",),
+                expected="authored",
+                got="planned",
+                hint="restore it, or give the reason in retired.yaml under the same id",
+            )

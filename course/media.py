@@ -1,0 +1,92 @@
+"""Images of a lesson: kind and size from the bytes, and SVG that can do no harm."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import struct
+from typing import Any, Final
+
+from course.diagnostics import Problem
+
+TYPES: Final = {"svg": "image/svg+xml", "png": "image/png", "webp": "image/webp"}
+_SVG_ROOT: Final = re.compile(rb"<svg\b([^>]*)>", re.IGNORECASE)
+_SVG_SIZE: Final = re.compile(
+    rb"\bviewBox\s*=\s*[\"']\s*\S+[\s,]+\S+[\s,]+([0-9.]+)[\s,]+([0-9.]+)", re.IGNORECASE
+)
+_SVG_HARM: Final = re.compile(
+    rb"<script\b|<foreignObject\b|<!ENTITY|<\?xml-stylesheet|\bon[a-z]+\s*=|"
+    rb"(?:href|src)\s*=\s*[\"']\s*(?!#)[^\"'\s]|url\(\s*[\"']?(?!#)|@import",
+    re.IGNORECASE,
+)
+_PNG: Final = b"\x89PNG\r\n\x1a\n"
+
+
+def describe(name: str, data: bytes, lesson_id: str) -> dict[str, Any]:
+    """The resource entry of an image without its alternative text; ``url`` is site-relative."""
+    stem, _, suffix = name.rpartition(".")
+    digest = hashlib.sha256(data).hexdigest()
+    entry: dict[str, Any] = {
+        "url": f"media/{lesson_id}/{stem}.{digest[:8]}.{suffix.lower()}",
+        "mediaType": TYPES[suffix.lower()],
+        "bytes": len(data),
+        "sha256": digest,
+    }
+    if size := dimensions(suffix.lower(), data):
+        entry["width"], entry["height"] = size
+    return entry
+
+
+def dimensions(suffix: str, data: bytes) -> tuple[int, int] | None:
+    """Width and height in pixels (user units for SVG), or None when the bytes hold none."""
+    if suffix == "png":
+        if not data.startswith(_PNG) or data[12:16] != b"IHDR" or len(data) < 24:
+            return None
+        width, height = struct.unpack(">II", data[16:24])
+        return width, height
+    if suffix == "webp":
+        return _webp(data)
+    root = _SVG_ROOT.search(data)
+    size = _SVG_SIZE.search(root[1]) if root else None
+    if not size:
+        return None
+    try:
+        width, height = round(float(size[1])), round(float(size[2]))
+    except ValueError:
+        return None
+    return (width, height) if width > 0 and height > 0 else None
+
+
+def _webp(data: bytes) -> tuple[int, int] | None:
+    if data[:4] != b"RIFF" or data[8:12] != b"WEBP" or len(data) < 30:
+        return None
+    kind = data[12:16]
+    if kind == b"VP8X":
+        width = int.from_bytes(data[24:27], "little") + 1
+        height = int.from_bytes(data[27:30], "little") + 1
+        return width, height
+    if kind == b"VP8L":
+        bits = int.from_bytes(data[21:25], "little")
+        return (bits & 0x3FFF) + 1, ((bits >> 14) & 0x3FFF) + 1
+    width, height = struct.unpack("<HH", data[26:30])
+    return width & 0x3FFF, height & 0x3FFF
+
+
+def problem(name: str, data: bytes, file: str) -> Problem | None:
+    """Why the image must not be published, or None."""
+    suffix = name.rpartition(".")[2].lower()
+    if dimensions(suffix, data) is None:
+        wanted = 'an <svg> root with a viewBox="0 0 W H"' if suffix == "svg" else f"a {suffix} file"
+        return Problem(
+            "SRC011", file, "the image cannot be read", expected=wanted, hint="export it again"
+        )
+    if suffix == "svg" and (match := _SVG_HARM.search(data)):
+        got = match[0].decode("utf-8", "replace")
+        return Problem(
+            "SRC012",
+            file,
+            "the SVG holds a script or a reference to something outside",
+            got=got,
+            hint="export it as plain SVG and delete that part",
+        )
+    return None

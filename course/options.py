@@ -1,0 +1,98 @@
+"""What a build is asked to do, and what it reports."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import orjson
+
+from course.diagnostics import Diagnostic
+from course.fingerprint import fingerprint
+
+CACHE: Final = ".course-cache"
+OUT: Final = "site"
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Where a build reads and writes, and what its outputs depend on besides the sources.
+
+    ``cache`` is the cache folder (None: read and write no cache); ``jobs`` the number of
+    processes that read lessons (0: one, or more when thousands of lessons changed);
+    ``updated`` replaces the date of course.yaml (``YYYY-MM-DD``).
+    """
+
+    root: Path
+    out: Path
+    base_url: str | None = None
+    file_urls: bool = False
+    force: bool = False
+    jobs: int = 0
+    cache: Path | None = None
+    updated: str | None = None
+
+    def key(self) -> str:
+        """The part that changes the bytes of the outputs."""
+        parts = [fingerprint(), self.base_url, self.file_urls, self.updated]
+        return orjson.dumps(parts).decode()
+
+
+@dataclass(slots=True)
+class Report:
+    """What a check or a build found and did; ``digest`` names the whole output."""
+
+    diagnostics: list[Diagnostic] = field(default_factory=list)
+    lessons: int = 0
+    authored: int = 0
+    sources: list[str] = field(default_factory=list)
+    files: int = 0
+    changed: int = 0
+    seconds: float = 0.0
+    digest: str = ""
+    written: bool = False
+
+    @property
+    def errors(self) -> int:
+        """How many diagnostics stop a build."""
+        return sum(one.severity == "error" for one in self.diagnostics)
+
+    @property
+    def warnings(self) -> int:
+        """How many diagnostics are warnings."""
+        return sum(one.severity == "warning" for one in self.diagnostics)
+
+    def as_json(self) -> dict[str, Any]:
+        """What the next build of equal sources may repeat."""
+        return {
+            "diagnostics": [one.as_json() for one in self.diagnostics],
+            "lessons": self.lessons,
+            "authored": self.authored,
+            "sources": self.sources,
+            "files": self.files,
+            "digest": self.digest,
+        }
+
+    @staticmethod
+    def from_json(data: dict[str, Any]) -> Report:
+        """The inverse of :meth:`as_json`; raises KeyError or TypeError on foreign data."""
+        found = [Diagnostic.from_json(entry) for entry in data["diagnostics"]]
+        return Report(
+            found,
+            data["lessons"],
+            data["authored"],
+            data["sources"],
+            data["files"],
+            digest=data["digest"],
+            written=True,
+        )
+
+    def summary(self) -> str:
+        """The last line of a build."""
+        planned = self.lessons - self.authored
+        return (
+            f"{self.lessons:,} lessons ({self.authored:,} authored, {planned:,} planned), "
+            f"{self.files:,} files, {self.changed:,} changed, {self.seconds:.2f} s, "
+            f"tree {self.digest[:12]}"
+        )

@@ -1,0 +1,424 @@
+"""HTML pages from the API resources; every page is a function of the data it is given."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+from markupsafe import Markup
+
+from course import reprint
+from course.inline import attribute, html, plain, prose
+from course.search import fold
+from course.shell import DEEP, FLAT, TEMPLATES, TOP, Ref, Resource, Shell, SiteInfo, size
+
+__all__ = ["Around", "Pages", "SiteInfo", "not_found_hashes"]
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """The neighbours of a page, resolved to ``{id, title, url, status?}``.
+
+    ``url`` counts from the site root and has a final slash. Each page reads what concerns it:
+    a lesson ``prerequisites, unlocks, concepts, pathways, projects``; a phase ``part,
+    prerequisites, projects``; a pathway ``prerequisites`` (the pathways it requires), ``roles,
+    domains, projects`` (its capstone), ``lessons``; a role and a domain ``pathways, roles,
+    domains, phases, lessons``; a project ``pathways, lessons``. ``previous`` and ``next`` work
+    everywhere. A concept needs only ``id`` and ``title``, a part only ``title``.
+    """
+
+    previous: Ref | None = None
+    next: Ref | None = None
+    part: Ref | None = None
+    prerequisites: Sequence[Ref] = ()
+    unlocks: Sequence[Ref] = ()
+    concepts: Sequence[Ref] = ()
+    pathways: Sequence[Ref] = ()
+    projects: Sequence[Ref] = ()
+    roles: Sequence[Ref] = ()
+    domains: Sequence[Ref] = ()
+    phases: Sequence[Ref] = ()
+    lessons: Sequence[Ref] = ()
+
+
+class Pages:
+    """Renders pages; one instance a build, because it compiles the templates once."""
+
+    def __init__(self, site: SiteInfo) -> None:
+        self._site = site
+        self._shell = Shell(site)
+        self._words = site.words
+
+    def home(
+        self, catalog: Resource, pathways: Sequence[Resource], projects: Sequence[Resource]
+    ) -> str:
+        """``index.html``."""
+        course = catalog["course"]
+        name, _, rest = course["title"].partition(": ")
+        lessons = (lesson for phase in catalog["phases"] for lesson in phase["lessons"])
+        return self._shell.render(
+            "home.html",
+            page=self._shell.frame("", course["title"], course["summary"], "home"),
+            root=TOP,
+            course=course,
+            name=name,
+            rest=rest,
+            totals=catalog["totals"],
+            first=next((lesson for lesson in lessons if lesson["status"] == "authored"), None),
+            parts=_by_part(catalog),
+            pathways=pathways,
+            projects=projects,
+        )
+
+    def phases(self, catalog: Resource) -> str:
+        """``phases/index.html``: parts and their phases."""
+        page = self._shell.frame(
+            "phases/", self._words["course"], self._words["course_summary"], "phases"
+        )
+        return self._shell.render("phases.html", page=page, root=FLAT, parts=_by_part(catalog))
+
+    def phase(self, phase: Resource, around: Around) -> str:
+        """``phases/<id>/index.html`` of a catalog phase."""
+        shell = self._shell
+        trail = [("phases/", self._words["course"])]
+        return shell.render(
+            "phase.html",
+            page=shell.frame(phase["url"], phase["title"], phase["summary"], "phases", trail),
+            root=DEEP,
+            phase=phase,
+            part=around.part,
+            minutes=sum(lesson.get("minutes", 0) for lesson in phase["lessons"]),
+            equipment=shell.equipment(phase["equipment"]),
+            prerequisites=shell.names(around.prerequisites, DEEP),
+            projects=shell.items(around.projects, DEEP),
+            references=_references(phase["references"]),
+            nearby=self._nearby(around),
+        )
+
+    def lessons(self, catalog: Resource) -> str:
+        """``lessons/index.html``: every lesson from A to Z."""
+        shell = self._shell
+        found = [
+            (fold(plain(lesson["title"])), lesson)
+            for phase in catalog["phases"]
+            for lesson in phase["lessons"]
+        ]
+        found.sort(key=lambda entry: (entry[0], entry[1]["id"]))
+        groups = [
+            (letter.upper(), f"letter-{number}", shell.items([ref for _, ref in entries], FLAT))
+            for number, (letter, entries) in enumerate(groupby(found, key=_initial), start=1)
+        ]
+        words = self._words
+        page = shell.frame("lessons/", words["lessons_az"], words["lessons_summary"])
+        return shell.render("lessons.html", page=page, root=FLAT, groups=groups)
+
+    def lesson(self, lesson: Resource, around: Around, source_path: str) -> str:
+        """``lessons/<id>/index.html``; *source_path* counts from the repository root."""
+        shell, words = self._shell, self._words
+        authored = lesson["status"] == "authored"
+        phase = lesson["phase"]
+        title = lesson["title"] if authored else f"{words['planned']}: {lesson['title']}"
+        trail = [("phases/", words["course"]), (f"phases/{phase['id']}/", phase["title"])]
+        values: dict[str, Any] = {
+            "page": shell.frame(lesson["url"], title, lesson["summary"], "phases", trail),
+            "root": DEEP,
+            "lesson": lesson,
+            "authored": authored,
+            "number": f"{phase['number']}.{lesson['position']}",
+            "level": words[f"level_{lesson['level']}"] if "level" in lesson else "",
+            "equipment": shell.equipment(lesson["equipment"]),
+            "prerequisites": shell.names(around.prerequisites, DEEP),
+            "concepts": shell.concepts(around.concepts, DEEP),
+            "toc": (),
+            "kinds": {},
+            "references": _references(lesson.get("references", ())),
+            "downloads": "",
+            "part_of": shell.items([*around.pathways, *around.projects], DEEP),
+            "unlocks": shell.items(around.unlocks, DEEP),
+            "nearby": self._nearby(around),
+            "edit": self._site.edit_base + source_path if self._site.edit_base else "",
+        }
+        if authored:
+            values |= self._material(lesson)
+        return shell.render("lesson.html", **values)
+
+    def _material(self, lesson: Resource) -> dict[str, Any]:
+        """What only an authored lesson shows."""
+        words, quiz = self._words, lesson["quiz"]
+        first = [question for question in quiz["questions"] if question["stage"] == "before"]
+        rest = [question for question in quiz["questions"] if question["stage"] != "before"]
+        return {
+            "toc": [entry for entry in lesson["content"]["toc"] if entry["level"] <= 3],
+            "kinds": {
+                block["id"]: self._site.kinds[block["kind"]]
+                for block in lesson["content"]["blocks"]
+                if block["kind"] != "text"
+            },
+            "review": words[f"review_{lesson.get('review', 'none')}"],
+            "before": self._questions("page-before", "before_reading", quiz["label"], first),
+            "body": _body(lesson),
+            "after": self._questions("page-quiz", "practice", quiz["label"], rest),
+            "downloads": self._downloads(lesson["artifacts"]),
+            "hash": lesson["contentHash"].partition(":")[2][:8],
+        }
+
+    def _questions(
+        self, anchor: str, heading: str, label: str, questions: Sequence[Resource]
+    ) -> Markup:
+        if not questions:
+            return Markup("")
+        return self._shell.render(
+            "quiz.html",
+            anchor=anchor,
+            heading=self._words[heading],
+            label=label,
+            questions=list(enumerate(questions, start=1)),
+        )
+
+    def _downloads(self, artifacts: Iterable[Resource]) -> Markup:
+        items = [
+            f'<li><a href="{DEEP}{attribute(file["url"])}" download>'
+            f"{attribute(self._words['artifact_' + file['kind']])}</a> ({size(file['bytes'])})</li>"
+            for file in artifacts
+        ]
+        return Markup("\n".join(items))  # noqa: S704  (escaped above)
+
+    def _nearby(self, around: Around) -> Markup:
+        if around.previous is None and around.next is None:
+            return Markup("")
+        return self._shell.render(
+            "nearby.html", root=DEEP, previous=around.previous, next=around.next
+        )
+
+    def concepts(self, catalog: Resource) -> str:
+        """``concepts/index.html``: each concept (anchor: its id) with its lessons."""
+        shell, words = self._shell, self._words
+        lessons = {
+            lesson["id"]: lesson for phase in catalog["phases"] for lesson in phase["lessons"]
+        }
+        entries = [
+            (concept, shell.items([lessons[found] for found in concept["lessonIds"]], FLAT))
+            for concept in catalog["concepts"]
+        ]
+        page = shell.frame("concepts/", words["concepts"], words["concepts_summary"], "concepts")
+        return shell.render("concepts.html", page=page, root=FLAT, concepts=entries)
+
+    def pathways(self, pathways: Sequence[Resource]) -> str:
+        """``pathways/index.html``."""
+        return self._cards("pathways", [("", pathways)])
+
+    def pathway(
+        self, pathway: Resource, lessons: Sequence[Resource], around: Around, printed: bool = True
+    ) -> str:
+        """``pathways/<id>/index.html``; *lessons* are the catalog lessons of its steps.
+
+        *printed* says whether ``print/<id>.html`` exists.
+        """
+        shell = self._shell
+        by_id = {lesson["id"]: lesson for lesson in lessons}
+        steps = [(step, [by_id[found] for found in step["lessonIds"]]) for step in pathway["steps"]]
+        return shell.render(
+            "pathway.html",
+            page=self._detail("pathways", pathway),
+            root=DEEP,
+            pathway=pathway,
+            totals=pathway["totals"],
+            steps=steps,
+            requires=shell.names(around.prerequisites, DEEP),
+            roles=shell.names(around.roles, DEEP),
+            domains=shell.names(around.domains, DEEP),
+            capstone=shell.items(around.projects, DEEP),
+            printed=printed,
+            nearby=self._nearby(around),
+        )
+
+    def roles(self, roles: Sequence[Resource], domains: Sequence[Resource]) -> str:
+        """``roles/index.html``: roles, then domains."""
+        words = self._words
+        return self._cards("roles", [(words["roles"], roles), (words["domains"], domains)])
+
+    def role(self, role: Resource, around: Around) -> str:
+        """``roles/<id>/index.html``; ``around.phases`` and ``lessons`` cover its milestones."""
+        shell, words = self._shell, self._words
+        places = {ref["id"]: ref for ref in (*around.phases, *around.lessons)}
+        return shell.render(
+            "role.html",
+            page=self._detail("roles", role),
+            root=DEEP,
+            role=role,
+            **self._ways(role, around),
+            lists=[
+                (words["responsibilities"], role["responsibilities"]),
+                (words["skills"], role["skills"]),
+            ],
+            checks=[
+                (check["question"], shell.link(places[check["phaseId"]], DEEP))
+                for check in role["startingChecks"]
+            ],
+            milestones=[
+                (entry, shell.names([places[i] for i in _targets(entry)], DEEP))
+                for entry in role["milestones"]
+            ],
+            nearby=self._nearby(around),
+        )
+
+    def domain(self, domain: Resource, around: Around) -> str:
+        """``domains/<id>/index.html``."""
+        return self._shell.render(
+            "domain.html",
+            page=self._detail("roles", domain),
+            root=DEEP,
+            domain=domain,
+            **self._ways(domain, around),
+            nearby=self._nearby(around),
+        )
+
+    def _ways(self, entry: Resource, around: Around) -> dict[str, Markup]:
+        """The pathways, roles and domains of a role or a domain, as links."""
+        shell, default = self._shell, entry["defaultPathwayId"]
+        others = [ref for ref in around.pathways if ref["id"] != default]
+        return {
+            "default": shell.names([r for r in around.pathways if r["id"] == default], DEEP),
+            "others": shell.names(others, DEEP) if others else Markup(""),
+            "roles": shell.names(around.roles, DEEP),
+            "domains": shell.names(around.domains, DEEP),
+        }
+
+    def projects(self, projects: Sequence[Resource]) -> str:
+        """``projects/index.html``."""
+        return self._cards("projects", [("", projects)])
+
+    def project(self, project: Resource, readme_html: str, around: Around) -> str:
+        """``projects/<id>/index.html``; *readme_html* is trusted output of the Markdown step.
+
+        ``around.lessons`` covers the required lessons and those of the stages.
+        """
+        shell = self._shell
+        lessons = {ref["id"]: ref for ref in around.lessons}
+        required = [lessons[entry["id"]] for entry in project["requiredLessons"]]
+        return shell.render(
+            "project.html",
+            page=self._detail("projects", project),
+            root=DEEP,
+            project=project,
+            readme=Markup(readme_html),  # noqa: S704  (no raw HTML passes the Markdown step)
+            pathway=shell.names(around.pathways, DEEP),
+            equipment=shell.equipment(project["equipment"]),
+            required=shell.names(required, DEEP),
+            stages=[
+                (stage, shell.names([lessons[i] for i in stage["lessonIds"]], DEEP))
+                for stage in project["stages"]
+            ],
+            nearby=self._nearby(around),
+        )
+
+    def search(self) -> str:
+        """``search/index.html``."""
+        words = self._words
+        page = self._shell.frame("search/", words["search"], words["search_summary"], "search")
+        return self._shell.render("search.html", page=page, root=FLAT)
+
+    def not_found(self) -> str:
+        """``404.html``: no asset is needed, because a host serves it at any depth."""
+        style, script = _not_found_parts()
+        return self._shell.render(
+            "not_found.html",
+            base_url=self._site.base_url or "",
+            style=Markup(style),  # noqa: S704  (a file of this package)
+            script=Markup(script),  # noqa: S704  (a file of this package)
+        )
+
+    def alias(self, old_id: str, lesson: Ref) -> str:
+        """``lessons/<old_id>/index.html``: sends readers on to the lesson's present page."""
+        address = lesson["url"] + self._shell.index
+        return self._shell.render(
+            "alias.html",
+            old_id=old_id,
+            root=DEEP,
+            title=plain(lesson["title"]),
+            url=lesson["url"],
+            canonical=(self._site.base_url or DEEP) + address,
+        )
+
+    def print_pathway(self, pathway: Resource, lessons: Sequence[Resource]) -> str:
+        """``print/<pathway>.html``: all lessons (resources) of a pathway on one page."""
+        bodies = [
+            Markup(reprint.move(_body(lesson), lesson["id"], lesson["url"], FLAT))  # noqa: S704
+            if "content" in lesson
+            else prose(lesson["notice"])
+            for lesson in lessons
+        ]
+        return self._shell.render(
+            "print.html",
+            root=FLAT,
+            pathway=pathway,
+            title=plain(pathway["title"]),
+            lessons=list(zip(lessons, bodies, strict=True)),
+        )
+
+    def _cards(self, section: str, groups: Sequence[tuple[str, Sequence[Resource]]]) -> str:
+        heading, lede = self._words[section], self._words[f"{section}_summary"]
+        return self._shell.render(
+            "cards.html",
+            page=self._shell.frame(f"{section}/", heading, lede, section),
+            root=FLAT,
+            heading=heading,
+            lede=lede,
+            groups=groups,
+        )
+
+    def _detail(self, section: str, entry: Resource) -> Any:
+        trail = [(f"{section}/", self._words[section])]
+        return self._shell.frame(entry["url"], entry["title"], entry["summary"], section, trail)
+
+
+def not_found_hashes() -> tuple[str, str]:
+    """The content policy's names of the style and the script inside ``404.html``."""
+    style, script = (
+        base64.b64encode(hashlib.sha256(part.encode()).digest()).decode()
+        for part in _not_found_parts()
+    )
+    return f"'sha256-{style}'", f"'sha256-{script}'"
+
+
+def _not_found_parts() -> tuple[str, str]:
+    return (
+        (TEMPLATES / "not_found.css").read_text(encoding="utf-8"),
+        (TEMPLATES / "not_found.js").read_text(encoding="utf-8"),
+    )
+
+
+def _by_part(catalog: Resource) -> list[tuple[Resource, list[Resource]]]:
+    return [
+        (part, [phase for phase in catalog["phases"] if phase["part"] == part["id"]])
+        for part in catalog["parts"]
+    ]
+
+
+def _body(lesson: Resource) -> Markup:
+    html = [
+        f'<div class="block {block["kind"]}">{block["html"]}</div>'
+        for block in lesson["content"]["blocks"]
+    ]
+    return Markup("\n".join(html))  # noqa: S704  (no raw HTML passes the Markdown step)
+
+
+def _references(references: Iterable[Resource]) -> Markup:
+    items = [
+        f'<li><a href="{attribute(entry["url"])}" rel="external">{html(entry["title"])}</a></li>'
+        for entry in references
+    ]
+    return Markup("\n".join(items))  # noqa: S704  (escaped above)
+
+
+def _targets(milestone: Mapping[str, Any]) -> list[str]:
+    return [*milestone["phaseIds"], *milestone["lessonIds"]]
+
+
+def _initial(entry: tuple[str, Any]) -> str:
+    first = entry[0][:1]
+    return first if first.isalpha() else "#"

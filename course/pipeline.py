@@ -1,0 +1,208 @@
+"""Load, validate, link, emit: the whole way from the sources to the files of the site."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Final, Protocol
+
+from course import assets, cache, graph, lesson, linkcheck, outcheck, resources, sources, whole
+from course.diagnostics import TOP, Problem, diagnostic, order
+from course.fingerprint import fingerprint
+from course.graph import Graph
+from course.lesson import KIB, Lesson, Parts, Setup
+from course.options import Options, Report
+from course.pages import Pages
+from course.shell import SiteInfo
+from course.sources import Sources
+from course.tree import MANIFEST, File, Manifest
+from course.unit import Unit, build_unit, unit_key
+
+# Below this many changed lessons, starting processes costs more than they save.
+PARALLEL_ABOVE: Final = 2000
+AUTO_JOBS: Final = 2
+
+
+class Target(Protocol):
+    """Where files go: the stage of an output folder, or nowhere for a check."""
+
+    files: dict[str, File]
+
+    def put(self, path: str, data: bytes) -> File:
+        """Add *data* as the file *path*."""
+
+    def keep(self, path: str, file: File) -> bool:
+        """Whether *file* is there already; then it is part of the output."""
+
+
+class Nowhere:
+    """The target of a check: files are counted, not written."""
+
+    def __init__(self) -> None:
+        self.files: dict[str, File] = {}
+
+    def put(self, path: str, data: bytes) -> File:
+        """Count the file *path*."""
+        file = self.files[path] = File(len(data), "")
+        return file
+
+    def keep(self, path: str, file: File) -> bool:
+        """Every file that a cached unit names counts as there."""
+        self.files[path] = file
+        return True
+
+
+@dataclass(slots=True)
+class _Run:
+    """One run between its steps."""
+
+    options: Options
+    shards: cache.Shards | None
+    keys: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Outcome:
+    """The report of a run, and the cache to save once its files are shown."""
+
+    report: Report
+    shards: cache.Shards | None = None
+
+    def save(self) -> None:
+        """Write what the run learnt to the cache folder."""
+        if self.shards is not None:
+            self.shards.save()
+
+
+def load(options: Options) -> tuple[Sources, Graph]:
+    """The sources and their graph, with every diagnostic up to the link step in the sources."""
+    return _linked(_Run(options, cache.Shards(options.cache) if options.cache else None))
+
+
+def run(options: Options, target: Target) -> Outcome:
+    """Put every file of the course into *target*; with errors the files are incomplete."""
+    this = _Run(options, cache.Shards(options.cache) if options.cache else None)
+    loaded, linked = _linked(this)
+    report = Report(order(loaded.diagnostics), sources=loaded.files)
+    if not report.errors:
+        _emit(this, loaded, linked, target, report)
+    return Outcome(report, this.shards)
+
+
+def _linked(this: _Run) -> tuple[Sources, Graph]:
+    options = this.options
+    loaded = sources.load(options.root, partial(_read, this), file_urls=options.file_urls)
+    if loaded.course is not None and options.updated is not None:
+        loaded.course = loaded.course.model_copy(update={"updated": options.updated})
+    linked = graph.build(loaded)
+    loaded.report(list(linkcheck.problems(linked)))
+    return loaded, linked
+
+
+def _read(this: _Run, parts: list[Parts], setup: Setup) -> list[Lesson]:
+    """Read lessons through the cache; those that changed, on several cores if there are many."""
+    shared = cache.setup_key(setup, fingerprint())
+    found: dict[str, Lesson] = {}
+    fresh: list[Parts] = []
+    for one in parts:
+        key = this.keys[one.folder] = cache.lesson_key(one, shared)
+        record = this.shards.record(one, key) if this.shards else None
+        if record is None:
+            fresh.append(one)
+        else:
+            found[one.folder] = record
+    for record in _read_fresh(fresh, setup, this.options.jobs):
+        found[record.folder] = record
+    return [found[one.folder] for one in parts]
+
+
+def _read_fresh(fresh: list[Parts], setup: Setup, jobs: int) -> list[Lesson]:
+    jobs = jobs or (AUTO_JOBS if len(fresh) > PARALLEL_ABOVE else 1)
+    if jobs == 1 or len(fresh) < 2:
+        return sources.read_all(fresh, setup)
+    from concurrent.futures import ProcessPoolExecutor
+
+    size = max(1, len(fresh) // (jobs * 4))
+    with ProcessPoolExecutor(jobs) as pool:
+        return list(pool.map(partial(lesson.read, setup=setup), fresh, chunksize=size))
+
+
+def _emit(this: _Run, loaded: Sources, linked: Graph, target: Target, report: Report) -> None:
+    course, options = loaded.course, this.options
+    if course is None:
+        return
+    base_url = _with_slash(options.base_url or course.base_url)
+    files = assets.bundle()
+    site = SiteInfo(
+        course=course.model_dump(mode="json", by_alias=True, exclude_none=True),
+        words=loaded.words,
+        kinds=loaded.kinds,
+        assets=files.paths,
+        base_url=base_url,
+        file_urls=options.file_urls,
+        edit_base=f"{course.repository}/edit/main/" if course.repository else None,
+    )
+    pages = Pages(site)
+    units = {unit.id: unit for unit in _units(this, linked, target, pages, course.limits.page_kib)}
+    done = whole.build(linked, units, pages, files, base_url=base_url)
+    for path, data in done.outputs.items():
+        target.put(path, data)
+    for node in linked.lessons.values():
+        for url, source in node.record.media_files.items():
+            target.put(url, (options.root / source).read_bytes())
+    problems = done.problems + [problem for unit in units.values() for problem in unit.problems]
+    facts = done.facts
+    for unit in units.values():
+        facts.update(unit.facts)
+    problems += outcheck.problems(facts, {*target.files, MANIFEST})
+    placed = [diagnostic(problem, problem.span or TOP) for problem in problems]
+    report.diagnostics = order([*report.diagnostics, *placed])
+    report.lessons, report.files = len(units), len(target.files)
+    report.authored = sum(node.authored for node in linked.lessons.values())
+    report.digest = tree_digest(target.files)
+
+
+def _units(
+    this: _Run, linked: Graph, target: Target, pages: Pages, page_kib: int
+) -> Iterator[Unit]:
+    """The unit of every lesson: from the cache when its key and its files are unchanged."""
+    numbers = resources.numbers(linked)
+    build_key = this.options.key()
+    for node in linked.lessons.values():
+        record, phase = node.record, node.phase.item.id
+        related = resources.relations(linked, node, numbers[phase])
+        key = unit_key(this.keys[record.folder], related, build_key)
+        cached = this.shards.unit(phase, record.folder, key) if this.shards else None
+        unit = _kept(cached, target) if cached else None
+        if unit is None:
+            unit = build_unit(record, related, pages, key, page_kib * KIB)
+            for path, data in unit.outputs.items():
+                target.put(path, data)
+            unit.outputs = {}
+        if this.shards and not unit.problems:
+            entry = {"key": this.keys[record.folder], "record": record, "unit": unit.cached()}
+            this.shards.put(phase, record.folder, entry)
+        yield unit
+
+
+def _kept(cached: dict[str, Any], target: Target) -> Unit | None:
+    try:
+        files = {path: File(*file) for path, file in cached["files"].items()}
+        unit = Unit(**{**cached, "files": files})
+    except (TypeError, KeyError, AttributeError):
+        return None
+    return unit if all(target.keep(path, file) for path, file in files.items()) else None
+
+
+def _with_slash(url: str | None) -> str | None:
+    return f"{url.rstrip('/')}/" if url else None
+
+
+def tree_digest(files: Manifest) -> str:
+    """One digest for the whole output: equal bytes everywhere, equal digest."""
+    digest = hashlib.sha256()
+    for path in sorted(files):
+        digest.update(f"{path}\0{files[path].sha256}\n".encode())
+    return digest.hexdigest()

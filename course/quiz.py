@@ -1,0 +1,195 @@
+"""Quiz questions: the rules that a schema cannot say, and the published form."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from hashlib import blake2b
+from typing import Any, Final
+
+from course.diagnostics import Problem
+
+QUESTION_DEFAULTS: Final = {"stage": "after", "kind": "single"}
+LETTERS: Final = "abcdef"
+LONGEST_SHARE: Final = 0.5
+POSITION_SHARE: Final = 0.4
+ENOUGH: Final = 4
+
+
+def problems(questions: list[dict[str, Any]], objectives: int, file: str) -> Iterator[Problem]:
+    """Every broken rule of schema-valid *questions* of a lesson with *objectives* objectives."""
+    ids: set[str] = set()
+    prompts: set[str] = set()
+    for number, question in enumerate(questions):
+        path = ("questions", number)
+        if question["id"] in ids:
+            yield Problem(
+                "QUZ001",
+                file,
+                f'the question id "{question["id"]}" stands twice',
+                (*path, "id"),
+                hint="give each question its own id",
+            )
+        if question["prompt"] in prompts:
+            yield Problem(
+                "QUZ002",
+                file,
+                "the same question is asked twice",
+                (*path, "prompt"),
+                hint="ask something else, or remove one of the two",
+            )
+        ids.add(question["id"])
+        prompts.add(question["prompt"])
+        if question.get("objective", 1) > objectives:
+            yield Problem(
+                "QUZ008",
+                file,
+                "the lesson has no such objective",
+                (*path, "objective"),
+                expected=f"1 to {objectives}",
+                got=str(question["objective"]),
+                hint="count the objectives from 1",
+            )
+        if question.get("kind") == "numeric":
+            yield from _numeric(question, path, file)
+        else:
+            yield from _choice(question, path, file)
+    yield from _guessable(questions, file)
+
+
+def _numeric(question: dict[str, Any], path: tuple[str | int, ...], file: str) -> Iterator[Problem]:
+    if "value" not in question:
+        yield Problem(
+            "QUZ006",
+            file,
+            "a numeric question needs a value",
+            (*path, "value"),
+            hint="add value: and, for a measured number, tolerance:",
+        )
+    if "options" in question:
+        yield Problem(
+            "QUZ006",
+            file,
+            "a numeric question has no options",
+            (*path, "options"),
+            on_key=True,
+            hint="remove the options, or set kind: single",
+        )
+
+
+def _choice(question: dict[str, Any], path: tuple[str | int, ...], file: str) -> Iterator[Problem]:
+    for key in ("value", "tolerance", "unit"):
+        if key in question:
+            yield Problem(
+                "QUZ007",
+                file,
+                f'"{key}" belongs to numeric questions',
+                (*path, key),
+                on_key=True,
+                hint='set "kind: numeric", or remove it',
+            )
+    options = question.get("options")
+    if options is None:
+        yield Problem(
+            "QUZ007",
+            file,
+            "the question has no options",
+            (*path, "options"),
+            expected="2 to 6 options",
+            hint="add options:",
+        )
+        return
+    texts: set[str] = set()
+    for number, option in enumerate(options):
+        if option["text"] in texts:
+            yield Problem(
+                "QUZ003",
+                file,
+                "the same option stands twice",
+                (*path, "options", number, "text"),
+                hint="reword one of the two",
+            )
+        texts.add(option["text"])
+    correct = sum(1 for option in options if option.get("correct"))
+    if question.get("kind", "single") == "single" and correct != 1:
+        yield Problem(
+            "QUZ004",
+            file,
+            f"expected exactly one correct option, got {correct}",
+            (*path, "options"),
+            expected="exactly one correct option",
+            got=str(correct),
+            hint='set "kind: multiple", or remove "correct" from one option'
+            if correct
+            else 'add "correct: true" to one option',
+        )
+    elif correct == 0:
+        yield Problem(
+            "QUZ005",
+            file,
+            "no option is correct",
+            (*path, "options"),
+            expected="at least one correct option",
+            got="0",
+            hint='add "correct: true" to an option',
+        )
+
+
+def _guessable(questions: list[dict[str, Any]], file: str) -> Iterator[Problem]:
+    single = [
+        (question, [option.get("correct", False) for option in question["options"]])
+        for question in questions
+        if question.get("kind", "single") == "single" and "options" in question
+    ]
+    single = [(question, marks) for question, marks in single if marks.count(True) == 1]
+    longest = sum(_longest_is_correct(question["options"]) for question, _ in single)
+    if len(single) >= ENOUGH and longest > LONGEST_SHARE * len(single):
+        yield Problem(
+            "QUZ009",
+            file,
+            f"the correct option is the longest in {longest} of {len(single)} questions",
+            ("questions",),
+            hint="shorten the correct options, or say more in the wrong ones",
+        )
+    fixed = [marks.index(True) for question, marks in single if question.get("shuffle") is False]
+    for position in sorted(set(fixed)):
+        if len(fixed) >= ENOUGH and fixed.count(position) > POSITION_SHARE * len(fixed):
+            yield Problem(
+                "QUZ010",
+                file,
+                f"option {position + 1} is correct in {fixed.count(position)} of {len(fixed)} "
+                "unshuffled questions",
+                ("questions",),
+                hint="change the order of the options",
+            )
+
+
+def _longest_is_correct(options: list[dict[str, Any]]) -> bool:
+    lengths = sorted((len(option["text"]) for option in options), reverse=True)
+    longest = max(options, key=lambda option: len(option["text"]))
+    return bool(longest.get("correct")) and lengths[0] > lengths[1]
+
+
+def published(questions: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The questions as the lesson resource carries them: shuffled, with letters and answers."""
+    return [_published(question) for question in questions]
+
+
+def _published(question: dict[str, Any]) -> dict[str, Any]:
+    entry: dict[str, Any] = {**QUESTION_DEFAULTS, **question}
+    entry.pop("shuffle", None)
+    given = question.get("options", [])
+    order = list(range(len(given)))
+    if question.get("shuffle", True):
+        seed = question["id"].encode()
+        order.sort(key=lambda n: blake2b(b"%s/%d" % (seed, n), digest_size=8).digest())
+    options, answer = [], []
+    for letter, index in zip(LETTERS, order, strict=False):
+        option = given[index]
+        shown = {"id": letter, "text": option["text"]}
+        if "why" in option:
+            shown["why"] = option["why"]
+        options.append(shown)
+        if option.get("correct"):
+            answer.append(letter)
+    entry["options"], entry["answer"] = options, answer
+    return entry

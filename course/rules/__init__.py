@@ -1,0 +1,43 @@
+"""The rule book: every diagnostic code with its severity, its reason and two examples."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import yaml
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One rule as ``build.py explain CODE`` prints it."""
+
+    code: str
+    title: str
+    severity: str
+    text: str
+    bad: str
+    good: str
+
+
+@cache
+def book() -> dict[str, Rule]:
+    """Every rule by code, in order of family and number."""
+    found: dict[str, Rule] = {}
+    for path in sorted(Path(__file__).parent.glob("*.yaml")):
+        for code, fields in yaml.load(path.read_text("utf-8"), yaml.CSafeLoader).items():
+            found[code] = Rule(
+                code,
+                fields["title"],
+                fields.get("severity", "error"),
+                fields["text"].strip(),
+                fields["bad"].rstrip(),
+                fields["good"].rstrip(),
+            )
+    return found
+
+
+def severity(code: str) -> str:
+    """``error``, ``warning`` or ``info``: what the rule *code* weighs."""
+    return book()[code].severity

@@ -1,0 +1,241 @@
+"""JSON Schema checks: jsonschema-rs decides, this module finds the words and the place."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+import jsonschema_rs
+
+from course.diagnostics import Problem, nearest, short
+from course.yamlsource import loose_boolean_hint
+
+FOLDER: Final = Path(__file__).resolve().parent.parent / "schemas" / "course"
+SUFFIX: Final = ".schema.json"
+_TYPES: Final = {
+    "object": "a mapping",
+    "array": "a list",
+    "string": "text",
+    "integer": "a whole number",
+    "number": "a number",
+    "boolean": "true or false",
+    "null": "nothing",
+}
+_CODES: Final = {
+    "Type": "SCH001",
+    "Required": "SCH002",
+    "AdditionalProperties": "SCH003",
+    "Enum": "SCH004",
+    "Pattern": "SCH005",
+    "MinLength": "SCH006",
+    "MaxLength": "SCH006",
+    "Minimum": "SCH007",
+    "Maximum": "SCH007",
+    "ExclusiveMinimum": "SCH007",
+    "ExclusiveMaximum": "SCH007",
+    "UniqueItems": "SCH008",
+    "MinItems": "SCH009",
+    "MaxItems": "SCH009",
+    "MinProperties": "SCH009",
+    "MaxProperties": "SCH009",
+    "Constant": "SCH010",
+    "Format": "SCH011",
+}
+
+
+def names() -> list[str]:
+    """The names of all schemas, without suffix."""
+    return sorted(path.name.removesuffix(SUFFIX) for path in FOLDER.glob(f"*{SUFFIX}"))
+
+
+def source(name: str) -> bytes:
+    """The schema file called *name* as it is published."""
+    return (FOLDER / f"{name}{SUFFIX}").read_bytes()
+
+
+@cache
+def schema(name: str) -> dict[str, Any]:
+    """The schema called *name* as data; callers must not change it."""
+    data: dict[str, Any] = json.loads(source(name))
+    return data
+
+
+@cache
+def validator(name: str) -> jsonschema_rs.Draft202012Validator:
+    """The compiled schema called *name*."""
+    return jsonschema_rs.Draft202012Validator(schema(name))
+
+
+def check(name: str, data: object, file: str) -> list[Problem]:
+    """Every way in which *data* breaks the schema *name*; empty when it is valid."""
+    compiled = validator(name)
+    if compiled.is_valid(data):
+        return []
+    found: list[Problem] = []
+    for error in compiled.iter_errors(data):
+        found.extend(_problems(error, schema(name), file))
+    return found
+
+
+def _problems(error: Any, root: dict[str, Any], file: str) -> Iterator[Problem]:
+    kind = type(error.kind).__name__
+    path = tuple(error.instance_path)
+    part = _subschema(root, list(error.schema_path)[:-1])
+    if kind == "AdditionalProperties":
+        known = list(part.get("properties", {}))
+        for key in error.kind.unexpected:
+            yield Problem(
+                "SCH003",
+                file,
+                f'"{short(key)}" is not a key of {_where(path, root)}',
+                (*path, key),
+                on_key=True,
+                expected=_some(known),
+                got=short(key),
+                hint=nearest(key, known) or "remove it",
+            )
+    elif kind == "Required":
+        key = error.kind.property
+        yield Problem(
+            "SCH002",
+            file,
+            f'{_where(path, root)} lacks "{key}"',
+            (*path, key),
+            expected=_meaning(part, key, root),
+            hint=f"add {key}:",
+        )
+    else:
+        yield _value_problem(kind, error, part, path, file)
+
+
+def _value_problem(
+    kind: str, error: Any, part: dict[str, Any], path: tuple[str | int, ...], file: str
+) -> Problem:
+    got = error.instance
+    code = _CODES.get(kind, "SCH012")
+    message, expected, hint = _words(kind, part, got, path)
+    if kind == "Pattern":
+        title = str(part.get("title", ""))
+        if title.lower() in ("id", "concept id"):
+            code, message = "IDS001", f'"{short(got)}" is not a valid id'
+            hint = _id_hint(str(got), "_" if title.lower() == "concept id" else "-")
+        elif "line" in str(part.get("description", "")).lower() and "\n" in str(got):
+            code, message = "SCH011", "this text must stand on one line"
+            hint = "shorten it, or move it into the body"
+    return Problem(code, file, message, path, expected=expected, got=_got(got), hint=hint)
+
+
+def _words(
+    kind: str, part: dict[str, Any], got: Any, path: tuple[str | int, ...]
+) -> tuple[str, str | None, str | None]:
+    """Message, expectation and hint for one failed keyword."""
+    name = next((str(step) for step in reversed(path) if isinstance(step, str)), "the value")
+    if kind == "Type":
+        wanted = part.get("type", "")
+        words = [_TYPES[one] for one in (wanted if isinstance(wanted, list) else [wanted])]
+        return (
+            f"{name} has the wrong type",
+            " or ".join(words),
+            loose_boolean_hint(got) or _type_hint(wanted, got, name),
+        )
+    if kind == "Enum":
+        options = [str(option) for option in part["enum"]]
+        return f"{name} has no such value", ", ".join(options), nearest(str(got), options)
+    if kind == "Constant":
+        return f"{name} must be {part['const']}", str(part["const"]), f"write {part['const']}"
+    if kind == "UniqueItems":
+        return f"{name} holds an entry twice", "each entry once", "remove the repetition"
+    limits = (
+        ("minLength", "at least {} characters"),
+        ("maxLength", "at most {} characters"),
+        ("minimum", "at least {}"),
+        ("maximum", "at most {}"),
+        ("minItems", "at least {} entries"),
+        ("maxItems", "at most {} entries"),
+        ("minProperties", "at least {} keys"),
+        ("maxProperties", "at most {} keys"),
+    )
+    for keyword, words_for in limits:
+        if keyword.lower() == kind.lower():
+            size = f" (it has {len(got)})" if keyword[3:] in ("Length", "Items") else ""
+            much = "long" if "Length" in keyword else "many" if "Items" in keyword else "large"
+            few = {"long": "short", "many": "few", "large": "small"}[much]
+            message = f"{name} is too {much if keyword.startswith('max') else few}"
+            return message.replace("is too many", "has too many").replace(
+                "is too few", "has too few"
+            ), words_for.format(part[keyword]) + size, None
+    described = part.get("description")
+    return f"{name} does not have the right form", described, None
+
+
+def _type_hint(wanted: object, got: object, name: str) -> str | None:
+    if wanted == "array" and isinstance(got, str):
+        return f"write {name}: [{short(got)}]"
+    if wanted == "string" and isinstance(got, int | float):
+        return f'put it in quotes: "{got}"'
+    if wanted == "string" and got is None:
+        return f"write a text after {name}:"
+    if wanted in ("integer", "number") and isinstance(got, str):
+        return "write a plain number, without quotes, unit or leading zero"
+    return None
+
+
+def _id_hint(got: str, joiner: str) -> str:
+    """The id that the author probably meant."""
+    words = "".join(c.lower() if c.isascii() and c.isalnum() else " " for c in got).split()
+    while words and not words[0][0].isalpha():
+        words = words[1:]
+    meant = joiner.join(words)
+    return f"write {meant}" if len(meant) > 2 else f"lower-case words joined by {joiner}"
+
+
+def _subschema(root: dict[str, Any], path: list[str | int]) -> dict[str, Any]:
+    """The schema at *path*, following local references."""
+    node: Any = root
+    for part in path:
+        node = _resolve(node, root) if part == "$ref" else node[part]
+    if isinstance(node, dict) and "$ref" in node:
+        return {**_resolve(node, root), **node}
+    return node if isinstance(node, dict) else {}
+
+
+def _resolve(node: dict[str, Any], root: dict[str, Any]) -> dict[str, Any]:
+    found: Any = root
+    for step in str(node["$ref"]).removeprefix("#/").split("/"):
+        found = found[step]
+    return dict(found)
+
+
+def _meaning(part: dict[str, Any], key: str, root: dict[str, Any]) -> str | None:
+    field = part.get("properties", {}).get(key, {})
+    if "description" in field:
+        return str(field["description"])
+    described = _resolve(field, root).get("description") if "$ref" in field else None
+    return str(described) if described else None
+
+
+def _where(path: tuple[str | int, ...], root: dict[str, Any]) -> str:
+    if not path:
+        return f"the {str(root.get('title', 'document')).lower()}"
+    *_, last = path
+    if isinstance(last, int):
+        owner = next((str(step) for step in reversed(path) if isinstance(step, str)), "the list")
+        return f"entry {last + 1} of {owner}"
+    return f'"{last}"'
+
+
+def _some(words: list[str]) -> str:
+    return ", ".join(words)
+
+
+def _got(value: object) -> str:
+    if value is None:
+        return "nothing"
+    if isinstance(value, dict):
+        return "a mapping"
+    if isinstance(value, list):
+        return f"a list of {len(value)}"
+    return short(str(value).lower() if isinstance(value, bool) else str(value))

@@ -1,0 +1,162 @@
+"""The search index: words of each lesson, merged into files that the browser ranks by itself."""
+
+from __future__ import annotations
+
+import re
+import string
+import unicodedata
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from operator import sub
+from typing import Any, Final
+
+import orjson
+
+from course.inline import plain
+
+SHARD_ABOVE: Final = 1000  # lessons; up to here the whole index is one file
+LEVELS: Final = (1, 2, 4, 8)  # weighted count from which a level holds; a posting keeps the level
+RARE: Final = 30  # lessons; a word in more of them loses its single mentions in running text
+TITLE, OBJECTIVE, HEADING = 4, 3, 2  # weight of one occurrence; running text counts 1
+
+# English words that carry no meaning alone.
+_COMMON: Final = (
+    "an and are as at be but by can do does for from has have how if in into is it its no not of "
+    "on or so than that the their then there these they this to was were what when where which "
+    "while will with you your"
+)
+_IGNORED: Final = (*string.ascii_lowercase, *_COMMON.split())
+_WORD: Final = re.compile(r"[^\W_]+")
+_SEPARATORS: Final = bytes(c if c < 128 and chr(c).isalnum() else 32 for c in range(256))
+_NOT_ASCII: Final = re.compile(r"[^\x00-\x7f]+")
+_LATIN_MARK: Final = re.compile("[\u0300-\u036f]+")
+_CJK_RUN: Final = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff]+")
+_SINGLE_FORMS: Final = str.maketrans(
+    {"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "đ": "d", "ł": "l"}
+)
+_TARGET: Final = re.compile(r"\]\([^)]*\)")
+
+
+def fold(text: str) -> str:
+    """Lower case without accents; the browser's script folds a query by the same steps."""
+    lower = text.lower()
+    if lower.isascii():
+        return lower
+    bare = _LATIN_MARK.sub("", unicodedata.normalize("NFKD", lower))
+    return unicodedata.normalize("NFC", bare).translate(_SINGLE_FORMS)
+
+
+def tokens(text: str) -> list[str]:
+    """Words of *text* in order; CJK runs as pairs of characters."""
+    folded = fold(text)
+    if folded.isascii() or not any(map(str.isalnum, "".join(_NOT_ASCII.findall(folded)))):
+        return folded.encode("ascii", "replace").translate(_SEPARATORS).decode().split()
+    found: list[str] = []
+    for word in _WORD.findall(folded):
+        runs = _CJK_RUN.findall(word)
+        for run in runs:
+            found.extend(run[i : i + 2] for i in range(max(1, len(run) - 1)))
+        found.extend(part for part in _CJK_RUN.split(word) if part)
+    return found
+
+
+def lesson_terms(lesson: Mapping[str, Any]) -> dict[str, Any]:
+    """What the index needs of one lesson resource, as data that JSON can hold.
+
+    ``terms`` has one string of space-separated words for each level of :data:`LEVELS`;
+    ``length`` is the number of words weighted by field. Code blocks and link targets are left
+    out, and so are numbers in running text.
+    """
+    counts: Counter[str] = Counter()
+    if "content" in lesson:
+        prose = "".join(lesson["content"]["markdown"].split("```")[::2])
+        counts.update(tokens(_TARGET.sub("] ", prose)))
+        for number in [word for word in counts if word.isdigit()]:
+            del counts[number]
+    for weight, text in _fields(lesson):
+        for word in tokens(text):
+            counts[word] += weight
+    for word in _IGNORED:
+        counts.pop(word, None)
+    return {
+        "id": lesson["id"],
+        "title": plain(lesson["title"]),
+        "summary": plain(lesson["summary"]),
+        "planned": lesson["status"] == "planned",
+        "length": counts.total(),
+        "terms": _by_level(counts),
+    }
+
+
+def _by_level(counts: Mapping[str, int]) -> list[str]:
+    levels: tuple[list[str], ...] = ([], [], [], [])
+    once = levels[0].append
+    for word, count in counts.items():
+        if count == 1:
+            once(word)
+        else:
+            levels[1 + (count >= LEVELS[2]) + (count >= LEVELS[3])].append(word)
+    return [" ".join(words) for words in levels]
+
+
+def _fields(lesson: Mapping[str, Any]) -> Iterable[tuple[int, str]]:
+    yield TITLE, lesson["title"]
+    yield OBJECTIVE, "\n".join(lesson["objectives"])
+    yield HEADING, lesson["summary"]
+    yield HEADING, " ".join([*lesson["concepts"], *lesson["tags"]]).replace("_", " ")
+    if "content" in lesson:
+        yield HEADING, "\n".join([entry["title"] for entry in lesson["content"]["toc"]])
+
+
+def build_index(
+    entries: Sequence[Mapping[str, Any]], shard_above: int = SHARD_ABOVE
+) -> dict[str, bytes]:
+    """The files of ``search/`` from the results of :func:`lesson_terms`, in course order.
+
+    A posting is ``4 * lesson + level``; a word's postings ascend and are stored as differences.
+    One mention in passing is no reason to list a lesson under a common word (:data:`RARE`).
+    Above *shard_above* lessons the words move to one file for each first letter.
+    """
+    postings: dict[str, list[int]] = defaultdict(list)
+    for number, entry in enumerate(entries):
+        for level, words in enumerate(entry["terms"]):
+            code = 4 * number + level
+            for word in words.split():
+                postings[word].append(code)
+    for word, codes in postings.items():
+        if len(codes) > RARE:
+            postings[word] = [code for code in codes if code % 4] or codes
+    vocabulary = sorted(postings)
+    head: dict[str, Any] = {
+        "version": 1,
+        "lessons": [
+            [e["id"], e["title"], e["summary"], int(e["planned"]), e["length"]] for e in entries
+        ],
+    }
+    if len(entries) <= shard_above:
+        head |= _words(vocabulary, postings)
+        return {"search/index.json": orjson.dumps(head)}
+    shards: dict[str, list[str]] = {}
+    for word in vocabulary:
+        shards.setdefault(shard_of(word), []).append(word)
+    head["shards"] = sorted(shards)
+    files = {"search/index.json": orjson.dumps(head)}
+    for name in head["shards"]:
+        files[f"search/{name}.json"] = orjson.dumps(_words(shards[name], postings))
+    return files
+
+
+def shard_of(word: str) -> str:
+    """Name of the file that holds *word*: its first letter if that is a to z, else "other"."""
+    return word[0] if "a" <= word[0] <= "z" else "other"
+
+
+def _words(vocabulary: Sequence[str], postings: Mapping[str, list[int]]) -> dict[str, Any]:
+    return {
+        "words": " ".join(vocabulary),
+        "postings": [_differences(postings[word]) for word in vocabulary],
+    }
+
+
+def _differences(codes: list[int]) -> list[int]:
+    return [codes[0], *map(sub, codes[1:], codes)]

@@ -1,0 +1,120 @@
+"""Files of a built site as a static host sends them: status, content type and headers."""
+
+from __future__ import annotations
+
+import os
+import stat
+from fnmatch import fnmatchcase
+from pathlib import Path, PurePosixPath
+from typing import Final, NamedTuple
+from urllib.parse import quote, unquote_to_bytes
+
+PAGE: Final = "text/html; charset=utf-8"
+TYPES: Final = {
+    ".css": "text/css; charset=utf-8",
+    ".csv": "text/csv; charset=utf-8",
+    ".html": PAGE,
+    ".ipynb": "application/x-ipynb+json",
+    ".js": "text/javascript; charset=utf-8",
+    ".json": "application/json",
+    ".jsonl": "application/jsonl",
+    ".md": "text/markdown; charset=utf-8",
+    ".png": "image/png",
+    ".py": "text/x-python; charset=utf-8",
+    ".sql": "text/plain; charset=utf-8",
+    ".svg": "image/svg+xml",
+    ".txt": "text/plain; charset=utf-8",
+    ".webp": "image/webp",
+    ".xml": "application/xml",
+    ".zip": "application/zip",
+}
+_HEADERS: Final = "_headers"
+_INDEX: Final = "index.html"
+_HASHED: Final = ("assets/", "media/")
+
+
+class Found(NamedTuple):
+    """What a host answers: a file, or for status 301 the ``location`` to go to."""
+
+    status: int
+    body: bytes = b""
+    type: str = PAGE
+    path: str = ""
+    location: str = ""
+
+
+def content_type(path: str) -> str:
+    """The media type of *path*."""
+    suffix = PurePosixPath(path).suffix
+    unknown = "application/octet-stream" if suffix else "text/plain; charset=utf-8"
+    return TYPES.get(suffix, unknown)
+
+
+def find(out: Path, raw: str) -> Found:
+    """The answer for the still encoded path *raw* below the site root (no leading slash).
+
+    Reads at most one file, and nothing outside *out*, also not through links.
+    """
+    parts = _parts(raw)
+    if parts is not None:
+        root = os.path.realpath(out)
+        if parts[-1] == "":
+            parts[-1] = _INDEX
+        elif _is_file(root, [*parts, _INDEX]):
+            where = "/".join(quote(part) for part in parts)
+            return Found(301, path="/".join(parts), location=f"{where}/")
+        body = _read(root, parts)
+        if body is not None:
+            path = "/".join(parts)
+            return Found(200, body, content_type(path), path)
+    body = _read(os.path.realpath(out), ["404.html"])
+    return Found(404, body or b"<!doctype html><title>404</title><p>404: not found</p>\n")
+
+
+def host_headers(out: Path, path: str) -> dict[str, str]:
+    """What the ``_headers`` file of the site adds to *path*, but for the lifetime.
+
+    While an author works only what carries a hash in its name may be kept unasked.
+    """
+    found: dict[str, str] = {}
+    text = _read(os.path.realpath(out), [_HEADERS]) or b""
+    active = False
+    for line in text.decode("utf-8", "replace").splitlines():
+        if line[:1] == "/":
+            active = fnmatchcase(f"/{path}", line.replace("[", "[[]"))
+        elif active and ":" in line:
+            name, _, value = line.strip().partition(":")
+            found[name] = value.strip()
+    if not path.startswith(_HASHED):
+        found["Cache-Control"] = "no-store"
+    return found
+
+
+def _parts(raw: str) -> list[str] | None:
+    """The decoded segments of a path; None for every spelling that could leave the folder."""
+    try:
+        parts = [unquote_to_bytes(part).decode() for part in raw.split("/")]
+    except UnicodeDecodeError:
+        return None
+    for part in parts[:-1] if parts[-1] == "" else parts:
+        if part in ("", ".", "..") or any(sign in part for sign in "/\\\0:"):
+            return None
+    return parts
+
+
+def _is_file(root: str, parts: list[str]) -> bool:
+    path = os.path.join(root, *parts)
+    return os.path.isfile(path) and os.path.realpath(path) == path
+
+
+def _read(root: str, parts: list[str]) -> bytes | None:
+    path = os.path.join(root, *parts)
+    if os.path.realpath(path) != path:
+        return None
+    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    try:
+        descriptor = os.open(path, flags | getattr(os, "O_BINARY", 0))
+    except OSError:
+        return None
+    with open(descriptor, "rb") as file:
+        return file.read() if stat.S_ISREG(os.fstat(descriptor).st_mode) else None

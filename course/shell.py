@@ -1,0 +1,242 @@
+"""What every page shares: templates with the site's words in them, header, footer and links."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+from jinja2 import Environment, FunctionLoader, StrictUndefined, Template
+from markupsafe import Markup
+
+from course.inline import attribute, html, inline, plain, prose
+
+TEMPLATES: Final = Path(__file__).parent / "templates"
+RIGHT_TO_LEFT: Final = frozenset({"ar", "dv", "fa", "he", "ps", "sd", "ug", "ur", "yi"})
+TOP, FLAT, DEEP = "", "../", "../../"  # from a page to the site root, by depth
+
+Resource = Mapping[str, Any]
+Ref = Mapping[str, Any]  # {id, title, url, status?}; url from the site root, with a final slash
+Trail = Sequence[tuple[str, str]]  # breadcrumb after the home page: (url, title)
+
+_CONSTANT: Final = re.compile(r"\{\{ (?:(w|c|asset)\.)?([a-z_]+) \}\}")
+_MAIN_ITEMS: Final = (
+    ("phases", "phases/", "course"),
+    ("pathways", "pathways/", "pathways"),
+    ("roles", "roles/", "roles"),
+    ("projects", "projects/", "projects"),
+    ("concepts", "concepts/", "concepts"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SiteInfo:
+    """What all pages of one build share.
+
+    ``words`` is ``ui/<lang>.yaml`` without ``kinds``; ``assets`` maps logical names to paths
+    from the site root; ``base_url`` is absolute with a final slash; ``file_urls`` links
+    ``x/index.html`` in full; ``edit_base`` goes before a source path in edit links.
+    """
+
+    course: Resource
+    words: Mapping[str, str]
+    kinds: Mapping[str, str]
+    assets: Mapping[str, str]
+    base_url: str | None
+    file_urls: bool = False
+    edit_base: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """The parts around the content of one page."""
+
+    title: str
+    description: str
+    address: str
+    header: Markup
+    footer: Markup
+    crumbs: Markup
+
+
+class Shell:
+    """Compiled templates and the small pieces of HTML that several pages use."""
+
+    def __init__(self, site: SiteInfo) -> None:
+        self.site = site
+        self.words = site.words
+        self.index = "index.html" if site.file_urls else ""
+        self._constants = self._site_constants()
+        self._env = Environment(
+            loader=FunctionLoader(self._source),
+            autoescape=_escaped_by_jinja,  # noqa: S701  (one template escapes by itself)
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+        self._env.filters |= {
+            "attribute": attribute,
+            "html": html,
+            "inline": inline,
+            "prose": prose,
+            "badge": self.badge,
+            "card": self.card,
+            "duration": self.duration,
+            "lessons": self.lessons,
+            "size": size,
+        }
+        self.template: Callable[[str], Template] = cache(self._env.get_template)
+        words = [attribute(self.words[key]) for key in ("breadcrumb", "home")]
+        self._crumbs = (
+            f'<nav class="crumbs" aria-label="{words[0]}"><ol>'
+            f'<li><a href="%s">{words[1]}</a></li>%s</ol></nav>'
+        )
+        self._chrome: Callable[..., tuple[Markup, Markup]] = cache(self._render_chrome)
+
+    def render(self, template: str, **values: Any) -> Markup:
+        """The template of that name as HTML that is safe to put into another page."""
+        return Markup(self.template(template).render(values))  # noqa: S704  (escaped by jinja)
+
+    def frame(
+        self,
+        path: str,
+        title: str,
+        description: str,
+        section: str = "",
+        trail: Trail = (),
+    ) -> Frame:
+        """Head, header, breadcrumb and footer of the page at *path* (from the site root)."""
+        root = "../" * path.count("/")
+        header, footer = self._chrome(root, section, path == f"{section}/")
+        name = self._constants["c.name"] if path else ""
+        return Frame(
+            title=f"{plain(title)} | {name}" if name else plain(title),
+            description=plain(description),
+            address=self.site.base_url + path + self.index if self.site.base_url else "",
+            header=header,
+            footer=footer,
+            crumbs=self.crumbs(root, trail),
+        )
+
+    def crumbs(self, root: str, trail: Trail) -> Markup:
+        """The way from the home page to the page above this one."""
+        links = "".join(
+            f'<li><a href="{root}{url}{self.index}">{html(title)}</a></li>' for url, title in trail
+        )
+        return Markup(self._crumbs % (self.home(root), links))  # noqa: S704  (escaped by html)
+
+    def home(self, root: str) -> str:
+        """Address of the home page as seen from *root*."""
+        return root + self.index or "./"
+
+    def link(self, ref: Ref, root: str) -> Markup:
+        """A link to *ref*, with the word Planned after it where that is so."""
+        return Markup(self._link(ref, root))  # noqa: S704  (escaped by html)
+
+    def items(self, refs: Iterable[Ref], root: str) -> Markup:
+        """List items, one link each; empty for no refs."""
+        items = [f"<li>{self._link(ref, root)}</li>" for ref in refs]
+        return Markup("\n".join(items))  # noqa: S704  (escaped by html)
+
+    def names(self, refs: Iterable[Ref], root: str) -> Markup:
+        """Links in one line, or the word for none."""
+        links = ", ".join([self._link(ref, root) for ref in refs])
+        return Markup(links or attribute(self.words["none"]))  # noqa: S704  (escaped by html)
+
+    def concepts(self, refs: Iterable[Ref], root: str) -> Markup:
+        """Links to concepts of the glossary in one line; empty for none."""
+        page = f"{root}concepts/{self.index}#"
+        links = [f'<a href="{page}{ref["id"]}">{html(ref["title"])}</a>' for ref in refs]
+        return Markup(", ".join(links))  # noqa: S704  (escaped by html)
+
+    def badge(self, ref: Ref) -> Markup:
+        """The label of something planned; nothing for what exists."""
+        return Markup(self._badge(ref))  # noqa: S704  (escaped in _badge)
+
+    def card(self, entry: Ref, root: str) -> Markup:
+        """A list item with title, summary and, where known, the amount of work."""
+        facts = ""
+        if totals := entry.get("totals"):
+            amount = f"{self.lessons(totals['lessons'])}, {self.duration(totals['minutes'])}"
+            facts = f'<p class="amount">{attribute(amount)}</p>'
+        link, summary = self._link(entry, root), html(entry["summary"])
+        card = f'<li class="card">{link}<p>{summary}</p>{facts}</li>'
+        return Markup(card)  # noqa: S704  (escaped by html)
+
+    def _link(self, ref: Ref, root: str) -> str:
+        url = root + ref["url"] + self.index
+        return f'<a href="{attribute(url)}">{html(ref["title"])}</a>{self._badge(ref)}'
+
+    def _badge(self, ref: Ref) -> str:
+        if ref.get("status") != "planned":
+            return ""
+        return f' <span class="planned">{attribute(self.words["planned"])}</span>'
+
+    def lessons(self, count: int) -> str:
+        """A number of lessons in words."""
+        if count == 1:
+            return self.words["lessons_one"]
+        return self.words["lessons_many"].replace("{n}", str(count))
+
+    def duration(self, minutes: int) -> str:
+        """Hours and minutes with their units."""
+        hours, rest = divmod(minutes, 60)
+        parts = [f"{hours} {self.words['hours_unit']}"] if hours else []
+        if rest or not hours:
+            parts.append(f"{rest} {self.words['minutes_unit']}")
+        return " ".join(parts)
+
+    def equipment(self, items: Iterable[str]) -> str:
+        """The words for a list of equipment."""
+        words = [self.words["equipment_" + item.replace("-", "_")] for item in items]
+        return ", ".join(words) or self.words["equipment_none"]
+
+    def _render_chrome(self, root: str, section: str, exact: bool) -> tuple[Markup, Markup]:
+        items = [(key, url, self.words[word]) for key, url, word in _MAIN_ITEMS]
+        header = self.render(
+            "header.html",
+            root=root,
+            home=self.home(root),
+            section=section,
+            exact=exact,
+            items=items,
+        )
+        return header, self.render("footer.html", root=root)
+
+    def _site_constants(self) -> dict[str, str]:
+        course = self.site.course
+        language = course["lang"].partition("-")[0]
+        constants = {f"w.{key}": word for key, word in self.words.items()}
+        constants |= {
+            f"asset.{name.replace('.', '_')}": path for name, path in self.site.assets.items()
+        }
+        constants |= {f"c.{key}": plain(course[key]) for key in ("title", "version", "updated")}
+        constants["c.lang"] = course["lang"]
+        constants["c.licence"] = course["licence"]
+        constants["c.dir"] = "rtl" if language in RIGHT_TO_LEFT else "ltr"
+        constants["c.name"] = plain(course["title"]).partition(":")[0]
+        constants["index"] = self.index
+        return constants
+
+    def _source(self, name: str) -> str:
+        """A template with the words of this build already in place: they cost nothing a page."""
+        return _CONSTANT.sub(self._constant, (TEMPLATES / name).read_text(encoding="utf-8"))
+
+    def _constant(self, found: re.Match[str]) -> str:
+        if found[1] is None and found[2] != "index":
+            return found[0]
+        key = f"{found[1]}.{found[2]}" if found[1] else found[2]
+        return attribute(self._constants[key]).replace("{", "&#123;")
+
+
+def _escaped_by_jinja(template: str | None) -> bool:
+    """Questions put 60 values on a page; their template names the cheap filter for each."""
+    return template != "quiz.html"
+
+
+def size(count: int) -> str:
+    """A number of bytes for people: kB of 1,000, at least 1."""
+    return f"{max(1, round(count / 1000)):,} kB"

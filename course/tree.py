@@ -1,0 +1,340 @@
+"""The output folder: built aside, then exchanged whole, so that it is never half old, half new."""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import hashlib
+import os
+import shutil
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import orjson
+
+MANIFEST: Final = "build-manifest.json"
+_EXCHANGE: Final = 2
+_AT_FDCWD: Final = -100
+
+
+class Refusal(Exception):
+    """A build that cannot go on for a reason outside the sources; carries a rule code."""
+
+    def __init__(self, code: str, message: str, hint: str) -> None:
+        super().__init__(message)
+        self.code = code
+        self.hint = hint
+
+
+class File(NamedTuple):
+    """One published file: its size in bytes and the hex SHA-256 of its content."""
+
+    bytes: int
+    sha256: str
+
+
+Manifest = Mapping[str, File]
+
+
+def manifest_bytes(files: Manifest) -> bytes:
+    """``build-manifest.json``: every file but itself, by path."""
+    entries = [
+        {"path": path, "bytes": files[path].bytes, "sha256": files[path].sha256}
+        for path in sorted(files)
+    ]
+    return orjson.dumps(
+        {"schemaVersion": 1, "files": entries},
+        option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE,
+    )
+
+
+def read_manifest(folder: Path) -> dict[str, File] | None:
+    """The files that the build which wrote *folder* put there; None when it tells no such thing."""
+    try:
+        data: Any = orjson.loads((folder / MANIFEST).read_bytes())
+        found = {
+            str(entry["path"]): File(int(entry["bytes"]), str(entry["sha256"]))
+            for entry in data["files"]
+        }
+    except (OSError, ValueError, TypeError, KeyError):
+        return None
+    return found if all(map(_inside, found)) else None
+
+
+def _inside(path: str) -> bool:
+    parts = path.split("/")
+    return bool(path) and not path.startswith("/") and ".." not in parts and "\\" not in path
+
+
+def listing(folder: Path) -> dict[str, int]:
+    """Every file below *folder* with its size; links count as files of size -1."""
+    found: dict[str, int] = {}
+    todo = [(os.fspath(folder), "")]
+    while todo:
+        path, prefix = todo.pop()
+        with os.scandir(path) as entries:
+            for entry in entries:
+                name = prefix + entry.name
+                if entry.is_dir(follow_symlinks=False):
+                    todo.append((entry.path, name + "/"))
+                elif entry.is_symlink():
+                    found[name] = -1
+                else:
+                    found[name] = entry.stat(follow_symlinks=False).st_size
+    return found
+
+
+@contextmanager
+def locked(out: Path) -> Iterator[None]:
+    """Hold the lock of the output folder; a second build is refused, a killed one lets go."""
+    out.parent.mkdir(parents=True, exist_ok=True)
+    path = out.parent / f".{out.name}.lock"
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        if not _try_lock(descriptor):
+            raise Refusal(
+                "CFG004",
+                f"another build is writing {out.name}/",
+                "wait until it ends, or give this one its own --out",
+            )
+        yield
+    finally:
+        os.close(descriptor)
+
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _try_lock(descriptor: int) -> bool:
+        try:
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        except OSError:
+            return False
+        return True
+else:
+    import fcntl
+
+    def _try_lock(descriptor: int) -> bool:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return False
+        return True
+
+
+class Tree:
+    """The live output folder and the one that is prepared beside it."""
+
+    def __init__(self, out: Path) -> None:
+        self.out = out
+        self.next = out.parent / f".{out.name}.next"
+        self.old = out.parent / f".{out.name}.old"
+        self._restore()
+        self.live = read_manifest(out) if out.is_dir() else None
+        self.present = listing(out) if out.is_dir() else {}
+
+    def _restore(self) -> None:
+        """Undo a replacement that was cut short between its two renames."""
+        if self.old.is_dir() and not self.out.exists():
+            os.rename(self.old, self.out)
+
+    def foreign(self) -> list[str]:
+        """Files in the output folder that no build wrote."""
+        known = self.live or {}
+        return sorted(path for path in self.present if path not in known and path != MANIFEST)
+
+    def intact(self, path: str, file: File) -> bool:
+        """Whether the live folder holds *path* as the manifest says."""
+        return (
+            self.live is not None
+            and self.live.get(path) == file
+            and self.present.get(path) == file.bytes
+        )
+
+    def stage(self) -> Stage:
+        """Begin to prepare the next state."""
+        return Stage(self)
+
+    def swap(self) -> None:
+        """Put the prepared folder in the place of the live one."""
+        if not self.out.exists():
+            os.rename(self.next, self.out)
+        elif not _exchange(self.next, self.out):
+            shutil.rmtree(self.old, ignore_errors=True)
+            os.rename(self.out, self.old)
+            try:
+                os.rename(self.next, self.out)
+            except OSError:
+                os.rename(self.old, self.out)
+                raise
+            os.rename(self.old, self.next)
+
+    def clean(self) -> None:
+        """Remove the folder beside; the next build prepares it from nothing."""
+        shutil.rmtree(self.next, ignore_errors=True)
+
+
+class Stage:
+    """The next state of an output folder, file by file; nothing shows until :meth:`finish`.
+
+    The folder beside usually holds the state before the live one, so that most files are there
+    already. Its manifest is absent while it is half done: a killed build leaves no trace.
+    """
+
+    def __init__(self, tree: Tree) -> None:
+        self.tree = tree
+        self.files: dict[str, File] = {}
+        self._base = os.fspath(tree.next) + os.sep
+        self._live = os.fspath(tree.out) + os.sep
+        self._made: set[str] = {""}
+        with self._guard():
+            self._spare = read_manifest(tree.next)
+            if self._spare is None:
+                shutil.rmtree(tree.next, ignore_errors=True)
+                tree.next.mkdir(parents=True, mode=0o755)
+                self._spare, self._sizes = {}, {}
+            else:
+                self._sizes = listing(tree.next)
+                os.unlink(self._base + MANIFEST)
+
+    def put(self, path: str, data: bytes) -> File:
+        """Add *data* as the file *path*."""
+        file = File(len(data), hashlib.sha256(data).hexdigest())
+        if not self.keep(path, file):
+            with self._guard():
+                self._clear(path)
+                _write(self._base + path, data)
+            self.files[path] = file
+        return file
+
+    def keep(self, path: str, file: File) -> bool:
+        """Add the file *path* if one of the two folders holds it already; else say no."""
+        if self._sizes.get(path) == file.bytes and self._spare.get(path) == file:
+            self.files[path] = file
+            return True
+        if not self.tree.intact(path, file):
+            return False
+        with self._guard():
+            self._clear(path)
+            if not _link(self._live + path, self._base + path):
+                return False
+        self.files[path] = file
+        return True
+
+    def finish(self, foreign: list[str]) -> int:
+        """Show the new state, *foreign* files kept; returns how many files changed."""
+        live = self.tree.live or {}
+        changed = sum(not self.tree.intact(path, file) for path, file in self.files.items())
+        gone = sum(path not in self.files for path in live)
+        with self._guard():
+            for path in foreign:
+                if path not in self.files:
+                    self._clear(path)
+                    shutil.copy2(self._live + path, self._base + path, follow_symlinks=False)
+            self._remove_others({*self.files, *foreign})
+            _write(self._base + MANIFEST, manifest_bytes(self.files))
+            if changed or gone or self.tree.live is None:
+                self.tree.swap()
+        return changed + gone
+
+    def abandon(self) -> None:
+        """Give the next state up; the live folder is as it was."""
+        self.tree.clean()
+
+    def _clear(self, path: str) -> None:
+        """Make room for *path*: the old file goes, because its bytes may be shared by a link."""
+        if path in self._sizes:
+            del self._sizes[path]
+            os.unlink(self._base + path)
+            return
+        folder = os.path.dirname(path)
+        if folder not in self._made:
+            os.makedirs(self._base + folder, mode=0o755, exist_ok=True)
+            while folder not in self._made:
+                self._made.add(folder)
+                folder = os.path.dirname(folder)
+
+    def _remove_others(self, wanted: set[str]) -> None:
+        emptied: set[str] = set()
+        for path in self._sizes:
+            if path not in wanted and path != MANIFEST:
+                os.unlink(self._base + path)
+                emptied.add(os.path.dirname(path))
+        for folder in sorted(emptied, key=len, reverse=True):
+            _prune(self._base, folder)
+
+    @contextmanager
+    def _guard(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            self.abandon()
+            raise _refusal(error, self.tree.out) from error
+
+
+def _link(source: str, target: str) -> bool:
+    try:
+        os.link(source, target)
+    except OSError:
+        return False
+    return True
+
+
+def _write(path: str, data: bytes) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
+    try:
+        view = memoryview(data)
+        while view:
+            view = view[os.write(descriptor, view) :]
+    finally:
+        os.close(descriptor)
+
+
+def _prune(base: str, folder: str) -> None:
+    while folder:
+        try:
+            os.rmdir(base + folder)
+        except OSError:
+            return
+        folder = os.path.dirname(folder)
+
+
+def _exchange(one: Path, other: Path) -> bool:
+    """Swap two folders in one step; False where the system has no such call."""
+    library = ctypes.CDLL(None, use_errno=True) if os.name == "posix" else None
+    first, second = os.fsencode(one), os.fsencode(other)
+    if hasattr(library, "renameat2"):
+        done = library.renameat2(_AT_FDCWD, first, _AT_FDCWD, second, _EXCHANGE)
+    elif hasattr(library, "renamex_np"):
+        done = library.renamex_np(first, second, _EXCHANGE)
+    else:
+        return False
+    if done == 0:
+        return True
+    if ctypes.get_errno() in (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP):
+        return False
+    number = ctypes.get_errno()
+    raise OSError(number, os.strerror(number), os.fspath(other))
+
+
+def _refusal(error: OSError, out: Path) -> Refusal:
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return Refusal(
+            "CFG005",
+            f"the disk is full; {out.name}/ is as it was before",
+            "free some space and build again",
+        )
+    if error.errno in (errno.EBUSY, errno.EXDEV):
+        return Refusal(
+            "CFG005",
+            f"{out.name}/ cannot be exchanged: it is a mount point or lies on another file system",
+            f"build into a folder below it: --out {out.name}/course",
+        )
+    return Refusal(
+        "CFG005",
+        f"{out.name}/ cannot be written: {error.strerror}; it is as it was before",
+        "check the permissions of the folder and of the one above it",
+    )

@@ -1,0 +1,285 @@
+"""Everything on the site that belongs to the course as a whole: indexes, resources, texts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from course import outcheck, resources, schema, search
+from course.assets import Assets
+from course.companions.bundle import bundle
+from course.companions.error import not_found
+from course.companions.feed import atom
+from course.companions.headers import headers
+from course.companions.llms import llms_full, llms_txt
+from course.companions.openapi import openapi
+from course.companions.sitemap import robots, sitemap
+from course.diagnostics import Problem
+from course.graph import Graph, LessonNode
+from course.links import KINDS
+from course.pages import Around, Pages, not_found_hashes
+from course.unit import Unit, full_resource
+
+# A printed pathway joins its lessons on one page; beyond this a browser struggles with it.
+PRINT_LIMIT: Final = 100
+Ref = dict[str, Any]
+
+
+@dataclass(slots=True)
+class Whole:
+    """The outputs of the course as a whole, by path, with what the output check needs."""
+
+    outputs: dict[str, bytes]
+    facts: dict[str, dict[str, Any]]
+    problems: list[Problem]
+
+
+class _Builder:
+    def __init__(self, graph: Graph, units: Mapping[str, Unit], pages: Pages) -> None:
+        self.graph = graph
+        self.units = units
+        self.pages = pages
+        self.numbers = resources.numbers(graph)
+        self.out = Whole({}, {}, [])
+        self.entries = {name: unit.entry for name, unit in units.items()}
+        self.refs = {
+            name: {key: entry[key] for key in ("id", "title", "status", "url")}
+            for name, entry in self.entries.items()
+        }
+
+    def page(self, path: str, html: str) -> None:
+        """Keep a page and what the output check needs of it."""
+        self.out.outputs[path] = html.encode()
+        self.out.facts[path] = outcheck.facts(path, html)
+
+    def json(self, path: str, data: Mapping[str, Any], schema_name: str) -> None:
+        """Keep a resource after its schema check."""
+        for problem in schema.check(schema_name, data, f"site/{path}"):
+            where = "/".join(map(str, problem.path or ()))
+            self.out.problems.append(
+                Problem(
+                    "OUT005",
+                    f"site/{path}",
+                    f"the resource would break its schema at {where}: {problem.message}",
+                    expected=problem.expected,
+                    got=problem.got,
+                    hint="correct the source of that value",
+                )
+            )
+        self.out.outputs[path] = resources.json_bytes(data)
+
+    def related(self, node: LessonNode) -> dict[str, Any]:
+        """What the sources around a lesson say about it."""
+        return resources.relations(self.graph, node, self.numbers[node.phase.item.id])
+
+    def refs_of(self, kind: str, names: Iterable[str]) -> list[Ref]:
+        """Id, title and address of pathways, roles, domains, projects or phases."""
+        found: list[Ref] = []
+        for name in names:
+            item = _item(self.graph, kind, name)
+            if item is not None and item.view is not None:
+                url = resources.page(KINDS[kind], name)
+                found.append({"id": name, "title": item.view.title, "url": url})
+        return found
+
+    def lesson_refs(self, names: Iterable[str]) -> list[Ref]:
+        """Id, title, status and address of lessons."""
+        return [self.refs[name] for name in names if name in self.refs]
+
+
+def build(
+    graph: Graph,
+    units: Mapping[str, Unit],
+    pages: Pages,
+    assets: Assets,
+    *,
+    base_url: str | None,
+) -> Whole:
+    """Every output that is not a lesson's own."""
+    builder = _Builder(graph, units, pages)
+    bundles = {
+        name: bundle(project.files) for name, project in graph.projects.items() if project.files
+    }
+    catalog = resources.catalog(graph, builder.entries)
+    pathways = resources.pathways(graph)
+    roles = resources.roles(graph)
+    projects = resources.projects(graph, bundles)
+    builder.json("api/v1/catalog.json", catalog, "catalog.v1")
+    builder.json("api/v1/pathways.json", pathways, "pathways.v1")
+    builder.json("api/v1/roles.json", roles, "roles.v1")
+    builder.json("api/v1/projects.json", projects, "projects.v1")
+    out = builder.out.outputs
+    for name, data in bundles.items():
+        out[f"downloads/{name}.zip"] = data
+    for name in schema.names():
+        out[f"schemas/v1/{name}{schema.SUFFIX}"] = schema.source(name)
+    out.update(assets.files)
+    _index_pages(builder, catalog, pathways, roles, projects)
+    _phase_pages(builder, catalog)
+    _pathway_pages(builder, pathways)
+    _role_pages(builder, roles)
+    _project_pages(builder, projects)
+    _texts(builder, catalog, pathways, roles, projects)
+    _host_files(builder, base_url)
+    if base_url is not None:
+        _absolute(builder, catalog, base_url)
+    return builder.out
+
+
+def _index_pages(
+    builder: _Builder,
+    catalog: dict[str, Any],
+    pathways: dict[str, Any],
+    roles: dict[str, Any],
+    projects: dict[str, Any],
+) -> None:
+    pages = builder.pages
+    builder.page("index.html", pages.home(catalog, pathways["pathways"], projects["projects"]))
+    builder.page("phases/index.html", pages.phases(catalog))
+    builder.page("lessons/index.html", pages.lessons(catalog))
+    builder.page("concepts/index.html", pages.concepts(catalog))
+    builder.page("pathways/index.html", pages.pathways(pathways["pathways"]))
+    builder.page("roles/index.html", pages.roles(roles["roles"], roles["domains"]))
+    builder.page("projects/index.html", pages.projects(projects["projects"]))
+    builder.page("search/index.html", pages.search())
+
+
+def _phase_pages(builder: _Builder, catalog: dict[str, Any]) -> None:
+    phases = catalog["phases"]
+    parts = {part["id"]: part for part in catalog["parts"]}
+    for at, phase in enumerate(phases):
+        around = Around(
+            previous=phases[at - 1] if at else None,
+            next=phases[at + 1] if at + 1 < len(phases) else None,
+            part=parts.get(phase["part"]),
+            prerequisites=builder.refs_of("phase", phase["prerequisites"]),
+            projects=builder.refs_of("project", phase["projectIds"]),
+        )
+        builder.page(f"{phase['url']}index.html", builder.pages.phase(phase, around))
+
+
+def _pathway_pages(builder: _Builder, pathways: dict[str, Any]) -> None:
+    for pathway in pathways["pathways"]:
+        capstone = pathway.get("capstone")
+        around = Around(
+            prerequisites=builder.refs_of("pathway", pathway["requires"]),
+            roles=builder.refs_of("role", pathway["roleIds"]),
+            domains=builder.refs_of("domain", pathway["domainIds"]),
+            projects=builder.refs_of("project", [capstone["projectId"]] if capstone else []),
+        )
+        names = pathway["lessonIds"]
+        printed = len(names) <= PRINT_LIMIT
+        lessons = [builder.entries[name] for name in names]
+        html = builder.pages.pathway(pathway, lessons, around, printed)
+        builder.page(f"{pathway['url']}index.html", html)
+        if printed:
+            nodes = [builder.graph.lessons[name] for name in names]
+            full = [
+                resources.lesson_resource(node.record, builder.related(node)) for node in nodes
+            ]
+            html = builder.pages.print_pathway(pathway, full)
+            builder.page(f"print/{pathway['id']}.html", html)
+
+
+def _role_pages(builder: _Builder, roles: dict[str, Any]) -> None:
+    for role in roles["roles"]:
+        phases = {check["phaseId"] for check in role["startingChecks"]}
+        lessons: set[str] = set()
+        for milestone in role["milestones"]:
+            phases.update(milestone["phaseIds"])
+            lessons.update(milestone["lessonIds"])
+        around = Around(
+            pathways=builder.refs_of("pathway", role["pathwayIds"]),
+            domains=builder.refs_of("domain", role["domainIds"]),
+            phases=builder.refs_of("phase", sorted(phases)),
+            lessons=builder.lesson_refs(sorted(lessons)),
+        )
+        builder.page(f"{role['url']}index.html", builder.pages.role(role, around))
+    for domain in roles["domains"]:
+        around = Around(
+            pathways=builder.refs_of("pathway", domain["pathwayIds"]),
+            roles=builder.refs_of("role", domain["roleIds"]),
+        )
+        builder.page(f"{domain['url']}index.html", builder.pages.domain(domain, around))
+
+
+def _project_pages(builder: _Builder, projects: dict[str, Any]) -> None:
+    for project in projects["projects"]:
+        names = {entry["id"] for entry in project["requiredLessons"]}
+        names.update(name for stage in project["stages"] for name in stage["lessonIds"])
+        around = Around(
+            pathways=builder.refs_of("pathway", [project["pathwayId"]]),
+            lessons=builder.lesson_refs(sorted(names)),
+        )
+        body = builder.graph.projects[project["id"]].body
+        text = "".join(block["html"] for block in body.blocks)
+        html = builder.pages.project(project, text, around)
+        builder.page(f"{project['url']}index.html", html)
+
+
+def _texts(
+    builder: _Builder,
+    catalog: dict[str, Any],
+    pathways: dict[str, Any],
+    roles: dict[str, Any],
+    projects: dict[str, Any],
+) -> None:
+    out = builder.out.outputs
+    graph = builder.graph
+    units = [
+        builder.units[entry["id"]] for phase in catalog["phases"] for entry in phase["lessons"]
+    ]
+    out["llms.txt"] = llms_txt(catalog, pathways, projects).encode()
+    texts = {name: node.record.markdown for name, node in graph.lessons.items() if node.authored}
+    for path, text in llms_full(catalog, texts).items():
+        out[path] = text.encode()
+    out["corpus/chunks.jsonl"] = "".join(unit.chunks for unit in units).encode()
+    out.update(search.build_index([unit.terms for unit in units]))
+    examples: dict[str, Any] = {
+        "catalog": catalog,
+        "pathways": pathways,
+        "roles": roles,
+        "projects": projects,
+    }
+    first = next((node for node in graph.lessons.values() if node.authored), None)
+    if first is not None:
+        examples["lesson"] = full_resource(first.record, builder.related(first))[0]
+    out["openapi.json"] = resources.json_bytes(openapi(examples))
+
+
+def _host_files(builder: _Builder, base_url: str | None) -> None:
+    out = builder.out.outputs
+    html = builder.pages.not_found()
+    out["404.html"] = html.encode()
+    out["404.json"] = not_found()
+    out["_headers"] = headers(not_found_hashes()).encode()
+    out[".nojekyll"] = b""
+
+
+def _absolute(builder: _Builder, catalog: dict[str, Any], base_url: str) -> None:
+    out = builder.out.outputs
+    addresses = [
+        path.removesuffix("index.html")
+        for path in [*builder.out.facts, *(f"{e['url']}index.html" for e in builder.entries.values())]
+        if path.endswith("index.html")
+    ]
+    out["sitemap.xml"] = sitemap(base_url, addresses).encode()
+    out["robots.txt"] = robots(base_url).encode()
+    out["feed.xml"] = atom(catalog, base_url).encode()
+
+
+def _item(graph: Graph, kind: str, name: str) -> Any:
+    if kind == "project":
+        project = graph.projects.get(name)
+        return project.item if project else None
+    if kind == "phase":
+        phase = graph.phases.get(name)
+        return phase.item if phase else None
+    tables: dict[str, Mapping[str, Any]] = {
+        "pathway": graph.pathways,
+        "role": graph.roles,
+        "domain": graph.domains,
+    }
+    return tables[kind].get(name)
+

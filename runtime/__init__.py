@@ -1,0 +1,1 @@
+"""The two servers of Paddock and the plumbing that they share."""

@@ -1,0 +1,1 @@
+"""The telemetry and coaching bridge."""

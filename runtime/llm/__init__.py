@@ -1,0 +1,1 @@
+"""The on-device language-model server."""

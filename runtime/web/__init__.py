@@ -1,0 +1,1 @@
+"""Web plumbing shared by the two servers; knows no domain."""
