@@ -268,5 +268,3 @@ def _text(root: Path, report: Report) -> str:
     from course.checking import as_text
 
     return as_text(root, report)
-
-

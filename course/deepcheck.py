@@ -87,7 +87,9 @@ def page_problems(path: str, html: str) -> Iterator[Problem]:
     page = parse(html)
     faults = page.faults + [f"<{tag}> is never closed" for tag in page.open]
     for fault in faults:
-        yield Problem("OUT007", f"site/{path}", f"not well-formed: {fault}", hint="mend the template")
+        yield Problem(
+            "OUT007", f"site/{path}", f"not well-formed: {fault}", hint="mend the template"
+        )
     quick = outcheck.facts(path, html)
     if page.ids != quick["ids"]:
         yield Problem(

@@ -19,6 +19,7 @@ DEVICE_NAMES: Final = frozenset(
 _PORTABLE: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,119}\Z")
 _NUMBERED: Final = re.compile(r"([0-9]{2,4})-(.+)\Z")
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufffe\uffff\u2028\u2029]")
+_PLAIN_BYTES: Final = bytes([9, 10, *range(32, 127)])
 _LANGUAGE: Final = re.compile(r"[a-z]{2,3}(?:-[A-Za-z0-9]{2,8})*\Z")
 CODE_SUFFIXES: Final = (".py", ".json", ".sql")
 MEDIA_SUFFIXES: Final = (".svg", ".png", ".webp")
@@ -143,7 +144,9 @@ def read_bytes(entry: Entry, limit: int, problems: list[Problem]) -> bytes | Non
             os.close(descriptor)
     except OSError as error:
         problems.append(
-            Problem("SRC010", entry.file, f"cannot be read: {error.strerror}", hint="check its mode")
+            Problem(
+                "SRC010", entry.file, f"cannot be read: {error.strerror}", hint="check its mode"
+            )
         )
         return None
     if size > limit:
@@ -199,13 +202,18 @@ def text_of(data: bytes, file: str, problems: list[Problem]) -> str | None:
     code, message, hint = "SRC003", "the line ends with CR", "save the file with LF line ends"
     at = text.find("\r")
     if at < 0:
-        if not (match := _CONTROL.search(text)):
+        if not _may_hold_control(data, text) or not (match := _CONTROL.search(text)):
             return text
         at = match.start()
         code, message = "SRC004", f"control character U+{ord(text[at]):04X}"
         hint = "delete the character"
     problems.append(Problem(code, file, message, span=span_at(text, at, at + 1), hint=hint))
     return None
+
+
+def _may_hold_control(data: bytes, text: str) -> bool:
+    """A quick no for plain ASCII; everything else is searched."""
+    return not text.isascii() or bool(data.translate(None, _PLAIN_BYTES))
 
 
 def span_at(text: str, start: int, end: int, first_line: int = 1) -> Span:

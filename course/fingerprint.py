@@ -10,7 +10,15 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Final
 
-_LIBRARIES: Final = ("jinja2", "jsonschema-rs", "orjson", "pydantic", "pygments", "pyromark", "pyyaml")
+_LIBRARIES: Final = (
+    "jinja2",
+    "jsonschema-rs",
+    "orjson",
+    "pydantic",
+    "pygments",
+    "pyromark",
+    "pyyaml",
+)
 _PACKAGE: Final = Path(__file__).resolve().parent
 
 

@@ -2,55 +2,28 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
 from markupsafe import Markup
 
-from course import reprint
-from course.inline import attribute, html, plain, prose
+from course import not_found, reprint
+from course.inline import plain, prose
+from course.lesson_page import LessonPage
+from course.not_found import hashes as not_found_hashes
 from course.search import fold
-from course.shell import DEEP, FLAT, TEMPLATES, TOP, Ref, Resource, Shell, SiteInfo, size
+from course.shell import DEEP, FLAT, TOP, Around, Frame, Ref, Resource, Shell, SiteInfo
 
 __all__ = ["Around", "Pages", "SiteInfo", "not_found_hashes"]
-
-
-@dataclass(frozen=True, slots=True)
-class Around:
-    """The neighbours of a page, resolved to ``{id, title, url, status?}``.
-
-    ``url`` counts from the site root and has a final slash. Each page reads what concerns it:
-    a lesson ``prerequisites, unlocks, concepts, pathways, projects``; a phase ``part,
-    prerequisites, projects``; a pathway ``prerequisites`` (the pathways it requires), ``roles,
-    domains, projects`` (its capstone), ``lessons``; a role and a domain ``pathways, roles,
-    domains, phases, lessons``; a project ``pathways, lessons``. ``previous`` and ``next`` work
-    everywhere. A concept needs only ``id`` and ``title``, a part only ``title``.
-    """
-
-    previous: Ref | None = None
-    next: Ref | None = None
-    part: Ref | None = None
-    prerequisites: Sequence[Ref] = ()
-    unlocks: Sequence[Ref] = ()
-    concepts: Sequence[Ref] = ()
-    pathways: Sequence[Ref] = ()
-    projects: Sequence[Ref] = ()
-    roles: Sequence[Ref] = ()
-    domains: Sequence[Ref] = ()
-    phases: Sequence[Ref] = ()
-    lessons: Sequence[Ref] = ()
 
 
 class Pages:
     """Renders pages; one instance a build, because it compiles the templates once."""
 
     def __init__(self, site: SiteInfo) -> None:
-        self._site = site
         self._shell = Shell(site)
+        self._lesson = LessonPage(self._shell)
         self._words = site.words
 
     def home(
@@ -95,8 +68,8 @@ class Pages:
             equipment=shell.equipment(phase["equipment"]),
             prerequisites=shell.names(around.prerequisites, DEEP),
             projects=shell.items(around.projects, DEEP),
-            references=_references(phase["references"]),
-            nearby=self._nearby(around),
+            references=shell.references(phase["references"]),
+            nearby=shell.nearby(around),
         )
 
     def lessons(self, catalog: Resource) -> str:
@@ -118,81 +91,7 @@ class Pages:
 
     def lesson(self, lesson: Resource, around: Around, source_path: str) -> str:
         """``lessons/<id>/index.html``; *source_path* counts from the repository root."""
-        shell, words = self._shell, self._words
-        authored = lesson["status"] == "authored"
-        phase = lesson["phase"]
-        title = lesson["title"] if authored else f"{words['planned']}: {lesson['title']}"
-        trail = [("phases/", words["course"]), (f"phases/{phase['id']}/", phase["title"])]
-        values: dict[str, Any] = {
-            "page": shell.frame(lesson["url"], title, lesson["summary"], "phases", trail),
-            "root": DEEP,
-            "lesson": lesson,
-            "authored": authored,
-            "number": f"{phase['number']}.{lesson['position']}",
-            "level": words[f"level_{lesson['level']}"] if "level" in lesson else "",
-            "equipment": shell.equipment(lesson["equipment"]),
-            "prerequisites": shell.names(around.prerequisites, DEEP),
-            "concepts": shell.concepts(around.concepts, DEEP),
-            "toc": (),
-            "kinds": {},
-            "references": _references(lesson.get("references", ())),
-            "downloads": "",
-            "part_of": shell.items([*around.pathways, *around.projects], DEEP),
-            "unlocks": shell.items(around.unlocks, DEEP),
-            "nearby": self._nearby(around),
-            "edit": self._site.edit_base + source_path if self._site.edit_base else "",
-        }
-        if authored:
-            values |= self._material(lesson)
-        return shell.render("lesson.html", **values)
-
-    def _material(self, lesson: Resource) -> dict[str, Any]:
-        """What only an authored lesson shows."""
-        words, quiz = self._words, lesson["quiz"]
-        first = [question for question in quiz["questions"] if question["stage"] == "before"]
-        rest = [question for question in quiz["questions"] if question["stage"] != "before"]
-        return {
-            "toc": [entry for entry in lesson["content"]["toc"] if entry["level"] <= 3],
-            "kinds": {
-                block["id"]: self._site.kinds[block["kind"]]
-                for block in lesson["content"]["blocks"]
-                if block["kind"] != "text"
-            },
-            "review": words[f"review_{lesson.get('review', 'none')}"],
-            "before": self._questions("page-before", "before_reading", quiz["label"], first),
-            "body": _body(lesson),
-            "after": self._questions("page-quiz", "practice", quiz["label"], rest),
-            "downloads": self._downloads(lesson["artifacts"]),
-            "hash": lesson["contentHash"].partition(":")[2][:8],
-        }
-
-    def _questions(
-        self, anchor: str, heading: str, label: str, questions: Sequence[Resource]
-    ) -> Markup:
-        if not questions:
-            return Markup("")
-        return self._shell.render(
-            "quiz.html",
-            anchor=anchor,
-            heading=self._words[heading],
-            label=label,
-            questions=list(enumerate(questions, start=1)),
-        )
-
-    def _downloads(self, artifacts: Iterable[Resource]) -> Markup:
-        items = [
-            f'<li><a href="{DEEP}{attribute(file["url"])}" download>'
-            f"{attribute(self._words['artifact_' + file['kind']])}</a> ({size(file['bytes'])})</li>"
-            for file in artifacts
-        ]
-        return Markup("\n".join(items))  # noqa: S704  (escaped above)
-
-    def _nearby(self, around: Around) -> Markup:
-        if around.previous is None and around.next is None:
-            return Markup("")
-        return self._shell.render(
-            "nearby.html", root=DEEP, previous=around.previous, next=around.next
-        )
+        return self._lesson.page(lesson, around, source_path)
 
     def concepts(self, catalog: Resource) -> str:
         """``concepts/index.html``: each concept (anchor: its id) with its lessons."""
@@ -233,7 +132,7 @@ class Pages:
             domains=shell.names(around.domains, DEEP),
             capstone=shell.items(around.projects, DEEP),
             printed=printed,
-            nearby=self._nearby(around),
+            nearby=shell.nearby(around),
         )
 
     def roles(self, roles: Sequence[Resource], domains: Sequence[Resource]) -> str:
@@ -263,7 +162,7 @@ class Pages:
                 (entry, shell.names([places[i] for i in _targets(entry)], DEEP))
                 for entry in role["milestones"]
             ],
-            nearby=self._nearby(around),
+            nearby=shell.nearby(around),
         )
 
     def domain(self, domain: Resource, around: Around) -> str:
@@ -274,7 +173,7 @@ class Pages:
             root=DEEP,
             domain=domain,
             **self._ways(domain, around),
-            nearby=self._nearby(around),
+            nearby=self._shell.nearby(around),
         )
 
     def _ways(self, entry: Resource, around: Around) -> dict[str, Markup]:
@@ -313,7 +212,7 @@ class Pages:
                 (stage, shell.names([lessons[i] for i in stage["lessonIds"]], DEEP))
                 for stage in project["stages"]
             ],
-            nearby=self._nearby(around),
+            nearby=shell.nearby(around),
         )
 
     def search(self) -> str:
@@ -323,14 +222,8 @@ class Pages:
         return self._shell.render("search.html", page=page, root=FLAT)
 
     def not_found(self) -> str:
-        """``404.html``: no asset is needed, because a host serves it at any depth."""
-        style, script = _not_found_parts()
-        return self._shell.render(
-            "not_found.html",
-            base_url=self._site.base_url or "",
-            style=Markup(style),  # noqa: S704  (a file of this package)
-            script=Markup(script),  # noqa: S704  (a file of this package)
-        )
+        """``404.html``."""
+        return not_found.page(self._shell)
 
     def alias(self, old_id: str, lesson: Ref) -> str:
         """``lessons/<old_id>/index.html``: sends readers on to the lesson's present page."""
@@ -341,13 +234,13 @@ class Pages:
             root=DEEP,
             title=plain(lesson["title"]),
             url=lesson["url"],
-            canonical=(self._site.base_url or DEEP) + address,
+            canonical=(self._shell.site.base_url or DEEP) + address,
         )
 
     def print_pathway(self, pathway: Resource, lessons: Sequence[Resource]) -> str:
         """``print/<pathway>.html``: all lessons (resources) of a pathway on one page."""
         bodies = [
-            Markup(reprint.move(_body(lesson), lesson["id"], lesson["url"], FLAT))  # noqa: S704
+            Markup(reprint.move(self._lesson.body(lesson), lesson["id"], lesson["url"], FLAT))  # noqa: S704
             if "content" in lesson
             else prose(lesson["notice"])
             for lesson in lessons
@@ -371,25 +264,9 @@ class Pages:
             groups=groups,
         )
 
-    def _detail(self, section: str, entry: Resource) -> Any:
+    def _detail(self, section: str, entry: Resource) -> Frame:
         trail = [(f"{section}/", self._words[section])]
         return self._shell.frame(entry["url"], entry["title"], entry["summary"], section, trail)
-
-
-def not_found_hashes() -> tuple[str, str]:
-    """The content policy's names of the style and the script inside ``404.html``."""
-    style, script = (
-        base64.b64encode(hashlib.sha256(part.encode()).digest()).decode()
-        for part in _not_found_parts()
-    )
-    return f"'sha256-{style}'", f"'sha256-{script}'"
-
-
-def _not_found_parts() -> tuple[str, str]:
-    return (
-        (TEMPLATES / "not_found.css").read_text(encoding="utf-8"),
-        (TEMPLATES / "not_found.js").read_text(encoding="utf-8"),
-    )
 
 
 def _by_part(catalog: Resource) -> list[tuple[Resource, list[Resource]]]:
@@ -397,22 +274,6 @@ def _by_part(catalog: Resource) -> list[tuple[Resource, list[Resource]]]:
         (part, [phase for phase in catalog["phases"] if phase["part"] == part["id"]])
         for part in catalog["parts"]
     ]
-
-
-def _body(lesson: Resource) -> Markup:
-    html = [
-        f'<div class="block {block["kind"]}">{block["html"]}</div>'
-        for block in lesson["content"]["blocks"]
-    ]
-    return Markup("\n".join(html))  # noqa: S704  (no raw HTML passes the Markdown step)
-
-
-def _references(references: Iterable[Resource]) -> Markup:
-    items = [
-        f'<li><a href="{attribute(entry["url"])}" rel="external">{html(entry["title"])}</a></li>'
-        for entry in references
-    ]
-    return Markup("\n".join(items))  # noqa: S704  (escaped above)
 
 
 def _targets(milestone: Mapping[str, Any]) -> list[str]:

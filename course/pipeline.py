@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Final, Protocol
+from typing import Any, Protocol
 
 from course import assets, cache, graph, lesson, linkcheck, outcheck, resources, sources, whole
 from course.diagnostics import TOP, Problem, diagnostic, order
 from course.fingerprint import fingerprint
-from course.graph import Graph
+from course.graph import Graph, LessonNode
 from course.lesson import KIB, Lesson, Parts, Setup
 from course.options import Options, Report
 from course.pages import Pages
+from course.parallel import fork_map, workers
 from course.shell import SiteInfo
 from course.sources import Sources
 from course.tree import MANIFEST, File, Manifest
 from course.unit import Unit, build_unit, unit_key
-
-# Below this many changed lessons, starting processes costs more than they save.
-PARALLEL_ABOVE: Final = 2000
-AUTO_JOBS: Final = 2
-
 
 class Target(Protocol):
     """Where files go: the stage of an output folder, or nowhere for a check."""
@@ -119,14 +114,7 @@ def _read(this: _Run, parts: list[Parts], setup: Setup) -> list[Lesson]:
 
 
 def _read_fresh(fresh: list[Parts], setup: Setup, jobs: int) -> list[Lesson]:
-    jobs = jobs or (AUTO_JOBS if len(fresh) > PARALLEL_ABOVE else 1)
-    if jobs == 1 or len(fresh) < 2:
-        return sources.read_all(fresh, setup)
-    from concurrent.futures import ProcessPoolExecutor
-
-    size = max(1, len(fresh) // (jobs * 4))
-    with ProcessPoolExecutor(jobs) as pool:
-        return list(pool.map(partial(lesson.read, setup=setup), fresh, chunksize=size))
+    return fork_map(partial(lesson.read, setup=setup), fresh, workers(jobs, len(fresh)))
 
 
 def _emit(this: _Run, loaded: Sources, linked: Graph, target: Target, report: Report) -> None:
@@ -145,7 +133,8 @@ def _emit(this: _Run, loaded: Sources, linked: Graph, target: Target, report: Re
         edit_base=f"{course.repository}/edit/main/" if course.repository else None,
     )
     pages = Pages(site)
-    units = {unit.id: unit for unit in _units(this, linked, target, pages, course.limits.page_kib)}
+    made = _units(this, linked, target, pages, course.limits.page_kib)
+    units = {unit.id: unit for unit in made}
     done = whole.build(linked, units, pages, files, base_url=base_url)
     for path, data in done.outputs.items():
         target.put(path, data)
@@ -164,27 +153,42 @@ def _emit(this: _Run, loaded: Sources, linked: Graph, target: Target, report: Re
     report.digest = tree_digest(target.files)
 
 
-def _units(
-    this: _Run, linked: Graph, target: Target, pages: Pages, page_kib: int
-) -> Iterator[Unit]:
+def _units(this: _Run, linked: Graph, target: Target, pages: Pages, page_kib: int) -> list[Unit]:
     """The unit of every lesson: from the cache when its key and its files are unchanged."""
     numbers = resources.numbers(linked)
     build_key = this.options.key()
+    found: dict[str, Unit] = {}
+    fresh: list[tuple[LessonNode, dict[str, Any], str]] = []
     for node in linked.lessons.values():
-        record, phase = node.record, node.phase.item.id
+        folder, phase = node.record.folder, node.phase.item.id
         related = resources.relations(linked, node, numbers[phase])
-        key = unit_key(this.keys[record.folder], related, build_key)
-        cached = this.shards.unit(phase, record.folder, key) if this.shards else None
+        key = unit_key(this.keys[folder], related, build_key)
+        cached = this.shards.unit(phase, folder, key) if this.shards else None
         unit = _kept(cached, target) if cached else None
         if unit is None:
-            unit = build_unit(record, related, pages, key, page_kib * KIB)
-            for path, data in unit.outputs.items():
-                target.put(path, data)
-            unit.outputs = {}
-        if this.shards and not unit.problems:
-            entry = {"key": this.keys[record.folder], "record": record, "unit": unit.cached()}
-            this.shards.put(phase, record.folder, entry)
-        yield unit
+            fresh.append((node, related, key))
+        else:
+            found[node.id] = unit
+
+    def make(one: tuple[LessonNode, dict[str, Any], str]) -> Unit:
+        node, related, key = one
+        unit = build_unit(node.record, related, pages, key, page_kib * KIB)
+        for path, data in unit.outputs.items():
+            unit.files[path] = target.put(path, data)
+        unit.outputs = {}
+        return unit
+
+    for unit in fork_map(make, fresh, workers(this.options.jobs, len(fresh))):
+        target.files.update(unit.files)
+        found[unit.id] = unit
+    units = [found[name] for name in linked.lessons]
+    if this.shards:
+        for node, unit in zip(linked.lessons.values(), units, strict=True):
+            record = node.record
+            if not unit.problems:
+                entry = {"key": this.keys[record.folder], "record": record, "unit": unit.cached()}
+                this.shards.put(node.phase.item.id, record.folder, entry)
+    return units
 
 
 def _kept(cached: dict[str, Any], target: Target) -> Unit | None:

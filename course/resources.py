@@ -270,9 +270,7 @@ def pathways(graph: Graph) -> dict[str, Any]:
     """``pathways.json``."""
     return {
         "schemaVersion": 1,
-        "pathways": [
-            _pathway(graph, item.view) for item in graph.pathways.values() if item.view
-        ],
+        "pathways": [_pathway(graph, item.view) for item in graph.pathways.values() if item.view],
     }
 
 
@@ -289,7 +287,9 @@ def _pathway(graph: Graph, view: models.Pathway) -> dict[str, Any]:
         "lessonIds": lessons,
         "totals": totals(nodes),
         "roleIds": [
-            name for name, item in graph.roles.items() if item.view and view.id in item.view.pathways
+            name
+            for name, item in graph.roles.items()
+            if item.view and view.id in item.view.pathways
         ],
         "domainIds": _domains(graph, "pathways", view.id),
         "url": page("pathways", view.id),

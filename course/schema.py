@@ -164,9 +164,11 @@ def _words(
             much = "long" if "Length" in keyword else "many" if "Items" in keyword else "large"
             few = {"long": "short", "many": "few", "large": "small"}[much]
             message = f"{name} is too {much if keyword.startswith('max') else few}"
-            return message.replace("is too many", "has too many").replace(
-                "is too few", "has too few"
-            ), words_for.format(part[keyword]) + size, None
+            return (
+                message.replace("is too many", "has too many").replace("is too few", "has too few"),
+                words_for.format(part[keyword]) + size,
+                None,
+            )
     described = part.get("description")
     return f"{name} does not have the right form", described, None
 

@@ -103,18 +103,29 @@ def _parts(raw: str) -> list[str] | None:
 
 
 def _is_file(root: str, parts: list[str]) -> bool:
-    path = os.path.join(root, *parts)
-    return os.path.isfile(path) and os.path.realpath(path) == path
+    path = Path(root, *parts)
+    try:
+        return _stays(path) and stat.S_ISREG(path.stat().st_mode)
+    except OSError:
+        return False
 
 
 def _read(root: str, parts: list[str]) -> bytes | None:
-    path = os.path.join(root, *parts)
-    if os.path.realpath(path) != path:
-        return None
+    path = Path(root, *parts)
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     try:
-        descriptor = os.open(path, flags | getattr(os, "O_BINARY", 0))
+        descriptor = os.open(path, flags | getattr(os, "O_BINARY", 0)) if _stays(path) else -1
     except OSError:
         return None
-    with open(descriptor, "rb") as file:
-        return file.read() if stat.S_ISREG(os.fstat(descriptor).st_mode) else None
+    if descriptor < 0:
+        return None
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        return None
+    with os.fdopen(descriptor, "rb") as file:
+        return file.read()
+
+
+def _stays(path: Path) -> bool:
+    """Whether no part of *path* is a link."""
+    return os.path.realpath(path) == os.fspath(path)

@@ -12,12 +12,13 @@ from typing import Final, NamedTuple, TypeVar
 from course import watch
 from course.build import build
 from course.options import Options, Report
-from course.report import View, text
-from course.report.view import Summary, reader
+from course.report.text import block
+from course.report.view import plural, reader
 from course.tree import Refusal
 
 T = TypeVar("T")
 POLL_S: Final = 0.3
+SHOWN: Final = 50
 
 
 class State(NamedTuple):
@@ -85,7 +86,10 @@ def attempt(options: Options, say: Callable[[str], None]) -> tuple[str, str, boo
     try:
         report = build(options)
     except Refusal as refusal:
-        failure, again = f"{refusal.code}: {refusal}\nhint: {refusal.hint}", refusal.code == "CFG004"
+        failure, again = (
+            f"{refusal.code}: {refusal}\nhint: {refusal.hint}",
+            refusal.code == "CFG004",
+        )
     except Exception:  # noqa: BLE001  (a fault of the tool must not end the author's session)
         failure, again = f"the build broke off\n\n{traceback.format_exc()}", False
     else:
@@ -98,10 +102,13 @@ def attempt(options: Options, say: Callable[[str], None]) -> tuple[str, str, boo
 
 
 def explained(report: Report, options: Options) -> str:
-    """The problems of a failed build as text for people."""
+    """The problems that stopped a build, as text for people: the first ones in full."""
     errors = [one for one in report.diagnostics if one.severity == "error"]
-    summary = Summary.of(errors, {one.file for one in errors}, report.lessons, report.authored)
-    return text.render(errors, summary, reader(options.root), View()).rstrip()
+    source = reader(options.root)
+    told = [block(one, source) for one in errors[:SHOWN]]
+    if len(errors) > SHOWN:
+        told.append(f"{len(errors) - SHOWN:,} more not shown")
+    return "\n\n".join([*told, plural(len(errors), "error")])
 
 
 async def off_loop(work: Callable[[], T]) -> T:

@@ -51,6 +51,32 @@ class SiteInfo:
 
 
 @dataclass(frozen=True, slots=True)
+class Around:
+    """The neighbours of a page, resolved to ``{id, title, url, status?}``.
+
+    ``url`` counts from the site root and has a final slash. Each page reads what concerns it:
+    a lesson ``prerequisites, unlocks, concepts, pathways, projects``; a phase ``part,
+    prerequisites, projects``; a pathway ``prerequisites`` (the pathways it requires), ``roles,
+    domains, projects`` (its capstone), ``lessons``; a role and a domain ``pathways, roles,
+    domains, phases, lessons``; a project ``pathways, lessons``. ``previous`` and ``next`` work
+    everywhere. A concept needs only ``id`` and ``title``, a part only ``title``.
+    """
+
+    previous: Ref | None = None
+    next: Ref | None = None
+    part: Ref | None = None
+    prerequisites: Sequence[Ref] = ()
+    unlocks: Sequence[Ref] = ()
+    concepts: Sequence[Ref] = ()
+    pathways: Sequence[Ref] = ()
+    projects: Sequence[Ref] = ()
+    roles: Sequence[Ref] = ()
+    domains: Sequence[Ref] = ()
+    phases: Sequence[Ref] = ()
+    lessons: Sequence[Ref] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Frame:
     """The parts around the content of one page."""
 
@@ -145,6 +171,20 @@ class Shell:
         """Links in one line, or the word for none."""
         links = ", ".join([self._link(ref, root) for ref in refs])
         return Markup(links or attribute(self.words["none"]))  # noqa: S704  (escaped by html)
+
+    def references(self, references: Iterable[Resource]) -> Markup:
+        """List items that link to other sites."""
+        items = [
+            f'<li><a rel="external" href="{attribute(one["url"])}">{html(one["title"])}</a></li>'
+            for one in references
+        ]
+        return Markup("\n".join(items))  # noqa: S704  (escaped above)
+
+    def nearby(self, around: Around) -> Markup:
+        """Links to the page before and the page after, of a page two folders deep."""
+        if around.previous is None and around.next is None:
+            return Markup("")
+        return self.render("nearby.html", root=DEEP, previous=around.previous, next=around.next)
 
     def concepts(self, refs: Iterable[Ref], root: str) -> Markup:
         """Links to concepts of the glossary in one line; empty for none."""

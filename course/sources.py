@@ -34,6 +34,8 @@ _ROOT_FOLDERS: Final = ("phases", "pathways", "roles", "domains", "projects", "u
 _PROJECT_FOLDERS: Final = ("starter", "tests", "solution")
 _KINDS: Final = tuple(BlockWords.model_fields)
 PROJECT_FILE_LIMIT: Final = 512 * KIB
+
+
 @dataclass(frozen=True, slots=True)
 class Item(Generic[M]):
     """One YAML source: its id is known even when its data is not usable (``view`` is None)."""
@@ -259,9 +261,7 @@ class _Loader:
         labels = [words.get(key, key) for key in ("output", "table", "done", "to_do")]
         return markdown.Words(self.out.kinds, *labels)
 
-    def equal_keys(
-        self, own: dict[str, Any], other: dict[str, Any], file: str, lang: str
-    ) -> None:
+    def equal_keys(self, own: dict[str, Any], other: dict[str, Any], file: str, lang: str) -> None:
         """Every word of the source language exists in the other one, and no more."""
         for key in sorted(set(own) ^ set(other)):
             lacks = key in own
@@ -278,9 +278,7 @@ class _Loader:
 
     # -- folders ----------------------------------------------------------------------------
 
-    def phases(
-        self, tree: Folder, limits: Limits
-    ) -> tuple[list[Parts], list[PhaseSource]]:
+    def phases(self, tree: Folder, limits: Limits) -> tuple[list[Parts], list[PhaseSource]]:
         """The bytes of every lesson folder and the phase that each belongs to."""
         parts: list[Parts] = []
         owners: list[PhaseSource] = []

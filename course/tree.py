@@ -187,6 +187,7 @@ class Stage:
     def __init__(self, tree: Tree) -> None:
         self.tree = tree
         self.files: dict[str, File] = {}
+        self._owner = os.getpid()
         self._base = os.fspath(tree.next) + os.sep
         self._live = os.fspath(tree.out) + os.sep
         self._made: set[str] = {""}
@@ -242,7 +243,8 @@ class Stage:
 
     def abandon(self) -> None:
         """Give the next state up; the live folder is as it was."""
-        self.tree.clean()
+        if os.getpid() == self._owner:  # a forked helper leaves that to its parent
+            self.tree.clean()
 
     def _clear(self, path: str) -> None:
         """Make room for *path*: the old file goes, because its bytes may be shared by a link."""

@@ -19,6 +19,7 @@ from course.diagnostics import Problem, short
 from course.lesson import KIB, Lesson
 from course.pages import Around, Pages
 from course.resources import catalog_entry, content_hash, json_bytes, lesson_resource
+from course.tree import File
 
 MEDIA_TYPES: Final = {
     "markdown": "text/markdown",
@@ -35,7 +36,7 @@ class Unit:
     id: str
     key: str
     entry: dict[str, Any]
-    files: dict[str, tuple[int, str]] = field(default_factory=dict)
+    files: dict[str, File] = field(default_factory=dict)
     terms: dict[str, Any] = field(default_factory=dict)
     chunks: str = ""
     facts: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -48,7 +49,7 @@ class Unit:
             "id": self.id,
             "key": self.key,
             "entry": self.entry,
-            "files": self.files,
+            "files": {path: list(file) for path, file in self.files.items()},
             "terms": self.terms,
             "chunks": self.chunks,
             "facts": self.facts,
@@ -111,9 +112,6 @@ def build_unit(
     unit.terms = search.lesson_terms(resource)
     unit.chunks = "".join(orjson.dumps(chunk).decode() + "\n" for chunk in chunks(resource))
     unit.outputs = outputs
-    unit.files = {
-        path: (len(data), hashlib.sha256(data).hexdigest()) for path, data in outputs.items()
-    }
     return unit
 
 

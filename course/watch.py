@@ -45,7 +45,7 @@ def settled(root: Path) -> str:
 
 
 def _entries(folder: str) -> list[tuple[str, str, bool, tuple[int, ...]]]:
-    found = []
+    found: list[tuple[str, str, bool, tuple[int, ...]]] = []
     try:
         with os.scandir(folder) as entries:
             for entry in sorted(entries, key=lambda entry: entry.name):
@@ -53,10 +53,9 @@ def _entries(folder: str) -> list[tuple[str, str, bool, tuple[int, ...]]]:
                     continue
                 is_folder = entry.is_dir(follow_symlinks=False)
                 stat = entry.stat(follow_symlinks=False)
-                facts = (stat.st_mode, stat.st_ino)
-                if not is_folder:
-                    facts += (stat.st_size, stat.st_mtime_ns)
-                found.append((entry.name, entry.path, is_folder, facts))
+                facts = () if is_folder else (stat.st_size, stat.st_mtime_ns)
+                kind = (stat.st_mode, stat.st_ino)
+                found.append((entry.name, entry.path, is_folder, kind + facts))
     except OSError:
         return []
     return found

@@ -175,9 +175,7 @@ def _pathway_pages(builder: _Builder, pathways: dict[str, Any]) -> None:
         builder.page(f"{pathway['url']}index.html", html)
         if printed:
             nodes = [builder.graph.lessons[name] for name in names]
-            full = [
-                resources.lesson_resource(node.record, builder.related(node)) for node in nodes
-            ]
+            full = [resources.lesson_resource(node.record, builder.related(node)) for node in nodes]
             html = builder.pages.print_pathway(pathway, full)
             builder.page(f"print/{pathway['id']}.html", html)
 
@@ -261,7 +259,10 @@ def _absolute(builder: _Builder, catalog: dict[str, Any], base_url: str) -> None
     out = builder.out.outputs
     addresses = [
         path.removesuffix("index.html")
-        for path in [*builder.out.facts, *(f"{e['url']}index.html" for e in builder.entries.values())]
+        for path in [
+            *builder.out.facts,
+            *(f"{e['url']}index.html" for e in builder.entries.values()),
+        ]
         if path.endswith("index.html")
     ]
     out["sitemap.xml"] = sitemap(base_url, addresses).encode()
@@ -282,4 +283,3 @@ def _item(graph: Graph, kind: str, name: str) -> Any:
         "domain": graph.domains,
     }
     return tables[kind].get(name)
-

@@ -15,11 +15,13 @@ from course.diagnostics import TOP, Problem, Span, short
 MAX_DEPTH: Final = 24
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,14})(\.[0-9]{1,15}(?:[eE][-+]?[0-9]{1,2})?)?\Z")
 _WORDS: Final[dict[str, object]] = {"true": True, "false": False, "null": None, "": None}
-# A superset of every anchor, alias, tag, directive and deep nesting: only then are the events
-# looked at before the tree is built (libyaml's composer recurses, so depth must be known first).
-_SUSPECT = re.compile(
-    r"(?:^|[\s\[{,:?-])[&*!]|^%|^(?:---|\.\.\.)|(?:[-?:][ \t]+){16}|^ {48}", re.MULTILINE
-)
+# Supersets of anchors, aliases, tags, directives and deep nesting, cheap to look for. A text
+# that may hold one has its events read before the tree is built: libyaml's composer recurses,
+# so the depth must be known first.
+_SUSPECT: Final = ("&", "*", "!", "%", "\n---", "\n...", "\n" + " " * 48)
+_SUSPECT_START: Final = ("---", "...", " " * 48)
+_RUN: Final = re.compile(r"[-?:][ \t]+[-?:][ \t]+[-?:][ \t]")
+_BRACKETS: Final = 100
 _LOOSE_BOOLEANS: Final = {"yes", "no", "on", "off", "True", "False", "TRUE", "FALSE"}
 
 
@@ -45,8 +47,7 @@ def parse(text: str, file: str, first_line: int = 1) -> tuple[Any, list[Problem]
     problems: list[Problem] = []
     if "\t" in text:
         return None, [_tab(text, file, first_line)]
-    suspect = _SUSPECT.search(text) or text.count("[") + text.count("{") > 100
-    if suspect and (problem := _outside_profile(text, file, first_line)):
+    if _suspect(text) and (problem := _outside_profile(text, file, first_line)):
         return None, [problem]
     try:
         node = _compose(text)
@@ -56,7 +57,9 @@ def parse(text: str, file: str, first_line: int = 1) -> tuple[Any, list[Problem]
         return None, [Problem("YML001", file, f"not readable as YAML: {short(str(error))}")]
     if node is None:
         return None, [
-            Problem("YML007", file, "the document is empty", span=Span(first_line, 1, first_line, 1))
+            Problem(
+                "YML007", file, "the document is empty", span=Span(first_line, 1, first_line, 1)
+            )
         ]
     return _build(node, file, first_line, problems, 0), problems
 
@@ -80,6 +83,15 @@ def locate(
             return _span(found[0], first_line)
         best = found[1]
     return _span(best, first_line)
+
+
+def _suspect(text: str) -> bool:
+    return (
+        any(mark in text for mark in _SUSPECT)
+        or text.startswith(_SUSPECT_START)
+        or text.count("[") + text.count("{") > _BRACKETS
+        or _RUN.search(text) is not None
+    )
 
 
 def _compose(text: str) -> Node | None:
@@ -245,5 +257,3 @@ def _cure(what: str) -> str | None:
         "cannot start any token": "quote the value: it starts with a reserved character",
     }
     return next((cure for part, cure in cures.items() if part in what), None)
-
-

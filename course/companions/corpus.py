@@ -57,7 +57,7 @@ def chunks(lesson: Mapping[str, Any]) -> list[dict[str, str]]:
             {
                 "id": f"{lesson['id']}.{passage.anchor}{tail}",
                 "lessonId": lesson["id"],
-                "url": f"{lesson['url']}#{passage.anchor}",
+                "url": f"{lesson['url']}#{passage.anchor}" if passage.heading else lesson["url"],
                 "title": f"{title} ({', '.join(concepts)})" if concepts else title,
                 "text": passage.text,
             }

@@ -9,6 +9,7 @@ from course.companions.quiz import text
 
 SPLIT_ABOVE: Final = 1_000_000  # bytes of full text; up to here it is one file
 FULL: Final = "llms-full.txt"
+_LINKS: Final = "A link written `lesson:ID` leads to the page `lessons/ID/`."
 
 
 def llms_txt(
@@ -48,34 +49,42 @@ def llms_txt(
 
 
 def llms_full(
-    catalog: Mapping[str, Any], texts: Mapping[str, str], root: str = ""
+    catalog: Mapping[str, Any], bodies: Mapping[str, str], root: str = ""
 ) -> dict[str, str]:
     """All authored lessons in course order, by path: one file, or one a phase above 1 MB.
 
-    *texts* maps the id of each authored lesson to its Markdown without front matter. When split,
-    `llms-full.txt` lists the parts.
+    *bodies* maps the id of each authored lesson to its Markdown, as the resource carries it.
+    When split, `llms-full.txt` lists the parts.
     """
     course = catalog["course"]
-    head = f"# {text(course['title'])}\n\n> {text(course['summary'])}\n\n"
-    phases = {
-        phase["id"]: "\n\n---\n\n".join(
-            texts[entry["id"]].strip()
+    head = f"# {text(course['title'])}\n\n> {text(course['summary'])}\n\n{_LINKS}\n\n"
+    phases: dict[str, str] = {}
+    titles: dict[str, str] = {}
+    for phase in catalog["phases"]:
+        lessons = [
+            _lesson(entry, bodies[entry["id"]], root)
             for entry in phase["lessons"]
             if entry["status"] == "authored"
-        )
-        for phase in catalog["phases"]
-    }
-    phases = {key: body for key, body in phases.items() if body}
-    whole = head + "\n\n---\n\n".join(phases.values()) + "\n"
+        ]
+        if lessons:
+            phases[phase["id"]] = "\n".join(lessons)
+            titles[phase["id"]] = text(phase["title"])
+    whole = head + "\n".join(phases.values())
     if len(whole.encode()) <= SPLIT_ABOVE:
         return {FULL: whole}
-    titles = {phase["id"]: phase["title"] for phase in catalog["phases"]}
     names = {key: f"llms-full/{key}.txt" for key in phases}
-    listed = [f"- [{text(titles[key])}]({root}{name})" for key, name in names.items()]
-    split = {FULL: head + "\n".join(listed) + "\n"}
+    listed = [f"- [{titles[key]}]({root}{name})\n" for key, name in names.items()]
+    split = {FULL: head + "".join(listed)}
     for key, name in names.items():
-        split[name] = f"# {text(titles[key])}\n\n{phases[key]}\n"
+        split[name] = f"# {titles[key]}\n\n{_LINKS}\n\n{phases[key]}"
     return split
+
+
+def _lesson(entry: Mapping[str, Any], markdown: str, root: str) -> str:
+    return (
+        f"# {text(entry['title'])}\n\n{text(entry['summary'])}\n\n"
+        f"Page: {root}{entry['url']}\n\n{markdown.strip()}\n"
+    )
 
 
 def _list(items: Iterator[str] | list[str]) -> list[str]:

@@ -37,10 +37,10 @@ def lesson_markdown(lesson: Mapping[str, Any], root: str = "../../") -> str:
         for key in _FRONT
         if key in lesson and lesson[key] != []
     ]
-    return "---\n" + "\n".join(lines) + f"\n---\n\n{lesson_text(lesson, root)}"
+    return "---\n" + "\n".join(lines) + f"\n---\n\n{_text(lesson, root)}"
 
 
-def lesson_text(lesson: Mapping[str, Any], root: str) -> str:
+def _text(lesson: Mapping[str, Any], root: str) -> str:
     """The same without front matter: title, summary, body, questions with answers, evidence."""
     parts = [f"# {quiz.text(lesson['title'])}"]
     if lesson["status"] == "planned":

@@ -7,12 +7,12 @@ from course.diagnostics import nearest
 from course.report.view import family
 
 
-class UnknownRule(LookupError):  # noqa: N818
+class UnknownRule(LookupError):  # noqa: N818 - as Refusal, it names what happened
     """There is no rule with that code; the text says so and offers the nearest."""
 
 
 def explain(code: str) -> str:
-    """The rule *code*, in capitals or not, with a bad and a good example.
+    """The rule *code*, in capitals or not, with a bad and a good example; no final line end.
 
     Raises UnknownRule for a code that the rule book does not hold.
     """
@@ -22,7 +22,7 @@ def explain(code: str) -> str:
         raise UnknownRule(f'there is no rule "{code}"' + (f"; {near}" if near else ""))
     return (
         f"{rule.code} ({rule.severity}): {rule.title}\n\n{rule.text}\n\n"
-        f"Wrong:\n\n{_indented(rule.bad)}\n\nRight:\n\n{_indented(rule.good)}\n"
+        f"Wrong:\n\n{_indented(rule.bad)}\n\nRight:\n\n{_indented(rule.good)}"
     )
 
 
@@ -31,7 +31,7 @@ def _indented(example: str) -> str:
 
 
 def rule_list() -> str:
-    """Every rule on a line with its severity and title, a gap between the families."""
+    """Every rule on a line with its severity and title, a gap between the families; no final line end."""
     lines: list[str] = []
     last = None
     for rule in rules.book().values():
@@ -39,4 +39,4 @@ def rule_list() -> str:
             lines.append("")
         last = family(rule.code)
         lines.append(f"{rule.code:<7} {rule.severity:<8} {rule.title}")
-    return "".join(f"{line}\n" for line in lines)
+    return "\n".join(lines)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from typing import Final
 
 from course import rules
 from course.diagnostics import Diagnostic
-from course.report.view import Findings, Summary, plural, sendable, sentences
+from course.report.view import Findings, plural, sendable, sentences
 
 ANNOTATIONS: Final = 10
 SUMMARY_LIMIT: Final = 1024 * 1024
@@ -51,22 +50,21 @@ def _property(text: str) -> str:
     return _data(text).replace(":", "%3A").replace(",", "%2C")
 
 
-def job_summary(
-    found: Sequence[Diagnostic], summary: Summary, *, limit: int = SUMMARY_LIMIT
-) -> str:
+def job_summary(findings: Findings, *, limit: int = SUMMARY_LIMIT) -> str:
     """A Markdown table of all problems, of at most *limit* bytes as UTF-8; a note tells of a cut.
 
     The limit must leave room for the heading and the note, some 300 bytes.
     """
+    summary = findings.summary
     checked = (
         f"{plural(summary.lessons, 'lesson')} ({summary.authored:,} authored, "
         f"{summary.planned:,} planned), {plural(len(summary.files), 'file')}"
     )
     text = f"## Course check\n\n{checked}: {summary.counts() or 'no problems'}.\n"
-    if not found:
+    if not findings.found:
         return text
     text += "\n| Severity | Rule | Place | Problem |\n|---|---|---|---|\n"
-    rows = [_row(sendable(one)) for one in found]
+    rows = [_row(sendable(one)) for one in findings.found]
     room = limit - len(text.encode())
     if sum(len(row.encode()) for row in rows) <= room:
         return text + "".join(rows)

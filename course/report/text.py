@@ -47,9 +47,9 @@ def conclusion(found: Sequence[Diagnostic], summary: Summary) -> str:
     """What was checked and what came of it, in one line."""
     if not found:
         return f"{plural(summary.lessons, 'lesson')} checked, no problems"
-    files: set[str | None] = {one.file for one in found}
-    lessons = {lesson_of(one.file) for one in found}
-    if None in lessons:
+    files = {one.file for one in found}
+    lessons = {lesson_of(file) for file in files}
+    if "" in lessons:
         where = _share(files, summary.files, "file")
     else:
         where = _share(lessons, filter(None, map(lesson_of, summary.files)), "lesson")
@@ -57,7 +57,7 @@ def conclusion(found: Sequence[Diagnostic], summary: Summary) -> str:
     return f'{summary.counts()} in {where}; run "build.py explain {first.code}" for the rule'
 
 
-def _share(found: set[str | None], every: Iterable[str | None], word: str) -> str:
+def _share(found: set[str], every: Iterable[str], word: str) -> str:
     return f"{len(found):,} of {plural(len(found.union(every)), word)}"
 
 

@@ -82,10 +82,10 @@ def family(code: str) -> str:
     return code[:-3]
 
 
-def lesson_of(file: str) -> str | None:
-    """The lesson folder that *file* belongs to, or None when it is no lesson's file."""
+def lesson_of(file: str) -> str:
+    """The lesson folder that *file* belongs to; empty when it is no lesson's file."""
     match = _LESSON.match(file)
-    return match[0] if match else None
+    return match[0] if match else ""
 
 
 def requirement(one: Diagnostic) -> str:
