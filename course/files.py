@@ -157,7 +157,9 @@ def read_bytes(entry: Entry, limit: int, problems: list[Problem]) -> bytes | Non
                 "the file is too large",
                 expected=f"at most {limit:,} bytes",
                 got=f"{size:,} bytes",
-                hint="split it, or raise the limit in course.yaml",
+                hint="make it smaller, or raise limits.mediaKiB in course.yaml"
+                if "/media/" in entry.file
+                else "make it smaller, or split it",
             )
         )
         return None

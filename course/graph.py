@@ -34,7 +34,11 @@ class LessonNode:
 
 @dataclass(slots=True)
 class Graph:
-    """Every node by id, with the relations that no single file states."""
+    """Every node by id, with the relations that no single file states.
+
+    ``unread`` holds the kinds of which a source cannot be read: a rule about what is missing
+    waits until they can be, for the missing thing may stand there.
+    """
 
     sources: Sources
     lessons: dict[str, LessonNode] = field(default_factory=dict)
@@ -50,6 +54,7 @@ class Graph:
     taught: dict[str, list[str]] = field(default_factory=dict)
     aliases: dict[str, str] = field(default_factory=dict)
     known: dict[str, set[str]] = field(default_factory=dict)
+    unread: frozenset[str] = frozenset()
 
     def required(self, pathway: str) -> set[str]:
         """The lessons of all pathways that *pathway* requires, directly or not."""
@@ -100,8 +105,28 @@ def build(sources: Sources) -> Graph:
         "concept": {concept.id for concept in sources.concepts},
         "part": {part.id for part in sources.course.parts} if sources.course else set(),
     }
+    graph.unread = frozenset(_unread(graph))
     _relate(graph)
     return graph
+
+
+def _unread(graph: Graph) -> Iterator[str]:
+    sources = graph.sources
+    yield from sources.unread
+    if sources.course is None:
+        yield "part"
+    if not all(record.usable for record in sources.lessons()):
+        yield "lesson"
+    for kind, items in (
+        ("phase", graph.phases.values()),
+        ("pathway", graph.pathways.values()),
+        ("role", graph.roles.values()),
+        ("domain", graph.domains.values()),
+        ("project", graph.projects.values()),
+    ):
+        views = [item.view if isinstance(item, Item) else item.item.view for item in items]
+        if not all(views):
+            yield kind
 
 
 def _relate(graph: Graph) -> None:

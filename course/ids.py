@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from course.diagnostics import Problem, short
+from course.diagnostics import Problem, Span, short
 from course.files import DEVICE_NAMES
 
 RESERVED: Final = frozenset(
@@ -30,6 +30,11 @@ class Locked(NamedTuple):
     kind: str
     status: str
     line: int
+
+
+def is_id(value: object) -> bool:
+    """Whether *value* has the form of an id, reserved or not."""
+    return isinstance(value, str) and bool(_FORM.match(value))
 
 
 def form_problems(value: object, file: str, folder_name: str | None) -> list[Problem]:
@@ -82,6 +87,7 @@ def read_lock(text: str) -> tuple[dict[str, Locked], list[Problem]]:
                     "CFG006",
                     LOCK_FILE,
                     f"line {number} is not an entry",
+                    span=Span(number, 1, number, len(line) + 1),
                     expected="KIND ID [STATUS]",
                     got=short(line),
                     hint="restore the file from version control",

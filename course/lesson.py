@@ -43,17 +43,24 @@ class Setup:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """The bytes of one lesson folder, by name below it (``code/x.py``)."""
+    """The bytes of one lesson folder, by name below it (``code/x.py``).
+
+    ``unread`` names the files that exist and cannot be read, which is reported already.
+    """
 
     folder: str
     name: str
     phase: str
     files: Mapping[str, bytes]
+    unread: frozenset[str] = frozenset()
 
 
 @dataclass(slots=True)
 class Lesson:
-    """What one lesson folder says; holds JSON-able values only, so that it can be cached."""
+    """What one lesson folder says; holds JSON-able values only, so that it can be cached.
+
+    ``usable`` says that the front matter is valid, whatever is wrong with body and quiz.
+    """
 
     folder: str
     phase: str
@@ -149,8 +156,6 @@ class _Reader:
         if self.front(text):
             self.body(text, body, body_line)
             self.read_quiz()
-            lesson = self.lesson
-            lesson.usable = not any(d["severity"] == "error" for d in lesson.diagnostics)
         return self.lesson
 
     def front(self, text: str) -> bool:
@@ -164,7 +169,8 @@ class _Reader:
         if not isinstance(data, dict):
             return False
         self.lesson.front = data
-        if isinstance(data.get("id"), str) and "/" not in data["id"]:
+        self.lesson.usable = not problems
+        if ids.is_id(data.get("id")):
             self.lesson.id = data["id"]
         for problem in ids.form_problems(data.get("id"), self.file, self.parts.name):
             self.report(problem)
@@ -265,14 +271,14 @@ class _Reader:
         """What an authored lesson lacks."""
         for key, code, what, hint in _REQUIRED:
             if key not in self.lesson.front:
-                message = f"an authored lesson states {what}"
+                message = f"an authored lesson must state {what}"
                 yield Problem(code, self.file, message, (key,), hint=hint)
-        if "quiz.yaml" not in self.parts.files:
+        if "quiz.yaml" not in {*self.parts.files, *self.parts.unread}:
             yield Problem(
                 "LES016",
                 self.file,
-                "an authored lesson has a quiz",
-                span=TOP,
+                "an authored lesson must have a quiz",
+                ("status",),
                 hint="write quiz.yaml beside lesson.md",
             )
 
@@ -289,7 +295,8 @@ class _Reader:
             self.parts.folder,
             self.setup.words,
             code,
-            {f"media/{name}": f"../../{entry['url']}" for name, entry in images.items()},
+            {name: "" for name in self.parts.unread}
+            | {f"media/{name}": f"../../{entry['url']}" for name, entry in images.items()},
             file_urls=self.setup.file_urls,
         )
         read = markdown.render(source)
@@ -321,7 +328,7 @@ class _Reader:
                 Problem(
                     "LES017",
                     self.file,
-                    "an authored lesson has an exercise",
+                    "an authored lesson must have an exercise",
                     span=Span(line, 1, line, 1),
                     hint=f"add a heading: ## {self.setup.words.kinds['exercise']}: what to do",
                 )
@@ -341,6 +348,9 @@ class _Reader:
     def code_files(self) -> dict[str, str]:
         """The files of ``code/`` as text, by name."""
         found: dict[str, str] = {}
+        for name in self.parts.unread:
+            if name.startswith("code/"):
+                found[name.removeprefix("code/")] = ""
         for name, data in self.parts.files.items():
             if name.startswith("code/"):
                 file = f"{self.parts.folder}/{name}"
@@ -366,11 +376,11 @@ class _Reader:
         self, read: markdown.Body, code: dict[str, str], images: dict[str, dict[str, Any]]
     ) -> None:
         """Note the images in use, and report files that nothing includes."""
-        alts = {image["target"]: image["alt"] for image in read.images}
+        alts = {image["target"].casefold(): image["alt"] for image in read.images}
         included = {entry.get("file") for entry in read.code}
         unused = [f"code/{name}" for name in code if f"code/{name}" not in included]
         for name, entry in images.items():
-            alt = alts.get(f"media/{name}", alts.get(f"./media/{name}"))
+            alt = alts.get(f"media/{name}".casefold())
             if alt is None:
                 unused.append(f"media/{name}")
             else:

@@ -66,6 +66,12 @@ def url(target: Target, file_urls: bool) -> str:
     return f"{_UP}{KINDS[target.kind]}/{target.id}/{index}{tail}"
 
 
+def inside(raw: str, folder: str) -> str:
+    """The relative link *raw* of a text in *folder* as a path from that folder."""
+    full = posixpath.normpath(posixpath.join(folder, unquote(raw.partition("#")[0])))
+    return posixpath.relpath(full, folder)
+
+
 def external_problem(raw: str) -> tuple[str, str, str] | None:
     """Code, message and hint when the https or mailto URL *raw* must not be used."""
     try:

@@ -15,6 +15,7 @@ import pyromark
 from course import links
 from course.diagnostics import Problem, Span, nearest, short
 from course.highlight import highlight, is_known
+from course.rules import severity
 
 OPTIONS: Final = (
     pyromark.Options.ENABLE_TABLES
@@ -28,6 +29,7 @@ TEXT_KIND: Final = "text"
 ALT_LIMIT: Final = 320
 _VAGUE: Final = frozenset({"here", "click here", "link", "this", "this page", "more", "read more"})
 _FILE_NAME: Final = re.compile(r"[\w.-]+\.(?:svg|png|webp|jpe?g|gif)\Z", re.IGNORECASE)
+_CREDENTIALS: Final = re.compile(r"//[^/@]*@")
 _NOT_SLUG: Final = re.compile(r"[^\w\- ]")
 _FENCE: Final = re.compile(r"(?P<indent>[ ]{0,3})(?P<fence>`{3,}|~{3,})[^\n]*\n")
 # One "<" in front of all alternatives: the engine then skips from tag to tag (20 times faster).
@@ -146,7 +148,7 @@ class _Reader:
     # -- structure --------------------------------------------------------------------------
 
     def read(self) -> Body:
-        """Run both passes; a body with problems has no HTML."""
+        """Run both passes; a body with errors has no HTML."""
         events = pyromark.events_with_range(
             self.source.text, options=OPTIONS, broken_link_callback=self.broken_link
         )
@@ -375,7 +377,8 @@ class _Reader:
                 hint="move the detail into the text",
             )
         self.image_urls[slot] = self.resolve(detail["dest_url"], start, end, image=True)
-        self.body.images.append({"target": detail["dest_url"], "alt": alt})
+        inside = links.inside(detail["dest_url"], self.source.folder)
+        self.body.images.append({"target": inside, "alt": alt})
 
     def resolve(self, raw: str, start: int, end: int, *, image: bool) -> str:
         """The URL that the page uses; a target that needs the course is noted for the linker."""
@@ -383,7 +386,8 @@ class _Reader:
         target = links.read(raw, source.folder, source.media, image=image)
         if target.code:
             message, hint = target.message, target.hint
-            self.report(target.code, message, start, end, got=short(raw), hint=hint)
+            got = short(_CREDENTIALS.sub("//…@", raw))
+            self.report(target.code, message, start, end, got=got, hint=hint)
         if target.kind:
             line = self.bytes.count(b"\n", 0, start) + source.first_line
             begin = self.bytes.rfind(b"\n", 0, start) + 1
@@ -542,7 +546,7 @@ class _Reader:
             {"id": head.id, "level": head.level, "title": head.title or head.text}
             for head in self.headings
         ]
-        if body.problems:
+        if any(severity(problem.code) == "error" for problem in body.problems):
             return
         body.markdown = self.filled()
         self.code_iterator = iter(self.codes)
@@ -608,7 +612,7 @@ class _Reader:
             if match[9] == "/table>":
                 return "</table></div>"
             label = escape(self.source.words.table)
-            return f'<div class="table" tabindex="0" role="region" aria-label="{label}"><table>'
+            return f'<div class="table" tabindex="0" role="group" aria-label="{label}"><table>'
         if kind == 8:
             return f'<{match[8]}"{escape(next(self.image_iterator))}" loading="lazy"'
         if kind == 4:

@@ -7,7 +7,8 @@ import re
 import struct
 from typing import Any, Final
 
-from course.diagnostics import Problem
+from course.diagnostics import Problem, short
+from course.files import span_at
 
 TYPES: Final = {"svg": "image/svg+xml", "png": "image/png", "webp": "image/webp"}
 _SVG_ROOT: Final = re.compile(rb"<svg\b([^>]*)>", re.IGNORECASE)
@@ -81,11 +82,14 @@ def problem(name: str, data: bytes, file: str) -> Problem | None:
             "SRC011", file, "the image cannot be read", expected=wanted, hint="export it again"
         )
     if suffix == "svg" and (match := _SVG_HARM.search(data)):
-        got = match[0].decode("utf-8", "replace")
+        got = short(match[0].decode("utf-8", "replace"))
+        text = data.decode("utf-8", "replace")
+        at = len(data[: match.start()].decode("utf-8", "replace"))
         return Problem(
             "SRC012",
             file,
             "the SVG holds a script or a reference to something outside",
+            span=span_at(text, at, at + len(got)),
             got=got,
             hint="export it as plain SVG and delete that part",
         )

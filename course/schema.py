@@ -45,6 +45,17 @@ _CODES: Final = {
     "Format": "SCH011",
 }
 
+_LIMITS: Final = {
+    "minLength": ("is too short", "at least {} characters", "say more: {} characters are missing"),
+    "maxLength": ("is too long", "at most {} characters", "shorten it by {} characters"),
+    "minimum": ("is too small", "at least {}", "write {} or more"),
+    "maximum": ("is too large", "at most {}", "write {} or less"),
+    "minItems": ("has too few entries", "at least {} entries", "add at least {}"),
+    "maxItems": ("has too many entries", "at most {} entries", "remove at least {}"),
+    "minProperties": ("has too few entries", "at least {} keys", "add at least {}"),
+    "maxProperties": ("has too many entries", "at most {} keys", "remove at least {}"),
+}
+
 
 def names() -> list[str]:
     """The names of all schemas, without suffix."""
@@ -115,6 +126,9 @@ def _value_problem(
     kind: str, error: Any, part: dict[str, Any], path: tuple[str | int, ...], file: str
 ) -> Problem:
     got = error.instance
+    if kind == "UniqueItems":
+        number = next(n for n, item in enumerate(got) if item in got[:n])
+        path, got = (*path, number), got[number]
     code = _CODES.get(kind, "SCH012")
     message, expected, hint = _words(kind, part, got, path)
     if kind == "Pattern":
@@ -147,30 +161,30 @@ def _words(
     if kind == "Constant":
         return f"{name} must be {part['const']}", str(part["const"]), f"write {part['const']}"
     if kind == "UniqueItems":
-        return f"{name} holds an entry twice", "each entry once", "remove the repetition"
-    limits = (
-        ("minLength", "at least {} characters"),
-        ("maxLength", "at most {} characters"),
-        ("minimum", "at least {}"),
-        ("maximum", "at most {}"),
-        ("minItems", "at least {} entries"),
-        ("maxItems", "at most {} entries"),
-        ("minProperties", "at least {} keys"),
-        ("maxProperties", "at most {} keys"),
-    )
-    for keyword, words_for in limits:
+        return f"{name} holds an entry twice", "each entry once", "remove one of the two"
+    for keyword, (fault, words, cure) in _LIMITS.items():
         if keyword.lower() == kind.lower():
-            size = f" (it has {len(got)})" if keyword[3:] in ("Length", "Items") else ""
-            much = "long" if "Length" in keyword else "many" if "Items" in keyword else "large"
-            few = {"long": "short", "many": "few", "large": "small"}[much]
-            message = f"{name} is too {much if keyword.startswith('max') else few}"
-            return (
-                message.replace("is too many", "has too many").replace("is too few", "has too few"),
-                words_for.format(part[keyword]) + size,
-                None,
-            )
+            limit = part[keyword]
+            sized = hasattr(got, "__len__")
+            size = f" (it has {len(got)})" if sized else ""
+            missing = abs(len(got) - limit) if sized else limit
+            return f"{name} {fault}", words.format(limit) + size, cure.format(missing)
     described = part.get("description")
-    return f"{name} does not have the right form", described, None
+    if isinstance(got, dict):
+        name = _where(path, {})
+    return f"{name} does not have the right form", described, _form_hint(part, got)
+
+
+def _form_hint(part: dict[str, Any], got: Any) -> str:
+    """What to do about a value of the wrong form."""
+    if str(part.get("pattern", "")).startswith("^https://"):
+        return "write the whole address, beginning with https://"
+    if isinstance(got, dict):
+        choice = part.get("oneOf", part.get("anyOf", ()))
+        keys = [key for way in choice for key in way.get("required", ())]
+        some = any(key in got for key in keys)
+        return f"{'keep only one of' if some else 'add'} {' or '.join(keys)}"
+    return "write it in the form that is described"
 
 
 def _type_hint(wanted: object, got: object, name: str) -> str | None:

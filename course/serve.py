@@ -45,10 +45,10 @@ def serve(
     host: str = HOST,
     port: int = PORT,
     prefix: str = "",
-    *,
     open_browser: bool = False,
-    watch: bool = True,
     ready: Say | None = None,
+    *,
+    watch: bool = True,
     say: Say | None = None,
 ) -> int:
     """Build, serve ``options.out`` and, with *watch*, rebuild and reload until a signal comes.

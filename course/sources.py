@@ -17,6 +17,7 @@ from course.files import (
     Entry,
     Folder,
     is_language,
+    is_regular,
     read_bytes,
     scan,
     split_number,
@@ -82,6 +83,7 @@ class Sources:
     diagnostics: list[Diagnostic] = field(default_factory=list)
     texts: dict[str, str] = field(default_factory=dict)
     files: list[str] = field(default_factory=list)
+    unread: set[str] = field(default_factory=set)
     root: Path = Path()
 
     def lessons(self) -> Iterator[Lesson]:
@@ -93,7 +95,8 @@ class Sources:
         """*problem* with its line and column, from the text of its file."""
         text = self.texts.get(problem.file)
         if text is None and problem.span is None and problem.file.endswith("/lesson.md"):
-            data = (self.root / problem.file).read_bytes()
+            path = self.root / problem.file
+            data = path.read_bytes() if is_regular(path) else b""
             text = self.texts[problem.file] = data.decode("utf-8", "replace")
         text = text or ""
         if problem.file.endswith(".md") and (split := lesson.split_front(text)):
@@ -215,13 +218,20 @@ class _Loader:
             self.out.course = models.Course.model_validate(data)
         return self.out.course
 
+    def list_data(self, entry: Entry | None, name: str, kind: str) -> Any:
+        """The data of a list file that may be absent; one with faults is noted as unread."""
+        data = self.data(entry, name) if entry else None
+        if entry and data is None:
+            self.out.unread.add(kind)
+        return data
+
     def lists(self, tree: Folder) -> None:
         """``concepts.yaml``, ``retired.yaml`` and ``ids.lock``; each may be absent."""
         concepts, retired = tree.get("concepts.yaml"), tree.get("retired.yaml")
-        data = self.data(concepts, "concepts") if concepts else None
+        data = self.list_data(concepts, "concepts", "concept")
         if data is not None:
             self.out.concepts = models.SOURCES["concepts"].validate_python(data)
-        data = self.data(retired, "retired") if retired else None
+        data = self.list_data(retired, "retired", "retired")
         if data is not None:
             self.out.retired = models.SOURCES["retired"].validate_python(data)
         lock = tree.get("ids.lock")
@@ -286,24 +296,24 @@ class _Loader:
         for entry in root.files if root else []:
             self.problems.append(unknown(entry, ["NN-phase-id/"], "the folder phases"))
         for folder in root.folders if root else []:
-            number = self.numbered(folder, "phase")
-            if number is None:
-                continue
-            phase = PhaseSource(self.phase_item(folder, number))
+            phase = PhaseSource(self.phase_item(folder, self.numbered(folder, "phase")))
             self.out.phases.append(phase)
             for entry in folder.files:
                 if entry.name != "phase.yaml":
                     known = ["phase.yaml", "NN-lesson-id/"]
                     self.problems.append(unknown(entry, known, "a phase folder"))
             for sub in folder.folders:
-                one = self.lesson_parts(sub, phase.item.id, limits)
-                if one is not None:
+                name = self.numbered(sub, "lesson")
+                one = self.lesson_parts(sub, name, phase.item.id, limits)
+                if one is None:
+                    phase.lessons.append(Lesson(sub.file, phase.item.id, name))
+                else:
                     parts.append(one)
                     owners.append(phase)
         return parts, owners
 
-    def numbered(self, folder: Folder | Entry, what: str) -> str | None:
-        """The id part of ``NN-id``, or None with a problem."""
+    def numbered(self, folder: Folder | Entry, what: str) -> str:
+        """The id part of ``NN-id``; a name without number is reported and taken as the id."""
         stem = folder.name.removesuffix(".yaml")
         number = split_number(stem)
         if number is None:
@@ -317,8 +327,7 @@ class _Loader:
                     hint=f"rename it to 10-{folder.name.lstrip('0123456789-')}",
                 )
             )
-            return None
-        return number[1]
+        return number[1] if number else stem
 
     def phase_item(self, folder: Folder, name: str) -> Item[models.Phase]:
         """``phase.yaml`` of a phase folder."""
@@ -349,11 +358,10 @@ class _Loader:
         self.problems += ids.form_problems(data["id"], entry.file, name)
         return Item(data["id"], entry.file, models.SOURCES[kind].validate_python(data))
 
-    def lesson_parts(self, folder: Folder, phase: str, limits: Limits) -> Parts | None:
-        """The bytes of one lesson folder."""
-        name = self.numbered(folder, "lesson")
-        if name is None:
-            return None
+    def lesson_parts(
+        self, folder: Folder, name: str, phase: str, limits: Limits
+    ) -> Parts | None:
+        """The bytes of one lesson folder, or None when there is no lesson.md to read."""
         if folder.get("lesson.md") is None:
             self.missing(folder, "lesson.md", "a lesson")
             return None
@@ -371,7 +379,10 @@ class _Loader:
                 self.add_folder(files, sub, MEDIA_SUFFIXES, limits.media_kib * KIB)
             else:
                 self.problems.append(unknown(sub, ["code", "media"], "a lesson folder"))
-        return Parts(folder.file, name, phase, files) if "lesson.md" in files else None
+        if "lesson.md" not in files:
+            return None
+        every = {entry.file.removeprefix(f"{folder.file}/") for entry in folder.walk()}
+        return Parts(folder.file, name, phase, files, frozenset(every - set(files)))
 
     def is_translation(self, name: str) -> bool:
         """Whether *name* is ``lesson.<tag>.md`` or ``quiz.<tag>.yaml`` of an offered language."""
@@ -410,8 +421,8 @@ class _Loader:
             if not entry.name.endswith(".yaml"):
                 known = [f"NN-{kind}-id.yaml"]
                 self.problems.append(unknown(entry, known, f"the folder {plural}"))
-            elif (name := self.numbered(entry, kind)) is not None:
-                found.append(self.item(entry, kind, name))
+            else:
+                found.append(self.item(entry, kind, self.numbered(entry, kind)))
         return found
 
     def projects(self, tree: Folder) -> None:

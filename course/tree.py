@@ -213,6 +213,8 @@ class Stage:
 
     def keep(self, path: str, file: File) -> bool:
         """Add the file *path* if one of the two folders holds it already; else say no."""
+        if self.files.get(path) == file:
+            return True
         if self._sizes.get(path) == file.bytes and self._spare.get(path) == file:
             self.files[path] = file
             return True
@@ -248,8 +250,8 @@ class Stage:
 
     def _clear(self, path: str) -> None:
         """Make room for *path*: the old file goes, because its bytes may be shared by a link."""
-        if path in self._sizes:
-            del self._sizes[path]
+        if path in self._sizes or path in self.files:
+            self._sizes.pop(path, None)
             os.unlink(self._base + path)
             return
         folder = os.path.dirname(path)

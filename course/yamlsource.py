@@ -22,6 +22,7 @@ _SUSPECT: Final = ("&", "*", "!", "%", "\n---", "\n...", "\n" + " " * 48)
 _SUSPECT_START: Final = ("---", "...", " " * 48)
 _RUN: Final = re.compile(r"[-?:][ \t]+[-?:][ \t]+[-?:][ \t]")
 _BRACKETS: Final = 100
+_ONE: Final = "a file holds one document: remove the line that ends the first"
 _LOOSE_BOOLEANS: Final = {"yes", "no", "on", "off", "True", "False", "TRUE", "FALSE"}
 
 
@@ -58,10 +59,16 @@ def parse(text: str, file: str, first_line: int = 1) -> tuple[Any, list[Problem]
     if node is None:
         return None, [
             Problem(
-                "YML007", file, "the document is empty", span=Span(first_line, 1, first_line, 1)
+                "YML007",
+                file,
+                "the document is empty",
+                span=Span(first_line, 1, first_line, 1),
+                hint="write the data, or remove the file",
             )
         ]
-    return _build(node, file, first_line, problems, 0), problems
+    data = _build(node, file, first_line, problems, 0)
+    whole = all(problem.code == "YML003" for problem in problems)
+    return (data if whole else None), problems
 
 
 def locate(
@@ -108,7 +115,7 @@ def _build(node: Node, file: str, first: int, problems: list[Problem], depth: in
         return node.value if node.style else _plain(node.value)
     if depth > MAX_DEPTH:
         problems.append(
-            Problem("YML009", file, f"nested deeper than {MAX_DEPTH}", span=_span(node, first))
+            _too_deep(file, _span(node, first))
         )
         return None
     if isinstance(node, SequenceNode):
@@ -117,7 +124,13 @@ def _build(node: Node, file: str, first: int, problems: list[Problem], depth: in
     for key, value in node.value:
         if not isinstance(key, ScalarNode):
             problems.append(
-                Problem("YML007", file, "a key must be a plain word", span=_span(key, first))
+                Problem(
+                    "YML007",
+                    file,
+                    "a key must be a plain word",
+                    span=_span(key, first),
+                    hint="write the key as one word before the colon",
+                )
             )
             continue
         name = key.value
@@ -191,11 +204,11 @@ def _outside_profile(text: str, file: str, first: int) -> Problem | None:
             if isinstance(event, yaml.DocumentStartEvent):
                 documents += 1
                 if documents > 1:
-                    found = Problem("YML006", file, "a second document begins here", hint="")
+                    found = Problem("YML006", file, "a second document begins here", hint=_ONE)
             elif isinstance(event, yaml.MappingStartEvent | yaml.SequenceStartEvent):
                 depth += 1
                 if depth > MAX_DEPTH:
-                    found = Problem("YML009", file, f"nested deeper than {MAX_DEPTH}")
+                    found = _too_deep(file, None)
             elif isinstance(event, yaml.MappingEndEvent | yaml.SequenceEndEvent):
                 depth -= 1
             if found is not None:
@@ -222,8 +235,14 @@ def _forbidden(event: yaml.Event, file: str, first: int) -> Problem | None:
         return Problem("YML004", file, "anchors are not allowed", hint="write the value out")
     tag = getattr(event, "tag", None)
     if tag:
-        return Problem("YML005", file, f"tags are not allowed: {short(tag)}", hint="remove the tag")
+        tag = short(tag.replace("tag:yaml.org,2002:", "!!"))
+        return Problem("YML005", file, f"tags are not allowed: {tag}", hint="remove the tag")
     return None
+
+
+def _too_deep(file: str, span: Span | None) -> Problem:
+    hint = "close the brackets, or write the value as plain text"
+    return Problem("YML009", file, f"nested deeper than {MAX_DEPTH}", span=span, hint=hint)
 
 
 def _tab(text: str, file: str, first: int) -> Problem:
@@ -240,7 +259,7 @@ def _syntax(error: yaml.MarkedYAMLError, file: str, first: int) -> Problem:
     line, column = (mark.line + first, mark.column + 1) if mark else (first, 1)
     span = Span(line, column, line, column + 1)
     if "single document" in f"{error.context} {what}":
-        return Problem("YML006", file, "a second document begins here", span=span)
+        return Problem("YML006", file, "a second document begins here", span=span, hint=_ONE)
     hint = _cure(what)
     return Problem("YML001", file, what, span=span, hint=hint)
 

@@ -30,10 +30,14 @@ def declared(graph: Graph) -> Iterator[tuple[str, str, str]]:
 
 def current(graph: Graph) -> dict[str, tuple[str, str]]:
     """Every id with its kind and, for lessons, its status: what the lock file records."""
-    found = {name: (kind, "") for kind, name, _ in declared(graph)}
+    found: dict[str, tuple[str, str]] = {}
+    for kind, name, _ in declared(graph):
+        found.setdefault(name, (kind, ""))
     for name, node in graph.lessons.items():
-        found[name] = ("lesson", node.view.status)
-    found.update({concept.id: ("concept", "") for concept in graph.sources.concepts})
+        if found[name][0] == "lesson":
+            found[name] = ("lesson", node.view.status)
+    for concept in graph.sources.concepts:
+        found.setdefault(concept.id, ("concept", ""))
     return found
 
 
@@ -102,6 +106,7 @@ def _locked(graph: Graph, taken: dict[str, tuple[str, str]]) -> Iterator[Problem
     lock = graph.sources.lock
     ended = {entry.id for entry in graph.sources.retired}
     now = current(graph)
+    moved_unseen = {"lesson", "concept", "retired"}
     for name, locked in lock.items():
         place = Span(locked.line, 1, locked.line, 1)
         if name in now:
@@ -114,7 +119,7 @@ def _locked(graph: Graph, taken: dict[str, tuple[str, str]]) -> Iterator[Problem
                     ("id",),
                     hint="choose a new id",
                 )
-        elif name not in ended and name not in graph.aliases:
+        elif not (name in ended or name in graph.aliases or moved_unseen & graph.unread):
             yield Problem(
                 "IDS004",
                 LOCK_FILE,
@@ -123,7 +128,7 @@ def _locked(graph: Graph, taken: dict[str, tuple[str, str]]) -> Iterator[Problem
                 hint="name it in the aliases of its successor, or add it to retired.yaml",
             )
     for name, (kind, status) in now.items():
-        if name not in lock:
+        if name not in lock and (kind != "lesson" or status):
             yield Problem(
                 "IDS009",
                 taken.get(name, ("", "content/concepts.yaml"))[1],
@@ -131,7 +136,7 @@ def _locked(graph: Graph, taken: dict[str, tuple[str, str]]) -> Iterator[Problem
                 ("id",) if name in taken else None,
                 hint="run: python build.py check --accept-ids",
             )
-        elif lock[name].status == "authored" and status == "planned" and name not in ended:
+        elif name in lock and lock[name].status == "authored" and status == "planned" and name not in ended:
             yield Problem(
                 "LES019",
                 taken[name][1],

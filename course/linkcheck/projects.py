@@ -84,7 +84,7 @@ def _authored(
             yield Problem(
                 "PRJ003",
                 file,
-                f"an authored project states its {key}",
+                f"an authored project must state its {key}",
                 (key,),
                 hint=f"add {key}:, or set status: planned",
             )
@@ -92,7 +92,7 @@ def _authored(
         yield Problem(
             "PRJ006",
             file,
-            "an authored project has a README.md for its page",
+            "an authored project must have a README.md for its page",
             ("status",),
             hint="write README.md beside project.yaml",
         )

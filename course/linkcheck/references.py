@@ -26,7 +26,7 @@ def unresolved(
     """REF001 for each of *names* that is no known *kind*."""
     known = graph.known[kind]
     for number, name in enumerate(names):
-        if name in known:
+        if name in known or kind in graph.unread & {"part", "concept"}:
             continue
         moved = graph.aliases.get(name) if kind == "lesson" else None
         hint = f"write {moved}: the lesson was renamed" if moved else nearest(name, sorted(known))
@@ -76,7 +76,8 @@ def _lesson_problems(graph: Graph) -> Iterator[Problem]:
                 hint="change one of the two titles",
             )
         titles.setdefault(key, node.id)
-        if node.id not in graph.lesson_pathways and graph.known["pathway"]:
+        led_to = node.id in graph.lesson_pathways or "pathway" in graph.unread
+        if not led_to and graph.known["pathway"]:
             yield Problem(
                 "REF003",
                 file,
@@ -153,7 +154,8 @@ def _concepts(graph: Graph) -> Iterator[Problem]:
                 hint="remove one of the two",
             )
         seen.add(concept.id)
-        if concept.id not in graph.taught and graph.lessons:
+        taught = concept.id in graph.taught or "lesson" in graph.unread
+        if not taught and graph.lessons:
             yield Problem(
                 "REF005",
                 "content/concepts.yaml",

@@ -48,12 +48,14 @@ def _pathway(graph: Graph, item: Item[models.Pathway], view: models.Pathway) -> 
             yield from unresolved(graph, "lesson", step.lessons, file, (*path, "lessons"))
     yield from _order(graph, item, view)
     lessons = graph.pathway_lessons[view.id]
-    if lessons and not any(graph.lessons[name].authored for name in lessons):
+    whole = "lesson" not in graph.unread
+    if whole and lessons and not any(graph.lessons[name].authored for name in lessons):
         yield Problem(
             "PTH002",
             file,
             "every lesson of this pathway is planned, so the pathway is published as planned",
             ("steps",),
+            hint="write one of its lessons, or leave it as a plan",
         )
     if view.capstone:
         yield from _capstone(graph, view, view.capstone, file)
@@ -77,6 +79,8 @@ def _order(graph: Graph, item: Item[models.Pathway], view: models.Pathway) -> It
             if needed in seen or needed in required or needed not in graph.lessons:
                 continue
             late = needed in inside
+            if needed == name or not (late or "pathway" not in graph.unread):
+                continue
             where = "comes later" if late else "is neither here nor in a required pathway"
             yield Problem(
                 "PTH001",
@@ -96,7 +100,7 @@ def _capstone(
     path: Path = ("capstone", "project")
     yield from unresolved(graph, "project", [capstone.project], file, path, single=True)
     project = graph.projects.get(capstone.project)
-    if project is None or project.item.view is None:
+    if project is None or project.item.view is None or graph.unread & {"lesson", "pathway"}:
         return
     inside = set(graph.pathway_lessons[view.id]) | graph.required(view.id)
     missing = [name for name in project.item.view.required_lessons if name not in inside]
@@ -112,45 +116,48 @@ def _capstone(
 
 def _role(graph: Graph, view: models.Role, file: str) -> Iterator[Problem]:
     yield from unresolved(graph, "pathway", view.pathways, file, ("pathways",))
-    if view.default_pathway not in view.pathways:
+    listed = view.default_pathway in view.pathways
+    if not listed:
         yield _default("ROL001", view.default_pathway, view.pathways, file)
-        return
-    inside: set[str] = set()
-    phases: set[str] = set()
-    for name in view.pathways:
-        inside.update(graph.pathway_lessons.get(name, ()))
-        inside.update(graph.required(name))
-        phases.update(graph.pathway_phases(name))
-    phases.update(graph.lessons[name].phase.item.id for name in inside if name in graph.lessons)
+    whole = not graph.unread & {"lesson", "phase", "pathway"}
+    lessons, phases = _reach(graph, view)
     for number, milestone in enumerate(view.milestones):
-        path: Path = ("milestones", number)
         for key, kind, names, allowed in (
-            ("lessons", "lesson", milestone.lessons or (), inside),
+            ("lessons", "lesson", milestone.lessons or (), lessons),
             ("phases", "phase", milestone.phases or (), phases),
         ):
-            yield from unresolved(graph, kind, names, file, (*path, key))
+            path: Path = ("milestones", number, key)
+            yield from unresolved(graph, kind, names, file, path)
             for index, name in enumerate(names):
-                if name in graph.known[kind] and name not in allowed:
+                if whole and name in graph.known[kind] and name not in allowed:
                     yield Problem(
                         "ROL002",
                         file,
                         f'the {kind} "{name}" is in none of the role\'s pathways',
-                        (*path, key, index),
+                        (*path, index),
                         hint="choose one that is, or add its pathway to the role",
                     )
-    yield from _starting_checks(graph, view, file)
-
-
-def _starting_checks(graph: Graph, view: models.Role, file: str) -> Iterator[Problem]:
     named = [check.phase for check in view.starting_checks]
-    broken = False
     for number, name in enumerate(named):
-        path: Path = ("startingChecks", number, "phase")
-        for problem in unresolved(graph, "phase", [name], file, path, single=True):
-            broken = True
-            yield problem
+        path = ("startingChecks", number, "phase")
+        yield from unresolved(graph, "phase", [name], file, path, single=True)
+    if whole and listed and set(named) <= graph.known["phase"]:
+        yield from _starting_checks(graph, view, named, file)
+
+
+def _reach(graph: Graph, view: models.Role) -> tuple[set[str], set[str]]:
+    """The lessons and the phases that a role's pathways lead through."""
+    lessons: set[str] = set()
+    for name in view.pathways:
+        lessons.update(graph.pathway_lessons.get(name, ()), graph.required(name))
+    return lessons, {graph.lessons[name].phase.item.id for name in lessons}
+
+
+def _starting_checks(
+    graph: Graph, view: models.Role, named: list[str], file: str
+) -> Iterator[Problem]:
     first = graph.pathway_phases(view.default_pathway)[: len(set(named))]
-    if not broken and first and set(named) != set(first):
+    if first and set(named) != set(first):
         number = next((n for n, name in enumerate(named) if name not in first), 0)
         yield Problem(
             "ROL003",

@@ -7,7 +7,7 @@ from course.diagnostics import nearest
 from course.report.view import family
 
 
-class UnknownRule(LookupError):  # noqa: N818 - as Refusal, it names what happened
+class UnknownRule(LookupError):
     """There is no rule with that code; the text says so and offers the nearest."""
 
 
@@ -31,7 +31,7 @@ def _indented(example: str) -> str:
 
 
 def rule_list() -> str:
-    """Every rule on a line with its severity and title, a gap between the families; no final line end."""
+    """A line for every rule: code, severity, title; a gap between families, no final line end."""
     lines: list[str] = []
     last = None
     for rule in rules.book().values():

@@ -7,6 +7,7 @@ from typing import Final
 
 from course import rules
 from course.diagnostics import Diagnostic
+from course.report.excerpt import visible
 from course.report.view import Findings, plural, sendable, sentences
 
 ANNOTATIONS: Final = 10
@@ -86,4 +87,4 @@ def _row(one: Diagnostic) -> str:
 
 def _cell(text: str) -> str:
     """*text* in a table cell: on one line, and none of it read as Markdown or HTML."""
-    return _MARKUP.sub(lambda char: f"&#{ord(char[0])};", " ".join(text.split()))
+    return _MARKUP.sub(lambda char: f"&#{ord(char[0])};", visible(" ".join(text.split())))

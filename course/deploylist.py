@@ -1,0 +1,49 @@
+"""`build.py deploy-list`: what changed between two builds, for uploads that compare nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Final
+
+import orjson
+
+from course.tree import MANIFEST
+
+_PAGES_LAST: Final = ".html"
+_FIRST: Final = ("assets/", "media/")
+
+
+class ManifestError(Exception):
+    """A file is not the build manifest that it should be; the message names it."""
+
+
+def deploy_list(site: Path, since: Path) -> list[str]:
+    """Files of *site* that differ from the build manifest *since*, in the order of upload.
+
+    Assets come first and pages last, so that no page names what is not there yet; then the
+    files that are gone, with ``-`` in front. Raises :class:`ManifestError`.
+    """
+    new, old = _hashes(site / MANIFEST), _hashes(since)
+    changed = [path for path, sha256 in new.items() if old.get(path) != sha256]
+    if new != old:
+        changed.append(MANIFEST)
+    gone = sorted(path for path in old if path not in new)
+    return [*sorted(changed, key=_turn), *(f"-{path}" for path in gone)]
+
+
+def _turn(path: str) -> tuple[int, str]:
+    if path == MANIFEST:
+        return 3, path
+    if path.startswith(_FIRST):
+        return 0, path
+    return (2 if path.endswith(_PAGES_LAST) else 1), path
+
+
+def _hashes(path: Path) -> dict[str, str]:
+    try:
+        data: Any = orjson.loads(path.read_bytes())
+        return {str(entry["path"]): str(entry["sha256"]) for entry in data["files"]}
+    except OSError as error:
+        raise ManifestError(f"{path.name} cannot be read: {error.strerror}") from error
+    except (ValueError, TypeError, KeyError) as error:
+        raise ManifestError(f"{path.name} is not a build manifest") from error

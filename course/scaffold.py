@@ -1,0 +1,134 @@
+"""`build.py new`: a lesson, phase, pathway or project to begin with, in its right place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from course import ids, pipeline, schema
+from course import scaffold_texts as texts
+from course.diagnostics import nearest
+from course.files import split_number
+from course.graph import Graph
+from course.options import Options
+from course.sources import CONTENT
+
+STEP: Final = 10
+LAST: Final = 99
+KINDS: Final = ("lesson", "phase", "pathway", "project")
+
+
+class ScaffoldError(Exception):
+    """The thing cannot be created; the message says why, ``hint`` what to do instead."""
+
+    def __init__(self, message: str, hint: str) -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+def new(
+    root: Path, kind: str, name: str, *, phase: str | None = None, planned: bool = False
+) -> list[str]:
+    """Create the skeleton of a ``lesson``, ``phase``, ``pathway`` or ``project`` called *name*.
+
+    *phase* is the id (or the folder name) of the phase of a lesson; a phase and a pathway take
+    no account of *planned*. Returns the files written, as POSIX paths from *root*. Raises
+    :class:`ScaffoldError`; then nothing was written.
+    """
+    loaded, graph = pipeline.load(Options(root, root))
+    if loaded.course is None:
+        raise ScaffoldError(
+            "there is no course here that can be read",
+            "run the command where the folder content/ lies, and check course.yaml",
+        )
+    _check_id(name, graph)
+    if kind == "lesson":
+        folder = _numbered(root, _phase_folder(phase or "", graph), name)
+        files = texts.lesson(name, loaded.kinds, planned=planned)
+    elif kind == "phase":
+        folder = _numbered(root, f"{CONTENT}/phases", name)
+        files = texts.phase(name, loaded.course.parts[-1].id)
+    elif kind == "pathway":
+        folder, _, file = _numbered(root, f"{CONTENT}/pathways", name).rpartition("/")
+        files = {f"{file}.yaml": texts.pathway(name, _first_phase(graph))}
+    else:
+        folder = f"{CONTENT}/projects/{name}"
+        files = texts.project(name, *_base(graph, planned), planned=planned)
+    return _write(root, folder, files)
+
+
+def _first_phase(graph: Graph) -> str:
+    found = next(iter(graph.phases), None)
+    if found is None:
+        raise ScaffoldError("a pathway leads through phases, and there is none", "create one first")
+    return found
+
+
+def _base(graph: Graph, planned: bool) -> tuple[str, str]:
+    """A pathway, and a lesson of it that a project can require."""
+    for owner, lessons in graph.pathway_lessons.items():
+        for name in lessons:
+            if planned or graph.lessons[name].authored:
+                return owner, name
+    what = "a lesson" if planned else "an authored lesson"
+    raise ScaffoldError(f"a project needs a pathway with {what}", "write that first")
+
+
+def _numbered(root: Path, owner: str, name: str) -> str:
+    return f"{owner}/{_next_number(root / owner)}-{name}"
+
+
+def _check_id(name: str, graph: Graph) -> None:
+    problems = schema.check("phase", {"id": name}, "")
+    if bad := next((one for one in problems if one.path == ("id",)), None):
+        raise ScaffoldError(f'"{name}" is not a valid id', bad.hint or str(bad.expected))
+    if bad := next(iter(ids.form_problems(name, "", None)), None):
+        raise ScaffoldError(bad.message, bad.hint or "choose another id")
+    taken = {one: kind for kind, names in graph.known.items() if kind != "part" for one in names}
+    taken |= dict.fromkeys(graph.aliases, "alias of a lesson")
+    taken |= {entry.id: "retired id" for entry in graph.sources.retired}
+    for one, locked in graph.sources.lock.items():
+        taken.setdefault(one, f"published {locked.kind}")
+    if name in taken:
+        raise ScaffoldError(f'the id "{name}" is taken: {taken[name]}', "choose another id")
+
+
+def _phase_folder(phase: str, graph: Graph) -> str:
+    """The folder of the phase with this id or folder name, from the root."""
+    for known in graph.phases.values():
+        folder = known.item.file.rpartition("/")[0]
+        if phase in (known.item.id, folder.rpartition("/")[2]):
+            return folder
+    known_ids = list(graph.phases)
+    hint = nearest(phase, known_ids) or f"one of: {', '.join(known_ids)}"
+    raise ScaffoldError(f'there is no phase "{phase}"', hint)
+
+
+def _next_number(folder: Path) -> int:
+    """The next free number in steps of ten, after everything that is there, drafts included."""
+    names = [entry.name for entry in folder.iterdir()] if folder.is_dir() else []
+    numbers = [number for name in names if (number := split_number(name.lstrip("_")))]
+    last = max((int(number[0]) for number in numbers), default=0)
+    following = (last // STEP + 1) * STEP
+    if following > LAST:
+        following = last + 1
+    if following > LAST:
+        raise ScaffoldError(
+            f"no number up to {LAST} is free after the last entry of {folder.name}/",
+            "renumber some of its entries: the ids stay as they are",
+        )
+    return following
+
+
+def _write(root: Path, folder: str, files: Mapping[str, str]) -> list[str]:
+    """Write *files* into *folder*; what exists already is never touched."""
+    for name in files:
+        if (root / folder / name).exists():
+            raise ScaffoldError(f"{folder}/{name} exists already", "choose another id")
+    for name, text in files.items():
+        path = root / folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("x", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+    return [f"{folder}/{name}" for name in files]
