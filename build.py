@@ -11,7 +11,7 @@ try:
 except ModuleNotFoundError as error:
     if error.name is None or error.name.split(".")[0] == "course":
         raise
-    sys.exit(f'the package "{error.name}" is missing: run "make setup", then .venv/bin/python build.py')
+    sys.exit(f'"{error.name}" is missing: run "make setup", then .venv/bin/python build.py')
 
 if __name__ == "__main__":
     sys.exit(main(sys.argv[1:]))

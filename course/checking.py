@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from course.build import check
@@ -76,10 +76,10 @@ def _only(found: Iterable[Diagnostic], names: tuple[str, ...]) -> list[Diagnosti
     return [one for one in found if concerns(one.file)]
 
 
-def findings(root: Path, report: Report, *, limit: int | None = 50, **more: bool) -> Findings:
+def findings(root: Path, report: Report) -> Findings:
     """What the report formats work on."""
     summary = Summary.of(report.diagnostics, report.sources, report.lessons, report.authored)
-    return Findings(report.diagnostics, summary, reader(root), limit=limit, **more)
+    return Findings(report.diagnostics, summary, reader(root))
 
 
 def as_text(root: Path, report: Report) -> str:
@@ -89,20 +89,18 @@ def as_text(root: Path, report: Report) -> str:
 
 def _write(request: Request, report: Report) -> None:
     root = request.options.root
-    colour = (
-        request.form == "text"
-        and request.report is None
-        and sys.stdout.isatty()
-        and not os.environ.get("NO_COLOR")
-    )
-    limit = None if request.everything or request.form != "text" else 50
-    found = findings(root, report, limit=limit, colour=colour, strict=request.strict)
-    if request.form == "github":
-        found = Findings(
-            found.found, found.summary, found.source, changed=_changed(root), strict=found.strict
+    found = replace(findings(root, report), strict=request.strict)
+    if request.form == "text":
+        plain = request.report is not None or not sys.stdout.isatty()
+        found = replace(
+            found,
+            colour=not plain and not os.environ.get("NO_COLOR"),
+            limit=None if request.everything else found.limit,
         )
+    if request.form == "github":
+        found = replace(found, changed=_changed(root))
         if path := os.environ.get("GITHUB_STEP_SUMMARY"):
-            with open(path, "a", encoding="utf-8") as file:
+            with Path(path).open("a", encoding="utf-8") as file:
                 file.write(job_summary(found))
     text = FORMATS[request.form](found).rstrip() + "\n"
     if request.report is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,6 +16,17 @@ _FIRST: Final = ("assets/", "media/")
 
 class ManifestError(Exception):
     """A file is not the build manifest that it should be; the message names it."""
+
+
+def run(site: Path, since: Path) -> int:
+    """The command: print the list. Returns 0, or 2 when a manifest cannot be read."""
+    try:
+        lines = deploy_list(site, since)
+    except ManifestError as error:
+        sys.stderr.write(f"error: {error}\n  hint: build first; --since names an older manifest\n")
+        return 2
+    sys.stdout.write("".join(f"{line}\n" for line in lines))
+    return 0
 
 
 def deploy_list(site: Path, since: Path) -> list[str]:

@@ -35,7 +35,7 @@ class Link:
     path: tuple[str | int, ...] | None = None
 
 
-def check(options: Options, limits: Limits | None = None) -> list[Diagnostic]:
+def external_problems(options: Options, limits: Limits | None = None) -> list[Diagnostic]:
     """LNK007, a warning, for every use of an address that does not answer.
 
     Addresses that answered in the last seven days are not asked again when there is a cache
@@ -78,7 +78,7 @@ def links(loaded: Sources) -> Iterator[Link]:
 
 
 def _in_data(data: Any, file: str, path: tuple[str | int, ...]) -> Iterator[Link]:
-    if isinstance(data, str) and data.startswith("https://"):
+    if isinstance(data, str) and data.startswith(("https://", "http://")):
         yield Link(data, file, path)
     elif isinstance(data, Mapping):
         for key, value in data.items():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -48,6 +49,20 @@ class Formatted:
 
 class LeftAloneError(Exception):
     """A text that cannot be written anew without a loss; the message says why."""
+
+
+def fmt(root: Path, *, check: bool = False) -> int:
+    """The command: format, or with *check* only name the files that would change.
+
+    Returns 1 when *check* found such files, else 0.
+    """
+    result = run(root, check=check)
+    sys.stdout.write("".join(f"{file}\n" for file in result.changed))
+    for file, why in result.left:
+        sys.stderr.write(f"{file}: left alone: {why}\n")
+    what = "would change" if check else "changed"
+    sys.stderr.write(f"{len(result.changed):,} of {result.files:,} files {what}\n")
+    return 1 if check and result.changed else 0
 
 
 def run(root: Path, *, check: bool = False) -> Formatted:

@@ -28,7 +28,10 @@ _REQUIRED: Final = (
     ("check", "LES015", "an open question", "add check: with prompt and answer"),
 )
 # Keys whose absence has a rule of its own instead of the general SCH002.
-_OWN_RULE: Final = {("status",): "LES001", ("objectives",): "LES013"}
+_OWN_RULE: Final[dict[tuple[str | int, ...], str]] = {
+    ("status",): "LES001",
+    ("objectives",): "LES013",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,7 +298,7 @@ class _Reader:
             self.parts.folder,
             self.setup.words,
             code,
-            {name: "" for name in self.parts.unread}
+            dict.fromkeys(self.parts.unread, "")
             | {f"media/{name}": f"../../{entry['url']}" for name, entry in images.items()},
             file_urls=self.setup.file_urls,
         )

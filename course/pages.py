@@ -25,6 +25,7 @@ class Pages:
         self._shell = Shell(site)
         self._lesson = LessonPage(self._shell)
         self._words = site.words
+        self.base_url = site.base_url
 
     def home(
         self, catalog: Resource, pathways: Sequence[Resource], projects: Sequence[Resource]

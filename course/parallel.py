@@ -39,6 +39,7 @@ def fork_map(function: Callable[[T], R], items: Sequence[T], jobs: int) -> list[
     shares = [items[at : at + size] for at in range(0, len(items), size)]
     children = [_start(function, share) for share in shares[1:]]
     results: list[R] = []
+    answers: list[list[R] | BaseException] = []
     try:
         results.extend(function(item) for item in shares[0])
     finally:
@@ -61,7 +62,7 @@ def _start(function: Callable[[T], R], share: Sequence[T]) -> tuple[int, int]:
         os.close(source)
         try:
             answer: object = [function(item) for item in share]
-        except Exception as error:  # handed to the parent, which raises it
+        except Exception as error:  # noqa: BLE001  (handed to the parent, which raises it)
             answer = error
         with os.fdopen(sink, "wb") as pipe:
             pickle.dump(answer, pipe, pickle.HIGHEST_PROTOCOL)

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, Protocol
 
 from course import assets, cache, graph, lesson, linkcheck, outcheck, resources, sources, whole
-from course.diagnostics import TOP, Problem, diagnostic, order
+from course.diagnostics import TOP, diagnostic, order
 from course.fingerprint import fingerprint
 from course.graph import Graph, LessonNode
 from course.lesson import KIB, Lesson, Parts, Setup
@@ -19,6 +19,7 @@ from course.shell import SiteInfo
 from course.sources import Sources
 from course.tree import MANIFEST, File, Manifest
 from course.unit import Unit, build_unit, unit_key
+
 
 class Target(Protocol):
     """Where files go: the stage of an output folder, or nowhere for a check."""
@@ -80,7 +81,13 @@ def run(options: Options, target: Target) -> Outcome:
     """Put every file of the course into *target*; with errors the files are incomplete."""
     this = _Run(options, cache.Shards(options.cache) if options.cache else None)
     loaded, linked = _linked(this)
-    report = Report(order(loaded.diagnostics), sources=loaded.files)
+    records = list(loaded.lessons())
+    report = Report(
+        order(loaded.diagnostics),
+        lessons=len(records),
+        authored=sum(record.authored for record in records),
+        sources=loaded.files,
+    )
     if not report.errors:
         _emit(this, loaded, linked, target, report)
     return Outcome(report, this.shards)
@@ -135,7 +142,7 @@ def _emit(this: _Run, loaded: Sources, linked: Graph, target: Target, report: Re
     pages = Pages(site)
     made = _units(this, linked, target, pages, course.limits.page_kib)
     units = {unit.id: unit for unit in made}
-    done = whole.build(linked, units, pages, files, base_url=base_url)
+    done = whole.build(linked, units, pages, files)
     for path, data in done.outputs.items():
         target.put(path, data)
     for node in linked.lessons.values():
@@ -148,8 +155,7 @@ def _emit(this: _Run, loaded: Sources, linked: Graph, target: Target, report: Re
     problems += outcheck.problems(facts, {*target.files, MANIFEST})
     placed = [diagnostic(problem, problem.span or TOP) for problem in problems]
     report.diagnostics = order([*report.diagnostics, *placed])
-    report.lessons, report.files = len(units), len(target.files)
-    report.authored = sum(node.authored for node in linked.lessons.values())
+    report.files = len(target.files)
     report.digest = tree_digest(target.files)
 
 

@@ -40,9 +40,11 @@ def differences(options: Options) -> list[str]:
     first = trees[0]
     found: list[str] = []
     for name, tree in zip(("second", "cached"), trees[1:], strict=True):
-        for path in sorted(set(first) | set(tree)):
-            if first.get(path) != tree.get(path):
-                found.append(f"{path}: the {name} build differs from the first")
+        found += [
+            f"{path}: the {name} build differs from the first"
+            for path in sorted(set(first) | set(tree))
+            if first.get(path) != tree.get(path)
+        ]
     return found
 
 

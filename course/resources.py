@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from course import models
 from course.graph import Graph, LessonNode
 from course.lesson import Lesson
-from course.sources import Item, PhaseSource, ProjectSource
+from course.sources import Item, PhaseSource
 
 JSON_FORM: Final = orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE
 API: Final = "api/v1"
@@ -393,16 +393,14 @@ def projects(graph: Graph, bundles: Mapping[str, bytes]) -> dict[str, Any]:
     return {
         "schemaVersion": 1,
         "projects": [
-            _project(graph, project, project.item.view, bundles.get(name))
+            _project(graph, project.item.view, bundles.get(name))
             for name, project in graph.projects.items()
             if project.item.view
         ],
     }
 
 
-def _project(
-    graph: Graph, project: ProjectSource, view: models.Project, bundle: bytes | None
-) -> dict[str, Any]:
+def _project(graph: Graph, view: models.Project, bundle: bytes | None) -> dict[str, Any]:
     entry: dict[str, Any] = {
         "id": view.id,
         "title": view.title,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -27,7 +28,26 @@ class ScaffoldError(Exception):
         self.hint = hint
 
 
-def new(
+def new(root: Path, kind: str, names: Sequence[str], *, planned: bool = False) -> int:
+    """The command: create what *names* says (``PHASE ID`` for a lesson, else ``ID``).
+
+    Prints the files written. Returns 0, or 2 when nothing could be created.
+    """
+    wanted = ("PHASE", "ID") if kind == "lesson" else ("ID",)
+    try:
+        if len(names) != len(wanted):
+            call = f"build.py new {kind} {' '.join(wanted)}"
+            raise ScaffoldError(f"a {kind} is named by {' and '.join(wanted)}", f"write: {call}")
+        phase = names[0] if kind == "lesson" else None
+        written = create(root, kind, names[-1], phase=phase, planned=planned)
+    except ScaffoldError as error:
+        sys.stderr.write(f"error: {error}\n  hint: {error.hint}\n")
+        return 2
+    sys.stdout.write("".join(f"{file}\n" for file in written))
+    return 0
+
+
+def create(
     root: Path, kind: str, name: str, *, phase: str | None = None, planned: bool = False
 ) -> list[str]:
     """Create the skeleton of a ``lesson``, ``phase``, ``pathway`` or ``project`` called *name*.

@@ -94,6 +94,10 @@ def check(name: str, data: object, file: str) -> list[Problem]:
 def _problems(error: Any, root: dict[str, Any], file: str) -> Iterator[Problem]:
     kind = type(error.kind).__name__
     path = tuple(error.instance_path)
+    if branch := _nearest_branch(error):
+        for inner in branch:
+            yield from _problems(inner, root, file)
+        return
     part = _subschema(root, list(error.schema_path)[:-1])
     if kind == "AdditionalProperties":
         known = list(part.get("properties", {}))
@@ -120,6 +124,14 @@ def _problems(error: Any, root: dict[str, Any], file: str) -> Iterator[Problem]:
         )
     else:
         yield _value_problem(kind, error, part, path, file)
+
+
+def _nearest_branch(error: Any) -> list[Any]:
+    """What is wrong in the alternative that comes closest; empty when only a choice is missing."""
+    context = getattr(error.kind, "context", None)
+    branch = min(context, key=len) if context else []
+    chosen = any(type(inner.kind).__name__ != "Required" for inner in branch)
+    return list(branch) if chosen else []
 
 
 def _value_problem(
@@ -149,10 +161,10 @@ def _words(
     name = next((str(step) for step in reversed(path) if isinstance(step, str)), "the value")
     if kind == "Type":
         wanted = part.get("type", "")
-        words = [_TYPES[one] for one in (wanted if isinstance(wanted, list) else [wanted])]
+        kinds = [_TYPES[one] for one in (wanted if isinstance(wanted, list) else [wanted])]
         return (
             f"{name} has the wrong type",
-            " or ".join(words),
+            " or ".join(kinds),
             loose_boolean_hint(got) or _type_hint(wanted, got, name),
         )
     if kind == "Enum":

@@ -53,13 +53,15 @@ def serve(
 ) -> int:
     """Build, serve ``options.out`` and, with *watch*, rebuild and reload until a signal comes.
 
-    *ready* gets the address once the first build is done, *say* one text after each build.
+    *ready* gets the address once the first build is done (default: printed on standard output),
+    *say* one text after each build (default: on standard error).
     Returns 0 after SIGINT or SIGTERM, 2 when the server cannot start.
     """
     tell = say or _to_stderr
     try:
         where = Where(host, port, normal_prefix(prefix))
-        return asyncio.run(_main(options, where, open_browser, watch, ready, tell))
+        show = ready or _to_stdout
+        return asyncio.run(_main(options, where, open_browser, watch, show, tell))
     except ServeError as problem:
         tell(f"serve: {problem}")
         return 2
@@ -80,7 +82,7 @@ async def _main(
     where: Where,
     open_browser: bool,
     watch: bool,
-    ready: Say | None,
+    ready: Say,
     say: Say,
 ) -> int:
     stop = asyncio.Event()
@@ -106,7 +108,8 @@ class Server:
         self.site = Site(self.live, where.host, where.prefix, reload=watch)
         self.url = ""
         self._runner = web.ServerRunner(
-            web.Server(self.site.answer, access_log=None), shutdown_timeout=GOODBYE_S
+            web.Server(self.site.answer, access_log=None, handler_cancellation=True),
+            shutdown_timeout=GOODBYE_S,
         )
 
     async def __aenter__(self) -> Server:
@@ -136,9 +139,8 @@ class Server:
         await asyncio.Event().wait()
 
 
-def _announce(url: str, open_browser: bool, ready: Say | None) -> None:
-    if ready is not None:
-        ready(url)
+def _announce(url: str, open_browser: bool, ready: Say) -> None:
+    ready(url)
     if open_browser:
         threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()
 
@@ -161,6 +163,11 @@ def _refused(error: Exception, where: Where) -> str:
         return f"port {where.port} needs more rights: name one above 1023 with --port"
     why = (error.strerror if isinstance(error, OSError) else None) or str(error)
     return f"cannot listen on {where.host}, port {where.port}: {why}"
+
+
+def _to_stdout(url: str) -> None:
+    sys.stdout.write(f"the course is at {url}  (Ctrl-C ends it)\n")
+    sys.stdout.flush()
 
 
 def _to_stderr(text: str) -> None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Generic, TypeVar
 
 from course import ids, lesson, markdown, models, schema, yamlsource
-from course.diagnostics import TOP, Diagnostic, Problem
+from course.diagnostics import Diagnostic, Problem
 from course.files import (
     CODE_SUFFIXES,
     MEDIA_SUFFIXES,
@@ -358,9 +357,7 @@ class _Loader:
         self.problems += ids.form_problems(data["id"], entry.file, name)
         return Item(data["id"], entry.file, models.SOURCES[kind].validate_python(data))
 
-    def lesson_parts(
-        self, folder: Folder, name: str, phase: str, limits: Limits
-    ) -> Parts | None:
+    def lesson_parts(self, folder: Folder, name: str, phase: str, limits: Limits) -> Parts | None:
         """The bytes of one lesson folder, or None when there is no lesson.md to read."""
         if folder.get("lesson.md") is None:
             self.missing(folder, "lesson.md", "a lesson")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -83,6 +84,13 @@ class Stats:
         }
 
 
+def stats(options: Options, form: str = "text") -> int:
+    """The command: print the figures as ``text`` or ``json``; returns 0."""
+    found = collect(options)
+    sys.stdout.write(as_json(found) if form == "json" else as_text(found))
+    return 0
+
+
 def collect(options: Options) -> Stats:
     """The figures of the course; lessons with errors are only named in ``unreadable``."""
     _, graph = pipeline.load(options)
@@ -91,51 +99,51 @@ def collect(options: Options) -> Stats:
 
 def of(graph: Graph) -> Stats:
     """The figures of *graph*."""
-    stats = Stats()
+    found = Stats()
     course = graph.sources.course
     for part in course.parts if course else ():
-        stats.parts[part.id] = Counts()
+        found.parts[part.id] = Counts()
     for name, phase in graph.phases.items():
-        stats.phases[name] = Counts()
+        found.phases[name] = Counts()
         if phase.item.view is not None:
-            stats.parts.setdefault(phase.item.view.part, Counts())
+            found.parts.setdefault(phase.item.view.part, Counts())
     equipment: Counter[str] = Counter()
     for node in graph.lessons.values():
         view = node.phase.item.view
-        around = [stats.total, stats.phases[node.phase.item.id]]
-        for counts in around + ([stats.parts[view.part]] if view is not None else []):
+        around = [found.total, found.phases[node.phase.item.id]]
+        for counts in around + ([found.parts[view.part]] if view is not None else []):
             counts.add(node)
         equipment.update(node.view.equipment)
-    stats.equipment = dict(sorted(equipment.items(), key=lambda pair: (-pair[1], pair[0])))
-    stats.orphans = [name for name in graph.lessons if name not in graph.lesson_pathways]
-    stats.concepts = {one.id: graph.taught.get(one.id, []) for one in graph.sources.concepts}
+    found.equipment = dict(sorted(equipment.items(), key=lambda pair: (-pair[1], pair[0])))
+    found.orphans = [name for name in graph.lessons if name not in graph.lesson_pathways]
+    found.concepts = {one.id: graph.taught.get(one.id, []) for one in graph.sources.concepts}
     records = graph.sources.lessons()
-    stats.unreadable = [one.file for one in records if one.id not in graph.lessons]
-    return stats
+    found.unreadable = [one.file for one in records if one.id not in graph.lessons]
+    return found
 
 
-def as_text(stats: Stats) -> str:
+def as_text(found: Stats) -> str:
     """The figures as tables for people."""
     rows: list[tuple[str, ...]] = [_HEAD]
-    rows += [_row(name, counts) for name, counts in stats.phases.items()]
-    rows += [_row(f"part {name}", counts) for name, counts in stats.parts.items()]
-    rows.append(_row("course", stats.total))
+    rows += [_row(name, counts) for name, counts in found.phases.items()]
+    rows += [_row(f"part {name}", counts) for name, counts in found.parts.items()]
+    rows.append(_row("course", found.total))
     parts = [
         _table(rows),
-        _section("concepts", _pairs({k: ", ".join(v) for k, v in stats.concepts.items()})),
-        _section("equipment", _pairs({k: f"{n:,}" for k, n in stats.equipment.items()})),
-        _section("lessons in no pathway", stats.orphans),
+        _section("concepts", _pairs({k: ", ".join(v) for k, v in found.concepts.items()})),
+        _section("equipment", _pairs({k: f"{n:,}" for k, n in found.equipment.items()})),
+        _section("lessons in no pathway", found.orphans),
     ]
-    if stats.unreadable:
-        parts.append(_section("not counted, because they have errors", stats.unreadable))
-    if stats.total.planned_minutes:
-        parts.append(f"planned lessons: about {stats.total.planned_minutes:,} minutes more\n")
+    if found.unreadable:
+        parts.append(_section("not counted, because they have errors", found.unreadable))
+    if found.total.planned_minutes:
+        parts.append(f"planned lessons: about {found.total.planned_minutes:,} minutes more\n")
     return "\n".join(parts)
 
 
-def as_json(stats: Stats) -> str:
+def as_json(found: Stats) -> str:
     """The figures as JSON with a final line feed."""
-    return orjson.dumps(stats.as_json(), option=_PRETTY).decode()
+    return orjson.dumps(found.as_json(), option=_PRETTY).decode()
 
 
 def _row(name: str, counts: Counts) -> tuple[str, ...]:

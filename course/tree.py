@@ -191,14 +191,15 @@ class Stage:
         self._base = os.fspath(tree.next) + os.sep
         self._live = os.fspath(tree.out) + os.sep
         self._made: set[str] = {""}
+        self._spare: dict[str, File] = {}
+        self._sizes: dict[str, int] = {}
         with self._guard():
-            self._spare = read_manifest(tree.next)
-            if self._spare is None:
+            spare = read_manifest(tree.next)
+            if spare is None:
                 shutil.rmtree(tree.next, ignore_errors=True)
                 tree.next.mkdir(parents=True, mode=0o755)
-                self._spare, self._sizes = {}, {}
             else:
-                self._sizes = listing(tree.next)
+                self._spare, self._sizes = spare, listing(tree.next)
                 os.unlink(self._base + MANIFEST)
 
     def put(self, path: str, data: bytes) -> File:
@@ -308,7 +309,9 @@ def _prune(base: str, folder: str) -> None:
 
 def _exchange(one: Path, other: Path) -> bool:
     """Swap two folders in one step; False where the system has no such call."""
-    library = ctypes.CDLL(None, use_errno=True) if os.name == "posix" else None
+    if os.name != "posix":
+        return False
+    library = ctypes.CDLL(None, use_errno=True)
     first, second = os.fsencode(one), os.fsencode(other)
     if hasattr(library, "renameat2"):
         done = library.renameat2(_AT_FDCWD, first, _AT_FDCWD, second, _EXCHANGE)

@@ -65,14 +65,17 @@ def unit_key(record_key: str, related: Mapping[str, Any], build_key: str) -> str
 
 
 def full_resource(
-    record: Lesson, related: Mapping[str, Any]
+    record: Lesson, related: Mapping[str, Any], base_url: str | None
 ) -> tuple[dict[str, Any], dict[str, bytes]]:
-    """The resource of a lesson, complete, and the companions that it names, by path."""
+    """The resource of a lesson, complete, and the companions that it names, by path.
+
+    Files that readers take away link to *base_url* when it is known.
+    """
     resource = lesson_resource(record, related)
     outputs: dict[str, bytes] = {}
     if record.authored:
         resource["artifacts"] = artifacts = []
-        for kind, path, text in _companions(resource, record.id):
+        for kind, path, text in _companions(resource, record.id, base_url or "../"):
             data = text if isinstance(text, bytes) else text.encode()
             outputs[path] = data
             artifacts.append(
@@ -93,7 +96,7 @@ def build_unit(
     record: Lesson, related: Mapping[str, Any], pages: Pages, key: str, page_limit: int
 ) -> Unit:
     """Page, resource, aliases and companions of a lesson."""
-    resource, outputs = full_resource(record, related)
+    resource, outputs = full_resource(record, related, pages.base_url)
     unit = Unit(record.id, key, catalog_entry(resource))
     for problem in schema.check("lesson.v1", resource, record.file):
         unit.problems.append(_broken_resource(problem, resource["resource"]))
@@ -115,11 +118,13 @@ def build_unit(
     return unit
 
 
-def _companions(resource: dict[str, Any], name: str) -> list[tuple[str, str, str | bytes]]:
+def _companions(
+    resource: dict[str, Any], name: str, root: str
+) -> list[tuple[str, str, str | bytes]]:
     found: list[tuple[str, str, str | bytes]] = [
         ("markdown", f"lessons/{name}/index.md", lesson_markdown(resource)),
-        ("notebook", f"downloads/{name}.ipynb", notebook(resource)),
-        ("evidence", f"downloads/{name}-evidence.md", evidence_template(resource)),
+        ("notebook", f"downloads/{name}.ipynb", notebook(resource, root)),
+        ("evidence", f"downloads/{name}-evidence.md", evidence_template(resource, root)),
     ]
     if code := script(resource):
         found.append(("script", f"downloads/{name}.py", code))
@@ -170,6 +175,11 @@ def _page_problems(record: Lesson, html: str, size: int, limit: int) -> list[Pro
         )
     if not record.authored and 'class="planned' not in html:
         found.append(
-            Problem("LES003", record.file, "the page of a planned lesson does not say Planned")
+            Problem(
+                "LES003",
+                record.file,
+                "the page of a planned lesson does not say Planned",
+                hint="mend the template lesson.html",
+            )
         )
     return found

@@ -93,8 +93,6 @@ def build(
     units: Mapping[str, Unit],
     pages: Pages,
     assets: Assets,
-    *,
-    base_url: str | None,
 ) -> Whole:
     """Every output that is not a lesson's own."""
     builder = _Builder(graph, units, pages)
@@ -121,9 +119,9 @@ def build(
     _role_pages(builder, roles)
     _project_pages(builder, projects)
     _texts(builder, catalog, pathways, roles, projects)
-    _host_files(builder, base_url)
-    if base_url is not None:
-        _absolute(builder, catalog, base_url)
+    _host_files(builder)
+    if pages.base_url is not None:
+        _absolute(builder, catalog, pages.base_url)
     return builder.out
 
 
@@ -242,11 +240,13 @@ def _texts(
     }
     first = next((node for node in graph.lessons.values() if node.authored), None)
     if first is not None:
-        examples["lesson"] = full_resource(first.record, builder.related(first))[0]
+        examples["lesson"] = full_resource(
+            first.record, builder.related(first), builder.pages.base_url
+        )[0]
     out["openapi.json"] = resources.json_bytes(openapi(examples))
 
 
-def _host_files(builder: _Builder, base_url: str | None) -> None:
+def _host_files(builder: _Builder) -> None:
     out = builder.out.outputs
     html = builder.pages.not_found()
     out["404.html"] = html.encode()

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 import yaml
-from yaml.cyaml import CParser
+from yaml._yaml import CParser
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from course.diagnostics import TOP, Problem, Span, short
@@ -114,9 +114,7 @@ def _build(node: Node, file: str, first: int, problems: list[Problem], depth: in
     if isinstance(node, ScalarNode):
         return node.value if node.style else _plain(node.value)
     if depth > MAX_DEPTH:
-        problems.append(
-            _too_deep(file, _span(node, first))
-        )
+        problems.append(_too_deep(file, _span(node, first)))
         return None
     if isinstance(node, SequenceNode):
         return [_build(item, file, first, problems, depth + 1) for item in node.value]
@@ -200,7 +198,7 @@ def _outside_profile(text: str, file: str, first: int) -> Problem | None:
     depth = documents = 0
     try:
         for event in yaml.parse(text, Loader=yaml.CLoader):
-            found = _forbidden(event, file, first)
+            found = _forbidden(event, file)
             if isinstance(event, yaml.DocumentStartEvent):
                 documents += 1
                 if documents > 1:
@@ -213,7 +211,7 @@ def _outside_profile(text: str, file: str, first: int) -> Problem | None:
                 depth -= 1
             if found is not None:
                 mark = event.start_mark
-                line, column = mark.line + first, mark.column + 1
+                line, column = (mark.line + first, mark.column + 1) if mark else (first, 1)
                 return Problem(
                     found.code,
                     file,
@@ -226,7 +224,7 @@ def _outside_profile(text: str, file: str, first: int) -> Problem | None:
     return None
 
 
-def _forbidden(event: yaml.Event, file: str, first: int) -> Problem | None:
+def _forbidden(event: yaml.Event, file: str) -> Problem | None:
     if isinstance(event, yaml.AliasEvent):
         return Problem("YML004", file, "aliases are not allowed", hint="write the value out")
     if isinstance(event, yaml.DocumentStartEvent) and (event.version or event.tags):

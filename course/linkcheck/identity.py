@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from course.diagnostics import Problem, Span, nearest
-from course.ids import LOCK_FILE
 from course.graph import Graph
+from course.ids import LOCK_FILE
 
 RETIRED_FILE = "content/retired.yaml"
 
@@ -136,7 +136,7 @@ def _locked(graph: Graph, taken: dict[str, tuple[str, str]]) -> Iterator[Problem
                 ("id",) if name in taken else None,
                 hint="run: python build.py check --accept-ids",
             )
-        elif name in lock and lock[name].status == "authored" and status == "planned" and name not in ended:
+        elif (lock[name].status, status) == ("authored", "planned") and name not in ended:
             yield Problem(
                 "LES019",
                 taken[name][1],

@@ -65,7 +65,7 @@ def job_summary(findings: Findings, *, limit: int = SUMMARY_LIMIT) -> str:
     if not findings.found:
         return text
     text += "\n| Severity | Rule | Place | Problem |\n|---|---|---|---|\n"
-    rows = [_row(sendable(one)) for one in findings.found]
+    rows = [_row(one) for one in findings.found]
     room = limit - len(text.encode())
     if sum(len(row.encode()) for row in rows) <= room:
         return text + "".join(rows)

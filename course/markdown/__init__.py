@@ -1,0 +1,17 @@
+"""Lesson bodies: CommonMark + GFM to teaching blocks, with every problem at its place."""
+
+from __future__ import annotations
+
+from course.markdown.output import write
+from course.markdown.structure import read
+from course.markdown.types import INTRO, OPTIONS, Body, Source, Words
+
+__all__ = ["INTRO", "OPTIONS", "Body", "Source", "Words", "render"]
+
+
+def render(source: Source) -> Body:
+    """The blocks, contents, code, links and problems of *source*; with errors no blocks."""
+    outline = read(source)
+    if not outline.has_errors():
+        write(outline)
+    return outline.body

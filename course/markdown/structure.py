@@ -1,0 +1,199 @@
+"""The first pass: the parser's events to headings, links, images, code and tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from html import escape
+from typing import Any, Final
+
+import pyromark
+
+from course.diagnostics import short
+from course.markdown import codeblocks, headings, targets
+from course.markdown.types import OPTIONS, CodeBlock, Outline, Source
+
+_REFERENCES: Final = ("ReferenceUnknown", "CollapsedUnknown", "Reference", "Collapsed")
+_CONTAINERS: Final = ("List", "BlockQuote")
+Handler = Callable[[Any, int, int], None]
+
+
+def read(source: Source) -> Outline:
+    """The outline of *source* with every problem of its text."""
+    return _Reader(source).read()
+
+
+class _Reader:
+    """Walks the events once; an element that has a text is read by a walk of its own."""
+
+    def __init__(self, source: Source) -> None:
+        self.out = Outline(source)
+        self.stream: Iterator[Any] = iter(
+            pyromark.events_with_range(
+                source.text, options=OPTIONS, broken_link_callback=self.broken_link
+            )
+        )
+        self.headings = headings.Headings(self.out)
+        self.captures: list[list[str]] = []
+        self.cells: list[str] = []
+        self.depth = 0
+        self.starts: dict[str, Handler] = {
+            "Heading": self.heading,
+            "Link": self.link,
+            "Image": self.image,
+            "CodeBlock": self.code_block,
+            "Table": self.table,
+            "TableCell": self.table_cell,
+            "FootnoteDefinition": self.footnote,
+            "HtmlBlock": self.raw_html,
+            "List": self.container,
+            "BlockQuote": self.container,
+        }
+
+    def read(self) -> Outline:
+        """Walk the whole text."""
+        self.walk(None)
+        self.headings.finish()
+        return self.out
+
+    def walk(self, until: str | None) -> None:
+        """Read events up to the end of the element *until*, or all."""
+        starts = self.starts
+        for event, where in self.stream:
+            if type(event) is str:
+                self.text(" ")
+                continue
+            ((name, value),) = event.items()
+            if name in ("Text", "Code"):
+                self.out.body.prose += len(value)
+                self.text(value)
+                if value[:1] == "^" and name == "Text":
+                    self.lost_footnote(value, where["start"], where["end"])
+            elif name == "Start":
+                tag, detail = (value, None) if type(value) is str else next(iter(value.items()))
+                if tag in starts:
+                    starts[tag](detail, where["start"], where["end"])
+            elif name == "End":
+                tag = value if type(value) is str else next(iter(value))
+                if tag == until:
+                    return
+                if tag in _CONTAINERS:
+                    self.depth -= 1
+            elif name == "InlineHtml":
+                self.raw_html(None, where["start"], where["end"])
+
+    def text(self, value: str) -> None:
+        """Add *value* to every element that is being read."""
+        for capture in self.captures:
+            capture.append(value)
+
+    def inner(self, until: str) -> str:
+        """The plain text of the element that has just begun."""
+        self.captures.append([])
+        self.walk(until)
+        return "".join(self.captures.pop()).strip()
+
+    # -- elements ---------------------------------------------------------------------------
+
+    def container(self, detail: Any, start: int, end: int) -> None:
+        """A list or a quotation begins."""
+        self.depth += 1
+
+    def raw_html(self, detail: Any, start: int, end: int) -> None:
+        """Raw HTML is refused wherever it stands."""
+        got = short(self.out.bytes[start:end].decode(errors="ignore"))
+        hint = "write it in Markdown, or put it in backticks to show it"
+        self.out.report("MD001", "raw HTML is not allowed", start, end, got=got, hint=hint)
+
+    def heading(self, detail: Any, start: int, end: int) -> None:
+        """A heading and its text."""
+        text = self.inner("Heading")
+        self.headings.add(int(detail["level"][1]), text, start, end, nested=self.depth > 0)
+
+    def link(self, detail: Any, start: int, end: int) -> None:
+        """A link: its place among the links comes before those of what stands inside it."""
+        out = self.out
+        slot, images = len(out.urls), len(out.body.images)
+        out.urls.append("")
+        text = self.inner("Link")
+        raw = detail["dest_url"]
+        if detail["link_type"] == "Email":
+            raw = f"mailto:{raw}"
+        targets.check_link_text(out, text, start, end, pictured=len(out.body.images) > images)
+        out.urls[slot] = targets.resolve(out, raw, start, end, image=False)
+
+    def image(self, detail: Any, start: int, end: int) -> None:
+        """An image and its alternative text."""
+        out = self.out
+        slot = len(out.image_urls)
+        out.image_urls.append("")
+        alt = self.inner("Image")
+        targets.check_alternative(out, alt, start, end)
+        raw = detail["dest_url"]
+        out.image_urls[slot] = targets.resolve(out, raw, start, end, image=True)
+        out.body.images.append({"target": targets.inside(out, raw), "alt": alt})
+
+    def code_block(self, detail: Any, start: int, end: int) -> None:
+        """A code block; its text is no prose."""
+        parts: list[str] = []
+        first = last = start
+        for event, where in self.stream:
+            if type(event) is not dict or "Text" not in event:
+                break
+            if not parts:
+                first = where["start"]
+            last = where["end"]
+            parts.append(event["Text"])
+        info = None if detail == "Indented" else detail["Fenced"]
+        block = CodeBlock({"source": "".join(parts)}, False, start, end)
+        codeblocks.add(self.out, block, info, (first, last))
+
+    def table(self, detail: Any, start: int, end: int) -> None:
+        """A table: each column needs a heading, but for the corner above row headings."""
+        self.cells = []
+        self.walk("TableHead")
+        empty = next((n for n, text in enumerate(self.cells, 1) if not text), None)
+        corner = empty == 1 and len(self.cells) > 1 and all(self.cells[1:])
+        if empty is not None and not corner:
+            self.out.report(
+                "A11005",
+                f"column {empty} of the table has no heading",
+                start,
+                end,
+                hint="name each column in the first row",
+            )
+
+    def table_cell(self, detail: Any, start: int, end: int) -> None:
+        """One cell; only those of the first row are looked at."""
+        self.cells.append(self.inner("TableCell"))
+
+    # -- footnotes and references -----------------------------------------------------------
+
+    def footnote(self, label: Any, start: int, end: int) -> None:
+        """A footnote gets a numbered anchor."""
+        notes = self.out.footnotes
+        notes.setdefault(escape(str(label)), f"fn-{len(notes) + 1}")
+
+    def lost_footnote(self, text: str, start: int, end: int) -> None:
+        """A footnote mark that stayed text because nothing defines it."""
+        around = self.out.bytes[start - 1 : start] + self.out.bytes[end : end + 1]
+        if start and around == b"[]":
+            self.out.report(
+                "MD008",
+                f'the footnote "{short(text[1:])}" is not defined',
+                start - 1,
+                end + 1,
+                hint=f"add a line [{short(text)}]: and its text",
+            )
+
+    def broken_link(self, link: Any) -> None:
+        """A reference that the text does not define; a bare word in brackets is no reference."""
+        if link["link_type"] not in _REFERENCES:
+            return
+        reference, span = short(link["reference"]), link["span"]
+        self.out.report(
+            "MD008",
+            f'the reference "{reference}" is not defined',
+            span["start"],
+            span["end"],
+            hint=f"add a line [{reference}]: URL, or link directly",
+        )
