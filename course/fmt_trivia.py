@@ -60,8 +60,8 @@ class Trivia:
 def read(text: str, root: Node) -> Trivia:
     """The comments and blank lines of *text*, whose nodes are below *root*.
 
-    Raises :class:`UnsafeError` for a comment inside a flow collection or beside the sign of a
-    block scalar.
+    Raises :class:`UnsafeError` for a comment inside a flow collection, beside the sign of a
+    block scalar, or beside a document without entries.
     """
     spans: list[_Span] = []
     entries = list(_entries(root, (), spans))
@@ -70,6 +70,8 @@ def read(text: str, root: Node) -> Trivia:
     upcoming = 0
     lines = text.split("\n")
     for number, line in enumerate(lines[:-1] if lines[-1] == "" else lines):
+        if number == root.start_mark.line and not entries:
+            found.header, waiting = _opening(waiting), []
         while upcoming < len(entries) and entries[upcoming].line <= number:
             if waiting:
                 found.before[entries[upcoming].path] = waiting
@@ -137,15 +139,24 @@ def _inside(at: tuple[int, int], spans: list[_Span]) -> bool:
 
 def _owner(entries: list[_Entry], line: int, column: int) -> Path:
     """The entry that began last before a comment at the end of *line*."""
-    return next(e.path for e in reversed(entries) if (e.line, e.column) < (line, column))
+    for entry in reversed(entries):
+        if (entry.line, entry.column) < (line, column):
+            return entry.path
+    raise UnsafeError(f"line {line + 1} holds a comment beside the whole document")
 
 
 def _split_header(found: Trivia, first: Path) -> None:
     """Lines above the first entry that a blank line sets apart belong to the file."""
     lines = found.before.get(first, [])
     blank = max((number for number, line in enumerate(lines) if not line), default=-1)
-    found.header = [line for line in squeezed(lines[: blank + 1]) if line or _words(lines)]
+    found.header = _opening(lines[: blank + 1])
     found.before[first] = lines[blank + 1 :]
+
+
+def _opening(lines: list[str]) -> list[str]:
+    """*lines* from the first comment on."""
+    first = next((number for number, line in enumerate(lines) if line), len(lines))
+    return squeezed(lines[first:])
 
 
 def squeezed(lines: list[str]) -> list[str]:

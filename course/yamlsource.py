@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, Final
 
 import yaml
@@ -55,8 +56,8 @@ def parse(text: str, file: str, first_line: int = 1) -> tuple[Any, list[Problem]
     except yaml.MarkedYAMLError as error:
         return None, [_syntax(error, file, first_line)]
     except yaml.YAMLError as error:
-        return None, [Problem("YML001", file, f"not readable as YAML: {short(str(error))}")]
-    if node is None:
+        return None, [Problem("YML001", file, f"not readable as YAML: {short(str(error))}", hint=_cure(""))]
+    if node is None or _is_null(node):
         return None, [
             Problem(
                 "YML007",
@@ -76,7 +77,7 @@ def locate(
 ) -> Span:
     """Where the value at *path* stands; a missing key points to the mapping that lacks it."""
     try:
-        node = _compose(text)
+        node = _kept(text)
     except yaml.YAMLError:
         return TOP
     if node is None:
@@ -101,6 +102,12 @@ def _suspect(text: str) -> bool:
     )
 
 
+@lru_cache(maxsize=1)
+def _kept(text: str) -> Node | None:
+    """The tree of the text that was placed last: its problems come in a row."""
+    return _compose(text)
+
+
 def _compose(text: str) -> Node | None:
     parser = _Composer(text)
     try:
@@ -108,6 +115,10 @@ def _compose(text: str) -> Node | None:
         return node
     finally:
         parser.dispose()
+
+
+def _is_null(node: Node) -> bool:
+    return isinstance(node, ScalarNode) and not node.style and _plain(node.value) is None
 
 
 def _build(node: Node, file: str, first: int, problems: list[Problem], depth: int) -> Any:
@@ -262,7 +273,7 @@ def _syntax(error: yaml.MarkedYAMLError, file: str, first: int) -> Problem:
     return Problem("YML001", file, what, span=span, hint=hint)
 
 
-def _cure(what: str) -> str | None:
+def _cure(what: str) -> str:
     """What to type for the syntax errors that authors meet most."""
     cures = {
         "mapping values are not allowed": 'quote the value: a ": " inside it starts a new mapping',
@@ -271,6 +282,14 @@ def _cure(what: str) -> str | None:
         "did not find expected ',' or ']'": "close the list with ], or quote the item",
         "did not find expected ',' or '}'": "close the mapping with }, or quote the value",
         "found unexpected end of stream": "close the quotation mark",
+        "invalid Unicode character": "write the character itself instead of its code",
+        "unknown escape character": "double the backslash, or use single quotes",
+        "<document start>": "the data ends before this place: remove what follows",
+        "expected '-' indicator": "indent the line like the list, or give it its own key",
+        "block sequence entries": "begin a list on the line below its key",
+        "did not find expected key": "check the indentation and the quotation marks",
+        "expected comment or line break": "begin the text on the line after | or >",
         "cannot start any token": "quote the value: it starts with a reserved character",
     }
-    return next((cure for part, cure in cures.items() if part in what), None)
+    found = (cure for part, cure in cures.items() if part in what)
+    return next(found, "check this line and the one above it")

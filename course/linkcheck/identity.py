@@ -128,7 +128,8 @@ def _locked(graph: Graph, taken: dict[str, tuple[str, str]]) -> Iterator[Problem
                 hint="name it in the aliases of its successor, or add it to retired.yaml",
             )
     for name, (kind, status) in now.items():
-        if name not in lock and (kind != "lesson" or status):
+        before = lock.get(name)
+        if before is None and (kind != "lesson" or status):
             yield Problem(
                 "IDS009",
                 taken.get(name, ("", "content/concepts.yaml"))[1],
@@ -136,7 +137,7 @@ def _locked(graph: Graph, taken: dict[str, tuple[str, str]]) -> Iterator[Problem
                 ("id",) if name in taken else None,
                 hint="run: python build.py check --accept-ids",
             )
-        elif (lock[name].status, status) == ("authored", "planned") and name not in ended:
+        elif before and (before.status, status) == ("authored", "planned") and name not in ended:
             yield Problem(
                 "LES019",
                 taken[name][1],

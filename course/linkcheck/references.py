@@ -13,7 +13,10 @@ def reference_problems(graph: Graph) -> Iterator[Problem]:
     """Broken references of phases, lessons, bodies and concepts."""
     yield from _phase_problems(graph)
     yield from _lesson_problems(graph)
-    prerequisites = {node.id: node.view.prerequisites for node in graph.lessons.values()}
+    prerequisites = {
+        node.id: () if node.id in node.view.prerequisites else node.view.prerequisites
+        for node in graph.lessons.values()  # LES023 tells of a lesson that requires itself
+    }
     files = {node.id: node.record.file for node in graph.lessons.values()}
     yield from cycles(prerequisites, files, "prerequisites")
     yield from _body_links(graph)
@@ -189,7 +192,7 @@ def cycles(
                 continue
             stack.append((name, index + 1))
             after = following[index]
-            if after in places and after != name:
+            if after in places:
                 circle = [*trail[places[after] :], after]
                 yield Problem(
                     "REF002",
@@ -199,5 +202,5 @@ def cycles(
                     got=after,
                     hint="remove one of these references",
                 )
-            elif after not in done and after in edges and after != name:
+            elif after not in done and after in edges:
                 stack.append((after, 0))

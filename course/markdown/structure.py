@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from html import escape
 from typing import Any, Final
@@ -13,6 +14,7 @@ from course.markdown import codeblocks, headings, targets
 from course.markdown.types import OPTIONS, CodeBlock, Outline, Source
 
 _REFERENCES: Final = ("ReferenceUnknown", "CollapsedUnknown", "Reference", "Collapsed")
+_FOOTNOTE: Final = re.compile(rb"(?<!\\)\[\^([^\]\s]+)\]")
 _CONTAINERS: Final = ("List", "BlockQuote")
 Handler = Callable[[Any, int, int], None]
 
@@ -29,12 +31,15 @@ class _Reader:
         self.out = Outline(source)
         self.stream: Iterator[Any] = iter(
             pyromark.events_with_range(
-                source.text, options=OPTIONS, broken_link_callback=self.broken_link
+                source.text,
+                options=OPTIONS,
+                merge_text=True,
+                broken_link_callback=self.broken_link,
             )
         )
         self.headings = headings.Headings(self.out)
         self.captures: list[list[str]] = []
-        self.cells: list[str] = []
+        self.cells: list[str] | None = None
         self.depth = 0
         self.starts: dict[str, Handler] = {
             "Heading": self.heading,
@@ -66,8 +71,8 @@ class _Reader:
             if name in ("Text", "Code"):
                 self.out.body.prose += len(value)
                 self.text(value)
-                if value[:1] == "^" and name == "Text":
-                    self.lost_footnote(value, where["start"], where["end"])
+                if "[^" in value and name == "Text":
+                    self.lost_footnotes(where["start"], where["end"])
             elif name == "Start":
                 tag, detail = (value, None) if type(value) is str else next(iter(value.items()))
                 if tag in starts:
@@ -149,10 +154,12 @@ class _Reader:
 
     def table(self, detail: Any, start: int, end: int) -> None:
         """A table: each column needs a heading, but for the corner above row headings."""
-        self.cells = []
+        cells: list[str] = []
+        self.cells = cells
         self.walk("TableHead")
-        empty = next((n for n, text in enumerate(self.cells, 1) if not text), None)
-        corner = empty == 1 and len(self.cells) > 1 and all(self.cells[1:])
+        self.cells = None
+        empty = next((n for n, text in enumerate(cells, 1) if not text), None)
+        corner = empty == 1 and len(cells) > 1 and all(cells[1:])
         if empty is not None and not corner:
             self.out.report(
                 "A11005",
@@ -164,7 +171,8 @@ class _Reader:
 
     def table_cell(self, detail: Any, start: int, end: int) -> None:
         """One cell; only those of the first row are looked at."""
-        self.cells.append(self.inner("TableCell"))
+        if self.cells is not None:
+            self.cells.append(self.inner("TableCell"))
 
     # -- footnotes and references -----------------------------------------------------------
 
@@ -173,16 +181,15 @@ class _Reader:
         notes = self.out.footnotes
         notes.setdefault(escape(str(label)), f"fn-{len(notes) + 1}")
 
-    def lost_footnote(self, text: str, start: int, end: int) -> None:
-        """A footnote mark that stayed text because nothing defines it."""
-        around = self.out.bytes[start - 1 : start] + self.out.bytes[end : end + 1]
-        if start and around == b"[]":
+    def lost_footnotes(self, start: int, end: int) -> None:
+        """Footnote marks that stayed text because nothing defines them."""
+        for match in _FOOTNOTE.finditer(self.out.bytes, start, end):
+            label = short(match[1].decode(errors="ignore"))
             self.out.report(
                 "MD008",
-                f'the footnote "{short(text[1:])}" is not defined',
-                start - 1,
-                end + 1,
-                hint=f"add a line [{short(text)}]: and its text",
+                f'the footnote "{label}" is not defined',
+                *match.span(),
+                hint=f"add a line [^{label}]: and its text",
             )
 
     def broken_link(self, link: Any) -> None:

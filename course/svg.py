@@ -1,0 +1,118 @@
+"""SVG that can do no harm: drawings of known elements, without anything that runs or loads."""
+
+from __future__ import annotations
+
+import re
+from typing import Final, NamedTuple
+from xml.parsers import expat
+
+_SVG: Final = "http://www.w3.org/2000/svg"
+_LINK: Final = ("href", "http://www.w3.org/1999/xlink href")
+_ELEMENTS: Final = frozenset(
+    "svg g defs title desc metadata style switch symbol use marker view path rect circle ellipse "
+    "line polyline polygon text tspan textPath linearGradient radialGradient stop pattern clipPath "
+    "mask filter feBlend feColorMatrix feComponentTransfer feComposite feConvolveMatrix "
+    "feDiffuseLighting feDisplacementMap feDistantLight feDropShadow feFlood feFuncA feFuncB "
+    "feFuncG feFuncR feGaussianBlur feMerge feMergeNode feMorphology feOffset fePointLight "
+    "feSpecularLighting feSpotLight feTile feTurbulence".split()
+)
+# CSS and attribute values that load something, or could hide that they do.
+_LOADS: Final = re.compile(
+    r"url\(\s*[\"']?\s*(?![\"'#\s])|@import|image-set|\bsrc\(|\\|expression\(|javascript:", re.I
+)
+_SIZE: Final = re.compile(r"\s*\S+[\s,]+\S+[\s,]+([0-9.]{1,12})[\s,]+([0-9.]{1,12})\s*\Z")
+
+
+class Harm(NamedTuple):
+    """What an SVG holds and must not, with the line and column where it stands (from 1)."""
+
+    what: str
+    line: int
+    column: int
+
+
+class Drawing(NamedTuple):
+    """What became of reading an SVG: its size in user units, and its first harmful part."""
+
+    size: tuple[int, int] | None
+    harm: Harm | None
+
+
+def read(data: bytes) -> Drawing:
+    """The size and the first harmful part of *data*; no size when it is no SVG with a viewBox."""
+    return _Reader().read(data)
+
+
+class _Reader:
+    def __init__(self) -> None:
+        self.size: tuple[int, int] | None = None
+        self.harm: Harm | None = None
+        self.depth = 0
+        self.style = 0
+        self.parser = parser = expat.ParserCreate(namespace_separator=" ")
+        parser.buffer_text = True
+        parser.StartElementHandler = self.start
+        parser.EndElementHandler = self.end
+        parser.CharacterDataHandler = self.text
+        parser.StartDoctypeDeclHandler = self.doctype
+        parser.ProcessingInstructionHandler = self.instruction
+
+    def read(self, data: bytes) -> Drawing:
+        """Read all of *data*; a broken text has no size."""
+        try:
+            self.parser.Parse(data, True)
+        except (expat.ExpatError, ValueError, LookupError):
+            return Drawing(None, self.harm)
+        return Drawing(self.size, self.harm)
+
+    def report(self, what: str) -> None:
+        """Keep the first harmful part."""
+        if self.harm is None:
+            parser = self.parser
+            self.harm = Harm(what, parser.CurrentLineNumber, parser.CurrentColumnNumber + 1)
+
+    def start(self, name: str, attributes: dict[str, str]) -> None:
+        """An element of the SVG namespace that draws, with attributes that only describe."""
+        space, _, local = name.rpartition(" ")
+        if space != _SVG or local not in _ELEMENTS:
+            self.report(f"<{local}>")
+        if self.depth == 0 and local == "svg" and space == _SVG:
+            self.size = _size(attributes.get("viewBox", ""))
+        self.depth += 1
+        self.style += local == "style"
+        for key, value in attributes.items():
+            plain = key.rpartition(" ")[2].lower()
+            if plain.startswith("on") or plain in ("src", "base", "attributename"):
+                self.report(f"{plain}=")
+            elif key in _LINK or plain == "href":
+                if not value.strip().startswith("#"):
+                    self.report(f"{plain}={value}")
+            elif match := _LOADS.search(value):
+                self.report(f"{plain}: {match[0]}")
+
+    def end(self, name: str) -> None:
+        """The end of an element."""
+        self.depth -= 1
+        self.style -= name.endswith(" style")
+
+    def text(self, text: str) -> None:
+        """Text between tags; inside ``style`` it is CSS."""
+        if self.style and (match := _LOADS.search(text)):
+            self.report(match[0])
+
+    def doctype(self, *parts: object) -> None:
+        """A document type can declare entities, which can grow without limit."""
+        self.report("<!DOCTYPE>")
+
+    def instruction(self, target: str, text: str) -> None:
+        """A processing instruction can load a style sheet."""
+        self.report(f"<?{target}?>")
+
+
+def _size(box: str) -> tuple[int, int] | None:
+    match = _SIZE.match(box)
+    try:
+        width, height = (round(float(match[1])), round(float(match[2]))) if match else (0, 0)
+    except ValueError:
+        return None
+    return (width, height) if width > 0 and height > 0 else None
