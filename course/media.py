@@ -30,14 +30,17 @@ def describe(name: str, data: bytes, lesson_id: str) -> dict[str, Any]:
 
 def dimensions(suffix: str, data: bytes) -> tuple[int, int] | None:
     """Width and height in pixels (user units for SVG), or None when the bytes hold none."""
-    if suffix == "png":
-        if not data.startswith(_PNG) or data[12:16] != b"IHDR" or len(data) < 24:
-            return None
-        width, height = struct.unpack(">II", data[16:24])
-        return width, height
-    if suffix == "webp":
-        return _webp(data)
-    return svg.read(data).size
+    if suffix == "svg":
+        return svg.read(data).size
+    size = _png(data) if suffix == "png" else _webp(data)
+    return size if size and min(size) > 0 else None
+
+
+def _png(data: bytes) -> tuple[int, int] | None:
+    if not data.startswith(_PNG) or data[12:16] != b"IHDR" or len(data) < 24:
+        return None
+    width, height = struct.unpack(">II", data[16:24])
+    return width, height
 
 
 def _webp(data: bytes) -> tuple[int, int] | None:
@@ -58,11 +61,6 @@ def _webp(data: bytes) -> tuple[int, int] | None:
 def problem(name: str, data: bytes, file: str) -> Problem | None:
     """Why the image must not be published, or None."""
     suffix = name.rpartition(".")[2].lower()
-    if dimensions(suffix, data) is None and not (suffix == "svg" and svg.read(data).harm):
-        wanted = 'an <svg> root with a viewBox="0 0 W H"' if suffix == "svg" else f"a {suffix} file"
-        return Problem(
-            "SRC011", file, "the image cannot be read", expected=wanted, hint="export it again"
-        )
     harm = svg.read(data).harm if suffix == "svg" else None
     if harm is not None:
         line, column = harm.line, harm.column
@@ -73,5 +71,10 @@ def problem(name: str, data: bytes, file: str) -> Problem | None:
             span=Span(line, column, line, column + 1),
             got=short(harm.what),
             hint="export it as plain SVG and delete that part",
+        )
+    if dimensions(suffix, data) is None:
+        wanted = 'an <svg> root with a viewBox="0 0 W H"' if suffix == "svg" else f"a {suffix} file"
+        return Problem(
+            "SRC011", file, "the image cannot be read", expected=wanted, hint="export it again"
         )
     return None

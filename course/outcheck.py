@@ -63,9 +63,19 @@ def targets(path: str, addresses: list[str], references: list[str]) -> set[str]:
     return found
 
 
-@lru_cache(maxsize=200_000)
 def _resolved(folder: str, value: str) -> str:
-    """*value* of a page in *folder* as a path of a file from the site root, with its anchor."""
+    """*value* of a page in *folder* as a path of a file from the site root, with its anchor.
+
+    An address that climbs to the root means the same in every folder of that depth.
+    """
+    climb = "../" * (folder.count("/") + 1) if folder else ""
+    if climb and value.startswith(climb) and not value.startswith("../", len(climb)):
+        return _normal("", value[len(climb) :] or "./")
+    return _normal(folder, value)
+
+
+@lru_cache(maxsize=100_000)
+def _normal(folder: str, value: str) -> str:
     target, mark, anchor = value.partition("#")
     target = target.partition("?")[0].replace("&amp;", "&")
     full = posixpath.normpath(posixpath.join(folder, target))

@@ -103,6 +103,7 @@ class _Reader:
     def doctype(self, *parts: object) -> None:
         """A document type can declare entities, which can grow without limit."""
         self.report("<!DOCTYPE>")
+        raise ValueError("no document type is read")
 
     def instruction(self, target: str, text: str) -> None:
         """A processing instruction can load a style sheet."""

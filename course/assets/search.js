@@ -42,10 +42,14 @@ export function range(words, prefix) {
 function scoreWord(part, prefix, exactOnly, total, lengths, average) {
   const scores = new Map();
   const [from, to] = range(part.list, prefix);
+  const rarityOf = (at) => Math.log(1 + total / part.postings[at].length);
+  let limit = Infinity;
   for (let at = from; at < to; at++) {
     const exact = part.list[at] === prefix;
     if (exactOnly && !exact) continue;
-    const rarity = Math.log(1 + total / part.postings[at].length) * (exact ? 1 : 0.6);
+    // The word itself sorts first; a longer one, however rare, says less than it does.
+    limit = exact ? rarityOf(at) : limit;
+    const rarity = exact ? limit : 0.6 * Math.min(limit, rarityOf(at));
     let code = 0;
     for (const step of part.postings[at]) {
       code += step;

@@ -1,0 +1,23 @@
+"""The five API resources: pure functions of the graph, in the shapes of `schemas/course`."""
+
+from __future__ import annotations
+
+from course.resources.catalog import catalog, numbers
+from course.resources.form import content_hash, json_bytes, page
+from course.resources.lesson import catalog_entry, lesson_resource, relations
+from course.resources.projects import projects
+from course.resources.routes import pathways, roles
+
+__all__ = [
+    "catalog",
+    "catalog_entry",
+    "content_hash",
+    "json_bytes",
+    "lesson_resource",
+    "numbers",
+    "page",
+    "pathways",
+    "projects",
+    "relations",
+    "roles",
+]
