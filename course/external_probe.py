@@ -73,8 +73,8 @@ async def probe(urls: list[str], limits: Limits) -> dict[str, Answer]:
 async def _ask(session: aiohttp.ClientSession, url: str, hosts: _Hosts, limits: Limits) -> Answer:
     status = 0
     for method in ("HEAD", "GET"):
-        await hosts.turn(url)
         try:
+            await hosts.turn(url)
             async with session.request(method, url, max_redirects=limits.redirects) as response:
                 status = response.status
         except TimeoutError:

@@ -65,6 +65,12 @@ def split_number(name: str) -> tuple[str, str] | None:
     return (match[1], match[2]) if match else None
 
 
+def place(name: str) -> tuple[int, str]:
+    """The order of files and folders: by number, so that 100 comes after 20, then by name."""
+    number = split_number(name)
+    return (int(number[0]) if number else 0, name)
+
+
 def scan(path: Path, file: str, problems: list[Problem]) -> Folder:
     """The tree below *path*; drafts (``_name``) and dot files are passed over.
 
@@ -78,7 +84,7 @@ def scan(path: Path, file: str, problems: list[Problem]) -> Folder:
 def _scan(folder: Folder, problems: list[Problem]) -> None:
     seen: dict[str, str] = {}
     with os.scandir(folder.path) as found:
-        entries = sorted(found, key=lambda entry: entry.name)
+        entries = sorted(found, key=lambda entry: place(entry.name))
     for entry in entries:
         name = entry.name
         if name[0] in "._":

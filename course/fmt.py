@@ -36,6 +36,7 @@ _SCHEMAS: Final = tuple(
         (r"projects/[^/]+/project\.yaml\Z", "project"),
     )
 )
+SOURCES: Final = ("lesson", *(name for _, name in _SCHEMAS))
 
 
 @dataclass(slots=True)

@@ -237,7 +237,8 @@ class _Reader:
         elif status == "authored":
             for problem in self.missing():
                 self.report(problem)
-            self.text(body, line)
+            if len(self.parts.files["lesson.md"]) <= self.setup.lesson_limit:
+                self.text(body, line)
 
     def planned(self, text: str, body: str) -> Iterator[Problem]:
         """A planned brief carries nothing that only finished lessons have."""

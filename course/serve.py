@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import logging
 import re
 import signal
 import sys
@@ -15,6 +16,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from aiohttp import web
+from aiohttp.http_exceptions import HttpProcessingError
 
 from course.options import Options
 from course.serve_live import Live
@@ -25,6 +27,16 @@ PORT: Final = 8000
 GOODBYE_S: Final = 0.2
 _PREFIX: Final = re.compile(r"(?:/(?!\.)[A-Za-z0-9._~-]+)*\Z")
 Say = Callable[[str], None]
+_LOG: Final = logging.getLogger(__name__)
+
+
+def _is_ours(record: logging.LogRecord) -> bool:
+    """A request that is no HTTP (a browser that tries https) is answered, and no fault of ours."""
+    error = record.exc_info[1] if record.exc_info else None
+    return not isinstance(error, HttpProcessingError)
+
+
+_LOG.addFilter(_is_ours)
 
 
 class ServeError(Exception):
@@ -108,7 +120,7 @@ class Server:
         self.site = Site(self.live, where.host, where.prefix, reload=watch)
         self.url = ""
         self._runner = web.ServerRunner(
-            web.Server(self.site.answer, access_log=None, handler_cancellation=True),
+            web.Server(self.site.answer, access_log=None, logger=_LOG, handler_cancellation=True),
             shutdown_timeout=GOODBYE_S,
         )
 

@@ -19,6 +19,7 @@ from course.tree import Refusal
 T = TypeVar("T")
 POLL_S: Final = 0.3
 SHOWN: Final = 50
+_BUSY: Final = "CFG004"  # another build holds the lock
 
 
 class State(NamedTuple):
@@ -26,6 +27,18 @@ class State(NamedTuple):
 
     site: str = ""
     failure: str = ""
+
+
+class Outcome(NamedTuple):
+    """What one build came to: the digest of its site or the failure, and what to tell the author.
+
+    ``again`` asks for another try although no source changed.
+    """
+
+    site: str
+    failure: str
+    summary: str = ""
+    again: bool = False
 
 
 class Live:
@@ -42,8 +55,11 @@ class Live:
 
     async def build(self) -> None:
         """Build once, off the event loop, and make the result the state."""
-        site, failure, self._retry = await off_loop(lambda: attempt(self.options, self.say))
-        self._set(State(site or self.state.site, failure))
+        done = await off_loop(lambda: attempt(self.options))
+        if done.summary or done.failure != self.state.failure:
+            self.say(done.summary or done.failure)
+        self._retry = done.again
+        self._set(State(done.site or self.state.site, done.failure))
 
     async def start(self) -> None:
         """The first build; what changes from here on causes another one."""
@@ -81,24 +97,18 @@ class Live:
             self._changed = asyncio.Event()
 
 
-def attempt(options: Options, say: Callable[[str], None]) -> tuple[str, str, bool]:
-    """Build once: digest of the site, why it failed, and whether to try again without a change."""
+def attempt(options: Options) -> Outcome:
+    """Build once; a failure of any kind is an outcome too."""
     try:
         report = build(options)
     except Refusal as refusal:
-        failure, again = (
-            f"{refusal.code}: {refusal}\nhint: {refusal.hint}",
-            refusal.code == "CFG004",
-        )
+        failure = f"{refusal.code}: {refusal}\nhint: {refusal.hint}"
+        return Outcome("", failure, again=refusal.code == _BUSY)
     except Exception:  # noqa: BLE001  (a fault of the tool must not end the author's session)
-        failure, again = f"the build broke off\n\n{traceback.format_exc()}", False
-    else:
-        if not report.errors:
-            say(report.summary())
-            return report.digest, "", False
-        failure, again = explained(report, options), False
-    say(failure)
-    return "", failure, again
+        return Outcome("", f"the build broke off\n\n{traceback.format_exc()}")
+    if report.errors:
+        return Outcome("", explained(report, options))
+    return Outcome(report.digest, "", report.summary())
 
 
 def explained(report: Report, options: Options) -> str:

@@ -30,11 +30,13 @@
     const title = make("h2", "The course does not build", { color: "inherit", margin: "0 0 1rem" });
     title.id = "reload-title";
     const report = make("pre", failure, {
-      background: "none", border: "0", color: "inherit", font: "0.9rem/1.5 monospace", margin: "0 0 1rem",
-      padding: "0", whiteSpace: "pre-wrap", overflowWrap: "anywhere",
+      background: "none", border: "0", color: "inherit", font: "0.9rem/1.5 monospace",
+      margin: "0 0 1rem", overflowWrap: "anywhere", padding: "0", whiteSpace: "pre-wrap",
     });
     report.tabIndex = 0;
-    const button = make("button", "Close (Esc)", { font: "inherit", padding: "0.6rem 1rem", minHeight: "44px" });
+    const button = make("button", "Close (Esc)", {
+      font: "inherit", minHeight: "44px", padding: "0.6rem 1rem",
+    });
     button.type = "button";
     button.addEventListener("click", () => dialog.close());
     dialog.setAttribute("aria-labelledby", title.id);

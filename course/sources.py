@@ -157,6 +157,7 @@ class _Loader:
         self.labels = words = self.words(tree, course)
         self.lists(tree)
         limits = course.limits if course else Limits()
+        self.readme_limit = limits.lesson_kib * KIB
         setup = Setup(words, interfaces(), limits.lesson_kib * KIB, self.file_urls)
         parts, owners = self.phases(tree, limits)
         for one, owner in zip(read(parts, setup), owners, strict=True):
@@ -180,9 +181,9 @@ class _Loader:
             if folder.name not in _ROOT_FOLDERS:
                 self.problems.append(unknown(folder, list(_ROOT_FOLDERS), "the content folder"))
 
-    def text(self, entry: Entry) -> str | None:
+    def text(self, entry: Entry, limit: int = TEXT_LIMIT) -> str | None:
         """The text of *entry*, kept for placing problems."""
-        data = read_bytes(entry, TEXT_LIMIT, self.problems)
+        data = read_bytes(entry, limit, self.problems)
         text = None if data is None else text_of(data, entry.file, self.problems)
         if text is not None:
             self.out.texts[entry.file] = text
@@ -450,7 +451,7 @@ class _Loader:
 
     def readme(self, project: ProjectSource, folder: Folder, entry: Entry) -> None:
         """The page text of a project; its first heading is left to the page."""
-        project.readme = self.text(entry) or ""
+        project.readme = self.text(entry, self.readme_limit) or ""
         project.files[entry.name] = project.readme.encode()
         source = markdown.Source(
             project.readme,

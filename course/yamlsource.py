@@ -56,7 +56,9 @@ def parse(text: str, file: str, first_line: int = 1) -> tuple[Any, list[Problem]
     except yaml.MarkedYAMLError as error:
         return None, [_syntax(error, file, first_line)]
     except yaml.YAMLError as error:
-        return None, [Problem("YML001", file, f"not readable as YAML: {short(str(error))}", hint=_cure(""))]
+        return None, [
+            Problem("YML001", file, f"not readable as YAML: {short(str(error))}", hint=_cure(""))
+        ]
     if node is None or _is_null(node):
         return None, [
             Problem(

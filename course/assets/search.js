@@ -2,6 +2,7 @@
 const LEVEL_WEIGHT = [1, 2.5, 5, 9];
 const K = 1.4; // saturation of repeated words
 const B = 0.6; // how much a long lesson is held back
+const TITLE = 1.5; // what a word of the title is worth, above the text
 const SHOWN = 30;
 const MARKS = /[\u0300-\u036f]+/g;
 const CJK = /[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff]+/g;
@@ -82,6 +83,15 @@ export function rank(query, lessons, partOf) {
         scores = scoreWord(part, word, false, lessons.length, lengths, average);
       }
     }
+    lessons.forEach((lesson, number) => {
+      lesson.title ??= tokens(lesson[1]);
+      const exact = lesson.title.includes(word);
+      if (!exact && !(last && lesson.title.some((own) => own.startsWith(word)))) return;
+      // Common words are not in the index; alone, they still find a title.
+      if (scores.has(number) || words.length === 1) {
+        scores.set(number, (scores.get(number) ?? 0) + TITLE * (exact ? 1 : 0.6));
+      }
+    });
     for (const [lesson, score] of scores) {
       const [sum, hits] = sums.get(lesson) ?? [0, 0];
       sums.set(lesson, [sum + score, hits + 1]);

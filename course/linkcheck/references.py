@@ -132,7 +132,7 @@ def lost_link(
         )
         return
     target = graph.lessons.get(name) if kind == "lesson" else None
-    anchors = own if kind == "self" else target.record.anchors if target else None
+    anchors = own if kind == "self" else _anchors(target)
     if anchor and anchors is not None and anchor not in anchors:
         yield Problem(
             "LNK002",
@@ -143,6 +143,13 @@ def lost_link(
             got=anchor,
             hint=nearest(anchor, anchors) or "link without the # part",
         )
+
+
+def _anchors(target: LessonNode | None) -> list[str] | None:
+    """The anchors of a lesson; None when they are unknown, as its body could not be read."""
+    if target is None or (target.authored and not target.record.anchors):
+        return None
+    return target.record.anchors
 
 
 def _concepts(graph: Graph) -> Iterator[Problem]:

@@ -45,7 +45,7 @@ class Headings:
 
     def finish(self) -> None:
         """Fill what the body says about its headings."""
-        body, source = self.out.body, self.out.source
+        body = self.out.body
         for head in self.out.headings:
             if head.level == 1:
                 continue
@@ -53,8 +53,7 @@ class Headings:
             title = head.title or head.text
             body.toc.append({"id": head.id, "level": head.level, "title": title})
             if head.level == 2:
-                line = self.out.bytes.count(b"\n", 0, head.start) + source.first_line
-                body.kinds.append((head.kind, line))
+                body.kinds.append((head.kind, self.out.line(head.start)))
 
     def _check(self, head: Heading, *, nested: bool) -> None:
         report, start, end = self.out.report, head.start, head.end

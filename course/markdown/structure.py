@@ -16,12 +16,17 @@ from course.markdown.types import OPTIONS, CodeBlock, Outline, Source
 _REFERENCES: Final = ("ReferenceUnknown", "CollapsedUnknown", "Reference", "Collapsed")
 _FOOTNOTE: Final = re.compile(rb"(?<!\\)\[\^([^\]\s]+)\]")
 _CONTAINERS: Final = ("List", "BlockQuote")
+NESTED_LIMIT: Final = 12
 Handler = Callable[[Any, int, int], None]
 
 
 def read(source: Source) -> Outline:
     """The outline of *source* with every problem of its text."""
     return _Reader(source).read()
+
+
+class _TooDeepError(Exception):
+    """Elements with a text stand in one another without an end."""
 
 
 class _Reader:
@@ -41,6 +46,7 @@ class _Reader:
         self.captures: list[list[str]] = []
         self.cells: list[str] | None = None
         self.depth = 0
+        self.at = 0
         self.starts: dict[str, Handler] = {
             "Heading": self.heading,
             "Link": self.link,
@@ -56,7 +62,12 @@ class _Reader:
 
     def read(self) -> Outline:
         """Walk the whole text."""
-        self.walk(None)
+        try:
+            self.walk(None)
+        except _TooDeepError:
+            hint = "put the inner ones beside each other"
+            message = f"links and images nested deeper than {NESTED_LIMIT}"
+            self.out.report("MD011", message, self.at, self.at, hint=hint)
         self.headings.finish()
         return self.out
 
@@ -76,6 +87,7 @@ class _Reader:
             elif name == "Start":
                 tag, detail = (value, None) if type(value) is str else next(iter(value.items()))
                 if tag in starts:
+                    self.at = where["start"]
                     starts[tag](detail, where["start"], where["end"])
             elif name == "End":
                 tag = value if type(value) is str else next(iter(value))
@@ -93,6 +105,8 @@ class _Reader:
 
     def inner(self, until: str) -> str:
         """The plain text of the element that has just begun."""
+        if len(self.captures) >= NESTED_LIMIT:
+            raise _TooDeepError
         self.captures.append([])
         self.walk(until)
         return "".join(self.captures.pop()).strip()

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Final
 
 import pyromark
@@ -20,6 +23,8 @@ OPTIONS: Final = (
 )
 INTRO: Final = "intro"
 TEXT_KIND: Final = "text"
+ERROR_LIMIT: Final = 500
+_LINE_END: Final = re.compile(rb"\n")
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,12 +114,29 @@ class Outline:
         self.urls: list[str] = []
         self.image_urls: list[str] = []
         self.footnotes: dict[str, str] = {}
+        self.errors = 0
+        self._place = (0, 1)
+
+    @cached_property
+    def line_starts(self) -> list[int]:
+        """The byte at which each line begins."""
+        return [0, *(match.end() for match in _LINE_END.finditer(self.bytes))]
+
+    def line(self, start: int) -> int:
+        """The line of the file in which the byte *start* lies."""
+        return bisect_right(self.line_starts, start) - 1 + self.source.first_line
+
+    def _column(self, begin: int, start: int) -> int:
+        """The column of a byte in the line from *begin*, counted on from the place before."""
+        known, column = self._place if begin <= self._place[0] <= start else (begin, 1)
+        column += len(self.bytes[known:start].decode(errors="ignore"))
+        self._place = (start, column)
+        return column
 
     def span(self, start: int, end: int) -> Span:
         """The place of a byte range, cut at the end of its first line."""
-        line = self.bytes.count(b"\n", 0, start) + self.source.first_line
-        begin = self.bytes.rfind(b"\n", 0, start) + 1
-        column = len(self.bytes[begin:start].decode(errors="ignore")) + 1
+        line = self.line(start)
+        column = self._column(self.line_starts[line - self.source.first_line], start)
         piece = self.bytes[start:end].split(b"\n", 1)[0].decode(errors="ignore")
         return Span(line, column, line, column + max(1, len(piece)))
 
@@ -129,7 +151,10 @@ class Outline:
         got: str | None = None,
         hint: str | None = None,
     ) -> None:
-        """Record a problem at a byte range."""
+        """Record a problem at a byte range; after very many errors the rest may wait."""
+        if self.errors >= ERROR_LIMIT:
+            return
+        self.errors += severity(code) == "error"
         place = self.span(start, end)
         self.body.problems.append(
             Problem(
@@ -145,4 +170,4 @@ class Outline:
 
     def has_errors(self) -> bool:
         """Whether a problem stops the build."""
-        return any(severity(problem.code) == "error" for problem in self.body.problems)
+        return self.errors > 0

@@ -25,8 +25,20 @@ def main() -> None:
     """Read the file that is named, and print its review."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("file", type=Path)
-    parser.add_argument("--line", type=line, default=line(SAMPLE_LINE))
-    parser.add_argument("--sectors", type=numbers, default=[0.3, 0.7])
+    parser.add_argument(
+        "--line",
+        type=line,
+        default=line(SAMPLE_LINE),
+        metavar="LAT,LON,LAT,LON",
+        help="left and right end of the start line, degrees; write --line=...",
+    )
+    parser.add_argument(
+        "--sectors",
+        type=numbers,
+        default=[0.3, 0.7],
+        metavar="SHARE,SHARE",
+        help="sector borders as fractions of the lap distance",
+    )
     options = parser.parse_args()
     session = read_vbo(options.file.read_text(encoding="utf-8", errors="replace"))
     laps = cut_laps(session.samples, options.line)

@@ -17,26 +17,31 @@ class Reply(NamedTuple):
 def time_stream(lines: Iterable[bytes], clock: Callable[[], float]) -> Reply:
     """Read a stream to its end; raises ValueError when it did not end well.
 
+    Well means: a finish reason "stop" without the mark "truncated", then [DONE].
     Every data line is one event, as our model server sends it, and every frame
     with content counts as one token. Time runs from the call of this function.
     """
     begin_s = clock()
     parts: list[str] = []
     times: list[float] = []
-    finished = False
+    finished = done = False
     for raw in lines:
         line = raw.decode("utf-8").strip()
-        if line == "data: [DONE]" or not line.startswith("data:"):
+        if not line.startswith("data:"):
             continue
+        if line == "data: [DONE]":
+            done = True
+            break
         record = json.loads(line[5:])
         if "error" in record:
             raise ValueError(f"the server ended with {record['error'].get('type')}")
         choice = (record.get("choices") or [{}])[0]
-        finished = finished or choice.get("finish_reason") == "stop"
+        if choice.get("finish_reason") == "stop":
+            finished = not choice.get("truncated", False)
         if content := choice.get("delta", {}).get("content"):
             times.append(clock())
             parts.append(content)
-    if not finished or not times:
+    if not (finished and done and times):
         raise ValueError("the reply was cut off")
     span_s = times[-1] - times[0]
     rate = (len(times) - 1) / span_s if span_s > 0 else None

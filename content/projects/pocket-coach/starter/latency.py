@@ -16,6 +16,7 @@ class Reply(NamedTuple):
 def time_stream(lines: Iterable[bytes], clock: Callable[[], float]) -> Reply:
     """Read a stream to its end; raises ValueError when it did not end well.
 
+    Well means: a finish reason "stop" without the mark "truncated", then [DONE].
     Every data line is one event, as our model server sends it, and every frame
     with content counts as one token. Time runs from the call of this function.
     """

@@ -8,6 +8,9 @@ from latency import percentile, time_stream
 
 ROLE = {"choices": [{"index": 0, "delta": {"role": "assistant"}}]}
 STOP = {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}
+BUDGET = {
+    "choices": [{"index": 0, "delta": {}, "finish_reason": "stop", "truncated": True}]
+}
 
 
 class Tape:
@@ -36,7 +39,8 @@ def word(text: str) -> dict[str, object]:
 
 class LatencyTest(unittest.TestCase):
     def test_the_role_frame_is_not_the_first_token(self) -> None:
-        tape = Tape((0.1, ROLE), (1.5, word("80 ")), (1.6, word("°C")), (1.7, STOP))
+        words = (1.5, word("80 ")), (1.6, word("°C"))
+        tape = Tape((0.1, ROLE), *words, (1.7, STOP), (1.7, "[DONE]"))
         reply = time_stream(tape.lines(), tape.clock)
         self.assertEqual((reply.text, reply.tokens), ("80 °C", 2))
         self.assertAlmostEqual(reply.first_token_s, 1.5)
@@ -57,6 +61,10 @@ class LatencyTest(unittest.TestCase):
             Tape((0.5, word("Do")), (0.6, word(" not"))),
             Tape((0.5, word("Do")), (0.6, error), (0.6, "[DONE]")),
             Tape((0.5, ROLE), (0.6, STOP), (0.6, "[DONE]")),
+            Tape((0.5, word("Do")), (0.6, word(" not")), (0.6, STOP)),
+            Tape(
+                (0.5, word("Do")), (0.6, word(" not")), (0.7, BUDGET), (0.7, "[DONE]")
+            ),
         ):
             with self.assertRaises(ValueError):
                 time_stream(tape.lines(), tape.clock)

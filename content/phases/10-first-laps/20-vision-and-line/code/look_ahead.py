@@ -2,7 +2,7 @@
 
 SPEEDS_KMH = [60, 90, 120, 150, 180]
 GLANCE_S = 0.5  # a short look at a display
-REACTION_S = 0.8  # from seeing to a moved pedal or wheel
+REACTION_S = 0.8  # an alert driver, from seeing to a moved pedal or wheel
 LOOK_S = 2.0  # how far ahead the eyes should be
 
 print("km/h    m/s  glance_m  reaction_m  look_m")

@@ -1,7 +1,7 @@
 """Stopping distance: what the head needs plus what the tyres need."""
 
 G_MS2 = 9.80665
-REACTION_S = 0.8
+REACTION_S = 0.8  # an alert driver
 GRIP_G = {"dry": 1.0, "wet": 0.6}
 
 

@@ -5,9 +5,9 @@ from math import pi
 START_M, ENTRY_MS = 150.0, 50.0  # timing starts 150 m before the corner axis
 LINES: dict[str, tuple[float, list[Piece], float]] = {
     # turn-in before the axis, arcs as (degrees, radius_m), track-out after the axis
-    "early": (41.5, [(30, 95.9), (60, 47.2)], 23.7),
+    "early": (41.1, [(30, 94.9), (60, 47.2)], 23.6),
     "geometric": (29.0, [(90, 59.0)], 29.0),
-    "late": (23.7, [(60, 47.2), (30, 95.9)], 41.5),
+    "late": (23.6, [(60, 47.2), (30, 94.9)], 41.1),
     "too late": (17.7, [(50, 35.4), (40, 88.0)], 39.2),
 }
 

@@ -11,5 +11,5 @@ def corner_speed_kmh(radius_m: float, grip_g: float = 1.0) -> float:
 
 
 print("radius_m  limit_kmh")
-for radius_m in (35.4, 47.2, 59.0, 95.9):
+for radius_m in (35.4, 47.2, 59.0, 94.9):
     print(f"{radius_m:8.1f}  {corner_speed_kmh(radius_m):9.1f}")

@@ -3,7 +3,7 @@
 from itertools import pairwise
 
 STEP_S = 0.2  # 5 Hz
-ENTRY_M, EXIT_M = 878.0, 945.0
+ENTRY_M, EXIT_M = 878.0, 958.0
 
 
 def numbers(text: str) -> list[float]:
@@ -12,10 +12,15 @@ def numbers(text: str) -> list[float]:
 
 
 SPEED_KMH = numbers(
-    "142 142 137 130 123 116 110 104 98 92 87 83 79 76 74 74 75 77 79 82 85 88 91 94 97"
+    "142 142 137 130 123 116 110 104 98 92 88 84 81 79 77 76 75 74 74 75 77 79 82 85 "
+    "88 91 94 97"
 )
-BRAKE_BAR = numbers("0 3 38 46 46 44 42 40 38 34 29 23 17 11 6 1 0 0 0 0 0 0 0 0 0")
-THROTTLE = numbers("100 20 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 6 18 35 52 68 80 90 100")
+BRAKE_BAR = numbers(
+    "0 3 38 46 46 44 42 40 38 34 29 23 17 11 6 1 0 0 0 0 0 0 0 0 0 0 0 0"
+)
+THROTTLE_PCT = numbers(
+    "100 20 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 6 18 35 52 68 80 90 100 100 100 100"
+)
 
 time_s = [i * STEP_S for i in range(len(SPEED_KMH))]
 distance_m = [820.0]
@@ -33,7 +38,7 @@ def at(place_m: float, values: list[float]) -> float:
 
 first_brake = next(i for i, bar in enumerate(BRAKE_BAR) if bar > 5)
 brake_end = max(i for i, bar in enumerate(BRAKE_BAR) if bar > 2)
-power = next(i for i in range(brake_end, len(THROTTLE)) if THROTTLE[i] > 10)
+power = next(i for i in range(brake_end, len(THROTTLE_PCT)) if THROTTLE_PCT[i] > 10)
 print(f"brake point  {ENTRY_M - distance_m[first_brake]:6.1f} m before entry")
 print(f"entry speed  {at(ENTRY_M, SPEED_KMH):6.1f} km/h")
 print(f"min speed    {min(SPEED_KMH):6.1f} km/h")

@@ -10,7 +10,9 @@ def ending(stream: list[tuple[float, str]]) -> str:
         record = json.loads(event)
         if "error" in record:
             return "error"
-        finished = finished or record["choices"][0].get("finish_reason") == "stop"
+        choice = record["choices"][0]
+        if choice.get("finish_reason") == "stop":
+            finished = not choice.get("truncated", False)
     return "cut"
 
 

@@ -15,6 +15,12 @@ STREAMS = {
     ],
     "third": [(0.70, frame({"content": "Do"})), (0.75, frame({"content": " not"}))],
     "fourth": [(5.00, json.dumps(TIMEOUT)), (5.00, "[DONE]")],
+    "fifth": [
+        (0.85, frame({"content": "Brake later."})),
+        (0.89, frame({"content": " Release"})),
+        (0.93, frame({}, finish_reason="stop", truncated=True)),
+        (0.93, "[DONE]"),
+    ],
 }
 
 

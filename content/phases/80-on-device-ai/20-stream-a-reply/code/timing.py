@@ -9,7 +9,7 @@ def content_of(event: str) -> str:
     return choices[0]["delta"].get("content", "") if choices else ""
 
 
-def frame(delta: dict[str, str], **more: str) -> str:
+def frame(delta: dict[str, str], **more: str | bool) -> str:
     """One event as the server sends it, for the recording below."""
     return json.dumps({"choices": [{"index": 0, "delta": delta, **more}]})
 

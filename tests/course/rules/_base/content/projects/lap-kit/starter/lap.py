@@ -1,0 +1,1 @@
+print("distance 150 m, speed 61 km/h")

@@ -1,0 +1,346 @@
+"""Builds that are interrupted, repeated, refused or run at once leave the site old or new."""
+
+from __future__ import annotations
+
+import errno
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from course.build import Options, Refusal, build, check
+from course.tree import MANIFEST, Tree, listing, locked, read_manifest
+from tests.course.coursekit import BRAKE_TRACE, READ_A_LAP, edited, write_course
+
+DOOR = Path(__file__).resolve().parents[2] / "build.py"
+BRAKING = "content/phases/20-braking"
+
+
+@pytest.fixture
+def course(tmp_path: Path) -> Options:
+    """A small course with a cache and an output folder of its own; its pathway has whole phases."""
+    root = write_course(tmp_path / "course")
+    steps = ("  - lessons: [brake-trace, tyre-window]\n", "  - phase: braking\n")
+    note = ("    note: The shortest way to one braking event.\n", "")
+    edited(root, "content/pathways/10-data-driver.yaml", steps, note)
+    return Options(root=root, out=tmp_path / "site", cache=tmp_path / "cache")
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """Every file below *folder*."""
+    return {path: (folder / path).read_bytes() for path in listing(folder)}
+
+
+def cold(options: Options, out: Path) -> dict[str, bytes]:
+    """The files of a build without cache and without an earlier output."""
+    report = build(Options(root=options.root, out=out))
+    assert report.written
+    return contents(out)
+
+
+def change_title(root: Path, word: str) -> None:
+    path = root / READ_A_LAP
+    lines = path.read_text().split("\n")
+    at = next(n for n, line in enumerate(lines) if line.startswith("title:"))
+    lines[at] = f"title: Read a lap {word}"
+    path.write_text("\n".join(lines))
+
+
+def test_a_build_writes_what_its_manifest_lists(course: Options) -> None:
+    report = build(course)
+    manifest = read_manifest(course.out)
+    assert report.written
+    assert manifest is not None
+    assert set(listing(course.out)) == {*manifest, MANIFEST}
+    assert {path: file.bytes for path, file in manifest.items()} == {
+        path: size for path, size in listing(course.out).items() if path != MANIFEST
+    }
+
+
+def test_a_second_build_changes_nothing_and_keeps_every_file(course: Options) -> None:
+    first = build(course)
+    stamps = {path: (course.out / path).stat().st_mtime_ns for path in listing(course.out)}
+    second = build(course)
+    assert second.changed == 0
+    assert second.digest == first.digest
+    assert stamps == {path: (course.out / path).stat().st_mtime_ns for path in stamps}
+
+
+def test_a_failed_check_leaves_the_site_as_it_was(course: Options) -> None:
+    build(course)
+    before = contents(course.out)
+    edited(course.root, BRAKE_TRACE, ("status: authored", "status: autored"))
+    report = build(course)
+    assert report.errors
+    assert not report.written
+    assert contents(course.out) == before
+
+
+def test_a_failed_first_build_makes_no_site(course: Options) -> None:
+    edited(course.root, BRAKE_TRACE, ("status: authored", "status: autored"))
+    assert build(course).errors
+    assert not course.out.exists()
+
+
+def test_a_check_writes_nothing(course: Options, tmp_path: Path) -> None:
+    before = set(listing(tmp_path))
+    assert not check(course).diagnostics
+    assert set(listing(tmp_path)) == before
+
+
+def test_a_renamed_lesson_takes_its_old_files_with_it(course: Options) -> None:
+    build(course)
+    before = set(listing(course.out))
+    old = course.root / BRAKING / "20-tyre-window"
+    text = (old / "lesson.md").read_text().replace("id: tyre-window", "id: tyre-heat")
+    (old / "lesson.md").write_text(text)
+    old.rename(old.with_name("20-tyre-heat"))
+    (course.root / "content/ids.lock").unlink()
+    report = build(course)
+    assert report.written, report.diagnostics
+    gone = before - set(listing(course.out))
+    assert "lessons/tyre-window/index.html" in gone
+    assert "api/v1/lessons/tyre-window.json" in gone
+    assert not (course.out / "lessons/tyre-window").exists()
+
+
+def test_a_file_that_was_deleted_from_the_site_comes_back(course: Options) -> None:
+    build(course)
+    before = contents(course.out)
+    (course.out / "lessons/brake-trace/index.html").unlink()
+    (course.out / "api/v1/catalog.json").write_bytes(b"{}")
+    assert build(course).written
+    assert contents(course.out) == before
+
+
+def test_foreign_files_stop_the_build_and_force_keeps_them(course: Options) -> None:
+    build(course)
+    (course.out / "CNAME").write_text("example.org\n")
+    with pytest.raises(Refusal, match="CNAME") as refusal:
+        build(course)
+    assert refusal.value.code == "CFG003"
+    change_title(course.root, "again")
+    forced = Options(root=course.root, out=course.out, cache=course.cache, force=True)
+    assert build(forced).written
+    assert (course.out / "CNAME").read_text() == "example.org\n"
+    assert "CNAME" not in (read_manifest(course.out) or {})
+
+
+def test_a_folder_that_no_build_made_is_refused(course: Options) -> None:
+    course.out.mkdir()
+    (course.out / "thesis.txt").write_text("years of work")
+    with pytest.raises(Refusal) as refusal:
+        build(course)
+    assert refusal.value.code == "CFG003"
+    assert (course.out / "thesis.txt").read_text() == "years of work"
+
+
+def test_a_second_build_at_the_same_time_is_refused(course: Options) -> None:
+    with locked(course.out), pytest.raises(Refusal) as refusal:
+        build(course)
+    assert refusal.value.code == "CFG004"
+    assert build(course).written
+
+
+@pytest.mark.parametrize("survive", [0, 1, 7])
+def test_a_full_disk_leaves_the_site_as_it_was(
+    course: Options, monkeypatch: pytest.MonkeyPatch, survive: int
+) -> None:
+    build(course)
+    before = contents(course.out)
+    change_title(course.root, "again")
+    left = survive
+    real = os.write
+
+    def full(descriptor: int, data: bytes) -> int:
+        nonlocal left
+        left -= 1
+        if left < 0:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return real(descriptor, data)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", full)
+        with pytest.raises(Refusal) as refusal:
+            build(course)
+    assert refusal.value.code == "CFG005"
+    assert contents(course.out) == before
+    assert build(course).written
+
+
+def test_a_replacement_cut_between_its_two_renames_is_undone(course: Options) -> None:
+    build(course)
+    before = contents(course.out)
+    course.out.rename(course.out.parent / ".site.old")
+    tree = Tree(course.out)
+    assert tree.live is not None
+    assert contents(course.out) == before
+
+
+def test_systems_without_an_exchange_of_folders_build_too(
+    course: Options, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("course.tree._exchange", lambda one, other: False)
+    build(course)
+    for word in ("one", "two", "three"):
+        change_title(course.root, word)
+        assert build(course).changed
+        assert contents(course.out) == cold(course, course.out.parent / f"cold-{word}")
+
+
+def test_a_damaged_cache_is_ignored(course: Options) -> None:
+    build(course)
+    expected = contents(course.out)
+    assert course.cache is not None
+    for path in course.cache.iterdir():
+        path.write_bytes(b'{"content/phases/20-braking/10-brake-trace": {"key": 3}}')
+    (course.out / "index.html").unlink()
+    assert build(course).written
+    assert contents(course.out) == expected
+
+
+def test_options_that_change_the_bytes_are_not_served_from_the_cache(course: Options) -> None:
+    build(course)
+    other = Options(
+        root=course.root, out=course.out, cache=course.cache, base_url="https://example.org/c/"
+    )
+    assert build(other).written
+    assert "sitemap.xml" in listing(course.out)
+    assert contents(course.out) == cold_with(other)
+    assert build(course).written
+    assert "sitemap.xml" not in listing(course.out)
+
+
+def cold_with(options: Options) -> dict[str, bytes]:
+    out = options.out.parent / "cold"
+    assert build(Options(root=options.root, out=out, base_url=options.base_url)).written
+    return contents(out)
+
+
+def edit_at_random(chooser: random.Random, root: Path, number: int) -> None:
+    """One of the things that authors do between two builds."""
+    braking = root / BRAKING
+    lessons = [path for path in braking.iterdir() if path.is_dir() and "extra" in path.name]
+    what = chooser.choice(["title", "add", "delete", "phase", "move", "status"])
+    if what == "title":
+        change_title(root, f"number {number}")
+    elif what == "add" or not lessons:
+        folder = braking / f"{chooser.randrange(300, 900)}-extra-{number}x"
+        folder.mkdir()
+        (folder / "lesson.md").write_text(
+            f"---\nid: extra-{number}x\ntitle: Extra {number}\nstatus: planned\n"
+            "summary: A brief that a random edit has added to the phase.\n"
+            f"objectives: [Name the extra number {number}.]\nprerequisites: [brake-trace]\n---\n"
+        )
+    elif what == "delete":
+        victim = chooser.choice(lessons)
+        (victim / "lesson.md").unlink()
+        victim.rmdir()
+    elif what == "phase":
+        path = braking / "phase.yaml"
+        lines = path.read_text().split("\n")
+        at = next(n for n, line in enumerate(lines) if line.startswith("title:"))
+        lines[at] = f"title: Braking {number}"
+        path.write_text("\n".join(lines))
+    elif what == "move":
+        victim = chooser.choice(lessons)
+        victim.rename(braking / f"{chooser.randrange(300, 900)}-{victim.name.partition('-')[2]}")
+    else:
+        path = chooser.choice(lessons) / "lesson.md"
+        path.write_text(path.read_text().replace("A brief", "One brief"))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_incremental_builds_equal_cold_ones_after_random_edits(
+    course: Options, tmp_path: Path, seed: int
+) -> None:
+    compare_rounds(course, tmp_path, seed, 6)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_two_hundred_random_edits_equal_cold_builds(course: Options, tmp_path: Path) -> None:
+    compare_rounds(course, tmp_path, 99, 200)
+
+
+def compare_rounds(course: Options, tmp_path: Path, seed: int, rounds: int) -> None:
+    (course.root / "content/ids.lock").unlink()
+    chooser = random.Random(seed)
+    for number in range(rounds):
+        edit_at_random(chooser, course.root, number)
+        report = build(course)
+        assert report.written, report.diagnostics
+        fresh = build(Options(root=course.root, out=tmp_path / "cold"))
+        assert fresh.digest == report.digest
+        if number % 10 == 0:
+            assert contents(course.out) == contents(tmp_path / "cold")
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_a_build_killed_at_fifty_points_leaves_the_old_or_the_new_site(course: Options) -> None:
+    build(course)
+    command = [sys.executable, str(DOOR), "build", "--quiet", "--root", str(course.root)]
+    command += ["--out", str(course.out), "--cache", str(course.cache)]
+    started = time.monotonic()
+    change_title(course.root, "measure")
+    subprocess.run(command, check=True)
+    length = time.monotonic() - started
+    states = {"old": 0, "new": 0}
+    for point in range(50):
+        old = read_manifest(course.out)
+        change_title(course.root, f"round {point}")
+        process = subprocess.Popen(command)
+        time.sleep(length * (0.3 + 0.9 * point / 50))
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        now = read_manifest(course.out)
+        assert now is not None
+        assert {path: file.bytes for path, file in now.items()} == {
+            path: size for path, size in listing(course.out).items() if path != MANIFEST
+        }
+        page = (course.out / "lessons/read-a-lap/index.html").read_text()
+        assert (f"round {point}" in page) == (now != old)
+        states["old" if now == old else "new"] += 1
+    assert states["old"]
+    subprocess.run(command, check=True)
+    assert contents(course.out) == cold(course, course.out.parent / "cold")
+
+
+def test_two_processes_at_once_end_with_one_refusal_or_two_good_builds(course: Options) -> None:
+    command = [sys.executable, str(DOOR), "build", "--root", str(course.root)]
+    command += ["--out", str(course.out), "--no-cache"]
+    both = [
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        for _ in range(2)
+    ]
+    answers = [process.communicate()[1] for process in both]
+    codes = sorted(process.returncode for process in both)
+    assert codes in ([0, 0], [0, 2])
+    if codes == [0, 2]:
+        assert "CFG004" in "".join(answers)
+    assert contents(course.out) == cold(course, course.out.parent / "cold")
+
+
+@pytest.mark.parametrize("jobs", [1, 2, 3, 5])
+def test_the_number_of_processes_does_not_change_the_output(course: Options, jobs: int) -> None:
+    report = build(Options(root=course.root, out=course.out, jobs=jobs))
+    assert contents(course.out) == cold(course, course.out.parent / "cold")
+    assert report.lessons == 3
+
+
+def test_an_error_in_a_second_process_is_raised_in_the_first(
+    course: Options, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> None:
+        raise RuntimeError("no page today")
+
+    monkeypatch.setattr("course.unit.outcheck.facts", broken)
+    with pytest.raises(RuntimeError, match="no page today"):
+        build(Options(root=course.root, out=course.out, jobs=2))
+    assert not course.out.exists()

@@ -1,0 +1,194 @@
+"""The canonical form of YAML sources: equal data, every comment, and the same text twice."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from course import schema, yamlsource
+from course.fmt import SOURCES, LeftAloneError, fmt, formatted, run
+from course.fmt_emit import dump
+from tests.course.coursekit import BRAKE_TRACE, write_course
+
+# -- single forms -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        # the order of the keys is that of the schema; unknown ones come last, as they came
+        ("title: T\nid: one\n", "id: one\ntitle: T\n"),
+        ("zzz: 1\nyyy: 2\nid: one\n", "id: one\nzzz: 1\nyyy: 2\n"),
+        ("check: {answer: A, prompt: P}\n", "check:\n  prompt: P\n  answer: A\n"),
+        # quotes only where the strict profile needs them
+        ('title: "plain"\n', "title: plain\n"),
+        ("title: 'it''s'\n", "title: it's\n"),
+        ('title: "no"\n', "title: no\n"),
+        ('title: "1:30"\n', "title: 1:30\n"),
+        ('title: "2026-01-01"\n', "title: 2026-01-01\n"),
+        ('title: "true"\n', 'title: "true"\n'),
+        ("title: '12'\n", 'title: "12"\n'),
+        ("title: ''\n", 'title: ""\n'),
+        ("title: 'a: b'\n", 'title: "a: b"\n'),
+        ("title: 'a #b'\n", 'title: "a #b"\n'),
+        ("title: 'say \"x: y\"'\n", "title: 'say \"x: y\"'\n"),
+        ('title: "- x"\n', 'title: "- x"\n'),
+        ('title: "-x"\n', "title: -x\n"),
+        ('title: "&x"\n', 'title: "&x"\n'),
+        ('title: " x"\n', 'title: " x"\n'),
+        ('title: "a\\tb"\n', 'title: "a\\tb"\n'),
+        ('title: "\\u2028\\x85\\ufeff"\n', 'title: "\\u2028\\x85\\ufeff"\n'),
+        ('title: "Grün 🏁"\n', "title: Grün 🏁\n"),
+        # numbers and booleans keep their spelling
+        ("minutes: 35\n", "minutes: 35\n"),
+        ("value: 1.50\ntolerance: 0.000001\n", "value: 1.50\ntolerance: 0.000001\n"),
+        ("replacedBy:\nid: x\n", "id: x\nreplacedBy: null\n"),
+        # lists of scalars on one line, if they fit and need no more quotes there
+        ("tags:\n  - one\n  - two\n", "tags: [one, two]\n"),
+        ("tags:\n- one\n", "tags: [one]\n"),
+        ("tags: []\n", "tags: []\n"),
+        ('tags: ["a, b", c]\n', "tags:\n  - a, b\n  - c\n"),
+        (f"tags: [{'a' * 50}, {'b' * 50}]\n", f"tags:\n  - {'a' * 50}\n  - {'b' * 50}\n"),
+        (f"tags:\n  - {'a' * 92}\n", f"tags: [{'a' * 92}]\n"),
+        (f"tags: [{'a' * 93}]\n", f"tags:\n  - {'a' * 93}\n"),
+        # mappings in a list on one line, if all of them fit
+        (
+            "references:\n  - url: https://a.example/x_(y)\n    title: A\n",
+            "references:\n  - {title: A, url: https://a.example/x_(y)}\n",
+        ),
+        (
+            'references: [{title: "A, B", url: "https://a.example"}]\n',
+            "references:\n  - title: A, B\n    url: https://a.example\n",
+        ),
+        ("steps: [{phase: one}]\n", "steps:\n  - phase: one\n"),
+        # longer texts
+        ('answer: "a\\nb\\n"\n', "answer: |\n  a\n  b\n"),
+        ('answer: "a\\n\\n  b"\n', "answer: |-\n  a\n\n    b\n"),
+        ('answer: "a\\n\\n"\n', 'answer: "a\\n\\n"\n'),
+        ('answer: "a \\nb"\n', 'answer: "a \\nb"\n'),
+        ("answer: >-\n  a\n  b\n\n  c\n", "answer: |-\n  a b\n  c\n"),
+        ("answer: one\n  two\n", "answer: one two\n"),
+        # comments and blank lines stay with what they stand beside
+        ("# top\n\ntitle: T\nid: one\n", "# top\n\nid: one\ntitle: T\n"),
+        ("# of T\ntitle: T\nid: one\n", "id: one\n# of T\ntitle: T\n"),
+        ("title: T   # why\nid: one\n", "id: one\ntitle: T  # why\n"),
+        ("id: one\n\n\n\ntitle: T\n", "id: one\n\ntitle: T\n"),
+        ("id: one\n# end\n", "id: one\n# end\n"),
+        ("\n# none yet\n\n\n[]\n# end\n", "# none yet\n\n[]\n# end\n"),
+        ("tags:\n  # first\n  - one\n", "tags:\n  # first\n  - one\n"),
+        ("tags:\n  - one # first\n  - two\n", "tags:\n  - one  # first\n  - two\n"),
+        ("tags: # few\n  - one\n", "tags: [one]  # few\n"),
+        ("title: a#b # c\n", "title: a#b  # c\n"),
+        ("answer: |\n  # no comment\nid: x\n", "id: x\nanswer: |\n  # no comment\n"),
+        ('title: "# no comment"\n', 'title: "# no comment"\n'),
+    ],
+)
+def test_a_text_has_one_form(before: str, after: str) -> None:
+    assert formatted(before, "lesson") == after
+    assert formatted(after, "lesson") == after
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("tags: [one, # why\n  two]\n", "comment inside a value"),
+        ("answer: | # why\n  text\n", "comment inside a value"),
+        ("title: one\n# of nothing\n\nid: x\n", "no safe place"),
+        ("[] # none\n", "beside the whole document"),
+        ("a: &x 1\n", "anchors are not allowed"),
+        ("a: 1\na: 2\n", "stands twice"),
+        ("a: [1\n", "did not find"),
+        ("a:\tb\n", "a tab"),
+        ("", "empty"),
+        ("just text\n", "neither a mapping nor a list"),
+    ],
+)
+def test_a_text_that_cannot_be_kept_is_left_alone(text: str, why: str) -> None:
+    with pytest.raises(LeftAloneError, match=why):
+        formatted(text, "lesson")
+
+
+def test_front_matter_changes_and_the_body_does_not() -> None:
+    body = "\n# *Body*   \n\ttabs, trailing   \n---\nid: not yaml\n"
+    text = f'---\ntitle: "T"\nid: one\n---\n{body}'
+    assert formatted(text, "lesson", front_matter=True) == f"---\nid: one\ntitle: T\n---\n{body}"
+
+
+def test_a_text_without_front_matter_is_left_alone() -> None:
+    with pytest.raises(LeftAloneError, match="front matter"):
+        formatted("id: one\n", "lesson", front_matter=True)
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_the_examples_of_a_schema_survive(name: str) -> None:
+    for example in schema.schema(name)["examples"]:
+        text = dump(example, name)
+        assert yamlsource.parse(text, "") == (example, [])
+        assert formatted(text, name) == text
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), 10**16, 1e300])
+def test_a_number_outside_the_profile_is_refused(number: float) -> None:
+    with pytest.raises(ValueError, match="cannot hold"):
+        dump({"value": number}, "lesson")
+
+
+# -- files --------------------------------------------------------------------------------------
+
+
+def test_a_check_names_what_would_change_and_touches_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    course = write_course(tmp_path)
+    run(course)
+    before = (course / BRAKE_TRACE).read_text()
+    after = before.replace("title: Read a brake trace", 'title: "Read a brake trace"')
+    (course / BRAKE_TRACE).write_text(after)
+    assert fmt(course, check=True) == 1
+    assert capsys.readouterr().out == f"{BRAKE_TRACE}\n"
+    assert (course / BRAKE_TRACE).read_text() == after
+    assert fmt(course) == 0
+    assert (course / BRAKE_TRACE).read_text() == before
+    assert fmt(course, check=True) == 0
+
+
+def test_a_file_that_is_left_alone_is_named_with_the_reason(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    course = write_course(tmp_path)
+    run(course)
+    for name, data in (("concepts", b"- a: &x 1\n"), ("retired", b"[] \xff\n")):
+        (course / f"content/{name}.yaml").write_bytes(data)
+    assert fmt(course) == 0
+    said = capsys.readouterr().err
+    assert "content/concepts.yaml: left alone: anchors are not allowed" in said
+    assert "content/retired.yaml: left alone: byte 0xff is not UTF-8" in said
+    assert (course / "content/concepts.yaml").read_bytes() == b"- a: &x 1\n"
+
+
+def test_a_formatted_course_builds_the_same_data(tmp_path: Path, root: Path) -> None:
+    course = write_course(tmp_path)
+    (course / "content/ui/en.yaml").write_bytes((root / "content/ui/en.yaml").read_bytes())
+    files = sorted((course / "content").rglob("*.yaml"))
+    before = [yamlsource.parse(path.read_text(), "")[0] for path in files]
+    result = run(course)
+    assert result.left == []
+    assert result.files == len(files) + 3
+    assert [yamlsource.parse(path.read_text(), "")[0] for path in files] == before
+    assert run(course, check=True).changed == []
+
+
+def test_a_rewritten_file_keeps_its_mode_and_leaves_nothing_beside(tmp_path: Path) -> None:
+    course = write_course(tmp_path)
+    path = course / "content/course.yaml"
+    path.write_text(path.read_text().replace("schemaVersion: 1\n", "") + "schemaVersion: 1\n")
+    path.chmod(0o640)
+    assert "content/course.yaml" in run(course).changed
+    assert path.stat().st_mode & 0o777 == 0o640
+    assert path.read_text().startswith("schemaVersion: 1\n")
+    assert [entry.name for entry in path.parent.iterdir() if entry.name.startswith(".")] == []
+
+
+def test_without_a_content_folder_there_is_nothing_to_do(tmp_path: Path) -> None:
+    assert fmt(tmp_path) == 0

@@ -1,0 +1,285 @@
+"""Hostile Markdown: what could run code in a reader's browser is refused, the rest is text."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from tests.course.coursekit import (
+    BRAKE_TRACE,
+    LAP_KIT,
+    built,
+    codes,
+    edited,
+    put,
+    with_body,
+    write_course,
+)
+from tests.course.htmlkit import Targets, assert_harmless
+
+
+def page(root: Path, path: str = "lessons/brake-trace/index.html") -> str:
+    """A page of the built site."""
+    return (root / "site" / path).read_text("utf-8")
+
+
+HTML = [
+    "<script>alert(1)</script>",
+    "<SCRIPT SRC=//evil.example/x.js>",
+    "<img src=x onerror=alert(1)>",
+    "a <b onclick='x()'>b</b>",
+    "<!-- comment -->",
+    "<?php echo 1 ?>",
+    "<!DOCTYPE html>",
+    "<![CDATA[x]]>",
+    "</div>",
+    "<style>*{display:none}</style>",
+    "<iframe srcdoc='x'></iframe>",
+    "> <div>in a quotation</div>",
+    "- <i>in a list</i>",
+    "| a |\n|---|\n| <b>x</b> |",
+    "## Recap: a <b>heading</b>",
+    "[a <b>link</b>](lesson:read-a-lap)",
+    "![an <b>image</b>](media/x.svg)",
+    "[^1]\n\n[^1]: <b>footnote</b>",
+]
+
+
+@pytest.mark.parametrize("text", HTML, ids=range(len(HTML)))
+def test_raw_html_is_refused(text: str, tmp_path: Path) -> None:
+    assert "MD001" in codes(built(with_body(tmp_path, text)))
+
+
+SCHEMES = [
+    "javascript:alert(1)",
+    "JaVaScRiPt:alert(1)",
+    "java&#115;cript:alert(1)",
+    "&#106;avascript:alert(1)",
+    "javascript&colon;alert(1)",
+    "\\javascript:alert(1)",
+    "data:text/html,x",
+    "vbscript:x",
+    "file:///etc/passwd",
+    "ftp://example.org/x",
+    "http://example.org/x",
+    "//evil.example/x",
+    "/absolute",
+    "\\\\evil\\x",
+    "https:",
+    "https://",
+    "https:///x",
+    "https://user:pass@example.org/",
+    "https://[::1",
+    "java%0Ascript:alert(1)",
+    "javascript%3Aalert(1)",
+    "?x=1",
+    "../../../../../../etc/passwd",
+    "..%2F..%2F..%2F..%2Fetc/passwd",
+    "%2e%2e/%2e%2e/%2e%2e/%2e%2e/x",
+    "media/../../../../../x",
+    "blob:https://example.org/x",
+    "view-source:https://example.org/",
+]
+FORMS = ["[text]({})", "[text](<{}>)", "[text][r]\n\n[r]: {}", "[r]\n\n[r]: <{}>", "![text]({})"]
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_no_harmful_address_is_published(scheme: str, form: str, tmp_path: Path) -> None:
+    root = with_body(tmp_path, form.format(scheme))
+    assert codes(built(root)) & {"LNK001", "LNK003", "LNK004", "LNK006"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<javascript:alert(1)>",
+        "<JAVASCRIPT:alert(1)>",
+        "<data:text/html,x>",
+        "<http://example.org/x>",
+        "[text](<java\tscript:alert(1)>)",
+        "[text](<java\nscript:alert(1)>)",
+        "[text](java&#9;script:alert(1))",
+        "[text](java&Tab;script:alert(1))",
+        "[text](java&NewLine;script:alert(1))",
+        "[text](&#1;javascript:alert(1))",
+        "[text](\x0cjavascript:alert(1))",
+        "[text]( javascript:alert(1))",
+        "[text](&nbsp;javascript:alert(1))",
+        "[text](https&#58;//user@example.org)",
+    ],
+    ids=range(14),
+)
+def test_a_disguised_address_is_not_published(text: str, tmp_path: Path) -> None:
+    report = built(with_body(tmp_path, text))
+    if report.written:
+        assert_harmless(page(tmp_path))
+
+
+def test_an_e_mail_address_and_a_good_link_pass(tmp_path: Path) -> None:
+    text = "<coach@example.org> <https://example.org/?a=1&b=2> [x y](https://example.org/a(b)c)"
+    root = with_body(tmp_path, text)
+    assert not built(root).diagnostics
+    found = Targets(page(root)).found
+    assert ("href", "mailto:coach@example.org") in found
+    assert ("href", "https://example.org/?a=1&b=2") in found
+
+
+def test_every_form_of_a_link_leads_somewhere(tmp_path: Path) -> None:
+    text = (
+        "[a b][one] [one][] [one] [c d](../10-brake-trace/lesson.md#idea-three-points)\n"
+        "[e f](#idea-three-points) [g h](concept:late_apex) [i j](phase:laps)\n\n"
+        "[one]: lesson:read-a-lap 'A \"title\" <b>'"
+    )
+    root = with_body(tmp_path, text)
+    assert not built(root).diagnostics
+    hrefs = [value for name, value in Targets(page(root)).found if name == "href"]
+    assert hrefs.count("../../lessons/read-a-lap/") >= 3
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "".join(f"[^{n}] " for n in range(1000))
+        + "".join(f"\n\n[^{n}]: Note." for n in range(1000)),
+        "| " + " | ".join("abcdefghij") + " |\n" + "|---" * 10 + "|\n" + "| x " * 10 * 100 + "|",
+        "#" * 7 + " not a heading",
+        "### a\n\n#### b\n\n##### c\n\n###### d\n\nText.",
+        "> " * 200 + "deep quotation",
+        "\n".join("  " * n + "- item" for n in range(60)),
+        "*" * 5000,
+        "[" * 5000,
+        "![" * 5000,
+        "a " + "`" * 4999,
+        "a" * 50_000,
+        "**a " * 3000,
+        "\\" * 5000,
+        "&" * 5000,
+        "| a | b |\n|---|---|\n" + "| x | y |\n" * 500,
+        "\n\n".join(f"### Same heading\n\n{n}" for n in range(300)),
+        "Bidi \u202e\u2066\u2069 private \ue000 tag \U000e0041 text.",
+        "- [ ] open\n- [x] done",
+        "> [!NOTE]\n> An alert.",
+        "~~struck~~ and H~2~O and x^2^",
+        "[^a]: unused note\n\nText.",
+        "[one]\n\n[one]: <lesson:read-a-lap>\n[ONE]: lesson:nowhere",
+    ],
+    ids=range(22),
+)
+def test_odd_markdown_is_built_or_named(text: str, tmp_path: Path) -> None:
+    root = with_body(tmp_path, text)
+    report = built(root)
+    assert codes(report) <= {"OUT006", "LES025", "MD008", "LNK001", "A11003", "MD006", "OUT005"}
+    if report.written:
+        assert_harmless(page(root))
+
+
+HARMLESS = ["<https://example.org/a> ", "- [x y](https://example.org/)\n"]
+FLOODS = [
+    *HARMLESS,
+    "<b>",
+    "[x y](lesson:z) ",
+    "[x y](nowhere) ",
+    "é[x y](lesson:z) ",
+    "[x][y] ",
+    "[^a]",
+    "![]()",
+    "# a\n",
+    "\n## Idea: a\n",
+    "```\n```\n",
+    "| |\n|-|\n\n",
+]
+
+
+@pytest.mark.parametrize("flood", FLOODS, ids=range(len(FLOODS)))
+@pytest.mark.parametrize("kib", [60, 900])
+def test_a_flood_of_problems_ends_in_time(flood: str, kib: int, tmp_path: Path) -> None:
+    text = flood * (kib * 1024 // len(flood.encode()))
+    root = with_body(tmp_path, text)
+    put(root / LAP_KIT / "README.md", f"# Lap kit\n\n{text}\n")
+    report = built(root)
+    assert report.written is (flood in HARMLESS and kib == 60)
+    assert codes(report) & {"LES025", "SRC005"} == ({"LES025", "SRC005"} if kib == 900 else set())
+
+
+@pytest.mark.parametrize("kib", [60, 900])
+def test_brackets_in_brackets_do_not_overflow(kib: int, tmp_path: Path) -> None:
+    count = kib * 1024 // 8
+    text = "![a " * count + "](x)" * count
+    assert codes(built(with_body(tmp_path, text))) & {"MD011", "LES025"}
+
+
+def test_a_table_of_ten_thousand_cells(tmp_path: Path) -> None:
+    row = "| x " * 100 + "|\n"
+    root = with_body(tmp_path, "| h " * 100 + "|\n" + "|---" * 100 + "|\n" + row * 100)
+    edited(root, "content/course.yaml", ("parts:\n", "limits:\n  pageKiB: 4096\nparts:\n"))
+    assert not built(root).errors
+    assert page(root).count("<td>") == 10_000
+
+
+def test_code_is_shown_and_never_run(tmp_path: Path) -> None:
+    code = "```python\nopen('/tmp/ran', 'w')\nx = '</code></pre><script>alert(1)</script>'\n```"
+    root = with_body(tmp_path, code)
+    assert not built(root).diagnostics
+    assert "<script>alert" not in page(root)
+
+
+def test_a_fence_cannot_reach_out_of_its_folder(tmp_path: Path) -> None:
+    secret = tmp_path / "secret.py"
+    secret.write_text('TOKEN = "open sesame"\n')
+    for target in ("code/../lesson.md", "../../../../secret.py", str(secret), "code/%2e%2e/x.py"):
+        root = with_body(tmp_path / target.replace("/", "_"), f"```python file={target}\n```")
+        assert codes(built(root)) == {"MD004"}
+
+
+def test_a_front_matter_in_the_body_stays_there(tmp_path: Path) -> None:
+    root = with_body(tmp_path, "---\nid: other\n---\n\nText.")
+    assert codes(built(root)) <= {"MD006", "LES022"}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "<script>alert(1)</script>",
+        '"><img src=x onerror=alert(1)>',
+        "Quotes \"double\" and 'single' & <b>",
+        "{{ 7 * 7 }} {% raw %}",
+        "</title></script><script>",
+        "]]> --> */ `code` *emphasis*",
+        "A \u202eright to left\u202c override",
+        "Private \ue000 use and \U000f0000 plane",
+        "Zero\u200bwidth and \u00ad hyphen",
+        "Café naïve 日本語 עברית 🏎️",
+    ],
+    ids=range(10),
+)
+def test_a_title_is_text_everywhere(name: str, tmp_path: Path) -> None:
+    root = write_course(tmp_path)
+    title = f"title: {json.dumps(name, ensure_ascii=False)}"
+    edited(root, BRAKE_TRACE, ("title: Read a brake trace", title))
+    edited(root, "content/course.yaml", ("title: A small course", title))
+    assert not built(root, "https://example.org/c/").diagnostics
+    plain = Targets(page(root)).names
+    for path in (root / "site").rglob("*.html"):
+        html = path.read_text("utf-8")
+        assert_harmless(html)
+        assert "{{" not in name or "49" not in re.findall(r"<title>(.*?)</title>", html)[0]
+        assert "<script>alert" not in html
+        assert "<img src=x" not in html
+    assert plain.count("script") <= 2
+    resource = json.loads((root / "site/api/v1/lessons/brake-trace.json").read_text("utf-8"))
+    assert resource["title"] == name
+    book = json.loads((root / "site/downloads/brake-trace.ipynb").read_text("utf-8"))
+    assert book["nbformat"] == 4
+    assert_feed(root / "site/feed.xml", name)
+
+
+def assert_feed(path: Path, name: str) -> None:
+    """The feed is XML and gives the title as it was written."""
+    atom = "{http://www.w3.org/2005/Atom}"
+    top = ElementTree.fromstring(path.read_text("utf-8"))
+    assert name in [entry.findtext(f"{atom}title") for entry in top.iter(f"{atom}entry")]

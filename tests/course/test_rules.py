@@ -1,0 +1,273 @@
+"""The rule book: every rule has a course that breaks it, and is found there and nowhere else."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from course import pages, rules, tree
+from course.build import build
+from course.cli import main
+from course.deepcheck import deep_problems
+from course.idlock import accept
+from course.options import Options
+from course.tree import Refusal, locked
+from tests.course.coursekit import (
+    BASE,
+    READ_A_LAP,
+    RULES,
+    TYRE_WINDOW,
+    checked,
+    edited,
+    report_lines,
+    write_case,
+    write_course,
+)
+
+CASES = sorted(path for path in RULES.iterdir() if path.name[0] not in "_.")
+CODE = re.compile(r"[\"']((?:A11|[A-Z]{3}|MD)[0-9]{3})[\"']")
+# Rules that sources cannot break: the host, the templates or the network must.
+ELSEWHERE = {"CFG003", "CFG004", "CFG005", "CFG009", "CFG010", "LES003", "LNK007"}
+ELSEWHERE |= {"OUT001", "OUT002", "OUT003", "OUT004", "OUT007"}
+PACKAGE = Path(rules.__file__).parents[1]
+
+
+def snapshot(path: Path) -> dict[str, int]:
+    """Every path below *path* with the time of its last change."""
+    return {str(entry): entry.lstat().st_mtime_ns for entry in sorted(path.rglob("*"))}
+
+
+# -- the book -------------------------------------------------------------------------------
+
+
+def test_every_rule_has_a_course_that_breaks_it() -> None:
+    assert {case.name for case in CASES} | ELSEWHERE == set(rules.book())
+    assert not {case.name for case in CASES} & ELSEWHERE
+
+
+def test_every_code_in_the_program_is_in_the_book() -> None:
+    emitted = {code for path in PACKAGE.rglob("*.py") for code in CODE.findall(path.read_text())}
+    assert emitted == set(rules.book())
+
+
+@pytest.mark.parametrize("rule", rules.book().values(), ids=rules.book())
+def test_a_rule_explains_itself(rule: rules.Rule) -> None:
+    assert rule.severity in ("error", "warning", "info")
+    assert 8 <= len(rule.title) <= 72
+    assert not rule.title.endswith(".")
+    assert 50 <= len(rule.text) <= 700
+    assert rule.text.endswith(".")
+    assert len(rule.bad) > 3
+    assert len(rule.good) > 3
+    assert rule.bad != rule.good
+
+
+def test_the_small_course_keeps_every_rule(tmp_path: Path) -> None:
+    report = checked(write_course(tmp_path))
+    assert report_lines(report.diagnostics) == ""
+    assert (report.lessons, report.authored) == (3, 2)
+
+
+# -- one course for each rule ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_exactly_this_rule_is_broken(case: Path, tmp_path: Path) -> None:
+    report = checked(write_case(case, tmp_path))
+    assert {one.code for one in report.diagnostics} == {case.name}
+    assert report_lines(report.diagnostics) == (case / "expect.txt").read_text("utf-8")
+    for one in report.diagnostics:
+        assert one.severity == rules.book()[case.name].severity
+        assert one.hint
+        assert (one.line, one.column) <= (one.end_line, one.end_column)
+
+
+@pytest.mark.parametrize(
+    "code", ["CFG001", "SRC010", "YML001", "SCH001", "LES010", "LNK001", "OUT005"]
+)
+def test_a_course_with_errors_is_not_built(code: str, tmp_path: Path) -> None:
+    root = write_course(tmp_path / "a")
+    build(Options(root, root / "site"))
+    before = snapshot(root / "site")
+    write_case(RULES / code, tmp_path / "b")
+    (root / "site").rename(tmp_path / "b" / "site")
+    report = build(Options(tmp_path / "b", tmp_path / "b" / "site"))
+    assert report.errors
+    assert not report.written
+    assert [Path(path).name for path in snapshot(tmp_path / "b" / "site")] == [
+        Path(path).name for path in before
+    ]
+
+
+def test_check_writes_nothing(tmp_path: Path) -> None:
+    root = write_course(tmp_path)
+    before = snapshot(root)
+    checked(root)
+    assert snapshot(root) == before
+
+
+def test_every_problem_is_found_at_once(tmp_path: Path) -> None:
+    root = tmp_path
+    for code in ("LES018", "QUZ004", "REF001", "PRJ003", "DOM003", "CFG006", "SRC012"):
+        write_case(RULES / code, tmp_path / code)
+    root = write_course(tmp_path / "all")
+    for code in ("LES018", "QUZ004", "REF001", "PRJ003", "DOM003", "CFG006", "SRC012"):
+        for path in (tmp_path / code).rglob("*"):
+            name = path.relative_to(tmp_path / code)
+            if path.is_file() and path.read_bytes() != _plain(name):
+                (root / name).write_bytes(path.read_bytes())
+    codes = [one.code for one in checked(root).diagnostics]
+    assert sorted(codes) == ["CFG006", "DOM003", "LES018", "PRJ003", "QUZ004", "REF001", "SRC012"]
+
+
+def _plain(name: Path) -> bytes | None:
+    path = BASE / name
+    return path.read_bytes() if path.is_file() else None
+
+
+def test_strict_fails_on_a_warning(tmp_path: Path) -> None:
+    root = write_case(RULES / "REF005", tmp_path)
+    arguments = ["check", "--root", str(root), "--no-cache"]
+    assert main(arguments) == 0
+    assert main([*arguments, "--strict"]) == 1
+
+
+# -- follow-up errors -----------------------------------------------------------------------
+
+
+class Broken(NamedTuple):
+    """A source that cannot be read, and the only thing that may be said about it."""
+
+    name: str
+    old: str
+    code: str
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        Broken("content/course.yaml", "parts:", "SCH003"),
+        Broken("content/concepts.yaml", "  title: Late apex", "SCH003"),
+        Broken("content/retired.yaml", "  reason:", "SCH003"),
+        Broken("content/phases/10-laps/phase.yaml", "title:", "SCH003"),
+        Broken("content/pathways/10-data-driver.yaml", "title:", "SCH003"),
+        Broken("content/roles/10-data-engineer.yaml", "headline:", "SCH003"),
+        Broken("content/domains/10-lap-analysis.yaml", "title:", "SCH003"),
+        Broken("content/projects/lap-kit/project.yaml", "summary:", "SCH003"),
+        Broken(READ_A_LAP, "title: Read a lap", "SCH003"),
+        Broken(TYRE_WINDOW, "title:", "SCH003"),
+    ],
+    ids=lambda broken: broken.name,
+)
+def test_an_unreadable_source_is_not_blamed_on_others(broken: Broken, tmp_path: Path) -> None:
+    root = write_course(tmp_path)
+    edited(root, broken.name, (broken.old, broken.old.replace(":", "x:")))
+    report = checked(root)
+    assert {one.file for one in report.diagnostics} == {broken.name}
+    assert {one.code for one in report.diagnostics} <= {broken.code, "SCH002"}
+
+
+# -- what sources cannot break --------------------------------------------------------------
+
+
+FAULTS = {
+    "OUT001": '<a href="../nowhere/">x</a>',
+    "OUT002": '<a href="#nowhere">x</a>',
+    "OUT003": '<p id="twice"></p><p id="twice"></p>',
+    "OUT004": '<a href="/absolute">x</a>',
+    "LES003": "",
+}
+
+
+@pytest.mark.parametrize("code", FAULTS)
+def test_a_faulty_template_stops_the_build(
+    code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lesson = pages.Pages.lesson
+
+    def faulty(self: pages.Pages, resource: dict[str, Any], *more: Any) -> str:
+        html = lesson(self, resource, *more)
+        if resource["id"] != "tyre-window":
+            return html
+        return str(html) + FAULTS[code] if FAULTS[code] else ""
+
+    monkeypatch.setattr(pages.Pages, "lesson", faulty)
+    root = write_course(tmp_path)
+    report = build(Options(root, root / "site"))
+    assert [one.code for one in report.diagnostics] == [code]
+    assert report.diagnostics[0].hint
+    assert report.diagnostics[0].file.endswith(("tyre-window/index.html", "tyre-window/lesson.md"))
+    assert not (root / "site").exists()
+
+
+def test_the_deep_check_finds_open_tags(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lesson = pages.Pages.lesson
+
+    def faulty(self: pages.Pages, *more: Any) -> str:
+        return str(lesson(self, *more)) + "<p><div>"
+
+    monkeypatch.setattr(pages.Pages, "lesson", faulty)
+    root = write_course(tmp_path)
+    assert {one.code for one in deep_problems(Options(root, root / "site"))} == {"OUT007"}
+
+
+def test_ids_are_not_accepted_from_a_broken_course(tmp_path: Path) -> None:
+    root = write_case(RULES / "LES018", tmp_path)
+    with pytest.raises(Refusal, match="LES018") as refused:
+        accept(Options(root, root / "site"))
+    assert refused.value.code == "CFG010"
+
+
+def test_foreign_files_are_never_removed(tmp_path: Path) -> None:
+    root = write_course(tmp_path)
+    out = root / "site"
+    out.mkdir()
+    (out / "thesis.md").write_text("mine")
+    with pytest.raises(Refusal, match=r"thesis\.md") as refused:
+        build(Options(root, out))
+    assert refused.value.code == "CFG003"
+    assert [path.name for path in out.iterdir()] == ["thesis.md"]
+    assert build(Options(root, out, force=True)).written
+    assert (out / "thesis.md").read_text() == "mine"
+
+
+def test_a_second_build_is_refused(tmp_path: Path) -> None:
+    root = write_course(tmp_path)
+    with locked(root / "site"), pytest.raises(Refusal) as refused:
+        build(Options(root, root / "site"))
+    assert refused.value.code == "CFG004"
+    assert build(Options(root, root / "site")).written
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EACCES, errno.EBUSY])
+def test_a_failed_write_leaves_the_old_site(
+    number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = write_course(tmp_path)
+    build(Options(root, root / "site"))
+    before = snapshot(root / "site")
+    edited(root, READ_A_LAP, ("stops at its lowest", "halts at its lowest"))
+
+    def full(*arguments: Any) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(tree, "_write", full)
+    with pytest.raises(Refusal) as refused:
+        build(Options(root, root / "site"))
+    assert refused.value.code == "CFG005"
+    assert snapshot(root / "site") == before
+
+
+def test_a_bad_source_date_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "yesterday")
+    root = write_course(tmp_path)
+    assert main(["build", "--root", str(root), "--no-cache"]) == 2
+    assert "CFG009" in capsys.readouterr().err
+    assert not (root / "site").exists()

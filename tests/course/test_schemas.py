@@ -1,0 +1,153 @@
+"""The schemas of the course: well formed, documented, closed, and read alike by two validators."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import jsonschema
+import jsonschema_rs
+import pytest
+
+from tests.course import mutations
+
+SOURCES = {"course", "phase", "lesson", "quiz", "pathway", "role", "domain", "project"}
+SOURCES |= {"retired", "concepts", "ui"}
+OUTPUTS = {"catalog.v1", "pathways.v1", "roles.v1", "lesson.v1", "projects.v1"}
+OTHERS = {"error.v1", "diagnostics.v1"}
+
+
+def subschemas(node: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(node, dict):
+        yield node
+        for key, value in node.items():
+            if key not in {"examples", "const", "enum"}:
+                yield from subschemas(value)
+    elif isinstance(node, list):
+        for value in node:
+            yield from subschemas(value)
+
+
+def test_every_source_and_every_output_has_a_schema() -> None:
+    assert set(mutations.NAMES) == SOURCES | OUTPUTS | OTHERS
+
+
+@pytest.mark.parametrize("name", mutations.NAMES)
+def test_a_schema_is_a_named_2020_12_document_with_valid_examples(name: str) -> None:
+    schema = mutations.load(name)
+    jsonschema.Draft202012Validator.check_schema(schema)
+    assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+    assert schema["$id"] == f"https://paddock.example/schemas/v1/{name}.schema.json"
+    assert schema["title"]
+    assert schema["description"]
+    checked = [mutations.reference(name).validate(sample) for sample in schema["examples"]]
+    assert checked
+
+
+@pytest.mark.parametrize("name", mutations.NAMES)
+def test_a_schema_works_alone_and_describes_and_closes_every_object(name: str) -> None:
+    schema = mutations.load(name)
+    for part in subschemas(schema):
+        if isinstance(part.get("$ref"), str):
+            assert part["$ref"].removeprefix("#/$defs/") in schema["$defs"]
+        if part.get("type") == "object":
+            assert "additionalProperties" in part
+            for key, value in part["properties"].items():
+                assert value["description"], key
+    for title, part in schema.get("$defs", {}).items():
+        assert part["title"], title
+        assert part["description"], title
+
+
+@pytest.mark.parametrize("name", mutations.NAMES)
+def test_a_schema_has_no_definition_that_nothing_uses(name: str) -> None:
+    schema = mutations.load(name)
+    used = {part["$ref"] for part in subschemas(schema) if isinstance(part.get("$ref"), str)}
+    assert used == {f"#/$defs/{title}" for title in schema.get("$defs", {})}
+
+
+@pytest.mark.parametrize("name", mutations.NAMES)
+def test_a_definition_of_one_name_means_the_same_in_every_schema_that_shares_it(name: str) -> None:
+    shared = ["id", "conceptId", "title", "summary", "text", "longText", "prose", "httpsUrl"]
+    lesson = mutations.load("lesson")["$defs"] | mutations.load("role")["$defs"]
+    own = mutations.load(name).get("$defs", {})
+    assert {key: own[key] for key in shared if key in own and key in lesson} == {
+        key: lesson[key] for key in shared if key in own and key in lesson
+    }
+
+
+@pytest.mark.parametrize("name", mutations.NAMES)
+def test_both_validators_give_one_verdict_on_damaged_samples(name: str) -> None:
+    fast = jsonschema_rs.validator_for(mutations.load(name))
+    slow = mutations.reference(name)
+    count = 1500 if name in {"lesson", "quiz", "lesson.v1"} else 240
+    invalid = 0
+    for sample in mutations.mutants(name, count):
+        assert fast.is_valid(sample) == slow.is_valid(sample), sample
+        invalid += not fast.is_valid(sample)
+    assert count // 4 < invalid < count
+
+
+REFUSED = [
+    ("lesson", {"minutes": 0}),
+    ("lesson", {"minutes": 241}),
+    ("lesson", {"minutes": "35"}),
+    ("lesson", {"minutes": None}),
+    ("lesson", {"id": "Brake-trace"}),
+    ("lesson", {"id": "brake--trace"}),
+    ("lesson", {"id": "br"}),
+    ("lesson", {"id": "brake-trace\n"}),
+    ("lesson", {"summary": "Two lines are not\none line of text."}),
+    ("lesson", {"concepts": ["trail-brake"]}),
+    ("lesson", {"equipment": ["laptop", "laptop"]}),
+    ("lesson", {"interfaces": ["GET /sessions"]}),
+    ("lesson", {"tracking": "https://user:word@example.org/"}),
+    ("lesson", {"references": [{"title": "A", "url": "http://example.org/"}]}),
+    ("lesson", {"titel": "Typo"}),
+    ("pathway", {"steps": [{"phase": "braking", "lessons": ["brake-trace"]}]}),
+    ("pathway", {"steps": [{}]}),
+    ("pathway", {"steps": [{"phase": "braking", "note": "No."}]}),
+    ("course", {"baseUrl": "https://example.org/?q=1"}),
+    ("course", {"version": "1.0"}),
+    ("course", {"updated": "2026-13-01"}),
+    ("course", {"schemaVersion": True}),
+    ("course", {"schemaVersion": 2}),
+    ("lesson.v1", {"notice": "Planned. No lesson material exists yet."}),
+    ("lesson.v1", {"status": "planned"}),
+    ("lesson.v1", {"url": "/lessons/brake-trace/"}),
+    ("lesson.v1", {"url": "https://example.org/"}),
+]
+
+
+@pytest.mark.parametrize(("name", "change"), REFUSED)
+def test_a_value_outside_the_contract_is_refused(name: str, change: dict[str, Any]) -> None:
+    sample = mutations.load(name)["examples"][0]
+    validator = jsonschema_rs.validator_for(mutations.load(name))
+    assert validator.is_valid(sample)
+    assert not validator.is_valid(sample | change)
+
+
+@pytest.mark.parametrize("key", ["content", "quiz", "artifacts", "contentHash", "check", "review"])
+def test_a_planned_lesson_resource_holds_no_lesson_material(key: str) -> None:
+    authored, planned = mutations.load("lesson.v1")["examples"]
+    validator = jsonschema_rs.validator_for(mutations.load("lesson.v1"))
+    assert not validator.is_valid(planned | {key: authored[key]})
+
+
+@pytest.mark.parametrize(
+    "key", ["content", "quiz", "artifacts", "contentHash", "check", "minutes", "level", "evidence"]
+)
+def test_an_authored_lesson_resource_holds_all_its_material(key: str) -> None:
+    authored = dict(mutations.load("lesson.v1")["examples"][0])
+    del authored[key]
+    assert not jsonschema_rs.validator_for(mutations.load("lesson.v1")).is_valid(authored)
+
+
+def test_an_empty_course_has_valid_resources() -> None:
+    catalog = mutations.load("catalog.v1")["examples"][0] | {"phases": [], "concepts": []}
+    jsonschema_rs.validator_for(mutations.load("catalog.v1")).validate(catalog)
+    for name in ("pathways", "projects"):
+        validator = jsonschema_rs.validator_for(mutations.load(f"{name}.v1"))
+        validator.validate({"schemaVersion": 1, name: []})
+    roles = {"schemaVersion": 1, "roles": [], "domains": []}
+    jsonschema_rs.validator_for(mutations.load("roles.v1")).validate(roles)

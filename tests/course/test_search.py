@@ -1,0 +1,244 @@
+"""Search: words of lessons, the index files, and the script that ranks them."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+import shutil
+import subprocess
+from typing import Any
+
+import pytest
+
+from course.assets import FOLDER
+from course.search import build_index, fold, lesson_terms, shard_of, tokens
+from tests.course import samples
+
+needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
+
+TEXTS = [
+    "Brake later, release earlier",
+    "Geschwindigkeit in der Schikane: größer, Straße",
+    "élève naïve cœur Ærø łódź",
+    "レースの速度 と ブレーキ",
+    "制动点 2026 速",
+    "제동 지점",
+    "don't stop: 3.6 m/s² at 5 °C",
+    "snake_case and CAN-bus",
+    "Ünïcode\u00a0space ﬁne",
+]
+
+
+def entry(identity: str, body: str = "", **changes: Any) -> dict[str, Any]:
+    """Index data of a lesson with the given body."""
+    changes = {"objectives": [], "concepts": [], "tags": [], "summary": "Nothing."} | changes
+    whole = samples.lesson(identity, **changes)
+    whole["content"] = {"markdown": body, "toc": []}
+    return lesson_terms(whole)
+
+
+def lessons_of(files: dict[str, bytes], word: str) -> list[tuple[str, int]]:
+    """Lesson ids and levels of *word*, decoded from index files."""
+    head = json.loads(files["search/index.json"])
+    part = json.loads(files[f"search/{shard_of(word)}.json"]) if "shards" in head else head
+    words = part["words"].split(" ")
+    if word not in words:
+        return []
+    code, found = 0, []
+    for step in part["postings"][words.index(word)]:
+        code += step
+        found.append((head["lessons"][code >> 2][0], code & 3))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Brake LATER, later.", ["brake", "later", "later"]),
+        ("Élève naïve", ["eleve", "naive"]),
+        ("größer Straße", ["grosser", "strasse"]),
+        ("trail_brake CAN-bus", ["trail", "brake", "can", "bus"]),
+        ("5 °C, 3 m/s²", ["5", "c", "3", "m", "s2"]),
+        ("制动点", ["制动", "动点"]),
+        ("速", ["速"]),
+        ("abc制动", ["制动", "abc"]),
+        ("ブレーキ", ["ブレ", "レー", "ーキ"]),
+        ("제동", ["제동"]),
+        ("", []),
+    ],
+)
+def test_text_becomes_folded_words_and_pairs(text: str, expected: list[str]) -> None:
+    assert tokens(text) == expected
+
+
+def test_fields_weigh_more_than_running_text() -> None:
+    found = entry(
+        "one",
+        "Body body shift.\n\n## Heading\n\nlonely",
+        title="Apex",
+        objectives=["Find the turn-in."],
+        concepts=["late_apex"],
+    )
+    level = {word: n for n, words in enumerate(found["terms"]) for word in words.split()}
+    assert level["lonely"] == level["shift"] == 0
+    assert level["body"] == 1
+    assert level["turn"] == 1
+    assert level["late"] == 1
+    assert level["apex"] == 2  # title and concept: 4 + 2
+
+
+def test_code_link_targets_numbers_and_common_words_are_left_out() -> None:
+    body = (
+        "See [the guide](../secret-target/) at 4711.\n\n```python\nhidden_name = 1\n```\n\n"
+        "And then visible text."
+    )
+    words = " ".join(entry("one", body)["terms"]).split()
+    assert {"guide", "visible", "text"} <= set(words)
+    assert not {"secret", "target", "4711", "hidden", "name", "the", "and", "s"} & set(words)
+
+
+def test_a_planned_lesson_is_found_by_its_brief_and_is_labelled() -> None:
+    found = lesson_terms(samples.planned_lesson())
+    files = build_index([found])
+    assert lessons_of(files, "tyre") == [("tyre-window", 2)]
+    assert json.loads(files["search/index.json"])["lessons"][0][3] == 1
+
+
+def test_index_data_survives_a_cache_in_json() -> None:
+    found = lesson_terms(samples.lesson())
+    assert json.loads(json.dumps(found)) == found
+
+
+def test_the_index_gives_back_each_lesson_of_a_word_in_order() -> None:
+    entries = [entry(f"lesson-{n}", "apex " * (n % 3) + "corner") for n in range(40)]
+    files = build_index(entries)
+    assert list(files) == ["search/index.json"]
+    expected = [(f"lesson-{n}", n % 3 - 1) for n in range(40) if n % 3]
+    assert lessons_of(files, "apex") == expected
+    assert len(lessons_of(files, "corner")) == 40
+    assert lessons_of(files, "absent") == []
+
+
+def test_a_common_word_lists_only_lessons_that_are_about_it() -> None:
+    entries = [entry(f"lesson-{n}", "grip" + " grip" * (n < 3)) for n in range(60)]
+    assert [name for name, _ in lessons_of(build_index(entries), "grip")] == [
+        "lesson-0",
+        "lesson-1",
+        "lesson-2",
+    ]
+
+
+def test_a_word_that_every_lesson_mentions_once_is_not_lost() -> None:
+    entries = [entry(f"lesson-{n}", "grip") for n in range(60)]
+    assert len(lessons_of(build_index(entries), "grip")) == 60
+
+
+def test_a_large_course_is_split_by_first_letter() -> None:
+    entries = [entry(f"lesson-{n}", "apex brake 制动 überholen") for n in range(12)]
+    files = build_index(entries, shard_above=11)
+    head = json.loads(files["search/index.json"])
+    assert "words" not in head
+    assert set(files) == {"search/index.json"} | {f"search/{s}.json" for s in head["shards"]}
+    assert {"a", "b", "u", "other"} <= set(head["shards"])
+    for word in ("apex", "brake", "制动", "uberholen"):
+        assert len(lessons_of(files, word)) == 12
+
+
+def test_a_course_without_lessons_has_an_index() -> None:
+    head = json.loads(build_index([])["search/index.json"])
+    assert head["lessons"] == []
+    assert head["words"] == ""
+
+
+def test_the_index_of_a_thousand_lessons_stays_within_its_budget() -> None:
+    rng = random.Random(7)
+    syllables = [c + v for c in "bcdfghklmnprstvw" for v in "aeiou"]
+    vocabulary = ["".join(rng.choices(syllables, k=rng.randint(2, 4))) for _ in range(9000)]
+    weights = [1 / (rank + 3) for rank in range(len(vocabulary))]
+    entries = []
+    for number in range(1000):
+        words = rng.choices(vocabulary, weights, k=600)
+        body = " ".join(words)
+        entries.append(entry(f"{words[0]}-{number}", body, summary=" ".join(words[:14])))
+    files = build_index(entries)
+    assert sum(len(gzip.compress(data)) for data in files.values()) <= 300_000
+
+
+# -- the script -------------------------------------------------------------------------------
+
+
+def run_script(code: str) -> Any:
+    """The JSON that *code* prints with the exports of search.js in scope."""
+    source = (FOLDER / "search.js").read_text(encoding="utf-8").replace("import.meta.url", '""')
+    done = subprocess.run(
+        ["node", "--input-type=module", "-"],
+        input=f"{source}\nconst print = (v) => console.log(JSON.stringify(v));\n{code}",
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=30,
+    )
+    return json.loads(done.stdout)
+
+
+def ranked(entries: list[dict[str, Any]], query: str, shard_above: int = 1000) -> list[str]:
+    """Ids of the lessons that the script lists for *query*, best first."""
+    files = {path: json.loads(data) for path, data in build_index(entries, shard_above).items()}
+    found = run_script(
+        f"const files = {json.dumps(files)};"
+        "globalThis.fetch = async (url) => ({ok: true, json: async () => "
+        "files[new URL(url).pathname.slice(8)]});"
+        'const index = await new Index("https://x.test/course/").load();'
+        f"const found = await index.find({json.dumps(query)});"
+        "print(found.map(([n]) => index.lessons[n][0]));"
+    )
+    assert isinstance(found, list)
+    return found
+
+
+@needs_node
+def test_the_script_folds_and_splits_as_the_build_does() -> None:
+    found = run_script(f"print({json.dumps(TEXTS)}.map((t) => [fold(t), tokens(t)]))")
+    for text, (folded, words) in zip(TEXTS, found, strict=True):
+        assert folded == fold(text)
+        assert sorted(words) == sorted(tokens(text))
+
+
+COURSE = [
+    entry("brake-trace", "Braking pressure falls. Grip.", title="Read a brake trace"),
+    entry("trail-braking", "Braking braking braking into the corner.", title="Trail braking"),
+    entry("late-apex", "The brake is mentioned once. Grip grip grip.", title="Late apex"),
+    entry("eleve", "Rien.", title="L'élève et la grüne Ecke"),
+    entry("zhidong", "", title="制动点"),
+]
+
+
+@needs_node
+@pytest.mark.parametrize("shard_above", [1000, 1])
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("trail braking", ["trail-braking", "brake-trace"]),
+        ("brake trace", ["brake-trace", "late-apex"]),
+        ("brak", ["trail-braking", "brake-trace", "late-apex"]),
+        ("ELEVE ", ["eleve"]),
+        ("grune", ["eleve"]),
+        ("动点", ["zhidong"]),
+        ("grip late", ["late-apex", "brake-trace"]),
+        ("apexes ", ["late-apex"]),
+        ("the grip", ["late-apex", "brake-trace"]),
+        ("zzzz", []),
+        ("", []),
+        ("  ,, ", []),
+    ],
+)
+def test_the_script_ranks_lessons(query: str, expected: list[str], shard_above: int) -> None:
+    found = ranked(COURSE, query, shard_above)
+    assert found[:1] == expected[:1]
+    assert sorted(found) == sorted(expected)
+
+
+def test_the_script_stays_small() -> None:
+    size = len(gzip.compress((FOLDER / "search.js").read_bytes()))
+    assert size <= 4000

@@ -1,0 +1,264 @@
+"""The author's server from start to end: pages follow the sources, and nothing is kept waiting."""
+
+from __future__ import annotations
+
+import http.client
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from course.build import build
+from course.options import Options, Report
+from course.serve import ServeError, normal_prefix, serve
+from course.serve_site import LISTENERS
+from course.tree import Refusal
+from tests.course.coursekit import BRAKE_TRACE, edited, write_course
+from tests.course.servekit import serving, stream
+
+PROGRAM = """
+import sys
+from pathlib import Path
+from course.options import Options
+from course.serve import serve
+root = Path(sys.argv[1])
+sys.exit(serve(Options(root, root / "site"), port=int(sys.argv[2])))
+"""
+
+ENDLESS = (
+    """
+import sys, time
+import course.serve_live as live
+def build(options):
+    print("building", flush=True)
+    time.sleep(60)
+live.build = build
+"""
+    + PROGRAM
+)
+
+
+@pytest.fixture
+def course(tmp_path: Path) -> Path:
+    return write_course(tmp_path)
+
+
+# -- pages that follow --------------------------------------------------------------------------
+
+
+def test_a_change_of_a_source_reaches_the_open_pages(course: Path) -> None:
+    with serving(course) as running, stream(running.port, "/__reload") as states:
+        before = next(states)
+        edited(course, BRAKE_TRACE, ("title: ", "title: Again, "))
+        after = next(states)
+        assert after["site"] != before["site"]
+        assert (before["failure"], after["failure"]) == ("", "")
+        assert b"Again, " in running.ask("/lessons/brake-trace/").body
+
+
+def test_a_broken_source_shows_the_report_and_the_old_site_until_it_is_mended(course: Path) -> None:
+    with serving(course) as running, stream(running.port, "/__reload") as states:
+        before = next(states)
+        edited(course, BRAKE_TRACE, ("status: authored", "status: autored"))
+        broken = next(states)
+        assert broken["site"] == before["site"]
+        assert re.search(r"lesson\.md:\d+:9: error SCH004 /status", broken["failure"])
+        assert 'did you mean "authored"' in broken["failure"]
+        assert running.ask("/lessons/brake-trace/").status == 200
+        edited(course, BRAKE_TRACE, ("status: autored", "status: authored"))
+        assert next(states) == before
+
+
+def test_before_the_first_good_build_every_page_is_the_report(course: Path) -> None:
+    edited(course, BRAKE_TRACE, ("title: ", "title: 7 # <script>alert(1)</script> "))
+    with serving(course) as running, stream(running.port, "/__reload") as states:
+        page = running.ask("/lessons/brake-trace/")
+        assert (page.status, page.headers["content-type"]) == (503, "text/html; charset=utf-8")
+        assert b"error SCH001 /title" in page.body
+        assert b"&lt;script&gt;alert(1)" in page.body
+        assert b"<script>" not in page.body
+        assert b'<script src="/__reload.js?site="' in page.body
+        assert next(states)["site"] == ""
+        edited(course, BRAKE_TRACE, ("title: 7 # <script>alert(1)</script> ", "title: "))
+        assert next(states)["site"] != ""
+        assert running.ask("/lessons/brake-trace/").status == 200
+
+
+def test_a_folder_that_is_not_a_site_is_refused_in_words(course: Path) -> None:
+    (course / "site").mkdir()
+    (course / "site" / "mine.txt").write_text("mine")
+    with serving(course) as running:
+        assert b"CFG003" in running.ask("/").body
+        assert "hint: " in running.said[0]
+
+
+def test_without_watching_there_is_no_script_and_no_stream(course: Path) -> None:
+    with serving(course, watch=False) as running:
+        assert b"__reload" not in running.ask("/").body
+        assert running.ask("/__reload").status == 404
+        assert running.ask("/__reload.js").status == 404
+
+
+def test_a_slow_build_keeps_nobody_waiting_and_changes_meanwhile_are_one_more_build(
+    course: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    began, go_on, runs = threading.Event(), threading.Event(), []
+
+    def slow(options: Options) -> Report:
+        runs.append(options)
+        if len(runs) == 2:
+            began.set()
+            assert go_on.wait(10)
+        return build(options)
+
+    monkeypatch.setattr("course.serve_live.build", slow)
+    with serving(course) as running, stream(running.port, "/__reload") as states:
+        first = next(states)
+        edited(course, BRAKE_TRACE, ("title: ", "title: One "))
+        assert began.wait(10)
+        started = time.monotonic()
+        assert running.ask("/").status == 200
+        assert time.monotonic() - started < 1
+        for word in ("Two", "Three", "Four"):
+            edited(course, BRAKE_TRACE, ("title: ", f"title: {word} "))
+        go_on.set()
+        last = next(states)
+        while b"Four Three Two One" not in running.ask("/lessons/brake-trace/").body:
+            last = next(states)
+        assert last["site"] != first["site"]
+    assert len(runs) in (2, 3)
+
+
+def test_a_fault_of_the_tool_is_shown_and_ends_nothing(
+    course: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def faulty(options: Options) -> Report:
+        if "fault" in (options.root / BRAKE_TRACE).read_text():
+            raise ZeroDivisionError("one of ours")
+        return build(options)
+
+    monkeypatch.setattr("course.serve_live.build", faulty)
+    with serving(course) as running, stream(running.port, "/__reload") as states:
+        before = next(states)
+        edited(course, BRAKE_TRACE, ("title: ", "title: fault "))
+        assert "ZeroDivisionError: one of ours" in next(states)["failure"]
+        edited(course, BRAKE_TRACE, ("title: fault ", "title: "))
+        assert next(states) == before
+
+
+def test_a_locked_output_is_tried_again_without_a_change(
+    course: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tries = []
+
+    def busy(options: Options) -> Report:
+        tries.append(options)
+        if len(tries) < 3:
+            raise Refusal("CFG004", "another build is writing site/", "wait")
+        return build(options)
+
+    monkeypatch.setattr("course.serve_live.build", busy)
+    with serving(course) as running, stream(running.port, "/__reload") as states:
+        assert "CFG004" in next(states)["failure"]
+        assert next(states)["failure"] == ""
+        assert running.ask("/").status == 200
+        assert ["CFG004" in text for text in running.said] == [True, False]
+
+
+def test_one_page_too_many_is_turned_away_and_let_in_later(course: Path) -> None:
+    with serving(course) as running:
+        opened = [open_stream(running.port) for _ in range(LISTENERS)]
+        late = running.ask("/__reload")
+        assert (late.status, late.headers["retry-after"]) == (503, "5")
+        for response in opened:
+            response.close()
+        until = time.monotonic() + 10
+        while running.ask("/__reload", "HEAD").status != 200 and time.monotonic() < until:
+            time.sleep(0.05)
+        assert running.ask("/__reload", "HEAD").status == 200
+
+
+def open_stream(port: int) -> http.client.HTTPResponse:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+    connection.request("GET", "/__reload")
+    response = connection.getresponse()
+    assert response.status == 200
+    return response
+
+
+# -- start and end ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_it_within_a_second_with_open_streams(
+    course: Path, root: Path, number: signal.Signals
+) -> None:
+    command = [sys.executable, "-c", PROGRAM, str(course), "0"]
+    with subprocess.Popen(command, cwd=root, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as run:
+        assert run.stdout is not None
+        assert run.stderr is not None
+        address = re.search(r"http://127\.0\.0\.1:(\d+)/", run.stdout.readline().decode())
+        assert address is not None
+        opened = [open_stream(int(address[1])) for _ in range(5)]
+        started = time.monotonic()
+        run.send_signal(number)
+        assert run.wait(5) == 0
+        assert time.monotonic() - started < 1
+        assert b"Traceback" not in run.stderr.read()
+        for response in opened:
+            response.close()
+
+
+def test_a_signal_ends_the_first_build_too(course: Path, root: Path) -> None:
+    command = [sys.executable, "-c", ENDLESS, str(course), "0"]
+    with subprocess.Popen(command, cwd=root, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as run:
+        assert run.stdout is not None
+        assert run.stderr is not None
+        assert run.stdout.readline() == b"building\n"
+        started = time.monotonic()
+        run.terminate()
+        assert run.wait(5) == 0
+        assert time.monotonic() - started < 1
+        assert run.stderr.read() == b""
+
+
+def test_a_port_in_use_is_said_in_words(course: Path) -> None:
+    said: list[str] = []
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        assert serve(Options(course, course / "site"), port=port, say=said.append) == 2
+    assert len(said) == 1
+    assert said[0].startswith(f"serve: port {port} of 127.0.0.1 is in use: name another one with ")
+    assert not (course / "site").exists()
+
+
+@pytest.mark.parametrize(
+    ("host", "port", "prefix"),
+    [("127.0.0.1", 70000, ""), ("no-such-host.invalid", 0, ""), ("127.0.0.1", 0, "/a/../b")],
+)
+def test_an_impossible_call_ends_with_2(course: Path, host: str, port: int, prefix: str) -> None:
+    said: list[str] = []
+    options = Options(course, course / "site")
+    assert serve(options, host, port, prefix, say=said.append) == 2
+    assert len(said) == 1
+
+
+@pytest.mark.parametrize(
+    ("given", "normal"), [("", ""), ("/", ""), ("course", "/course"), ("/a/b/", "/a/b")]
+)
+def test_a_prefix_is_written_in_any_usual_way(given: str, normal: str) -> None:
+    assert normal_prefix(given) == normal
+
+
+@pytest.mark.parametrize("given", ["/a b", "/a?b", "/a//b", "/..", "/a/./b", "/<x>", "/é"])
+def test_a_prefix_that_is_no_plain_path_is_refused(given: str) -> None:
+    with pytest.raises(ServeError, match="not a plain path"):
+        normal_prefix(given)
