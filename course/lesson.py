@@ -13,6 +13,7 @@ from course.files import span_at, text_of
 
 PROSE_MINIMUM: Final = 400
 KIB: Final = 1024
+MOST_OBJECTIVES: Final = 6
 _OPENING: Final = "---\n"
 _UNFINISHED_WORDS: Final = ("TODO", "TBD", "FIXME")
 _UNFINISHED: Final = re.compile(rf"\b(?:{'|'.join(_UNFINISHED_WORDS)})\b")
@@ -419,8 +420,8 @@ class _Reader:
                 problems += broken
                 if not broken:
                     questions = tree["questions"]
-                    objectives = self.lesson.front.get("objectives")
-                    count = len(objectives) if isinstance(objectives, list) else 0
+                    front = self.lesson.front
+                    count = len(front["objectives"]) if self.lesson.usable else MOST_OBJECTIVES
                     problems += quiz.problems(questions, count, file)
         for problem in problems:
             self.lesson.diagnostics.append(place(problem, text or "").as_json())

@@ -39,7 +39,7 @@ def problems(questions: list[dict[str, Any]], objectives: int, file: str) -> Ite
             )
         ids.add(question["id"])
         prompts.add(question["prompt"])
-        if question.get("objective", 1) > objectives:
+        if question.get("objective", 0) > objectives:
             yield Problem(
                 "QUZ008",
                 file,

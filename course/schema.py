@@ -165,11 +165,12 @@ def _words(
         return (
             f"{name} has the wrong type",
             " or ".join(kinds),
-            loose_boolean_hint(got) or _type_hint(wanted, got, name),
+            loose_boolean_hint(got) or _type_hint(wanted, got, name) or f"write {kinds[0]}",
         )
     if kind == "Enum":
         options = [str(option) for option in part["enum"]]
-        return f"{name} has no such value", ", ".join(options), nearest(str(got), options)
+        hint = nearest(str(got), options) or f"write {options[0]}, for example"
+        return f"{name} has no such value", ", ".join(options), hint
     if kind == "Constant":
         return f"{name} must be {part['const']}", str(part["const"]), f"write {part['const']}"
     if kind == "UniqueItems":

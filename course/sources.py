@@ -59,6 +59,7 @@ class ProjectSource:
 
     item: Item[models.Project]
     readme: str = ""
+    readme_unread: bool = False
     body: markdown.Body = field(default_factory=markdown.Body)
     files: dict[str, bytes] = field(default_factory=dict)
 
@@ -122,7 +123,16 @@ def load(root: Path, read: Reader = read_all, *, file_urls: bool = False) -> Sou
 
 def interfaces() -> frozenset[str]:
     """The product routes that lessons may name."""
-    text = (Path(__file__).parent / "interfaces.txt").read_text("utf-8")
+    return _lines("interfaces.txt")
+
+
+def page_words() -> frozenset[str]:
+    """The interface words that the pages use."""
+    return _lines("words.txt")
+
+
+def _lines(name: str) -> frozenset[str]:
+    text = (Path(__file__).parent / name).read_text("utf-8")
     return frozenset(line for line in text.splitlines() if line and not line.startswith("#"))
 
 
@@ -264,6 +274,8 @@ class _Loader:
                     )
                 )
             own = {"kinds": {kind: kind.title() for kind in _KINDS}}
+        else:
+            self.lacking(set(page_words()) - set(own), f"{CONTENT}/ui/{lang}.yaml")
         for tag in sorted(set(found) - {lang}):
             self.equal_keys(own, found[tag], f"{CONTENT}/ui/{tag}.yaml", lang)
         self.out.kinds = dict(own["kinds"])
@@ -273,18 +285,17 @@ class _Loader:
 
     def equal_keys(self, own: dict[str, Any], other: dict[str, Any], file: str, lang: str) -> None:
         """Every word of the source language exists in the other one, and no more."""
-        for key in sorted(set(own) ^ set(other)):
-            lacks = key in own
-            self.problems.append(
-                Problem(
-                    "CFG007",
-                    file,
-                    f'the word "{key}" {"is missing" if lacks else f"is not in {lang}.yaml"}',
-                    (key,),
-                    on_key=not lacks,
-                    hint=f"add {key}:" if lacks else "remove it",
-                )
-            )
+        self.lacking(set(own) - set(other), file)
+        for key in sorted(set(other) - set(own)):
+            message = f'the word "{key}" is not in {lang}.yaml'
+            problem = Problem("CFG007", file, message, (key,), on_key=True, hint="remove it")
+            self.problems.append(problem)
+
+    def lacking(self, keys: set[str], file: str) -> None:
+        """Report words that the pages use and a language does not have."""
+        for key in sorted(keys):
+            message = f'the word "{key}" is missing'
+            self.problems.append(Problem("CFG007", file, message, (key,), hint=f"add {key}:"))
 
     # -- folders ----------------------------------------------------------------------------
 
@@ -451,7 +462,8 @@ class _Loader:
 
     def readme(self, project: ProjectSource, folder: Folder, entry: Entry) -> None:
         """The page text of a project; its first heading is left to the page."""
-        project.readme = self.text(entry, self.readme_limit) or ""
+        text = self.text(entry, self.readme_limit)
+        project.readme, project.readme_unread = text or "", text is None
         project.files[entry.name] = project.readme.encode()
         source = markdown.Source(
             project.readme,

@@ -88,7 +88,7 @@ def _authored(
                 (key,),
                 hint=f"add {key}:, or set status: planned",
             )
-    if not project.readme.strip():
+    if not project.readme.strip() and not project.readme_unread:
         yield Problem(
             "PRJ006",
             file,

@@ -17,6 +17,7 @@ from tests.course.coursekit import (
     built,
     checked,
     codes,
+    edited,
     put,
     write_course,
 )
@@ -82,6 +83,13 @@ def test_no_source_file_breaks_the_check(name: str, data: bytes, tmp_path: Path)
         assert codes(report) == {"IDS004"}  # an empty list is valid, but an id ended there
         return
     assert {one.file for one in report.diagnostics if one.severity == "error"} == {name}
+
+
+def test_a_missing_word_is_named(tmp_path: Path) -> None:
+    name = "content/ui/en.yaml"
+    root = write_course(tmp_path)
+    edited(root, name, ("\nsearch:", "\nserach:"))
+    assert codes(built(root)) == {"CFG007"}
 
 
 @pytest.mark.parametrize("data", [b"", b"\xff", b"\r\n", b"lesson", b"lesson a b c", b"\0"])

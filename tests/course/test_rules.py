@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+import yaml
 
 from course import pages, rules, tree
 from course.build import build
@@ -16,12 +17,14 @@ from course.cli import main
 from course.deepcheck import deep_problems
 from course.idlock import accept
 from course.options import Options
+from course.sources import page_words
 from course.tree import Refusal, locked
 from tests.course.coursekit import (
     BASE,
     READ_A_LAP,
     RULES,
     TYRE_WINDOW,
+    WORDS,
     checked,
     edited,
     report_lines,
@@ -65,6 +68,10 @@ def test_a_rule_explains_itself(rule: rules.Rule) -> None:
     assert len(rule.bad) > 3
     assert len(rule.good) > 3
     assert rule.bad != rule.good
+
+
+def test_the_words_that_pages_use_are_listed() -> None:
+    assert page_words() == set(yaml.safe_load(WORDS.read_text("utf-8")))
 
 
 def test_the_small_course_keeps_every_rule(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ def ending(stream: list[tuple[float, str]]) -> str:
         record = json.loads(event)
         if "error" in record:
             return "error"
-        choice = record["choices"][0]
+        choice = (record.get("choices") or [{}])[0]  # a usage frame has none
         if choice.get("finish_reason") == "stop":
             finished = not choice.get("truncated", False)
     return "cut"

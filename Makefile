@@ -1,0 +1,95 @@
+# Paddock: every command a developer, a reader or a CI machine needs. `make help` lists them.
+# Needs Python 3.11 or newer, make and git. Everything else goes into .venv, from uv.lock.
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help setup demo build test test-fast test-deps check format bench clean
+
+UV_VERSION := 0.13.8
+PYTHON ?=
+PORT ?= 8000
+ARGS ?=
+
+PY := .venv/bin/python
+READY := .venv/.ready
+CODE := course runtime build.py bench deploy tests
+
+help:  ## list these commands
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | while IFS='	' read -r name what; do \
+	  printf '  make %-10s %s\n' "$$name" "$$what"; done
+
+setup: $(READY)  ## install the pinned dependencies into .venv (instant when nothing changed)
+
+# uv is taken from the PATH only in the pinned version, else pip puts it into .venv/tools, where the
+# exact sync does not remove it. VIRTUAL_ENV and UV_PYTHON of the caller must not choose another place.
+$(READY): pyproject.toml uv.lock
+	@set -eu; unset VIRTUAL_ENV UV_PYTHON; \
+	export UV_PROJECT_ENVIRONMENT=.venv UV_PYTHON_DOWNLOADS=never; \
+	fail() { printf 'setup: %s\n' "$$1" >&2; exit 1; }; \
+	works() { "$$1" -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; }; \
+	if ! works $(PY); then \
+	  python=; \
+	  for name in $(or $(PYTHON),python3 python3.14 python3.13 python3.12 python3.11 python); do \
+	    if works "$$name"; then python=$$name; break; fi; done; \
+	  [ -n "$$python" ] || fail 'no Python 3.11 or newer found; name it: make PYTHON=/path/to/python3.12'; \
+	  rm -rf .venv; "$$python" -m venv --without-pip .venv \
+	    || fail "'$$python -m venv' failed; on Debian or Ubuntu: apt-get install python3-venv"; \
+	fi; \
+	python=$$($(PY) -c 'import os, sys; print(os.path.realpath(sys.executable))'); \
+	uv=.venv/tools/bin/uv; \
+	pinned() { case "$$("$$1" --version 2>/dev/null)" in "uv $(UV_VERSION)"*) return 0;; esac; return 1; }; \
+	if ! pinned $$uv && pinned uv; then uv=uv; fi; \
+	if ! pinned $$uv; then \
+	  rm -rf .venv/tools; pip=$$python; \
+	  if $(PY) -m ensurepip >/dev/null 2>&1; then pip=$(PY); fi; \
+	  if "$$pip" -m pip --version >/dev/null 2>&1; then \
+	    echo "setup: installing uv $(UV_VERSION) into .venv/tools"; \
+	    "$$pip" -m pip install --quiet --disable-pip-version-check --no-warn-script-location \
+	      --target .venv/tools "uv==$(UV_VERSION)" || fail 'pip could not install uv; see its message above'; \
+	  elif command -v uv >/dev/null 2>&1; then uv=uv; \
+	  else fail 'this Python has neither pip nor ensurepip; on Debian or Ubuntu: apt-get install python3-venv'; fi; \
+	fi; \
+	echo 'setup: installing the dependencies of uv.lock into .venv'; \
+	$$uv sync --locked --quiet
+	@touch $@
+
+# Job control gives the server the terminal, so Ctrl-C reaches the server alone: it stops in order and
+# make ends with its exit status, 0. Without a terminal the shell has no job control to switch on.
+demo: $(READY)  ## build the course, serve it, print the address (PORT=8000); Ctrl-C ends it
+	@if [ -t 0 ]; then set -m; fi; $(PY) build.py serve --port $(PORT); exit $$?
+
+build: $(READY)  ## build the course into site/
+	@$(PY) build.py build $(ARGS)
+
+test: $(READY)  ## run the whole test suite (ARGS="-k name" is passed to pytest)
+	@$(PY) -m pytest $(ARGS)
+
+test-fast: $(READY)  ## run the suite without crash, soak and browser tests
+	@$(PY) -m pytest -m 'not slow and not browser' $(ARGS)
+
+test-deps:  ## install the system packages of the browser tests (Debian or Ubuntu, root or sudo)
+	@set -eu; \
+	if command -v chromedriver >/dev/null 2>&1; then echo 'test-deps: a browser driver is there already'; exit 0; fi; \
+	fail() { printf 'test-deps: %s; the browser tests will be skipped\n' "$$1" >&2; exit 1; }; \
+	command -v apt-get >/dev/null 2>&1 || fail 'no apt-get here: install Chromium and its driver by hand'; \
+	as=; if [ "$$(id -u)" != 0 ]; then as='sudo -n'; $$as true 2>/dev/null || fail 'needs root or sudo'; fi; \
+	$$as apt-get update -q && $$as env DEBIAN_FRONTEND=noninteractive \
+	  apt-get install -q -y --no-install-recommends chromium chromium-driver || fail 'apt-get failed'
+
+check: $(READY)  ## lint, format, types, import borders, and the course itself
+	@$(PY) -m ruff check $(CODE)
+	@$(PY) -m ruff format --check $(CODE)
+	@$(PY) -m mypy
+	@.venv/bin/lint-imports
+	@$(PY) build.py check --strict
+
+format: $(READY)  ## apply the formatter and the safe lint fixes
+	@$(PY) -m ruff check --fix $(CODE)
+	@$(PY) -m ruff format $(CODE)
+
+bench: $(READY)  ## time the build beside other site generators (ARGS=--help shows the options)
+	@$(PY) -m bench.course $(ARGS)
+
+clean:  ## remove build output and caches, keep .venv
+	@rm -rf site .site.* .course-cache .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	@find $(CODE) -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,109 @@
+"""The folder of an S3 bucket that a site lives in, with one kind of error for all that can fail."""
+
+import base64
+import hashlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Final, NamedTuple, Protocol
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+DELETE_BATCH: Final = 1000  # the most keys that one DeleteObjects call takes
+
+
+class StoreError(Exception):
+    """The store could not be reached or refused a request."""
+
+
+class Client(Protocol):
+    """The calls of boto3's S3 client that a deploy needs."""
+
+    def get_object(self, **fields: Any) -> Any:
+        """Read one object."""
+
+    def put_object(self, **fields: Any) -> Any:
+        """Write one object."""
+
+    def delete_objects(self, **fields: Any) -> Any:
+        """Delete up to a thousand objects."""
+
+
+class Target(NamedTuple):
+    """A bucket and the folder in it; the prefix is empty or ends with a slash."""
+
+    bucket: str
+    prefix: str
+
+
+def parse_target(url: str) -> Target:
+    """Split `s3://bucket/prefix`; raise ValueError for anything else."""
+    scheme, _, rest = url.partition("://")
+    bucket, _, prefix = rest.partition("/")
+    if scheme != "s3" or not bucket:
+        raise ValueError(f"the target must look like s3://bucket/prefix, got {url!r}")
+    prefix = prefix.strip("/")
+    return Target(bucket, f"{prefix}/" if prefix else "")
+
+
+class Bucket:
+    """Reads, writes and deletes paths of the site below the target's prefix."""
+
+    def __init__(self, client: Client, target: Target) -> None:
+        self._client = client
+        self._target = target
+
+    def get(self, path: str) -> bytes | None:
+        """The object's bytes, or None when there is no such object."""
+        try:
+            with _refusals(f"could not read {path}"):
+                answer = self._client.get_object(Bucket=self._target.bucket, Key=self._key(path))
+                data: bytes = answer["Body"].read()
+                return data
+        except StoreError as refused:
+            if isinstance(refused.__cause__, ClientError) and _code(refused.__cause__) in _ABSENT:
+                return None
+            raise
+
+    def put(self, path: str, data: bytes, *, content_type: str, cache_control: str) -> None:
+        """Write one object; the store checks the bytes against their SHA-256."""
+        digest = base64.b64encode(hashlib.sha256(data).digest()).decode("ascii")
+        with _refusals(f"could not upload {path}"):
+            self._client.put_object(
+                Bucket=self._target.bucket,
+                Key=self._key(path),
+                Body=data,
+                ContentType=content_type,
+                CacheControl=cache_control,
+                ChecksumSHA256=digest,
+            )
+
+    def delete(self, paths: Sequence[str]) -> None:
+        """Delete these objects; one that is not there is no error."""
+        for first in range(0, len(paths), DELETE_BATCH):
+            keys = [{"Key": self._key(path)} for path in paths[first : first + DELETE_BATCH]]
+            with _refusals(f"could not delete {len(keys)} objects"):
+                answer = self._client.delete_objects(
+                    Bucket=self._target.bucket, Delete={"Objects": keys, "Quiet": True}
+                )
+            for failed in answer.get("Errors", ()):
+                raise StoreError(f"could not delete {failed.get('Key')}: {failed.get('Message')}")
+
+    def _key(self, path: str) -> str:
+        return self._target.prefix + path
+
+
+_ABSENT: Final = frozenset({"NoSuchKey", "404"})
+
+
+def _code(error: ClientError) -> str:
+    """The store's name for what went wrong."""
+    return str(error.response.get("Error", {}).get("Code", ""))
+
+
+@contextmanager
+def _refusals(what: str) -> Iterator[None]:
+    """Turn every error of the AWS library into StoreError, with the cause kept."""
+    try:
+        yield
+    except (BotoCoreError, ClientError) as error:
+        raise StoreError(f"{what}: {error}") from error

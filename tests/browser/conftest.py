@@ -1,0 +1,56 @@
+"""The browser, the course and the server of the browser tests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.browser.window import Window, installed
+from tests.course.coursekit import write_course
+from tests.course.sitekit import Host, built, served, site_headers
+
+HERE = Path(__file__).parent
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skip the tests of this folder, with a reason, where the browser or its driver is missing."""
+    if installed() is not None:
+        return
+    missing = pytest.mark.skip(reason="no Chromium with its driver; `make test-deps` installs them")
+    for item in items:
+        if HERE in item.path.parents:
+            item.add_marker(missing)
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Window]:
+    """One browser for all tests; :func:`window` is what a test takes."""
+    opened = Window(tmp_path_factory.mktemp("profile"))
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def window(browser: Window) -> Window:
+    """The browser window as a new reader has it: a laptop, light, nothing remembered."""
+    browser.reset()
+    return browser
+
+
+@pytest.fixture(scope="session")
+def host(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
+    """The real course below a prefix, with the headers of its ``_headers`` file."""
+    site = built(root, tmp_path_factory.mktemp("built") / "site")
+    with served(site, "/course/", site_headers(site)) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
+    """The small course of the tests, which has an alias."""
+    folder = tmp_path_factory.mktemp("small")
+    site = built(write_course(folder / "course"), folder / "site")
+    with served(site, "/", site_headers(site)) as running:
+        yield running

@@ -1,0 +1,118 @@
+"""Every kind of page: accessible, quiet, at home on its host, and no wider than the screen."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+
+from tests.browser.window import LAPTOP, PHONE, Window
+from tests.course.sitekit import Host
+
+pytestmark = pytest.mark.browser
+
+PAGES = {
+    "home": "",
+    "phases": "phases/",
+    "phase": "phases/braking/",
+    "lessons": "lessons/",
+    "lesson": "lessons/trail-braking/",
+    "planned lesson": "lessons/tyre-window/",
+    "concepts": "concepts/",
+    "pathways": "pathways/",
+    "pathway": "pathways/track-coach/",
+    "roles": "roles/",
+    "role": "roles/driver-coach/",
+    "domain": "domains/lap-analysis/",
+    "projects": "projects/",
+    "project": "projects/lap-review-kit/",
+    "search": "search/?q=brake",
+    "print": "print/track-coach.html",
+    "missing": "lessons/nowhere/",
+}
+LONG = {"print"}  # eight lessons on one page: a small light screen and a large dark one will do
+MISSING = "Failed to load resource: the server responded with a status of 404"
+# Chromium counts an element that is wider than the page, unless it scrolls on its own.
+WIDER = "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
+
+
+def opened(window: Window, host: Host, kind: str) -> None:
+    window.open(host.url + PAGES[kind])
+    if kind == "search":
+        window.until(lambda: window.all("#page-results a"))
+
+
+@pytest.mark.parametrize("kind", PAGES)
+def test_a_page_has_no_barrier(window: Window, host: Host, kind: str) -> None:
+    opened(window, host, kind)
+    looks = list(product((PHONE, LAPTOP), ("light", "dark")))
+    found = []
+    for size, scheme in looks[:: 3 if kind in LONG else 1]:
+        window.size(*size)
+        window.media(scheme=scheme)
+        found += [
+            f"{size} {scheme}: {rule['id']} ({rule['impact']}) {node['target']}"
+            for rule in window.axe()
+            for node in rule["nodes"]
+        ]
+    assert found == []
+
+
+def test_the_rules_find_the_barriers_of_a_bad_page(window: Window, host: Host) -> None:
+    window.open(f"{host.url}lessons/trail-braking/")
+    window.js(
+        "document.documentElement.removeAttribute('lang');"
+        "document.querySelector('.body img').removeAttribute('alt');"
+        "document.querySelector('.lede').style.color = 'rgb(200, 200, 200)';"
+    )
+    found = {rule["id"] for rule in window.axe()}
+    assert {"html-has-lang", "image-alt", "color-contrast"} <= found
+
+
+@pytest.mark.parametrize("kind", PAGES)
+def test_a_page_is_quiet_and_asks_its_own_host_only(window: Window, host: Host, kind: str) -> None:
+    opened(window, host, kind)
+    said = window.console()
+    assert said == [line for line in said if kind == "missing" and MISSING in line]
+    asked = [url for url in window.requests() if not url.startswith("data:")]
+    assert [url for url in asked if not url.startswith(host.url)] == []
+    assert len(asked) > (0 if kind == "missing" else 1)
+    assert window.driver.get_cookies() == []
+
+
+def test_the_content_policy_is_in_force(window: Window, host: Host) -> None:
+    window.open(host.url)
+    window.js(
+        "const style = document.createElement('style');"
+        "style.textContent = 'body { display: none }';"
+        "document.head.append(style);"
+    )
+    assert any("Content Security Policy" in line for line in window.console())
+    assert window.one("body").is_displayed()
+
+
+@pytest.mark.parametrize("width", [320, 390])
+@pytest.mark.parametrize("kind", PAGES)
+def test_a_narrow_screen_needs_no_sideways_scrolling(
+    window: Window, host: Host, kind: str, width: int
+) -> None:
+    window.size(width, 640)
+    opened(window, host, kind)
+    for fold in window.all("details:not([open])"):
+        window.js("arguments[0].open = true", fold)
+    assert window.js(WIDER) == 0
+
+
+def test_an_old_address_leads_to_the_lesson(window: Window, small: Host) -> None:
+    window.open(f"{small.url}lessons/brake-curve/")
+    window.until(lambda: window.driver.current_url.endswith("/lessons/brake-trace/"))
+    assert "brake trace" in window.one("h1").text.lower()
+
+
+def test_the_missing_page_leads_home_from_any_depth(window: Window, host: Host) -> None:
+    for path in ("nowhere", "lessons/nowhere/", "api/v1/lessons/nowhere.json"):
+        window.open(host.url + path)
+        assert window.one("#home").get_attribute("href") == host.url
+        assert window.one("#home").is_displayed()
+    window.one("#home").click()
+    window.until(lambda: window.driver.current_url == host.url)

@@ -1,0 +1,99 @@
+"""Headers, order and difference of an upload, without a store."""
+
+import json
+
+import pytest
+
+from deploy.plan import (
+    Entry,
+    ManifestError,
+    Stage,
+    cache_control,
+    content_type,
+    make_plan,
+    read_manifest,
+    stage,
+    write_manifest,
+)
+
+IMMUTABLE = "public, max-age=31536000, immutable"
+REVALIDATE = "public, max-age=0, must-revalidate"
+SHORT = "public, max-age=60, stale-while-revalidate=600"
+
+HEADERS = [
+    ("index.html", "text/html; charset=utf-8", REVALIDATE, Stage.PAGES),
+    ("lessons/read-a-lap/index.html", "text/html; charset=utf-8", REVALIDATE, Stage.PAGES),
+    ("lessons/read-a-lap/index.md", "text/markdown; charset=utf-8", SHORT, Stage.RESOURCES),
+    ("api/v1/catalog.json", "application/json", SHORT, Stage.RESOURCES),
+    ("downloads/read-a-lap.ipynb", "application/x-ipynb+json", SHORT, Stage.RESOURCES),
+    ("downloads/read-a-lap.py", "text/x-python; charset=utf-8", SHORT, Stage.RESOURCES),
+    ("downloads/lap-review-kit.zip", "application/zip", SHORT, Stage.RESOURCES),
+    ("corpus/chunks.jsonl", "application/jsonl", SHORT, Stage.RESOURCES),
+    ("llms.txt", "text/plain; charset=utf-8", SHORT, Stage.RESOURCES),
+    ("sitemap.xml", "application/xml", SHORT, Stage.RESOURCES),
+    ("_headers", "text/plain; charset=utf-8", SHORT, Stage.RESOURCES),
+    ("assets/site.0123456789ab.css", "text/css; charset=utf-8", IMMUTABLE, Stage.ASSETS),
+    ("media/brake.0123456789ab.svg", "image/svg+xml", IMMUTABLE, Stage.ASSETS),
+    ("media/brake.svg", "image/svg+xml", SHORT, Stage.ASSETS),
+    ("404.html", "text/html; charset=utf-8", "no-store", Stage.PAGES),
+    ("404.json", "application/json", "no-store", Stage.RESOURCES),
+    ("strange.bin", "application/octet-stream", SHORT, Stage.RESOURCES),
+]
+
+
+@pytest.mark.parametrize(("path", "kind", "caching", "when"), HEADERS)
+def test_the_path_alone_decides_headers_and_stage(
+    path: str, kind: str, caching: str, when: Stage
+) -> None:
+    assert (content_type(path), cache_control(path), stage(path)) == (kind, caching, when)
+
+
+def entry(path: str, digit: str) -> Entry:
+    return Entry(path, 1, digit * 64)
+
+
+def site(**digits: str) -> dict[str, Entry]:
+    return {name: entry(name, digit) for name, digit in digits.items()}
+
+
+def test_a_manifest_survives_writing_and_reading() -> None:
+    entries = site(b="1", a="2")
+    assert read_manifest(write_manifest(entries)) == entries
+    assert [f["path"] for f in json.loads(write_manifest(entries))["files"]] == ["a", "b"]
+
+
+def test_only_what_changed_is_uploaded() -> None:
+    plan = make_plan(site(same="1", edited="2", added="3"), site(same="1", edited="9"), frozenset())
+    assert [e.path for e in plan.changed] == ["added", "edited"]
+    assert (plan.unchanged, plan.obsolete) == (1, ())
+
+
+def test_what_an_unfinished_run_touched_is_never_taken_as_unchanged() -> None:
+    plan = make_plan(site(a="1", b="2"), site(a="1", b="2"), frozenset({"a", "gone"}))
+    assert [e.path for e in plan.changed] == ["a"]
+    assert plan.obsolete == ("gone",)
+
+
+BAD = [
+    b"<html>",
+    b"[]",
+    b'{"schemaVersion": 2, "files": []}',
+    b'{"schemaVersion": 1}',
+    b'{"schemaVersion": 1, "files": ["a"]}',
+    b'{"schemaVersion": 1, "files": [{"path": "a", "bytes": 1}]}',
+    b'{"schemaVersion": 1, "files": [{"path": "a", "bytes": 1, "sha256": "abc"}]}',
+]
+UNSAFE = ["", "/etc/passwd", "../up", "a/../../b", "a//b", "./a", "a\\..\\b", "a/\0"]
+
+
+@pytest.mark.parametrize("data", BAD)
+def test_a_foreign_manifest_is_refused(data: bytes) -> None:
+    with pytest.raises(ManifestError):
+        read_manifest(data)
+
+
+@pytest.mark.parametrize("path", UNSAFE)
+def test_a_path_that_leaves_the_folder_is_refused(path: str) -> None:
+    files = [{"path": path, "bytes": 1, "sha256": "0" * 64}]
+    with pytest.raises(ManifestError, match="unusable path"):
+        read_manifest(json.dumps({"schemaVersion": 1, "files": files}).encode())

@@ -1,0 +1,48 @@
+"""`make demo` as a reader runs it: in a terminal, ended with Ctrl-C."""
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.request import urlopen
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+# A pseudo-terminal of its own, in a process of its own: what we write is what is typed.
+TERMINAL = "import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))"
+
+
+@pytest.fixture
+def terminal() -> Iterator[subprocess.Popen[bytes]]:
+    command = [sys.executable, "-c", TERMINAL, "make", "demo", "PORT=0"]
+    with subprocess.Popen(
+        command,
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        bufsize=0,
+    ) as process:
+        yield process
+        process.kill()
+
+
+@pytest.mark.slow
+def test_the_demo_serves_the_course_and_ctrl_c_ends_it_well(
+    terminal: subprocess.Popen[bytes],
+) -> None:
+    assert terminal.stdin is not None
+    assert terminal.stdout is not None
+    shown = b""
+    while not (address := re.search(rb"http://[\w.:]+/", shown)):
+        piece = terminal.stdout.read(4096)
+        assert piece, shown.decode()
+        shown += piece
+    with urlopen(f"{address[0].decode()}api/v1/catalog.json") as answer:
+        assert (answer.status, answer.headers["Content-Type"]) == (200, "application/json")
+    terminal.stdin.write(b"\x03")
+    rest = terminal.stdout.read()
+    assert terminal.wait() == 0, (shown + rest).decode()
+    assert b"Traceback" not in shown + rest
