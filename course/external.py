@@ -41,7 +41,7 @@ def external_problems(options: Options, limits: Limits | None = None) -> list[Di
     Addresses that answered in the last seven days are not asked again when there is a cache
     folder. Sources with errors are searched as far as they can be read.
     """
-    loaded, _ = pipeline.load(options)
+    loaded, _ = pipeline.linked(options)
     uses: dict[str, list[Link]] = {}
     for link in links(loaded):
         uses.setdefault(link.url.partition("#")[0], []).append(link)

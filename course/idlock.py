@@ -7,7 +7,7 @@ import os
 from course.ids import LOCK_FILE, write_lock
 from course.linkcheck.identity import current
 from course.options import Options
-from course.pipeline import load
+from course.pipeline import linked
 from course.tree import Refusal
 
 
@@ -17,7 +17,7 @@ def accept(options: Options) -> str:
     Raises :class:`Refusal` when the sources have errors or the lock file is damaged: a lock made
     from half a course would promise the wrong thing.
     """
-    sources, graph = load(options)
+    sources, graph = linked(options)
     broken = [one for one in sources.diagnostics if one.severity == "error"]
     if broken:
         first = min(broken, key=lambda one: (one.file, one.line))

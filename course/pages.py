@@ -65,7 +65,9 @@ class Pages:
             root=DEEP,
             phase=phase,
             part=around.part,
-            minutes=sum(lesson.get("minutes", 0) for lesson in phase["lessons"]),
+            minutes=sum(
+                lesson["minutes"] for lesson in phase["lessons"] if lesson["status"] == "authored"
+            ),
             equipment=shell.equipment(phase["equipment"]),
             prerequisites=shell.names(around.prerequisites, DEEP),
             projects=shell.items(around.projects, DEEP),

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Protocol
 
-from course import assets, cache, graph, lesson, linkcheck, outcheck, resources, sources, whole
+from course import assets, cache, graph, lesson_reader, linkcheck, load, outcheck, resources, whole
 from course.diagnostics import TOP, diagnostic, order
 from course.fingerprint import fingerprint
 from course.graph import Graph, LessonNode
@@ -72,7 +72,7 @@ class Outcome:
             self.shards.save()
 
 
-def load(options: Options) -> tuple[Sources, Graph]:
+def linked(options: Options) -> tuple[Sources, Graph]:
     """The sources and their graph, with every diagnostic up to the link step in the sources."""
     return _linked(_Run(options, cache.Shards(options.cache) if options.cache else None))
 
@@ -95,7 +95,7 @@ def run(options: Options, target: Target) -> Outcome:
 
 def _linked(this: _Run) -> tuple[Sources, Graph]:
     options = this.options
-    loaded = sources.load(options.root, partial(_read, this), file_urls=options.file_urls)
+    loaded = load.load(options.root, partial(_read, this), file_urls=options.file_urls)
     if loaded.course is not None and options.updated is not None:
         loaded.course = loaded.course.model_copy(update={"updated": options.updated})
     linked = graph.build(loaded)
@@ -121,7 +121,7 @@ def _read(this: _Run, parts: list[Parts], setup: Setup) -> list[Lesson]:
 
 
 def _read_fresh(fresh: list[Parts], setup: Setup, jobs: int) -> list[Lesson]:
-    return fork_map(partial(lesson.read, setup=setup), fresh, workers(jobs, len(fresh)))
+    return fork_map(partial(lesson_reader.read, setup=setup), fresh, workers(jobs, len(fresh)))
 
 
 def _emit(this: _Run, loaded: Sources, linked: Graph, target: Target, report: Report) -> None:

@@ -56,7 +56,7 @@ def create(
     no account of *planned*. Returns the files written, as POSIX paths from *root*. Raises
     :class:`ScaffoldError`; then nothing was written.
     """
-    loaded, graph = pipeline.load(Options(root, root))
+    loaded, graph = pipeline.linked(Options(root, root))
     if loaded.course is None:
         raise ScaffoldError(
             "there is no course here that can be read",

@@ -23,6 +23,7 @@ Ref = Mapping[str, Any]  # {id, title, url, status?}; url from the site root, wi
 Trail = Sequence[tuple[str, str]]  # breadcrumb after the home page: (url, title)
 
 _CONSTANT: Final = re.compile(r"\{\{ (?:(w|c|asset)\.)?([a-z_]+) \}\}")
+_PLANNED: Final = {"status": "planned"}
 _MAIN_ITEMS: Final = (
     ("phases", "phases/", "course"),
     ("pathways", "pathways/", "pathways"),
@@ -211,8 +212,9 @@ class Shell:
         """A list item with title, summary and, where known, the amount of work."""
         facts = ""
         if totals := entry.get("totals"):
-            amount = f"{self.lessons(totals['lessons'])}, {self.duration(totals['minutes'])}"
-            facts = f'<p class="amount">{attribute(amount)}</p>'
+            amount = f"{self.lessons(totals['authored'])}, {self.duration(totals['minutes'])}"
+            more = f" + {totals['planned']} {self._badge(_PLANNED)}" if totals["planned"] else ""
+            facts = f'<p class="amount">{attribute(amount)}{more}</p>'
         link, summary = self._link(entry, root), html(entry["summary"])
         card = f'<li class="card">{link}<p>{summary}</p>{facts}</li>'
         return Markup(card)  # noqa: S704  (escaped by html)

@@ -93,7 +93,7 @@ def stats(options: Options, form: str = "text") -> int:
 
 def collect(options: Options) -> Stats:
     """The figures of the course; lessons with errors are only named in ``unreadable``."""
-    _, graph = pipeline.load(options)
+    _, graph = pipeline.linked(options)
     return of(graph)
 
 

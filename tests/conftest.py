@@ -1,11 +1,10 @@
 """What every test shares: where the project lies, and which tests this machine can run."""
 
-import shutil
 from pathlib import Path
 
 import pytest
 
-DRIVERS = ("chromedriver",)
+from tests.browser.window import installed
 
 
 @pytest.fixture(scope="session")
@@ -15,10 +14,10 @@ def root() -> Path:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip browser tests, with a reason, where no driver is installed."""
-    if any(shutil.which(driver) for driver in DRIVERS):
+    """Skip browser tests, with a reason, where the browser or its driver is missing."""
+    if installed() is not None:
         return
-    missing = pytest.mark.skip(reason="no browser driver; `make test-deps` installs one")
+    missing = pytest.mark.skip(reason="no Chromium with its driver; `make test-deps` installs them")
     for item in items:
         if item.get_closest_marker("browser"):
             item.add_marker(missing)

@@ -93,7 +93,7 @@ class _Writer:
             case 7:
                 return f'<{match[7]}"{escape(next(self.urls))}"'
             case 8:
-                return f'<{match[8]}"{escape(next(self.image_urls))}" loading="lazy"'
+                return self.image(match[8])
             case 9:
                 return self.table(match[9])
             case _:
@@ -111,6 +111,13 @@ class _Writer:
             inner = f'<span class="kind">{kind}</span> {inner}'.rstrip()
         lead = _BREAK if level == "2" else ""
         return f'{lead}<h{level} id="{head.id}">{inner}</h{level}>'
+
+    def image(self, tag: str) -> str:
+        """An image that keeps its room on the page before it is loaded."""
+        url = next(self.image_urls)
+        size = self.out.source.sizes.get(url)
+        room = f' width="{size[0]}" height="{size[1]}"' if size else ""
+        return f'<{tag}"{escape(url)}"{room} loading="lazy"'
 
     def table(self, tag: str) -> str:
         """A table that scrolls by keyboard when it is wider than the page."""

@@ -48,7 +48,8 @@ class Source:
     """One Markdown text and what it may refer to.
 
     ``code`` maps names below ``code/`` to text, ``media`` paths below ``folder`` to URLs from
-    the page. A text that is not ``teaching`` (a README) has free headings and a title of its own.
+    the page, ``sizes`` such a URL to width and height. A text that is not ``teaching`` (a
+    README) has free headings and a title of its own.
     """
 
     text: str
@@ -58,6 +59,7 @@ class Source:
     words: Words
     code: Mapping[str, str] = field(default_factory=dict)
     media: Mapping[str, str] = field(default_factory=dict)
+    sizes: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     teaching: bool = True
     file_urls: bool = False
 

@@ -7,21 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.browser.window import Window, installed
+from tests.browser.window import Window
 from tests.course.coursekit import write_course
 from tests.course.sitekit import Host, built, served, site_headers
-
-HERE = Path(__file__).parent
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip the tests of this folder, with a reason, where the browser or its driver is missing."""
-    if installed() is not None:
-        return
-    missing = pytest.mark.skip(reason="no Chromium with its driver; `make test-deps` installs them")
-    for item in items:
-        if HERE in item.path.parents:
-            item.add_marker(missing)
 
 
 @pytest.fixture(scope="session")

@@ -241,7 +241,7 @@ def test_links_are_found_in_bodies_front_matter_and_yaml(tmp_path: Path) -> None
     readme = course / "content/projects/lap-kit/README.md"
     readme.write_text(readme.read_text() + "\n[kit](https://readme.test/k)\n")
     edited(course, "content/course.yaml", ("https://example.org/", "https://repo.test/"))
-    loaded, _ = pipeline.load(Options(course, course / "site"))
+    loaded, _ = pipeline.linked(Options(course, course / "site"))
     found = {link.url: link for link in external.links(loaded)}
     assert sorted(url for url in found if ".test/" in url) == [
         "https://auto.test/",

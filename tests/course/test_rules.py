@@ -16,8 +16,8 @@ from course.build import build
 from course.cli import main
 from course.deepcheck import deep_problems
 from course.idlock import accept
+from course.known import page_words
 from course.options import Options
-from course.sources import page_words
 from course.tree import Refusal, locked
 from tests.course.coursekit import (
     BASE,

@@ -1,0 +1,360 @@
+"""The reader of one lesson: front matter, body, quiz and images, with every problem placed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, Final
+
+from course import ids, markdown, media, quiz, schema, yamlsource
+from course.diagnostics import TOP, Problem, Span, nearest
+from course.files import span_at, text_of
+from course.lesson import KIB, Lesson, Parts, Setup, place, split_front
+
+PROSE_MINIMUM: Final = 400
+MOST_OBJECTIVES: Final = 6
+_UNFINISHED_WORDS: Final = ("TODO", "TBD", "FIXME")
+_UNFINISHED: Final = re.compile(rf"\b(?:{'|'.join(_UNFINISHED_WORDS)})\b")
+_REQUIRED: Final = (
+    ("minutes", "LES011", "the time that it takes", "add minutes: 30"),
+    ("level", "LES012", "its level", "add level: intro, core or advanced"),
+    (
+        "evidence",
+        "LES014",
+        "the evidence that the learner keeps",
+        "add evidence: with 1 to 6 items",
+    ),
+    ("check", "LES015", "an open question", "add check: with prompt and answer"),
+)
+# Keys whose absence has a rule of its own instead of the general SCH002.
+_OWN_RULE: Final[dict[tuple[str | int, ...], str]] = {
+    ("status",): "LES001",
+    ("objectives",): "LES013",
+}
+
+
+def read(parts: Parts, setup: Setup) -> Lesson:
+    """The lesson of *parts* with its placed diagnostics."""
+    return _Reader(parts, setup).read()
+
+
+class _Reader:
+    def __init__(self, parts: Parts, setup: Setup) -> None:
+        self.parts = parts
+        self.setup = setup
+        self.file = f"{parts.folder}/lesson.md"
+        self.lesson = Lesson(parts.folder, parts.phase, parts.name)
+        self.front_text = ""
+
+    def report(self, problem: Problem) -> None:
+        """Place a problem of lesson.md and keep it."""
+        placed = place(problem, self.front_text, first_line=2)
+        self.lesson.diagnostics.append(placed.as_json())
+
+    def read(self) -> Lesson:
+        """Front matter, then body and quiz by status."""
+        found: list[Problem] = []
+        data = self.parts.files["lesson.md"]
+        text = text_of(data, self.file, found)
+        for problem in found:
+            self.report(problem)
+        if text is None:
+            return self.lesson
+        split = split_front(text)
+        if split is None:
+            self.report(
+                Problem(
+                    "YML008",
+                    self.file,
+                    "the file does not begin with front matter",
+                    span=TOP,
+                    expected="--- on the first line, and a line --- after the YAML",
+                    hint="begin the file with ---, the fields of the lesson, and --- again",
+                )
+            )
+            return self.lesson
+        self.front_text, body, body_line = split
+        if self.front(text):
+            self.body(text, body, body_line)
+            self.read_quiz()
+        return self.lesson
+
+    def front(self, text: str) -> bool:
+        """Read and check the front matter; False when there is nothing to go on with."""
+        data, problems = yamlsource.parse(self.front_text, self.file, first_line=2)
+        if data is not None:
+            problems += schema.check("lesson", data, self.file)
+        for problem in problems:
+            own = _OWN_RULE.get(problem.path or ()) if problem.code == "SCH002" else None
+            self.report(_recoded(problem, own) if own else problem)
+        if not isinstance(data, dict):
+            return False
+        self.lesson.front = data
+        self.lesson.usable = not problems
+        if ids.is_id(data.get("id")):
+            self.lesson.id = data["id"]
+        for problem in ids.form_problems(data.get("id"), self.file, self.parts.name):
+            self.report(problem)
+        self.more_front(data, text)
+        return True
+
+    def more_front(self, data: dict[str, Any], text: str) -> None:
+        """Rules of the front matter that need more than one field."""
+        needed = data.get("prerequisites")
+        if isinstance(needed, list) and data.get("id") in needed:
+            at = ("prerequisites", needed.index(data["id"]))
+            self.report(
+                Problem("LES023", self.file, "the lesson requires itself", at, hint="remove it")
+            )
+        routes = data.get("interfaces")
+        for number, route in enumerate(routes if isinstance(routes, list) else []):
+            if isinstance(route, str) and route not in self.setup.interfaces:
+                self.report(
+                    Problem(
+                        "LES026",
+                        self.file,
+                        "no product has this route",
+                        ("interfaces", number),
+                        got=route,
+                        hint=nearest(route, self.setup.interfaces) or "see course/interfaces.txt",
+                    )
+                )
+        size, limit = len(self.parts.files["lesson.md"]), self.setup.lesson_limit
+        if size > limit:
+            self.report(
+                Problem(
+                    "LES025",
+                    self.file,
+                    "the lesson is larger than its budget",
+                    span=TOP,
+                    expected=f"at most {limit // KIB} KiB",
+                    got=f"{size / KIB:.1f} KiB",
+                    hint="split the lesson, or raise limits.lessonKiB in course.yaml",
+                )
+            )
+        maybe = any(word in text for word in _UNFINISHED_WORDS)
+        if data.get("status") == "authored" and maybe and (match := _UNFINISHED.search(text)):
+            self.report(
+                Problem(
+                    "LES018",
+                    self.file,
+                    f"an authored lesson says {match[0]}",
+                    span=span_at(text, match.start(), match.end()),
+                    hint="finish the passage, or set status: planned",
+                )
+            )
+
+    # -- by status --------------------------------------------------------------------------
+
+    def body(self, text: str, body: str, line: int) -> None:
+        """The body of an authored lesson, or the absence of one."""
+        status = self.lesson.front.get("status")
+        if status == "planned":
+            for problem in self.planned(text, body):
+                self.report(problem)
+        elif status == "authored":
+            for problem in self.missing():
+                self.report(problem)
+            if len(self.parts.files["lesson.md"]) <= self.setup.lesson_limit:
+                self.text(body, line)
+
+    def planned(self, text: str, body: str) -> Iterator[Problem]:
+        """A planned brief carries nothing that only finished lessons have."""
+        for key in ("check", "review"):
+            if key in self.lesson.front:
+                yield Problem(
+                    "LES002",
+                    self.file,
+                    f'a planned lesson has no "{key}"',
+                    (key,),
+                    on_key=True,
+                    hint="remove it, or set status: authored",
+                )
+        if body.strip():
+            start = len(text) - len(body.lstrip())
+            yield Problem(
+                "LES002",
+                self.file,
+                "a planned lesson has no body",
+                span=span_at(text, start, len(text)),
+                hint="set status: authored, or move the text elsewhere",
+            )
+        for name in self.parts.files:
+            if name != "lesson.md":
+                yield Problem(
+                    "LES002",
+                    f"{self.parts.folder}/{name}",
+                    f"a planned lesson has no {name}",
+                    span=TOP,
+                    hint="set status: authored, or begin the name with _",
+                )
+
+    def missing(self) -> Iterator[Problem]:
+        """What an authored lesson lacks."""
+        for key, code, what, hint in _REQUIRED:
+            if key not in self.lesson.front:
+                message = f"an authored lesson must state {what}"
+                yield Problem(code, self.file, message, (key,), hint=hint)
+        if "quiz.yaml" not in {*self.parts.files, *self.parts.unread}:
+            yield Problem(
+                "LES016",
+                self.file,
+                "an authored lesson must have a quiz",
+                ("status",),
+                hint="write quiz.yaml beside lesson.md",
+            )
+
+    # -- body -------------------------------------------------------------------------------
+
+    def text(self, body: str, line: int) -> None:
+        """Render the body and keep what became of it."""
+        code = self.code_files()
+        images = self.images()
+        urls = {f"media/{name}": f"../../{entry['url']}" for name, entry in images.items()}
+        source = markdown.Source(
+            body,
+            self.file,
+            line,
+            self.parts.folder,
+            self.setup.words,
+            code,
+            dict.fromkeys(self.parts.unread, "") | urls,
+            {
+                urls[f"media/{name}"]: (entry["width"], entry["height"])
+                for name, entry in images.items()
+                if "width" in entry
+            },
+            file_urls=self.setup.file_urls,
+        )
+        read = markdown.render(source)
+        for problem in read.problems:
+            self.report(problem)
+        if read.prose < PROSE_MINIMUM:
+            self.report(
+                Problem(
+                    "LES010",
+                    self.file,
+                    "the body of an authored lesson is too short",
+                    span=Span(line, 1, line, 1),
+                    expected=f"at least {PROSE_MINIMUM} characters of prose",
+                    got=f"{read.prose} characters",
+                    hint="write the lesson, or set status: planned",
+                )
+            )
+        self.block_order(read.kinds, line)
+        lesson = self.lesson
+        lesson.markdown, lesson.blocks, lesson.toc = read.markdown, read.blocks, read.toc
+        lesson.code, lesson.links, lesson.anchors = read.code, read.links, read.anchors
+        self.used(read, code, images)
+
+    def block_order(self, kinds: list[tuple[str, int]], line: int) -> None:
+        """One exercise at least; each solution after the exercise that it solves."""
+        names = [kind for kind, _ in kinds]
+        if "exercise" not in names:
+            self.report(
+                Problem(
+                    "LES017",
+                    self.file,
+                    "an authored lesson must have an exercise",
+                    span=Span(line, 1, line, 1),
+                    hint=f"add a heading: ## {self.setup.words.kinds['exercise']}: what to do",
+                )
+            )
+        for number, (kind, at) in enumerate(kinds):
+            if kind == "solution" and "exercise" not in names[:number]:
+                self.report(
+                    Problem(
+                        "LES021",
+                        self.file,
+                        "a solution stands before its exercise",
+                        span=Span(at, 1, at, 1),
+                        hint="move it below the exercise",
+                    )
+                )
+
+    def code_files(self) -> dict[str, str]:
+        """The files of ``code/`` as text, by name."""
+        found: dict[str, str] = {}
+        for name in self.parts.unread:
+            if name.startswith("code/"):
+                found[name.removeprefix("code/")] = ""
+        for name, data in self.parts.files.items():
+            if name.startswith("code/"):
+                file = f"{self.parts.folder}/{name}"
+                problems: list[Problem] = []
+                text = text_of(data, file, problems)
+                for problem in problems:
+                    self.report(problem)
+                found[name.removeprefix("code/")] = text or ""
+        return found
+
+    def images(self) -> dict[str, dict[str, Any]]:
+        """The files of ``media/`` as resource entries, by name."""
+        found: dict[str, dict[str, Any]] = {}
+        for name, data in self.parts.files.items():
+            if name.startswith("media/"):
+                short_name = name.removeprefix("media/")
+                if problem := media.problem(short_name, data, f"{self.parts.folder}/{name}"):
+                    self.report(problem)
+                found[short_name] = media.describe(short_name, data, self.lesson.id)
+        return found
+
+    def used(
+        self, read: markdown.Body, code: dict[str, str], images: dict[str, dict[str, Any]]
+    ) -> None:
+        """Note the images in use, and report files that nothing includes."""
+        alts = {image["target"].casefold(): image["alt"] for image in read.images}
+        included = {entry.get("file") for entry in read.code}
+        unused = [f"code/{name}" for name in code if f"code/{name}" not in included]
+        for name, entry in images.items():
+            alt = alts.get(f"media/{name}".casefold())
+            if alt is None:
+                unused.append(f"media/{name}")
+            else:
+                self.lesson.media.append({**entry, "alt": alt})
+                self.lesson.media_files[entry["url"]] = f"{self.parts.folder}/media/{name}"
+        for name in unused:
+            self.report(
+                Problem(
+                    "MD010",
+                    f"{self.parts.folder}/{name}",
+                    "the lesson does not use this file",
+                    span=TOP,
+                    hint="include it, or begin its name with _",
+                )
+            )
+
+    # -- quiz -------------------------------------------------------------------------------
+
+    def read_quiz(self) -> None:
+        """Check quiz.yaml and keep its published form."""
+        data = self.parts.files.get("quiz.yaml")
+        if data is None or self.lesson.front.get("status") != "authored":
+            return
+        file = f"{self.parts.folder}/quiz.yaml"
+        problems: list[Problem] = []
+        text = text_of(data, file, problems)
+        questions: list[dict[str, Any]] = []
+        if text is not None:
+            tree, problems = yamlsource.parse(text, file)
+            if tree is not None:
+                broken = schema.check("quiz", tree, file)
+                problems += broken
+                if not broken:
+                    questions = tree["questions"]
+                    front = self.lesson.front
+                    count = len(front["objectives"]) if self.lesson.usable else MOST_OBJECTIVES
+                    problems += quiz.problems(questions, count, file)
+        for problem in problems:
+            self.lesson.diagnostics.append(place(problem, text or "").as_json())
+        if not problems or not any(_is_error(d) for d in self.lesson.diagnostics):
+            self.lesson.quiz = quiz.published(questions)
+
+
+def _is_error(entry: dict[str, Any]) -> bool:
+    return bool(entry["severity"] == "error")
+
+
+def _recoded(problem: Problem, code: str) -> Problem:
+    return replace(problem, code=code)

@@ -1,0 +1,388 @@
+"""The load step: reads every file of the content folder once and reports all that is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+from course import ids, lesson_reader, markdown, models, schema, yamlsource
+from course.diagnostics import Diagnostic, Problem
+from course.files import (
+    CODE_SUFFIXES,
+    MEDIA_SUFFIXES,
+    TEXT_LIMIT,
+    Entry,
+    Folder,
+    is_language,
+    read_bytes,
+    scan,
+    split_number,
+    text_of,
+    unknown,
+)
+from course.known import interfaces, page_words
+from course.lesson import KIB, Lesson, Parts, Setup
+from course.models.sources import BlockWords, Limits
+from course.sources import CONTENT, Item, PhaseSource, ProjectSource, Sources
+
+_ROOT_FILES: Final = ("course.yaml", "concepts.yaml", "retired.yaml", "ids.lock")
+_ROOT_FOLDERS: Final = ("phases", "pathways", "roles", "domains", "projects", "ui")
+_PROJECT_FOLDERS: Final = ("starter", "tests", "solution")
+_KINDS: Final = tuple(BlockWords.model_fields)
+PROJECT_FILE_LIMIT: Final = 512 * KIB
+
+
+Reader = Callable[[list[Parts], Setup], list[Lesson]]
+
+
+def read_all(parts: list[Parts], setup: Setup) -> list[Lesson]:
+    """Read the lessons one after the other: the plain :data:`Reader`."""
+    return [lesson_reader.read(one, setup) for one in parts]
+
+
+def load(root: Path, read: Reader = read_all, *, file_urls: bool = False) -> Sources:
+    """The content folder below *root*; *read* turns lesson folders into lessons."""
+    return _Loader(root, file_urls).load(read)
+
+
+class _Loader:
+    def __init__(self, root: Path, file_urls: bool) -> None:
+        self.root = root
+        self.file_urls = file_urls
+        self.out = Sources()
+        self.problems: list[Problem] = []
+
+    def load(self, read: Reader) -> Sources:
+        """Walk, read the small files, then all lessons in one go."""
+        out = self.out
+        out.root = self.root
+        content = self.root / CONTENT
+        if not content.is_dir():
+            out.report(
+                [
+                    Problem(
+                        "CFG002",
+                        CONTENT,
+                        "there is no content folder",
+                        hint="run the command where the folder content/ lies, or give --root",
+                    )
+                ]
+            )
+            return out
+        tree = scan(content, CONTENT, self.problems)
+        out.files = [entry.file for entry in tree.walk()]
+        self.known_root(tree)
+        course = self.course(tree)
+        self.labels = words = self.words(tree, course)
+        self.lists(tree)
+        limits = course.limits if course else Limits()
+        self.readme_limit = limits.lesson_kib * KIB
+        setup = Setup(words, interfaces(), limits.lesson_kib * KIB, self.file_urls)
+        parts, owners = self.phases(tree, limits)
+        for one, owner in zip(read(parts, setup), owners, strict=True):
+            owner.lessons.append(one)
+            out.diagnostics.extend(Diagnostic.from_json(entry) for entry in one.diagnostics)
+        out.pathways = self.route_items(tree, "pathways", "pathway")
+        out.roles = self.route_items(tree, "roles", "role")
+        out.domains = self.route_items(tree, "domains", "domain")
+        self.projects(tree)
+        out.report(self.problems)
+        return out
+
+    # -- single files -----------------------------------------------------------------------
+
+    def known_root(self, tree: Folder) -> None:
+        """Report what has no place directly below ``content/``."""
+        for entry in tree.files:
+            if entry.name not in _ROOT_FILES:
+                self.problems.append(unknown(entry, list(_ROOT_FILES), "the content folder"))
+        for folder in tree.folders:
+            if folder.name not in _ROOT_FOLDERS:
+                self.problems.append(unknown(folder, list(_ROOT_FOLDERS), "the content folder"))
+
+    def text(self, entry: Entry, limit: int = TEXT_LIMIT) -> str | None:
+        """The text of *entry*, kept for placing problems."""
+        data = read_bytes(entry, limit, self.problems)
+        text = None if data is None else text_of(data, entry.file, self.problems)
+        if text is not None:
+            self.out.texts[entry.file] = text
+        return text
+
+    def data(self, entry: Entry, name: str) -> Any:
+        """The data of a YAML file when it is valid against schema *name*, else None."""
+        text = self.text(entry)
+        if text is None:
+            return None
+        data, problems = yamlsource.parse(text, entry.file)
+        broken = [] if data is None else schema.check(name, data, entry.file)
+        self.problems += problems + broken
+        return None if problems or broken else data
+
+    def course(self, tree: Folder) -> models.Course | None:
+        """``course.yaml``, without which there is no course."""
+        entry = tree.get("course.yaml")
+        if entry is None:
+            self.problems.append(
+                Problem(
+                    "CFG001",
+                    f"{CONTENT}/course.yaml",
+                    "the course has no course.yaml",
+                    hint="create it with schemaVersion, id, title, summary, lang, version, "
+                    "updated, licence and parts",
+                )
+            )
+            return None
+        data = self.data(entry, "course")
+        if data is not None:
+            self.out.course = models.Course.model_validate(data)
+        return self.out.course
+
+    def list_data(self, entry: Entry | None, name: str, kind: str) -> Any:
+        """The data of a list file that may be absent; one with faults is noted as unread."""
+        data = self.data(entry, name) if entry else None
+        if entry and data is None:
+            self.out.unread.add(kind)
+        return data
+
+    def lists(self, tree: Folder) -> None:
+        """``concepts.yaml``, ``retired.yaml`` and ``ids.lock``; each may be absent."""
+        concepts, retired = tree.get("concepts.yaml"), tree.get("retired.yaml")
+        data = self.list_data(concepts, "concepts", "concept")
+        if data is not None:
+            self.out.concepts = models.SOURCES["concepts"].validate_python(data)
+        data = self.list_data(retired, "retired", "retired")
+        if data is not None:
+            self.out.retired = models.SOURCES["retired"].validate_python(data)
+        lock = tree.get("ids.lock")
+        text = self.text(lock) if lock else None
+        if text is not None:
+            self.out.has_lock = True
+            self.out.lock, problems = ids.read_lock(text)
+            self.problems += problems
+
+    def words(self, tree: Folder, course: models.Course | None) -> markdown.Words:
+        """The interface words of the course language; other languages must have equal keys."""
+        lang = course.lang if course else "en"
+        folder = tree.folder("ui")
+        found: dict[str, dict[str, Any]] = {}
+        for entry in folder.files if folder else []:
+            tag, _, suffix = entry.name.rpartition(".")
+            if suffix != "yaml" or not is_language(tag):
+                self.problems.append(unknown(entry, [f"{lang}.yaml"], "the folder ui"))
+            elif (data := self.data(entry, "ui")) is not None:
+                found[tag] = data
+        own = found.get(lang)
+        if own is None:
+            if not folder or not folder.get(f"{lang}.yaml"):
+                self.problems.append(
+                    Problem(
+                        "CFG008",
+                        f"{CONTENT}/ui/{lang}.yaml",
+                        f"the interface words of the language {lang} are missing",
+                        hint=f"copy another language to content/ui/{lang}.yaml and translate it",
+                    )
+                )
+            own = {"kinds": {kind: kind.title() for kind in _KINDS}}
+        else:
+            self.lacking(set(page_words()) - set(own), f"{CONTENT}/ui/{lang}.yaml")
+        for tag in sorted(set(found) - {lang}):
+            self.equal_keys(own, found[tag], f"{CONTENT}/ui/{tag}.yaml", lang)
+        self.out.kinds = dict(own["kinds"])
+        words = self.out.words = {key: word for key, word in own.items() if key != "kinds"}
+        labels = [words.get(key, key) for key in ("output", "table", "done", "to_do")]
+        return markdown.Words(self.out.kinds, *labels)
+
+    def equal_keys(self, own: dict[str, Any], other: dict[str, Any], file: str, lang: str) -> None:
+        """Every word of the source language exists in the other one, and no more."""
+        self.lacking(set(own) - set(other), file)
+        for key in sorted(set(other) - set(own)):
+            message = f'the word "{key}" is not in {lang}.yaml'
+            problem = Problem("CFG007", file, message, (key,), on_key=True, hint="remove it")
+            self.problems.append(problem)
+
+    def lacking(self, keys: set[str], file: str) -> None:
+        """Report words that the pages use and a language does not have."""
+        for key in sorted(keys):
+            message = f'the word "{key}" is missing'
+            self.problems.append(Problem("CFG007", file, message, (key,), hint=f"add {key}:"))
+
+    # -- folders ----------------------------------------------------------------------------
+
+    def phases(self, tree: Folder, limits: Limits) -> tuple[list[Parts], list[PhaseSource]]:
+        """The bytes of every lesson folder and the phase that each belongs to."""
+        parts: list[Parts] = []
+        owners: list[PhaseSource] = []
+        root = tree.folder("phases")
+        for entry in root.files if root else []:
+            self.problems.append(unknown(entry, ["NN-phase-id/"], "the folder phases"))
+        for folder in root.folders if root else []:
+            phase = PhaseSource(self.phase_item(folder, self.numbered(folder, "phase")))
+            self.out.phases.append(phase)
+            for entry in folder.files:
+                if entry.name != "phase.yaml":
+                    known = ["phase.yaml", "NN-lesson-id/"]
+                    self.problems.append(unknown(entry, known, "a phase folder"))
+            for sub in folder.folders:
+                name = self.numbered(sub, "lesson")
+                one = self.lesson_parts(sub, name, phase.item.id, limits)
+                if one is None:
+                    phase.lessons.append(Lesson(sub.file, phase.item.id, name))
+                else:
+                    parts.append(one)
+                    owners.append(phase)
+        return parts, owners
+
+    def numbered(self, folder: Folder | Entry, what: str) -> str:
+        """The id part of ``NN-id``; a name without number is reported and taken as the id."""
+        stem = folder.name.removesuffix(".yaml")
+        number = split_number(stem)
+        if number is None:
+            self.problems.append(
+                Problem(
+                    "SRC013",
+                    folder.file,
+                    f"the name of a {what} begins with its place in the order",
+                    expected=f"NN-{stem}",
+                    got=folder.name,
+                    hint=f"rename it to 10-{folder.name.lstrip('0123456789-')}",
+                )
+            )
+        return number[1] if number else stem
+
+    def phase_item(self, folder: Folder, name: str) -> Item[models.Phase]:
+        """``phase.yaml`` of a phase folder."""
+        entry = folder.get("phase.yaml")
+        if entry is None:
+            self.missing(folder, "phase.yaml", "a phase")
+            return Item(name, f"{folder.file}/phase.yaml", None)
+        return self.item(entry, "phase", name)
+
+    def missing(self, folder: Folder, name: str, what: str) -> None:
+        """Report the absence of the file that makes *folder* what it is."""
+        near = [entry.name for entry in folder.files]
+        self.problems.append(
+            Problem(
+                "SRC007",
+                f"{folder.file}/{name}",
+                f"the folder of {what} holds no {name}",
+                got=", ".join(near) or "an empty folder",
+                hint=f"create {name}, or begin the folder name with _ while it is a draft",
+            )
+        )
+
+    def item(self, entry: Entry, kind: str, name: str) -> Item[Any]:
+        """One YAML source of *kind*."""
+        data = self.data(entry, kind)
+        if data is None:
+            return Item(name, entry.file, None)
+        self.problems += ids.form_problems(data["id"], entry.file, name)
+        return Item(data["id"], entry.file, models.SOURCES[kind].validate_python(data))
+
+    def lesson_parts(self, folder: Folder, name: str, phase: str, limits: Limits) -> Parts | None:
+        """The bytes of one lesson folder, or None when there is no lesson.md to read."""
+        if folder.get("lesson.md") is None:
+            self.missing(folder, "lesson.md", "a lesson")
+            return None
+        files: dict[str, bytes] = {}
+        for entry in folder.files:
+            if entry.name in ("lesson.md", "quiz.yaml"):
+                self.add(files, entry, entry.name, TEXT_LIMIT)
+            elif not self.is_translation(entry.name):
+                known = ["lesson.md", "quiz.yaml", "code/", "media/"]
+                self.problems.append(unknown(entry, known, "a lesson folder"))
+        for sub in folder.folders:
+            if sub.name == "code":
+                self.add_folder(files, sub, CODE_SUFFIXES, TEXT_LIMIT)
+            elif sub.name == "media":
+                self.add_folder(files, sub, MEDIA_SUFFIXES, limits.media_kib * KIB)
+            else:
+                self.problems.append(unknown(sub, ["code", "media"], "a lesson folder"))
+        if "lesson.md" not in files:
+            return None
+        every = {entry.file.removeprefix(f"{folder.file}/") for entry in folder.walk()}
+        return Parts(folder.file, name, phase, files, frozenset(every - set(files)))
+
+    def is_translation(self, name: str) -> bool:
+        """Whether *name* is ``lesson.<tag>.md`` or ``quiz.<tag>.yaml`` of an offered language."""
+        kind, _, rest = name.partition(".")
+        tag, _, suffix = rest.rpartition(".")
+        course = self.out.course
+        offered = course.languages if course else ()
+        return (kind, suffix) in (("lesson", "md"), ("quiz", "yaml")) and tag in offered
+
+    def add(self, files: dict[str, bytes], entry: Entry, name: str, limit: int) -> None:
+        """Read *entry* into *files*."""
+        data = read_bytes(entry, limit, self.problems)
+        if data is not None:
+            files[name] = data
+
+    def add_folder(
+        self, files: dict[str, bytes], folder: Folder, suffixes: tuple[str, ...], limit: int
+    ) -> None:
+        """Read the files of ``code/`` or ``media/``; neither has folders below."""
+        for entry in folder.files:
+            if entry.name.endswith(suffixes):
+                self.add(files, entry, f"{folder.name}/{entry.name}", limit)
+            else:
+                known = [f"*{suffix}" for suffix in suffixes]
+                self.problems.append(unknown(entry, known, f"the folder {folder.name}"))
+        for sub in folder.folders:
+            self.problems.append(unknown(sub, ["files only"], f"the folder {folder.name}"))
+
+    def route_items(self, tree: Folder, plural: str, kind: str) -> list[Item[Any]]:
+        """The YAML files of ``pathways/``, ``roles/`` or ``domains/`` in order."""
+        folder = tree.folder(plural)
+        found: list[Item[Any]] = []
+        for sub in folder.folders if folder else []:
+            self.problems.append(unknown(sub, [f"NN-{kind}-id.yaml"], f"the folder {plural}"))
+        for entry in folder.files if folder else []:
+            if not entry.name.endswith(".yaml"):
+                known = [f"NN-{kind}-id.yaml"]
+                self.problems.append(unknown(entry, known, f"the folder {plural}"))
+            else:
+                found.append(self.item(entry, kind, self.numbered(entry, kind)))
+        return found
+
+    def projects(self, tree: Folder) -> None:
+        """The folders of ``projects/`` by name."""
+        root = tree.folder("projects")
+        for entry in root.files if root else []:
+            self.problems.append(unknown(entry, ["project-id/"], "the folder projects"))
+        for folder in root.folders if root else []:
+            entry_yaml = folder.get("project.yaml")
+            if entry_yaml is None:
+                self.missing(folder, "project.yaml", "a project")
+                continue
+            project = ProjectSource(self.item(entry_yaml, "project", folder.name))
+            for entry in folder.files:
+                if entry.name == "README.md":
+                    self.readme(project, folder, entry)
+                elif entry.name != "project.yaml":
+                    known = ["project.yaml", "README.md", *_PROJECT_FOLDERS]
+                    self.problems.append(unknown(entry, known, "a project folder"))
+            for sub in folder.folders:
+                if sub.name not in _PROJECT_FOLDERS:
+                    self.problems.append(unknown(sub, list(_PROJECT_FOLDERS), "a project folder"))
+                    continue
+                for entry in sub.walk():
+                    name = entry.file.removeprefix(f"{folder.file}/")
+                    self.add(project.files, entry, name, PROJECT_FILE_LIMIT)
+            self.out.projects.append(project)
+
+    def readme(self, project: ProjectSource, folder: Folder, entry: Entry) -> None:
+        """The page text of a project; its first heading is left to the page."""
+        text = self.text(entry, self.readme_limit)
+        project.readme, project.readme_unread = text or "", text is None
+        project.files[entry.name] = project.readme.encode()
+        source = markdown.Source(
+            project.readme,
+            entry.file,
+            1,
+            folder.file,
+            self.labels,
+            teaching=False,
+            file_urls=self.file_urls,
+        )
+        project.body = markdown.render(source)
+        self.problems += project.body.problems
