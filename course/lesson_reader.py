@@ -133,17 +133,8 @@ class _Reader:
                     hint="split the lesson, or raise limits.lessonKiB in course.yaml",
                 )
             )
-        maybe = any(word in text for word in _UNFINISHED_WORDS)
-        if data.get("status") == "authored" and maybe and (match := _UNFINISHED.search(text)):
-            self.report(
-                Problem(
-                    "LES018",
-                    self.file,
-                    f"an authored lesson says {match[0]}",
-                    span=span_at(text, match.start(), match.end()),
-                    hint="finish the passage, or set status: planned",
-                )
-            )
+        if data.get("status") == "authored" and (problem := _unfinished(text, self.file)):
+            self.report(problem)
 
     # -- by status --------------------------------------------------------------------------
 
@@ -338,6 +329,8 @@ class _Reader:
         questions: list[dict[str, Any]] = []
         if text is not None:
             tree, problems = yamlsource.parse(text, file)
+            if unfinished := _unfinished(text, file):
+                problems.append(unfinished)
             if tree is not None:
                 broken = schema.check("quiz", tree, file)
                 problems += broken
@@ -350,6 +343,22 @@ class _Reader:
             self.lesson.diagnostics.append(place(problem, text or "").as_json())
         if not problems or not any(_is_error(d) for d in self.lesson.diagnostics):
             self.lesson.quiz = quiz.published(questions)
+
+
+def _unfinished(text: str, file: str) -> Problem | None:
+    """The first mark of unfinished work in *text*, which belongs to an authored lesson."""
+    if not any(word in text for word in _UNFINISHED_WORDS):
+        return None
+    match = _UNFINISHED.search(text)
+    if match is None:
+        return None
+    return Problem(
+        "LES018",
+        file,
+        f"an authored lesson says {match[0]}",
+        span=span_at(text, match.start(), match.end()),
+        hint="finish the passage, or set status: planned",
+    )
 
 
 def _is_error(entry: dict[str, Any]) -> bool:
