@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64decode, b64encode
 from collections.abc import Mapping
 from dataclasses import fields
 from hashlib import blake2b
@@ -64,7 +65,10 @@ class Shards:
         record = entry.get("record")
         if not isinstance(record, dict) or set(record) != _LESSON_FIELDS:
             return None
-        return Lesson(**record)
+        try:
+            return Lesson(**{**record, "packed": b64decode(record["packed"])})
+        except (TypeError, ValueError):
+            return None
 
     def unit(self, phase: str, folder: str, key: str) -> dict[str, Any] | None:
         """The cached unit of a lesson folder when its key is the same."""
@@ -72,19 +76,37 @@ class Shards:
         unit = entry.get("unit") if isinstance(entry, dict) else None
         return unit if isinstance(unit, dict) and unit.get("key") == key else None
 
-    def put(self, phase: str, folder: str, entry: dict[str, Any]) -> None:
+    def put(self, phase: str, key: str, record: Lesson, unit: Mapping[str, Any]) -> None:
         """Keep what was made of a lesson folder."""
-        self._new.setdefault(phase, {})[folder] = entry
+        self._new.setdefault(phase, {})[record.folder] = {
+            "key": key,
+            "record": record,
+            "unit": unit,
+        }
 
     def save(self) -> None:
         """Write the shards that changed and drop those of phases that are gone."""
         self.folder.mkdir(parents=True, exist_ok=True)
         for phase, shard in self._new.items():
             if _signature(shard) != _signature(self._shard(phase)):
-                write_json(self.folder / f"phase-{phase}.json", shard)
+                write_json(self.folder / f"phase-{phase}.json", _storable(shard))
         for path in self.folder.glob("phase-*.json"):
             if path.name.removeprefix("phase-").removesuffix(".json") not in self._new:
                 path.unlink(missing_ok=True)
+
+
+def _storable(shard: Mapping[str, Any]) -> dict[str, Any]:
+    """The shard with records as plain mappings, the packed material in base 64."""
+    return {
+        folder: {
+            **entry,
+            "record": {
+                name: b64encode(value).decode() if name == "packed" else value
+                for name, value in ((one, getattr(entry["record"], one)) for one in _LESSON_FIELDS)
+            },
+        }
+        for folder, entry in shard.items()
+    }
 
 
 def _signature(shard: Mapping[str, Any]) -> list[tuple[str, Any, Any]]:

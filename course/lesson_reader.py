@@ -10,7 +10,7 @@ from typing import Any, Final
 from course import ids, markdown, media, quiz, schema, yamlsource
 from course.diagnostics import TOP, Problem, Span, nearest
 from course.files import span_at, text_of
-from course.lesson import KIB, Lesson, Parts, Setup, place, split_front
+from course.lesson import KIB, Lesson, Material, Parts, Setup, place, split_front
 
 PROSE_MINIMUM: Final = 400
 MOST_OBJECTIVES: Final = 6
@@ -45,6 +45,7 @@ class _Reader:
         self.setup = setup
         self.file = f"{parts.folder}/lesson.md"
         self.lesson = Lesson(parts.folder, parts.phase, parts.name)
+        self.material = Material()
         self.front_text = ""
 
     def report(self, problem: Problem) -> None:
@@ -78,6 +79,8 @@ class _Reader:
         if self.front(text):
             self.body(text, body, body_line)
             self.read_quiz()
+            if self.lesson.authored:
+                self.lesson.material = self.material
         return self.lesson
 
     def front(self, text: str) -> bool:
@@ -234,9 +237,10 @@ class _Reader:
                 )
             )
         self.block_order(read.kinds, line)
-        lesson = self.lesson
-        lesson.markdown, lesson.blocks, lesson.toc = read.markdown, read.blocks, read.toc
-        lesson.code, lesson.links, lesson.anchors = read.code, read.links, read.anchors
+        material = self.material
+        material.markdown, material.blocks = read.markdown, read.blocks
+        material.toc, material.code = read.toc, read.code
+        self.lesson.links, self.lesson.anchors = read.links, read.anchors
         self.used(read, code, images)
 
     def block_order(self, kinds: list[tuple[str, int]], line: int) -> None:
@@ -303,7 +307,7 @@ class _Reader:
             if alt is None:
                 unused.append(f"media/{name}")
             else:
-                self.lesson.media.append({**entry, "alt": alt})
+                self.material.media.append({**entry, "alt": alt})
                 self.lesson.media_files[entry["url"]] = f"{self.parts.folder}/media/{name}"
         for name in unused:
             self.report(
@@ -342,7 +346,7 @@ class _Reader:
         for problem in problems:
             self.lesson.diagnostics.append(place(problem, text or "").as_json())
         if not problems or not any(_is_error(d) for d in self.lesson.diagnostics):
-            self.lesson.quiz = quiz.published(questions)
+            self.material.questions = quiz.published(questions)
 
 
 def _unfinished(text: str, file: str) -> Problem | None:

@@ -20,47 +20,41 @@ _FOLDER: Final = "index.html"
 def facts(path: str, html: str) -> dict[str, Any]:
     """Ids, targets and faults of one page, as data that JSON can hold.
 
-    ``ids`` are its anchors; ``refs`` are ``path#anchor`` from the site root (anchor may be
-    empty); ``faults`` are [code, text] pairs that need no other page.
+    ``ids`` are its anchors and ``refs`` the other files it names (``path#anchor`` from the site
+    root, the anchor may be absent), each joined by blanks; ``faults`` are [code, text] pairs
+    that need no other page.
     """
     ids: list[str] = []
+    inside: list[str] = []
     refs: dict[str, None] = {}
     faults: list[list[str]] = []
     folder = posixpath.dirname(path)
     for name, value in _ATTRIBUTE.findall(html):
         if name == "id":
             ids.append(value)
-        elif name in ("href", "src"):
-            if value.startswith(_FREE):
-                continue
-            if value.startswith("#"):
-                refs[path + value] = None
-            elif value.startswith("/") or "://" in value:
-                faults.append(["OUT004", value])
-            else:
-                refs[_resolved(folder, value)] = None
-        else:
-            for part in value.split():
-                refs[f"{path}#{part}"] = None
-    if len(set(ids)) != len(ids):
-        seen: set[str] = set()
-        for one in ids:
-            if one in seen:
-                faults.append(["OUT003", one])
-            seen.add(one)
-    return {"ids": ids, "refs": list(refs), "faults": faults}
+        elif name not in ("href", "src"):
+            inside += value.split()
+        elif value.startswith("#"):
+            inside.append(value[1:])
+        elif value.startswith("/") or ("://" in value and not value.startswith(_FREE)):
+            faults.append(["OUT004", value])
+        elif not value.startswith(_FREE):
+            refs[_resolved(folder, value)] = None
+    known = set(ids)
+    if len(known) != len(ids):
+        faults += [["OUT003", one] for one in sorted(known) if ids.count(one) > 1]
+    faults += [["OUT002", one] for one in dict.fromkeys(inside) if one not in known]
+    return {"ids": " ".join(ids), "refs": " ".join(refs), "faults": faults}
 
 
-def targets(path: str, addresses: list[str], references: list[str]) -> set[str]:
-    """The ``refs`` of :func:`facts` from addresses and references that a parser found."""
+def targets(path: str, addresses: list[str]) -> set[str]:
+    """The ``refs`` of :func:`facts` from addresses that a parser found."""
     folder = posixpath.dirname(path)
-    found = {f"{path}#{one}" for one in references}
-    for value in addresses:
-        if value.startswith("#"):
-            found.add(path + value)
-        elif not value.startswith((*_FREE, "/")) and "://" not in value:
-            found.add(_resolved(folder, value))
-    return found
+    return {
+        _resolved(folder, value)
+        for value in addresses
+        if not value.startswith((*_FREE, "/", "#")) and "://" not in value
+    }
 
 
 def _resolved(folder: str, value: str) -> str:
@@ -86,23 +80,27 @@ def _normal(folder: str, value: str) -> str:
 
 def problems(pages: Mapping[str, Mapping[str, Any]], files: set[str]) -> Iterator[Problem]:
     """Broken targets of all *pages* (path to :func:`facts`) in a site of *files*."""
-    anchors = {path: frozenset(page["ids"]) for path, page in pages.items()}
+    anchors: dict[str, frozenset[str]] = {}
     for path, page in pages.items():
         for code, text in page["faults"]:
-            message = (
-                f'the id "{short(text)}" stands twice in the page'
-                if code == "OUT003"
-                else f'the page has an absolute address "{short(text)}"'
-            )
+            message = _FAULTS[code].format(short(text))
             yield Problem(code, f"site/{path}", message, got=short(text), hint=_HINTS[code])
-        for ref in page["refs"]:
+        for ref in page["refs"].split():
             target, _, anchor = ref.partition("#")
             if target not in files:
                 yield _lost("OUT001", path, target, f'no file "{short(target)}" is built')
-            elif anchor and target in anchors and anchor not in anchors[target]:
-                yield _lost("OUT002", path, ref, f'no element has the id "{short(anchor)}"')
+            elif anchor and target in pages:
+                if target not in anchors:
+                    anchors[target] = frozenset(pages[target]["ids"].split())
+                if anchor not in anchors[target]:
+                    yield _lost("OUT002", path, ref, _FAULTS["OUT002"].format(short(anchor)))
 
 
+_FAULTS: Final = {
+    "OUT002": 'no element has the id "{}"',
+    "OUT003": 'the id "{}" stands twice in the page',
+    "OUT004": 'the page has an absolute address "{}"',
+}
 _HINTS: Final = {
     "OUT001": "correct the link in the source or in the template",
     "OUT002": "correct the anchor in the source or in the template",

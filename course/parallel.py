@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import pickle
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final, TypeVar
 
 T = TypeVar("T")
@@ -13,6 +13,7 @@ R = TypeVar("R")
 
 # Fewer items than this are done before a second process has started.
 WORTH_IT: Final = 150
+PIECE: Final = 64
 
 
 def workers(wanted: int, items: int) -> int:
@@ -65,17 +66,36 @@ def _start(function: Callable[[T], R], share: Sequence[T]) -> tuple[int, int]:
         except Exception as error:  # noqa: BLE001  (handed to the parent, which raises it)
             answer = error
         with os.fdopen(sink, "wb") as pipe:
-            pickle.dump(answer, pipe, pickle.HIGHEST_PROTOCOL)
+            for part in _parts(answer):
+                pickle.dump(part, pipe, pickle.HIGHEST_PROTOCOL)
         status = 0
     finally:
         os._exit(status)
 
 
+def _parts(answer: object) -> Iterator[object]:
+    """An answer in pieces, so that the parent never holds all of its bytes; None ends it."""
+    if isinstance(answer, list):
+        for at in range(0, len(answer), PIECE):
+            yield answer[at : at + PIECE]
+        yield None
+    else:
+        yield answer
+
+
 def _finish(child: int, source: int) -> list[R] | BaseException:
+    results: list[R] = []
+    failure: BaseException | None = None
     with os.fdopen(source, "rb") as pipe:
-        data = pipe.read()
+        try:
+            while (part := pickle.load(pipe)) is not None:  # noqa: S301  (our own child wrote it)
+                if isinstance(part, BaseException):
+                    failure = part
+                    break
+                results += part
+        except EOFError:
+            failure = RuntimeError("a build process ended early")
     _, status = os.waitpid(child, 0)
-    if status or not data:
-        return RuntimeError(f"a build process ended with status {status}")
-    answer: list[R] | BaseException = pickle.loads(data)  # noqa: S301  (our own child wrote it)
-    return answer
+    if failure is None and status:
+        failure = RuntimeError(f"a build process ended with status {status}")
+    return failure or results

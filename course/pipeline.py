@@ -142,9 +142,7 @@ def _emit(this: _Run, loaded: Sources, linked: Graph, target: Target, report: Re
     pages = Pages(site)
     made = _units(this, linked, target, pages, course.limits.page_kib)
     units = {unit.id: unit for unit in made}
-    done = whole.build(linked, units, pages, files)
-    for path, data in done.outputs.items():
-        target.put(path, data)
+    done = whole.build(linked, units, pages, files, target.put)
     for node in linked.lessons.values():
         for url, source in node.record.media_files.items():
             target.put(url, (options.root / source).read_bytes())
@@ -192,15 +190,15 @@ def _units(this: _Run, linked: Graph, target: Target, pages: Pages, page_kib: in
         for node, unit in zip(linked.lessons.values(), units, strict=True):
             record = node.record
             if not unit.problems:
-                entry = {"key": this.keys[record.folder], "record": record, "unit": unit.cached()}
-                this.shards.put(node.phase.item.id, record.folder, entry)
+                phase, key = node.phase.item.id, this.keys[record.folder]
+                this.shards.put(phase, key, record, unit.cached())
     return units
 
 
 def _kept(cached: dict[str, Any], target: Target) -> Unit | None:
     try:
         files = {path: File(*file) for path, file in cached["files"].items()}
-        unit = Unit(**{**cached, "files": files})
+        unit = Unit(**{**cached, "files": files, "chunks": cached["chunks"].encode()})
     except (TypeError, KeyError, AttributeError):
         return None
     return unit if all(target.keep(path, file) for path, file in files.items()) else None

@@ -41,8 +41,9 @@ class Counts:
         if node.authored:
             self.authored += 1
             self.minutes += minutes
-            self.words += len(node.record.markdown.split())
-            self.questions += len(node.record.quiz)
+            material = node.record.material
+            self.words += len(material.markdown.split())
+            self.questions += len(material.questions)
         else:
             self.planned_minutes += minutes
 

@@ -38,7 +38,7 @@ class Unit:
     entry: dict[str, Any]
     files: dict[str, File] = field(default_factory=dict)
     terms: dict[str, Any] = field(default_factory=dict)
-    chunks: str = ""
+    chunks: bytes = b""
     facts: dict[str, dict[str, Any]] = field(default_factory=dict)
     outputs: dict[str, bytes] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
@@ -51,7 +51,7 @@ class Unit:
             "entry": self.entry,
             "files": {path: list(file) for path, file in self.files.items()},
             "terms": self.terms,
-            "chunks": self.chunks,
+            "chunks": self.chunks.decode(),
             "facts": self.facts,
         }
 
@@ -113,7 +113,7 @@ def build_unit(
         outputs[f"api/v1/lessons/{alias}.json"] = outputs[resource["resource"]]
     unit.problems += _page_problems(record, html, len(outputs[page]), page_limit)
     unit.terms = search.lesson_terms(resource)
-    unit.chunks = "".join(orjson.dumps(chunk).decode() + "\n" for chunk in chunks(resource))
+    unit.chunks = b"".join([orjson.dumps(chunk) + b"\n" for chunk in chunks(resource)])
     unit.outputs = outputs
     return unit
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -24,24 +24,25 @@ from course.unit import Unit, full_resource
 # A printed pathway joins its lessons on one page; beyond this a browser struggles with it.
 PRINT_LIMIT: Final = 100
 Ref = dict[str, Any]
+Put = Callable[[str, bytes], object]
 
 
 @dataclass(slots=True)
 class Whole:
-    """The outputs of the course as a whole, by path, with what the output check needs."""
+    """What the output check needs of the pages of the course, and the problems met."""
 
-    outputs: dict[str, bytes]
     facts: dict[str, dict[str, Any]]
     problems: list[Problem]
 
 
 class _Builder:
-    def __init__(self, graph: Graph, units: Mapping[str, Unit], pages: Pages) -> None:
+    def __init__(self, graph: Graph, units: Mapping[str, Unit], pages: Pages, put: Put) -> None:
         self.graph = graph
         self.units = units
         self.pages = pages
         self.numbers = resources.numbers(graph)
-        self.out = Whole({}, {}, [])
+        self.put = put
+        self.out = Whole({}, [])
         self.entries = {name: unit.entry for name, unit in units.items()}
         self.refs = {
             name: {key: entry[key] for key in ("id", "title", "status", "url")}
@@ -49,12 +50,12 @@ class _Builder:
         }
 
     def page(self, path: str, html: str) -> None:
-        """Keep a page and what the output check needs of it."""
-        self.out.outputs[path] = html.encode()
+        """Put a page, and keep what the output check needs of it."""
+        self.put(path, html.encode())
         self.out.facts[path] = outcheck.facts(path, html)
 
     def json(self, path: str, data: Mapping[str, Any], schema_name: str) -> None:
-        """Keep a resource after its schema check."""
+        """Put a resource after its schema check."""
         for problem in schema.check(schema_name, data, f"site/{path}"):
             where = "/".join(map(str, problem.path or ()))
             self.out.problems.append(
@@ -67,7 +68,7 @@ class _Builder:
                     hint="correct the source of that value",
                 )
             )
-        self.out.outputs[path] = resources.json_bytes(data)
+        self.put(path, resources.json_bytes(data))
 
     def related(self, node: LessonNode) -> dict[str, Any]:
         """What the sources around a lesson say about it."""
@@ -93,9 +94,10 @@ def build(
     units: Mapping[str, Unit],
     pages: Pages,
     assets: Assets,
+    put: Put,
 ) -> Whole:
-    """Every output that is not a lesson's own."""
-    builder = _Builder(graph, units, pages)
+    """Hand every output that is not a lesson's own to *put*, one after the other."""
+    builder = _Builder(graph, units, pages, put)
     bundles = {
         name: bundle(project.files) for name, project in graph.projects.items() if project.files
     }
@@ -107,12 +109,13 @@ def build(
     builder.json("api/v1/pathways.json", pathways, "pathways.v1")
     builder.json("api/v1/roles.json", roles, "roles.v1")
     builder.json("api/v1/projects.json", projects, "projects.v1")
-    out = builder.out.outputs
+    put = builder.put
     for name, data in bundles.items():
-        out[f"downloads/{name}.zip"] = data
+        put(f"downloads/{name}.zip", data)
     for name in schema.names():
-        out[f"schemas/v1/{name}{schema.SUFFIX}"] = schema.source(name)
-    out.update(assets.files)
+        put(f"schemas/v1/{name}{schema.SUFFIX}", schema.source(name))
+    for path, data in assets.files.items():
+        put(path, data)
     _index_pages(builder, catalog, pathways, roles, projects)
     _phase_pages(builder, catalog)
     _pathway_pages(builder, pathways)
@@ -221,17 +224,21 @@ def _texts(
     roles: dict[str, Any],
     projects: dict[str, Any],
 ) -> None:
-    out = builder.out.outputs
+    put = builder.put
     graph = builder.graph
     units = [
         builder.units[entry["id"]] for phase in catalog["phases"] for entry in phase["lessons"]
     ]
-    out["llms.txt"] = llms_txt(catalog, pathways, projects).encode()
-    texts = {name: node.record.markdown for name, node in graph.lessons.items() if node.authored}
-    for path, text in llms_full(catalog, texts).items():
-        out[path] = text.encode()
-    out["corpus/chunks.jsonl"] = "".join(unit.chunks for unit in units).encode()
-    out.update(search.build_index([unit.terms for unit in units]))
+    put("llms.txt", llms_txt(catalog, pathways, projects).encode())
+
+    def body(name: str) -> str:
+        return graph.lessons[name].record.material.markdown
+
+    for path, text in llms_full(catalog, body):
+        put(path, text.encode())
+    put("corpus/chunks.jsonl", b"".join([unit.chunks for unit in units]))
+    for path, data in search.build_index([unit.terms for unit in units]).items():
+        put(path, data)
     examples: dict[str, Any] = {
         "catalog": catalog,
         "pathways": pathways,
@@ -243,20 +250,20 @@ def _texts(
         examples["lesson"] = full_resource(
             first.record, builder.related(first), builder.pages.base_url
         )[0]
-    out["openapi.json"] = resources.json_bytes(openapi(examples))
+    put("openapi.json", resources.json_bytes(openapi(examples)))
 
 
 def _host_files(builder: _Builder) -> None:
-    out = builder.out.outputs
+    put = builder.put
     html = builder.pages.not_found()
-    out["404.html"] = html.encode()
-    out["404.json"] = not_found()
-    out["_headers"] = headers(not_found_hashes()).encode()
-    out[".nojekyll"] = b""
+    put("404.html", html.encode())
+    put("404.json", not_found())
+    put("_headers", headers(not_found_hashes()).encode())
+    put(".nojekyll", b"")
 
 
 def _absolute(builder: _Builder, catalog: dict[str, Any], base_url: str) -> None:
-    out = builder.out.outputs
+    put = builder.put
     addresses = [
         path.removesuffix("index.html")
         for path in [
@@ -265,9 +272,9 @@ def _absolute(builder: _Builder, catalog: dict[str, Any], base_url: str) -> None
         ]
         if path.endswith("index.html")
     ]
-    out["sitemap.xml"] = sitemap(base_url, addresses).encode()
-    out["robots.txt"] = robots(base_url).encode()
-    out["feed.xml"] = atom(catalog, base_url).encode()
+    put("sitemap.xml", sitemap(base_url, addresses).encode())
+    put("robots.txt", robots(base_url).encode())
+    put("feed.xml", atom(catalog, base_url).encode())
 
 
 def _item(graph: Graph, kind: str, name: str) -> Any:

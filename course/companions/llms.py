@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from course.companions.quiz import text
@@ -49,35 +49,39 @@ def llms_txt(
 
 
 def llms_full(
-    catalog: Mapping[str, Any], bodies: Mapping[str, str], root: str = ""
-) -> dict[str, str]:
-    """All authored lessons in course order, by path: one file, or one a phase above 1 MB.
+    catalog: Mapping[str, Any], body: Callable[[str], str], root: str = ""
+) -> Iterator[tuple[str, str]]:
+    """All authored lessons in course order, as path and text: one file, or one a phase above 1 MB.
 
-    *bodies* maps the id of each authored lesson to its Markdown, as the resource carries it.
-    When split, `llms-full.txt` lists the parts.
+    *body* gives the Markdown of an authored lesson by id, as the resource carries it; one phase
+    is held at a time once the text is split. Then `llms-full.txt` lists the parts.
     """
     course = catalog["course"]
     head = f"# {text(course['title'])}\n\n> {text(course['summary'])}\n\n{_LINKS}\n\n"
-    phases: dict[str, str] = {}
-    titles: dict[str, str] = {}
+    size = len(head.encode())
+    waiting: list[tuple[str, str, str]] = []
+    listed: list[str] = []
     for phase in catalog["phases"]:
         lessons = [
-            _lesson(entry, bodies[entry["id"]], root)
+            _lesson(entry, body(entry["id"]), root)
             for entry in phase["lessons"]
             if entry["status"] == "authored"
         ]
-        if lessons:
-            phases[phase["id"]] = "\n".join(lessons)
-            titles[phase["id"]] = text(phase["title"])
-    whole = head + "\n".join(phases.values())
-    if len(whole.encode()) <= SPLIT_ABOVE:
-        return {FULL: whole}
-    names = {key: f"llms-full/{key}.txt" for key in phases}
-    listed = [f"- [{titles[key]}]({root}{name})\n" for key, name in names.items()]
-    split = {FULL: head + "".join(listed)}
-    for key, name in names.items():
-        split[name] = f"# {titles[key]}\n\n{_LINKS}\n\n{phases[key]}"
-    return split
+        if not lessons:
+            continue
+        part = "\n".join(lessons)
+        size += len(part.encode()) + (1 if listed else 0)
+        title, name = text(phase["title"]), f"llms-full/{phase['id']}.txt"
+        listed.append(f"- [{title}]({root}{name})\n")
+        waiting.append((name, title, part))
+        if size > SPLIT_ABOVE:
+            for name, title, part in waiting:
+                yield name, f"# {title}\n\n{_LINKS}\n\n{part}"
+            waiting.clear()
+    if size > SPLIT_ABOVE:
+        yield FULL, head + "".join(listed)
+    else:
+        yield FULL, head + "\n".join(part for _, _, part in waiting)
 
 
 def _lesson(entry: Mapping[str, Any], markdown: str, root: str) -> str:

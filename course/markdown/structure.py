@@ -17,7 +17,6 @@ _REFERENCES: Final = ("ReferenceUnknown", "CollapsedUnknown", "Reference", "Coll
 _FOOTNOTE: Final = re.compile(rb"(?<!\\)\[\^([^\]\s]+)\]")
 _CONTAINERS: Final = ("List", "BlockQuote")
 NESTED_LIMIT: Final = 12
-Handler = Callable[[Any, int, int], None]
 
 
 def read(source: Source) -> Outline:
@@ -47,18 +46,6 @@ class _Reader:
         self.cells: list[str] | None = None
         self.depth = 0
         self.at = 0
-        self.starts: dict[str, Handler] = {
-            "Heading": self.heading,
-            "Link": self.link,
-            "Image": self.image,
-            "CodeBlock": self.code_block,
-            "Table": self.table,
-            "TableCell": self.table_cell,
-            "FootnoteDefinition": self.footnote,
-            "HtmlBlock": self.raw_html,
-            "List": self.container,
-            "BlockQuote": self.container,
-        }
 
     def read(self) -> Outline:
         """Walk the whole text."""
@@ -73,7 +60,6 @@ class _Reader:
 
     def walk(self, until: str | None) -> None:
         """Read events up to the end of the element *until*, or all."""
-        starts = self.starts
         for event, where in self.stream:
             if type(event) is str:
                 self.text(" ")
@@ -86,9 +72,9 @@ class _Reader:
                     self.lost_footnotes(where["start"], where["end"])
             elif name == "Start":
                 tag, detail = (value, None) if type(value) is str else next(iter(value.items()))
-                if tag in starts:
+                if tag in _STARTS:
                     self.at = where["start"]
-                    starts[tag](detail, where["start"], where["end"])
+                    _STARTS[tag](self, detail, where["start"], where["end"])
             elif name == "End":
                 tag = value if type(value) is str else next(iter(value))
                 if tag == until:
@@ -218,3 +204,17 @@ class _Reader:
             span["end"],
             hint=f"add a line [{reference}]: URL, or link directly",
         )
+
+
+_STARTS: Final[dict[str, Callable[[_Reader, Any, int, int], None]]] = {
+    "Heading": _Reader.heading,
+    "Link": _Reader.link,
+    "Image": _Reader.image,
+    "CodeBlock": _Reader.code_block,
+    "Table": _Reader.table,
+    "TableCell": _Reader.table_cell,
+    "FootnoteDefinition": _Reader.footnote,
+    "HtmlBlock": _Reader.raw_html,
+    "List": _Reader.container,
+    "BlockQuote": _Reader.container,
+}

@@ -120,14 +120,15 @@ def lesson_resource(record: Lesson, related: Mapping[str, Any]) -> dict[str, Any
     resource["review"] = front.get("review", "none")
     resource.setdefault("references", [])
     resource["check"] = front["check"]
+    material = record.material
     resource["content"] = {
-        "markdown": record.markdown,
-        "blocks": record.blocks,
-        "toc": record.toc,
-        "code": record.code,
-        "media": record.media,
+        "markdown": material.markdown,
+        "blocks": material.blocks,
+        "toc": material.toc,
+        "code": material.code,
+        "media": material.media,
     }
-    resource["quiz"] = {"formative": True, "label": QUIZ_LABEL, "questions": record.quiz}
+    resource["quiz"] = {"formative": True, "label": QUIZ_LABEL, "questions": material.questions}
     return resource
 
 
