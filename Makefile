@@ -82,6 +82,7 @@ check: $(READY)  ## lint, format, types, import borders, and the course itself
 	@$(PY) -m mypy
 	@.venv/bin/lint-imports
 	@$(PY) build.py check --strict
+	@$(PY) build.py fmt --check
 
 format: $(READY)  ## apply the formatter and the safe lint fixes
 	@$(PY) -m ruff check --fix $(CODE)
