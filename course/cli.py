@@ -28,13 +28,19 @@ def main(arguments: Sequence[str]) -> int:
     try:
         options = _parser().parse_args(_with_command(list(arguments)))
         command: Callable[[argparse.Namespace], int] = options.run
-        return command(options)
+        status = command(options)
+        sys.stdout.flush()
+        return status
     except Refusal as refusal:
         print(f"error {refusal.code}: {refusal}\n  hint: {refusal.hint}", file=sys.stderr)
         return BAD_CALL
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return OK
+    except OSError as error:
+        where = f" ({error.filename})" if error.filename else ""
+        print(f"error: {error.strerror or error}{where}", file=sys.stderr)
+        return BAD_CALL
     except KeyboardInterrupt:
         return 130
 

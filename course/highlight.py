@@ -27,6 +27,7 @@ _PYTHON_STRING: Final = (
 )
 _NUMBER: Final = r"\b(?:0[xXbBoO][0-9a-fA-F_]+|[0-9][0-9_]*(?:\.[0-9_]+)?(?:[eE][-+]?[0-9]+)?)\b"
 
+_NO_MARKUP: Final = frozenset("kbn")  # words and numbers: nothing to escape
 _WORD: Final = r"[A-Za-z_][A-Za-z0-9_]*"
 
 
@@ -119,7 +120,8 @@ def _spans(code: str, pattern: re.Pattern[str], language: _Language) -> str:
             continue
         start = match.start()
         parts.append(escape(code[last:start], quote=False))
-        parts.append(f'<span class="{kind}">{escape(token, quote=False)}</span>')
+        text = token if kind in _NO_MARKUP else escape(token, quote=False)
+        parts.append(f'<span class="{kind}">{text}</span>')
         last = start + len(token)
     parts.append(escape(code[last:], quote=False))
     return "".join(parts)
