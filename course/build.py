@@ -63,9 +63,12 @@ def _full(options: Options, tree: Tree, foreign: list[str], key: str | None) -> 
     if not report.written:
         stage.abandon()
     elif options.cache:
-        outcome.save()
-        if key is not None:
-            quick.remember(options.cache, options.out, key, report.as_json())
+        try:
+            outcome.save()
+            if key is not None:
+                quick.remember(options.cache, options.out, key, report.as_json())
+        except OSError as error:  # the site is there; only the next build will take longer
+            report.notes.append(f"the cache was not saved: {error.strerror} ({options.cache})")
     return report
 
 

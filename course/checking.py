@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from course.build import check
-from course.diagnostics import Diagnostic, order
+from course.diagnostics import order
 from course.options import Options, Report
 from course.report import FORMATS, Findings, Summary, job_summary, reader
+from course.tree import Refusal
 
 OK, PROBLEMS = 0, 1
 
@@ -46,7 +46,12 @@ def run_check(request: Request) -> int:
 
         report.diagnostics = order([*report.diagnostics, *deep_problems(options)])
     if request.only:
-        report.diagnostics = _only(report.diagnostics, request.only)
+        for name in request.only:
+            if not any(_concerns(file, (name,)) for file in report.sources):
+                raise Refusal("CFG002", f'nothing here has the id "{name}"', "see build.py stats")
+        report.diagnostics = [
+            one for one in report.diagnostics if _concerns(one.file, request.only)
+        ]
     failed = report.errors > 0 or (request.strict and report.warnings > 0)
     if request.external:
         from course.external import external_problems
@@ -62,18 +67,14 @@ def run_check(request: Request) -> int:
     return PROBLEMS if failed else OK
 
 
-def _only(found: Iterable[Diagnostic], names: tuple[str, ...]) -> list[Diagnostic]:
-    """The problems in the files of *names*: a folder or file named after one of the ids."""
-
-    def concerns(file: str) -> bool:
-        stems = {part.split(".")[0] for part in file.split("/")}
-        return any(
-            stem == name or (stem.endswith(f"-{name}") and stem[: -len(name) - 1].isdigit())
-            for stem in stems
-            for name in names
-        )
-
-    return [one for one in found if concerns(one.file)]
+def _concerns(file: str, names: tuple[str, ...]) -> bool:
+    """Whether a folder or file on the way to *file* is named after one of the ids *names*."""
+    stems = {part.split(".")[0] for part in file.split("/")}
+    return any(
+        stem == name or (stem.endswith(f"-{name}") and stem[: -len(name) - 1].isdigit())
+        for stem in stems
+        for name in names
+    )
 
 
 def findings(root: Path, report: Report) -> Findings:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import gc
+import io
 import os
+import re
 import sys
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
@@ -13,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from course.build import build
 from course.options import CACHE, OUT, Options, Report
+from course.places import check_places, forget
 from course.tree import Refusal
 
 if TYPE_CHECKING:
@@ -20,11 +23,18 @@ if TYPE_CHECKING:
 
 OK, PROBLEMS, BAD_CALL = 0, 1, 2
 _COMMANDS: Final = ("build", "check", "serve", "new", "explain", "fmt", "stats", "deploy-list")
+_BASE_URL: Final = re.compile(
+    r"https?://[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?(?::([0-9]{1,5}))?(/[A-Za-z0-9._~%/-]*)?"
+)
+_EPOCH: Final = re.compile(r"[0-9]{1,11}")
 _FORMATS: Final = ("text", "json", "github", "sarif", "junit")
 
 
 def main(arguments: Sequence[str]) -> int:
     """Run one command; returns the exit status: 0 clean, 1 problems, 2 a bad call."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a terminal that knows only ASCII shows \\u…
+            stream.reconfigure(errors="backslashreplace")
     try:
         options = _parser().parse_args(_with_command(list(arguments)))
         command: Callable[[argparse.Namespace], int] = options.run
@@ -137,10 +147,14 @@ def _add_helpers(commands: Commands, place: argparse.ArgumentParser) -> None:
 
 
 def _base_url(text: str) -> str:
-    import re
-
-    if not re.fullmatch(r"https?://[^\s/?#@]+(/[^\s?#]*)?", text):
-        raise argparse.ArgumentTypeError("want an http(s) address without query or credentials")
+    match = _BASE_URL.fullmatch(text)
+    steps = (match[2] or "").strip("/").split("/") if match else []
+    odd = len(steps) > 1 and "" in steps
+    if not match or odd or {".", ".."} & set(steps) or int(match[1] or 1) not in range(1, 65536):
+        raise argparse.ArgumentTypeError(
+            "want a plain address such as https://example.org/course/ "
+            "(no query, no credentials; other alphabets percent-encoded)"
+        )
     return text.rstrip("/") + "/"
 
 
@@ -151,11 +165,12 @@ def _jobs(text: str) -> int:
 
 
 def _options(given: argparse.Namespace) -> Options:
-    root: Path = given.root
+    root = _root(given)
     cache = None if given.no_cache else (given.cache or root / CACHE)
+    out = getattr(given, "out", None) or root / OUT
     return Options(
         root=root,
-        out=getattr(given, "out", None) or root / OUT,
+        out=Path(os.path.abspath(out)),  # noqa: PTH100  (a link is refused, not followed)
         base_url=getattr(given, "base_url", None),
         file_urls=getattr(given, "file_urls", False),
         force=getattr(given, "force", False),
@@ -165,42 +180,48 @@ def _options(given: argparse.Namespace) -> Options:
     )
 
 
+def _root(given: argparse.Namespace) -> Path:
+    """The folder that holds ``content/``."""
+    root: Path = given.root
+    if not (root / "content").is_dir():
+        raise Refusal(
+            "CFG002",
+            f"there is no folder content in {root.absolute()}",
+            "run the command where content/ lies, or give --root",
+        )
+    return root
+
+
 def _epoch_date() -> str | None:
     """The date of SOURCE_DATE_EPOCH, when it is set."""
     text = os.environ.get("SOURCE_DATE_EPOCH", "")
     if not text:
         return None
     try:
-        return datetime.fromtimestamp(int(text), UTC).date().isoformat()
+        if _EPOCH.fullmatch(text):
+            return datetime.fromtimestamp(int(text), UTC).date().isoformat()
     except (ValueError, OverflowError, OSError):
-        raise Refusal(
-            "CFG009", "SOURCE_DATE_EPOCH is not a number of seconds", "unset it or correct it"
-        ) from None
+        pass
+    raise Refusal(
+        "CFG009", "SOURCE_DATE_EPOCH is not a number of seconds", "unset it or correct it"
+    )
 
 
 def _build(given: argparse.Namespace) -> int:
     os.umask(0o022)  # the files are for others to read, whoever builds
     gc.disable()  # a build keeps nearly all it makes: collections cost 4 % and find nothing
     options = _options(given)
+    check_places(options)
     if given.clean:
-        _forget(options)
+        forget(options)
     report = build(options)
+    for note in report.notes:
+        print(f"note: {note}", file=sys.stderr)
     if report.diagnostics:
         print(_text(options.root, report), file=sys.stderr if report.written else sys.stdout)
     if not report.errors and not given.quiet:
         print(report.summary())
     return PROBLEMS if report.errors else OK
-
-
-def _forget(options: Options) -> None:
-    import shutil
-
-    from course.tree import Tree, locked
-
-    if options.cache:
-        shutil.rmtree(options.cache, ignore_errors=True)
-    with locked(options.out):
-        Tree(options.out).clean()
 
 
 def _check(given: argparse.Namespace) -> int:
@@ -225,8 +246,10 @@ def _serve(given: argparse.Namespace) -> int:
     from course.serve import serve
 
     os.umask(0o022)
+    options = _options(given)
+    check_places(options)
     return serve(
-        _options(given),
+        options,
         host=given.host,
         port=given.port,
         prefix=given.prefix,
@@ -238,7 +261,7 @@ def _serve(given: argparse.Namespace) -> int:
 def _new(given: argparse.Namespace) -> int:
     from course.scaffold import new
 
-    return new(given.root, given.kind, given.names, planned=given.planned)
+    return new(_root(given), given.kind, given.names, planned=given.planned)
 
 
 def _explain(given: argparse.Namespace) -> int:
@@ -255,7 +278,7 @@ def _explain(given: argparse.Namespace) -> int:
 def _fmt(given: argparse.Namespace) -> int:
     from course.fmt import fmt
 
-    return fmt(given.root, check=given.check)
+    return fmt(_root(given), check=given.check)
 
 
 def _stats(given: argparse.Namespace) -> int:

@@ -55,7 +55,7 @@ class LeftAloneError(Exception):
 def fmt(root: Path, *, check: bool = False) -> int:
     """The command: format, or with *check* only name the files that would change.
 
-    Returns 1 when *check* found such files, else 0.
+    Returns 1 when *check* found such files or a file had to be left alone, else 0.
     """
     result = run(root, check=check)
     sys.stdout.write("".join(f"{file}\n" for file in result.changed))
@@ -63,7 +63,7 @@ def fmt(root: Path, *, check: bool = False) -> int:
         sys.stderr.write(f"{file}: left alone: {why}\n")
     what = "would change" if check else "changed"
     sys.stderr.write(f"{len(result.changed):,} of {result.files:,} files {what}\n")
-    return 1 if check and result.changed else 0
+    return 1 if result.left or (check and result.changed) else 0
 
 
 def run(root: Path, *, check: bool = False) -> Formatted:

@@ -52,6 +52,7 @@ class Report:
     seconds: float = 0.0
     digest: str = ""
     written: bool = False
+    notes: list[str] = field(default_factory=list)
 
     @property
     def errors(self) -> int:

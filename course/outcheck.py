@@ -13,7 +13,7 @@ from course.diagnostics import Problem, short
 _ATTRIBUTE: Final = re.compile(
     r' (id|href|src|for|aria-labelledby|aria-describedby|aria-controls)="([^"]*)"'
 )
-_FREE: Final = ("https:", "mailto:", "data:")
+_FREE: Final = ("https:", "http:", "mailto:", "data:")
 _FOLDER: Final = "index.html"
 
 

@@ -1,0 +1,175 @@
+"""A build writes nowhere but into folders of its own, and says so before it touches anything."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from course.tree import listing
+from tests.course.coursekit import BRAKE_TRACE, edited, write_course
+
+DOOR = Path(__file__).resolve().parents[2] / "build.py"
+Prepare = Callable[[Path], list[str]]
+
+
+def run(root: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """`build.py` with *arguments*, in the folder of the course."""
+    return subprocess.run(
+        [sys.executable, str(DOOR), *arguments],
+        cwd=root,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def a_file(root: Path) -> list[str]:
+    (root / "precious").write_text("x")
+    return ["--out", "precious"]
+
+
+def a_link(root: Path) -> list[str]:
+    (root / "real").mkdir()
+    (root / "link").symlink_to("real")
+    return ["--out", "link"]
+
+
+def a_damaged_manifest(root: Path) -> list[str]:
+    (root / "site").mkdir()
+    (root / "site" / "build-manifest.json").write_text("{")
+    return []
+
+
+def a_linked_cache(root: Path) -> list[str]:
+    (root / "real").mkdir()
+    (root / ".course-cache").symlink_to("real")
+    return []
+
+
+def a_full_cache_folder(root: Path) -> list[str]:
+    (root / "precious").mkdir()
+    (root / "precious" / "thesis.txt").write_text("years of work")
+    return ["--cache", "precious", "--clean"]
+
+
+@pytest.mark.parametrize(
+    "prepare",
+    [
+        a_file,
+        a_link,
+        a_damaged_manifest,
+        a_linked_cache,
+        a_full_cache_folder,
+        lambda root: ["--out", "content"],
+        lambda root: ["--out", "content", "--force"],
+        lambda root: ["--out", "content/site"],
+        lambda root: ["--out", "."],
+        lambda root: ["--out", ""],
+        lambda root: ["--out", ".."],
+        lambda root: ["--out", "/"],
+        lambda root: ["--out", "/dev/null"],
+        lambda root: ["--cache", ".", "--clean"],
+        lambda root: ["--cache", "content"],
+        lambda root: ["--cache", "content/cache", "--clean"],
+        lambda root: ["--cache", "site"],
+    ],
+)
+def test_a_folder_of_somebody_else_is_refused_and_left_alone(
+    tmp_path: Path, prepare: Prepare
+) -> None:
+    root = write_course(tmp_path / "course")
+    arguments = prepare(root)
+    before = listing(tmp_path)
+    done = run(root, "build", *arguments)
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert "hint:" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert listing(tmp_path) == before
+
+
+def test_clean_removes_the_cache_and_nothing_else(tmp_path: Path) -> None:
+    root = write_course(tmp_path / "course")
+    assert run(root, "build").returncode == 0
+    cache = root / ".course-cache"
+    assert list(cache.iterdir())
+    sources = listing(root / "content")
+    done = run(root, "build", "--clean", "--no-cache")
+    assert done.returncode == 0, done.stderr
+    assert listing(root / "content") == sources
+
+
+def a_file_as_cache(cache: Path) -> None:
+    cache.write_text("x")
+
+
+def a_folder_as_shard(cache: Path) -> None:
+    for path in cache.glob("phase-*.json"):
+        path.unlink()
+        path.mkdir()
+
+
+@pytest.mark.parametrize("spoil", [a_file_as_cache, a_folder_as_shard])
+def test_a_cache_that_cannot_be_used_costs_time_only(
+    tmp_path: Path, spoil: Callable[[Path], None]
+) -> None:
+    root = write_course(tmp_path / "course")
+    cache = tmp_path / "cache"
+    if spoil is a_folder_as_shard:
+        assert run(root, "build", "--cache", str(cache)).returncode == 0
+        edited(root, BRAKE_TRACE, ("minutes: 35", "minutes: 36"))
+    spoil(cache)
+    done = run(root, "build", "--cache", str(cache))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "note: the cache was not saved" in done.stderr
+    assert (root / "site" / "index.html").is_file()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "environment"),
+    [
+        (["build", "--base-url", "ftp://example.org/"], {}),
+        (["build", "--base-url", "https://u:p@example.org/"], {}),
+        (["build", "--base-url", "https://example.org:99999/"], {}),
+        (["build", "--base-url", 'https://example.org/a"b'], {}),
+        (["build", "--base-url", "https://example.org//a/../b/"], {}),
+        (["build", "--base-url", "https://exämple.org/"], {}),
+        (["build"], {"SOURCE_DATE_EPOCH": "-1"}),
+        (["build"], {"SOURCE_DATE_EPOCH": " 5"}),
+        (["build"], {"SOURCE_DATE_EPOCH": "٣"}),
+        (["check", "--only", "nope"], {}),
+        (["stats", "--root", "/nowhere"], {}),
+        (["fmt", "--root", "/nowhere"], {}),
+        (["check", "--report", "/proc/nowhere/report.json"], {}),
+    ],
+)
+def test_a_call_that_makes_no_sense_is_named(
+    tmp_path: Path, arguments: list[str], environment: dict[str, str]
+) -> None:
+    root = write_course(tmp_path / "course")
+    done = run(root, *arguments, **environment)
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert done.stderr.strip()
+    assert "Traceback" not in done.stderr
+    assert not (root / "site").exists()
+
+
+def test_a_plain_http_address_is_as_good_as_a_secure_one(tmp_path: Path) -> None:
+    root = write_course(tmp_path / "course")
+    done = run(root, "build", "--base-url", "http://pit.example:8080/course")
+    assert done.returncode == 0, done.stdout
+    assert "http://pit.example:8080/course/" in (root / "site" / "sitemap.xml").read_text()
+
+
+def test_a_terminal_that_knows_only_ascii_still_shows_the_problems(tmp_path: Path) -> None:
+    root = write_course(tmp_path / "course")
+    edited(root, BRAKE_TRACE, ("status: authored", "status: gepläntes Ziel"))
+    done = run(root, "check", PYTHONIOENCODING="ascii")
+    assert done.returncode == 1
+    assert "SCH004" in done.stdout
+    assert "Traceback" not in done.stderr
