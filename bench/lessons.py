@@ -93,6 +93,14 @@ def write_content(lessons: list[Lesson], root: Path) -> None:
     _write(content / "roles" / "10-reader-of-laps.yaml", role)
     _write(content / "course.yaml", _COURSE)
     _write(content / "retired.yaml", "[]\n")
+    locked = [
+        *(("lesson", f"{lesson.id} authored") for lesson in lessons),
+        *(("phase", name) for name in names),
+        *(("pathway", name) for name in pathways),
+        ("domain", "driving"),
+        ("role", "reader-of-laps"),
+    ]
+    _write(content / "ids.lock", "".join(f"{kind} {name}\n" for kind, name in sorted(locked)))
 
 
 def front_matter(lesson: Lesson) -> str:

@@ -35,6 +35,7 @@ def setup_key(setup: Setup, fingerprint: str) -> bytes:
             fingerprint,
             dict(words.kinds),
             [words.output, words.table, words.done, words.to_do],
+            dict(words.alerts),
             sorted(setup.interfaces),
             setup.lesson_limit,
             setup.file_urls,

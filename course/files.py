@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from course.diagnostics import Problem, Span, nearest
+from course.diagnostics import Problem, Span, nearest, short
 
 TEXT_LIMIT: Final = 1024 * 1024
 DEVICE_NAMES: Final = frozenset(
@@ -18,7 +18,9 @@ DEVICE_NAMES: Final = frozenset(
 )
 _PORTABLE: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,119}\Z")
 _NUMBERED: Final = re.compile(r"([0-9]{2,4})-(.+)\Z")
-_CONTROL: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufffe\uffff\u2028\u2029]")
+_MERGE: Final = re.compile(r"^(?:<{7}|>{7})(?: .*)?$", re.MULTILINE)
+_MIDDLE: Final = re.compile(r"^={7}$", re.MULTILINE)
+_CONTROL: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffe\uffff\u2028\u2029]")
 _PLAIN_BYTES: Final = bytes([9, 10, *range(32, 127)])
 _LANGUAGE: Final = re.compile(r"[a-z]{2,3}(?:-[A-Za-z0-9]{2,8})*\Z")
 CODE_SUFFIXES: Final = (".py", ".json", ".sql")
@@ -180,7 +182,7 @@ def _read_all(descriptor: int, size: int) -> bytes:
 
 
 def text_of(data: bytes, file: str, problems: list[Problem]) -> str | None:
-    """*data* as text: UTF-8, LF, no byte-order mark, no control characters."""
+    """*data* as text: UTF-8, LF, no byte-order mark, no control characters, no open merge."""
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -211,12 +213,37 @@ def text_of(data: bytes, file: str, problems: list[Problem]) -> str | None:
     at = text.find("\r")
     if at < 0:
         if not _may_hold_control(data, text) or not (match := _CONTROL.search(text)):
-            return text
+            if (merge := merge_marker(text, file)) is None:
+                return text
+            problems.append(merge)
+            return None
         at = match.start()
         code, message = "SRC004", f"control character U+{ord(text[at]):04X}"
         hint = "delete the character"
     problems.append(Problem(code, file, message, span=span_at(text, at, at + 1), hint=hint))
     return None
+
+
+def merge_marker(text: str, file: str) -> Problem | None:
+    """The first mark of a merge that was never resolved.
+
+    The line between the two versions counts in YAML only: elsewhere it may underline a title.
+    """
+    match = None
+    if "<<<<<<<" in text or ">>>>>>>" in text:
+        match = _MERGE.search(text)
+    if match is None and "=======" in text and file.endswith((".yaml", ".lock")):
+        match = _MIDDLE.search(text)
+    if match is None:
+        return None
+    return Problem(
+        "SRC014",
+        file,
+        "a mark of an unresolved merge",
+        span=span_at(text, match.start(), match.end()),
+        got=short(match[0]),
+        hint="resolve the merge: keep one version, and delete the lines of <, = and >",
+    )
 
 
 def _may_hold_control(data: bytes, text: str) -> bool:

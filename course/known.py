@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
+
+from course.diagnostics import Problem
 
 
 @cache
@@ -21,3 +24,17 @@ def page_words() -> frozenset[str]:
 def _lines(name: str) -> frozenset[str]:
     text = (Path(__file__).parent / name).read_text("utf-8")
     return frozenset(line for line in text.splitlines() if line and not line.startswith("#"))
+
+
+def lacking(keys: Iterable[str], file: str) -> Iterator[Problem]:
+    """CFG007 for each interface word of *keys*, which the language of *file* does not have."""
+    for key in sorted(keys):
+        yield Problem("CFG007", file, f'the word "{key}" is missing', (key,), hint=f"add {key}:")
+
+
+def unequal(own: Iterable[str], other: Iterable[str], file: str, lang: str) -> Iterator[Problem]:
+    """CFG007 for each word that only one of two languages has; *own* is that of the course."""
+    yield from lacking(set(own) - set(other), file)
+    for key in sorted(set(other) - set(own)):
+        message = f'the word "{key}" is not in {lang}.yaml'
+        yield Problem("CFG007", file, message, (key,), on_key=True, hint="remove it")

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
-from typing import Any, Final
+from typing import Any
 
 from markupsafe import Markup
 
 from course.inline import attribute
 from course.shell import DEEP, Around, Resource, Shell, size
-
-_ALERT: Final = re.compile(
-    '<blockquote class="markdown-alert-(note|tip|important|warning|caution)">'
-)
 
 
 class LessonPage:
@@ -74,18 +69,12 @@ class LessonPage:
         }
 
     def body(self, lesson: Resource) -> Markup:
-        """The teaching blocks; an alert gets its word, so that it is not told by colour alone."""
+        """The teaching blocks, each as the resource carries it."""
         blocks = [
             f'<div class="block {block["kind"]}">{block["html"]}</div>'
             for block in lesson["content"]["blocks"]
         ]
-        whole = "\n".join(blocks)
-        if '<blockquote class="markdown-alert-' in whole:
-            whole = _ALERT.sub(self._alert, whole)
-        return Markup(whole)  # noqa: S704  (no raw HTML passes the Markdown step)
-
-    def _alert(self, found: re.Match[str]) -> str:
-        return f'{found[0]}<p class="alert">{attribute(self._words["alert_" + found[1]])}</p>'
+        return Markup("\n".join(blocks))  # noqa: S704  (no raw HTML passes the Markdown step)
 
     def _questions(
         self, anchor: str, heading: str, label: str, questions: Sequence[Resource]

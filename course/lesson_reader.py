@@ -7,15 +7,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, Final
 
-from course import ids, markdown, media, quiz, schema, yamlsource
+from course import ids, markdown, media, quiz, schema, unfinished, yamlsource
 from course.diagnostics import TOP, Problem, Span, nearest
 from course.files import span_at, text_of
 from course.lesson import KIB, Lesson, Material, Parts, Setup, place, split_front
 
 PROSE_MINIMUM: Final = 400
 MOST_OBJECTIVES: Final = 6
-_UNFINISHED_WORDS: Final = ("TODO", "TBD", "FIXME")
-_UNFINISHED: Final = re.compile(rf"\b(?:{'|'.join(_UNFINISHED_WORDS)})\b")
 _REQUIRED: Final = (
     ("minutes", "LES011", "the time that it takes", "add minutes: 30"),
     ("level", "LES012", "its level", "add level: intro, core or advanced"),
@@ -28,9 +26,9 @@ _REQUIRED: Final = (
     ("check", "LES015", "an open question", "add check: with prompt and answer"),
 )
 # Keys whose absence has a rule of its own instead of the general SCH002.
-_OWN_RULE: Final[dict[tuple[str | int, ...], str]] = {
-    ("status",): "LES001",
-    ("objectives",): "LES013",
+_OWN_RULE: Final[dict[tuple[str | int, ...], tuple[str, str]]] = {
+    ("status",): ("LES001", "add status: planned, or status: authored when the material is here"),
+    ("objectives",): ("LES013", "add objectives:"),
 }
 
 
@@ -64,16 +62,7 @@ class _Reader:
             return self.lesson
         split = split_front(text)
         if split is None:
-            self.report(
-                Problem(
-                    "YML008",
-                    self.file,
-                    "the file does not begin with front matter",
-                    span=TOP,
-                    expected="--- on the first line, and a line --- after the YAML",
-                    hint="begin the file with ---, the fields of the lesson, and --- again",
-                )
-            )
+            self.report(_no_front(text, self.file))
             return self.lesson
         self.front_text, body, body_line = split
         if self.front(text):
@@ -90,7 +79,7 @@ class _Reader:
             problems += schema.check("lesson", data, self.file)
         for problem in problems:
             own = _OWN_RULE.get(problem.path or ()) if problem.code == "SCH002" else None
-            self.report(_recoded(problem, own) if own else problem)
+            self.report(replace(problem, code=own[0], hint=own[1]) if own else problem)
         if not isinstance(data, dict):
             return False
         self.lesson.front = data
@@ -136,8 +125,9 @@ class _Reader:
                     hint="split the lesson, or raise limits.lessonKiB in course.yaml",
                 )
             )
-        if data.get("status") == "authored" and (problem := _unfinished(text, self.file)):
-            self.report(problem)
+        if data.get("status") == "authored":
+            for problem in _unfinished(text, self.file):
+                self.report(problem)
 
     # -- by status --------------------------------------------------------------------------
 
@@ -224,6 +214,9 @@ class _Reader:
         read = markdown.render(source)
         for problem in read.problems:
             self.report(problem)
+        self.lesson.links, self.lesson.anchors = read.links, read.anchors
+        if any(problem.code == "MD012" for problem in read.problems):
+            return  # the rest of the text is inside the fence: nothing can be said about it
         if read.prose < PROSE_MINIMUM:
             self.report(
                 Problem(
@@ -236,26 +229,17 @@ class _Reader:
                     hint="write the lesson, or set status: planned",
                 )
             )
-        self.block_order(read.kinds, line)
+        self.block_order(read.kinds, body, line)
         material = self.material
         material.markdown, material.blocks = read.markdown, read.blocks
         material.toc, material.code = read.toc, read.code
-        self.lesson.links, self.lesson.anchors = read.links, read.anchors
         self.used(read, code, images)
 
-    def block_order(self, kinds: list[tuple[str, int]], line: int) -> None:
+    def block_order(self, kinds: list[tuple[str, int]], body: str, line: int) -> None:
         """One exercise at least; each solution after the exercise that it solves."""
         names = [kind for kind, _ in kinds]
         if "exercise" not in names:
-            self.report(
-                Problem(
-                    "LES017",
-                    self.file,
-                    "an authored lesson must have an exercise",
-                    span=Span(line, 1, line, 1),
-                    hint=f"add a heading: ## {self.setup.words.kinds['exercise']}: what to do",
-                )
-            )
+            self.report(self.no_exercise(body, line))
         for number, (kind, at) in enumerate(kinds):
             if kind == "solution" and "exercise" not in names[:number]:
                 self.report(
@@ -267,6 +251,16 @@ class _Reader:
                         hint="move it below the exercise",
                     )
                 )
+
+    def no_exercise(self, body: str, line: int) -> Problem:
+        """What to say when no block is an exercise; points to a heading that was meant as one."""
+        word = self.setup.words.kinds["exercise"]
+        span, hint = Span(line, 1, line, 1), f"add a heading: ## {word}: what to do"
+        if meant := _almost(word, body):
+            span = span_at(body, meant.start(), meant.end(), line)
+            hint = f"write the heading as: ## {word}: {meant[1].strip() or 'what to do'}"
+        message = "an authored lesson must have an exercise"
+        return Problem("LES017", self.file, message, span=span, hint=hint)
 
     def code_files(self) -> dict[str, str]:
         """The files of ``code/`` as text, by name."""
@@ -333,15 +327,14 @@ class _Reader:
         questions: list[dict[str, Any]] = []
         if text is not None:
             tree, problems = yamlsource.parse(text, file)
-            if unfinished := _unfinished(text, file):
-                problems.append(unfinished)
+            problems += _unfinished(text, file)
             if tree is not None:
-                broken = schema.check("quiz", tree, file)
+                given = self.lesson.front.get("objectives")
+                count = len(given) if isinstance(given, list) else MOST_OBJECTIVES
+                broken = quiz.counted(schema.check("quiz", tree, file), count)
                 problems += broken
                 if not broken:
                     questions = tree["questions"]
-                    front = self.lesson.front
-                    count = len(front["objectives"]) if self.lesson.usable else MOST_OBJECTIVES
                     problems += quiz.problems(questions, count, file)
         for problem in problems:
             self.lesson.diagnostics.append(place(problem, text or "").as_json())
@@ -349,25 +342,36 @@ class _Reader:
             self.material.questions = quiz.published(questions)
 
 
-def _unfinished(text: str, file: str) -> Problem | None:
-    """The first mark of unfinished work in *text*, which belongs to an authored lesson."""
-    if not any(word in text for word in _UNFINISHED_WORDS):
-        return None
-    match = _UNFINISHED.search(text)
-    if match is None:
-        return None
+def _unfinished(text: str, file: str) -> Iterator[Problem]:
+    return unfinished.problems(text, file, "an authored lesson", may_wait=True)
+
+
+def _no_front(text: str, file: str) -> Problem:
+    """What to say about a lesson whose front matter is absent or never closed."""
+    if text.startswith("---\n"):
+        return Problem(
+            "YML008",
+            file,
+            "the front matter is never closed",
+            span=Span(1, 1, 1, 4),
+            expected="a line --- after the YAML",
+            hint="write a line --- between the fields and the text",
+        )
     return Problem(
-        "LES018",
+        "YML008",
         file,
-        f"an authored lesson says {match[0]}",
-        span=span_at(text, match.start(), match.end()),
-        hint="finish the passage, or set status: planned",
+        "the file does not begin with front matter",
+        span=TOP,
+        expected="--- on the first line, and a line --- after the YAML",
+        hint="begin the file with ---, the fields of the lesson, and --- again",
     )
+
+
+def _almost(word: str, body: str) -> re.Match[str] | None:
+    """The line of *body* that is meant as the heading of a block of kind *word*."""
+    mark = rf"^ {{0,3}}#{{1,6}}[ ]*{re.escape(word)}\b[ ]*[:.\u2013-]?[ ]*(.*)$"
+    return re.search(mark, body, re.MULTILINE | re.IGNORECASE)
 
 
 def _is_error(entry: dict[str, Any]) -> bool:
     return bool(entry["severity"] == "error")
-
-
-def _recoded(problem: Problem, code: str) -> Problem:
-    return replace(problem, code=code)

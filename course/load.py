@@ -6,8 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
-from course import ids, lesson_reader, markdown, models, schema, yamlsource
-from course.diagnostics import Diagnostic, Problem
+from course import ids, lesson_reader, markdown, models, schema, unfinished, yamlsource
+from course.diagnostics import Diagnostic, Problem, short
 from course.files import (
     CODE_SUFFIXES,
     MEDIA_SUFFIXES,
@@ -15,13 +15,14 @@ from course.files import (
     Entry,
     Folder,
     is_language,
+    merge_marker,
     read_bytes,
     scan,
     split_number,
     text_of,
     unknown,
 )
-from course.known import interfaces, page_words
+from course.known import interfaces, lacking, page_words, unequal
 from course.lesson import KIB, Lesson, Parts, Setup
 from course.models.sources import BlockWords, Limits
 from course.sources import CONTENT, Item, PhaseSource, ProjectSource, Sources
@@ -29,9 +30,10 @@ from course.sources import CONTENT, Item, PhaseSource, ProjectSource, Sources
 _ROOT_FILES: Final = ("course.yaml", "concepts.yaml", "retired.yaml", "ids.lock")
 _ROOT_FOLDERS: Final = ("phases", "pathways", "roles", "domains", "projects", "ui")
 _PROJECT_FOLDERS: Final = ("starter", "tests", "solution")
+# What nobody can tell of a lesson as long as the words for its blocks are not known.
+_NEED_WORDS: Final = ("LES017", "LES021", "LES022")
 _KINDS: Final = tuple(BlockWords.model_fields)
 PROJECT_FILE_LIMIT: Final = 512 * KIB
-
 
 Reader = Callable[[list[Parts], Setup], list[Lesson]]
 
@@ -52,6 +54,7 @@ class _Loader:
         self.file_urls = file_urls
         self.out = Sources()
         self.problems: list[Problem] = []
+        self.has_words = True
 
     def load(self, read: Reader) -> Sources:
         """Walk, read the small files, then all lessons in one go."""
@@ -82,7 +85,9 @@ class _Loader:
         parts, owners = self.phases(tree, limits)
         for one, owner in zip(read(parts, setup), owners, strict=True):
             owner.lessons.append(one)
-            out.diagnostics.extend(Diagnostic.from_json(entry) for entry in one.diagnostics)
+            placed = (Diagnostic.from_json(entry) for entry in one.diagnostics)
+            passed_over = () if self.has_words else _NEED_WORDS
+            out.diagnostics.extend(entry for entry in placed if entry.code not in passed_over)
         out.pathways = self.route_items(tree, "pathways", "pathway")
         out.roles = self.route_items(tree, "roles", "role")
         out.domains = self.route_items(tree, "domains", "domain")
@@ -117,6 +122,9 @@ class _Loader:
         data, problems = yamlsource.parse(text, entry.file)
         broken = [] if data is None else schema.check(name, data, entry.file)
         self.problems += problems + broken
+        project = name == "project" and isinstance(data, dict)
+        if not project or data.get("status") != "planned":
+            self.problems += unfinished.problems(text, entry.file, entry.name, may_wait=project)
         return None if problems or broken else data
 
     def course(self, tree: Folder) -> models.Course | None:
@@ -174,6 +182,7 @@ class _Loader:
                 found[tag] = data
         own = found.get(lang)
         if own is None:
+            self.has_words = False
             if not folder or not folder.get(f"{lang}.yaml"):
                 self.problems.append(
                     Problem(
@@ -185,27 +194,14 @@ class _Loader:
                 )
             own = {"kinds": {kind: kind.title() for kind in _KINDS}}
         else:
-            self.lacking(set(page_words()) - set(own), f"{CONTENT}/ui/{lang}.yaml")
-        for tag in sorted(set(found) - {lang}):
-            self.equal_keys(own, found[tag], f"{CONTENT}/ui/{tag}.yaml", lang)
+            self.problems += lacking(page_words() - set(own), f"{CONTENT}/ui/{lang}.yaml")
+            for tag in sorted(set(found) - {lang}):
+                self.problems += unequal(own, found[tag], f"{CONTENT}/ui/{tag}.yaml", lang)
         self.out.kinds = dict(own["kinds"])
         words = self.out.words = {key: word for key, word in own.items() if key != "kinds"}
-        labels = [words.get(key, key) for key in ("output", "table", "done", "to_do")]
-        return markdown.Words(self.out.kinds, *labels)
-
-    def equal_keys(self, own: dict[str, Any], other: dict[str, Any], file: str, lang: str) -> None:
-        """Every word of the source language exists in the other one, and no more."""
-        self.lacking(set(own) - set(other), file)
-        for key in sorted(set(other) - set(own)):
-            message = f'the word "{key}" is not in {lang}.yaml'
-            problem = Problem("CFG007", file, message, (key,), on_key=True, hint="remove it")
-            self.problems.append(problem)
-
-    def lacking(self, keys: set[str], file: str) -> None:
-        """Report words that the pages use and a language does not have."""
-        for key in sorted(keys):
-            message = f'the word "{key}" is missing'
-            self.problems.append(Problem("CFG007", file, message, (key,), hint=f"add {key}:"))
+        labels = {key: words.get(key, key) for key in ("output", "table", "done", "to_do")}
+        alerts = {key: words.get(f"alert_{key}", key.title()) for key in markdown.ALERTS}
+        return markdown.Words(self.out.kinds, **labels, alerts=alerts)
 
     # -- folders ----------------------------------------------------------------------------
 
@@ -260,14 +256,17 @@ class _Loader:
 
     def missing(self, folder: Folder, name: str, what: str) -> None:
         """Report the absence of the file that makes *folder* what it is."""
-        near = [entry.name for entry in folder.files]
+        there = [entry.name for entry in folder.files]
+        near = next((one for one in there if _stem(one) == _stem(name)), None)
+        there += [f"{sub.name}/" for sub in folder.folders]
+        hint = f"create {name}, or begin the folder name with _ while it is a draft"
         self.problems.append(
             Problem(
                 "SRC007",
                 f"{folder.file}/{name}",
                 f"the folder of {what} holds no {name}",
-                got=", ".join(near) or "an empty folder",
-                hint=f"create {name}, or begin the folder name with _ while it is a draft",
+                got=short(", ".join(there)) or "an empty folder",
+                hint=f"rename {near} to {name}" if near else hint,
             )
         )
 
@@ -368,6 +367,9 @@ class _Loader:
                 for entry in sub.walk():
                     name = entry.file.removeprefix(f"{folder.file}/")
                     self.add(project.files, entry, name, PROJECT_FILE_LIMIT)
+                    text = project.files.get(name, b"").decode("utf-8", "replace")
+                    if merge := merge_marker(text, entry.file):
+                        self.problems.append(merge)
             self.out.projects.append(project)
 
     def readme(self, project: ProjectSource, folder: Folder, entry: Entry) -> None:
@@ -384,5 +386,15 @@ class _Loader:
             teaching=False,
             file_urls=self.file_urls,
         )
+        view = project.item.view
+        if view is not None and view.status == "authored":
+            self.problems += unfinished.problems(
+                project.readme, entry.file, entry.name, may_wait=True
+            )
         project.body = markdown.render(source)
         self.problems += project.body.problems
+
+
+def _stem(name: str) -> str:
+    """What two spellings of one file name share: ``Lesson.md`` and ``lesson.markdown``."""
+    return name.rpartition(".")[0].casefold()

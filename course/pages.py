@@ -26,6 +26,7 @@ class Pages:
         self._lesson = LessonPage(self._shell)
         self._words = site.words
         self.base_url = site.base_url
+        self.index = self._shell.index
 
     def home(
         self, catalog: Resource, pathways: Sequence[Resource], projects: Sequence[Resource]

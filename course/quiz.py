@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from hashlib import blake2b
 from typing import Any, Final
 
@@ -40,20 +41,33 @@ def problems(questions: list[dict[str, Any]], objectives: int, file: str) -> Ite
         ids.add(question["id"])
         prompts.add(question["prompt"])
         if question.get("objective", 0) > objectives:
-            yield Problem(
-                "QUZ008",
-                file,
-                "the lesson has no such objective",
-                (*path, "objective"),
-                expected=f"1 to {objectives}",
-                got=str(question["objective"]),
-                hint="count the objectives from 1",
-            )
+            place, got = (*path, "objective"), str(question["objective"])
+            yield _no_objective(Problem("QUZ008", file, "", place, got=got), objectives)
         if question.get("kind") == "numeric":
             yield from _numeric(question, path, file)
         else:
             yield from _choice(question, path, file)
     yield from _guessable(questions, file)
+
+
+def counted(broken: list[Problem], objectives: int) -> list[Problem]:
+    """The schema problems *broken*; a limit of the objective becomes that of the lesson."""
+    return [
+        _no_objective(one, objectives)
+        if one.code == "SCH007" and one.path and one.path[-1] == "objective"
+        else one
+        for one in broken
+    ]
+
+
+def _no_objective(problem: Problem, objectives: int) -> Problem:
+    return replace(
+        problem,
+        code="QUZ008",
+        message="the lesson has no such objective",
+        expected=f"1 to {objectives}",
+        hint="count the objectives from 1",
+    )
 
 
 def _numeric(question: dict[str, Any], path: tuple[str | int, ...], file: str) -> Iterator[Problem]:
@@ -109,13 +123,14 @@ def _choice(question: dict[str, Any], path: tuple[str | int, ...], file: str) ->
                 hint="reword one of the two",
             )
         texts.add(option["text"])
-    correct = sum(1 for option in options if option.get("correct"))
+    marked = [number for number, option in enumerate(options) if option.get("correct")]
+    correct = len(marked)
     if question.get("kind", "single") == "single" and correct != 1:
         yield Problem(
             "QUZ004",
             file,
             f"expected exactly one correct option, got {correct}",
-            (*path, "options"),
+            (*path, "options", marked[1], "correct") if correct else (*path, "options"),
             expected="exactly one correct option",
             got=str(correct),
             hint='set "kind: multiple", or remove "correct" from one option'

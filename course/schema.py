@@ -42,7 +42,7 @@ _CODES: Final = {
     "MinProperties": "SCH009",
     "MaxProperties": "SCH009",
     "Constant": "SCH010",
-    "Format": "SCH011",
+    "Format": "SCH005",
 }
 
 _LIMITS: Final = {
@@ -77,7 +77,7 @@ def schema(name: str) -> dict[str, Any]:
 @cache
 def validator(name: str) -> jsonschema_rs.Draft202012Validator:
     """The compiled schema called *name*."""
-    return jsonschema_rs.Draft202012Validator(schema(name))
+    return jsonschema_rs.Draft202012Validator(schema(name), validate_formats=True)
 
 
 def check(name: str, data: object, file: str) -> list[Problem]:
@@ -183,6 +183,8 @@ def _words(
             missing = abs(len(got) - limit) if sized else limit
             return f"{name} {fault}", words.format(limit) + size, cure.format(missing)
     described = part.get("description")
+    if kind == "Format":
+        return f"{name} is no day of the calendar", described, "write a day that exists"
     if isinstance(got, dict):
         name = _where(path, {})
     return f"{name} does not have the right form", described, _form_hint(part, got)

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from course import outcheck, resources, schema, search
 from course.assets import Assets
+from course.companions.body import readdressed
 from course.companions.bundle import bundle
 from course.companions.error import not_found
 from course.companions.feed import atom
@@ -99,7 +100,9 @@ def build(
     """Hand every output that is not a lesson's own to *put*, one after the other."""
     builder = _Builder(graph, units, pages, put)
     bundles = {
-        name: bundle(project.files) for name, project in graph.projects.items() if project.files
+        name: bundle(project.files)
+        for name, project in graph.projects.items()
+        if project.files and project.item.view and project.item.view.status == "authored"
     }
     catalog = resources.catalog(graph, builder.entries)
     pathways = resources.pathways(graph)
@@ -113,7 +116,8 @@ def build(
     for name, data in bundles.items():
         put(f"downloads/{name}.zip", data)
     for name in schema.names():
-        put(f"schemas/v1/{name}{schema.SUFFIX}", schema.source(name))
+        put(resources.schema_url(name), schema.source(name))
+    put(resources.INDEX, resources.json_bytes(resources.schema_index()))
     for path, data in assets.files.items():
         put(path, data)
     _index_pages(builder, catalog, pathways, roles, projects)
@@ -229,12 +233,14 @@ def _texts(
     units = [
         builder.units[entry["id"]] for phase in catalog["phases"] for entry in phase["lessons"]
     ]
-    put("llms.txt", llms_txt(catalog, pathways, projects).encode())
+    pages = builder.pages
+    put("llms.txt", llms_txt(catalog, pathways, projects, index=pages.index).encode())
 
-    def body(name: str) -> str:
-        return graph.lessons[name].record.material.markdown
+    def body(name: str, root: str) -> str:
+        material = graph.lessons[name].record.material
+        return readdressed(material.markdown, material.media, root, pages.index)
 
-    for path, text in llms_full(catalog, body):
+    for path, text in llms_full(catalog, body, pages.base_url or "", pages.index):
         put(path, text.encode())
     put("corpus/chunks.jsonl", b"".join([unit.chunks for unit in units]))
     for path, data in search.build_index([unit.terms for unit in units]).items():
@@ -247,9 +253,7 @@ def _texts(
     }
     first = next((node for node in graph.lessons.values() if node.authored), None)
     if first is not None:
-        examples["lesson"] = full_resource(
-            first.record, builder.related(first), builder.pages.base_url
-        )[0]
+        examples["lesson"] = full_resource(first.record, builder.related(first), pages.base_url)[0]
     put("openapi.json", resources.json_bytes(openapi(examples)))
 
 
@@ -265,7 +269,7 @@ def _host_files(builder: _Builder) -> None:
 def _absolute(builder: _Builder, catalog: dict[str, Any], base_url: str) -> None:
     put = builder.put
     addresses = [
-        path.removesuffix("index.html")
+        path.removesuffix("index.html") + builder.pages.index
         for path in [
             *builder.out.facts,
             *(f"{e['url']}index.html" for e in builder.entries.values()),
@@ -274,7 +278,7 @@ def _absolute(builder: _Builder, catalog: dict[str, Any], base_url: str) -> None
     ]
     put("sitemap.xml", sitemap(base_url, addresses).encode())
     put("robots.txt", robots(base_url).encode())
-    put("feed.xml", atom(catalog, base_url).encode())
+    put("feed.xml", atom(catalog, base_url, index=builder.pages.index).encode())
 
 
 def _item(graph: Graph, kind: str, name: str) -> Any:

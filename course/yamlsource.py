@@ -24,6 +24,8 @@ _SUSPECT_START: Final = ("---", "...", " " * 48)
 _RUN: Final = re.compile(r"[-?:][ \t]+[-?:][ \t]+[-?:][ \t]")
 _BRACKETS: Final = 100
 _ONE: Final = "a file holds one document: remove the line that ends the first"
+# What a double-quoted text can spell with an escape and no page, feed or terminal can hold.
+_CONTROL: Final = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\ufffe\uffff]")
 _LOOSE_BOOLEANS: Final = {"yes", "no", "on", "off", "True", "False", "TRUE", "FALSE"}
 
 
@@ -70,7 +72,7 @@ def parse(text: str, file: str, first_line: int = 1) -> tuple[Any, list[Problem]
             )
         ]
     data = _build(node, file, first_line, problems, 0)
-    whole = all(problem.code == "YML003" for problem in problems)
+    whole = all(problem.code in ("YML003", "SRC004") for problem in problems)
     return (data if whole else None), problems
 
 
@@ -125,6 +127,8 @@ def _is_null(node: Node) -> bool:
 
 def _build(node: Node, file: str, first: int, problems: list[Problem], depth: int) -> Any:
     if isinstance(node, ScalarNode):
+        if node.style == '"' and (match := _CONTROL.search(node.value)):
+            problems.append(_control(match[0], file, _span(node, first)))
         return node.value if node.style else _plain(node.value)
     if depth > MAX_DEPTH:
         problems.append(_too_deep(file, _span(node, first)))
@@ -145,6 +149,8 @@ def _build(node: Node, file: str, first: int, problems: list[Problem], depth: in
             )
             continue
         name = key.value
+        if key.style == '"' and (match := _CONTROL.search(name)):
+            problems.append(_control(match[0], file, _span(key, first)))
         if name in data:
             problems.append(
                 Problem(
@@ -256,6 +262,12 @@ def _too_deep(file: str, span: Span | None) -> Problem:
     return Problem("YML009", file, f"nested deeper than {MAX_DEPTH}", span=span, hint=hint)
 
 
+def _control(char: str, file: str, span: Span) -> Problem:
+    message = f"the text holds the control character U+{ord(char):04X}"
+    hint = "remove the escape, or double its backslash to show it"
+    return Problem("SRC004", file, message, span=span, hint=hint)
+
+
 def _tab(text: str, file: str, first: int) -> Problem:
     before = text[: text.index("\t")]
     line = before.count("\n") + first
@@ -265,7 +277,7 @@ def _tab(text: str, file: str, first: int) -> Problem:
 
 
 def _syntax(error: yaml.MarkedYAMLError, file: str, first: int) -> Problem:
-    mark = error.problem_mark or error.context_mark
+    mark = _begin(error) or error.problem_mark or error.context_mark
     what = str(error.problem or error.context or "syntax error")
     line, column = (mark.line + first, mark.column + 1) if mark else (first, 1)
     span = Span(line, column, line, column + 1)
@@ -275,14 +287,27 @@ def _syntax(error: yaml.MarkedYAMLError, file: str, first: int) -> Problem:
     return Problem("YML001", file, what, span=span, hint=hint)
 
 
+def _begin(error: yaml.MarkedYAMLError) -> Any:
+    """The place where the thing began that was never ended; None for other errors."""
+    context, what, begin = str(error.context), str(error.problem), error.context_mark
+    if begin is None or error.problem_mark is None:
+        return None
+    quoted = "quoted scalar" in context and "unexpected" in what
+    key = "could not find expected ':'" in what
+    flow = "parsing a flow" in context and error.problem_mark.line > begin.line
+    return begin if quoted or key or flow else None
+
+
 def _cure(what: str) -> str:
     """What to type for the syntax errors that authors meet most."""
     cures = {
         "mapping values are not allowed": 'quote the value: a ": " inside it starts a new mapping',
-        "could not find expected ':'": "write a colon and a space after the key",
+        "could not find expected ':'": "write a colon and a space after this key; indent it if it "
+        "continues the line above",
         "did not find expected <block end>": "check the indentation against the lines above",
         "did not find expected ',' or ']'": "close the list with ], or quote the item",
         "did not find expected ',' or '}'": "close the mapping with }, or quote the value",
+        "did not find expected node content": "write the value, or close the bracket before it",
         "found unexpected end of stream": "close the quotation mark",
         "invalid Unicode character": "write the character itself instead of its code",
         "unknown escape character": "double the backslash, or use single quotes",

@@ -2,13 +2,30 @@
 
 import base64
 import hashlib
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final, NamedTuple, Protocol
 
-from botocore.exceptions import BotoCoreError, ClientError
+from botocore.exceptions import (
+    BotoCoreError,
+    ClientError,
+    CredentialRetrievalError,
+    NoCredentialsError,
+    PartialCredentialsError,
+    ProfileNotFound,
+)
 
 DELETE_BATCH: Final = 1000  # the most keys that one DeleteObjects call takes
+_BUCKET: Final = re.compile(r"(?=.{3,63}\Z)[a-z0-9]+(?:(?:-+|\.)[a-z0-9]+)*")
+_ADDRESS: Final = re.compile(r"\d+\.\d+\.\d+\.\d+")
+_RESERVED: Final = ("xn--", "sthree-", "amzn-s3-demo-")
+_NO_CREDENTIALS: Final = (
+    CredentialRetrievalError,
+    NoCredentialsError,
+    PartialCredentialsError,
+    ProfileNotFound,
+)
 
 
 class StoreError(Exception):
@@ -36,13 +53,34 @@ class Target(NamedTuple):
 
 
 def parse_target(url: str) -> Target:
-    """Split `s3://bucket/prefix`; raise ValueError for anything else."""
+    """Split `s3://bucket/prefix`; raise ValueError for anything that S3 does not allow."""
     scheme, _, rest = url.partition("://")
     bucket, _, prefix = rest.partition("/")
     if scheme != "s3" or not bucket:
         raise ValueError(f"the target must look like s3://bucket/prefix, got {url!r}")
-    prefix = prefix.strip("/")
+    if not _is_bucket(bucket):
+        raise ValueError(
+            f"S3 allows no bucket called {bucket!r}: a name has 3 to 63 small letters, digits, "
+            "dots and hyphens, begins and ends with a letter or digit, and is no IP address"
+        )
+    prefix = prefix.removesuffix("/")
+    if prefix and {"", ".", ".."} & set(prefix.split("/")):
+        raise ValueError(f"the prefix {prefix!r} has an empty part, '.' or '..': name folders only")
     return Target(bucket, f"{prefix}/" if prefix else "")
+
+
+def _is_bucket(name: str) -> bool:
+    """Whether S3 allows a bucket of that name."""
+    return (
+        _BUCKET.fullmatch(name) is not None
+        and _ADDRESS.fullmatch(name) is None
+        and not name.startswith(_RESERVED)
+    )
+
+
+def lacks_credentials(error: BaseException) -> bool:
+    """Whether *error*, or what caused it, says that there are no usable credentials."""
+    return isinstance(error, _NO_CREDENTIALS) or isinstance(error.__cause__, _NO_CREDENTIALS)
 
 
 class Bucket:

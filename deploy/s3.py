@@ -6,6 +6,10 @@ Run it from the project's folder: python -m deploy.s3 site s3://bucket/prefix
 import argparse
 import hashlib
 import sys
+
+if not __package__:
+    sys.exit("run: python -m deploy.s3")
+
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -15,7 +19,7 @@ import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError
 
-from deploy.bucket import Bucket, StoreError, parse_target
+from deploy.bucket import Bucket, StoreError, lacks_credentials, parse_target
 from deploy.plan import (
     MANIFEST,
     NEVER,
@@ -33,6 +37,10 @@ from deploy.plan import (
 # the next one knows which objects the manifest no longer describes, even when it goes back in time.
 PENDING: Final = "build-manifest.pending.json"
 WORKERS: Final = 8
+AGAIN: Final = "the bucket keeps its old manifest; run the same command again"
+NO_CREDENTIALS: Final = (
+    "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE to a configured profile"
+)
 
 
 class SiteError(Exception):
@@ -182,7 +190,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 2
     except (StoreError, BotoCoreError) as error:
         print(f"s3: {error}", file=sys.stderr)
-        print("s3: the bucket keeps its old manifest; run the same command again", file=sys.stderr)
+        print(f"s3: {NO_CREDENTIALS if lacks_credentials(error) else AGAIN}", file=sys.stderr)
         return 1
     done = "to upload" if options.dry_run else "uploaded"
     left = "to delete" if options.dry_run else "deleted"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
@@ -64,7 +64,7 @@ def sections(lesson: Mapping[str, Any], root: str | None = None) -> list[Section
     cut = _cut(lesson["content"]["markdown"])
     bodies = cut.bodies
     if root is not None:
-        move = _Rewriter(lesson, root, defines=cut.defines)
+        move = _Rewriter(lesson["content"]["media"], root, defines=cut.defines)
         bodies = tuple(
             tuple([part if isinstance(part, Code) else move(part) for part in body])
             for body in bodies
@@ -72,11 +72,15 @@ def sections(lesson: Mapping[str, Any], root: str | None = None) -> list[Section
     return _named(lesson["content"]["blocks"], cut.heads, bodies)
 
 
-def readdressed(lesson: Mapping[str, Any], root: str) -> str:
-    """The Markdown of an authored lesson with its links starting at *root*; code is untouched."""
-    markdown: str = lesson["content"]["markdown"]
+def readdressed(
+    markdown: str, media: Iterable[Mapping[str, Any]], root: str, index: str = ""
+) -> str:
+    """The Markdown of a lesson with its links starting at *root*; code is untouched.
+
+    *media* are the lesson's entries; *index* goes behind the folder of a page.
+    """
     cut = _cut(markdown)
-    return _Rewriter(lesson, root, defines=cut.defines)(markdown, cut.fences)
+    return _Rewriter(media, root, defines=cut.defines, index=index)(markdown, cut.fences)
 
 
 @lru_cache(maxsize=1)  # the companions of one lesson are made one after the other
@@ -153,11 +157,14 @@ def _named(
 class _Rewriter:
     """Rewrites the links of one lesson's Markdown."""
 
-    def __init__(self, lesson: Mapping[str, Any], root: str, *, defines: bool) -> None:
+    def __init__(
+        self, media: Iterable[Mapping[str, Any]], root: str, *, defines: bool, index: str = ""
+    ) -> None:
         self.root = root
+        self.file_urls = bool(index)
         self.defines = defines
         self.media: dict[str, str] = {}
-        for entry in lesson["content"]["media"]:
+        for entry in media:
             stem, _, suffix = entry["url"].rpartition("/")[2].rpartition(".")
             self.media[f"media/{stem.rpartition('.')[0]}.{suffix}"] = _UP + entry["url"]
 
@@ -179,7 +186,7 @@ class _Rewriter:
             return raw
         if raw in self.media:
             return f"{self.root}{self.media[raw].removeprefix(_UP)}"
-        address = links.url(links.read(raw, _FOLDER, self.media), file_urls=False)
+        address = links.url(links.read(raw, _FOLDER, self.media), file_urls=self.file_urls)
         if not address.startswith(_UP):
             return raw
         return f"{self.root}{address.removeprefix(_UP)}"

@@ -7,15 +7,21 @@ from html import escape
 from typing import Any
 
 
-def atom(catalog: Mapping[str, Any], base_url: str, changed: Collection[str] | None = None) -> str:
+def atom(
+    catalog: Mapping[str, Any],
+    base_url: str,
+    changed: Collection[str] | None = None,
+    index: str = "",
+) -> str:
     """The feed of the authored lessons whose ids are in *changed*; of all when it is None.
 
-    *base_url* is absolute and ends with a slash. The only date is the course's `updated`.
+    *base_url* is absolute and ends with a slash; *index* goes behind the address of a page (its
+    id stays the folder). The only date is the course's `updated`.
     """
     course = catalog["course"]
     when = f"{course['updated']}T00:00:00Z"
     entries = [
-        _entry(entry, base_url, course["version"], when)
+        _entry(entry, base_url, course["version"], when, index)
         for phase in catalog["phases"]
         for entry in phase["lessons"]
         if entry["status"] == "authored" and (changed is None or entry["id"] in changed)
@@ -31,19 +37,19 @@ def atom(catalog: Mapping[str, Any], base_url: str, changed: Collection[str] | N
         f"  <author><name>{title}</name></author>\n"
         f"  <rights>{escape(course['licence'])}</rights>\n"
         f'  <link rel="self" type="application/atom+xml" href="{escape(base_url)}feed.xml"/>\n'
-        f'  <link rel="alternate" type="text/html" href="{escape(base_url)}"/>\n'
+        f'  <link rel="alternate" type="text/html" href="{escape(base_url)}{index}"/>\n'
         f"{''.join(entries)}</feed>\n"
     )
 
 
-def _entry(entry: Mapping[str, Any], base_url: str, version: str, when: str) -> str:
+def _entry(entry: Mapping[str, Any], base_url: str, version: str, when: str, index: str) -> str:
     address = escape(f"{base_url}{entry['url']}")
     return (
         "  <entry>\n"
         f"    <id>{address}#v{escape(version)}</id>\n"
         f"    <title>{escape(entry['title'])}</title>\n"
         f"    <updated>{when}</updated>\n"
-        f'    <link rel="alternate" type="text/html" href="{address}"/>\n'
+        f'    <link rel="alternate" type="text/html" href="{address}{index}"/>\n'
         f"    <summary>{escape(entry['summary'])}</summary>\n"
         "  </entry>\n"
     )

@@ -9,7 +9,6 @@ from course.companions.quiz import text
 
 SPLIT_ABOVE: Final = 1_000_000  # bytes of full text; up to here it is one file
 FULL: Final = "llms-full.txt"
-_LINKS: Final = "A link written `lesson:ID` leads to the page `lessons/ID/`."
 
 
 def llms_txt(
@@ -17,10 +16,12 @@ def llms_txt(
     pathways: Mapping[str, Any],
     projects: Mapping[str, Any],
     root: str = "",
+    index: str = "",
 ) -> str:
     """The overview: start, authored lessons by phase, planned lessons, interface, optional files.
 
-    The arguments are the three resources; links start with *root* (empty or the base address).
+    The arguments are the three resources; links start with *root* (empty or the base address)
+    and those to pages end with *index* (empty or `index.html`).
     """
     course, totals = catalog["course"], catalog["totals"]
     status = (
@@ -29,14 +30,14 @@ def llms_txt(
         f"Version {course['version']}, {course['updated']}, licence {course['licence']}."
     )
     parts = [f"# {text(course['title'])}", f"> {text(course['summary'])}", status]
-    parts += ["## Start", *_list(_start(catalog, pathways, root))]
+    parts += ["## Start", *_list(_start(catalog, pathways, root, index))]
     for phase in catalog["phases"]:
         entries = [entry for entry in phase["lessons"] if entry["status"] == "authored"]
         if entries:
             links = [_link(entry, f"{root}{entry['url']}index.md") for entry in entries]
             parts += [f"## Lessons: {text(phase['title'])}", *_list(links)]
     planned = [
-        _link(entry, f"{root}{entry['url']}")
+        _link(entry, f"{root}{entry['url']}{index}")
         for phase in catalog["phases"]
         for entry in phase["lessons"]
         if entry["status"] == "planned"
@@ -44,50 +45,57 @@ def llms_txt(
     if planned:
         parts += ["## Planned", *_list(planned)]
     parts += ["## API", *_list(_interface(catalog, root))]
-    parts += ["## Optional", *_list(_optional(projects, root))]
+    parts += ["## Optional", *_list(_optional(projects, root, index))]
     return "\n\n".join(parts) + "\n"
 
 
 def llms_full(
-    catalog: Mapping[str, Any], body: Callable[[str], str], root: str = ""
+    catalog: Mapping[str, Any],
+    body: Callable[[str, str], str],
+    root: str = "",
+    index: str = "",
 ) -> Iterator[tuple[str, str]]:
     """All authored lessons in course order, as path and text: one file, or one a phase above 1 MB.
 
-    *body* gives the Markdown of an authored lesson by id, as the resource carries it; one phase
-    is held at a time once the text is split. Then `llms-full.txt` lists the parts.
+    *body* gives the Markdown of an authored lesson from its id and the way to the site root;
+    one phase is held at a time once the text is split. Then `llms-full.txt` lists the parts.
+    *root* and *index* are those of `llms_txt`; without *root* links are relative to each file.
     """
     course = catalog["course"]
-    head = f"# {text(course['title'])}\n\n> {text(course['summary'])}\n\n{_LINKS}\n\n"
+    head = f"# {text(course['title'])}\n\n> {text(course['summary'])}\n\n"
     size = len(head.encode())
-    waiting: list[tuple[str, str, str]] = []
+    whole: list[str] = []
+    waiting: list[Mapping[str, Any]] = []
     listed: list[str] = []
     for phase in catalog["phases"]:
-        lessons = [
-            _lesson(entry, body(entry["id"]), root)
-            for entry in phase["lessons"]
-            if entry["status"] == "authored"
-        ]
-        if not lessons:
+        if not any(entry["status"] == "authored" for entry in phase["lessons"]):
             continue
-        part = "\n".join(lessons)
-        size += len(part.encode()) + (1 if listed else 0)
-        title, name = text(phase["title"]), f"llms-full/{phase['id']}.txt"
-        listed.append(f"- [{title}]({root}{name})\n")
-        waiting.append((name, title, part))
+        title = text(phase["title"])
+        listed.append(f"- [{title}]({root}{_part(phase)})\n")
+        waiting.append(phase)
+        if size <= SPLIT_ABOVE:
+            whole.append(_phase(phase, body, root, index))
+            size += len(whole[-1].encode()) + (1 if len(whole) > 1 else 0)
         if size > SPLIT_ABOVE:
-            for name, title, part in waiting:
-                yield name, f"# {title}\n\n{_LINKS}\n\n{part}"
+            whole.clear()
+            for one in waiting:
+                lessons = _phase(one, body, root or "../", index)
+                yield _part(one), f"# {text(one['title'])}\n\n{lessons}"
             waiting.clear()
-    if size > SPLIT_ABOVE:
-        yield FULL, head + "".join(listed)
-    else:
-        yield FULL, head + "\n".join(part for _, _, part in waiting)
+    yield FULL, head + ("".join(listed) if size > SPLIT_ABOVE else "\n".join(whole))
 
 
-def _lesson(entry: Mapping[str, Any], markdown: str, root: str) -> str:
-    return (
+def _part(phase: Mapping[str, Any]) -> str:
+    return f"llms-full/{phase['id']}.txt"
+
+
+def _phase(phase: Mapping[str, Any], body: Callable[[str, str], str], root: str, index: str) -> str:
+    """The authored lessons of a phase."""
+    return "\n".join(
         f"# {text(entry['title'])}\n\n{text(entry['summary'])}\n\n"
-        f"Page: {root}{entry['url']}\n\n{markdown.strip()}\n"
+        f"Page: {root}{entry['url']}{index}\n\n{body(entry['id'], root).strip()}\n"
+        for entry in phase["lessons"]
+        if entry["status"] == "authored"
     )
 
 
@@ -100,12 +108,14 @@ def _link(entry: Mapping[str, Any], address: str) -> str:
     return f"- [{text(entry['title'])}]({address}): {text(entry['summary'])}"
 
 
-def _start(catalog: Mapping[str, Any], pathways: Mapping[str, Any], root: str) -> Iterator[str]:
-    yield f"- [All phases]({root}phases/): {text(catalog['course']['summary'])}"
+def _start(
+    catalog: Mapping[str, Any], pathways: Mapping[str, Any], root: str, index: str
+) -> Iterator[str]:
+    yield f"- [All phases]({root}phases/{index}): {text(catalog['course']['summary'])}"
     for pathway in pathways["pathways"]:
         planned = "Planned. " if pathway["status"] == "planned" else ""
         yield (
-            f"- [{text(pathway['title'])}]({root}{pathway['url']}): "
+            f"- [{text(pathway['title'])}]({root}{pathway['url']}{index}): "
             f"{planned}{text(pathway['summary'])}"
         )
 
@@ -120,12 +130,12 @@ def _interface(catalog: Mapping[str, Any], root: str) -> Iterator[str]:
     yield f"- [OpenAPI description]({root}{links['openapi']}): every path and its schema"
 
 
-def _optional(projects: Mapping[str, Any], root: str) -> Iterator[str]:
+def _optional(projects: Mapping[str, Any], root: str, index: str) -> Iterator[str]:
     yield f"- [Full text]({root}{FULL}): every authored lesson in one text"
     yield f"- [Passages]({root}corpus/chunks.jsonl): short passages for a document store"
     for project in projects["projects"]:
         planned = "Planned. " if project["status"] == "planned" else ""
         yield (
-            f"- [{text(project['title'])}]({root}{project['url']}): "
+            f"- [{text(project['title'])}]({root}{project['url']}{index}): "
             f"{planned}{text(project['summary'])}"
         )

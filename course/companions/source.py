@@ -47,10 +47,10 @@ def _text(lesson: Mapping[str, Any], root: str) -> str:
         goals = "\n".join(f"- {quiz.text(goal)}" for goal in lesson["objectives"])
         parts += [lesson["notice"], quiz.text(lesson["summary"]), goals]
         return "\n\n".join(parts) + "\n"
-    check = lesson["check"]
+    check, content = lesson["check"], lesson["content"]
     parts += [
         quiz.text(lesson["summary"]),
-        readdressed(lesson, root).strip("\n"),
+        readdressed(content["markdown"], content["media"], root).strip("\n"),
         f"## Practice questions\n\n*{lesson['quiz']['label']}*",
         quiz.questions(lesson["quiz"]),
         f"### Answers\n\n{quiz.answers(lesson['quiz'])}",

@@ -60,6 +60,13 @@ def id_problems(graph: Graph) -> Iterator[Problem]:
     yield from _retired(graph, first)
     if graph.sources.has_lock:
         yield from _locked(graph, first)
+    elif LOCK_FILE not in graph.sources.files and graph.lessons:
+        yield Problem(
+            "IDS010",
+            LOCK_FILE,
+            f"{LOCK_FILE} is missing",
+            hint="run: python build.py check --accept-ids",
+        )
 
 
 def _aliases(graph: Graph, taken: dict[str, tuple[str, str]]) -> Iterator[Problem]:

@@ -24,6 +24,15 @@ def project_problems(graph: Graph) -> Iterator[Problem]:
         yield from _rubric(view, file)
         if view.status == "authored":
             yield from _authored(graph, project, view, file)
+        elif view.prepare:
+            yield Problem(
+                "PRJ007",
+                file,
+                "a planned project has nothing to prepare",
+                ("prepare",),
+                on_key=True,
+                hint="remove it, or set status: authored",
+            )
 
 
 def _stages(graph: Graph, view: models.Project, file: str) -> Iterator[Problem]:

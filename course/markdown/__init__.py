@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from course.markdown.output import write
 from course.markdown.structure import read
-from course.markdown.types import INTRO, OPTIONS, Body, Source, Words
+from course.markdown.types import ALERTS, INTRO, OPTIONS, Body, Source, Words
 
-__all__ = ["INTRO", "OPTIONS", "Body", "Source", "Words", "render"]
+__all__ = ["ALERTS", "INTRO", "OPTIONS", "Body", "Source", "Words", "render"]
 
 
 def render(source: Source) -> Body:

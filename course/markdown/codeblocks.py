@@ -12,6 +12,16 @@ TAUGHT: Final = ("python", "json", "sql", "bash", "console", "yaml", "text")
 EXPECTED: Final = "expected"
 
 
+def is_closed(out: Outline, start: int, end: int, last: int) -> bool:
+    """Whether a closing fence ends the block from *start* to *end*, whose code ends at *last*.
+
+    *last* is *start* for a block without code. A block that nobody closes takes in the rest of
+    the text.
+    """
+    opening = out.bytes.find(b"\n", start, end) + 1 or end
+    return out.bytes[start : start + 3] in out.bytes[max(opening, last) : end]
+
+
 def add(out: Outline, block: CodeBlock, info: str | None, inside: tuple[int, int]) -> None:
     """Check *block* and keep it; *info* is what follows the fence (None: there is none).
 
@@ -78,6 +88,17 @@ def _read_option(out: Outline, block: CodeBlock, option: str, inside: tuple[int,
             block.end,
             expected="file=code/NAME or expected",
             hint=nearest(name, ["file", EXPECTED]) or "remove it",
+        )
+        return
+    if ".." in value.split("/") or value.startswith("/"):
+        out.report(
+            "MD004",
+            "an included file cannot lie outside the folder code",
+            block.start,
+            block.end,
+            expected="file=code/NAME",
+            got=short(value),
+            hint="copy what the lesson needs into its folder code",
         )
         return
     code = out.source.code.get(value.removeprefix("code/"))

@@ -20,6 +20,7 @@ _TAGS: Final = re.compile(
     r'|(a href=)"[^"]*"'
     r'|(img src=)"[^"]*"'
     r"|(/?table>)"
+    r'|blockquote class="markdown-alert-([a-z]+)">'
     r'|(input disabled="" type="checkbox"(?: checked="")?/>))',
     re.DOTALL,
 )
@@ -96,6 +97,8 @@ class _Writer:
                 return self.image(match[8])
             case 9:
                 return self.table(match[9])
+            case 10:
+                return self.alert(match[0], match[10])
             case _:
                 return self.check_box(done="checked" in match[0])
 
@@ -125,6 +128,10 @@ class _Writer:
             return "</table></div>"
         label = escape(self.words.table)
         return f'<div class="table" tabindex="0" role="group" aria-label="{label}"><table>'
+
+    def alert(self, tag: str, name: str) -> str:
+        """An alert with its word, so that it is not told by colour alone."""
+        return f'{tag}<p class="alert">{escape(self.words.alerts[name])}</p>'
 
     def check_box(self, *, done: bool) -> str:
         """The mark of a task; a disabled input would have no label."""

@@ -149,6 +149,10 @@ class _Reader:
             last = where["end"]
             parts.append(event["Text"])
         info = None if detail == "Indented" else detail["Fenced"]
+        if info is not None and not codeblocks.is_closed(self.out, start, end, last):
+            hint = "write the same fence on a line of its own where the code ends"
+            self.out.report("MD012", "the code block is never closed", start, end, hint=hint)
+            return
         block = CodeBlock({"source": "".join(parts)}, False, start, end)
         codeblocks.add(self.out, block, info, (first, last))
 

@@ -24,18 +24,23 @@ OPTIONS: Final = (
 INTRO: Final = "intro"
 TEXT_KIND: Final = "text"
 ERROR_LIMIT: Final = 500
+ALERTS: Final = ("note", "tip", "important", "warning", "caution")
 _LINE_END: Final = re.compile(rb"\n")
 
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """The interface words that the body step needs, of one language."""
+    """The interface words that the body step needs, of one language.
+
+    ``alerts`` has a word for each of ``ALERTS``.
+    """
 
     kinds: Mapping[str, str]
     output: str
     table: str
     done: str
     to_do: str
+    alerts: Mapping[str, str]
 
     def kind_of(self, word: str) -> str | None:
         """The block kind that *word* names, ignoring case."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from calendar import monthrange
 from typing import Annotated, Any, Literal, TypeVar
 
 from annotated_types import Ge, Le, Len
@@ -55,6 +56,13 @@ def _whole(value: object) -> object:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
+def _calendar_day(value: str) -> str:
+    year, month, day = map(int, value.split("-"))
+    if day > monthrange(year, month)[1]:
+        raise ValueError("there is no such day")
+    return value
+
+
 def _distinct(items: tuple[T, ...]) -> tuple[T, ...]:
     if len(set(items)) != len(items):
         raise ValueError("items must differ")
@@ -104,7 +112,9 @@ Semver = Annotated[
     ),
 ]
 Date = Annotated[
-    str, StringConstraints(pattern=r"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$")
+    str,
+    StringConstraints(pattern=r"^[1-9][0-9]{3}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$"),
+    AfterValidator(_calendar_day),
 ]
 Spdx = Annotated[str, StringConstraints(max_length=64, pattern=r"^[A-Za-z0-9][A-Za-z0-9.+-]*$")]
 Interface = Annotated[

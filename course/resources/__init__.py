@@ -1,4 +1,4 @@
-"""The five API resources: pure functions of the graph, in the shapes of `schemas/course`."""
+"""The API resources: pure functions of the graph, in the shapes of `schemas/course`."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from course.resources.form import content_hash, json_bytes, page
 from course.resources.lesson import catalog_entry, lesson_resource, relations
 from course.resources.projects import projects
 from course.resources.routes import pathways, roles
+from course.resources.schemas import INDEX, schema_index, schema_url
 
 __all__ = [
+    "INDEX",
     "catalog",
     "catalog_entry",
     "content_hash",
@@ -20,4 +22,6 @@ __all__ = [
     "projects",
     "relations",
     "roles",
+    "schema_index",
+    "schema_url",
 ]

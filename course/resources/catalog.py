@@ -7,6 +7,7 @@ from typing import Any
 
 from course.graph import Graph, LessonNode
 from course.resources.form import API, page, plain
+from course.resources.schemas import INDEX
 from course.sources import PhaseSource
 
 
@@ -57,7 +58,7 @@ def catalog(graph: Graph, entries: Mapping[str, dict[str, Any]]) -> dict[str, An
             "roles": f"{API}/roles.json",
             "projects": f"{API}/projects.json",
             "openapi": "openapi.json",
-            "schemas": "schemas/v1/",
+            "schemas": INDEX,
             "search": "search/index.json",
             "llms": "llms.txt",
             "lessonTemplate": f"{API}/lessons/{{lessonId}}.json",

@@ -103,6 +103,36 @@ def test_a_narrow_screen_needs_no_sideways_scrolling(
     assert window.js(WIDER) == 0
 
 
+@pytest.mark.parametrize("kind", ["home", "phase", "lessons", "lesson", "pathway", "role"])
+def test_a_very_long_word_in_a_title_makes_no_page_wider(
+    window: Window, host: Host, kind: str
+) -> None:
+    window.size(320, 640)
+    opened(window, host, kind)
+    replaced = window.js(
+        "const found = document.querySelectorAll('h1, h2, h3, .card > a, .rows a, .index a,"
+        " .links a, .crumbs a, .nearby a, .sheet dd > a');"
+        "for (const one of found) one.textContent = 'W'.repeat(120);"
+        "return found.length"
+    )
+    assert replaced > 5
+    assert window.js(WIDER) == 0
+
+
+@pytest.mark.parametrize("width", [320, 375, 390])
+def test_the_header_of_a_phone_takes_two_rows(window: Window, host: Host, width: int) -> None:
+    window.size(width, 640)
+    window.open(host.url)
+    assert window.js("return document.querySelector('.site-head').offsetHeight") <= 100
+    last = window.all(".site-nav a")[-1]
+    left, right = window.js(
+        "const link = arguments[0]; link.focus(); const box = link.getBoundingClientRect();"
+        "return [box.left, box.right]",
+        last,
+    )
+    assert 0 <= left < right <= width
+
+
 def test_an_old_address_leads_to_the_lesson(window: Window, small: Host) -> None:
     window.open(f"{small.url}lessons/brake-curve/")
     window.until(lambda: window.driver.current_url.endswith("/lessons/brake-trace/"))

@@ -93,7 +93,8 @@ CODE = (
 )
 RECAP = (
     '<ul><li>Start, peak, release.<sup class="footnote-reference"><a href="#fn-1">1</a></sup>'
-    f'</li></ul><blockquote class="markdown-alert-note"><p>{PARAGRAPH}</p></blockquote>'
+    '</li></ul><blockquote class="markdown-alert-note"><p class="alert">Note</p>'
+    f"<p>{PARAGRAPH}</p></blockquote>"
     '<div class="footnote-definition" id="fn-1"><sup>1</sup><p>In that order.</p></div>'
 )
 BLOCKS = [

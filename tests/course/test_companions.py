@@ -272,10 +272,12 @@ def test_fenced_blocks_are_found_as_commonmark_says(text: str, code: list[str]) 
 def test_reference_definitions_and_relative_links_are_rewritten_too() -> None:
     text = "See [a] and [b](../20-late-apex/lesson.md#x), [c](#here), [d](https://e.org/).\n\n"
     text += "[a]: lesson:read-a-lap\n\n```python\nx = [1]\n[a]: lesson:no\n```\n"
-    moved = body.readdressed(lesson(text, KINDS[:1]), "/r/")
+    moved = body.readdressed(text, (), "/r/")
     assert "[b](/r/lessons/late-apex/#x), [c](#here), [d](https://e.org/)" in moved
     assert "\n[a]: /r/lessons/read-a-lap/\n" in moved
     assert "\n[a]: lesson:no\n" in moved
+    files = body.readdressed(text, (), "/r/", "index.html")
+    assert "[b](/r/lessons/late-apex/index.html#x), [c](#here), [d](https://e.org/)" in files
 
 
 @pytest.mark.parametrize(
@@ -408,19 +410,40 @@ def test_links_of_llms_txt_take_the_base_address() -> None:
     links = [line.partition("](")[2] for line in text.splitlines() if "](" in line]
     assert links
     assert all(link.startswith(root) for link in links)
+    assert any(link.partition(")")[0].endswith("/") for link in links)
+    resources = (example("catalog"), example("pathways"), example("projects"))
+    text = llms_txt(*resources, root, "index.html")
+    links = [line.partition("](")[2].partition(")")[0] for line in text.splitlines()]
+    assert f"{root}lessons/tyre-window/index.html" in links
+    assert [link for link in links if link.endswith("/")] == []
 
 
 def test_the_full_text_is_one_file_and_is_split_by_phase_above_one_megabyte() -> None:
     catalog = example("catalog")
-    small = dict(llms_full(catalog, {"brake-trace": MARKDOWN}.__getitem__))
+
+    def linked(name: str, root: str) -> str:
+        assert name == "brake-trace"
+        return f"[a lap]({root}lessons/read-a-lap/)\n\n{MARKDOWN}"
+
+    small = dict(llms_full(catalog, linked))
     assert list(small) == ["llms-full.txt"]
     assert MARKDOWN.strip() in small["llms-full.txt"]
     assert "# Read a brake trace\n" in small["llms-full.txt"]
     assert "Page: lessons/brake-trace/\n" in small["llms-full.txt"]
-    big = dict(llms_full(catalog, {"brake-trace": "é" * (SPLIT_ABOVE // 2)}.__getitem__))
+    assert "[a lap](lessons/read-a-lap/)" in small["llms-full.txt"]
+
+    def long(name: str, root: str) -> str:
+        return linked(name, root) + "é" * (SPLIT_ABOVE // 2)
+
+    big = dict(llms_full(catalog, long))
     assert sorted(big) == ["llms-full.txt", "llms-full/braking.txt"]
     assert "- [Braking](llms-full/braking.txt)" in big["llms-full.txt"]
     assert "é" in big["llms-full/braking.txt"]
+    assert "[a lap](../lessons/read-a-lap/)" in big["llms-full/braking.txt"]
+    assert "Page: ../lessons/brake-trace/\n" in big["llms-full/braking.txt"]
+    base = dict(llms_full(catalog, long, "https://e.org/", "index.html"))
+    assert "Page: https://e.org/lessons/brake-trace/index.html\n" in base["llms-full/braking.txt"]
+    assert "(https://e.org/llms-full/braking.txt)" in base["llms-full.txt"]
 
 
 def test_the_feed_lists_changed_authored_lessons_with_the_date_of_the_course() -> None:
@@ -431,6 +454,9 @@ def test_the_feed_lists_changed_authored_lessons_with_the_date_of_the_course() -
         "https://example.org/c/lessons/brake-trace/#v1.0.0"
     ]
     assert {at.text for at in everything.iter(f"{name}updated")} == {"2026-11-20T00:00:00Z"}
+    files = atom(example("catalog"), base, index="index.html")
+    assert 'href="https://example.org/c/lessons/brake-trace/index.html"' in files
+    assert "<id>https://example.org/c/lessons/brake-trace/#v1.0.0</id>" in files
     nothing = ET.fromstring(atom(example("catalog"), base, changed=[]))
     assert nothing.find(f"{name}entry") is None
 

@@ -187,15 +187,22 @@ def test_an_authored_lesson_shows_everything_the_resource_has() -> None:
     html = PAGES["lessons/brake-trace/index.html"]
     lesson = samples.lesson()
     for block in lesson["content"]["blocks"]:
-        if "alert" not in block["html"]:
-            assert block["html"] in html
-    assert '<blockquote class="markdown-alert-note"><p class="alert">Note</p><p>' in html
+        assert block["html"] in html
     for text in [*lesson["evidence"], "35 min", "Core", "Laptop, Track day", "Edited", "01234567"]:
         assert text in html
     assert 'rel="alternate" type="text/markdown" href="index.md"' in html
     assert 'href="../../concepts/#trail_brake"' in html
     assert 'href="../../downloads/brake-trace.ipynb" download' in html
     assert "Planned: " not in html
+
+
+@pytest.mark.parametrize("authored", [True, False])
+def test_a_list_calls_the_minutes_of_a_planned_lesson_an_estimate(authored: bool) -> None:
+    one = samples.lesson() if authored else samples.planned_lesson()
+    phase = samples.catalog()["phases"][0] | {"lessons": [one | {"minutes": 41}]}
+    html = Pages(samples.site()).phase(phase, samples.around())
+    assert ("41 min</span>" in html) is authored
+    assert ("41 min (estimate)</span>" in html) is not authored
 
 
 def test_questions_work_without_script_and_carry_their_answers() -> None:
@@ -239,6 +246,8 @@ def test_a_base_url_adds_canonical_addresses_and_nothing_else() -> None:
         in (pages["lessons/old-name/index.html"])
     )
     assert f'href="{base}"' in pages["404.html"]
+    files = Pages(samples.site(base_url=base, file_urls=True))
+    assert f'href="{base}index.html"' in files.not_found()
     assert lesson.count(base) == 2  # canonical and og:url
 
 
@@ -292,6 +301,7 @@ def test_the_policy_hashes_are_those_of_the_missing_page() -> None:
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
+@pytest.mark.parametrize("index", ["", "index.html"])
 @pytest.mark.parametrize(
     ("path", "home"),
     [
@@ -302,15 +312,16 @@ def test_the_policy_hashes_are_those_of_the_missing_page() -> None:
         ("/nothing", "/"),
     ],
 )
-def test_the_missing_page_finds_the_home_page(path: str, home: str) -> None:
+def test_the_missing_page_finds_the_home_page(path: str, home: str, index: str) -> None:
     script = (TEMPLATES / "not_found.js").read_text(encoding="utf-8")
     frame = (
-        "const found={home:{},words:{}};globalThis.document={getElementById:id=>found[id]};"
+        f"const found={{home:{{dataset:{{index:{index!r}}}}},words:{{}}}};"
+        "globalThis.document={getElementById:id=>found[id]};"
         f"globalThis.location={{pathname:{path!r}}};{script};"
         "console.log(found.home.href, found.home.hidden, found.words.hidden)"
     )
     done = subprocess.run(["node", "-e", frame], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == [home, "false", "true"]
+    assert done.stdout.split() == [home + index, "false", "true"]
 
 
 # -- print edition ----------------------------------------------------------------------------

@@ -20,7 +20,8 @@ import pytest
 import yaml
 
 from bench.lessons import make_lessons, write_content
-from tests.course.coursekit import WORDS, write_course
+from course.build import Options, build
+from tests.course.coursekit import LAP_KIT, WORDS, edited, write_course
 from tests.course.sitekit import (
     Page,
     built,
@@ -83,7 +84,45 @@ def test_every_resource_fits_its_published_schema(site: Path) -> None:
 
 def test_the_published_schemas_are_those_of_the_project(site: Path, root: Path) -> None:
     published = {p.name: p.read_bytes() for p in (site / "schemas/v1").iterdir()}
+    index = json.loads(published.pop("index.json"))
     assert published == {p.name: p.read_bytes() for p in (root / "schemas/course").iterdir()}
+    assert index["schemaVersion"] == 1
+    assert [entry["url"] for entry in index["schemas"]] == [
+        f"schemas/v1/{name}" for name in sorted(published)
+    ]
+    for entry in index["schemas"]:
+        assert entry["url"] == f"schemas/v1/{entry['name']}.schema.json"
+        assert entry["title"] == data(site, entry["url"])["title"]
+
+
+def test_every_link_of_the_catalog_leads_to_a_file(site: Path) -> None:
+    links = resource(site, "catalog")["links"]
+    links["lessonTemplate"] = links["lessonTemplate"].format(lessonId=listed(site)[0]["id"])
+    assert [name for name, link in links.items() if not (site / link).is_file()] == []
+
+
+def test_the_body_of_a_page_is_made_of_the_blocks_of_its_resource(site: Path) -> None:
+    alerts = 0
+    for name, lesson in lessons(site).items():
+        html = (site / f"lessons/{name}/index.html").read_text("utf-8")
+        at = 0
+        for block in lesson.get("content", {"blocks": []})["blocks"]:
+            at = html.index(block["html"], at) + len(block["html"])
+            alerts += block["html"].count('<p class="alert">')
+            assert block["html"].count("<blockquote class=") == block["html"].count('class="alert"')
+        assert html.count('class="alert"') == sum(
+            block["html"].count('class="alert"')
+            for block in lesson.get("content", {"blocks": []})["blocks"]
+        )
+    assert alerts > 3
+
+
+def test_the_full_text_has_no_link_that_only_the_build_can_read(site: Path) -> None:
+    text = (site / "llms-full.txt").read_text("utf-8")
+    linked = re.findall(r"\]\(((?:lessons|phases|concepts|projects)/[^)#]*)", text)
+    assert "](lesson:" not in text
+    assert len(linked) > 20
+    assert [one for one in linked if not (site / one / "index.html").is_file()] == []
 
 
 def test_the_catalog_and_the_lessons_tell_the_same(site: Path) -> None:
@@ -209,6 +248,41 @@ def test_a_course_of_two_hundred_lessons_is_built(tmp_path: Path) -> None:
     site = built(tmp_path / "course", tmp_path / "site")
     assert resource(site, "catalog")["totals"]["authored"] == 200
     assert_resources_valid(site)
+
+
+def test_a_planned_project_has_no_bundle(tmp_path: Path) -> None:
+    root = write_course(tmp_path / "course")
+    source = root / LAP_KIT / "project.yaml"
+    brief = source.read_text("utf-8").partition("prepare:")[0]
+    source.write_text(brief.replace("status: authored", "status: planned"))
+    edited(root, f"{LAP_KIT}/README.md", ("## Files", "> [!TIP]\n> Later.\n\n## Files"))
+    site = built(root, tmp_path / "site")
+    (project,) = resource(site, "projects")["projects"]
+    assert (project["status"], "bundle" in project) == ("planned", False)
+    assert not (site / "downloads/lap-kit.zip").exists()
+    page = (site / "projects/lap-kit/index.html").read_text("utf-8")
+    assert "lap-kit.zip" not in page
+    assert '<blockquote class="markdown-alert-tip"><p class="alert">Tip</p>' in page
+    assert_resources_valid(site)
+
+
+def test_file_urls_reach_every_list_of_pages(tmp_path: Path) -> None:
+    root = write_course(tmp_path / "course")
+    base = "https://example.org/c/"
+    site = tmp_path / "site"
+    assert build(Options(root=root, out=site, base_url=base, file_urls=True)).written
+    places = re.findall("<loc>(.*?)</loc>", (site / "sitemap.xml").read_text("utf-8"))
+    assert f"{base}index.html" in places
+    for place in places:
+        assert (site / place.removeprefix(base)).is_file(), place
+    for name in ("llms.txt", "llms-full.txt", "feed.xml"):
+        text = (site / name).read_text("utf-8")
+        named = re.findall(r"(?:\]\(|Page: |href=\")([^)\s\"]+)", text)
+        own = [one.removeprefix(base) for one in named if "://" not in one.removeprefix(base)]
+        assert own
+        for one in own:
+            assert (site / one.partition("#")[0]).is_file(), (name, one)
+    assert listed(site)[0]["url"].endswith("/")
 
 
 RETIRED = "content/retired.yaml"

@@ -2,10 +2,13 @@
 
 import hashlib
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
 
+import boto3
 import pytest
 from botocore.exceptions import ClientError
 
@@ -268,6 +271,52 @@ def test_a_missing_bucket_is_reported_with_status_1(
     assert "NoSuchBucket" in capsys.readouterr().err
 
 
+def test_missing_credentials_are_named(
+    site: Path, endpoint: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    monkeypatch.setenv("AWS_CONFIG_FILE", "none")
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", "none")
+    monkeypatch.setattr(boto3, "DEFAULT_SESSION", None)
+    assert deploy(site, endpoint) == 1
+    said = capsys.readouterr().err
+    assert "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY" in said
+    assert "run the same command again" not in said
+    monkeypatch.setenv("AWS_PROFILE", "nobody")
+    monkeypatch.setattr(boto3, "DEFAULT_SESSION", None)
+    assert deploy(site, endpoint) == 1
+    assert "or AWS_PROFILE to a configured profile" in capsys.readouterr().err
+
+
+BUCKETS = ["ab", "a" * 64, "Paddock", "my_bucket", "-a-b", "a-b-", "a..b", "192.168.0.1", "xn--ab"]
+TARGETS = [(f"s3://{name}/course", "S3 allows no bucket") for name in BUCKETS]
+TARGETS += [
+    (f"s3://paddock/{prefix}", "name folders only")
+    for prefix in ("..", "a/../b", "a//b", "/a", "./a", "a/..", "a//")
+]
+
+
+@pytest.mark.parametrize(("url", "words"), TARGETS)
+def test_a_bucket_or_prefix_that_s3_does_not_allow_is_refused(
+    site: Path, url: str, words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([str(site), url]) == 2
+    assert words in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["abc", "my.bucket-1", "a--b", "1st-bucket", "a" * 63])
+def test_an_allowed_bucket_name_is_taken(name: str) -> None:
+    assert parse_target(f"s3://{name}/x") == Target(name, "x/")
+
+
+def test_the_script_called_by_its_file_says_how_to_run_it(root: Path) -> None:
+    command = [sys.executable, str(root / "deploy/s3.py"), "--help"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (1, "run: python -m deploy.s3\n")
+
+
 @pytest.mark.parametrize("url", ["paddock/course", "https://paddock/course", "s3://", "s3:///x"])
 def test_a_target_that_is_no_s3_address_is_refused(
     site: Path, url: str, capsys: pytest.CaptureFixture[str]
@@ -278,7 +327,7 @@ def test_a_target_that_is_no_s3_address_is_refused(
 
 @pytest.mark.parametrize(
     ("url", "prefix"),
-    [("s3://b", ""), ("s3://b/", ""), ("s3://b/p", "p/"), ("s3://b/p/q/", "p/q/")],
+    [("s3://buc", ""), ("s3://buc/", ""), ("s3://buc/p", "p/"), ("s3://buc/p/q/", "p/q/")],
 )
 def test_a_prefix_ends_with_one_slash_or_is_empty(url: str, prefix: str) -> None:
-    assert parse_target(url) == Target("b", prefix)
+    assert parse_target(url) == Target("buc", prefix)
