@@ -52,7 +52,7 @@ SLIPS = [
     Slip(PHASE, "title: Laps", 'title: "Laps', "YML001", 2, "close the quotation mark"),
     Slip(PHASE, "title: Laps", "title: Laps\nmore", "YML001", 3, "write a colon and a space"),
     Slip(PHASE, "title: Laps", "title: Laps\nmore", "YML001", 3, "continues the line above"),
-    Slip(PHASE, "title: Laps", "title: Laps # TBD", "LES018", 2, "phase.yaml says TODO"),
+    Slip(PHASE, "title: Laps", "title: Laps # TBD", "LES018", 2, "phase.yaml says TBD"),
     Slip(TYRE_WINDOW, "objectives:", "objectives: [a", "YML001", 6, "close the list"),
     Slip(TYRE_WINDOW, "objectives:", "objectives: [a,", "YML001", 7, "close the bracket"),
     Slip(TYRE_WINDOW, "status: planned\n", "", "LES001", 2, "add status: planned, or"),
