@@ -66,6 +66,8 @@ class Shards:
         record = entry.get("record")
         if not isinstance(record, dict) or set(record) != _LESSON_FIELDS:
             return None
+        if (record["folder"], record["phase"]) != (parts.folder, parts.phase):
+            return None
         try:
             return Lesson(**{**record, "packed": b64decode(record["packed"])})
         except (TypeError, ValueError):

@@ -145,7 +145,8 @@ def _emit(this: _Run, loaded: Sources, linked: Graph, target: Target, report: Re
     done = whole.build(linked, units, pages, files, target.put)
     for node in linked.lessons.values():
         for url, source in node.record.media_files.items():
-            target.put(url, (options.root / source).read_bytes())
+            name = source.rpartition("/")[2]  # a cache is not trusted with a path
+            target.put(url, (options.root / node.record.folder / "media" / name).read_bytes())
     problems = done.problems + [problem for unit in units.values() for problem in unit.problems]
     facts = done.facts
     for unit in units.values():

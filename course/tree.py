@@ -203,7 +203,9 @@ class Stage:
                 os.unlink(self._base + MANIFEST)
 
     def put(self, path: str, data: bytes) -> File:
-        """Add *data* as the file *path*."""
+        """Add *data* as the file *path*; a path that leaves the folder is refused."""
+        if not _inside(path):  # only a cache that somebody has tampered with names such a path
+            raise Refusal("CFG005", f"no file can be called {path}", "build with --clean")
         file = File(len(data), hashlib.sha256(data).hexdigest())
         if not self.keep(path, file):
             with self._guard():

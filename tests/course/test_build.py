@@ -204,6 +204,16 @@ def test_a_damaged_cache_is_ignored(course: Options) -> None:
     assert contents(course.out) == expected
 
 
+def test_a_cache_cannot_make_a_build_write_outside_its_folder(course: Options) -> None:
+    build(course)
+    stage = Tree(course.out).stage()
+    for path in ("../stolen", "/etc/stolen", "a/../../stolen", "a\\b", ""):
+        with pytest.raises(Refusal):
+            stage.put(path, b"x")
+    stage.abandon()
+    assert not (course.out.parent / "stolen").exists()
+
+
 def test_options_that_change_the_bytes_are_not_served_from_the_cache(course: Options) -> None:
     build(course)
     other = Options(
