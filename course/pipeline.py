@@ -80,7 +80,7 @@ def linked(options: Options) -> tuple[Sources, Graph]:
 def run(options: Options, target: Target) -> Outcome:
     """Put every file of the course into *target*; with errors the files are incomplete."""
     this = _Run(options, cache.Shards(options.cache) if options.cache else None)
-    loaded, linked = _linked(this)
+    loaded, joined = _linked(this)
     records = list(loaded.lessons())
     report = Report(
         order(loaded.diagnostics),
@@ -89,7 +89,7 @@ def run(options: Options, target: Target) -> Outcome:
         sources=loaded.files,
     )
     if not report.errors:
-        _emit(this, loaded, linked, target, report)
+        _emit(this, loaded, joined, target, report)
     return Outcome(report, this.shards)
 
 
@@ -98,9 +98,9 @@ def _linked(this: _Run) -> tuple[Sources, Graph]:
     loaded = load.load(options.root, partial(_read, this), file_urls=options.file_urls)
     if loaded.course is not None and options.updated is not None:
         loaded.course = loaded.course.model_copy(update={"updated": options.updated})
-    linked = graph.build(loaded)
-    loaded.report(list(linkcheck.problems(linked)))
-    return loaded, linked
+    joined = graph.build(loaded)
+    loaded.report(list(linkcheck.problems(joined)))
+    return loaded, joined
 
 
 def _read(this: _Run, parts: list[Parts], setup: Setup) -> list[Lesson]:

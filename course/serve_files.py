@@ -9,25 +9,8 @@ from pathlib import Path, PurePosixPath
 from typing import Final, NamedTuple
 from urllib.parse import quote, unquote_to_bytes
 
-PAGE: Final = "text/html; charset=utf-8"
-TYPES: Final = {
-    ".css": "text/css; charset=utf-8",
-    ".csv": "text/csv; charset=utf-8",
-    ".html": PAGE,
-    ".ipynb": "application/x-ipynb+json",
-    ".js": "text/javascript; charset=utf-8",
-    ".json": "application/json",
-    ".jsonl": "application/jsonl",
-    ".md": "text/markdown; charset=utf-8",
-    ".png": "image/png",
-    ".py": "text/x-python; charset=utf-8",
-    ".sql": "text/plain; charset=utf-8",
-    ".svg": "image/svg+xml",
-    ".txt": "text/plain; charset=utf-8",
-    ".webp": "image/webp",
-    ".xml": "application/xml",
-    ".zip": "application/zip",
-}
+from course.mediatypes import PAGE, TYPES
+
 _HEADERS: Final = "_headers"
 _INDEX: Final = "index.html"
 _HASHED: Final = ("assets/", "media/")

@@ -10,7 +10,8 @@ from typing import Final
 import orjson
 from aiohttp import web
 
-from course.serve_files import PAGE, Found, find, host_headers
+from course.mediatypes import PAGE
+from course.serve_files import Found, find, host_headers
 from course.serve_guard import allowed
 from course.serve_live import Live, State
 

@@ -7,29 +7,10 @@ from enum import IntEnum
 from pathlib import PurePosixPath
 from typing import Final, NamedTuple
 
+from course.mediatypes import TYPES
+
 MANIFEST: Final = "build-manifest.json"
 
-CONTENT_TYPES: Final = {
-    ".css": "text/css; charset=utf-8",
-    ".csv": "text/csv; charset=utf-8",
-    ".html": "text/html; charset=utf-8",
-    ".ico": "image/x-icon",
-    ".ipynb": "application/x-ipynb+json",
-    ".jpg": "image/jpeg",
-    ".js": "text/javascript; charset=utf-8",
-    ".json": "application/json",
-    ".jsonl": "application/jsonl",
-    ".md": "text/markdown; charset=utf-8",
-    ".png": "image/png",
-    ".py": "text/x-python; charset=utf-8",
-    ".sql": "text/plain; charset=utf-8",
-    ".svg": "image/svg+xml",
-    ".txt": "text/plain; charset=utf-8",
-    ".webp": "image/webp",
-    ".woff2": "font/woff2",
-    ".xml": "application/xml",
-    ".zip": "application/zip",
-}
 IMAGES: Final = frozenset({".ico", ".jpg", ".png", ".svg", ".webp", ".woff2"})
 
 IMMUTABLE: Final = "public, max-age=31536000, immutable"
@@ -78,7 +59,7 @@ def content_type(path: str) -> str:
     """The media type a host should send for this path."""
     suffix = PurePosixPath(path).suffix
     unknown = "application/octet-stream" if suffix else "text/plain; charset=utf-8"
-    return CONTENT_TYPES.get(suffix, unknown)
+    return TYPES.get(suffix, unknown)
 
 
 def cache_control(path: str) -> str:

@@ -10,7 +10,8 @@ from urllib.request import urlopen
 
 import pytest
 
-from deploy.plan import CONTENT_TYPES, read_manifest
+from course.mediatypes import TYPES
+from deploy.plan import read_manifest
 from deploy.s3 import main
 
 RESOURCES = ("catalog", "pathways", "roles", "projects", "lessons/read-a-lap")
@@ -44,4 +45,4 @@ def test_the_course_goes_up_whole_and_a_second_deploy_finds_nothing_to_do(
 
 def test_every_kind_of_file_in_the_site_has_a_content_type(built: Path) -> None:
     suffixes = {Path(p).suffix for p in read_manifest((built / "build-manifest.json").read_bytes())}
-    assert suffixes - set(CONTENT_TYPES) - {""} == set()
+    assert suffixes - set(TYPES) - {""} == set()
