@@ -8,11 +8,12 @@
 UV_VERSION := 0.13.8
 PYTHON ?=
 PORT ?= 8000
+LLM_PORT ?= 8080
 ARGS ?=
 
 PY := .venv/bin/python
 READY := .venv/.ready
-CODE := course runtime build.py bench deploy tests
+CODE := course runtime build.py bench deploy tests training
 
 help:  ## list these commands
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | while IFS='	' read -r name what; do \
@@ -22,6 +23,8 @@ setup: $(READY)  ## install the pinned dependencies into .venv (instant when not
 
 # uv is taken from the PATH only in the pinned version, else pip puts it into .venv/tools, where the
 # exact sync does not remove it. VIRTUAL_ENV and UV_PYTHON of the caller must not choose another place.
+# CMAKE_ARGS leaves out what Python never loads of llama.cpp, which halves the time to compile it; CMake
+# splits it at spaces, so a checkout below a folder with a space in its name does without.
 $(READY): pyproject.toml uv.lock
 	@set -eu; unset VIRTUAL_ENV UV_PYTHON; \
 	export UV_PROJECT_ENVIRONMENT=.venv UV_PYTHON_DOWNLOADS=never; \
@@ -49,14 +52,16 @@ $(READY): pyproject.toml uv.lock
 	  elif command -v uv >/dev/null 2>&1; then uv=uv; \
 	  else fail 'this Python has neither pip nor ensurepip; on Debian or Ubuntu: apt-get install python3-venv'; fi; \
 	fi; \
-	echo 'setup: installing the dependencies of uv.lock into .venv'; \
+	case "$(CURDIR)" in *' '*) ;; *) \
+	  export CMAKE_ARGS="$${CMAKE_ARGS--DLLAVA_BUILD=OFF -DCMAKE_PROJECT_llama.cpp_INCLUDE=$(CURDIR)/runtime/llm/no-common.cmake}";; esac; \
+	echo 'setup: installing the dependencies of uv.lock into .venv (the first time it compiles llama.cpp: some minutes)'; \
 	$$uv sync --locked --quiet
 	@touch $@
 
 # Job control gives the server the terminal, so Ctrl-C reaches the server alone: it stops in order and
 # make ends with its exit status, 0. Without a terminal the shell has no job control to switch on.
-demo: $(READY)  ## build the course, serve it, print the address (PORT=8000); Ctrl-C ends it
-	@if [ -t 0 ]; then set -m; fi; $(PY) build.py serve --port $(PORT); exit $$?
+demo: $(READY)  ## run course and servers, print the addresses (PORT=8000, LLM_PORT=8080); Ctrl-C ends all
+	@if [ -t 0 ]; then set -m; fi; $(PY) -m runtime.demo --course-port $(PORT) --llm-port $(LLM_PORT); exit $$?
 
 build: $(READY)  ## build the course into site/
 	@$(PY) build.py build $(ARGS)
@@ -81,6 +86,7 @@ check: $(READY)  ## lint, format, types, import borders, and the course itself
 	@$(PY) -m ruff format --check $(CODE)
 	@$(PY) -m mypy
 	@.venv/bin/lint-imports
+	@$(PY) -m runtime.llm.reference --check
 	@$(PY) build.py check --strict
 	@$(PY) build.py fmt --check
 

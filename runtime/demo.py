@@ -1,0 +1,189 @@
+"""Runs everything side by side and prints where it is; Ctrl-C ends all of it."""
+
+import argparse
+import asyncio
+import contextlib
+import re
+import signal
+import socket
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+ROOT: Final = Path(__file__).resolve().parents[1]
+DATA: Final = ROOT / ".demo"
+START_S: Final = 120.0
+STOP_S: Final = 15.0
+
+
+class DidNotStart(Exception):
+    """A part ended, or said nothing, before it was ready."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A program of the demo: its command, and the line by which it says where it is."""
+
+    name: str
+    command: tuple[str, ...]
+    ready: re.Pattern[str]
+    """The first group is the port."""
+
+
+def parts(course_port: int, llm_port: int) -> list[Part]:
+    """The parts in the order in which they start; they stop in the reverse one."""
+    return [
+        Part(
+            "language-model server",
+            ("-m", "runtime.llm", "--port", str(llm_port), "--data-dir", str(DATA / "llm")),
+            re.compile(r'"event":"ready","port":(\d+)'),
+        ),
+        Part(
+            "course",
+            ("build.py", "serve", "--port", str(course_port)),
+            re.compile(r"the course is at http://[^/]*:(\d+)/"),
+        ),
+    ]
+
+
+def free(port: int) -> int:
+    """*port* where nothing listens on it, else 0, which means any."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return 0
+    return port
+
+
+class Running:
+    """A started part."""
+
+    def __init__(self, part: Part, process: asyncio.subprocess.Process) -> None:
+        self.part = part
+        self.process = process
+
+    @classmethod
+    async def start(cls, part: Part) -> "Running":
+        """Start the program in a session of its own: Ctrl-C of the terminal is ours alone."""
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            *part.command,
+            cwd=ROOT,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=None if part.name == "course" else asyncio.subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        return cls(part, process)
+
+    async def ready(self) -> int:
+        """The port, once the part says it; raises `DidNotStart`."""
+        if self.process.stdout is None:
+            raise DidNotStart(self.part.name)
+        try:
+            async with asyncio.timeout(START_S):
+                async for line in self.process.stdout:
+                    if found := self.part.ready.search(line.decode(errors="replace")):
+                        return int(found[1])
+        except TimeoutError:
+            pass
+        raise DidNotStart(f"the {self.part.name} did not start: {' '.join(self.part.command)}")
+
+    async def read_on(self) -> None:
+        """Take what the part prints later, so that it never waits for us; ends with the part."""
+        if self.process.stdout is not None:
+            while await self.process.stdout.read(65536):
+                pass
+        await self.process.wait()
+
+    async def stop(self) -> None:
+        """Ask it to end, and end it if it does not."""
+        if self.process.returncode is not None:
+            return
+        with contextlib.suppress(ProcessLookupError):
+            self.process.send_signal(signal.SIGINT)
+        try:
+            await asyncio.wait_for(self.process.wait(), STOP_S)
+        except TimeoutError:
+            self.process.kill()
+            await self.process.wait()
+
+
+def greeting(course: int, llm: int) -> str:
+    """What a newcomer reads when everything runs."""
+    address = f"http://127.0.0.1:{llm}"
+    question = '{"messages":[{"role":"user","content":"What is trail braking?"}]}'
+    return f"""
+Paddock runs. Ctrl-C ends it.
+
+  course                 http://127.0.0.1:{course}/
+  language-model server  {address}/  (OpenAI base URL: {address}/v1)
+
+Ask the coach:
+
+  curl {address}/v1/chat/completions -d '{question}'
+"""
+
+
+async def run(course_port: int, llm_port: int) -> int:
+    """Start every part, say where it is, wait for a signal or for a part that ends; stop all."""
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop.set)
+    running: list[Running] = []
+    try:
+        for part in parts(free(course_port), free(llm_port)):
+            one = await Running.start(part)
+            running.append(one)
+        ports = await _unless(stop, asyncio.gather(*(one.ready() for one in running)))
+        if ports is None:
+            return 0
+        llm, course = ports
+        print(greeting(course, llm), flush=True)
+        watchers = [asyncio.create_task(one.read_on()) for one in running]
+        stopping = asyncio.create_task(stop.wait())
+        await asyncio.wait([stopping, *watchers], return_when=asyncio.FIRST_COMPLETED)
+        if stop.is_set():
+            return 0
+        gone = [one.part.name for one, end in zip(running, watchers, strict=True) if end.done()]
+        sys.stderr.write(f"demo: the {gone[0]} ended; stopping the rest\n")
+    except DidNotStart as problem:
+        sys.stderr.write(f"demo: {problem}\n")
+    finally:
+        for one in reversed(running):
+            await one.stop()
+    return 1
+
+
+async def _unless(stop: asyncio.Event, work: "asyncio.Future[list[int]]") -> list[int] | None:
+    """The result of *work*, or None when *stop* comes first."""
+    stopping = asyncio.create_task(stop.wait())
+    stopping.add_done_callback(lambda _: work.cancel())
+    try:
+        return await work
+    except asyncio.CancelledError:
+        if not stop.is_set():
+            raise
+        return None
+    finally:
+        stopping.cancel()
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run the demo; the exit code of the process."""
+    parser = argparse.ArgumentParser(prog="python -m runtime.demo", description=__doc__)
+    parser.add_argument("--course-port", type=int, default=8000)
+    parser.add_argument("--llm-port", type=int, default=8080)
+    chosen = parser.parse_args(argv)
+    DATA.mkdir(exist_ok=True)
+    print("demo: building the course, starting the server", flush=True)
+    return asyncio.run(run(chosen.course_port, chosen.llm_port))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

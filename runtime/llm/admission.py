@@ -1,0 +1,243 @@
+"""Who may run when: chat requests are admitted up to a limit and take their lane in order."""
+
+import asyncio
+import contextlib
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from enum import StrEnum
+from typing import Final
+
+from runtime.web.errors import ApiError, TooMany
+
+HISTORY: Final = 50
+"""Finished requests that are remembered, and completed ones that the latency is a mean of."""
+QUEUE_FULL_RETRY_S: Final = 5
+
+
+class State(StrEnum):
+    """Where a chat request stands; the last three are final."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    COMPLETED = "completed"
+    ERRORED = "errored"
+    CANCELLED = "cancelled"
+
+
+class QueueFull(TooMany):
+    """As many requests are in flight as the server admits."""
+
+    def __init__(self, depth: int) -> None:
+        super().__init__(
+            "the queue is full; try again in a few seconds",
+            headers={"Retry-After": str(QUEUE_FULL_RETRY_S), "X-Queue-Depth": str(depth)},
+        )
+
+
+class Cancelled(ApiError):
+    """Somebody cancelled the request through ``DELETE /v1/requests/{id}``."""
+
+    status, code = 409, "request_cancelled"
+
+    def __init__(self) -> None:
+        super().__init__("the request was cancelled", headers={"x-should-retry": "false"})
+
+
+class Ticket:
+    """A chat request from admission to its end; times are seconds of the monotonic clock."""
+
+    def __init__(self, number: int, lane: "Lane", client: str, model: str, entered: float) -> None:
+        self.number = number
+        self.lane = lane
+        self.client = client
+        self.model = model
+        self.state = State.QUEUED
+        self.entered = entered
+        self.started: float | None = None
+        self.ended: float | None = None
+        self.created = time.time()
+        self.stream = False
+        self.chunks = 0
+        self.completion_tokens = 0
+        self.stopped_by: ApiError | None = None
+        self.position = 1 + len(lane.unfinished)
+        self.depth = self.position
+        self.wait_ms = round((self.position - 1) * lane.average_s * 1000)
+        self._task = asyncio.current_task()
+
+    @property
+    def finished(self) -> bool:
+        """Whether the request came to its one final state."""
+        return self.ended is not None
+
+    def stop(self, why: ApiError) -> None:
+        """End the request with *why*: its task is cancelled and raises the error itself."""
+        if not self.finished and self.stopped_by is None and self._task is not None:
+            self.stopped_by = why
+            self._task.cancel()
+
+    @contextlib.contextmanager
+    def stoppable(self) -> Iterator[None]:
+        """Turn a cancellation that came from `stop` into its error; others pass as they are."""
+        try:
+            yield
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if self.stopped_by is None or task is None or task.uncancel() > 0:
+                raise
+            raise self.stopped_by from None
+
+    def headers(self) -> dict[str, str]:
+        """The queue as it was at admission."""
+        return {
+            "X-Queue-Position": str(self.position),
+            "X-Queue-Depth": str(self.depth),
+            "X-Estimated-Wait-Ms": str(self.wait_ms),
+        }
+
+
+class Lane:
+    """What serialises generation: *concurrency* at a time, the ready ones in order of arrival."""
+
+    def __init__(self, name: str, concurrency: int = 1) -> None:
+        self.name = name
+        self.concurrency = concurrency
+        self.unfinished: dict[int, Ticket] = {}
+        self.holders: set[int] = set()
+        self._waiting: dict[int, asyncio.Future[None]] = {}
+        self._seconds: deque[float] = deque(maxlen=HISTORY)
+
+    @property
+    def average_s(self) -> float:
+        """Mean generation time of the last completed requests; 0 before the first."""
+        return sum(self._seconds) / len(self._seconds) if self._seconds else 0.0
+
+    @property
+    def waiting(self) -> int:
+        """Requests that were admitted and do not generate yet."""
+        return sum(ticket.state is State.QUEUED for ticket in self.unfinished.values())
+
+    @property
+    def running(self) -> int:
+        """Requests that generate."""
+        return sum(ticket.state is State.RUNNING for ticket in self.unfinished.values())
+
+    async def take(self, ticket: Ticket) -> None:
+        """Wait for a place in the lane; whoever gets one must `give` it back."""
+        if len(self.holders) >= self.concurrency or self._waiting:
+            turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._waiting[ticket.number] = turn
+            try:
+                await turn
+            except BaseException:
+                if turn.done() and not turn.cancelled():
+                    self.give(ticket)  # the turn came in the very moment the waiter left
+                raise
+            finally:
+                self._waiting.pop(ticket.number, None)
+        else:
+            self.holders.add(ticket.number)
+
+    def give(self, ticket: Ticket) -> None:
+        """Give the place back; the first waiting request gets it."""
+        self.holders.discard(ticket.number)
+        for number in sorted(self._waiting):
+            if len(self.holders) >= self.concurrency:
+                return
+            turn = self._waiting.pop(number)
+            if not turn.done():
+                self.holders.add(number)
+                turn.set_result(None)
+
+    def completed(self, seconds: float) -> None:
+        """Take the generation time of a completed request into the mean."""
+        self._seconds.append(seconds)
+
+
+class Totals:
+    """What the requests since the start add up to."""
+
+    def __init__(self) -> None:
+        self.admitted = 0
+        self.completed = 0
+        self.errored = 0
+        self.cancelled = 0
+        self.chunks = 0
+        self.completed_chunks = 0
+        self.inference_s = 0.0
+
+
+class Admission:
+    """Admits chat requests over all lanes, counts them, and remembers the last ones."""
+
+    def __init__(self, limit: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self.limit = limit
+        self.totals = Totals()
+        self.history: deque[Ticket] = deque(maxlen=HISTORY)
+        self.closed: ApiError | None = None
+        self._clock = clock
+        self._unfinished: dict[int, Ticket] = {}
+        self.on_finish: Callable[[Ticket], None] | None = None
+
+    @property
+    def unfinished(self) -> list[Ticket]:
+        """Waiting and running requests in order of arrival."""
+        return list(self._unfinished.values())
+
+    def enter(self, number: int, lane: Lane, client: str, model: str) -> Ticket:
+        """Admit a request, or raise `QueueFull`; nothing is awaited in between."""
+        if self.closed is not None:
+            raise self.closed
+        if len(self._unfinished) >= self.limit:
+            raise QueueFull(len(self._unfinished))
+        ticket = Ticket(number, lane, client, model, self._clock())
+        self._unfinished[number] = ticket
+        lane.unfinished[number] = ticket
+        self.totals.admitted += 1
+        return ticket
+
+    def started(self, ticket: Ticket) -> None:
+        """The request holds its lane and begins to generate."""
+        ticket.state = State.RUNNING
+        ticket.started = self._clock()
+
+    def finish(self, ticket: Ticket, state: State) -> None:
+        """Bring the request to its final state; the first call counts, later ones do nothing."""
+        if ticket.finished:
+            return
+        ticket.ended = self._clock()
+        ticket.state = state
+        totals = self.totals
+        totals.chunks += ticket.chunks
+        if state is State.COMPLETED:
+            seconds = ticket.ended - (ticket.started or ticket.ended)
+            totals.completed += 1
+            totals.completed_chunks += ticket.chunks
+            totals.inference_s += seconds
+            ticket.lane.completed(seconds)
+        elif state is State.CANCELLED:
+            totals.cancelled += 1
+        else:
+            totals.errored += 1
+        del self._unfinished[ticket.number]
+        del ticket.lane.unfinished[ticket.number]
+        self.history.appendleft(ticket)
+        if self.on_finish is not None:
+            self.on_finish(ticket)
+
+    def find(self, number: int) -> Ticket | None:
+        """The unfinished request of that number."""
+        return self._unfinished.get(number)
+
+    def refuse(self, why: ApiError) -> None:
+        """Admit no more: new and waiting requests end with *why*, running ones go on."""
+        self.closed = why
+        for ticket in self.unfinished:
+            if ticket.state is State.QUEUED:
+                ticket.stop(why)
+
+    def stop_all(self, why: ApiError) -> None:
+        """End what still runs with *why*."""
+        for ticket in self.unfinished:
+            ticket.stop(why)

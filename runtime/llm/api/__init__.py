@@ -1,0 +1,1 @@
+"""The HTTP face of the language-model server: wire shapes and handlers, thin around the rest."""

@@ -1,0 +1,312 @@
+"""Chat completions: one reply as JSON, or as a stream of events."""
+
+import asyncio
+import secrets
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from aiohttp import web
+
+from runtime.llm.admission import QueueFull, State, Ticket
+from runtime.llm.api.frames import DONE, Frames, error_frame
+from runtime.llm.api.wire import (
+    ChatCompletion,
+    ChatRequest,
+    Choice,
+    Chunk,
+    ReplyMessage,
+    Timings,
+    usage_of,
+)
+from runtime.llm.chats import Ask, Ready
+from runtime.llm.errors import (
+    EngineFailed,
+    LocalInitFailed,
+    ModelNotFound,
+    PromptTooLong,
+    SysmodelBackgroundBlocked,
+    SysmodelDownloadable,
+    SysmodelDownloading,
+    SysmodelRuntimeError,
+    SysmodelUnavailable,
+    SysmodelUnknown,
+)
+from runtime.llm.identity import client_id, header_safe, tenant_id
+from runtime.llm.prompt import check_turns
+from runtime.llm.service import SERVICE, Service
+from runtime.llm.values import SYSTEM_MODEL, Finish, Outcome, Sampling
+from runtime.web.errors import ApiError, RequestTimeout, TooMany
+from runtime.web.middleware import REQUEST_ID
+from runtime.web.routes import Routes
+from runtime.web.sse import EventStream, ReaderGone
+
+PATH: Final = "/v1/chat/completions"
+routes = Routes("chat")
+
+HEADERS: Final[Mapping[str, str]] = {
+    "X-Request-Id": "number of the request",
+    "X-Client-Id": "the client, from its User-Agent",
+    "X-Queue-Position": "1-based position at admission, the running request counts",
+    "X-Queue-Depth": "unfinished requests in the lane at admission, this one included",
+    "X-Estimated-Wait-Ms": "(position - 1) x mean of the last 50 completed requests",
+}
+
+
+class RateLimited(TooMany):
+    """The client's bucket is empty."""
+
+
+@dataclass
+class _Call:
+    """One request on its way: what is known before the first token and counted after it."""
+
+    number: int
+    ask: Ask
+    ticket: Ticket
+    headers: dict[str, str]
+    created: int
+    first_token_ms: float | None = None
+
+    @property
+    def completion_id(self) -> str:
+        return f"chatcmpl-{self.number}"
+
+
+async def take_token(request: web.Request) -> None:
+    """Charge the client's bucket; it runs before the body is read."""
+    service = request.app[SERVICE]
+    service.touch()
+    client = client_id(request.headers.get("User-Agent"))
+    wait = service.limiter.take(client, request.remote)
+    if wait is not None:
+        service.rejected("rate")
+        raise RateLimited(
+            "too many requests of this client; try again later",
+            headers={"Retry-After": str(wait), "X-RateLimit-Client": header_safe(client)},
+        )
+
+
+def body_cap(app: web.Application) -> int:
+    """Bytes that a request body may have."""
+    return app[SERVICE].settings.body_cap
+
+
+@routes.post(
+    PATH,
+    before=take_token,
+    body_cap=body_cap,
+    stream=Chunk,
+    headers=HEADERS,
+    errors=(
+        PromptTooLong,
+        ModelNotFound,
+        RateLimited,
+        RequestTimeout,
+        QueueFull,
+        EngineFailed,
+        LocalInitFailed,
+        SysmodelBackgroundBlocked,
+        SysmodelDownloadable,
+        SysmodelDownloading,
+        SysmodelRuntimeError,
+        SysmodelUnavailable,
+        SysmodelUnknown,
+    ),
+)
+async def chat_completions(
+    request: web.Request, *, body: ChatRequest
+) -> ChatCompletion | web.StreamResponse:
+    """Answer a conversation, as one JSON object or as Server-Sent Events."""
+    service = request.app[SERVICE]
+    turns = body.turns()
+    check_turns(turns, service.settings.max_prompt_chars)
+    ask = ask_of(body, service, request.headers)
+    client = client_id(request.headers.get("User-Agent"))
+    number = int(request[REQUEST_ID])
+    try:
+        ticket = service.chats.admit(number, client, ask.model)
+    except QueueFull:
+        service.rejected("queue")
+        raise
+    service.client(client).admitted += 1
+    ticket.stream = bool(body.stream)
+    call = _Call(number, ask, ticket, ticket.headers(), int(time.time()))
+    try:
+        async with service.awake.hold():
+            if body.stream:
+                usage = body.stream_options is not None and bool(body.stream_options.include_usage)
+                return await _stream(request, service, call, with_usage=usage)
+            return await _whole(service, call)
+    except (asyncio.CancelledError, ReaderGone):
+        service.admission.finish(ticket, State.CANCELLED)
+        raise
+    except ApiError as error:
+        error.headers = {**call.headers, **error.headers}
+        raise
+    finally:
+        service.admission.finish(ticket, State.ERRORED)  # unless it came to another end before
+        service.touch()
+
+
+def ask_of(body: ChatRequest, service: Service, headers: Mapping[str, str]) -> Ask:
+    """The request with every default filled in."""
+    settings = service.settings
+    owner = ""
+    if settings.session_scope == "client":
+        owner = tenant_id(headers.get("X-Client-Id"), headers.get("User-Agent"))
+    seed = body.seed if body.seed is not None else secrets.randbits(32)
+    sampling = Sampling(
+        temperature=settings.temperature if body.temperature is None else body.temperature,
+        top_k=settings.top_k if body.top_k is None else body.top_k,
+        top_p=settings.top_p if body.top_p is None else body.top_p,
+        seed=seed & 0xFFFFFFFF,
+    )
+    model = (body.model or "").strip() or settings.selected_model_id
+    return Ask(
+        model=model,
+        turns=body.turns(),
+        sampling=sampling,
+        max_tokens=body.max_tokens,
+        max_completion_tokens=body.max_completion_tokens,
+        owner=owner,
+        session_id=(body.session_id or None) if model != SYSTEM_MODEL else None,
+        stop=body.stops() if settings.honor_stop else (),
+    )
+
+
+async def _whole(service: Service, call: _Call) -> web.Response:
+    """The reply as one JSON object."""
+    ticket = call.ticket
+    pieces: list[str] = []
+    with ticket.stoppable():
+        ready = await service.chats.ready(call.ask)
+        async with service.chats.running(ticket, ready) as generation:
+            async for piece in generation:
+                _first_token(call)
+                pieces.append(piece)
+        outcome = generation.outcome
+        ticket.chunks = 1
+        _complete(service, call, outcome)
+    finish, truncated = finish_of(outcome, report_length=service.settings.report_length)
+    completion = ChatCompletion(
+        id=call.completion_id,
+        created=call.created,
+        model=call.ask.model,
+        choices=[
+            Choice(
+                message=ReplyMessage(content="".join(pieces)),
+                finish_reason=finish,
+                truncated=True if truncated else None,
+            )
+        ],
+        usage=usage_of(outcome),
+        system_fingerprint=ready.fingerprint,
+        timings=_timings(call, ready, outcome),
+    )
+    return web.Response(
+        body=completion.model_dump_json(exclude_none=True).encode(),
+        content_type="application/json",
+        charset="utf-8",
+        headers=call.headers,
+    )
+
+
+async def _stream(
+    request: web.Request, service: Service, call: _Call, *, with_usage: bool
+) -> web.StreamResponse:
+    """The reply as events; a failure before the commit is an ordinary error answer."""
+    preparing = asyncio.ensure_future(service.chats.ready(call.ask))
+    try:
+        with call.ticket.stoppable():
+            done, _ = await asyncio.wait({preparing}, timeout=service.settings.stream_commit_s)
+            if done:
+                preparing.result()  # a failure is raised here and has its own status
+        async with _open(request, service, call) as stream:
+            try:
+                with call.ticket.stoppable():
+                    await _send_reply(stream, service, call, await preparing, with_usage)
+            except ApiError as error:
+                service.admission.finish(call.ticket, State.ERRORED)
+                await stream.send(error_frame(error))
+            await stream.send(DONE)
+        return stream.response
+    finally:
+        _abandon(preparing)
+
+
+def _open(request: web.Request, service: Service, call: _Call) -> EventStream:
+    settings = service.settings
+    return EventStream(
+        request,
+        headers=call.headers,
+        heartbeat_s=settings.heartbeat_ms / 1000,
+        stall_s=settings.stall_ms / 1000,
+    )
+
+
+async def _send_reply(
+    stream: EventStream, service: Service, call: _Call, ready: Ready, with_usage: bool
+) -> None:
+    frames = Frames(call.completion_id, call.created, call.ask.model)
+    ticket = call.ticket
+    async with service.chats.running(ticket, ready) as generation:
+        await stream.send(frames.role())
+        async for piece in generation:
+            _first_token(call)
+            ticket.chunks += 1
+            await stream.send(frames.content(piece))
+    outcome = generation.outcome
+    _complete(service, call, outcome)
+    finish, truncated = finish_of(outcome, report_length=service.settings.report_length)
+    await stream.send(frames.finish(finish, truncated=truncated))
+    if with_usage:
+        await stream.send(frames.usage(usage_of(outcome)))
+
+
+def finish_of(outcome: Outcome, *, report_length: bool) -> tuple[Finish, bool]:
+    """The finish reason a client is told, and whether the text was cut by a budget.
+
+    A cut is ``stop`` and marked beside it, unless the settings ask for ``length``.
+    """
+    cut = outcome.finish == "length"
+    return ("length" if cut and report_length else "stop"), cut
+
+
+def _first_token(call: _Call) -> None:
+    started = call.ticket.started
+    if call.first_token_ms is None and started is not None:
+        call.first_token_ms = (time.monotonic() - started) * 1000
+
+
+def _complete(service: Service, call: _Call, outcome: Outcome) -> None:
+    service.admission.finish(call.ticket, State.COMPLETED)
+    service.count(call.ticket, outcome, call.first_token_ms)
+
+
+def _timings(call: _Call, ready: Ready, outcome: Outcome) -> Timings:
+    ticket = call.ticket
+    waited = (ticket.started or ticket.entered) - ticket.entered
+    prompt = outcome.prompt_tokens or 0
+    return Timings(
+        queue_ms=round(waited * 1000, 3),
+        load_ms=round(ready.load_ms, 3),
+        prompt_ms=round(outcome.prompt_ms, 3),
+        first_token_ms=None if call.first_token_ms is None else round(call.first_token_ms, 3),
+        predicted_ms=round(outcome.predicted_ms, 3),
+        prompt_n=prompt - outcome.cached_tokens,
+        cache_n=outcome.cached_tokens,
+        predicted_n=outcome.completion_tokens or 0,
+    )
+
+
+def _abandon(preparing: asyncio.Future[Ready]) -> None:
+    """Let go of a model that was made ready for a request that is over."""
+
+    def release(done: asyncio.Future[Ready]) -> None:
+        if not done.cancelled() and done.exception() is None:
+            done.result().release()
+
+    preparing.cancel()
+    preparing.add_done_callback(release)

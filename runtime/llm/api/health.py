@@ -1,0 +1,203 @@
+"""Whether the server lives, what it holds, and making a model ready ahead of time."""
+
+import asyncio
+import time
+from typing import Final, Literal
+
+from aiohttp import web
+
+from runtime.llm.api.absent import absent
+from runtime.llm.engine.pool import Attempt, Engine
+from runtime.llm.errors import ModelNotFound, RichError
+from runtime.llm.exposition import families
+from runtime.llm.service import SERVICE, Service
+from runtime.llm.sysmodel.base import ProbeError, Status, label
+from runtime.llm.values import SYSTEM_MODEL, Backend
+from runtime.web.errors import ApiError
+from runtime.web.metrics import CONTENT_TYPE, render
+from runtime.web.routes import Reply, Routes
+from runtime.web.wire import Wire
+
+WARM_BUDGET_S: Final = 60.0
+routes = Routes("health")
+
+
+class AttemptRecord(Wire):
+    """How an engine came up."""
+
+    backend: Backend
+    result: str
+    duration_ms: int
+
+
+class EngineRecord(Wire):
+    """An engine in memory."""
+
+    key: str
+    backend: Backend
+    attempts: list[AttemptRecord]
+
+
+class FailureRecord(Wire):
+    """An engine that did not come up."""
+
+    key: str
+    backend: Backend
+    result: str
+    duration_ms: int
+    at: int
+
+
+class SysmodelHealth(Wire):
+    """The system model in one look."""
+
+    status_code: int | None
+    status: str
+    model_id: Literal["sysmodel-builtin"] = "sysmodel-builtin"
+    is_default: Literal[True] = True
+    provider: str
+    error: str | None = absent("why the state cannot be known")
+    progress: float | None = absent("0 to 1 while downloading")
+
+
+class Health(Wire):
+    """The state of the server."""
+
+    status: Literal["ok"] = "ok"
+    service: Literal["llmsvc"] = "llmsvc"
+    version: str
+    queue_depth: int
+    engines_loaded: int
+    engines: list[EngineRecord]
+    sysmodel: SysmodelHealth
+    inflight: int
+    uptime_s: int
+    sessions_cached: int
+    auth: Literal["open", "key"]
+    last_failures: list[FailureRecord]
+
+
+class WarmQuery(Wire):
+    """Which model to make ready."""
+
+    model: str = ""
+    deep: bool = False
+
+
+class WarmAnswer(Wire):
+    """How making a model ready went; times in milliseconds."""
+
+    model: str
+    status: Literal["warm", "sysmodel_not_ready", "timeout", "error"]
+    ms: int
+    engine_loaded: bool | None = absent()
+    sysmodel_status: str | None = absent()
+    error: str | None = absent()
+
+
+@routes.get("/health", gated=False)
+async def health(request: web.Request) -> Health:
+    """Say that the server is up, what is loaded and how the system model stands."""
+    service = request.app[SERVICE]
+    engines = service.pool.loaded()
+    return Health(
+        version=service.version,
+        queue_depth=service.chats.local.waiting,
+        engines_loaded=len(engines),
+        engines=[_engine(engine) for engine in engines],
+        sysmodel=await _sysmodel(service),
+        inflight=service.chats.local.running,
+        uptime_s=int(time.time() - service.started),
+        sessions_cached=len(service.pool.sessions),
+        auth="key" if service.settings.api_key.get_secret_value().strip() else "open",
+        last_failures=[_failure(attempt) for attempt in service.pool.failures],
+    )
+
+
+@routes.post("/health/warm", answers={503: WarmAnswer, 504: WarmAnswer})
+async def warm(request: web.Request, *, query: WarmQuery) -> Reply[WarmAnswer]:
+    """Make a model ready: load it and let it produce a token, for at most a minute."""
+    service = request.app[SERVICE]
+    service.touch()
+    model = query.model.strip() or service.settings.selected_model_id
+    began = time.monotonic()
+    try:
+        async with asyncio.timeout(WARM_BUDGET_S):
+            if model == SYSTEM_MODEL:
+                answer = await _warm_system(service, deep=query.deep)
+            else:
+                answer = await _warm_local(service, model)
+    except TimeoutError:
+        timeout = WarmAnswer(model=model, status="timeout", ms=round(WARM_BUDGET_S * 1000))
+        return Reply(timeout, status=504)
+    ms = round((time.monotonic() - began) * 1000)
+    whole = answer.model_copy(update={"model": model, "ms": ms})
+    return Reply(whole, status=200 if whole.status == "warm" else 503)
+
+
+@routes.get("/metrics", gated=False, text="text/plain")
+async def metrics(request: web.Request) -> web.Response:
+    """What the server counts, as text for Prometheus."""
+    text = render(families(request.app[SERVICE]))
+    return web.Response(body=text.encode(), headers={"Content-Type": CONTENT_TYPE})
+
+
+@routes.get("/", gated=False, text="text/plain")
+async def index(request: web.Request) -> web.Response:
+    """Name the service and its version."""
+    version = request.app[SERVICE].version
+    return web.Response(text=f"llmsvc {version}: language-model server; see /openapi.json\n")
+
+
+def _engine(engine: Engine) -> EngineRecord:
+    attempt = engine.attempt
+    record = AttemptRecord(
+        backend=attempt.backend, result=attempt.result, duration_ms=attempt.duration_ms
+    )
+    return EngineRecord(key=engine.key, backend=engine.backend, attempts=[record])
+
+
+def _failure(attempt: Attempt) -> FailureRecord:
+    return FailureRecord(
+        key=attempt.key,
+        backend=attempt.backend,
+        result=attempt.result,
+        duration_ms=attempt.duration_ms,
+        at=int(attempt.at),
+    )
+
+
+async def _sysmodel(service: Service) -> SysmodelHealth:
+    name = service.provider.name
+    state = await service.probing.state()
+    if isinstance(state, ProbeError):
+        return SysmodelHealth(
+            status_code=None, status="unavailable", provider=name, error=str(state)
+        )
+    return SysmodelHealth(
+        status_code=state.code, status=label(state.code), provider=name, progress=state.progress
+    )
+
+
+async def _warm_system(service: Service, *, deep: bool) -> WarmAnswer:
+    state = await service.probing.state()
+    code = Status.UNAVAILABLE if isinstance(state, ProbeError) else state.code
+    if code != Status.AVAILABLE:
+        return WarmAnswer(model="", status="sysmodel_not_ready", ms=0, sysmodel_status=label(code))
+    if deep:
+        try:
+            await service.provider.warm()
+        except RichError as error:
+            return WarmAnswer(model="", status="error", ms=0, error=error.message)
+    return WarmAnswer(model="", status="warm", ms=0, engine_loaded=True)
+
+
+async def _warm_local(service: Service, model: str) -> WarmAnswer:
+    try:
+        entry = await asyncio.to_thread(service.catalog.find, model)
+        if entry is None:
+            raise ModelNotFound("there is no such model on this machine")
+        await service.pool.warm(entry)
+    except ApiError as error:
+        return WarmAnswer(model="", status="error", ms=0, error=error.message)
+    return WarmAnswer(model="", status="warm", ms=0, engine_loaded=True)

@@ -1,0 +1,99 @@
+"""The list of models."""
+
+import asyncio
+from typing import Literal
+
+from aiohttp import web
+
+from runtime.llm.api.absent import absent
+from runtime.llm.catalog import Entry
+from runtime.llm.errors import ModelNotFound
+from runtime.llm.service import SERVICE, Service
+from runtime.llm.values import SYSTEM_MODEL
+from runtime.web.routes import Routes
+from runtime.web.wire import Wire
+
+routes = Routes("models")
+
+
+class ModelMeta(Wire):
+    """What is known of a model file without loading it."""
+
+    kind: Literal["chat", "embedding"]
+    size: int | None = absent("bytes on disk")
+    n_ctx_train: int | None = absent("tokens of context that it was trained with")
+    n_params: int | None = absent()
+    quant: str | None = absent("type of most weights")
+    loaded: bool
+
+
+class ModelEntry(Wire):
+    """A model that can be asked by its id."""
+
+    id: str
+    object: Literal["model"] = "model"
+    created: int
+    owned_by: str
+    meta: ModelMeta
+
+
+class ModelList(Wire):
+    """Every model of this machine."""
+
+    object: Literal["list"] = "list"
+    data: list[ModelEntry]
+
+
+class ModelPath(Wire):
+    """The id of a model."""
+
+    id: str
+
+
+@routes.get("/v1/models")
+async def list_models(request: web.Request) -> ModelList:
+    """List the model files on disk, then the built-in system model."""
+    service = request.app[SERVICE]
+    return ModelList(data=await asyncio.to_thread(_entries, service))
+
+
+@routes.get("/v1/models/{id}", errors=(ModelNotFound,))
+async def one_model(request: web.Request, *, path: ModelPath) -> ModelEntry:
+    """One model of the list."""
+    service = request.app[SERVICE]
+    for entry in await asyncio.to_thread(_entries, service):
+        if entry.id == path.id:
+            return entry
+    raise ModelNotFound("there is no such model on this machine; GET /v1/models lists them all")
+
+
+def _entries(service: Service) -> list[ModelEntry]:
+    listed = [_local(service, entry) for entry in service.catalog.entries()]
+    return [*listed, _system(service)]
+
+
+def _local(service: Service, entry: Entry) -> ModelEntry:
+    meta = service.catalog.meta(entry)
+    return ModelEntry(
+        id=entry.id,
+        created=entry.created,
+        owned_by="local",
+        meta=ModelMeta(
+            kind=meta.kind,
+            size=meta.size,
+            n_ctx_train=meta.n_ctx_train,
+            n_params=meta.n_params,
+            quant=meta.quant,
+            loaded=service.pool.is_loaded(entry.id),
+        ),
+    )
+
+
+def _system(service: Service) -> ModelEntry:
+    last = service.probing.last
+    return ModelEntry(
+        id=SYSTEM_MODEL,
+        created=int(service.started),
+        owned_by="sysmodel",
+        meta=ModelMeta(kind="chat", loaded=last is not None and last.code == 3),
+    )

@@ -1,0 +1,108 @@
+"""What the server is doing: running, waiting and last requests, without a word of any prompt."""
+
+import time
+from typing import Literal
+
+from aiohttp import web
+
+from runtime.llm.admission import Cancelled, Ticket
+from runtime.llm.api.absent import absent
+from runtime.llm.service import SERVICE
+from runtime.web.errors import NotFound
+from runtime.web.routes import Reply, Routes
+from runtime.web.wire import Wire
+
+routes = Routes("requests")
+
+
+class RequestRecord(Wire):
+    """One chat request; times in milliseconds."""
+
+    id: int
+    client: str
+    model: str
+    lane: Literal["local", "sysmodel"]
+    state: Literal["queued", "running", "completed", "errored", "cancelled"]
+    stream: bool
+    created: int
+    queue_ms: int
+    inference_ms: int
+    chunks: int
+    completion_tokens: int | None = absent("of a completed request")
+
+
+class RequestList(Wire):
+    """Requests by where they stand."""
+
+    running: list[RequestRecord]
+    waiting: list[RequestRecord]
+    last: list[RequestRecord]
+
+
+class RequestPath(Wire):
+    """The number of a request."""
+
+    id: int
+
+
+class CancelAnswer(Wire):
+    """The request that was told to stop."""
+
+    id: int
+    cancelled: Literal[True] = True
+
+
+class EnginesUnloaded(Wire):
+    """How many engines were unloaded; those in use stay."""
+
+    unloaded: int
+
+
+@routes.get("/v1/requests")
+async def list_requests(request: web.Request) -> RequestList:
+    """List running and waiting requests, and the last 50."""
+    admission = request.app[SERVICE].admission
+    unfinished = [record_of(ticket) for ticket in admission.unfinished]
+    return RequestList(
+        running=[record for record in unfinished if record.state == "running"],
+        waiting=[record for record in unfinished if record.state == "queued"],
+        last=[record_of(ticket) for ticket in admission.history],
+    )
+
+
+@routes.delete("/v1/requests/{id}", errors=(NotFound,), status=202)
+async def cancel_request(request: web.Request, *, path: RequestPath) -> Reply[CancelAnswer]:
+    """Cancel a waiting or running request; its client is told."""
+    ticket = request.app[SERVICE].admission.find(path.id)
+    if ticket is None:
+        raise NotFound("no waiting or running request has this number")
+    ticket.stop(Cancelled())
+    return Reply(CancelAnswer(id=path.id), status=202)
+
+
+@routes.post("/v1/engines/unload")
+async def unload_engines(request: web.Request) -> EnginesUnloaded:
+    """Unload every engine that nobody uses, now."""
+    service = request.app[SERVICE]
+    await service.provider.idle()
+    return EnginesUnloaded(unloaded=service.pool.unload_idle(0.0))
+
+
+def record_of(ticket: Ticket) -> RequestRecord:
+    """The record of a request as it stands now."""
+    now = time.monotonic()
+    ended = ticket.ended if ticket.ended is not None else now
+    started = ticket.started if ticket.started is not None else ended
+    return RequestRecord(
+        id=ticket.number,
+        client=ticket.client,
+        model=ticket.model,
+        lane="sysmodel" if ticket.lane.name == "sysmodel" else "local",
+        state=ticket.state.value,
+        stream=ticket.stream,
+        created=int(ticket.created),
+        queue_ms=round((started - ticket.entered) * 1000),
+        inference_ms=round((ended - started) * 1000),
+        chunks=ticket.chunks,
+        completion_tokens=ticket.completion_tokens or None,
+    )

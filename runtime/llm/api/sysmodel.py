@@ -1,0 +1,189 @@
+"""The built-in system model: its state, its download, its speed."""
+
+from typing import Literal
+
+from aiohttp import web
+from pydantic import Field
+
+from runtime.llm.api.absent import absent
+from runtime.llm.errors import BenchmarkFailed, BenchmarkMissing, SysmodelUnavailable
+from runtime.llm.service import SERVICE, Service
+from runtime.llm.sysmodel.base import Availability, ProbeError, Status, label
+from runtime.llm.sysmodel.benchmark import BenchmarkRefused
+from runtime.web.errors import ApiError, TooLarge, TooMany
+from runtime.web.routes import Reply, Routes
+from runtime.web.wire import Wire
+
+routes = Routes("sysmodel")
+
+
+class Cell(Wire):
+    """The state of one release stage and preference."""
+
+    code: int
+    label: str
+
+
+class CellsError(Wire):
+    """Why the breakdown cannot be had."""
+
+    error: str
+
+
+class SysmodelStatus(Wire):
+    """The system model and the machine it runs on."""
+
+    model_id: Literal["sysmodel-builtin"] = "sysmodel-builtin"
+    status_code: int = Field(description="0 to 3; -1 when the state cannot be known")
+    status: str
+    available: bool
+    soc_model: str
+    device: str
+    manufacturer: str
+    provider: str
+    error: str | None = absent("why the state cannot be known")
+    reason: str | None = absent("one machine word")
+    progress: float | None = absent("0 to 1 while downloading")
+    bytes_done: int | None = absent()
+    bytes_total: int | None = absent()
+    configs: dict[str, Cell] | CellsError | None = absent("only with probe=all")
+
+
+class StatusQuery(Wire):
+    """How much to tell."""
+
+    probe: str = ""
+
+
+class BenchmarkRequest(Wire):
+    """What to measure; everything is optional."""
+
+    prompts: list[str] | None = Field(None, description="blank ones are dropped; at most 32")
+    warmup: int | None = Field(None, description="unmeasured runs first, 0 to 5")
+
+
+class BenchmarkResult(Wire):
+    """One prompt's figures."""
+
+    prompt: str
+    output_tokens: int
+    inference_ms: int
+    tokens_per_sec: float
+    ttft_ms: int
+    token_source: Literal["usage", "words"]
+
+
+class BenchmarkRecord(Wire):
+    """The figures of one run."""
+
+    model_id: Literal["sysmodel-builtin"] = "sysmodel-builtin"
+    status: str
+    warmup_runs: int
+    results: list[BenchmarkResult]
+    total_tokens: int
+    total_ms: int
+    avg_tokens_per_sec: float
+    ran_at: str
+    provider: str
+
+
+class DownloadAnswer(Wire):
+    """How the download stands."""
+
+    status_code: int
+    status: str
+    progress: float | None = absent("0 to 1")
+
+
+class AlreadyHere(ApiError):
+    """There is nothing to download: the system model is available."""
+
+    status, code = 409, "already_available"
+
+    def __init__(self) -> None:
+        super().__init__("the system model is available", headers={"x-should-retry": "false"})
+
+
+@routes.get("/v1/sysmodel/status")
+async def sysmodel_status(request: web.Request, *, query: StatusQuery) -> SysmodelStatus:
+    """How the system model stands, and on what machine."""
+    service = request.app[SERVICE]
+    state = await service.probing.state()
+    cells = await _cells(service) if query.probe == "all" else None
+    host, provider = service.host, service.provider.name
+    if isinstance(state, ProbeError):
+        return SysmodelStatus(
+            status_code=-1,
+            status="unavailable",
+            available=False,
+            soc_model=host.soc_model,
+            device=host.device,
+            manufacturer=host.manufacturer,
+            provider=provider,
+            error=str(state),
+            configs=cells,
+        )
+    return SysmodelStatus(
+        status_code=state.code,
+        status=label(state.code),
+        available=state.code == Status.AVAILABLE,
+        soc_model=host.soc_model,
+        device=host.device,
+        manufacturer=host.manufacturer,
+        provider=provider,
+        reason=state.reason,
+        progress=state.progress,
+        bytes_done=state.bytes_done,
+        bytes_total=state.bytes_total,
+        configs=cells,
+    )
+
+
+@routes.post("/v1/sysmodel/download", errors=(AlreadyHere, SysmodelUnavailable))
+async def sysmodel_download(request: web.Request) -> Reply[DownloadAnswer]:
+    """Start the download of the system model, or join the one under way."""
+    service = request.app[SERVICE]
+    service.touch()
+    state = await service.provider.download()
+    service.probing.forget()
+    if state.code == Status.AVAILABLE:
+        raise AlreadyHere
+    answer = DownloadAnswer(
+        status_code=state.code, status=label(state.code), progress=state.progress
+    )
+    return Reply(answer, status=202)
+
+
+@routes.post(
+    "/v1/sysmodel/benchmark",
+    lenient_body=True,
+    body_cap=lambda app: app[SERVICE].settings.body_cap,
+    errors=(BenchmarkRefused, BenchmarkFailed, TooLarge, TooMany),
+)
+async def run_benchmark(request: web.Request, *, body: BenchmarkRequest) -> BenchmarkRecord:
+    """Measure how fast the system model answers."""
+    service = request.app[SERVICE]
+    service.touch()
+    warmup = 1 if body.warmup is None else body.warmup
+    found = await service.benchmark.run(body.prompts or (), warmup)
+    return BenchmarkRecord.model_validate(found)
+
+
+@routes.get("/v1/sysmodel/benchmark", errors=(BenchmarkMissing,))
+async def last_benchmark(request: web.Request) -> BenchmarkRecord:
+    """The figures of the last run."""
+    return BenchmarkRecord.model_validate(request.app[SERVICE].benchmark.last)
+
+
+async def _cells(service: Service) -> dict[str, Cell] | CellsError:
+    try:
+        found = await service.probing.configs()
+    except ProbeError as error:
+        return CellsError(error=str(error))
+    return {name: _cell(state) for name, state in found.items()}
+
+
+def _cell(state: Availability | ProbeError) -> Cell:
+    if isinstance(state, ProbeError):
+        return Cell(code=-1, label="unavailable")
+    return Cell(code=state.code, label=label(state.code))

@@ -1,0 +1,204 @@
+"""What a chat client sends and receives."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr, model_validator
+
+from runtime.llm.values import Outcome, Role, Turn
+from runtime.web.wire import Wire
+
+MAX_MESSAGES = 2048
+
+
+class Part(Wire):
+    """A piece of a message; only those of the type ``text`` are read."""
+
+    type: StrictStr
+    text: StrictStr | None = None
+
+    @model_validator(mode="after")
+    def _text_has_text(self) -> "Part":
+        if self.type == "text" and self.text is None:
+            raise ValueError("a part of type text needs the field text")
+        return self
+
+
+class Message(Wire):
+    """One message of the conversation."""
+
+    role: Literal["system", "user", "assistant", "developer"] = Field(
+        description="developer is read as system"
+    )
+    content: StrictStr | list[Part] | None = Field(
+        None, description="text, or parts of which the text ones are joined by a space"
+    )
+
+    def turn(self) -> Turn:
+        """The message as plain text."""
+        role: Role = "system" if self.role == "developer" else self.role
+        if isinstance(self.content, list):
+            texts = [part.text or "" for part in self.content if part.type == "text"]
+            return Turn(role, " ".join(texts))
+        return Turn(role, self.content or "")
+
+
+class StreamOptions(Wire):
+    """Options of a stream."""
+
+    include_usage: StrictBool | None = Field(None, description="one more chunk with the usage")
+
+
+class ChatRequest(Wire):
+    """A chat request; unknown fields are ignored."""
+
+    model: StrictStr | None = Field(
+        None, description="an id of GET /v1/models; absent: the model that the settings select"
+    )
+    messages: list[Message] = Field(
+        min_length=1,
+        max_length=MAX_MESSAGES,
+        description="the conversation; the last message is the user's",
+    )
+    stream: StrictBool | None = Field(None, description="Server-Sent Events when true")
+    stream_options: StreamOptions | None = None
+    session_id: Annotated[StrictStr, Field(max_length=256)] | None = Field(
+        None, description="keeps the conversation in the KV cache, so only new turns are prefilled"
+    )
+    temperature: Annotated[StrictFloat | StrictInt, Field(ge=0, le=2)] | None = None
+    top_k: Annotated[StrictInt, Field(ge=0, le=1000)] | None = Field(None, description="0: off")
+    top_p: Annotated[StrictFloat | StrictInt, Field(gt=0, le=1)] | None = None
+    max_tokens: Annotated[StrictInt, Field(ge=1, le=1 << 31)] | None = Field(
+        None, description="total budget: prompt and reply together"
+    )
+    max_completion_tokens: Annotated[StrictInt, Field(ge=1, le=1 << 31)] | None = Field(
+        None, description="budget of the reply alone"
+    )
+    seed: Annotated[StrictInt, Field(ge=-(1 << 63), lt=1 << 64)] | None = None
+    stop: StrictStr | Annotated[list[StrictStr], Field(max_length=4)] | None = Field(
+        None, description="read and ignored unless the setting honor_stop is on"
+    )
+
+    def turns(self) -> list[Turn]:
+        """The conversation as plain text."""
+        return [message.turn() for message in self.messages]
+
+    def stops(self) -> list[str]:
+        """The stop texts, as a list without empty ones."""
+        given = [self.stop] if isinstance(self.stop, str) else self.stop or []
+        return [text for text in given if text]
+
+
+class TokenDetails(Wire):
+    """Where the tokens of the prompt came from."""
+
+    cached_tokens: int = Field(description="still in the KV cache, not prefilled again")
+
+
+class Usage(Wire):
+    """Tokens of a reply."""
+
+    prompt_tokens: int
+    completion_tokens: int
+    total_tokens: int
+    prompt_tokens_details: TokenDetails
+
+
+class Timings(Wire):
+    """Where the time of a reply went, in milliseconds, and tokens."""
+
+    queue_ms: float
+    load_ms: float
+    prompt_ms: float
+    first_token_ms: float | None
+    predicted_ms: float
+    prompt_n: int
+    cache_n: int
+    predicted_n: int
+
+
+class ReplyMessage(Wire):
+    """The answer."""
+
+    role: Literal["assistant"] = "assistant"
+    content: str
+
+
+class Choice(Wire):
+    """The one choice of a completion."""
+
+    index: Literal[0] = 0
+    message: ReplyMessage
+    finish_reason: Literal["stop", "length"]
+    truncated: Literal[True] | None = Field(
+        None, description="present when the budget, not the model, ended the text"
+    )
+
+
+class ChatCompletion(Wire):
+    """A whole reply."""
+
+    id: str
+    object: Literal["chat.completion"] = "chat.completion"
+    created: int
+    model: str
+    choices: list[Choice]
+    usage: Usage
+    system_fingerprint: str
+    timings: Timings
+
+
+class Delta(Wire):
+    """What a frame adds."""
+
+    role: Literal["assistant"] | None = None
+    content: str | None = None
+
+
+class ChunkChoice(Wire):
+    """The one choice of a frame."""
+
+    index: Literal[0] = 0
+    delta: Delta
+    finish_reason: Literal["stop", "length"] | None = None
+    truncated: Literal[True] | None = None
+
+
+class Chunk(Wire):
+    """A frame of a stream; the last one before ``[DONE]`` may carry the usage and no choice."""
+
+    id: str
+    object: Literal["chat.completion.chunk"] = "chat.completion.chunk"
+    created: int
+    model: str
+    choices: list[ChunkChoice]
+    usage: Usage | None = None
+
+
+class PlainError(Wire):
+    """What went wrong."""
+
+    message: str
+    type: str
+    code: int | str = Field(description="the status, or the word of a rich error")
+    param: str | None = None
+    sysmodel_status: str | None = None
+    actionable: bool | None = None
+    next_steps: list[str] | None = None
+
+
+class ErrorAnswer(Wire):
+    """The envelope of every error."""
+
+    error: PlainError
+
+
+def usage_of(outcome: Outcome) -> Usage:
+    """The usage of a finished reply; what a provider does not count is 0."""
+    prompt = outcome.prompt_tokens or 0
+    completion = outcome.completion_tokens or 0
+    return Usage(
+        prompt_tokens=prompt,
+        completion_tokens=completion,
+        total_tokens=prompt + completion,
+        prompt_tokens_details=TokenDetails(cached_tokens=outcome.cached_tokens),
+    )

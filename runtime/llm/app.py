@@ -1,0 +1,250 @@
+"""Puts the language-model server together: settings in, application out."""
+
+import asyncio
+import contextlib
+import logging
+import os
+import signal
+import sys
+import time
+from collections.abc import AsyncIterator
+from typing import Final
+
+from aiohttp import web
+
+from runtime.llm import VERSION
+from runtime.llm.admission import Admission, Ticket
+from runtime.llm.api import chat, health, models, requests, sysmodel
+from runtime.llm.api.wire import ErrorAnswer
+from runtime.llm.awake import KeepAwake, inhibitor_for
+from runtime.llm.catalog import Catalog
+from runtime.llm.chats import Chats, Clocks, Preflight
+from runtime.llm.discovery import Announcer, reachable_addresses
+from runtime.llm.engine.pool import EnginePool, PoolSettings
+from runtime.llm.engine.sessions import Sessions
+from runtime.llm.engine.single import SingleEngine
+from runtime.llm.errors import BenchmarkFailed, JsonObject, SysmodelUnavailable, render
+from runtime.llm.hostinfo import host_info
+from runtime.llm.identity import client_id, header_safe
+from runtime.llm.ratelimit import RateLimiter
+from runtime.llm.service import SERVICE, Service
+from runtime.llm.settings import LlmSettings
+from runtime.llm.sysmodel.benchmark import (
+    Benchmark,
+    BenchmarkRefused,
+    error_body,
+)
+from runtime.llm.sysmodel.probing import CachedProbe
+from runtime.llm.sysmodel.settings import BUNDLED, build
+from runtime.web.auth import Bearer
+from runtime.web.errors import ApiError, ShuttingDown
+from runtime.web.hosts import LOOPBACK_ORIGINS, HostPolicy
+from runtime.web.middleware import Door, install
+from runtime.web.openapi import describe, publish
+from runtime.web.routes import Routes, mount
+from runtime.web.serve import Ending
+
+log = logging.getLogger(__name__)
+
+GROUPS: Final[tuple[Routes, ...]] = (
+    health.routes,
+    models.routes,
+    chat.routes,
+    sysmodel.routes,
+    requests.routes,
+)
+EXPOSED: Final = (
+    "X-Request-Id",
+    "X-Client-Id",
+    "X-Queue-Position",
+    "X-Queue-Depth",
+    "X-Estimated-Wait-Ms",
+    "Retry-After",
+    "X-RateLimit-Client",
+    "X-Tenant-Id",
+)
+TICK_S: Final = 30.0
+GRACE_S: Final = 8.5
+"""What a running reply gets at a stop; with the last words of streams the stop takes 10 s."""
+
+
+def describe_api() -> JsonObject:
+    """The OpenAPI document of the server."""
+    return describe(
+        "Paddock language-model server",
+        VERSION,
+        GROUPS,
+        error_model=ErrorAnswer,
+        render=draw,
+        description="OpenAI-compatible chat on this device, with a queue that can be seen.",
+    )
+
+
+def draw(error: ApiError) -> JsonObject:
+    """The body of an error answer."""
+    if isinstance(error, BenchmarkRefused | BenchmarkFailed):
+        return error_body(error)
+    return render(error)
+
+
+def make_app(service: Service) -> web.Application:
+    """The application around *service*, whose parts stop with it."""
+    settings = service.settings
+    app = web.Application()
+    app[SERVICE] = service
+    origins = settings.cors_origins or list(LOOPBACK_ORIGINS)
+    door = Door(
+        render=draw,
+        hosts=HostPolicy.bound_to(
+            settings.host,
+            allowed_hosts=settings.allowed_hosts,
+            origins=origins if settings.allow_cors else (),
+        ),
+        auth=Bearer(settings.api_key.get_secret_value()),
+        gated_prefixes=("/v1",),
+        exposed_headers=EXPOSED,
+        request_id_header=True,
+    )
+    install(app, door)
+    mount(app, *GROUPS)
+    publish(app, describe_api())
+    app.cleanup_ctx.append(_lifetime)
+    app.on_response_prepare.append(_name_client)
+    return app
+
+
+async def drain(app: web.Application) -> None:
+    """Say goodbye on the network, take no more work, end what waits; what runs goes on."""
+    await app[SERVICE].hush()
+    app[SERVICE].admission.refuse(_stopping())
+
+
+async def stop_running(app: web.Application) -> None:
+    """End what still runs, each with an error that says why."""
+    app[SERVICE].admission.stop_all(_stopping())
+
+
+def _stopping() -> ShuttingDown:
+    return ShuttingDown("the server is shutting down", headers={"Retry-After": "5"})
+
+
+ENDING: Final = Ending(grace_s=GRACE_S, on_drain=drain, on_deadline=stop_running)
+
+
+def assemble(settings: LlmSettings) -> Service:
+    """Every part, connected; nothing is loaded and nothing is contacted yet.
+
+    Raises ValueError, which names the key, when the settings of the system model do not fit.
+    """
+    host = host_info()
+    folders = [settings.models_folder, BUNDLED.parent]
+    catalog = Catalog(folders, settings.default_context, soc=host.soc_model)
+    sessions = Sessions(settings.session_cache_size, settings.session_ttl_ms / 1000)
+    pool = EnginePool(
+        PoolSettings(
+            size=settings.engine_cache_size,
+            default_context=settings.default_context,
+            session_bytes=settings.session_bytes,
+            threads=settings.threads,
+            load_timeout_s=settings.load_timeout_ms / 1000,
+        ),
+        sessions,
+    )
+    provider = build(
+        settings.sysmodel,
+        settings.data_dir,
+        lambda path, tokens: SingleEngine(path, tokens, settings.threads),
+    )
+    probing = CachedProbe(provider)
+    admission = Admission(settings.max_queue_depth)
+    return Service(
+        settings=settings,
+        version=VERSION,
+        catalog=catalog,
+        pool=pool,
+        chats=Chats(
+            catalog,
+            pool,
+            provider,
+            _preflight(settings, catalog, probing),
+            admission,
+            Clocks(settings.request_timeout_ms / 1000, settings.queue_timeout_ms / 1000),
+            one_lane=settings.sysmodel.share_cpu_lane,
+        ),
+        admission=admission,
+        provider=provider,
+        probing=probing,
+        benchmark=Benchmark(provider, probing, max_chars=settings.max_prompt_chars),
+        limiter=RateLimiter(
+            settings.rate_limit_per_sec,
+            settings.rate_limit_burst,
+            per_address=settings.rate_limit_per_addr,
+        ),
+        awake=KeepAwake(inhibitor_for(sys.platform) if settings.keep_awake else None),
+        announcer=Announcer(VERSION, lambda: reachable_addresses(settings.host)),
+        host=host,
+    )
+
+
+def _preflight(settings: LlmSettings, catalog: Catalog, probing: CachedProbe) -> Preflight:
+    async def check() -> None:
+        try:
+            await probing.preflight(auto_download=settings.sysmodel.auto_download)
+        except SysmodelUnavailable as unavailable:
+            entries = await asyncio.to_thread(catalog.entries)
+            local = tuple(entry.id for entry in entries if entry.kind == "chat")
+            raise SysmodelUnavailable(unavailable.message, local_models=local) from None
+
+    return check
+
+
+async def _lifetime(app: web.Application) -> AsyncIterator[None]:
+    service = app[SERVICE]
+    service.admission.on_finish = _log_request
+    monitor = asyncio.create_task(_monitor(service), name="monitor")
+    yield
+    monitor.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await monitor
+    await service.hush()
+    await service.probing.close()
+    await service.provider.close()
+    await service.pool.close()
+    await service.awake.close()
+
+
+async def _monitor(service: Service) -> None:
+    """Every half minute: unload what rests, and stop the server if that is asked for."""
+    settings = service.settings
+    idle_s, stop_s = settings.idle_evict_ms / 1000, settings.idle_stop_ms / 1000
+    while True:
+        await asyncio.sleep(min(TICK_S, idle_s or TICK_S, stop_s or TICK_S))
+        quiet = time.monotonic() - service.last_activity
+        service.pool.tick(idle_s)
+        if idle_s and quiet >= idle_s and not service.chats.system.unfinished:
+            await service.provider.idle()
+        if stop_s and quiet >= stop_s and not service.admission.unfinished:
+            log.info("nobody used the server for %d s: it stops", stop_s)
+            os.kill(os.getpid(), signal.SIGTERM)
+
+
+def _log_request(ticket: Ticket) -> None:
+    started = ticket.started if ticket.started is not None else ticket.ended or ticket.entered
+    fields = {
+        "id": ticket.number,
+        "client": ticket.client,
+        "model": ticket.model,
+        "state": ticket.state.value,
+        "stream": ticket.stream,
+        "queue_ms": round((started - ticket.entered) * 1000),
+        "inference_ms": round(((ticket.ended or started) - started) * 1000),
+        "chunks": ticket.chunks,
+    }
+    log.info("chat", extra={"fields": fields})
+
+
+async def _name_client(request: web.Request, response: web.StreamResponse) -> None:
+    """Chat answers say which client they were counted for, errors included."""
+    if request.path == chat.PATH:
+        name = client_id(request.headers.get("User-Agent"))
+        response.headers["X-Client-Id"] = header_safe(name)

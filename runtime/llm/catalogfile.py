@@ -1,0 +1,224 @@
+"""Reads `catalog.toml`, in which a models folder declares how its model files are to be run."""
+
+import re
+import threading
+import tomllib
+import unicodedata
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Final, Literal, NamedTuple
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+
+from runtime.llm.values import SYSTEM_MODEL, Backend
+
+NAME: Final = "catalog.toml"
+MAX_BYTES: Final = 1 << 20
+
+Kind = Literal["chat", "embedding"]
+Format = Literal["gguf", "onnx"]
+
+Tokens = Annotated[int, Field(ge=1, le=1 << 24)]
+Marker = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
+Text = Annotated[str, StringConstraints(max_length=4000)]
+Name = Annotated[str, StringConstraints(min_length=1, max_length=255)]
+Digest = Annotated[str, StringConstraints(pattern=r"^[0-9a-fA-F]{64}$", to_lower=True)]
+
+
+_WORDS: Final = {"extra_forbidden": "unknown key", "model_type": "must be a table"}
+_FORMATS: Final[dict[str, Format]] = {".gguf": "gguf", ".onnx": "onnx"}
+_PART: Final = re.compile(r"(.+)-([0-9]{5})-of-([0-9]{5})")
+
+
+class FileName(NamedTuple):
+    """What the name of a model file says."""
+
+    id: str
+    format: Format
+    part: int = 1
+    """Of a split GGUF, from 1."""
+    parts: int = 1
+
+
+def file_name(name: str) -> FileName | None:
+    """Read a plain file name; None for one that no model file may have.
+
+    The extension counts in any case. Hidden files, path separators, control characters and bytes
+    that are no text are refused: such an id could not be asked for, or not be shown.
+    """
+    stem, extension = name[:-5], name[-5:].lower()
+    if extension not in _FORMATS or name.startswith(".") or not is_plain(name):
+        return None
+    if extension == ".gguf" and (split := _PART.fullmatch(stem)):
+        part, parts = int(split[2]), int(split[3])
+        if 1 <= part <= parts:
+            return FileName(split[1], "gguf", part, parts)
+    return FileName(stem, _FORMATS[extension])
+
+
+def is_plain(name: str) -> bool:
+    """Whether a name has no separator, control character, line break or undecodable byte."""
+    if name.isascii():
+        return name.isprintable() and "/" not in name and "\\" not in name
+    return not any(c in "/\\" or unicodedata.category(c) in ("Cc", "Cs", "Zl", "Zp") for c in name)
+
+
+class Declaration(BaseModel):
+    """What a catalog says about one model; None means that it says nothing."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+
+    filename: Name | None = None
+    """The file in a models folder that this table speaks of; its stem is the model id."""
+    backend: Backend | None = None
+    """The only backend that is tried; None: LOCAL_CPU."""
+    kind: Kind | None = None
+    context_tokens: Tokens | None = None
+    """The model's budget of prompt and reply together, in tokens."""
+    chat_template: Annotated[str, StringConstraints(min_length=1, max_length=65536)] | None = None
+    """Jinja text used in place of the template in the file."""
+    eos: Text | None = None
+    n_gpu_layers: Annotated[int, Field(ge=-1, le=10_000)] | None = None
+    """-1: every layer."""
+    required_soc: Marker | None = None
+    """A marker that the name of this machine's chip must contain, without regard to case."""
+    url: Text | None = None
+    sha256: Digest | None = None
+    """Of the whole file, in lower case; checked when the file is downloaded."""
+    size_bytes: Annotated[int, Field(ge=1)] | None = None
+    license: Text | None = None
+    name: Text | None = None
+    description: Text | None = None
+    dims: Annotated[int, Field(ge=1, le=65536)] | None = None
+    """Width of the embedding."""
+    pooling: Literal["mean", "cls", "none"] | None = None
+    max_seq: Tokens | None = None
+    """Longest input of an embedding model, in tokens."""
+    query_prefix: Text | None = None
+    doc_prefix: Text | None = None
+    matryoshka: bool | None = None
+    """True: the first numbers of an embedding are an embedding by themselves."""
+
+    def over(self, other: "Declaration") -> "Declaration":
+        """This declaration, with the gaps filled from *other*."""
+        mine = self.model_dump(exclude_none=True)
+        return other.model_copy(update=mine)
+
+
+@dataclass(frozen=True)
+class CatalogText:
+    """What was found in one `catalog.toml`."""
+
+    models: dict[str, Declaration] = field(default_factory=dict)
+    """Good tables by model id."""
+    faults: dict[str, str] = field(default_factory=dict)
+    """What is wrong with a bad table, by model id."""
+    broken: str | None = None
+    """Why nothing could be read at all."""
+
+    @property
+    def errors(self) -> list[str]:
+        """Every problem in words, one a line, fit for a log."""
+        return ([self.broken] if self.broken else []) + list(self.faults.values())
+
+
+def parse(text: str) -> CatalogText:
+    """Read tables ``[models."<id>"]``; one bad table does not touch the others."""
+    try:
+        top: dict[str, object] = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        return CatalogText(broken=f"{NAME}: not a TOML file: {error}")
+    unknown = sorted(set(top) - {"models"})
+    tables = top.get("models", {})
+    if unknown:
+        return CatalogText(broken=f"{NAME}: {unknown[0]}: unknown key; models stand under [models]")
+    if not isinstance(tables, dict):
+        return CatalogText(broken=f"{NAME}: models: must hold one table for each model")
+    found = CatalogText()
+    for model, table in tables.items():
+        read = _read(str(model), table)
+        if isinstance(read, str):
+            found.faults[str(model)] = read
+        else:
+            found.models[str(model)] = read
+    return found
+
+
+def _read(model: str, table: object) -> Declaration | str:
+    """The declaration in a table, or what is wrong with it."""
+    where = f"{NAME}: models.{model}"
+    if model == SYSTEM_MODEL:
+        return f"{where}: the system model is declared in the settings, not here"
+    try:
+        declared = Declaration.model_validate(table)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        place = ".".join([where, *map(str, first["loc"])])
+        said = _WORDS.get(first["type"], first["msg"])
+        return f"{place}: {said[:1].lower()}{said[1:]}"
+    if declared.filename is not None:
+        name = file_name(declared.filename)
+        if name is None:
+            return f"{where}.filename: must be a plain file name that ends in .gguf or .onnx"
+        if name.id != model:
+            return f"{where}.filename: is the file of model {name.id}"
+    return declared
+
+
+def chip_fits(required: str | None, soc: str) -> bool:
+    """Whether this machine's chip carries the marker; a model without one runs anywhere."""
+    return required is None or required.casefold() in soc.casefold()
+
+
+class CatalogFile:
+    """The `catalog.toml` of one folder, read again when the file has changed.
+
+    An edit that cannot be read at all, such as a half-saved file, leaves the last good reading in
+    force; its error is reported all the same. Safe to call from several threads.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / NAME
+        self._seen: tuple[int, int, int] | None = None
+        self._good = CatalogText()
+        self._latest = CatalogText()
+        self._lock = threading.Lock()
+
+    def read(self) -> CatalogText:
+        """The catalog in force now; an absent file is an empty catalog."""
+        with self._lock:
+            self._refresh()
+            return self._good if self._latest.broken and self._good.models else self._latest
+
+    @property
+    def errors(self) -> list[str]:
+        """What was wrong at the last reading, one problem a line."""
+        with self._lock:
+            return self._latest.errors
+
+    def _refresh(self) -> None:
+        try:
+            stat = self._path.stat()
+            seen = (stat.st_ino, stat.st_size, stat.st_mtime_ns)
+            if seen == self._seen:
+                return
+            self._latest = _load(self._path, stat.st_size)
+            self._seen = seen
+        except FileNotFoundError:
+            self._seen, self._latest = None, CatalogText()
+        except OSError as error:
+            self._seen = None
+            self._latest = CatalogText(broken=f"{NAME}: cannot be read: {error.strerror}")
+        if not self._latest.broken:
+            self._good = self._latest
+
+
+def _load(path: Path, size: int) -> CatalogText:
+    if size > MAX_BYTES:
+        return CatalogText(broken=f"{NAME}: larger than {MAX_BYTES} bytes")
+    with path.open("rb") as file:
+        data = file.read(MAX_BYTES + 1)
+    try:
+        return parse(data.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        return CatalogText(broken=f"{NAME}: byte {error.start} is not UTF-8")

@@ -1,0 +1,227 @@
+"""Announces the server on the local network by multicast DNS service discovery."""
+
+import asyncio
+import contextlib
+import ipaddress
+import logging
+import secrets
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from typing import Final, Literal
+
+import psutil
+from zeroconf import Error, InterfaceChoice, ServiceInfo
+from zeroconf.asyncio import AsyncServiceInfo, AsyncZeroconf
+
+log = logging.getLogger(__name__)
+
+SERVICE_TYPE: Final = "_llmsvc._tcp.local."
+INSTANCE: Final = "LLMSVC"
+POLL_S: Final = 20.0
+"""How often the addresses of the machine are looked at."""
+_GOODBYE_S: Final = 3.0
+
+Auth = Literal["key", "open"]
+
+
+def should_announce(host: str) -> bool:
+    """Whether a listener bound to *host* can be reached from other machines."""
+    name = host.strip().strip("[]").rstrip(".").lower()
+    if not name or name == "localhost" or name.endswith(".localhost"):
+        return False
+    try:
+        return not ipaddress.ip_address(name.partition("%")[0]).is_loopback
+    except ValueError:
+        return True  # a host name; what it means is seen when its addresses are looked up
+
+
+def reachable_addresses(host: str) -> list[str]:
+    """The addresses under which other machines reach a listener bound to *host*, sorted.
+
+    An IPv4 wildcard serves no IPv6 address, so none is named. Looks at the network interfaces
+    and, for a host name, asks the resolver: call it off the event loop.
+    """
+    name = host.strip().strip("[]")
+    if name == "0.0.0.0":  # noqa: S104 - compared, not bound
+        found = _interface_addresses(socket.AF_INET)
+    elif name == "::":
+        found = _interface_addresses(socket.AF_INET, socket.AF_INET6)
+    else:
+        with contextlib.suppress(OSError):
+            infos = socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)
+            return sorted({str(info[4][0]) for info in infos if _is_reachable(str(info[4][0]))})
+        return []
+    return sorted(found)
+
+
+def _interface_addresses(*families: socket.AddressFamily) -> set[str]:
+    up = {name for name, state in psutil.net_if_stats().items() if state.isup}
+    return {
+        address.address.partition("%")[0]
+        for name, addresses in psutil.net_if_addrs().items()
+        for address in addresses
+        if name in up and address.family in families and _is_reachable(address.address)
+    }
+
+
+def _is_reachable(address: str) -> bool:
+    """Unicast and not loopback; IPv6 link-local is left out, as it needs a scope to be of use."""
+    ip = ipaddress.ip_address(address.partition("%")[0])
+    if ip.is_loopback or ip.is_unspecified or ip.is_multicast:
+        return False
+    return ip.version == 4 or not ip.is_link_local
+
+
+class Announcer:
+    """Keeps one announcement of this server on the network, in the background.
+
+    A failure is logged and tried again at the next look at the addresses; it never reaches the
+    caller. When the addresses change the old announcement is taken back and a new one is made: an
+    update in place would leave the old address in the memory of other machines.
+    """
+
+    def __init__(
+        self,
+        version: str,
+        addresses: Callable[[], Sequence[str]],
+        *,
+        interfaces: Sequence[str] | None = None,
+        sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
+        poll_s: float = POLL_S,
+    ) -> None:
+        """*addresses* is called in a thread; *interfaces* are the local addresses that
+        multicast goes through, None for all.
+        """
+        self._version = version
+        self._addresses = addresses
+        self._interfaces = InterfaceChoice.All if interfaces is None else list(interfaces)
+        self._sleep = sleep
+        self._poll_s = poll_s
+        self._server = f"llmsvc-{secrets.token_hex(4)}.local."
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._name: str | None = None
+        self._last_failure = ""
+
+    @property
+    def name(self) -> str | None:
+        """The instance name on the network now, ``LLMSVC`` unless taken; None: not announced."""
+        return self._name
+
+    async def start(self, port: int, auth: Auth) -> None:
+        """Announce the server at *port* from now on, in place of an earlier announcement.
+
+        Returns at once; the network learns of it about a second later.
+        """
+        earlier = self._cancel()
+        task = asyncio.create_task(self._run(port, auth, earlier), name="discovery")
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def stop(self) -> None:
+        """Take the announcement back: other machines see it go. Harmless without a start."""
+        if ending := self._cancel():
+            await asyncio.wait(ending)
+
+    def _cancel(self) -> list[asyncio.Task[None]]:
+        ending = list(self._tasks)
+        for task in ending:
+            task.cancel()
+        return ending
+
+    async def _run(self, port: int, auth: Auth, earlier: Sequence[asyncio.Task[None]]) -> None:
+        if earlier:
+            await asyncio.wait(earlier)
+        while True:
+            found = await self._look()
+            if not found:
+                await self._sleep(self._poll_s)
+                continue
+            try:
+                async with self._announced(port, auth, found) as service:
+                    await self._until_changed(found, *service)
+            except (Error, OSError, RuntimeError, TimeoutError) as error:
+                self._failed(error)
+                await self._sleep(self._poll_s)
+
+    async def _look(self) -> list[str]:
+        """The addresses now; none when they cannot be found out."""
+        try:
+            return list(await asyncio.to_thread(self._addresses))
+        except OSError as error:
+            self._failed(error)
+            return []
+
+    def _failed(self, error: Exception) -> None:
+        """Say a failure once until something else happens."""
+        text = f"{type(error).__name__}: {error}"
+        if text != self._last_failure:
+            log.warning("the server is not announced on the network: %s", text)
+        self._last_failure = text
+
+    @contextlib.asynccontextmanager
+    async def _announced(
+        self, port: int, auth: Auth, addresses: Sequence[str]
+    ) -> AsyncIterator[tuple[AsyncZeroconf, ServiceInfo]]:
+        """Registered inside the block, taken back at its end; sockets are open in it only."""
+        network = AsyncZeroconf(interfaces=self._interfaces)
+        try:
+            info = service_info(self._version, port, auth, addresses, self._server)
+            sent = await network.async_register_service(info, allow_name_change=True)
+            await sent
+            self._name = info.name.removesuffix(f".{SERVICE_TYPE}")
+            self._last_failure = ""
+            log.info("announced on the network as %s at port %d", self._name, port)
+            yield network, info
+        finally:
+            self._name = None
+            with contextlib.suppress(TimeoutError, OSError, Error):
+                async with asyncio.timeout(_GOODBYE_S):
+                    await network.async_close()
+
+    async def _until_changed(
+        self, addresses: list[str], network: AsyncZeroconf, info: ServiceInfo
+    ) -> None:
+        """Return when the machine's addresses are others or another machine owns the name."""
+        while True:
+            if rival := _rival(network, info):
+                log.warning("%s is also announced by %s", self._name, rival)
+                if rival < self._server:
+                    return
+            await self._sleep(self._poll_s)
+            if await self._look() != addresses:
+                return
+
+
+def service_info(
+    version: str, port: int, auth: Auth, addresses: Sequence[str], server: str
+) -> ServiceInfo:
+    """What other machines learn: the port, the addresses, where the API lies, whether a key is set.
+
+    *server* is the host name that the addresses stand under; the machine's own is nobody's
+    business.
+    """
+    return AsyncServiceInfo(
+        SERVICE_TYPE,
+        f"{INSTANCE}.{SERVICE_TYPE}",
+        port=port,
+        parsed_addresses=list(addresses),
+        server=server,
+        properties={
+            "api": "openai-compat",
+            "path": "/v1",
+            "health": "/health",
+            "ver": version,
+            "auth": auth,
+        },
+    )
+
+
+def _rival(network: AsyncZeroconf, info: ServiceInfo) -> str | None:
+    """The host name of another machine that announces the same instance.
+
+    Two servers that start within the same second can both miss the other's claim; the one whose
+    host name sorts later then gives way.
+    """
+    records = network.zeroconf.cache.async_entries_with_name(info.name)
+    hosts = (getattr(record, "server", None) for record in records)  # only SRV records have one
+    return next((host for host in hosts if isinstance(host, str) and host != info.server), None)

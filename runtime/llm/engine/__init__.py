@@ -1,0 +1,1 @@
+"""The engines: one process a model file, so a native crash ends that process only."""

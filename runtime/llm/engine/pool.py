@@ -1,0 +1,390 @@
+"""The local engines: loaded once a key, shared, counted while in use, least recently used out."""
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections import OrderedDict, deque
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+import psutil
+
+from runtime.llm.catalog import Entry, Fingerprint
+from runtime.llm.engine.gguf import BadModelFile, Header
+from runtime.llm.engine.gguf import read as read_header
+from runtime.llm.engine.process import Worker, WorkerFailed
+from runtime.llm.engine.protocol import Close, Load, Loaded, Open, Warm
+from runtime.llm.engine.sessions import Sessions
+from runtime.llm.errors import LocalInitFailed
+from runtime.llm.values import Backend
+
+log = logging.getLogger(__name__)
+
+CELL_STEP: Final = 256
+SEQUENCES: Final = 4
+"""Conversations that the KV pool of one engine is sized for, besides the stateless one."""
+LOW_MEMORY: Final = 0.10
+
+
+class Attempt(NamedTuple):
+    """The record of one initialisation."""
+
+    key: str
+    backend: Backend
+    result: str
+    duration_ms: int
+    at: float
+
+
+@dataclass
+class Model:
+    """A model file in its process, shared by the engines of that file."""
+
+    worker: Worker
+    loaded: Loaded
+    fingerprint: Fingerprint
+    engines: set[str] = field(default_factory=set)
+    warm: bool = False
+
+
+@dataclass
+class Engine:
+    """A context of *budget* tokens on a loaded model."""
+
+    key: str
+    model_id: str
+    backend: Backend
+    budget: int
+    model: Model
+    attempt: Attempt
+    users: int = 0
+    used: float = 0.0
+    orphan: bool = False
+    """Out of the cache while somebody still uses it; freed when the last one leaves."""
+
+    @property
+    def worker(self) -> Worker:
+        """The process behind it."""
+        return self.model.worker
+
+
+@dataclass(frozen=True)
+class PoolSettings:
+    """What bounds the pool."""
+
+    size: int = 2
+    default_context: int = 4096
+    session_bytes: int = 0
+    """Memory for the cached conversations of one engine."""
+    threads: int = 0
+    load_timeout_s: float = 300.0
+
+
+def engine_key(model_id: str, max_tokens: int | None, backend: Backend) -> str:
+    """The key of an engine, as ``/health`` shows it."""
+    return f"{model_id}_{max_tokens if max_tokens is not None else 'model'}_{backend}"
+
+
+def cells_of(budget: int, kv_bytes_per_token: int, session_bytes: int) -> int:
+    """Cells of a KV pool: one reply's budget, and for conversations what the byte limit allows."""
+    extra = min(SEQUENCES * budget, session_bytes // max(1, kv_bytes_per_token))
+    return -(-(budget + extra) // CELL_STEP) * CELL_STEP
+
+
+def model_budget(entry: Entry, header: Header, default_context: int) -> int:
+    """Total tokens a model is run with when the request does not ask for fewer."""
+    if entry.context_tokens is not None:
+        return entry.context_tokens
+    trained = header.context_length
+    return min(trained, default_context) if trained else default_context
+
+
+class EnginePool:
+    """Every local engine of the server. *start_worker* starts an engine process."""
+
+    def __init__(
+        self,
+        settings: PoolSettings,
+        sessions: Sessions,
+        start_worker: Callable[[], Awaitable[Worker]] = Worker.start,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.sessions = sessions
+        self.failures: deque[Attempt] = deque(maxlen=8)
+        self._settings = settings
+        self._start_worker = start_worker
+        self._clock = clock
+        self._engines: OrderedDict[str, Engine] = OrderedDict()
+        self._models: dict[str, Model] = {}
+        self._headers: dict[str, tuple[Fingerprint, Header]] = {}
+        self._model_locks: dict[str, asyncio.Lock] = {}
+        self._loading: dict[str, asyncio.Task[Engine]] = {}
+        self._warming: dict[str, asyncio.Task[None]] = {}
+        self._closing: set[asyncio.Task[None]] = set()
+
+    def loaded(self) -> list[Engine]:
+        """The engines in memory, most recently used first."""
+        return [engine for engine in reversed(self._engines.values()) if engine.worker.alive]
+
+    def is_loaded(self, model_id: str) -> bool:
+        """Whether an engine of that model is in memory."""
+        return any(engine.model_id == model_id for engine in self.loaded())
+
+    async def acquire(self, entry: Entry, max_tokens: int | None = None) -> Engine:
+        """An engine for *entry*, loaded if need be and kept until `release`.
+
+        Raises `LocalInitFailed`. A caller that leaves does not stop a load that is under way.
+        """
+        header = await self._header(entry)
+        budget = model_budget(entry, header, self._settings.default_context)
+        wanted = None if max_tokens is None else min(max_tokens, budget)
+        key = engine_key(entry.id, wanted, entry.backend)
+        while True:
+            engine = self._engines.get(key)
+            if engine is not None and not self._usable(engine, entry):
+                self._forget(engine)
+                engine = None
+            if engine is None:
+                engine = await self._load_once(key, entry, wanted or budget)
+            if not engine.orphan:  # it may have been unloaded again before this task woke up
+                break
+        engine.users += 1
+        self._touch(engine)
+        return engine
+
+    def release(self, engine: Engine) -> None:
+        """Give an engine back."""
+        engine.users -= 1
+        if engine.orphan:
+            if not engine.users:
+                self._free(engine)
+            return
+        self._touch(engine)
+        self._trim(0)
+
+    async def warm(self, entry: Entry) -> None:
+        """Load the engine and prove with one token that it generates; shared by all who ask."""
+        engine = await self.acquire(entry)
+        try:
+            if engine.worker.busy:
+                return
+            task = self._warming.get(engine.key)
+            if task is None:
+                task = asyncio.create_task(self._warm(engine))
+                self._warming[engine.key] = task
+                task.add_done_callback(lambda _: self._warming.pop(engine.key, None))
+            await asyncio.shield(task)
+        finally:
+            self.release(engine)
+
+    def unload_idle(self, idle_s: float) -> int:
+        """Unload engines that nobody used for *idle_s* seconds; the number of them."""
+        limit = self._clock() - idle_s
+        idle = [e for e in self._engines.values() if not e.users and e.used <= limit]
+        for engine in idle:
+            self._forget(engine)
+        return len(idle)
+
+    def tick(self, idle_s: float) -> None:
+        """The regular look: idle engines, expired conversations, memory that runs short."""
+        if idle_s:
+            self.unload_idle(idle_s)
+        for key, name in self.sessions.expired():
+            if (engine := self._engines.get(key)) is not None:
+                engine.worker.forget([name])
+        memory = psutil.virtual_memory()
+        if memory.available < LOW_MEMORY * memory.total and self.unload_idle(0.0):
+            log.warning("memory runs short: idle engines were unloaded")
+
+    async def close(self) -> None:
+        """Stop every engine process."""
+        for task in [*self._loading.values(), *self._warming.values()]:
+            task.cancel()
+            with contextlib.suppress(asyncio.CancelledError, LocalInitFailed):
+                await task
+        self._engines.clear()
+        models, self._models = list(self._models.values()), {}
+        await asyncio.gather(*(model.worker.close() for model in models))
+        if self._closing:
+            await asyncio.wait(self._closing)
+
+    # --- inside
+
+    async def _header(self, entry: Entry) -> Header:
+        """The checked header, read once for each state of the file."""
+        known = self._headers.get(entry.id)
+        if known is not None and known[0] == entry.fingerprint:
+            return known[1]
+        header = await check_file(entry)
+        self._headers[entry.id] = (entry.fingerprint, header)
+        return header
+
+    def _usable(self, engine: Engine, entry: Entry) -> bool:
+        """Alive, and the file is still the one that was loaded."""
+        return engine.worker.alive and engine.model.fingerprint == entry.fingerprint
+
+    def _touch(self, engine: Engine) -> None:
+        engine.used = self._clock()
+        if engine.key in self._engines:
+            self._engines.move_to_end(engine.key)
+
+    async def _load_once(self, key: str, entry: Entry, budget: int) -> Engine:
+        task = self._loading.get(key)
+        if task is None:
+            task = asyncio.create_task(self._load(key, entry, budget))
+            self._loading[key] = task
+            task.add_done_callback(lambda done: self._loaded(key, done))
+        return await asyncio.shield(task)
+
+    def _loaded(self, key: str, task: asyncio.Task[Engine]) -> None:
+        self._loading.pop(key, None)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.warning("engine %s failed: %s", key, error)
+
+    async def _load(self, key: str, entry: Entry, budget: int) -> Engine:
+        started = self._clock()
+        result = "ok"
+        try:
+            async with asyncio.timeout(self._settings.load_timeout_s):
+                self._trim(1)
+                model = await self._model(entry)
+                await self._open(model, key, budget)
+        except (LocalInitFailed, WorkerFailed, OSError, TimeoutError) as error:
+            result = f"failed: {failure_text(error)}"
+            raise LocalInitFailed(
+                f"the model {entry.id} cannot be loaded: {failure_text(error)}"
+            ) from error
+        finally:
+            ms = round((self._clock() - started) * 1000)
+            attempt = Attempt(key, entry.backend, result, ms, time.time())
+            if result != "ok":
+                self.failures.appendleft(attempt)
+        engine = Engine(key, entry.id, entry.backend, budget, model, attempt, used=self._clock())
+        self._engines[key] = engine
+        return engine
+
+    async def _model(self, entry: Entry) -> Model:
+        """The process with this file, started if need be; one at a time a model."""
+        lock = self._model_locks.setdefault(entry.id, asyncio.Lock())
+        async with lock:
+            model = self._models.get(entry.id)
+            if model is not None:
+                if model.worker.alive and model.fingerprint == entry.fingerprint:
+                    return model
+                self._abandon(self._models.pop(entry.id))
+            worker = await self._start_worker()
+            try:
+                layers = _gpu_layers(entry)
+                load = Load(worker.next_id(), str(entry.path), layers, self._settings.threads)
+                answer = await worker.ask(load)
+                if not isinstance(answer, Loaded):
+                    raise WorkerFailed("the engine answered out of turn")
+            except BaseException:
+                worker.kill()
+                raise
+            model = Model(worker, answer, entry.fingerprint)
+            self._models[entry.id] = model
+            return model
+
+    async def _open(self, model: Model, key: str, budget: int) -> None:
+        model.engines.add(key)
+        cells = cells_of(budget, model.loaded.kv_bytes_per_token, self._settings.session_bytes)
+        try:
+            await model.worker.ask(Open(model.worker.next_id(), key, budget, cells))
+        except BaseException:
+            model.engines.discard(key)
+            self._end_unused(model)
+            raise
+
+    async def _warm(self, engine: Engine) -> None:
+        if engine.model.warm:
+            return
+        try:
+            await engine.worker.ask(Warm(engine.worker.next_id()))
+        except WorkerFailed as error:
+            raise LocalInitFailed(f"the model cannot generate: {error}") from error
+        engine.model.warm = True
+
+    def _trim(self, room: int) -> None:
+        """Unload least recently used engines that nobody uses until *room* more would fit."""
+        for engine in list(self._engines.values()):
+            if len(self._engines) + room <= self._settings.size:
+                return
+            if not engine.users:
+                self._forget(engine)
+
+    def _abandon(self, model: Model) -> None:
+        """The file changed or the process died: its engines go as soon as nobody uses them."""
+        for engine in [e for e in self._engines.values() if e.model is model]:
+            self._forget(engine)
+
+    def _forget(self, engine: Engine) -> None:
+        self._engines.pop(engine.key, None)
+        self.sessions.drop_engine(engine.key)
+        engine.orphan = True
+        if not engine.users:
+            self._free(engine)
+
+    def _free(self, engine: Engine) -> None:
+        engine.model.engines.discard(engine.key)
+        if engine.model.engines and engine.worker.alive:
+            closing = asyncio.create_task(self._close_context(engine))
+            self._closing.add(closing)
+            closing.add_done_callback(self._closing.discard)
+        self._end_unused(engine.model)
+
+    async def _close_context(self, engine: Engine) -> None:
+        with contextlib.suppress(WorkerFailed):
+            await engine.worker.ask(Close(engine.worker.next_id(), engine.key))
+
+    def _end_unused(self, model: Model) -> None:
+        if model.engines:
+            return
+        for name, known in list(self._models.items()):
+            if known is model:
+                del self._models[name]
+        self._retire(model)
+
+    def _retire(self, model: Model) -> None:
+        closing = asyncio.create_task(model.worker.close())
+        self._closing.add(closing)
+        closing.add_done_callback(self._closing.discard)
+
+
+def _gpu_layers(entry: Entry) -> int:
+    """Layers to offload: none on the CPU, else as declared, every one by default."""
+    if entry.backend != "LOCAL_GPU":
+        return 0
+    return -1 if entry.n_gpu_layers is None else entry.n_gpu_layers
+
+
+async def check_file(entry: Entry) -> Header:
+    """The header of a chat model that an engine may be given; raises `LocalInitFailed`."""
+    if entry.fault is not None:
+        raise LocalInitFailed(entry.fault)
+    if entry.backend == "LOCAL_NPU":
+        raise LocalInitFailed("this build of the engine has no NPU backend")
+    if entry.format != "gguf":
+        raise LocalInitFailed(f"{entry.id} is an embedding model, it cannot chat")
+    try:
+        header = await asyncio.to_thread(read_header, entry.path)
+    except BadModelFile as error:
+        raise LocalInitFailed(f"the file of {entry.id} is no usable model: {error}") from error
+    except OSError as error:
+        raise LocalInitFailed(f"the file of {entry.id} cannot be read") from error
+    if header.embedding_only:
+        raise LocalInitFailed(f"{entry.id} is an embedding model, it cannot chat")
+    return header
+
+
+def failure_text(error: BaseException) -> str:
+    """Why an engine could not be made ready, fit for a client: no path, no class name."""
+    match error:
+        case TimeoutError():
+            return "it did not load in time"
+        case OSError():
+            return "no engine process could be started"
+        case _:
+            return str(error)

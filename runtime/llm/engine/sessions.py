@@ -1,0 +1,86 @@
+"""Which conversations are cached, over all engines: at most four, least recently used out first."""
+
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+SEPARATOR = "\x1f"
+
+
+def conversation_name(owner: str, session_id: str, engine_key: str) -> str:
+    """The name of a conversation: two owners never share one, nor do two engines."""
+    return SEPARATOR.join((engine_key, owner, session_id))
+
+
+@dataclass
+class _Cached:
+    engine: str
+    used: float
+
+
+class Sessions:
+    """The names of the conversations that engines keep; what is in them, the engines know.
+
+    *limit* bounds them over all engines; *ttl_s* is how long one may rest, 0 for ever.
+    """
+
+    def __init__(
+        self, limit: int = 4, ttl_s: float = 0.0, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._limit = limit
+        self._ttl_s = ttl_s
+        self._clock = clock
+        self._cached: OrderedDict[str, _Cached] = OrderedDict()
+        self.hits = 0
+        self.misses = 0
+        self.evictions = 0
+        self.rebuilds: dict[str, int] = {}
+
+    def __len__(self) -> int:
+        return len(self._cached)
+
+    def touch(self, name: str, engine: str) -> list[tuple[str, str]]:
+        """Make *name* the most recent one; (engine, name) of those that must go for it."""
+        self._cached[name] = _Cached(engine, self._clock())
+        self._cached.move_to_end(name)
+        out: list[tuple[str, str]] = []
+        while len(self._cached) > self._limit:
+            oldest, entry = self._cached.popitem(last=False)
+            out.append((entry.engine, oldest))
+        self.evictions += len(out)
+        return out
+
+    def count(self, outcome: str | None, reason: str | None) -> None:
+        """Count how the cache served a request that named a session."""
+        if outcome == "hit":
+            self.hits += 1
+        elif outcome == "miss":
+            self.misses += 1
+        elif outcome == "rebuilt":
+            word = reason or "other"
+            self.rebuilds[word] = self.rebuilds.get(word, 0) + 1
+
+    def drop(self, names: Iterable[str]) -> None:
+        """Forget names that an engine gave up by itself."""
+        for name in names:
+            self._cached.pop(name, None)
+
+    def evicted(self, names: Iterable[str]) -> None:
+        """Forget and count names that gave up their place in an engine's memory."""
+        for name in names:
+            if self._cached.pop(name, None) is not None:
+                self.evictions += 1
+
+    def drop_engine(self, engine: str) -> None:
+        """Forget every conversation of an engine that is unloaded; they count as evicted."""
+        self.evicted([name for name, entry in self._cached.items() if entry.engine == engine])
+
+    def expired(self) -> list[tuple[str, str]]:
+        """Take out and return (engine, name) of those that rested longer than they may."""
+        if not self._ttl_s:
+            return []
+        limit = self._clock() - self._ttl_s
+        out = [(entry.engine, name) for name, entry in self._cached.items() if entry.used < limit]
+        self.evicted([name for _, name in out])
+        return out

@@ -1,0 +1,29 @@
+"""Starts an engine process: `python -m runtime.llm.engine.worker --socket N --flag N`."""
+
+import argparse
+import contextlib
+import resource
+import signal
+import socket
+
+from runtime.llm.engine.worker import native, resources
+from runtime.llm.engine.worker.service import Service
+
+
+def main() -> None:
+    """Serve commands on the inherited socket until it ends."""
+    parser = argparse.ArgumentParser(description="Engine process of the language-model server.")
+    parser.add_argument("--socket", type=int, required=True, help="descriptor of a stream socket")
+    parser.add_argument("--flag", type=int, required=True, help="descriptor of the abort flag")
+    options = parser.parse_args()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the server decides when to stop
+    with contextlib.suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a core would hold the conversations
+    resources.take_blame()
+    connection = socket.socket(fileno=options.socket)
+    connection.setblocking(True)
+    Service(connection, native.AbortFlag(options.flag)).serve()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,305 @@
+"""The only door to llama.cpp: thin typed classes that keep alive whatever C holds a pointer to."""
+
+import ctypes
+import importlib
+import importlib.util
+import mmap
+import os
+import re
+import sys
+from collections import deque
+from collections.abc import Sequence
+from types import ModuleType
+from typing import Final
+
+
+def _low_level() -> ModuleType:
+    """`llama_cpp.llama_cpp` without its package, which takes 0.5 s and 26 MB more."""
+    if "llama_cpp" not in sys.modules:
+        spec = importlib.util.find_spec("llama_cpp")
+        if spec is None or spec.submodule_search_locations is None:
+            raise ImportError("llama-cpp-python is not installed")
+        package = ModuleType("llama_cpp")
+        package.__path__ = list(spec.submodule_search_locations)
+        sys.modules["llama_cpp"] = package
+    return importlib.import_module("llama_cpp.llama_cpp")
+
+
+os.environ["GGML_NO_BACKTRACE"] = "1"  # else an abort in C first attaches a debugger
+C = _low_level()
+
+DECODED: Final = 0
+NO_ROOM: Final = 1
+ABORTED: Final = 2
+SCRATCH: Final = 0
+SEQUENCES: Final = 5  # one for stateless replies, four for conversations
+BATCH: Final = 512
+_TOP_K_CAP: Final = 1000  # without a top-k first, sampling of 152 k tokens takes 1.8 ms each
+_WARN, _ERROR, _CONTINUED = 3, 4, 5
+
+
+class EngineError(Exception):
+    """llama.cpp refused; the text is for a client."""
+
+
+class _Log:
+    """The last warnings of llama.cpp, so that a failure can say why."""
+
+    def __init__(self) -> None:
+        self._lines: deque[str] = deque(maxlen=20)
+        self._level = 0
+        self.callback = C.llama_log_callback(self._write)
+
+    def _write(self, level: int, text: bytes | None, _data: object) -> None:
+        if level != _CONTINUED:
+            self._level = level
+        if self._level in (_WARN, _ERROR) and text:
+            self._lines.append(text.decode("utf-8", "replace").strip())
+
+    def clear(self) -> None:
+        self._lines.clear()
+
+    def reason(self, otherwise: str) -> str:
+        """The first error since `clear`, without function names and paths."""
+        for line in self._lines:
+            marked = re.search(r"error loading model:? *(.*)", line)
+            if marked and marked[1]:
+                return plain(marked[1])
+        return plain(self._lines[0].partition(": ")[2]) if self._lines else otherwise
+
+
+def plain(text: str) -> str:
+    """One line of a log that a stranger may read: no path, at most 200 characters."""
+    text = re.sub(r"(?:[A-Za-z]:)?[\\/][^\s'\",:]*", "the file", text)
+    return " ".join(text.split())[:200]
+
+
+LOG: Final = _Log()
+C.llama_log_set(LOG.callback, None)
+C.llama_backend_init()
+
+
+def gpu() -> bool:
+    """Whether this build can put layers on a GPU."""
+    return bool(C.llama_supports_gpu_offload())
+
+
+class AbortFlag:
+    """The shared byte that stops a running decode; C reads it through `strlen`, without Python."""
+
+    def __init__(self, fd: int) -> None:
+        self._map = mmap.mmap(fd, 2)
+        self._bytes = (ctypes.c_char * 2).from_buffer(self._map)
+        self._libc = ctypes.CDLL(None)
+        self.callback = ctypes.cast(self._libc.strlen, C.ggml_abort_callback)
+        self.address = ctypes.addressof(self._bytes)
+
+    def __bool__(self) -> bool:
+        return self._map[0] != 0
+
+    def set(self) -> None:
+        """Stop the running job."""
+        self._map[0] = 1
+
+
+class Model:
+    """Weights and vocabulary of one file."""
+
+    def __init__(self, path: str, gpu_layers: int) -> None:
+        params = C.llama_model_default_params()
+        params.n_gpu_layers = gpu_layers
+        if b"AMX_INT8 = 1" in C.llama_print_system_info():
+            # GCC drops stores to the tile configuration that its intrinsic reads: a decode in
+            # AMX buffers then ends the process
+            params.use_extra_bufts = False
+        LOG.clear()
+        self.handle = C.llama_model_load_from_file(path.encode(), params)
+        if not self.handle:
+            raise EngineError(LOG.reason("the engine cannot read this file"))
+        if C.llama_model_has_encoder(self.handle) or C.llama_model_is_diffusion(self.handle):
+            raise EngineError("this kind of model cannot continue a text")
+        self._vocab = C.llama_model_get_vocab(self.handle)
+        self.n_vocab = int(C.llama_vocab_n_tokens(self._vocab))
+        self.n_ctx_train = int(C.llama_model_n_ctx_train(self.handle))
+        self.n_params = int(C.llama_model_n_params(self.handle))
+        self._add_bos = bool(C.llama_vocab_get_add_bos(self._vocab))
+        self._bos = int(C.llama_vocab_bos(self._vocab))
+        self._eos = int(C.llama_vocab_eos(self._vocab))
+        self._pieces: dict[int, bytes | None] = {}
+
+    @property
+    def description(self) -> str:
+        """Architecture, size and quantization in words."""
+        text = ctypes.create_string_buffer(128)
+        C.llama_model_desc(self.handle, text, 128)
+        return text.value.decode("utf-8", "replace")
+
+    @property
+    def chat_template(self) -> str | None:
+        """The template in the file, if there is one."""
+        text = C.llama_model_chat_template(self.handle, None)
+        return text.decode("utf-8", "replace") if text else None
+
+    @property
+    def special_texts(self) -> tuple[str, str]:
+        """Texts of the begin and end tokens; empty where the vocabulary has none."""
+        return self._text(self._bos), self._text(self._eos)
+
+    def _text(self, token: int) -> str:
+        if not 0 <= token < self.n_vocab:
+            return ""
+        text: bytes = C.llama_vocab_get_text(self._vocab, token) or b""
+        return text.decode("utf-8", "replace")
+
+    def tokenize(self, text: str, *, whole: bool = False) -> list[int]:
+        """Token ids, special tokens by their texts; *whole* adds the begin token if it must be."""
+        data = text.encode("utf-8", "replace")
+        size = len(data) + 2
+        while True:
+            out = (C.llama_token * size)()
+            n = C.llama_tokenize(self._vocab, data, len(data), out, size, False, True)
+            if n >= 0:
+                break
+            if -n <= size:
+                raise EngineError("the text is too long for the tokenizer")
+            size = -n
+        tokens = list(out[:n])
+        if whole and self._add_bos and self._bos >= 0 and tokens[:1] != [self._bos]:
+            tokens.insert(0, self._bos)
+        return tokens
+
+    def piece(self, token: int) -> bytes | None:
+        """Bytes of a token; None for a token that ends the generation."""
+        try:
+            return self._pieces[token]
+        except KeyError:
+            found = None if C.llama_vocab_is_eog(self._vocab, token) else self._read_piece(token)
+            self._pieces[token] = found
+            return found
+
+    def _read_piece(self, token: int) -> bytes:
+        size = 64
+        while True:
+            out = ctypes.create_string_buffer(size)
+            n = C.llama_token_to_piece(self._vocab, token, out, size, 0, False)
+            if n >= 0:
+                return out.raw[:n]
+            size = -n
+
+
+class Context:
+    """KV cache and compute buffers over a model; one thread at a time may use it."""
+
+    def __init__(
+        self,
+        model: Model,
+        cells: int,
+        threads: int,
+        *,
+        sequences: int = SEQUENCES,
+        abort: AbortFlag | None = None,
+    ) -> None:
+        params = C.llama_context_default_params()
+        params.n_ctx = cells
+        params.n_batch = params.n_ubatch = self.n_batch = min(BATCH, cells)
+        params.n_seq_max = sequences
+        params.n_outputs_max = sequences  # not one a token: 300 MB less at 152 k tokens
+        params.n_threads = params.n_threads_batch = threads
+        params.kv_unified = True
+        params.swa_full = True  # else the window forgets what a later turn needs
+        params.no_perf = True
+        if abort is not None:
+            params.abort_callback = abort.callback
+            params.abort_callback_data = abort.address
+        self._abort = abort
+        LOG.clear()
+        self.handle = C.llama_init_from_model(model.handle, params)
+        if not self.handle:
+            raise EngineError(LOG.reason("the engine cannot make a context"))
+        self.model = model  # C points at it
+        self._memory = C.llama_get_memory(self.handle)
+        self._make_batch()
+
+    def _make_batch(self) -> None:
+        n = self.n_batch
+        self._tokens = (C.llama_token * n)()
+        self._positions = (C.llama_pos * n)()
+        self._counts = (ctypes.c_int32 * n)(*([1] * n))
+        self._sequence = (C.llama_seq_id * 1)()
+        pointer = ctypes.cast(self._sequence, ctypes.POINTER(C.llama_seq_id))
+        self._sequences = (ctypes.POINTER(C.llama_seq_id) * n)(*([pointer] * n))
+        self._logits = (ctypes.c_int8 * n)()
+        self._batch = C.llama_batch()
+        self._batch.token = self._tokens
+        self._batch.pos = self._positions
+        self._batch.n_seq_id = self._counts
+        self._batch.seq_id = self._sequences
+        self._batch.logits = self._logits
+
+    def set_threads(self, threads: int) -> None:
+        """Threads of decode and of prefill from now on."""
+        C.llama_set_n_threads(self.handle, threads, threads)
+
+    def decode(self, tokens: Sequence[int], start: int, sequence: int, *, last: bool) -> int:
+        """Feed at most `n_batch` tokens at position *start*; with *last* the next can be sampled.
+
+        Answers DECODED, NO_ROOM, ABORTED, or a negative number after a failure. After anything
+        but DECODED some of the tokens may lie in the memory.
+        """
+        n = len(tokens)
+        self._tokens[:n] = tokens
+        self._positions[:n] = range(start, start + n)
+        self._sequence[0] = sequence
+        self._logits[n - 1] = last
+        self._batch.n_tokens = n
+        code: int = C.llama_decode(self.handle, self._batch)
+        self._logits[n - 1] = 0
+        return code
+
+    def trim(self, sequence: int, length: int) -> bool:
+        """Forget what lies behind the first *length* tokens; False: this memory cannot."""
+        return bool(C.llama_memory_seq_rm(self._memory, sequence, length, -1))
+
+    def clear(self, sequence: int) -> None:
+        """Forget a whole sequence."""
+        C.llama_memory_seq_rm(self._memory, sequence, -1, -1)
+
+    def clear_all(self) -> None:
+        """Forget every sequence."""
+        C.llama_memory_clear(self._memory, False)
+
+    def free(self) -> None:
+        """Give the memory back; the object is dead afterwards."""
+        if self.handle:
+            C.llama_free(self.handle)
+            self.handle = None
+
+
+class Sampler:
+    """A chain of llama.cpp samplers: greedy at temperature 0, else top-k, top-p, temperature."""
+
+    def __init__(self, temperature: float, top_k: int, top_p: float, seed: int) -> None:
+        self._chain = C.llama_sampler_chain_init(C.llama_sampler_chain_default_params())
+        for part in self._parts(temperature, top_k, top_p, seed):
+            C.llama_sampler_chain_add(self._chain, part)
+
+    @staticmethod
+    def _parts(temperature: float, top_k: int, top_p: float, seed: int) -> list[object]:
+        if temperature <= 0:
+            return [C.llama_sampler_init_greedy()]
+        return [
+            C.llama_sampler_init_top_k(min(top_k, _TOP_K_CAP) if top_k > 0 else _TOP_K_CAP),
+            C.llama_sampler_init_top_p(top_p, 1),
+            C.llama_sampler_init_temp(temperature),
+            C.llama_sampler_init_dist(seed),
+        ]
+
+    def sample(self, context: Context) -> int:
+        """The next token after the last one decoded."""
+        return int(C.llama_sampler_sample(self._chain, context.handle, -1))
+
+    def free(self) -> None:
+        """Give the chain back; the object is dead afterwards."""
+        if self._chain:
+            C.llama_sampler_free(self._chain)
+            self._chain = None

@@ -1,0 +1,146 @@
+"""Renders a chat template of a model file, which is untrusted code, in Jinja's sandbox."""
+
+import json
+from collections.abc import Callable
+from datetime import datetime
+from typing import Final, NoReturn
+
+from jinja2 import TemplateError, nodes
+from jinja2.ext import Extension, loopcontrols
+from jinja2.parser import Parser
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+from runtime.llm.engine.worker.prompts import Pairs, Rendering, TemplateFailed
+
+SOURCE_LIMIT: Final = 256 * 1024  # characters of a template
+OUTPUT_LIMIT: Final = 8_000_000  # characters of a prompt
+_SENTINEL: Final = "7f3a9c51e2d84b60"  # stands for a reply; no template has a reason to touch it
+
+
+class _Generation(Extension):
+    """`{% generation %}` marks replies for training; it prints what it encloses."""
+
+    tags = {"generation"}  # noqa: RUF012 - the base class declares it so
+
+    def parse(self, parser: Parser) -> list[nodes.Node]:
+        next(parser.stream)
+        return parser.parse_statements(("name:endgeneration",), drop_needle=True)
+
+
+def _raise(message: object) -> NoReturn:
+    raise TemplateFailed(f"template: {str(message)[:200]}")
+
+
+def _to_json(value: object, indent: int | None = None, **_ignored: object) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=indent)
+
+
+class Template:
+    """A compiled chat template with what it can do, found by trying it."""
+
+    def __init__(
+        self, source: str, bos: str, eos: str, now: Callable[[], datetime] = datetime.now
+    ) -> None:
+        if len(source) > SOURCE_LIMIT:
+            raise TemplateFailed("template: longer than 256 KiB")
+        environment = ImmutableSandboxedEnvironment(
+            trim_blocks=True,
+            lstrip_blocks=True,
+            autoescape=False,  # a prompt is no HTML
+            extensions=[loopcontrols, _Generation],
+        )
+        environment.filters["tojson"] = _to_json
+        environment.globals.update(
+            raise_exception=_raise,
+            strftime_now=lambda form: now().strftime(str(form)),
+            bos_token=bos,
+            eos_token=eos,
+        )
+        try:
+            self._template = environment.from_string(source)
+        except TemplateError as error:
+            raise TemplateFailed(f"template: {_first_line(error)}") from error
+        self._in_parts = False
+        self._in_parts = not self._shows([("user", "U1f")], "U1f")
+        self._system = self._shows([("system", "S2f"), ("user", "U1f")], "S2f", "U1f")
+        self._systems = self._system and self._shows(
+            [
+                *(("system", "S2f"), ("system", "S3f"), ("user", "U1f")),
+                *(("assistant", "A4f"), ("system", "S5f"), ("user", "U6f")),
+            ],
+            *("S2f", "S3f", "S5f", "U6f"),
+        )
+
+    def _shows(self, messages: Pairs, *marks: str) -> bool:
+        try:
+            text = self._text(messages)
+        except TemplateFailed:
+            return False
+        places = [text.find(mark) for mark in marks]
+        return places[0] >= 0 and places == sorted(places)
+
+    def render(self, messages: Pairs) -> Rendering:
+        """The prompt up to where the reply begins; raises TemplateFailed."""
+        text = self._text(self._fitting(messages))
+        return Rendering(text, self._after(messages))
+
+    def _after(self, messages: Pairs) -> str | None:
+        """Render with a sentinel for the last reply, which also finds a reply that is trimmed."""
+        *history, last = messages
+        if not any(role == "user" for role, _ in history):
+            return None
+        if history[-1][0] == "assistant":
+            history.pop()
+        try:
+            text = self._text(self._fitting([*history, ("assistant", _SENTINEL), last]))
+        except TemplateFailed:
+            return None
+        before, found, after = text.rpartition(_SENTINEL)
+        sole = bool(found) and _SENTINEL not in before
+        return after if sole and last[1].strip() in after else None
+
+    def _fitting(self, messages: Pairs) -> Pairs:
+        """Merge system turns as far as the template asks for it, so that no instruction is lost."""
+        return messages if self._systems else merged(messages, keep_role=self._system)
+
+    def _text(self, messages: Pairs) -> str:
+        turns = [{"role": role, "content": self._content(text)} for role, text in messages]
+        parts: list[str] = []
+        size = 0
+        try:
+            for part in self._template.generate(
+                messages=turns, add_generation_prompt=True, tools=None, documents=None
+            ):
+                parts.append(part)
+                size += len(part)
+                if size > OUTPUT_LIMIT:
+                    _raise("the prompt becomes too long")
+        except TemplateFailed:
+            raise
+        except (TemplateError, ArithmeticError, LookupError, TypeError, ValueError) as error:
+            raise TemplateFailed(f"template: {_first_line(error)}") from error
+        except (AttributeError, RecursionError, MemoryError) as error:
+            raise TemplateFailed("template: it asks for too much") from error
+        return "".join(parts)
+
+    def _content(self, text: str) -> object:
+        return [{"type": "text", "text": text}] if self._in_parts else text
+
+
+def merged(messages: Pairs, *, keep_role: bool) -> Pairs:
+    """All system texts, in order, in a first system turn or at the head of the first user turn."""
+    texts = [text for role, text in messages if role == "system"]
+    rest = [(role, text) for role, text in messages if role != "system"]
+    if not texts:
+        return messages
+    instruction = "\n\n".join(texts)
+    if keep_role:
+        return [("system", instruction), *rest]
+    for at, (role, text) in enumerate(rest):
+        if role == "user":
+            return [*rest[:at], ("user", f"{instruction}\n\n{text}"), *rest[at + 1 :]]
+    return [("user", instruction), *rest]
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or ["it fails"])[0][:200]

@@ -1,0 +1,150 @@
+"""Describes the machine for the status of the system model: chip, device, manufacturer."""
+
+import platform
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+UNKNOWN = "unknown"
+_CAP = 128
+_ASK_S = 2.0
+_TREE = Path("/proc/device-tree")
+_DMI = Path("/sys/class/dmi/id")
+
+# What firmware says when its maker forgot to fill it in.
+_FILLERS = frozenset(
+    (
+        "default string",
+        "to be filled by o.e.m.",
+        "system product name",
+        "system manufacturer",
+        "not specified",
+        "not applicable",
+        "none",
+        "o.e.m.",
+        "0",
+    )
+)
+
+
+class HostInfo(NamedTuple):
+    """Never null, never a serial number or a host name."""
+
+    soc_model: str = UNKNOWN
+    device: str = UNKNOWN
+    manufacturer: str = UNKNOWN
+
+
+@cache
+def host_info() -> HostInfo:
+    """This machine; read once. Blocks for a few milliseconds, on macOS for a program to run."""
+    match sys.platform:
+        case "linux":
+            return from_linux(
+                _text(Path("/proc/cpuinfo")),
+                {name: _text(_DMI / name) for name in ("product_name", "sys_vendor")},
+                _text(_TREE / "model"),
+                _text(_TREE / "compatible"),
+                platform.processor(),
+            )
+        case "darwin":
+            return from_macos(_sysctl("machdep.cpu.brand_string", "hw.model"))
+        case "win32":
+            return from_windows(_registry())
+    return HostInfo(soc_model=_first(platform.processor()))
+
+
+def from_linux(
+    cpuinfo: str, dmi: Mapping[str, str], tree_model: str, compatible: str, processor: str = ""
+) -> HostInfo:
+    """From the texts of the kernel; *compatible* is a list closed by NULs, most exact first.
+
+    A device tree describes a board; without one the firmware's tables describe a computer.
+    """
+    names = [name for name in compatible.split("\0") if "," in name]
+    if names:
+        maker, chip = names[0].partition(",")[0], names[-1].partition(",")[2]
+        return HostInfo(_first(chip, processor), _first(tree_model), _first(maker))
+    chip = _cpuinfo_field(cpuinfo, ("model name", "Hardware", "Model", "cpu model", "uarch"))
+    return HostInfo(
+        _first(chip, processor),
+        _first(dmi.get("product_name", "")),
+        _first(dmi.get("sys_vendor", "")),
+    )
+
+
+def from_macos(sysctl: Mapping[str, str]) -> HostInfo:
+    """From the values of ``sysctl``."""
+    chip, device = sysctl.get("machdep.cpu.brand_string", ""), sysctl.get("hw.model", "")
+    return HostInfo(_first(chip), _first(device), "Apple")
+
+
+def from_windows(registry: Mapping[str, str]) -> HostInfo:
+    """From the values of the registry."""
+    return HostInfo(
+        _first(registry.get("ProcessorNameString", "")),
+        _first(registry.get("SystemProductName", "")),
+        _first(registry.get("SystemManufacturer", "")),
+    )
+
+
+def _cpuinfo_field(cpuinfo: str, names: Iterable[str]) -> str:
+    fields: dict[str, str] = {}
+    for line in cpuinfo.splitlines():
+        name, colon, value = line.partition(":")
+        if colon:
+            fields.setdefault(name.strip(), value)
+    return next((fields[name] for name in names if fields.get(name, "").strip()), "")
+
+
+def _first(*texts: str) -> str:
+    """The first text that says something, on one line and not endless."""
+    for text in texts:
+        plain = " ".join("".join(c if c.isprintable() else " " for c in text).split())[:_CAP]
+        if plain and plain.lower() not in _FILLERS:
+            return plain
+    return UNKNOWN
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text("utf-8", "replace")
+    except OSError:
+        return ""
+
+
+def _sysctl(*names: str) -> dict[str, str]:
+    values: dict[str, str] = {}
+    for name in names:
+        try:
+            done = subprocess.run(
+                ["/usr/sbin/sysctl", "-n", name],
+                capture_output=True,
+                text=True,
+                timeout=_ASK_S,
+                check=False,
+            )
+        except (OSError, subprocess.SubprocessError):
+            continue
+        values[name] = done.stdout
+    return values
+
+
+def _registry() -> dict[str, str]:
+    values: dict[str, str] = {}
+    if sys.platform == "win32":
+        import winreg
+
+        for key, names in (
+            (r"HARDWARE\DESCRIPTION\System\CentralProcessor\0", ("ProcessorNameString",)),
+            (r"HARDWARE\DESCRIPTION\System\BIOS", ("SystemProductName", "SystemManufacturer")),
+        ):
+            try:
+                with winreg.OpenKey(winreg.HKEY_LOCAL_MACHINE, key) as opened:
+                    values |= {name: str(winreg.QueryValueEx(opened, name)[0]) for name in names}
+            except OSError:
+                continue
+    return values

@@ -1,0 +1,62 @@
+"""Names the client and the tenant of a request from what its headers say about themselves.
+
+Both names are self-declared: they keep cooperating programs apart and protect nobody.
+"""
+
+import hashlib
+import unicodedata
+from typing import Final
+from urllib.parse import quote
+
+ANONYMOUS: Final = "anonymous"
+CLIENT_LENGTH: Final = 256
+TENANT_LENGTH: Final = 128
+_DIGEST_LENGTH: Final = 16
+_PRINTABLE: Final = "".join(map(chr, range(0x20, 0x7F)))
+_CONTROL: Final = ("Cc", "Zl", "Zp")
+
+
+def client_id(user_agent: str | None) -> str:
+    """The client of a request: its User-Agent without control characters, 256 characters at most.
+
+    Used for the rate limit, the metrics and, through `header_safe`, the header ``X-Client-Id``.
+    """
+    clean = _clean(user_agent or "")[:CLIENT_LENGTH]
+    return clean if clean.strip() else ANONYMOUS
+
+
+def tenant_id(x_client_id: str | None, user_agent: str | None) -> str:
+    """The tenant of a request: the first header that says anything, folded; at most 128 characters.
+
+    Case and the width of blanks do not matter. A longer name keeps its first 111 characters and
+    ends in ``~`` and 16 hex digits of its SHA-256, so that two long names stay two tenants.
+    """
+    folded = _fold(x_client_id or "") or _fold(user_agent or "") or ANONYMOUS
+    if len(folded) <= TENANT_LENGTH:
+        return folded
+    digest = hashlib.sha256(folded.encode()).hexdigest()[:_DIGEST_LENGTH]
+    return f"{folded[: TENANT_LENGTH - _DIGEST_LENGTH - 1]}~{digest}"
+
+
+def header_safe(name: str) -> str:
+    """A name as a header value: plain ASCII as it is, else percent-encoded UTF-8 for the rest.
+
+    A name that had to be encoded has its ``%`` encoded too, so that decoding gives it back.
+    """
+    clean = _clean(name)
+    return clean if clean.isascii() else quote(clean, safe=_PRINTABLE.replace("%", ""))
+
+
+def _clean(text: str) -> str:
+    """Without control characters and line breaks; bytes that were no UTF-8 become U+FFFD."""
+    return "".join(
+        "\ufffd" if unicodedata.category(c) == "Cs" else c
+        for c in text
+        if unicodedata.category(c) not in _CONTROL
+    )
+
+
+def _fold(text: str) -> str:
+    """Lower case, one space between words; a tab or line break parts words like a space."""
+    words = " ".join(text.split())
+    return " ".join(_clean(words).lower().split())

@@ -1,0 +1,119 @@
+"""Everything that the handlers of the language-model server share, put together in one place."""
+
+import asyncio
+import time
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+from aiohttp import web
+
+from runtime.llm.admission import Admission, Ticket
+from runtime.llm.awake import KeepAwake
+from runtime.llm.catalog import Catalog
+from runtime.llm.chats import Chats
+from runtime.llm.discovery import Announcer, should_announce
+from runtime.llm.engine.pool import EnginePool
+from runtime.llm.hostinfo import HostInfo
+from runtime.llm.ratelimit import RateLimiter
+from runtime.llm.settings import LlmSettings
+from runtime.llm.sysmodel.base import Provider
+from runtime.llm.sysmodel.benchmark import Benchmark
+from runtime.llm.sysmodel.probing import CachedProbe
+from runtime.llm.values import Outcome
+from runtime.web.metrics import Counts
+
+NAMED_CLIENTS: Final = 32
+OTHER: Final = "other"
+BOUNDS_S: Final = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
+
+
+@dataclass
+class ClientFigures:
+    """What one client's requests add up to."""
+
+    admitted: int = 0
+    completed: int = 0
+    seconds: float = 0.0
+
+
+@dataclass
+class Tokens:
+    """Tokens of completed requests."""
+
+    prompt: int = 0
+    cached: int = 0
+    completion: int = 0
+
+
+@dataclass
+class Service:
+    """The parts of a running server and what it counts."""
+
+    settings: LlmSettings
+    version: str
+    catalog: Catalog
+    pool: EnginePool
+    chats: Chats
+    admission: Admission
+    provider: Provider
+    probing: CachedProbe
+    benchmark: Benchmark
+    limiter: RateLimiter
+    awake: KeepAwake
+    announcer: Announcer
+    host: HostInfo
+    started: float = field(default_factory=time.time)
+    last_activity: float = field(default_factory=time.monotonic)
+    tokens: Tokens = field(default_factory=Tokens)
+    clients: OrderedDict[str, ClientFigures] = field(default_factory=OrderedDict)
+    rejects: dict[str, int] = field(default_factory=lambda: {"queue": 0, "rate": 0})
+    first_token: Counts = field(default_factory=lambda: Counts.empty(BOUNDS_S))
+    _announcing: asyncio.Future[None] | None = None
+    queue_wait: Counts = field(default_factory=lambda: Counts.empty(BOUNDS_S))
+
+    def touch(self) -> None:
+        """Note that somebody uses the server; a look at its state does not count."""
+        self.last_activity = time.monotonic()
+
+    def announce(self, port: int, auth: Literal["key", "open"]) -> None:
+        """Begin to announce the server on the local network, where it listens there."""
+        if not should_announce(self.settings.host):
+            return
+        self._announcing = asyncio.ensure_future(self.announcer.start(port, auth))
+
+    async def hush(self) -> None:
+        """Take the announcement back."""
+        if self._announcing is not None:
+            await self._announcing
+        await self.announcer.stop()
+
+    def rejected(self, reason: str) -> None:
+        """Count a request that was not admitted."""
+        self.rejects[reason] = self.rejects.get(reason, 0) + 1
+
+    def client(self, name: str) -> ClientFigures:
+        """The figures of a client; from the 33rd name on they share one entry."""
+        known = self.clients.get(name)
+        if known is None:
+            if len(self.clients) >= NAMED_CLIENTS:
+                name = OTHER
+            known = self.clients.setdefault(name, ClientFigures())
+        return known
+
+    def count(self, ticket: Ticket, outcome: Outcome, first_token_ms: float | None) -> None:
+        """Count a completed request."""
+        ticket.completion_tokens = outcome.completion_tokens or 0
+        self.tokens.prompt += outcome.prompt_tokens or 0
+        self.tokens.cached += outcome.cached_tokens
+        self.tokens.completion += outcome.completion_tokens or 0
+        figures = self.client(ticket.client)
+        figures.completed += 1
+        if ticket.started is not None and ticket.ended is not None:
+            figures.seconds += ticket.ended - ticket.started
+            self.queue_wait = self.queue_wait.observe(ticket.started - ticket.entered)
+        if first_token_ms is not None:
+            self.first_token = self.first_token.observe(first_token_ms / 1000)
+
+
+SERVICE: Final = web.AppKey("service", Service)

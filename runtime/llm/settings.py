@@ -1,0 +1,150 @@
+"""The settings of the language-model server: flags, environment and file in one class."""
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated, Final, Literal
+
+import psutil
+from pydantic import Field, SecretStr
+from pydantic_settings import SettingsConfigDict
+
+from runtime.llm.sysmodel.settings import SysmodelSettings
+from runtime.llm.values import SYSTEM_MODEL
+from runtime.web.settings import Clamp, Settings
+
+SESSION_BYTES_LIMIT: Final = 2 << 30
+
+
+def user_data_dir() -> Path:
+    """Where programs of this system keep their data for this user."""
+    home = Path.home()
+    if sys.platform == "darwin":
+        return home / "Library" / "Application Support" / "paddock"
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA", home / "AppData" / "Local")) / "paddock"
+    return Path(os.environ.get("XDG_DATA_HOME") or home / ".local" / "share") / "paddock"
+
+
+class LlmSettings(Settings):
+    """On-device language-model server."""
+
+    model_config = SettingsConfigDict(env_prefix="LLMSVC_", cli_prog_name="python -m runtime.llm")
+
+    server_port: Annotated[int, Clamp(1024, 65535, also=(0,))] = Field(
+        8080, description="port to listen on, 0 for any free one; also --port"
+    )
+    bind_lan: bool = Field(False, description="listen on every interface and announce by mDNS")
+    api_key: SecretStr = Field(SecretStr(""), description="key of every gated route; empty: open")
+    allow_cors: bool = Field(False, description="let pages of the origins in cors_origins call")
+    cors_origins: list[str] = Field(
+        [], description="origins with scheme and port; * for any; empty: loopback origins"
+    )
+    allowed_hosts: list[str] = Field([], description="host names answered besides the own ones")
+    models_dir: Path | None = Field(None, description="folder of model files; data_dir/models")
+    data_dir: Path = Field(default_factory=user_data_dir, description="folder of the server's data")
+    log_level: Literal["debug", "info", "warning", "error"] = Field(
+        "info", description="least level that is logged, as JSON lines on standard error"
+    )
+
+    selected_model_id: str = Field(SYSTEM_MODEL, description="model of requests that name none")
+    temperature: Annotated[float, Clamp(0.0, 2.0)] = Field(
+        0.8, description="of requests that give none; 0: greedy"
+    )
+    top_k: Annotated[int, Clamp(1, 200)] = Field(40, description="of requests that give none")
+    top_p: Annotated[float, Clamp(0.01, 1.0)] = Field(
+        0.95, description="of requests that give none"
+    )
+    default_context: Annotated[int, Clamp(256, 1 << 20)] = Field(
+        4096, description="budget in tokens of a model that declares none, at most as trained"
+    )
+    threads: Annotated[int, Clamp(0, 256)] = Field(0, description="engine threads; 0: measured")
+    honor_stop: bool = Field(False, description="apply the stop texts of requests")
+    report_length: bool = Field(False, description="say length when a budget ended the text")
+
+    request_timeout_ms: Annotated[int, Clamp(5_000, 600_000)] = Field(
+        120_000, description="limit on generating one reply, waiting not counted"
+    )
+    queue_timeout_ms: Annotated[int, Clamp(0, 3_600_000)] = Field(
+        0, description="limit on waiting for the lane; 0: as long as the client waits"
+    )
+    stream_commit_ms: Annotated[int, Clamp(0, 60_000)] = Field(
+        10_000, description="how long a stream's status waits for the model to load"
+    )
+    heartbeat_ms: Annotated[int, Clamp(100, 60_000)] = Field(
+        10_000, description="pause between the comments that keep a stream open"
+    )
+    stall_ms: Annotated[int, Clamp(1_000, 600_000)] = Field(
+        30_000, description="a stream's reader that takes nothing for this long is cut off"
+    )
+    max_queue_depth: Annotated[int, Clamp(1, 100)] = Field(
+        8, description="chat requests in flight, waiting and running; one more gets 429"
+    )
+    max_prompt_chars: Annotated[int, Clamp(512, 2_000_000)] = Field(
+        100_000, description="characters of all messages of a request together"
+    )
+    max_body_bytes: Annotated[int, Clamp(0, 1 << 30)] = Field(
+        0, description="cap of a request body; 0: from max_prompt_chars"
+    )
+    rate_limit_per_sec: Annotated[float, Clamp(0.0, 1000.0)] = Field(
+        0.0, description="chat requests a second of one client; 0: off"
+    )
+    rate_limit_burst: Annotated[float, Clamp(1.0, 10_000.0)] = Field(
+        10.0, description="requests that a rested client may make at once"
+    )
+    rate_limit_per_addr: Annotated[float, Clamp(0.0, 1000.0)] = Field(
+        0.0, description="a second limit for each network address; 0: off"
+    )
+
+    engine_cache_size: Annotated[int, Clamp(1, 16)] = Field(
+        2, description="local engines in memory"
+    )
+    session_cache_size: Annotated[int, Clamp(1, 16)] = Field(
+        4, description="conversations in the KV cache, over all engines"
+    )
+    session_cache_bytes: Annotated[int, Clamp(0, 1 << 40)] = Field(
+        0, description="KV memory of one engine's cached conversations; 0: a quarter of RAM, 2 GiB"
+    )
+    session_ttl_ms: Annotated[int, Clamp(0, 1 << 31)] = Field(
+        0, description="how long a cached conversation may rest; 0: as long as there is room"
+    )
+    session_scope: Literal["client", "global"] = Field(
+        "client", description="client: a session id means one client's conversation"
+    )
+    load_timeout_ms: Annotated[int, Clamp(1_000, 3_600_000)] = Field(
+        300_000, description="limit on loading a model"
+    )
+    idle_evict_ms: Annotated[int, Clamp(0, 1 << 31)] = Field(
+        300_000, description="unload engines that rest for this long; 0: never"
+    )
+    idle_stop_ms: Annotated[int, Clamp(0, 1 << 31)] = Field(
+        0, description="stop the server after this long without use; 0: never"
+    )
+    keep_awake: bool = Field(True, description="keep the machine awake while requests run")
+    sysmodel: SysmodelSettings = SysmodelSettings()
+
+    @property
+    def host(self) -> str:
+        """The address to listen on."""
+        return "0.0.0.0" if self.bind_lan else "127.0.0.1"  # noqa: S104 - asked for by the setting
+
+    @property
+    def body_cap(self) -> int:
+        """Bytes that the body of a chat request may have."""
+        return self.max_body_bytes or 4 * self.max_prompt_chars + 65_536
+
+    @property
+    def models_folder(self) -> Path:
+        """Where the user's model files lie."""
+        return self.models_dir or self.data_dir / "models"
+
+    @property
+    def stream_commit_s(self) -> float:
+        """Seconds that a stream's status waits for its model."""
+        return self.stream_commit_ms / 1000
+
+    @property
+    def session_bytes(self) -> int:
+        """KV memory of one engine's cached conversations."""
+        quarter = psutil.virtual_memory().total // 4
+        return self.session_cache_bytes or min(quarter, SESSION_BYTES_LIMIT)

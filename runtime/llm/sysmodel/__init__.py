@@ -1,0 +1,1 @@
+"""The built-in system model: one interface, several providers behind it."""

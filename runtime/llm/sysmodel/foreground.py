@@ -1,0 +1,146 @@
+"""The operator's policy that the system model answers only in the foreground or on mains power."""
+
+import asyncio
+import os
+import time
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Literal
+
+from runtime.llm.errors import SysmodelBackgroundBlocked
+
+Policy = Literal["off", "session_active", "on_ac"]
+Reading = Callable[[], Awaitable[bool | None]]
+"""Whether the gate is open now; None when this machine cannot tell."""
+
+_POWER = Path("/sys/class/power_supply")
+_FRESH_S = 1.0
+_ASK_S = 2.0
+_WHY = {
+    "session_active": "the desktop session is locked or not active",
+    "on_ac": "this machine runs on battery",
+}
+
+
+class Gate:
+    """Open or shut, looked at no more than once a second; open where the machine cannot tell."""
+
+    def __init__(
+        self,
+        policy: Policy,
+        read: Reading | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._policy = policy
+        self._read = read or _READINGS.get(policy)
+        self._clock = clock
+        self._open = True
+        self._looked: float | None = None
+
+    async def check(self) -> None:
+        """Raises `SysmodelBackgroundBlocked`, which names the policy, while the gate is shut."""
+        if not await self.is_open():
+            raise SysmodelBackgroundBlocked(
+                f"a policy of this machine blocks the system model: {_WHY[self._policy]} "
+                f"(sysmodel.foreground_policy = {self._policy})"
+            )
+
+    async def is_open(self) -> bool:
+        """Whether the policy lets the system model answer."""
+        if self._policy == "off" or self._read is None:
+            return True
+        now = self._clock()
+        if self._looked is None or now - self._looked >= _FRESH_S:
+            self._looked = now
+            self._open = await self._read() is not False
+        return self._open
+
+
+def mains_power(supplies: Iterable[Mapping[str, str]]) -> bool | None:
+    """Whether a machine with these power supplies runs on mains; None when they do not tell."""
+    known = list(supplies)
+    online = [
+        supply["online"] not in ("0", "")
+        for supply in known
+        if supply.get("type", "").startswith(("Mains", "USB", "Wireless")) and "online" in supply
+    ]
+    if any(online):
+        return True
+    batteries = [
+        supply.get("status", "Unknown")
+        for supply in known
+        # A mouse has a battery too; only one that feeds the whole system counts.
+        if supply.get("type") == "Battery" and supply.get("scope", "System") == "System"
+    ]
+    if "Discharging" in batteries:
+        return False
+    return True if {"Charging", "Full", "Not charging"} & set(batteries) else None
+
+
+def session_open(properties: Mapping[str, str]) -> bool | None:
+    """Whether a login session is active and unlocked; None when its properties do not tell."""
+    active, locked = properties.get("Active"), properties.get("LockedHint", "no")
+    return active == "yes" and locked != "yes" if active in ("yes", "no") else None
+
+
+def parse_properties(text: str) -> dict[str, str]:
+    """The ``Name=value`` lines that ``loginctl show-…`` prints."""
+    pairs = (line.partition("=") for line in text.splitlines())
+    return {name: value.strip() for name, found, value in pairs if found}
+
+
+def read_supplies(folder: Path) -> list[dict[str, str]]:
+    """The attributes of every power supply below *folder*; none where there is no such folder."""
+    supplies = []
+    with suppress(OSError):
+        for entry in sorted(folder.iterdir()):
+            found = {}
+            for name in ("type", "online", "status", "scope"):
+                with suppress(OSError):
+                    found[name] = (entry / name).read_text("utf-8", "replace").strip()
+            supplies.append(found)
+    return supplies
+
+
+async def _read_power() -> bool | None:
+    return mains_power(await asyncio.to_thread(read_supplies, _POWER))
+
+
+async def _read_session() -> bool | None:
+    """Ask logind for the graphical session of the user who runs the server."""
+    if not hasattr(os, "getuid"):
+        return None
+    user = parse_properties(await _loginctl("show-user", str(os.getuid()), "--property=Display"))
+    session = user.get("Display", "")
+    if not session:
+        return None
+    wanted = ("--property=Active", "--property=LockedHint")
+    return session_open(parse_properties(await _loginctl("show-session", session, *wanted)))
+
+
+async def _loginctl(*arguments: str) -> str:
+    """What ``loginctl`` prints; nothing where it is missing, fails or does not answer."""
+    try:
+        process = await asyncio.create_subprocess_exec(
+            "loginctl",
+            *arguments,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+        )
+    except OSError:
+        return ""
+    try:
+        async with asyncio.timeout(_ASK_S):
+            printed, _ = await process.communicate()
+    except TimeoutError:
+        printed = b""
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    return printed.decode("utf-8", "replace") if process.returncode == 0 else ""
+
+
+_READINGS: dict[Policy, Reading] = {"on_ac": _read_power, "session_active": _read_session}

@@ -1,0 +1,70 @@
+"""The values that pass between the parts of the language-model server; plain data, no behaviour."""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, Protocol
+
+SYSTEM_MODEL = "sysmodel-builtin"
+"""The id of the built-in system model."""
+
+Role = Literal["system", "user", "assistant"]
+Backend = Literal["LOCAL_CPU", "LOCAL_GPU", "LOCAL_NPU"]
+Finish = Literal["stop", "length"]
+
+
+class Turn(NamedTuple):
+    """One message of a conversation, its content already flattened to text."""
+
+    role: Role
+    content: str
+
+
+class Sampling(NamedTuple):
+    """How the next token is chosen; fixed for one reply."""
+
+    temperature: float
+    """0 means greedy."""
+    top_k: int
+    """0 means off."""
+    top_p: float
+    seed: int
+    """Unsigned 32 bits."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a finished reply cost; counts are tokens, times are milliseconds."""
+
+    finish: Finish
+    """``length``: the total budget or the output cap ended the text."""
+    completion_tokens: int | None = None
+    """None: the provider does not count."""
+    prompt_tokens: int | None = None
+    cached_tokens: int = 0
+    """Tokens of the prompt that were still in the KV cache and were not prefilled again."""
+    prompt_ms: float = 0.0
+    predicted_ms: float = 0.0
+    session: Literal["hit", "miss", "rebuilt"] | None = None
+    """How the conversation cache served the request; None for a stateless one."""
+    session_reason: str | None = None
+    """Why a cached conversation was rebuilt, one machine word."""
+
+
+class Generation(Protocol):
+    """A reply under way: iterate for pieces of text, then read the outcome.
+
+    A piece is never empty and never splits a character. Leaving the iteration early, by `aclose`
+    or by cancelling the task that iterates, stops the work behind it within one token.
+    Failures are raised from the iteration as an `ApiError` of `runtime.llm.errors`.
+    """
+
+    @property
+    def outcome(self) -> Outcome:
+        """The cost of the reply; only after the iteration has ended by itself."""
+        ...
+
+    def __aiter__(self) -> AsyncIterator[str]: ...
+
+    async def aclose(self) -> None:
+        """Stop the work if it still runs."""
+        ...

@@ -1,0 +1,177 @@
+"""Which host names a server answers to, and which web pages may call it."""
+
+import ipaddress
+import re
+import socket
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final, Self
+
+from multidict import CIMultiDict, MultiMapping
+
+from runtime.web.errors import BadHost, CrossSite, Forbidden
+
+LOOPBACK_ORIGINS: Final = (
+    "http://localhost:*",
+    "https://localhost:*",
+    "http://127.0.0.1:*",
+    "https://127.0.0.1:*",
+    "http://[::1]:*",
+    "https://[::1]:*",
+)
+"""Pages of this machine; ``:*`` stands for any port or none."""
+
+_HOST: Final = re.compile(
+    r"(?:\[(?P<six>[0-9a-f:.]+)\]|(?P<name>[a-z0-9_-]+(?:\.[a-z0-9_-]+)*)\.?)(?::(?P<port>\d{1,5}))?",
+    re.IGNORECASE | re.ASCII,
+)
+_ORIGIN: Final = re.compile(r"https?://[^/\s@,]+|[a-z][a-z0-9+.-]*://[^/\s@,]*", re.IGNORECASE)
+_TOKENS: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+(?:\s*,\s*[!#$%&'*+.^_`|~0-9A-Za-z-]+)*")
+_Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+
+@dataclass(frozen=True, slots=True)
+class HostPolicy:
+    """The callers that are let in, judged by the headers that a web page cannot forge.
+
+    A name is what DNS rebinding needs, so only known names pass; on a bind beyond loopback every
+    address literal does, since the machine cannot know the addresses it is forwarded from.
+    """
+
+    names: frozenset[str]
+    lan: bool = False
+    origins: tuple[str, ...] = ()
+    """Origins of other sites that may call: exact, with ``:*`` for the port, or ``*`` for any."""
+    pages: frozenset[str] = frozenset()
+    """Paths of HTML pages, which links on other sites may open."""
+
+    @classmethod
+    def bound_to(
+        cls,
+        host: str,
+        *,
+        allowed_hosts: Iterable[str] = (),
+        origins: Sequence[str] = (),
+        pages: Iterable[str] = (),
+    ) -> Self:
+        """The policy for a server that listens on *host*."""
+        lan = not is_loopback(host)
+        names = {"localhost"}
+        if lan:
+            machine = socket.gethostname().lower().removesuffix(".local")
+            names |= {machine, f"{machine}.local", "host.docker.internal"}
+        names |= {_plain(name) for name in allowed_hosts if name.strip()}
+        return cls(frozenset(names), lan, tuple(o.lower() for o in origins), frozenset(pages))
+
+    def answers_to(self, host: str) -> bool:
+        """Whether a ``Host`` header, port included, names this server."""
+        found = _HOST.fullmatch(host)
+        if found is None or int(found["port"] or 0) > 65535:
+            return False
+        name = (found["six"] or found["name"]).lower()
+        address = _address(name)
+        if name in self.names:
+            return True
+        if address is None:
+            # A last label of digits is a short or decimal address to some programs, no name.
+            return self.lan and name.endswith(".localhost")
+        return not address.is_unspecified and (self.lan or address.is_loopback)
+
+    def lists(self, origin: str) -> bool:
+        """Whether *origin* is one of the other sites that may call."""
+        lowered = origin.lower()
+        for entry in self.origins:
+            if entry == lowered or (entry == "*" and lowered != "null"):
+                return True
+            if entry.endswith(":*"):
+                rest = lowered.removeprefix(entry[:-2])
+                if rest != lowered and re.fullmatch(r"(?::\d{1,5})?", rest):
+                    return True
+        return False
+
+
+@lru_cache(maxsize=256)
+def _known_good(policy: HostPolicy, host: str) -> bool:
+    return policy.answers_to(host)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a bind address is reachable from this machine only."""
+    address = _address(host.strip("[]").lower())
+    return host == "localhost" if address is None else address.is_loopback
+
+
+def refusal(
+    policy: HostPolicy,
+    headers: MultiMapping[str],
+    *,
+    method: str,
+    path: str,
+    old_local: bool = False,
+) -> Forbidden | None:
+    """Why a request is not let in, or None; *old_local* is HTTP/1.0 from this machine."""
+    hosts = headers.getall("Host", [])
+    host = hosts[0] if len(hosts) == 1 else ""
+    if not (old_local and not hosts) and not _known_good(policy, host):
+        return BadHost(
+            "this server does not answer to that host name; the setting allowed_hosts adds names"
+        )
+    site = headers.get("Sec-Fetch-Site")
+    origin = headers.get("Origin")
+    if origin is None and site is None:
+        return None
+    if origin is not None and policy.lists(origin):
+        return None
+    ours = origin is None or origin.lower() in (f"http://{host}".lower(), f"https://{host}".lower())
+    if ours and (site or "none").lower() in ("same-origin", "none"):
+        return None
+    opened = headers.get("Sec-Fetch-Mode") == "navigate" and method in ("GET", "HEAD")
+    if opened and origin is None and path in policy.pages:
+        return None
+    return CrossSite("web pages of other sites may not call this server")
+
+
+def cors_headers(
+    policy: HostPolicy, origin: str | None, exposed: Sequence[str] = ()
+) -> CIMultiDict[str]:
+    """What lets a page of a listed origin read an answer; empty where no origin is listed."""
+    answer: CIMultiDict[str] = CIMultiDict()
+    if not policy.origins:
+        return answer
+    answer["Vary"] = "Origin"
+    if origin is not None and policy.lists(origin):
+        answer["Access-Control-Allow-Origin"] = origin
+        if exposed:
+            answer["Access-Control-Expose-Headers"] = ", ".join(exposed)
+    return answer
+
+
+def preflight_headers(policy: HostPolicy, headers: MultiMapping[str]) -> CIMultiDict[str] | None:
+    """The answer to a preflight of a listed origin; None if the request is no such thing."""
+    origin = headers.get("Origin")
+    if origin is None or "Access-Control-Request-Method" not in headers:
+        return None
+    if not policy.lists(origin):
+        return None
+    answer: CIMultiDict[str] = CIMultiDict()
+    answer["Access-Control-Allow-Methods"] = "GET, POST, PUT, DELETE, OPTIONS, HEAD"
+    answer["Access-Control-Max-Age"] = "600"
+    wanted = headers.get("Access-Control-Request-Headers", "").strip()
+    if _TOKENS.fullmatch(wanted):
+        answer["Access-Control-Allow-Headers"] = wanted
+    return answer
+
+
+def _plain(name: str) -> str:
+    return name.strip().lower().rstrip(".").strip("[]")
+
+
+def _address(name: str) -> _Address | None:
+    try:
+        address = ipaddress.ip_address(name)
+    except ValueError:
+        return None
+    if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is not None:
+        return address.ipv4_mapped
+    return address

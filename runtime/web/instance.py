@@ -1,0 +1,42 @@
+"""One server a data directory: the second one that starts is told so."""
+
+import os
+from pathlib import Path
+from typing import IO, Final
+
+LOCK_NAME: Final = "server.lock"
+
+
+class AlreadyRunning(Exception):
+    """Another process serves from the same directory; the message says which setting to change."""
+
+
+def claim(folder: Path, setting: str) -> IO[str]:
+    """Lock *folder*, made if missing, until the returned file is closed or the process ends.
+
+    Raises `AlreadyRunning`, or OSError where the folder cannot be written.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    lock = (folder / LOCK_NAME).open("a", encoding="ascii")
+    try:
+        _lock(lock.fileno())
+    except OSError as error:
+        lock.close()
+        raise AlreadyRunning(
+            f"another server uses the same data; give this one its own with the setting {setting}"
+        ) from error
+    lock.truncate(0)
+    lock.write(f"{os.getpid()}\n")
+    lock.flush()
+    return lock
+
+
+def _lock(descriptor: int) -> None:
+    try:
+        import fcntl  # absent on Windows
+    except ImportError:
+        import msvcrt  # only there
+
+        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
+    else:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

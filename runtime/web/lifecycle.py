@@ -1,0 +1,79 @@
+"""What an application knows about its own life: requests in flight, open streams, draining."""
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final, Protocol
+
+from aiohttp import web
+
+from runtime.web.errors import ShuttingDown
+
+
+class OpenStream(Protocol):
+    """A stream that can be ended from outside."""
+
+    ends_on_drain: bool
+
+    def close(self) -> None:
+        """End the stream; what its sender does next raises."""
+
+
+class Lifecycle:
+    """Counts requests in flight and holds the open streams of one application."""
+
+    def __init__(self) -> None:
+        self.draining = False
+        self.in_flight = 0
+        self.accepted = 0
+        """Requests since the start; the number of a request is its id."""
+        self.streams: set[OpenStream] = set()
+        self._idle = asyncio.Event()
+        self._idle.set()
+
+    def number(self) -> str:
+        """The id of a new request."""
+        self.accepted += 1
+        return str(self.accepted)
+
+    @contextmanager
+    def request(self) -> Iterator[None]:
+        """Count one request as in flight."""
+        self.in_flight += 1
+        self._idle.clear()
+        try:
+            yield
+        finally:
+            self.in_flight -= 1
+            if not self.in_flight:
+                self._idle.set()
+
+    def admit(self) -> None:
+        """Raise `ShuttingDown` once the server is draining."""
+        if self.draining:
+            raise ShuttingDown(
+                "the server is shutting down", headers={"Retry-After": "5", "Connection": "close"}
+            )
+
+    def drain(self) -> None:
+        """Take no new requests; end the streams that have no end of their own."""
+        self.draining = True
+        for stream in [s for s in self.streams if s.ends_on_drain]:
+            stream.close()
+
+    async def wait_idle(self, timeout_s: float) -> bool:
+        """Whether no request was in flight within *timeout_s* seconds."""
+        try:
+            async with asyncio.timeout(timeout_s):
+                await self._idle.wait()
+        except TimeoutError:
+            return False
+        return True
+
+    def close_streams(self) -> None:
+        """End every stream that is still open."""
+        for stream in list(self.streams):
+            stream.close()
+
+
+LIFECYCLE: Final = web.AppKey("lifecycle", Lifecycle)

@@ -1,0 +1,101 @@
+"""Metrics as text for Prometheus: values in, one text out."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
+Labels = Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One value; labels keep their order. *suffix* extends the name, as ``_bucket`` does."""
+
+    value: float
+    labels: tuple[tuple[str, str], ...] = ()
+    suffix: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """All samples of one name, with what they mean."""
+
+    name: str
+    kind: Literal["counter", "gauge", "histogram"]
+    help: str
+    samples: tuple[Sample, ...] = ()
+
+
+def counter(name: str, help_text: str, value: float) -> Family:
+    """A family of one sample that only grows."""
+    return Family(name, "counter", help_text, (Sample(value),))
+
+
+def gauge(name: str, help_text: str, value: float) -> Family:
+    """A family of one sample that goes up and down."""
+    return Family(name, "gauge", help_text, (Sample(value),))
+
+
+def labelled(values: Iterable[tuple[Labels, float]]) -> tuple[Sample, ...]:
+    """Samples from label maps."""
+    return tuple(Sample(value, tuple(labels.items())) for labels, value in values)
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """A histogram's state: *counts* has one more entry than *bounds*, for all above the last."""
+
+    bounds: tuple[float, ...]
+    counts: tuple[int, ...]
+    total: float
+
+    @classmethod
+    def empty(cls, bounds: Sequence[float]) -> "Counts":
+        """No observation yet; *bounds* rise."""
+        return cls(tuple(bounds), (0,) * (len(bounds) + 1), 0.0)
+
+    def observe(self, value: float) -> "Counts":
+        """This state with one observation more."""
+        place = next((i for i, bound in enumerate(self.bounds) if value <= bound), len(self.bounds))
+        counts = tuple(n + (i == place) for i, n in enumerate(self.counts))
+        return Counts(self.bounds, counts, self.total + value)
+
+    def samples(self, labels: Labels | None = None) -> tuple[Sample, ...]:
+        """Cumulative buckets, sum and count."""
+        named = tuple((labels or {}).items())
+        found: list[Sample] = []
+        running = 0
+        for bound, count in zip((*self.bounds, float("inf")), self.counts, strict=True):
+            running += count
+            found.append(Sample(running, (*named, ("le", number(bound))), "_bucket"))
+        return (*found, Sample(self.total, named, "_sum"), Sample(running, named, "_count"))
+
+
+def render(families: Iterable[Family]) -> str:
+    """The exposition text of *families*, in their order."""
+    lines: list[str] = []
+    for family in families:
+        lines.append(f"# HELP {family.name} {_escape(family.help, quotes=False)}")
+        lines.append(f"# TYPE {family.name} {family.kind}")
+        for sample in family.samples:
+            named = ",".join(f'{name}="{_escape(value)}"' for name, value in sample.labels)
+            braces = f"{{{named}}}" if named else ""
+            lines.append(f"{family.name}{sample.suffix}{braces} {number(sample.value)}")
+    return "".join(f"{line}\n" for line in lines)
+
+
+def number(value: float) -> str:
+    """Integers plain, everything else with at most six decimals and no exponent."""
+    if value != value:
+        return "NaN"
+    if value in (float("inf"), float("-inf")):
+        return "+Inf" if value > 0 else "-Inf"
+    if value == int(value):
+        return str(int(value))
+    return f"{value:.6f}".rstrip("0").rstrip(".")
+
+
+def _escape(text: str, *, quotes: bool = True) -> str:
+    plain = text.replace("\\", "\\\\").replace("\n", "\\n").replace("\r", "\\n")
+    return plain.replace('"', '\\"') if quotes else plain

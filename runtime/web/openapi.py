@@ -1,0 +1,281 @@
+"""The OpenAPI 3.1 description of a server, made from its routes."""
+
+import inspect
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from aiohttp import web
+from pydantic import BaseModel
+from pydantic.json_schema import models_json_schema
+
+from runtime.web.errors import (
+    ApiError,
+    BadRequest,
+    Forbidden,
+    NotFound,
+    RequestTimeout,
+    ShuttingDown,
+    TooLarge,
+    Unauthorized,
+    UnsupportedEncoding,
+)
+from runtime.web.middleware import Render
+from runtime.web.routes import Route, Routes, mount
+from runtime.web.wire import json_bytes
+
+Json = dict[str, Any]
+Mode = Literal["validation", "serialization"]
+Key = tuple[type[BaseModel], Mode]
+_REF: Final = "#/components/schemas/{model}"
+_PHRASES: Final = {200: "OK", 201: "Created", 202: "Accepted", 204: "No content"}
+_RETRY: Final = {"schema": {"type": "string"}, "description": "Seconds to wait"}
+_CHALLENGE: Final = {"schema": {"type": "string"}, "description": "Always `Bearer`"}
+
+
+@dataclass(frozen=True, slots=True)
+class Errors:
+    """How a server words its errors: the model of the envelope, and who draws it."""
+
+    model: type[BaseModel]
+    render: Render
+    special: Mapping[type[ApiError], type[BaseModel]]
+    """Envelopes of their own, by class; subclasses share them."""
+
+    def model_of(self, error: type[ApiError]) -> type[BaseModel]:
+        """The envelope in which *error* travels."""
+        return next((self.special[c] for c in error.__mro__ if c in self.special), self.model)
+
+
+def describe(
+    title: str,
+    version: str,
+    groups: Iterable[Routes],
+    *,
+    error_model: type[BaseModel],
+    render: Render,
+    special_errors: Mapping[type[ApiError], type[BaseModel]] | None = None,
+    description: str = "",
+) -> Json:
+    """The whole document; the same routes always give the same bytes."""
+    errors = Errors(error_model, render, special_errors or {})
+    routes = [route for group in (*groups, REFERENCE) for route in group.routes]
+    refs, schemas = _schemas(routes, errors)
+    paths: Json = {}
+    seen: set[str] = set()
+    for route in routes:
+        operation = _operation(route, refs, schemas, errors)
+        if operation["operationId"] in seen:
+            raise ValueError(f"two handlers are called {operation['operationId']}")
+        seen.add(operation["operationId"])
+        path = re.sub(r"\{(\w+):[^{}]*\}", r"{\1}", route.path)
+        paths.setdefault(path, {})[route.method.lower()] = operation
+    info = {"title": title, "version": version}
+    if description:
+        info["description"] = description
+    tags = sorted({route.tag for route in routes})
+    document: Json = {
+        "openapi": "3.1.0",
+        "info": info,
+        "tags": [{"name": tag} for tag in tags],
+        "paths": paths,
+        "components": {
+            "schemas": schemas,
+            "securitySchemes": {"bearer": {"type": "http", "scheme": "bearer"}},
+        },
+    }
+    document["components"]["schemas"] = _used(document, schemas)
+    return document
+
+
+def dump(document: Json) -> str:
+    """The document as a file: sorted, indented, one line break at the end."""
+    return json.dumps(document, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+
+
+REFERENCE: Final = Routes("reference")
+_DOCUMENT: Final = web.AppKey("openapi", bytes)
+
+
+@REFERENCE.get("/openapi.json", gated=False, text="application/json")
+async def openapi_document(request: web.Request) -> web.StreamResponse:
+    """This description."""
+    return json_bytes(request.app[_DOCUMENT])
+
+
+def publish(app: web.Application, document: Json) -> None:
+    """Serve *document* at ``/openapi.json``, without a key."""
+    app[_DOCUMENT] = dump(document).encode()
+    mount(app, REFERENCE)
+
+
+def common_errors(route: Route) -> Iterator[type[ApiError]]:
+    """The errors that the plumbing itself may answer on *route*."""
+    yield BadRequest
+    if route.gated:
+        yield Unauthorized
+    yield Forbidden
+    if "path" in route.inputs:
+        yield NotFound
+    if "body" in route.inputs:
+        yield from (RequestTimeout, TooLarge, UnsupportedEncoding)
+    yield ApiError
+    yield ShuttingDown
+
+
+def _schemas(routes: list[Route], errors: Errors) -> tuple[dict[Key, Json], Json]:
+    """References by model and direction, and the components they point to."""
+    wanted: dict[Key, None] = {(errors.model, "serialization"): None}
+    for model in errors.special.values():
+        wanted[model, "serialization"] = None
+    for route in routes:
+        for model in route.inputs.values():
+            wanted[model, "validation"] = None
+        for answer in (*route.answers.values(), route.options.get("stream")):
+            if answer is not None:
+                wanted[answer, "serialization"] = None
+    refs, top = models_json_schema(list(wanted), ref_template=_REF)
+    return {key: refs[key] for key in wanted}, top.get("$defs", {})
+
+
+def _operation(route: Route, refs: dict[Key, Json], schemas: Json, errors: Errors) -> Json:
+    summary, _, rest = inspect.cleandoc(route.handler.__doc__ or "").partition("\n\n")
+    operation: Json = {
+        "operationId": getattr(route.handler, "__name__", route.path),
+        "tags": [route.tag],
+        "summary": route.options.get("summary", " ".join(summary.split())),
+        "responses": {**_answers(route, refs), **_failures(route, refs, errors)},
+    }
+    if rest:
+        operation["description"] = rest
+    parameters = [
+        *_parameters("path", route, refs, schemas),
+        *_parameters("query", route, refs, schemas),
+    ]
+    if parameters:
+        operation["parameters"] = parameters
+    if model := route.inputs.get("body"):
+        required = any(field.is_required() for field in model.model_fields.values())
+        operation["requestBody"] = {
+            "required": required,
+            "content": {"application/json": {"schema": refs[model, "validation"]}},
+        }
+        if route.options.get("lenient_body"):
+            text = "A body that is empty or no JSON object counts as `{}`."
+            operation["requestBody"]["description"] = text
+    if route.gated:
+        # Without a key in the settings everything is open, hence the second entry.
+        operation["security"] = [{"bearer": []}, {}]
+    return operation
+
+
+def _parameters(where: str, route: Route, refs: dict[Key, Json], schemas: Json) -> Iterator[Json]:
+    model = route.inputs.get(where)
+    if model is None:
+        return
+    schema = schemas[refs[model, "validation"]["$ref"].rpartition("/")[2]]
+    for name, found in schema.get("properties", {}).items():
+        shape = {key: value for key, value in found.items() if key not in ("description", "title")}
+        parameter: Json = {"name": name, "in": where, "schema": shape}
+        parameter["required"] = where == "path" or name in schema.get("required", ())
+        if "description" in found:
+            parameter["description"] = found["description"]
+        yield parameter
+
+
+def _answers(route: Route, refs: dict[Key, Json]) -> Json:
+    answers: Json = {}
+    headers = {
+        name: {"schema": {"type": "string"}, "description": text}
+        for name, text in route.options.get("headers", {}).items()
+    }
+    for status, model in route.answers.items():
+        answer = answers[str(status)] = _bare(status)
+        if model is not None:
+            answer["content"] = {"application/json": {"schema": refs[model, "serialization"]}}
+    if stream := route.options.get("stream"):
+        shape = {
+            "type": "string",
+            "description": "Server-sent events; the data of each is JSON unless it says otherwise.",
+            "contentMediaType": "application/json",
+            "contentSchema": refs[stream, "serialization"],
+        }
+        found = answers.setdefault("200", _bare(200)).setdefault("content", {})
+        found["text/event-stream"] = {"schema": shape}
+    if text := route.options.get("text"):
+        shape = {} if text == "application/json" else {"type": "string"}
+        answers.setdefault("200", _bare(200)).setdefault("content", {})[text] = {"schema": shape}
+    if not answers:
+        answers["200"] = _bare(200)
+    for answer in answers.values():
+        if headers:
+            answer["headers"] = headers
+    return answers
+
+
+def _bare(status: int) -> Json:
+    return {"description": _PHRASES.get(status, "Answer")}
+
+
+def _failures(route: Route, refs: dict[Key, Json], errors: Errors) -> Json:
+    by_status: dict[int, list[type[ApiError]]] = {}
+    for error in (*common_errors(route), *route.options.get("errors", ())):
+        same = by_status.setdefault(error.status, [])
+        if error not in same:
+            same.append(error)
+    failures: Json = {}
+    for status, classes in sorted(by_status.items()):
+        models = dict.fromkeys(refs[errors.model_of(c), "serialization"]["$ref"] for c in classes)
+        options = [{"$ref": ref} for ref in models]
+        content: Json = {"schema": options[0] if len(options) == 1 else {"anyOf": options}}
+        examples = {c.__name__: {"value": e} for c in classes if (e := _example(c, errors))}
+        if examples:
+            content["examples"] = examples
+        failure: Json = {
+            "description": " ".join(_first_line(c) for c in classes),
+            "content": {"application/json": content},
+        }
+        if status in (429, 503):
+            failure["headers"] = {"Retry-After": _RETRY}
+        if status == 401:
+            failure["headers"] = {"WWW-Authenticate": _CHALLENGE}
+        failures[str(status)] = failure
+    return failures
+
+
+def _first_line(error: type[ApiError]) -> str:
+    if error is ApiError:
+        return "Something broke on the server's side; the log says what."
+    return inspect.cleandoc(error.__doc__ or error.__name__).partition("\n")[0]
+
+
+def _example(error: type[ApiError], errors: Errors) -> Json | None:
+    """The body of an error whose constructor asks for a message and nothing else."""
+    needed = [
+        name
+        for name, parameter in inspect.signature(error).parameters.items()
+        if parameter.default is parameter.empty and parameter.kind is not parameter.VAR_POSITIONAL
+    ]
+    if needed != ["message"]:
+        return None
+    return dict(errors.render(error(_first_line(error).rstrip(".").lower())))
+
+
+def _used(document: Json, schemas: Json) -> Json:
+    """The components that something refers to, directly or through others."""
+    prefix = _REF.partition("{")[0]
+    found: dict[str, None] = {}
+    waiting: list[object] = [document["paths"]]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, list):
+            waiting.extend(part)
+        elif isinstance(part, dict):
+            ref = part.get("$ref")
+            if isinstance(ref, str) and (name := ref.removeprefix(prefix)) not in found:
+                found[name] = None
+                waiting.append(schemas[name])
+            waiting.extend(part.values())
+    return {name: schemas[name] for name in sorted(found)}

@@ -1,0 +1,251 @@
+"""Running a server: bind, say so, serve, and end within a known time."""
+
+import asyncio
+import json
+import logging
+import os
+import signal
+import socket
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from typing import Final
+
+from aiohttp import web
+
+from runtime.web.guard import Guard, Limits
+from runtime.web.lifecycle import LIFECYCLE
+from runtime.web.middleware import DOOR
+
+GRACE_S: Final = 10.0
+LAST_WORDS_S: Final = 1.0
+
+Factory = Callable[[], Awaitable[web.Application]]
+Drain = Callable[[web.Application], Awaitable[None]]
+GUARD: Final = web.AppKey("guard", Guard)
+_LOG: Final = logging.getLogger("paddock.serve")
+
+
+class CannotStart(Exception):
+    """The server cannot start; the message is one line for the user, *exit_code* for the shell.
+
+    A factory may raise it too.
+    """
+
+    def __init__(self, message: str, exit_code: int = 1) -> None:
+        super().__init__(message)
+        self.exit_code = exit_code
+
+
+class CannotBind(CannotStart):
+    """The address cannot be listened on; the message says which setting to change."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a server ends: what is called when, and how long each part may take."""
+
+    grace_s: float = GRACE_S
+    """Seconds that running requests get after the first signal."""
+    on_drain: Drain | None = None
+    """Called first, for instance to turn away what only waits."""
+    on_deadline: Drain | None = None
+    """Called if requests still run when the grace is over; they have *last_words_s* left."""
+    last_words_s: float = LAST_WORDS_S
+    """Seconds that handlers get to end once their streams are closed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A server that accepts connections."""
+
+    app: web.Application
+    host: str
+    port: int
+    guard: Guard
+
+    @property
+    def url(self) -> str:
+        """Where it answers, for clients on this machine."""
+        name = f"[{self.host}]" if ":" in self.host else self.host
+        return f"http://{name}:{self.port}"
+
+
+def run(
+    factory: Factory,
+    host: str,
+    port: int,
+    *,
+    limits: Limits | None = None,
+    ending: Ending | None = None,
+    on_ready: Callable[[Running], None] | None = None,
+    port_setting: str = "server_port",
+) -> int:
+    """Serve until a signal comes; the exit code of the process.
+
+    Prints one JSON line to standard output once connections are accepted. The first SIGTERM or
+    SIGINT drains: no new connections, ``503`` to new requests, then *ending*, and streams that
+    are left are closed. The second one exits at once.
+    """
+    ending = ending or Ending()
+    try:
+        with bind(host, port, port_setting) as listener:
+            asyncio.run(_run(factory, listener, limits or Limits(), ending, on_ready))
+    except CannotStart as exc:
+        sys.stderr.write(f"{exc}\n")
+        return exc.exit_code
+    return 0
+
+
+def bind(host: str, port: int, port_setting: str = "server_port") -> socket.socket:
+    """A listening socket; raises `CannotBind`."""
+    try:
+        found = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE | socket.AI_NUMERICSERV
+        )
+        family, kind, protocol, _, address = found[0]
+        listener = socket.socket(family, kind, protocol)
+    except (OSError, UnicodeError, OverflowError) as exc:
+        raise CannotBind(f"cannot listen on {host}: {_reason(exc)}") from exc
+    try:
+        exclusive = getattr(socket, "SO_EXCLUSIVEADDRUSE", None)
+        if exclusive is not None:
+            # On Windows the other option would let two programs share the port.
+            listener.setsockopt(socket.SOL_SOCKET, exclusive, 1)
+        else:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+        listener.listen(1024)
+        listener.setblocking(False)
+    except (OSError, OverflowError) as exc:
+        listener.close()
+        raise CannotBind(
+            f"cannot listen on {host} port {port}: {_reason(exc)}; "
+            f"choose another with the setting {port_setting}"
+        ) from exc
+    return listener
+
+
+def _reason(exc: Exception) -> str:
+    return getattr(exc, "strerror", None) or str(exc)
+
+
+@asynccontextmanager
+async def serving(
+    app: web.Application,
+    listener: socket.socket,
+    *,
+    limits: Limits | None = None,
+    last_words_s: float = LAST_WORDS_S,
+) -> AsyncIterator[tuple[Running, "_Site"]]:
+    """Start *app* behind its guard on *listener*; on leaving, end what is still open."""
+    guard = app[GUARD] = Guard(limits or Limits(), app[DOOR].render)
+    runner = web.AppRunner(
+        app, handler_cancellation=True, shutdown_timeout=last_words_s, access_log=None
+    )
+    try:
+        await runner.setup()
+        site = _Site(runner, listener, guard)
+        await site.start()
+        host, port = listener.getsockname()[:2]
+        yield Running(app, host, port, guard), site
+    finally:
+        app[LIFECYCLE].close_streams()
+        await runner.cleanup()
+
+
+@asynccontextmanager
+async def started(app: web.Application, *, limits: Limits | None = None) -> AsyncIterator[Running]:
+    """*app* on a free loopback port, guard included, for tests and for programs that embed it."""
+    with bind("127.0.0.1", 0) as listener:
+        async with serving(app, listener, limits=limits, last_words_s=0.2) as (running, _):
+            yield running
+
+
+class _Site(web.BaseSite):
+    """A listener whose connections pass the guard."""
+
+    def __init__(self, runner: web.AppRunner, listener: socket.socket, guard: Guard) -> None:
+        super().__init__(runner)
+        self._listener = listener
+        self._guard = guard
+
+    @property
+    def name(self) -> str:
+        """The address, for aiohttp's own messages."""
+        host, port = self._listener.getsockname()[:2]
+        return f"http://{host}:{port}"
+
+    async def start(self) -> None:
+        """Accept connections."""
+        await super().start()
+        server = self._runner.server
+        assert server is not None
+        loop = asyncio.get_running_loop()
+        self._server = await loop.create_server(
+            self._guard.factory(server, loop), sock=self._listener, backlog=1024
+        )
+
+
+async def _run(
+    factory: Factory,
+    listener: socket.socket,
+    limits: Limits,
+    ending: Ending,
+    on_ready: Callable[[Running], None] | None,
+) -> None:
+    stop = asyncio.Event()
+    _on_signals(stop)
+    app = await factory()
+    last_words_s = ending.last_words_s
+    async with serving(app, listener, limits=limits, last_words_s=last_words_s) as (running, site):
+        if on_ready is not None:
+            on_ready(running)
+        ready = {"event": "ready", "port": running.port, "pid": os.getpid()}
+        sys.stdout.write(json.dumps(ready, separators=(",", ":")) + "\n")
+        sys.stdout.flush()
+        await stop.wait()
+        await site.stop()
+        await _drain(app, ending)
+
+
+async def _drain(app: web.Application, ending: Ending) -> None:
+    loop = asyncio.get_running_loop()
+    until = loop.time() + ending.grace_s
+    life = app[LIFECYCLE]
+    life.drain()
+    await _call(ending.on_drain, app, ending.grace_s)
+    if await life.wait_idle(max(0.0, until - loop.time())):
+        return
+    _LOG.warning("%d requests did not end within %g s", life.in_flight, ending.grace_s)
+    await _call(ending.on_deadline, app, ending.last_words_s)
+    await life.wait_idle(ending.last_words_s)
+
+
+async def _call(hook: Drain | None, app: web.Application, limit_s: float) -> None:
+    if hook is None:
+        return
+    try:
+        async with asyncio.timeout(limit_s):
+            await hook(app)
+    except Exception:  # noqa: BLE001 - a hook that fails must not keep the server from ending
+        _LOG.exception("a hook of the shutdown failed")
+
+
+def _on_signals(stop: asyncio.Event) -> None:
+    """The first signal asks the server to end, the second ends the process."""
+    loop = asyncio.get_running_loop()
+
+    def received(number: int) -> None:
+        if stop.is_set():
+            os._exit(128 + number)
+        stop.set()
+
+    for name in (signal.SIGTERM, signal.SIGINT):
+        try:
+            loop.add_signal_handler(name, received, name)
+        except NotImplementedError:  # Windows: a plain handler, which wakes the loop itself
+            signal.signal(name, lambda number, _: loop.call_soon_threadsafe(received, number))
+    with suppress(AttributeError, ValueError):
+        signal.signal(signal.SIGPIPE, signal.SIG_IGN)

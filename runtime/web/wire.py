@@ -1,0 +1,126 @@
+"""Reading validated values out of a request, and the words for what is wrong with them."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Final, TypeVar
+
+import orjson
+from aiohttp import web
+from multidict import MultiMapping
+from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic_core import ErrorDetails
+
+from runtime.web.errors import BadField, BadJson, BadQuery, NotFound
+
+M = TypeVar("M", bound=BaseModel)
+JSON: Final = "application/json"
+
+
+class Wire(BaseModel):
+    """What crosses the wire: unknown fields are ignored, NaN and infinity never pass.
+
+    Values are taken strictly: ``"1"`` is no number. ``Field(strict=False)`` loosens one field.
+    """
+
+    model_config = ConfigDict(
+        extra="ignore", frozen=True, allow_inf_nan=False, strict=True, protected_namespaces=()
+    )
+
+
+def json_response(
+    model: BaseModel, status: int = 200, headers: Mapping[str, str] | None = None
+) -> web.Response:
+    """*model* as JSON, by alias; fields may leave themselves out (``Field(exclude_if=…)``)."""
+    body = model.__pydantic_serializer__.to_json(model, by_alias=True)
+    return json_bytes(body, status, headers)
+
+
+def json_bytes(
+    body: bytes, status: int = 200, headers: Mapping[str, str] | None = None
+) -> web.Response:
+    """An answer that is JSON already."""
+    named = {"Content-Type": "application/json; charset=utf-8"}
+    if headers:
+        named.update(headers)
+    return web.Response(body=body, status=status, headers=named)
+
+
+def parse_body(model: type[M], raw: bytes) -> M:
+    """The body as *model*; an empty body counts as ``{}``.
+
+    Raises `BadJson` when *raw* is no JSON object, `BadField` when a field is wrong.
+    """
+    try:
+        whole = orjson.loads(raw) if raw else {}
+    except orjson.JSONDecodeError as exc:
+        # pydantic alone would let NaN, deep nesting and half surrogates pass in ignored fields.
+        raise BadJson("the body is not valid JSON") from exc
+    if not isinstance(whole, dict):
+        raise BadJson("the body must be a JSON object")
+    try:
+        return model.model_validate_json(raw or b"{}")
+    except ValidationError as exc:
+        param, message = explain(model, exc)
+        raise BadField(message, param=param) from exc
+
+
+def parse_query(model: type[M], query: MultiMapping[str]) -> M:
+    """The query as *model*: a known parameter at most once, unknown ones are ignored.
+
+    Raises `BadQuery`, which names the parameter.
+    """
+    known = {field.alias or name for name, field in model.model_fields.items()}
+    values: dict[str, str] = {}
+    for name, value in query.items():
+        if name not in known:
+            continue
+        if name in values:
+            raise BadQuery(f"{name}: the parameter was given more than once", param=name)
+        values[name] = value
+    try:
+        return model.model_validate_strings(values)
+    except ValidationError as exc:
+        param, message = explain(model, exc)
+        raise BadQuery(message, param=param) from exc
+
+
+def parse_path(model: type[M], found: Mapping[str, str]) -> M:
+    """The variable parts of the path as *model*; raises `NotFound` for an id that cannot exist."""
+    try:
+        return model.model_validate_strings(dict(found))
+    except ValidationError as exc:
+        raise NotFound("there is no such thing") from exc
+
+
+def explain(model: type[BaseModel], exc: ValidationError) -> tuple[str | None, str]:
+    """Name and wording of the first problem; only names that *model* itself has are repeated."""
+    first = exc.errors(include_url=False, include_input=False)[0]
+    place = ".".join(str(part) for part in _place(model, first))
+    reason = first["msg"].removeprefix("Value error, ").removeprefix("Assertion failed, ")
+    reason = reason[:1].lower() + reason[1:]
+    return (place, f"{place}: {reason}") if place else (None, reason)
+
+
+_PLAIN: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
+_NAMES: Final[dict[type[BaseModel], frozenset[str]]] = {}
+
+
+def _place(model: type[BaseModel], error: ErrorDetails) -> Iterator[str | int]:
+    if model not in _NAMES:
+        _NAMES[model] = frozenset(_names(model.model_json_schema()))
+    for part in error["loc"]:
+        if isinstance(part, int) or (part in _NAMES[model] and _PLAIN.fullmatch(part)):
+            yield part
+
+
+def _names(schema: object) -> Iterator[str]:
+    """Every property name anywhere in a JSON Schema."""
+    if isinstance(schema, list):
+        for item in schema:
+            yield from _names(item)
+    elif isinstance(schema, dict):
+        properties = schema.get("properties")
+        if isinstance(properties, dict):
+            yield from properties
+        for item in schema.values():
+            yield from _names(item)

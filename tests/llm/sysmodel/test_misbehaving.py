@@ -1,0 +1,187 @@
+"""Daemons that babble, drip, stall, lie or die: each ends in a clear error, and soon."""
+
+import asyncio
+import json
+from collections.abc import Callable
+
+import pytest
+
+from runtime.llm.errors import SysmodelRuntimeError
+from runtime.llm.sysmodel import talk as talking
+from runtime.llm.sysmodel.addresses import parse
+from runtime.llm.sysmodel.base import Provider
+from runtime.llm.sysmodel.daemon import Caps, Daemon
+from runtime.llm.sysmodel.ollama import Ollama, OllamaSettings
+from runtime.llm.sysmodel.openai_http import OpenAiHttp
+from tests.llm.sysmodel.daemons import (
+    HASTY,
+    Asked,
+    Script,
+    answer,
+    chat,
+    collect,
+    delta,
+    head,
+    says,
+    scripted,
+    silent,
+    sse,
+)
+
+CAPS = Caps(stream=1 << 18)
+
+
+def openai(address: str) -> Provider:
+    return OpenAiHttp(Daemon(parse(address), patience=HASTY, caps=CAPS), model="coach")
+
+
+def ollama(address: str) -> Provider:
+    daemon = Daemon(parse(address), patience=HASTY, caps=CAPS)
+    return Ollama(daemon, OllamaSettings(model="coach"))
+
+
+PROVIDERS = [openai, ollama]
+
+
+def repeating(first: bytes, again: bytes) -> Script:
+    """Says *first*, then *again* as often as the client takes it."""
+
+    async def script(asked: Asked, writer: asyncio.StreamWriter) -> None:
+        writer.write(first)
+        while True:
+            writer.write(again)
+            await writer.drain()
+
+    return script
+
+
+def then_silent(first: bytes) -> Script:
+    """Says *first* and then nothing, the connection open."""
+
+    async def script(asked: Asked, writer: asyncio.StreamWriter) -> None:
+        writer.write(first)
+        await asyncio.Event().wait()
+
+    return script
+
+
+async def drip(asked: Asked, writer: asyncio.StreamWriter) -> None:
+    """A byte now and then, never an event."""
+    writer.write(head())
+    while True:
+        writer.write(b"d")
+        await writer.drain()
+        await asyncio.sleep(0.02)
+
+
+async def into(got: list[str], model: Provider) -> None:
+    """Keep each piece, so that what came before a failure can be seen."""
+    async for text in model.generate(chat()):
+        got.append(text)  # noqa: PERF401 -- a comprehension would lose them
+
+
+LINE = json.dumps(delta("x")).encode()
+NDJSON = json.dumps({"message": {"content": "x"}}).encode()
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+@pytest.mark.parametrize(
+    ("script", "complaint"),
+    [
+        (says(head(kind="text/html") + b"<html>hello</html>"), "not JSON|stream of text"),
+        (says(head()), "stream of text"),
+        (says(head() + b'data: {"choi'), "not JSON|stream of text"),
+        (says(head() + b"data: nonsense\n\n"), "not JSON"),
+        (says(head() + b"data: [[[[\n\n"), "not JSON"),
+        (says(head() + b"data: 5\n\n"), "not JSON|not a chunk"),
+        (says(answer({"error": "boom"}, "500 Oops")), "HTTP status 500: boom"),
+        (says(answer({"error": "no model"}, "404 Not Found")), "HTTP status 404"),
+        (says(answer({}, "401 Unauthorized")), "refused the key"),
+        (says(b""), "broke off"),
+        (
+            says(head("200 OK", "text/event-stream", "Transfer-Encoding: chunked") + b"zz\r\n"),
+            "broke",
+        ),
+        (repeating(head(), b": ka\n\n" * 100 + b"\n" * 100), "stop talking|not JSON"),
+        (repeating(head(), b"x" * 4096), "stop talking|overlong"),
+        (repeating(head() + b"data: ", b"x" * 4096), "stop talking|overlong"),
+        (
+            repeating(b"HTTP/1.1 100 Continue\r\n\r\n", b"HTTP/1.1 100 Continue\r\n\r\n"),
+            "fell silent",
+        ),
+        (repeating(b"HTTP/1.1 200 OK\r\nX: ", b"x" * 4096), "broke off"),
+        (silent, "fell silent"),
+        (then_silent(b"HTTP/1.1 200"), "fell silent"),
+        (then_silent(head()), "fell silent"),
+        (drip, "fell silent"),
+    ],
+)
+async def test_a_daemon_that_is_none_ends_in_a_clear_error(
+    provider: Callable[[str], Provider], script: Script, complaint: str
+) -> None:
+    async with asyncio.timeout(10), scripted(script) as daemon:
+        model = provider(daemon.address)
+        with pytest.raises(SysmodelRuntimeError, match=complaint) as failure:
+            await collect(model.generate(chat()))
+        await model.close()
+
+    for private in ("127.0.0.1", "Error", "Exception", "aiohttp"):
+        assert private not in failure.value.message
+
+
+@pytest.mark.parametrize(
+    ("provider", "piece"),
+    [
+        (openai, b"data: " + LINE + b"\n\n"),
+        (ollama, NDJSON + b"\n"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("ending", "complaint"),
+    [
+        (lambda piece: says(head() + piece * 2), "broke off in the middle"),
+        (lambda piece: then_silent(head() + piece * 2), "fell silent"),
+        (lambda piece: repeating(head() + piece * 2, piece), "stop talking"),
+        (lambda piece: repeating(head() + piece * 2, b"x" * 4096), "stop talking|overlong"),
+        (
+            lambda piece: says(head("200 OK", "text/plain", "Content-Length: 99999") + piece * 2),
+            "broke off",
+        ),
+    ],
+)
+async def test_a_daemon_that_fails_in_mid_reply_keeps_what_it_said(
+    provider: Callable[[str], Provider],
+    piece: bytes,
+    ending: Callable[[bytes], Script],
+    complaint: str,
+) -> None:
+    got: list[str] = []
+    async with asyncio.timeout(10), scripted(ending(piece)) as daemon:
+        model = provider(daemon.address)
+        with pytest.raises(SysmodelRuntimeError, match=complaint):
+            await into(got, model)
+        await model.close()
+
+    assert got[:2] == ["x", "x"]
+
+
+async def test_a_reply_without_end_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(talking, "REPLY_CAP", 10)
+    async with scripted(says(sse(*[delta("four")] * 3))) as daemon:
+        model = openai(daemon.address)
+        with pytest.raises(SysmodelRuntimeError, match="stop talking"):
+            await collect(model.generate(chat()))
+        await model.close()
+
+
+async def test_the_listeners_own_pace_is_not_held_against_the_daemon() -> None:
+    """Between two pieces the consumer takes longer than the daemon may be silent."""
+    async with scripted(says(sse(*map(delta, "abc")))) as daemon:
+        model = openai(daemon.address)
+        got = []
+        async for text in model.generate(chat()):
+            got.append(text)
+            await asyncio.sleep(HASTY.stall_s * 1.2)
+        await model.close()
+
+    assert got == ["a", "b", "c"]

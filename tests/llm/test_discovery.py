@@ -1,0 +1,332 @@
+"""The announcement on the network, made and watched on loopback by real multicast sockets."""
+
+import asyncio
+import logging
+import socket
+from collections.abc import AsyncIterator, Sequence
+from typing import Any
+
+import psutil
+import pytest
+from zeroconf import Error, ServiceInfo, ServiceStateChange, Zeroconf
+from zeroconf.asyncio import AsyncServiceBrowser, AsyncZeroconf
+
+from runtime.llm import discovery
+from runtime.llm.discovery import (
+    SERVICE_TYPE,
+    Announcer,
+    reachable_addresses,
+    service_info,
+    should_announce,
+)
+
+LOOPBACK = ["127.0.0.1"]
+FIXED = f"LLMSVC.{SERVICE_TYPE}"
+
+
+class Browser:
+    """Another machine that looks for servers."""
+
+    def __init__(self) -> None:
+        self.network = AsyncZeroconf(interfaces=LOOPBACK)
+        self.seen: dict[str, bool] = {}
+        self._changed = asyncio.Event()
+        self._browser = AsyncServiceBrowser(
+            self.network.zeroconf, SERVICE_TYPE, handlers=[self._notice]
+        )
+
+    def _notice(
+        self, zeroconf: Zeroconf, service_type: str, name: str, state_change: ServiceStateChange
+    ) -> None:
+        self.seen[name] = state_change is not ServiceStateChange.Removed
+        self._changed.set()
+
+    async def until(self, *names: str) -> None:
+        """Wait until exactly these are there; the test's time limit is the end of it."""
+        while {name for name, there in self.seen.items() if there} != set(names):
+            self._changed.clear()
+            await self._changed.wait()
+
+    async def ask(self, name: str) -> ServiceInfo:
+        info = await self.network.async_get_service_info(SERVICE_TYPE, name)
+        assert info is not None
+        return info
+
+    async def close(self) -> None:
+        await self._browser.async_cancel()
+        await self.network.async_close()
+
+
+class Poll:
+    """Stands in for the pause between two looks: it ends when the test says so."""
+
+    def __init__(self) -> None:
+        self.waiting = asyncio.Event()
+        self._go = asyncio.Event()
+
+    async def __call__(self, seconds: float) -> None:
+        self.waiting.set()
+        await self._go.wait()
+        self._go.clear()
+
+    def over(self) -> None:
+        self.waiting.clear()
+        self._go.set()
+
+
+@pytest.fixture
+async def browser() -> AsyncIterator[Browser]:
+    watching = Browser()
+    yield watching
+    await watching.close()
+
+
+@pytest.fixture
+async def announcer() -> AsyncIterator[Announcer]:
+    announcing = Announcer("1.2.3", lambda: LOOPBACK, interfaces=LOOPBACK)
+    yield announcing
+    await announcing.stop()
+
+
+async def test_others_see_the_server_come_and_go(browser: Browser, announcer: Announcer) -> None:
+    await announcer.start(8080, "key")
+    await browser.until(FIXED)
+    info = await browser.ask(FIXED)
+
+    assert info.port == 8080
+    assert info.parsed_addresses() == LOOPBACK
+    assert info.decoded_properties == {
+        "api": "openai-compat",
+        "path": "/v1",
+        "health": "/health",
+        "ver": "1.2.3",
+        "auth": "key",
+    }
+
+    await announcer.stop()
+    await browser.until()
+    assert announcer.name is None
+
+
+async def test_a_second_server_on_the_network_takes_a_numbered_name(
+    browser: Browser, announcer: Announcer
+) -> None:
+    other = Announcer("1", lambda: LOOPBACK, interfaces=LOOPBACK)
+    await announcer.start(8080, "open")
+    await browser.until(FIXED)
+
+    await other.start(8081, "open")
+    second = f"LLMSVC-2.{SERVICE_TYPE}"
+    await browser.until(FIXED, second)
+
+    assert (await browser.ask(second)).port == 8081
+    await other.stop()
+    await browser.until(FIXED)
+
+
+async def test_a_second_start_replaces_the_first(browser: Browser, announcer: Announcer) -> None:
+    await announcer.start(8080, "open")
+    await browser.until(FIXED)
+
+    await announcer.start(9090, "key")
+    await browser.until()
+    await browser.until(FIXED)
+
+    assert (await browser.ask(FIXED)).port == 9090
+
+
+async def test_many_starts_in_a_row_leave_one_announcement(
+    browser: Browser, announcer: Announcer
+) -> None:
+    for port in range(8080, 8090):
+        await announcer.start(port, "open")
+    await browser.until(FIXED)
+
+    assert (await browser.ask(FIXED)).port == 8089
+    assert len(announcer._tasks) == 1
+    await announcer.stop()
+    await browser.until()
+    assert announcer._tasks == set()
+
+
+async def test_stopping_without_a_start_or_twice_does_nothing(announcer: Announcer) -> None:
+    await announcer.stop()
+    await announcer.start(8080, "open")
+    await announcer.stop()
+    await announcer.stop()
+
+    assert announcer.name is None
+
+
+async def test_a_server_that_is_not_started_opens_no_socket(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delattr(discovery, "AsyncZeroconf")
+    monkeypatch.delattr(socket, "socket")
+
+    await Announcer("1", lambda: LOOPBACK).stop()
+
+
+async def test_a_new_address_is_announced_after_the_old_one_is_taken_back(browser: Browser) -> None:
+    addresses, poll = ["127.0.0.1"], Poll()
+    announcer = Announcer("1", lambda: list(addresses), interfaces=LOOPBACK, sleep=poll)
+    await announcer.start(8080, "open")
+    await browser.until(FIXED)
+    await poll.waiting.wait()
+
+    addresses[:] = ["127.0.0.2"]
+    poll.over()
+    await browser.until()
+    await browser.until(FIXED)
+
+    assert (await browser.ask(FIXED)).parsed_addresses() == ["127.0.0.2"]
+    await announcer.stop()
+
+
+async def test_a_machine_that_gets_its_network_later_is_announced_then(browser: Browser) -> None:
+    addresses: list[str] = []
+    poll = Poll()
+    announcer = Announcer("1", lambda: list(addresses), interfaces=LOOPBACK, sleep=poll)
+    await announcer.start(8080, "open")
+    await poll.waiting.wait()
+    assert browser.seen == {}
+
+    addresses.append("127.0.0.1")
+    poll.over()
+
+    await browser.until(FIXED)
+    await announcer.stop()
+
+
+async def test_of_two_servers_that_missed_each_others_claim_the_later_host_gives_way(
+    browser: Browser,
+) -> None:
+    poll = Poll()
+    announcer = Announcer("1", lambda: LOOPBACK, interfaces=LOOPBACK, sleep=poll)
+    await announcer.start(8080, "open")
+    await poll.waiting.wait()
+    async with AsyncZeroconf(interfaces=LOOPBACK) as rival:
+        claim = service_info("1", 7070, "open", LOOPBACK, "a-host.local.")
+        await (await rival.async_register_service(claim, cooperating_responders=True))
+
+        poll.over()
+
+        await browser.until(FIXED, f"LLMSVC-2.{SERVICE_TYPE}")
+        await announcer.stop()
+
+
+async def test_starting_does_not_wait_for_the_network() -> None:
+    def never() -> Sequence[str]:
+        raise OSError("no network")
+
+    poll = Poll()
+    announcer = Announcer("1", never, interfaces=LOOPBACK, sleep=poll)
+
+    await asyncio.wait_for(announcer.start(8080, "open"), 0.5)
+
+    await poll.waiting.wait()
+    await announcer.stop()
+
+
+@pytest.mark.parametrize(
+    "failure", [OSError("no route"), RuntimeError("No interfaces"), Error("refused")]
+)
+async def test_a_failure_is_said_once_and_tried_again(
+    failure: Exception,
+    browser: Browser,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def fail(**_: Any) -> AsyncZeroconf:
+        raise failure
+
+    poll = Poll()
+    announcer = Announcer("1", lambda: LOOPBACK, interfaces=LOOPBACK, sleep=poll)
+    with monkeypatch.context() as broken:
+        broken.setattr(discovery, "AsyncZeroconf", fail)
+        await announcer.start(8080, "open")
+        for _ in range(3):
+            await poll.waiting.wait()
+            poll.over()
+        await poll.waiting.wait()
+    poll.over()
+
+    await browser.until(FIXED)
+    await announcer.stop()
+    warnings = [r for r in caplog.records if r.levelno == logging.WARNING]
+    assert len(warnings) == 1
+    assert "the server is not announced on the network" in warnings[0].message
+
+
+async def test_the_announcement_names_no_host_of_the_machine(announcer: Announcer) -> None:
+    info = service_info("1", 1, "open", LOOPBACK, announcer._server)
+
+    assert socket.gethostname().lower() not in f"{info.server} {info.name}".lower()
+
+
+@pytest.mark.parametrize(
+    ("host", "announced"),
+    [
+        ("127.0.0.1", False),
+        ("127.8.8.8", False),
+        ("localhost", False),
+        ("LOCALHOST.", False),
+        ("paddock.localhost", False),
+        ("::1", False),
+        ("[::1]", False),
+        ("", False),
+        (" ", False),
+        ("0.0.0.0", True),
+        ("::", True),
+        ("192.0.2.7", True),
+        ("fe80::1%eth0", True),
+        ("pit-wall", True),
+    ],
+)
+def test_only_a_listener_that_others_can_reach_is_announced(host: str, announced: bool) -> None:
+    assert should_announce(host) is announced
+
+
+def interfaces(monkeypatch: pytest.MonkeyPatch, table: dict[str, tuple[bool, list[str]]]) -> None:
+    class State:
+        def __init__(self, isup: bool) -> None:
+            self.isup = isup
+
+    class Address:
+        def __init__(self, address: str) -> None:
+            self.address = address
+            self.family = socket.AF_INET6 if ":" in address else socket.AF_INET
+
+    states = {name: State(up) for name, (up, _) in table.items()}
+    addresses = {name: [Address(text) for text in texts] for name, (_, texts) in table.items()}
+    monkeypatch.setattr(psutil, "net_if_stats", lambda: states)
+    monkeypatch.setattr(psutil, "net_if_addrs", lambda: addresses)
+
+
+@pytest.mark.parametrize(
+    ("host", "found"),
+    [
+        ("0.0.0.0", ["169.254.1.1", "192.0.2.7"]),
+        ("::", ["169.254.1.1", "192.0.2.7", "2001:db8::7"]),
+        ("198.51.100.4", ["198.51.100.4"]),
+        ("127.0.0.1", []),
+        ("localhost", []),
+        ("no such name", []),
+    ],
+)
+def test_the_addresses_are_those_that_the_listener_serves(
+    monkeypatch: pytest.MonkeyPatch, host: str, found: list[str]
+) -> None:
+    table = {
+        "lo": (True, ["127.0.0.1", "::1"]),
+        "wlan0": (True, ["192.0.2.7", "2001:db8::7", "fe80::7%wlan0"]),
+        "usb0": (True, ["169.254.1.1"]),
+        "eth9": (False, ["203.0.113.9"]),
+    }
+    interfaces(monkeypatch, table)
+
+    assert reachable_addresses(host) == found
+
+
+def test_the_interfaces_of_this_machine_can_be_read() -> None:
+    assert not any(address.startswith("127.") for address in reachable_addresses("::"))

@@ -1,0 +1,129 @@
+"""Client and tenant names made from hostile and ordinary headers."""
+
+import unicodedata
+from hashlib import sha256
+from urllib.parse import unquote
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from runtime.llm.identity import client_id, header_safe, tenant_id
+
+ANY = st.text(st.characters())  # lone surrogates included: so undecodable header bytes arrive
+LONG = st.text(st.characters(), min_size=100, max_size=400)
+
+
+@pytest.mark.parametrize(
+    ("header", "client"),
+    [
+        (None, "anonymous"),
+        ("", "anonymous"),
+        (" \t ", "anonymous"),
+        ("\x00\x1f", "anonymous"),
+        ("OpenAI/Python 2.1", "OpenAI/Python 2.1"),
+        ("Mixed Case", "Mixed Case"),
+        ("a\r\nSet-Cookie: b", "aSet-Cookie: b"),
+        ("x" * 300, "x" * 256),
+        ("p\u00e9p\u00e9", "p\u00e9p\u00e9"),
+        ("bad\udcff", "bad\ufffd"),
+        ("line\u2028break\u2029", "linebreak"),
+    ],
+)
+def test_a_client_is_its_user_agent_without_what_could_do_harm(
+    header: str | None, client: str
+) -> None:
+    assert client_id(header) == client
+
+
+@pytest.mark.parametrize(
+    ("chosen", "agent", "tenant"),
+    [
+        (None, None, "anonymous"),
+        ("", "", "anonymous"),
+        ("   ", "curl/8", "curl/8"),
+        ("\x00", "curl/8", "curl/8"),
+        ("My App", "curl/8", "my app"),
+        ("  My \t  App ", None, "my app"),
+        ("my\x07app", None, "myapp"),
+        (None, "OpenAI/Python 2.1", "openai/python 2.1"),
+        ("\u00c4RGER", None, "\u00e4rger"),
+        ("I", None, "i"),
+        ("x" * 128, None, "x" * 128),
+    ],
+)
+def test_a_tenant_is_the_first_header_that_says_anything_folded(
+    chosen: str | None, agent: str | None, tenant: str
+) -> None:
+    assert tenant_id(chosen, agent) == tenant
+
+
+def test_a_long_tenant_keeps_its_start_and_ends_in_a_digest() -> None:
+    tenant = tenant_id("A" * 129, None)
+
+    assert tenant == "a" * 111 + "~" + sha256(b"a" * 129).hexdigest()[:16]
+
+
+@pytest.mark.parametrize(
+    ("name", "header"),
+    [
+        ("plain 100%", "plain 100%"),
+        ("p\u00e9", "p%C3%A9"),
+        ("50% p\u00e9", "50%25 p%C3%A9"),
+        ("a\r\nb", "ab"),
+        ("\u65e5\u672c", "%E6%97%A5%E6%9C%AC"),
+    ],
+)
+def test_a_name_becomes_a_header_value(name: str, header: str) -> None:
+    assert header_safe(name) == header
+
+
+@given(ANY)
+def test_client_names_are_bounded_clean_and_stable(header: str) -> None:
+    client = client_id(header)
+
+    assert 0 < len(client) <= 256
+    assert not any(unicodedata.category(c) in ("Cc", "Cs", "Zl", "Zp") for c in client)
+    assert client_id(client) == client
+
+
+@given(ANY, ANY)
+def test_tenant_names_are_bounded_clean_and_stable(chosen: str, agent: str) -> None:
+    tenant = tenant_id(chosen, agent)
+
+    assert 0 < len(tenant) <= 128
+    assert not any(unicodedata.category(c) in ("Cc", "Cs", "Zl", "Zp") for c in tenant)
+    assert tenant_id(tenant, "other") == tenant
+    tenant.encode()
+
+
+@given(LONG, LONG)
+def test_two_long_names_are_one_tenant_only_if_they_fold_to_the_same_text(
+    one: str, other: str
+) -> None:
+    first, second = (tenant_id("x" * 130 + rest, None) for rest in (one, other))
+
+    assert (first == second) == (folded(one) == folded(other))
+
+
+def folded(rest: str) -> str:
+    """What is left of a text that follows other text, written in another way than the code."""
+    shown = ["\ufffd" if "\ud800" <= c <= "\udfff" else " " if c.isspace() else c for c in rest]
+    plain = "".join(c for c in shown if unicodedata.category(c) != "Cc")
+    return " ".join(("x" + plain).lower().split())
+
+
+@given(ANY)
+def test_a_header_value_is_printable_ascii_and_can_be_read_back(name: str) -> None:
+    client = client_id(name)
+    value = header_safe(client)
+
+    assert value.isascii()
+    assert value.isprintable()
+    assert header_safe(value) == value
+    assert client == (value if client.isascii() else unquote(value))
+
+
+@given(ANY)
+def test_no_text_at_all_breaks_a_header(name: str) -> None:
+    assert all(" " <= c <= "~" for c in header_safe(name))

@@ -1,0 +1,175 @@
+"""The rate limit, driven by a clock that the test turns."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from runtime.llm.ratelimit import LONGEST_WAIT_S, Buckets, RateLimiter
+
+
+class Clock:
+    """Seconds that pass only when the test says so."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+def burst(limiter: RateLimiter, client: str, requests: int) -> list[int | None]:
+    return [limiter.take(client) for _ in range(requests)]
+
+
+def test_a_limiter_with_rate_zero_lets_everything_pass(clock: Clock) -> None:
+    limiter = RateLimiter(0.0, 1.0, clock=clock)
+
+    assert burst(limiter, "a", 1000) == [None] * 1000
+
+
+def test_a_new_client_may_use_its_whole_burst_at_once(clock: Clock) -> None:
+    limiter = RateLimiter(1.0, 3.0, clock=clock)
+
+    assert burst(limiter, "a", 4) == [None, None, None, 1]
+
+
+@pytest.mark.parametrize(
+    ("rate", "said"), [(10.0, 1), (1.0, 1), (0.5, 2), (0.3, 4), (0.01, 100), (5e-324, 86_400)]
+)
+def test_a_refusal_says_in_whole_seconds_when_a_token_will_be_there(
+    clock: Clock, rate: float, said: int
+) -> None:
+    limiter = RateLimiter(rate, 1.0, clock=clock)
+    limiter.take("a")
+
+    assert limiter.take("a") == said
+
+
+def test_a_bucket_fills_continuously_and_never_above_its_burst(clock: Clock) -> None:
+    limiter = RateLimiter(2.0, 2.0, clock=clock)
+    burst(limiter, "a", 2)
+
+    clock.now += 0.25
+    assert limiter.take("a") == 1
+    clock.now += 0.25
+    assert limiter.take("a") is None
+    clock.now += 3600
+    assert burst(limiter, "a", 3) == [None, None, 1]
+
+
+def test_a_refused_request_costs_nothing(clock: Clock) -> None:
+    limiter = RateLimiter(1.0, 1.0, clock=clock)
+    burst(limiter, "a", 50)
+
+    clock.now += 1
+
+    assert limiter.take("a") is None
+
+
+def test_clients_do_not_share_a_bucket(clock: Clock) -> None:
+    limiter = RateLimiter(1.0, 1.0, clock=clock)
+    limiter.take("a")
+
+    assert limiter.take("b") is None
+    assert limiter.take("a") == 1
+
+
+def test_a_lower_burst_cuts_what_was_saved_up(clock: Clock) -> None:
+    limiter = RateLimiter(1.0, 10.0, clock=clock)
+    limiter.take("a")
+
+    limiter.configure(1.0, 2.0)
+
+    assert burst(limiter, "a", 3) == [None, None, 1]
+
+
+def test_turning_the_limit_off_and_on_begins_with_full_buckets(clock: Clock) -> None:
+    limiter = RateLimiter(1.0, 1.0, clock=clock)
+    limiter.take("a")
+
+    limiter.configure(0.0, 1.0)
+    assert limiter.take("a") is None
+    limiter.configure(1.0, 1.0)
+
+    assert burst(limiter, "a", 2) == [None, 1]
+
+
+def test_a_new_name_from_the_same_address_does_not_help_where_addresses_count(clock: Clock) -> None:
+    limiter = RateLimiter(1.0, 2.0, per_address=0.5, clock=clock)
+
+    answers = [limiter.take(f"name {n}", "192.0.2.1") for n in range(3)]
+
+    assert answers == [None, None, 2]
+    assert limiter.take("name 9", "192.0.2.2") is None
+
+
+def test_a_request_refused_for_its_address_does_not_charge_the_client(clock: Clock) -> None:
+    limiter = RateLimiter(1.0, 1.0, per_address=1.0, clock=clock)
+    limiter.take("a", "192.0.2.1")
+
+    assert limiter.take("b", "192.0.2.1") == 1
+    assert limiter.take("b", "192.0.2.2") is None
+
+
+def test_addresses_can_be_limited_while_clients_are_not(clock: Clock) -> None:
+    limiter = RateLimiter(0.0, 1.0, per_address=1.0, clock=clock)
+
+    assert [limiter.take("a", "192.0.2.1") for _ in range(2)] == [None, 1]
+
+
+def test_a_flood_of_names_keeps_memory_bounded_and_forgets_the_oldest(clock: Clock) -> None:
+    buckets = Buckets(1.0, 1.0, size=8)
+
+    for n in range(100):
+        buckets.take(f"client {n}", clock.now)
+
+    assert len(buckets) == 8
+    assert buckets.wait("client 99", clock.now) == 1.0
+    assert buckets.wait("client 0", clock.now) == 0.0
+
+
+def test_a_bucket_that_is_full_again_is_dropped(clock: Clock) -> None:
+    buckets = Buckets(1.0, 2.0)
+    for n in range(5):
+        buckets.take(f"client {n}", clock.now)
+
+    buckets.take("late", clock.now + 60)
+
+    assert len(buckets) == 1
+
+
+def test_a_clock_that_stands_still_or_goes_back_gives_no_tokens() -> None:
+    buckets = Buckets(1.0, 1.0)
+    buckets.take("a", 100.0)
+
+    assert buckets.wait("a", 50.0) == 1.0
+
+
+@given(
+    rate=st.floats(0.001, 1000),
+    size=st.floats(1, 10_000),
+    pauses=st.lists(st.floats(0, 20), max_size=60),
+)
+def test_no_client_gets_more_than_its_burst_and_rate_and_waiting_as_told_is_enough(
+    rate: float, size: float, pauses: list[float]
+) -> None:
+    clock = Clock()
+    limiter = RateLimiter(rate, size, clock=clock)
+    passed = 0
+    for pause in pauses:
+        clock.now += pause
+        wait = limiter.take("a")
+        if wait is None:
+            passed += 1
+            continue
+        assert 1 <= wait <= LONGEST_WAIT_S
+        clock.now += wait
+        assert limiter.take("a") is None
+        passed += 1
+
+    assert passed <= size + rate * (clock.now - 1000.0) + 1e-3

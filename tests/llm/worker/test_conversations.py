@@ -1,0 +1,134 @@
+"""Whether a request continues a conversation is decided by messages and tokens alone."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from runtime.llm.engine.worker.conversations import (
+    Conversations,
+    Memory,
+    Request,
+    after_reply,
+    common,
+    digest,
+    mismatch,
+    plan,
+)
+
+FIRST = [("system", "Coach."), ("user", "Turn 9?")]
+MEMORY = Memory(1, digest(FIRST), 2, "Brake late.", 0.5, 40, [1, 2, 3, 4], [5], " end")
+NEXT = [*FIRST, ("assistant", " Brake late.\n"), ("user", "And turn 3?")]
+
+
+def request(messages: list[tuple[str, str]], **changes: object) -> Request:
+    made = Request(messages, [1, 2, 9, 9, 9], "<end>next", 0.5, 40)
+    return made._replace(**changes)  # type: ignore[arg-type]
+
+
+def letters(text: str) -> list[int]:
+    return [ord(letter) for letter in text]
+
+
+CASES: list[tuple[Request, str | None]] = [
+    (request(NEXT), None),
+    (request([*FIRST, ("user", "And turn 3?")]), None),
+    (request(NEXT, temperature=0.6), "sampler"),
+    (request(NEXT, top_k=41), "sampler"),
+    (request([("system", "Coach!"), *NEXT[1:]]), "history"),
+    (request([("user", "Turn 9?")]), "history"),
+    (request(FIRST), "retry"),
+    (request([*NEXT, ("assistant", "x"), ("user", "more")]), "turns"),
+    (request([*FIRST, ("system", "Be brief."), ("user", "And turn 3?")]), "turns"),
+    (request([*FIRST, ("assistant", "Brake early."), ("user", "And turn 3?")]), "edited"),
+    (request(NEXT, after=None), "template"),
+]
+
+
+@pytest.mark.parametrize(("asked", "reason"), CASES)
+def test_a_request_continues_only_the_very_same_conversation(
+    asked: Request, reason: str | None
+) -> None:
+    assert mismatch(MEMORY, asked) == reason
+    made = plan(MEMORY, asked, 100, letters)
+    assert (made.kind, made.reason) == (("hit" if reason is None else "rebuilt"), reason)
+
+
+def test_a_hit_feeds_only_what_the_memory_lacks() -> None:
+    made = plan(MEMORY, request(NEXT), 100, letters)
+    assert (made.keep, made.feed) == (4, [5, *letters(" end<end>next")])
+
+
+def test_a_rebuild_keeps_the_tokens_that_are_the_same() -> None:
+    made = plan(MEMORY, request(FIRST), 100, letters)
+    assert (made.keep, made.feed) == (2, [9, 9, 9])
+
+
+def test_a_rebuild_always_feeds_a_token_to_sample_from() -> None:
+    made = plan(MEMORY, request(FIRST, tokens=[1, 2, 3]), 100, letters)
+    assert (made.keep, made.feed) == (2, [3])
+
+
+def test_a_memory_that_would_burst_the_budget_is_rebuilt_from_the_prompt() -> None:
+    made = plan(MEMORY, request(NEXT), 12, letters)
+    assert (made.kind, made.reason, made.keep) == ("rebuilt", "budget", 2)
+
+
+def test_an_unknown_conversation_is_a_miss() -> None:
+    assert plan(None, request(NEXT), 100, letters)[:3] == ("miss", None, 0)
+
+
+texts = st.text(max_size=6)
+messages = st.lists(st.tuples(st.sampled_from(["system", "user", "assistant"]), texts), max_size=4)
+
+
+@given(messages, messages)
+def test_only_equal_messages_have_equal_digests(
+    one: list[tuple[str, str]], other: list[tuple[str, str]]
+) -> None:
+    assert (digest(one) == digest(other)) == (one == other)
+
+
+@given(st.lists(st.integers(0, 2)), st.lists(st.integers(0, 2)))
+def test_the_common_beginning_is_common_and_longest(one: list[int], other: list[int]) -> None:
+    size = common(one, other)
+    assert one[:size] == other[:size]
+    assert size in (len(one), len(other)) or one[size] != other[size]
+
+
+BLANK = replace(MEMORY, tokens=[], pending=[], tail="")
+
+
+@pytest.mark.parametrize(
+    ("reply", "pieces", "stored", "expected"),
+    [
+        ("ab", [(7, b"a"), (8, b"b")], 2, ([1, 7, 8], [], "")),
+        ("ab", [(7, b"a"), (8, b"b")], 1, ([1, 7], [8], "")),
+        ("a b", [(7, b"a"), (8, b" bST"), (9, b"OP")], 2, ([1, 7], [], " b")),
+        ("", [(7, b"STOP")], 0, ([1], [], "")),
+        ("é", [(7, b"\xc3"), (8, b"\xa9!")], 1, ([1], [], "é")),
+        ("\ufffd", [(7, b"\xc3")], 0, ([1], [7], "")),
+    ],
+)
+def test_memory_and_reply_agree_after_any_end(
+    reply: str,
+    pieces: list[tuple[int, bytes]],
+    stored: int,
+    expected: tuple[list[int], list[int], str],
+) -> None:
+    memory = after_reply(replace(BLANK, reply=reply), [1], pieces, stored)
+    assert (memory.tokens, memory.pending, memory.tail) == expected
+
+
+def test_the_least_recently_used_conversation_is_the_oldest() -> None:
+    talks = Conversations([1, 2])
+    for name in ("a", "b"):
+        sequence = talks.claim()
+        assert sequence is not None
+        talks.keep(name, replace(MEMORY, sequence=sequence))
+    assert talks.claim() is None
+    talks.keep("a", MEMORY)
+    assert talks.oldest(but=None) == "b"
+    assert talks.oldest(but="b") == "a"
+    assert talks.names() == ["b", "a"]

@@ -1,0 +1,322 @@
+"""A real engine process, driven over its socket as the server drives it."""
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from runtime.llm.engine.protocol import (
+    Close,
+    Drop,
+    Ended,
+    Failed,
+    Forget,
+    Load,
+    Loaded,
+    Ok,
+    Open,
+    Piece,
+    Prepare,
+    Prepared,
+    Run,
+    Warm,
+)
+from tests.llm import tinymodel
+from tests.llm.worker.harness import Worker, engine, worker
+
+WORDS = [
+    [b"red1 ", b"red2 ", b"red3"],
+    [b"green1 ", b"STOP", b"green3"],
+    [b"bl\xc3", b"\xbce \xf0\x9f", b"\x8f\x81"],
+    [b"go", b"<|im_", b"end|>ld"],
+]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("models")
+
+
+@pytest.fixture(scope="module")
+def recall(folder: Path) -> Path:
+    return tinymodel.write_recall(folder / "recall.gguf", WORDS)
+
+
+@pytest.fixture(scope="module")
+def endless(folder: Path) -> Path:
+    return tinymodel.write_recall(folder / "endless.gguf", WORDS, endless=True)
+
+
+@pytest.fixture(scope="module")
+def noise(folder: Path) -> Path:
+    return tinymodel.write_random(folder / "noise.gguf")
+
+
+@pytest.fixture(scope="module")
+def shared(recall: Path) -> Iterator[Worker]:
+    with engine(recall) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def babbler(endless: Path) -> Iterator[Worker]:
+    with engine(endless) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def random(noise: Path) -> Iterator[Worker]:
+    with engine(noise) as started:
+        yield started
+
+
+def test_a_model_introduces_itself(recall: Path) -> None:
+    with worker() as started:
+        loaded = started.load(recall, threads=0)
+    assert loaded.n_ctx_train == 2048
+    assert loaded.kv_bytes_per_token == 512
+    assert loaded.template == "file"
+    assert loaded.threads >= 1
+
+
+def test_a_model_without_a_template_speaks_chatml(folder: Path) -> None:
+    shape = tinymodel.Shape(template=None)
+    with engine(tinymodel.write_recall(folder / "plain.gguf", WORDS, shape=shape)) as started:
+        reply = started.ask([("user", "<red>")])
+    assert reply.text == "red1 red2 red3"
+
+
+def test_the_template_of_the_file_is_used(folder: Path) -> None:
+    source = "{% for m in messages %}{{ m.content }}{% endfor %}" + "<red>" + "."
+    shape = tinymodel.Shape(template=source)
+    with engine(tinymodel.write_recall(folder / "own.gguf", WORDS, shape=shape)) as started:
+        reply = started.ask([("user", "hi")])
+    assert reply.text == "red1 red2 red3"
+    assert reply.ended.prompt_tokens == len("hi.") + 1
+
+
+def test_the_reply_reads_the_whole_prompt_and_ends_by_itself(shared: Worker) -> None:
+    reply = shared.ask([("system", "<green>"), ("user", "x" * 300)])
+    assert reply.text == "green1 STOPgreen3"
+    assert reply.ended.finish == "stop"
+    assert reply.ended.completion_tokens == 3
+    assert (reply.ended.session, reply.ended.kept) == (None, False)
+
+
+def test_pieces_never_split_a_character_and_count_every_token(shared: Worker) -> None:
+    reply = shared.ask([("user", "<blue>")])
+    assert [piece.text for piece in reply.pieces] == ["bl", "üe ", "🏁"]
+    assert sum(piece.tokens for piece in reply.pieces) == 3
+
+
+@pytest.mark.parametrize(("secret", "shown"), [("<green>", "green1 "), ("<red>", "red1 red2 red3")])
+def test_a_stop_text_ends_the_reply_and_is_no_part_of_it(
+    shared: Worker, secret: str, shown: str
+) -> None:
+    reply = shared.ask([("user", secret)], stop=["TOP", "STO"])
+    assert reply.text == (shown if secret == "<red>" else "green1 S"[:7])
+    assert reply.ended.finish == "stop"
+
+
+def test_an_end_of_turn_that_the_model_spells_out_ends_the_reply(shared: Worker) -> None:
+    assert shared.ask([("user", "<gold>")]).text == "go"
+
+
+def test_the_output_cap_ends_the_reply(babbler: Worker) -> None:
+    reply = babbler.ask([("user", "<red>")], max_output=4)
+    assert reply.text == "red1 red2 red3red1 "
+    assert (reply.ended.finish, reply.ended.completion_tokens) == ("length", 4)
+
+
+def test_prompt_and_reply_together_fill_the_budget_and_no_more(endless: Path) -> None:
+    with engine(endless, budget=64, cells=64) as started:
+        ended = started.ask([("user", "<red>")]).ended
+    assert ended.finish == "length"
+    assert ended.prompt_tokens + ended.completion_tokens == 64
+
+
+def test_a_prompt_that_fills_the_budget_is_refused(recall: Path) -> None:
+    with engine(recall, budget=64) as started:
+        reply = started.ask([("user", "x" * 64)])
+        again = started.ask([("user", "<red>")])
+    assert reply.ended.finish == "failed"
+    assert "the budget is 64" in reply.ended.reason
+    assert again.text == "red1 red2 red3"
+
+
+def test_the_seed_decides_and_greedy_needs_none(random: Worker) -> None:
+    ask = [("user", "hello")]
+
+    def text(temperature: float, seed: int) -> str:
+        return random.ask(ask, temperature=temperature, seed=seed, max_output=24).text
+
+    assert text(1.5, 7) == text(1.5, 7)
+    assert len({text(1.5, seed) for seed in range(4)}) > 1
+    assert text(0, 1) == text(0, 2)
+
+
+def test_a_top_k_of_one_is_greedy_and_zero_means_off(random: Worker) -> None:
+    ask = [("user", "hello")]
+    greedy = random.ask(ask, max_output=16).text
+    assert random.ask(ask, temperature=2.0, top_k=1, seed=5, max_output=16).text == greedy
+    assert random.ask(ask, temperature=2.0, top_k=0, seed=5, max_output=16).text != greedy
+
+
+def test_an_abort_in_the_decode_ends_within_a_token(babbler: Worker) -> None:
+    babbler.start([("user", "<red>")])
+    babbler.expect(Piece)
+    babbler.flag[0] = 1
+    reply = babbler.finish()
+    assert reply.ended.finish == "aborted"
+    assert reply.ended.completion_tokens < 900
+    assert babbler.ask([("user", "<red>")], max_output=3).text == "red1 red2 red3"
+
+
+def test_an_abort_in_the_prefill_leaves_the_engine_usable(folder: Path) -> None:
+    shape = tinymodel.Shape(width=512, layers=6, heads=8, kv_heads=8, ffn=1024, context=8192)
+    with engine(tinymodel.write_random(folder / "slow.gguf", shape), budget=8192) as started:
+        started.start([("user", "x" * 8000)])
+        started.flag[0] = 1
+        ended = started.finish().ended
+        after = started.ask([("user", "hi")], max_output=2).ended
+    assert (ended.finish, ended.completion_tokens) == ("aborted", 0)
+    assert after.finish in ("stop", "length")
+
+
+def test_a_job_is_prepared_while_another_runs(babbler: Worker) -> None:
+    job = babbler.start([("user", "<red>")])
+    other = babbler.number()
+    babbler.send(Prepare(other, "e", [["user", "hi"]]))
+    while isinstance(event := babbler.event(), Piece):
+        assert event.job == job
+    assert isinstance(event, Prepared)
+    assert event.job == other
+    babbler.flag[0] = 1
+    assert babbler.finish().ended.finish == "aborted"
+    babbler.send(Drop(other))
+    babbler.send(Run(other, None, 0.0, 0, 1.0, 0, 0, []))
+    assert babbler.expect(Ended).reason == "this job is not prepared"
+
+
+def test_warming_does_not_wait_for_a_running_job(babbler: Worker) -> None:
+    babbler.start([("user", "<red>")])
+    number = babbler.number()
+    babbler.send(Warm(number))
+    while isinstance(event := babbler.event(), Piece):
+        pass
+    assert event == Ok(number)
+    babbler.flag[0] = 1
+    assert babbler.finish().ended.finish == "aborted"
+
+
+def test_a_slow_reader_gets_larger_pieces_and_the_whole_text(folder: Path) -> None:
+    shape = tinymodel.Shape(context=200_000)
+    path = tinymodel.write_recall(folder / "long.gguf", WORDS, endless=True, shape=shape)
+    with engine(path, budget=8192) as started:
+        started.start([("user", "<red>")], max_output=6000)
+        number = started.number()
+        started.send(Forget(number, []))  # answered behind the reply
+        started.process.send_signal(signal.SIGCONT)
+        reply = started.finish()
+        assert started.expect(Ok).id == number
+    assert reply.text == "red1 red2 red3" * 2000
+    assert sum(piece.tokens for piece in reply.pieces) == 6000
+
+
+# --- commands that cannot be done
+
+
+@pytest.mark.parametrize(
+    ("budget", "cells", "reason"),
+    [
+        (0, 64, "budget does not fit"),
+        (128, 64, "budget does not fit"),
+        (1 << 40, 1 << 40, "not enough memory: needs"),
+    ],
+)
+def test_a_context_that_cannot_be_is_refused(
+    shared: Worker, budget: int, cells: int, reason: str
+) -> None:
+    shared.send(Open(shared.number(), "other", budget, cells))
+    assert reason in shared.expect(Failed).reason
+
+
+def test_what_comes_before_a_model_is_refused() -> None:
+    with worker() as started:
+        started.send(Open(1, "e", 64, 64))
+        assert started.expect(Failed) == Failed(1, "no model is loaded")
+        started.send(Warm(2))
+        assert started.expect(Failed).id == 2
+        assert isinstance(started.prepare([("user", "hi")]), Ended)
+
+
+def test_a_second_model_a_second_name_and_an_unknown_engine_are_refused(
+    shared: Worker, recall: Path
+) -> None:
+    shared.send(Load(shared.number(), str(recall), 0, 1))
+    assert "already" in shared.expect(Failed).reason
+    shared.send(Open(shared.number(), "e", 64, 64))
+    assert "already" in shared.expect(Failed).reason
+    ended = shared.prepare([("user", "hi")], engine="nobody")
+    assert isinstance(ended, Ended)
+    assert ended.reason == "this engine is not open"
+
+
+def test_a_gpu_that_is_not_there_is_refused(recall: Path) -> None:
+    with worker() as started:
+        started.send(Load(1, str(recall), -1, 1))
+        event = started.event()
+    assert isinstance(event, Failed | Loaded)
+    assert isinstance(event, Loaded) or "no GPU" in event.reason
+
+
+def test_a_failure_names_no_path(folder: Path) -> None:
+    with worker() as started:
+        started.send(Load(1, str(folder / "nothing.gguf"), 0, 1))
+        reason = started.expect(Failed).reason
+    assert reason == "the file cannot be read"
+
+
+def test_an_engine_can_be_closed_and_opened_again(recall: Path) -> None:
+    with engine(recall) as started:
+        started.ask([("user", "<red>")], "talk")
+        started.send(Close(started.number(), "e"))
+        started.expect(Ok)
+        started.open()
+        reply = started.ask([("user", "<red>")], "talk")
+    assert (reply.text, reply.ended.session) == ("red1 red2 red3", "miss")
+
+
+# --- ends
+
+
+def test_the_end_of_the_socket_ends_the_process_in_the_middle_of_a_reply(endless: Path) -> None:
+    with engine(endless) as started:
+        started.start([("user", "<red>")])
+        started.expect(Piece)
+        started.socket.close()
+        assert started.process.wait(10) == 0
+
+
+@pytest.mark.parametrize("line", [b"nonsense\n", b'["Ok",{"id":1}]\n', b'["Load",{}]\n'])
+def test_a_line_that_is_no_command_ends_the_process(line: bytes) -> None:
+    with worker() as started:
+        started.socket.sendall(line)
+        assert started.process.wait(10) == 0
+        assert started.event() is None
+
+
+def test_the_death_of_the_process_is_the_end_of_the_socket(endless: Path) -> None:
+    with engine(endless) as started:
+        started.start([("user", "<red>")])
+        started.process.kill()
+        while started.event() is not None:
+            pass
+        assert started.process.wait(10) == -signal.SIGKILL
+
+
+def test_an_interrupt_from_the_keyboard_is_left_to_the_server(shared: Worker) -> None:
+    os.kill(shared.process.pid, signal.SIGINT)
+    assert shared.ask([("user", "<red>")]).text == "red1 red2 red3"

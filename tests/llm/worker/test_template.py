@@ -1,0 +1,182 @@
+"""Chat templates are untrusted code that must neither lose an instruction nor hold a process."""
+
+from collections.abc import Iterator
+from datetime import datetime
+
+import pytest
+
+from runtime.llm.engine.worker.prompts import CHATML, Chatml, TemplateFailed, is_chatml
+from runtime.llm.engine.worker.renderer import Renderer
+from runtime.llm.engine.worker.template import Template
+from tests.llm import tinymodel
+
+TALK = [
+    ("system", "Coach."),
+    ("user", "Turn 9?"),
+    ("assistant", "Brake late."),
+    ("user", "Turn 3?"),
+]
+NO_SYSTEM = (
+    "{% for m in messages %}{% if m.role == 'system' %}{{ raise_exception('no system') }}{% endif %}"
+    "<{{ m.role }}>{{ m.content | trim }}{{ eos_token }}{% endfor %}<assistant>"
+)
+FIRST_SYSTEM = (
+    "{% if messages[0].role == 'system' %}[{{ messages[0].content }}]{% endif %}"
+    "{% for m in messages %}{% if m.role != 'system' %}<{{ m.role }}>{{ m.content }}{% endif %}"
+    "{% endfor %}<assistant>"
+)
+ALTERNATING = (
+    "{% for m in messages %}{% if (m.role == 'user') != (loop.index0 % 2 == 0) %}"
+    "{{ raise_exception('roles must alternate') }}{% endif %}<{{ m.role }}>{{ m.content }}"
+    "{% endfor %}<assistant>"
+)
+PARTS = (
+    "{% for m in messages %}<{{ m.role }}>{% for p in m.content %}{{ p.text }}{% endfor %}"
+    "{% endfor %}<assistant>"
+)
+
+
+@pytest.mark.parametrize("talk", [TALK[1:2], TALK[:2], TALK, [("user", "{{ 7 * 7 }}")]])
+def test_the_built_in_chatml_is_what_its_template_renders(talk: list[tuple[str, str]]) -> None:
+    assert Chatml().render(talk) == Template(CHATML, "", "").render(talk)
+
+
+def test_the_spelling_of_chatml_does_not_matter() -> None:
+    assert is_chatml(tinymodel.CHATML)
+    assert not is_chatml(tinymodel.CHATML + "x")
+
+
+def test_what_follows_the_last_reply_is_told_apart() -> None:
+    rendering = Template(CHATML, "", "").render(TALK)
+    before, _, after = rendering.text.partition("Brake late.")
+    assert rendering.after == after
+    assert before.endswith("<|im_start|>assistant\n")
+
+
+def test_a_client_that_does_not_echo_the_reply_gets_the_same_continuation() -> None:
+    template = Template(CHATML, "", "")
+    assert template.render([*TALK[:2], TALK[3]]).after == template.render(TALK).after
+
+
+def test_a_first_turn_follows_no_reply() -> None:
+    assert Template(CHATML, "", "").render(TALK[:2]).after is None
+
+
+def test_a_reply_that_looks_like_the_question_is_still_told_apart() -> None:
+    talk = [("user", "yes"), ("assistant", "yes"), ("user", "yes")]
+    assert (Template(CHATML, "", "").render(talk).after or "").count("yes") == 1
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        (NO_SYSTEM, "<user>Coach.\n\nBe brief.\n\nGo</s><assistant>"),
+        (FIRST_SYSTEM, "[Coach.\n\nBe brief.]<user>Go<assistant>"),
+        (PARTS, "<system>Coach.<user>Go<system>Be brief.<assistant>"),
+    ],
+)
+def test_no_instruction_is_lost(source: str, expected: str) -> None:
+    talk = [("system", "Coach."), ("user", "Go"), ("system", "Be brief.")]
+    assert Template(source, "", "</s>").render(talk).text == expected
+
+
+def test_a_template_that_refuses_the_roles_says_so() -> None:
+    with pytest.raises(TemplateFailed, match="template: roles must alternate"):
+        Template(ALTERNATING, "", "").render([("user", "a"), ("user", "b")])
+
+
+def test_dates_json_and_loop_controls_are_there() -> None:
+    source = (
+        "{{ strftime_now('%Y') }}{{ messages | tojson }}"
+        "{% for i in range(9) %}{% if i == 1 %}{% break %}{% endif %}{{ i }}{% endfor %}"
+        "{% generation %}!{% endgeneration %}"
+    )
+    template = Template(source, "", "", now=lambda: datetime(2026, 5, 1))  # noqa: DTZ001
+    expected = '2026[{"role": "user", "content": "ü"}]0!'
+    assert template.render([("user", "ü")]).text == expected
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "{{ messages.__class__.__mro__ }}",
+        "{{ ''.__class__.__base__.__subclasses__() }}",
+        "{{ cycler.__init__.__globals__.os.system('true') }}",
+        "{% include 'x' %}",
+        "{{ 1 / 0 }}",
+        "{{ messages[7].content.x }}",
+        "{{ range(10 ** 9) | list }}",
+        "{{ 'a' * -1.5 }}",
+        "{% for x in messages recursive %}{{ loop(messages) }}{% endfor %}",
+        "{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}",
+        "{{ strftime_now(1, 2) }}",
+    ],
+)
+def test_what_a_template_may_not_do_is_an_error_of_the_template(source: str) -> None:
+    template = Template(source, "", "")
+    with pytest.raises(TemplateFailed, match="template: "):
+        template.render([("user", "a")])
+
+
+@pytest.mark.parametrize("source", ["{% for %}", "{{", "{% nonsense %}", "x" * 300_000])
+def test_what_is_no_template_is_an_error(source: str) -> None:
+    with pytest.raises(TemplateFailed, match="template: "):
+        Template(source, "", "")
+
+
+# --- in its own process
+
+
+@pytest.fixture
+def renderer(request: pytest.FixtureRequest) -> Iterator[Renderer]:
+    made = Renderer(request.param)
+    made.set_special_texts("<s>", "</s>")
+    yield made
+    made.close()
+
+
+@pytest.mark.parametrize("renderer", [NO_SYSTEM], indirect=True)
+def test_the_process_renders_like_the_template(renderer: Renderer) -> None:
+    for _ in range(2):
+        assert renderer.render(TALK) == Template(NO_SYSTEM, "<s>", "</s>").render(TALK)
+
+
+@pytest.mark.parametrize("renderer", [ALTERNATING], indirect=True)
+def test_an_error_of_the_template_leaves_the_process_usable(renderer: Renderer) -> None:
+    with pytest.raises(TemplateFailed, match="roles must alternate"):
+        renderer.render([("user", "a"), ("user", "b")])
+    assert renderer.render([("user", "a")]).text == "<user>a<assistant>"
+
+
+GUARD = "{% if messages[0].content == 'go' %}"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "renderer",
+    [
+        GUARD + "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}"
+        "{% endif %}{{ messages[0].content }}",
+        GUARD + "{% set n = namespace(x='aaaaaaaa') %}{% for a in range(99) %}"
+        "{% set n.x = n.x ~ n.x %}{% endfor %}{% endif %}{{ messages[0].content }}",
+        GUARD + "{{ 7 ** (7 ** (6 + messages | length) ** 2) }}{% endif %}{{ messages[0].content }}",
+        GUARD + "{{ 'a'.ljust(9 ** 12) }}{% endif %}{{ messages[0].content }}",
+    ],
+    ids=["loop", "memory", "number", "string"],
+    indirect=True,
+)
+def test_a_template_that_would_not_end_is_ended_and_the_next_prompt_works(
+    renderer: Renderer,
+) -> None:
+    with pytest.raises(TemplateFailed, match="too much"):
+        renderer.render([("user", "go")])
+    assert renderer.render([("user", "no")]).text == "no"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("renderer", ["{{ 7 ** (7 ** (7 ** 7)) }}"], indirect=True)
+def test_a_template_that_never_compiles_is_given_up_after_two_tries(renderer: Renderer) -> None:
+    for _ in range(3):
+        with pytest.raises(TemplateFailed, match="too much"):
+            renderer.render([("user", "go")])
+    assert renderer._child is None

@@ -1,0 +1,196 @@
+"""Requests that are malformed, too large or badly framed, sent as bytes."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+
+import pytest
+
+from runtime.web.body import BODY_DEADLINE_S
+from runtime.web.lifecycle import LIFECYCLE
+from runtime.web.serve import Running, started
+from tests.web.raw import connected, exchange, head
+from tests.web.sample import BUSY, CAP, make_app
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[Running]:
+    app = make_app()
+    app[BODY_DEADLINE_S] = 0.2
+    async with started(app) as running:
+        yield running
+
+
+def chunked(*parts: bytes) -> bytes:
+    return b"".join(b"%x\r\n%s\r\n" % (len(part), part) for part in parts) + b"0\r\n\r\n"
+
+
+POST = "POST /v1/items HTTP/1.1"
+CHUNKED = "Transfer-Encoding: chunked"
+MALFORMED = {
+    "no HTTP at all": b"hello\r\n\r\n",
+    "TLS hello": b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + bytes(100),
+    "a long line": head("GET /health HTTP/1.1", "X-Long: " + "a" * 9000),
+    "many headers": head("GET /health HTTP/1.1", *(f"X-{n}: a" for n in range(200))),
+    "headers over 16 KiB": head(
+        "GET /health HTTP/1.1", *(f"X-{n}: {'a' * 4000}" for n in range(5))
+    ),
+    "a long path": head(f"GET /{'a' * 9000} HTTP/1.1"),
+    "NUL in a header": head("GET /health HTTP/1.1", "X-A: a\x00b"),
+    "two lengths": head(POST, "Content-Length: 2", "Content-Length: 3") + b"{}",
+    "length and chunks": head(POST, "Content-Length: 2", CHUNKED) + chunked(b"{}"),
+    "a negative length": head(POST, "Content-Length: -1"),
+    "a length in words": head(POST, "Content-Length: two"),
+    "unknown version": head("GET /health HTTP/9.9"),
+    "space before the colon": head("GET /health HTTP/1.1", "X-A : b"),
+    "chunk size no number": head(POST, CHUNKED) + b"zz\r\n{}\r\n0\r\n\r\n",
+    "chunk size negative": head(POST, CHUNKED) + b"-1\r\n{}\r\n0\r\n\r\n",
+    "chunk too long": head(POST, CHUNKED) + b"2\r\n{}x\r\n0\r\n\r\n",
+}
+
+
+@pytest.mark.parametrize("data", MALFORMED.values(), ids=MALFORMED)
+async def test_what_is_no_http_gets_a_400_in_the_envelope(server: Running, data: bytes) -> None:
+    answer = await exchange(server, data)
+    assert answer.status == 400
+    assert answer.headers["content-type"] == "application/json; charset=utf-8"
+    assert set(json.loads(answer.body)) == {"error", "code"}
+    assert server.app[BUSY] == []
+
+
+BODIES = {
+    "one byte over, by length": (head(POST, f"Content-Length: {CAP + 1}") + bytes(CAP + 1), 413),
+    "one byte over, in chunks": (head(POST, CHUNKED) + chunked(bytes(CAP), b"x"), 413),
+    "far over, in chunks": (head(POST, CHUNKED) + chunked(*[bytes(60_000)] * 30), 413),
+    "gzip": (head(POST, "Content-Encoding: gzip", "Content-Length: 4") + b"\x1f\x8b\x08\x00", 415),
+    "two codings": (head(POST, "Content-Encoding: gzip, br", "Content-Length: 2") + b"{}", 415),
+    "no object": (head(POST, "Content-Length: 2") + b"[]", 400),
+    "no JSON": (head(POST, "Content-Length: 1") + b"{", 400),
+    "no UTF-8": (head(POST, "Content-Length: 12") + b'{"name":"\xff"}', 400),
+    "half a surrogate": (head(POST, "Content-Length: 17") + b'{"name":"\\ud800"}', 400),
+    "NaN": (head(POST, "Content-Length: 22") + b'{"name":"a","zzz":NaN}', 400),
+    "Infinity": (head(POST, "Content-Length: 28") + b'{"name":"a","zzz":-Infinity}', 400),
+    "deep nesting": (head(POST, CHUNKED) + chunked(b"[" * 990), 400),
+    "wrong type": (head(POST, "Content-Length: 10") + b'{"name":1}', 400),
+    "missing field": (head(POST, "Content-Length: 2") + b"{}", 400),
+    "chunks": (head(POST, CHUNKED) + chunked(b'{"na', b'me":"a"}'), 201),
+    "last of two keys": (head(POST, "Content-Length: 21") + b'{"name":1,"name":"a"}', 201),
+    "any content type": (
+        head(POST, "Content-Type: text/plain", "Content-Length: 12") + b'{"name":"a"}',
+        201,
+    ),
+    "identity": (
+        head(POST, "Content-Encoding: identity", "Content-Length: 12") + b'{"name":"a"}',
+        201,
+    ),
+}
+
+
+@pytest.mark.parametrize(("data", "status"), BODIES.values(), ids=BODIES)
+async def test_a_body_gets_the_status_of_its_fault(
+    server: Running, data: bytes, status: int
+) -> None:
+    answer = await exchange(server, data)
+    assert answer.status == status, answer.body
+
+
+async def test_a_body_at_its_cap_is_taken(server: Running) -> None:
+    body = b'{"name":"a"}'.ljust(CAP)
+    answer = await exchange(server, head(POST, f"Content-Length: {CAP}") + body)
+    assert answer.status == 201
+
+
+async def test_a_client_that_sends_far_too_much_can_still_read_why(server: Running) -> None:
+    async with connected(server) as wire:
+        await wire.send(head(POST, "Content-Length: 3000000"))
+        answer, _ = await asyncio.gather(wire.answer(), wire.send(bytes(3_000_000)))
+        assert answer.status == 413
+        assert answer.headers["connection"] == "close"
+        assert await wire.end() == b""
+
+
+async def test_a_body_that_drips_is_answered_408_and_cut(server: Running) -> None:
+    async with connected(server) as wire:
+        await wire.send(head(POST, "Content-Length: 100") + b'{"name"')
+        answer = await wire.answer()
+        assert answer.status == 408
+        assert answer.headers["connection"] == "close"
+
+
+async def test_the_go_ahead_is_given_only_when_the_body_is_wanted(server: Running) -> None:
+    asking = ("Content-Length: 12", "Expect: 100-continue")
+    async with connected(server) as wire:
+        await wire.send(head(POST, *asking))
+        assert await wire.reader.readuntil(b"\r\n\r\n") == b"HTTP/1.1 100 Continue\r\n\r\n"
+        await wire.send(b'{"name":"a"}')
+        assert (await wire.answer()).status == 201
+    async with connected(server) as wire:
+        await wire.send(head(POST, *asking, "X-Full: yes"))
+        assert (await wire.answer()).status == 429
+
+
+async def test_two_thousand_pipelined_requests_are_all_answered(server: Running) -> None:
+    async with connected(server) as wire:
+        asked = wire.send(head("GET /health HTTP/1.1") * 2000)
+        answers, _ = await asyncio.gather(read_many(wire.reader, 2000), asked)
+        assert answers == [b"HTTP/1.1 200 OK"] * 2000
+
+
+async def read_many(reader: asyncio.StreamReader, count: int) -> list[bytes]:
+    lines: list[bytes] = []
+    for _ in range(count):
+        lines.append((await reader.readuntil(b"\r\n")).strip())
+        await reader.readuntil(b'{"n":1}')
+    return lines
+
+
+async def test_a_client_that_has_closed_its_side_counts_as_gone(server: Running) -> None:
+    async with connected(server) as wire:
+        await wire.send(head("GET /slow HTTP/1.1"))
+        wire.writer.write_eof()
+        assert await wire.end() == b""
+    assert await server.app[LIFECYCLE].wait_idle(1)
+    assert server.guard.connections == 0
+
+
+async def test_a_body_cut_short_reaches_no_handler(server: Running) -> None:
+    async with connected(server) as wire:
+        await wire.send(head(POST, "Content-Length: 100") + b'{"name":"a"}')
+    async with connected(server) as wire:
+        await wire.send(head("GET /health HTTP/1.1"))
+        assert (await wire.answer()).status == 200
+    assert server.app[BUSY] == []
+
+
+async def test_head_of_a_get_route_has_no_body(server: Running) -> None:
+    async with connected(server) as wire:
+        await wire.send(head("HEAD /v1/items HTTP/1.1", "Connection: close"))
+        text = await wire.end()
+    assert text.startswith(b"HTTP/1.1 200 OK")
+    assert text.endswith(b"\r\n\r\n")
+
+
+async def test_http_1_0_without_host_is_served_on_loopback(server: Running) -> None:
+    answer = await exchange(server, b"GET /health HTTP/1.0\r\n\r\n")
+    assert answer.status == 200
+
+
+@pytest.mark.parametrize(
+    ("lines", "status"),
+    [
+        ("", 400),
+        ("Host: localhost\r\nHost: evil\r\n", 400),
+        ("Host:\r\n", 403),
+        ("Host: evil\r\n", 403),
+    ],
+    ids=["none", "two", "empty", "foreign"],
+)
+async def test_http_1_1_needs_one_good_host(server: Running, lines: str, status: int) -> None:
+    answer = await exchange(server, f"GET /health HTTP/1.1\r\n{lines}\r\n".encode())
+    assert answer.status == status
+    assert answer.headers["server"] == "paddock"
+
+
+async def test_a_foreign_host_is_told_which_setting_would_let_it_in(server: Running) -> None:
+    answer = await exchange(server, b"GET /health HTTP/1.1\r\nHost: evil\r\n\r\n")
+    assert b"allowed_hosts" in answer.body

@@ -1,0 +1,1 @@
+"""What makes the model files that the repository holds."""

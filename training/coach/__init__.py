@@ -1,0 +1,1 @@
+"""Makes the small coach model that the project ships: corpus, training, export."""

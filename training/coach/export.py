@@ -1,0 +1,144 @@
+"""Writes a trained checkpoint as a GGUF file: python -m training.coach.export FOLDER FILE."""
+
+import argparse
+import hashlib
+import json
+import sys
+from pathlib import Path
+from typing import Final
+
+import gguf
+import numpy as np
+import torch
+from gguf import GGMLQuantizationType, LlamaFileType, quants
+from tokenizers import Tokenizer
+
+from training.coach import vocabulary
+from training.coach.shape import (
+    BOS,
+    CHAT_TEMPLATE,
+    CONTEXT_TOKENS,
+    END,
+    NORM_EPSILON,
+    PAD,
+    ROPE_BASE,
+    SPECIAL,
+    Shape,
+)
+
+NAME: Final = "Paddock coach"
+LICENCE: Final = "Apache-2.0"
+DESCRIPTION: Final = (
+    "Very small driving coach in English, trained on generated sentences; knows nothing else."
+)
+FILE_TYPES: Final = {
+    "f16": LlamaFileType.MOSTLY_F16,
+    "q8_0": LlamaFileType.MOSTLY_Q8_0,
+}
+
+
+def write_head(writer: gguf.GGUFWriter, shape: Shape, kind: str) -> None:
+    """The facts about the model and its shape."""
+    writer.add_name(NAME)
+    writer.add_description(DESCRIPTION)
+    writer.add_license(LICENCE.lower())
+    writer.add_languages(["en"])
+    writer.add_context_length(CONTEXT_TOKENS)
+    writer.add_embedding_length(shape.width)
+    writer.add_block_count(shape.layers)
+    writer.add_feed_forward_length(shape.hidden)
+    writer.add_head_count(shape.heads)
+    writer.add_head_count_kv(shape.kv_heads)
+    writer.add_layer_norm_rms_eps(NORM_EPSILON)
+    writer.add_rope_dimension_count(shape.head_width)
+    writer.add_rope_freq_base(ROPE_BASE)
+    writer.add_vocab_size(shape.vocabulary)
+    writer.add_file_type(FILE_TYPES[kind])
+
+
+def write_tokenizer(writer: gguf.GGUFWriter, words: vocabulary.Vocabulary) -> None:
+    """Tokens, merges, special ids and the chat template."""
+    kinds = [
+        gguf.TokenType.CONTROL if token in SPECIAL else gguf.TokenType.NORMAL
+        for token in words.tokens
+    ]
+    writer.add_tokenizer_model("gpt2")
+    writer.add_tokenizer_pre(vocabulary.PRE_TOKENIZER)
+    writer.add_token_list(words.tokens)
+    writer.add_token_types(kinds)
+    writer.add_token_merges(words.merges)
+    writer.add_bos_token_id(words.tokens.index(BOS))
+    writer.add_eos_token_id(words.tokens.index(END))
+    writer.add_pad_token_id(words.tokens.index(PAD))
+    writer.add_add_bos_token(False)
+    writer.add_chat_template(CHAT_TEMPLATE)
+
+
+def write_tensors(writer: gguf.GGUFWriter, weights: dict[str, torch.Tensor], kind: str) -> None:
+    """Matrices in the wanted kind, vectors in single precision."""
+    for name, tensor in weights.items():
+        values = tensor.float().numpy()
+        if values.ndim == 1:
+            writer.add_tensor(name, values)
+        elif kind == "f16":
+            writer.add_tensor(name, values.astype(np.float16))
+        else:
+            packed = quants.quantize(values, GGMLQuantizationType.Q8_0)
+            writer.add_tensor(name, packed, raw_dtype=GGMLQuantizationType.Q8_0)
+
+
+def export(checkpoint: Path, target: Path, kind: str) -> str:
+    """Write *target*; gives its SHA-256."""
+    summary = json.loads((checkpoint / "summary.json").read_text("utf-8"))
+    weights: dict[str, torch.Tensor] = torch.load(checkpoint / "weights.pt", weights_only=True)
+    tokenizer = Tokenizer.from_file(str(checkpoint / "tokenizer.json"))
+    writer = gguf.GGUFWriter(target, "llama")
+    write_head(writer, Shape(**summary["shape"]), kind)
+    write_tokenizer(writer, vocabulary.vocabulary(tokenizer))
+    write_tensors(writer, weights, kind)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    return hashlib.sha256(target.read_bytes()).hexdigest()
+
+
+def card(checkpoint: Path, target: Path, digest: str) -> str:
+    """The facts that lie beside the model file, as JSON."""
+    summary = json.loads((checkpoint / "summary.json").read_text("utf-8"))
+    facts = {
+        "file": target.name,
+        "name": NAME,
+        "sha256": digest,
+        "size_bytes": target.stat().st_size,
+        "context_tokens": CONTEXT_TOKENS,
+        "architecture": "llama",
+        "quantization": "q8_0",
+        "parameters": summary["parameters"],
+        "licence": LICENCE,
+        "languages": ["en"],
+        "training": {
+            "seed": summary["settings"]["seed"],
+            "conversations": summary["settings"]["conversations"],
+            **summary["figures"],
+        },
+    }
+    return json.dumps(facts, indent=2) + "\n"
+
+
+def main() -> None:
+    """Export one file, and on wish the facts beside it."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("checkpoint", type=Path, help="folder that the training wrote")
+    parser.add_argument("target", type=Path, help="GGUF file to write")
+    parser.add_argument("--kind", choices=sorted(FILE_TYPES), default="q8_0")
+    parser.add_argument("--card", type=Path, help="also write the facts about the file here")
+    told = parser.parse_args()
+    digest = export(told.checkpoint, told.target, told.kind)
+    if told.card:
+        told.card.write_text(card(told.checkpoint, told.target, digest), "utf-8")
+    sys.stdout.write(f"{told.target.stat().st_size} bytes, SHA-256 {digest}\n")
+
+
+if __name__ == "__main__":
+    main()

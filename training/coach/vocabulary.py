@@ -1,0 +1,85 @@
+"""Trains the byte-level BPE vocabulary and turns conversations into weighted tokens."""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+
+from training.coach.corpus.dialogue import Message, chatml
+from training.coach.shape import END, SPECIAL, START
+
+# Digits one by one, so that numbers can be copied; llama.cpp calls this split "smollm".
+PRE_TOKENIZER: Final = "smollm"
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """What a GGUF file needs: the tokens in order and the merges as pairs joined by a space."""
+
+    tokens: tuple[str, ...]
+    merges: tuple[str, ...]
+
+
+def train(conversations: Iterable[Sequence[Message]], size: int) -> Tokenizer:
+    """A tokenizer of *size* tokens, special ones first."""
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [
+            pre_tokenizers.Digits(individual_digits=True),
+            pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=True),
+        ]
+    )
+    tokenizer.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=size,
+        special_tokens=list(SPECIAL),
+        initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),
+        show_progress=False,
+    )
+    texts = (message.role + "\n" + message.content for told in conversations for message in told)
+    tokenizer.train_from_iterator(texts, trainer)
+    return tokenizer
+
+
+def vocabulary(tokenizer: Tokenizer) -> Vocabulary:
+    """Tokens and merges as a GGUF file lists them."""
+    told = json.loads(tokenizer.to_str())
+    ids: dict[str, int] = told["model"]["vocab"] | {
+        entry["content"]: entry["id"] for entry in told["added_tokens"]
+    }
+    tokens = sorted(ids, key=ids.__getitem__)
+    merges = (
+        merge if isinstance(merge, str) else " ".join(merge) for merge in told["model"]["merges"]
+    )
+    return Vocabulary(tuple(tokens), tuple(merges))
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """Tokens of a conversation, and for each one whether the model is to learn to write it."""
+
+    ids: list[int]
+    taught: list[bool]
+
+
+def encode(tokenizer: Tokenizer, messages: Sequence[Message]) -> Encoded:
+    """The conversation in ChatML; only the words of the assistant and their end are taught."""
+    ids: list[int] = []
+    taught: list[bool] = []
+    for message in messages:
+        head: list[int] = tokenizer.encode(f"{START}{message.role}\n").ids
+        body: list[int] = tokenizer.encode(f"{message.content}{END}").ids
+        tail: list[int] = tokenizer.encode("\n").ids
+        ids += head + body + tail
+        mine = message.role == "assistant"
+        taught += [False] * len(head) + [mine] * len(body) + [False] * len(tail)
+    return Encoded(ids, taught)
+
+
+def check(tokenizer: Tokenizer, messages: Sequence[Message]) -> None:
+    """Raise ValueError when piecewise encoding differs from encoding the whole text."""
+    whole = tokenizer.encode(chatml(messages)).ids
+    if whole != encode(tokenizer, messages).ids:
+        raise ValueError("a conversation is split differently as a whole and in pieces")
