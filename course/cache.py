@@ -1,8 +1,7 @@
-"""The build cache: parsed lessons and finished units by content, safe to delete, never trusted."""
+"""The build cache: read lessons and finished units by content, safe to delete, never trusted."""
 
 from __future__ import annotations
 
-from base64 import b64decode, b64encode
 from collections.abc import Mapping
 from dataclasses import fields
 from hashlib import blake2b
@@ -14,7 +13,7 @@ import orjson
 from course.jsonfile import read_json, write_json
 from course.lesson import Lesson, Parts, Setup
 
-_LESSON_FIELDS: Final = frozenset(field.name for field in fields(Lesson))
+_LESSON_FIELDS: Final = frozenset(one.name for one in fields(Lesson)) - {"material"}
 
 
 def lesson_key(parts: Parts, setup_key: bytes) -> str:
@@ -69,7 +68,7 @@ class Shards:
         if (record["folder"], record["phase"]) != (parts.folder, parts.phase):
             return None
         try:
-            return Lesson(**{**record, "packed": b64decode(record["packed"])})
+            return Lesson(**record)
         except (TypeError, ValueError):
             return None
 
@@ -99,15 +98,9 @@ class Shards:
 
 
 def _storable(shard: Mapping[str, Any]) -> dict[str, Any]:
-    """The shard with records as plain mappings, the packed material in base 64."""
+    """The shard with records as plain mappings."""
     return {
-        folder: {
-            **entry,
-            "record": {
-                name: b64encode(value).decode() if name == "packed" else value
-                for name, value in ((one, getattr(entry["record"], one)) for one in _LESSON_FIELDS)
-            },
-        }
+        folder: {**entry, "record": {one: getattr(entry["record"], one) for one in _LESSON_FIELDS}}
         for folder, entry in shard.items()
     }
 

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
-
-import orjson
 
 from course import markdown, yamlsource
 from course.diagnostics import TOP, Diagnostic, Problem, diagnostic
@@ -56,37 +53,26 @@ class Material:
 class Lesson:
     """What one lesson folder says; holds JSON-able values only, so that it can be cached.
 
-    The body and the quiz stay packed until they are used: 3 kB a lesson where the objects of
-    thousands of lessons would take 25, for 0.1 ms a lesson.
     ``usable`` says that the front matter is valid, whatever is wrong with body and quiz.
+    ``material`` stays with the process that read it: None in a record that comes from a cache
+    or from elsewhere, and for a planned lesson.
     """
 
     folder: str
     phase: str
     id: str
     front: dict[str, Any] = field(default_factory=dict)
-    packed: bytes = b""
     links: list[dict[str, Any]] = field(default_factory=list)
     anchors: list[str] = field(default_factory=list)
     media_files: dict[str, str] = field(default_factory=dict)
     diagnostics: list[dict[str, Any]] = field(default_factory=list)
     usable: bool = False
+    material: Material | None = None
 
     @property
     def file(self) -> str:
         """The Markdown file, as diagnostics name it."""
         return f"{self.folder}/lesson.md"
-
-    @property
-    def material(self) -> Material:
-        """The body and the quiz; empty for a planned lesson."""
-        if not self.packed:
-            return Material()
-        return Material(**orjson.loads(zlib.decompress(self.packed)))
-
-    @material.setter
-    def material(self, material: Material) -> None:
-        self.packed = zlib.compress(orjson.dumps(material), level=1)
 
     @property
     def authored(self) -> bool:

@@ -5,28 +5,40 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast
 
-from course import ids, lesson, markdown, models
+from course import ids, lesson, lesson_reader, markdown, models
 from course.diagnostics import Diagnostic, Problem
-from course.files import (
-    is_regular,
-)
-from course.lesson import Lesson
-from course.models.base import Retired
-from course.models.sources import Concept
+from course.files import is_regular
+from course.lesson import Lesson, Material, Parts, Setup
+
+if TYPE_CHECKING:
+    from course.models.base import Retired
+    from course.models.sources import Concept
 
 M = TypeVar("M")
 CONTENT: Final = "content"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Item(Generic[M]):
-    """One YAML source: its id is known even when its data is not usable (``view`` is None)."""
+    """One YAML source: its id is known even when its data is not usable (``view`` is None).
+
+    ``data`` passed the schema ``kind``; its typed view is made when it is first asked for.
+    """
 
     id: str
     file: str
-    view: M | None
+    kind: str = ""
+    data: Any = None
+    _view: M | None = None
+
+    @property
+    def view(self) -> M | None:
+        """The data as a record."""
+        if self._view is None and self.data is not None:
+            self._view = cast("M", models.SOURCES[self.kind].validate_python(self.data))
+        return self._view
 
 
 @dataclass(slots=True)
@@ -69,11 +81,19 @@ class Sources:
     files: list[str] = field(default_factory=list)
     unread: set[str] = field(default_factory=set)
     root: Path = Path()
+    parts: dict[str, Parts] = field(default_factory=dict)
+    setup: Setup | None = None
 
     def lessons(self) -> Iterator[Lesson]:
         """Every lesson in course order."""
         for phase in self.phases:
             yield from phase.lessons
+
+    def material(self, record: Lesson) -> Material:
+        """The body and the quiz of *record*, read again where they are not at hand."""
+        if record.material is None and record.authored and self.setup is not None:
+            record.material = lesson_reader.read(self.parts[record.folder], self.setup).material
+        return record.material or Material()
 
     def place(self, problem: Problem) -> Diagnostic:
         """*problem* with its line and column, from the text of its file."""

@@ -34,14 +34,13 @@ class Counts:
         """Lessons that are announced and not yet written."""
         return self.lessons - self.authored
 
-    def add(self, node: LessonNode) -> None:
+    def add(self, node: LessonNode, material: Material) -> None:
         """Count one more lesson."""
         self.lessons += 1
         minutes = node.view.minutes or 0
         if node.authored:
             self.authored += 1
             self.minutes += minutes
-            material = node.record.material
             self.words += len(material.markdown.split())
             self.questions += len(material.questions)
         else:

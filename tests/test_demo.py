@@ -1,5 +1,6 @@
 """`make demo` as a reader runs it: in a terminal, ended with Ctrl-C."""
 
+import json
 import re
 import subprocess
 import sys
@@ -16,7 +17,7 @@ TERMINAL = "import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sy
 
 @pytest.fixture
 def terminal() -> Iterator[subprocess.Popen[bytes]]:
-    command = [sys.executable, "-c", TERMINAL, "make", "demo", "PORT=0"]
+    command = [sys.executable, "-c", TERMINAL, "make", "demo", "PORT=0", "LLM_PORT=0"]
     with subprocess.Popen(
         command,
         cwd=ROOT,
@@ -29,19 +30,31 @@ def terminal() -> Iterator[subprocess.Popen[bytes]]:
         process.kill()
 
 
+def read_json(url: str) -> dict[str, object]:
+    with urlopen(url) as answer:
+        assert answer.status == 200
+        found = json.load(answer)
+    assert isinstance(found, dict)
+    return found
+
+
 @pytest.mark.slow
-def test_the_demo_serves_the_course_and_ctrl_c_ends_it_well(
+def test_the_demo_serves_course_and_coach_and_ctrl_c_ends_it_well(
     terminal: subprocess.Popen[bytes],
 ) -> None:
     assert terminal.stdin is not None
     assert terminal.stdout is not None
     shown = b""
-    while not (address := re.search(rb"http://[\w.:]+/", shown)):
+    while not (base := re.search(rb"OpenAI base URL: (http://[\w.:]+/v1)", shown)):
         piece = terminal.stdout.read(4096)
         assert piece, shown.decode()
         shown += piece
-    with urlopen(f"{address[0].decode()}api/v1/catalog.json") as answer:
-        assert (answer.status, answer.headers["Content-Type"]) == (200, "application/json")
+    course = re.search(rb"course +(http://[\w.:]+/)", shown)
+    assert course is not None
+    assert read_json(f"{course[1].decode()}api/v1/catalog.json")
+    models = read_json(f"{base[1].decode()}/models")["data"]
+    assert isinstance(models, list)
+    assert "sysmodel-builtin" in [model["id"] for model in models]
     terminal.stdin.write(b"\x03")
     rest = terminal.stdout.read()
     assert terminal.wait() == 0, (shown + rest).decode()

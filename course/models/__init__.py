@@ -1,44 +1,32 @@
-"""Frozen typed views of sources that passed their JSON Schema; those of resources: `published`."""
+"""Frozen typed views of sources that passed their JSON Schema; those of resources: `published`.
+
+A name is imported when it is first asked for: the models cost more time than all other modules,
+and neither a build that changes nothing nor a process that only renders needs one.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
 
-from pydantic import TypeAdapter
-
-from course.models.route_sources import (
-    Capstone,
-    Domain,
-    Pathway,
-    PathwayStep,
-    Project,
-    ProjectStage,
-    Role,
-)
-from course.models.sources import (
-    Concepts,
-    Course,
-    InterfaceWords,
-    LessonFrontMatter,
-    Phase,
-    Quiz,
-    RetiredIds,
-)
-
-SOURCES: dict[str, TypeAdapter[Any]] = {
-    "course": TypeAdapter(Course),
-    "phase": TypeAdapter(Phase),
-    "lesson": TypeAdapter(LessonFrontMatter),
-    "quiz": TypeAdapter(Quiz),
-    "pathway": TypeAdapter(Pathway),
-    "role": TypeAdapter(Role),
-    "domain": TypeAdapter(Domain),
-    "project": TypeAdapter(Project),
-    "retired": RetiredIds,
-    "concepts": Concepts,
-    "ui": TypeAdapter(InterfaceWords),
-}
-"""Source kind (the name of its schema) to the model of its data."""
+if TYPE_CHECKING:
+    from course.models.adapters import SOURCES
+    from course.models.route_sources import (
+        Capstone,
+        Domain,
+        Pathway,
+        PathwayStep,
+        Project,
+        ProjectStage,
+        Role,
+    )
+    from course.models.sources import (
+        Course,
+        InterfaceWords,
+        LessonFrontMatter,
+        Phase,
+        Quiz,
+    )
 
 __all__ = [
     "SOURCES",
@@ -55,3 +43,14 @@ __all__ = [
     "Quiz",
     "Role",
 ]
+_HOMES: Final = {
+    "adapters": ("SOURCES",),
+    "sources": ("Course", "InterfaceWords", "LessonFrontMatter", "Phase", "Quiz"),
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    home = next((home for home, names in _HOMES.items() if name in names), "route_sources")
+    return getattr(import_module(f"{__name__}.{home}"), name)

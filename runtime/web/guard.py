@@ -143,7 +143,9 @@ class GuardedConnection(web.RequestHandler):
         if self._request_count != before:
             if self._messages:
                 self._payload = self._messages[-1][1]
-            self._head_bytes, self._head_since = 0, None
+            # A head without a body that is not the end of the data has the next one behind it.
+            more = self._payload is EMPTY_PAYLOAD and not data.endswith(b"\n\r\n")
+            self._head_bytes, self._head_since = 0, self._loop.time() if more and data else None
         elif data and not in_body:
             self._head_bytes += len(data)
             if self._head_since is None:

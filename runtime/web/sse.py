@@ -4,9 +4,10 @@ import asyncio
 from collections.abc import Mapping
 from contextlib import suppress
 from types import TracebackType
-from typing import Final, Self
+from typing import Final, Self, cast
 
 from aiohttp import web
+from aiohttp.http import StreamWriter
 
 from runtime.web.lifecycle import LIFECYCLE
 
@@ -57,6 +58,7 @@ class EventStream:
         self.closed = False
         """Whether the server has ended the stream."""
         self._request = request
+        self._writer = cast(StreamWriter, request.writer)
         self._heartbeat_s = heartbeat_s
         self._stall_s = stall_s
         self._stalled = False
@@ -84,7 +86,10 @@ class EventStream:
         if self.closed:
             raise StreamClosed("the server has ended this stream")
         try:
-            await self.response.write(data)
+            await self._writer.write(data, drain=False)
+            if self._request.protocol.writing_paused:
+                # Shielded: aiohttp keeps a cancelled wait and fails every later one with it.
+                await asyncio.shield(self._writer.drain())
         except ConnectionError as exc:
             raise self._gone() from exc
 
@@ -152,7 +157,7 @@ class EventStream:
             await asyncio.sleep(max(0.0, min(pace, beat - loop.time())))
             now = loop.time()
             waiting = transport.get_write_buffer_size()
-            so_far = self._request.writer.output_size - waiting
+            so_far = self._writer.output_size - waiting
             if not waiting or so_far > taken:
                 taken, progress = so_far, now
             elif now - progress >= self._stall_s:
@@ -161,13 +166,5 @@ class EventStream:
                 return
             if now >= beat:
                 beat = now + self._heartbeat_s
-                await self._beat(pace)
-
-    async def _beat(self, patience_s: float) -> None:
-        if self._request.protocol.writing_paused:
-            return  # events are waiting to be read; a comment behind them says nothing
-        try:
-            async with asyncio.timeout(patience_s):
-                await self.response.write(HEARTBEAT)
-        except (ConnectionError, TimeoutError):
-            return
+                with suppress(ConnectionError):  # its owner hears of it in its own way
+                    await self._writer.write(HEARTBEAT, drain=False)

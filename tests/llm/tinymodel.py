@@ -127,7 +127,8 @@ def write_random(path: Path, shape: Shape | None = None) -> Path:
     shape = shape or Shape()
     random = np.random.default_rng(shape.seed)
     weights = _layers(shape)
-    weights["token_embd.weight"] = np.zeros((shape.vocab, shape.width), np.float32)
+    for name in ("token_embd.weight", "output.weight"):
+        weights[name] = np.zeros((shape.vocab, shape.width), np.float32)
     for name, matrix in weights.items():
         if matrix.ndim == 2:
             scale = 0.5 if name.startswith("token_embd") else matrix.shape[1] ** -0.5

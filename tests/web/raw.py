@@ -42,7 +42,7 @@ class Wire(NamedTuple):
 
 @asynccontextmanager
 async def connected(server: Running) -> AsyncIterator[Wire]:
-    reader, writer = await asyncio.open_connection(server.host, server.port, limit=1 << 24)
+    reader, writer = await asyncio.open_connection(server.host, server.port, limit=1 << 25)
     try:
         yield Wire(reader, writer)
     finally:

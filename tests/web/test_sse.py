@@ -160,11 +160,11 @@ async def test_a_sleeping_reader_is_cut_off_while_its_sender_waits_for_something
         await stream.send(frame(bytes(8_000_000)))
         await asyncio.Event().wait()
 
-    async with streaming(burst, stall_s=0.2, heartbeat_s=0.05) as (server, ended):
-        async with connected(server) as wire:
-            sleep(wire)
-            await wire.send(ASK)
-            assert isinstance(await ended.wait(), ReaderGone)
+    running = streaming(burst, stall_s=0.2, heartbeat_s=0.05)
+    async with running as (server, ended), connected(server) as wire:
+        sleep(wire)
+        await wire.send(ASK)
+        assert isinstance(await ended.wait(), ReaderGone)
 
 
 async def test_a_slow_reader_that_takes_something_is_not_cut_off() -> None:
@@ -179,6 +179,12 @@ async def test_a_slow_reader_that_takes_something_is_not_cut_off() -> None:
             size += len(await wire.reader.read(1 << 20))
             await asyncio.sleep(0.05)
         assert await ended.wait() is None
+
+
+def wake(wire: Wire) -> None:
+    transport = wire.writer.transport
+    assert isinstance(transport, asyncio.Transport)
+    transport.resume_reading()
 
 
 def sleep(wire: Wire) -> None:
@@ -217,20 +223,22 @@ async def test_a_block_that_ends_as_the_server_closes_it_ends_once() -> None:
         assert await tail(wire) == b"0\r\n\r\n"
 
 
-async def test_draining_ends_only_the_streams_that_have_no_end_of_their_own() -> None:
+@pytest.mark.parametrize(("ends_on_drain", "finishes"), [(True, False), (False, True)])
+async def test_draining_ends_only_the_streams_that_have_no_end_of_their_own(
+    ends_on_drain: bool, finishes: bool
+) -> None:
     async def one_more(stream: EventStream) -> None:
         await asyncio.sleep(0.05)
         await stream.send(frame(b"last"))
 
-    for ends_on_drain, expected in ((True, False), (False, True)):
-        async with streaming(one_more, ends_on_drain=ends_on_drain) as (server, ended):
-            async with connected(server) as wire:
-                await wire.send(ASK)
-                await ended.entered.wait()
-                server.app[LIFECYCLE].drain()
-                await head_of(wire)
-                body = await wire.reader.readuntil(b"0\r\n\r\n")
-                assert (b"data: last" in body) is expected
+    running = streaming(one_more, ends_on_drain=ends_on_drain)
+    async with running as (server, ended), connected(server) as wire:
+        await wire.send(ASK)
+        await ended.entered.wait()
+        server.app[LIFECYCLE].drain()
+        await head_of(wire)
+        body = await wire.reader.readuntil(b"0\r\n\r\n")
+        assert (b"data: last" in body) is finishes
 
 
 async def test_a_failure_inside_a_stream_cuts_it_short() -> None:
@@ -246,12 +254,32 @@ async def test_a_failure_inside_a_stream_cuts_it_short() -> None:
 
 
 async def test_other_streams_go_on_beside_a_reader_that_sleeps() -> None:
-    async with streaming(flood, stall_s=30) as (server, _):
-        async with connected(server) as asleep, connected(server) as awake:
-            sleep(asleep)
-            await asleep.send(ASK)
-            await awake.send(ASK)
-            size = 0
-            async with asyncio.timeout(10):
-                while size < 20_000_000:
-                    size += len(await awake.reader.read(1 << 20))
+    async with (
+        streaming(flood, stall_s=30) as (server, _),
+        connected(server) as asleep,
+        connected(server) as awake,
+    ):
+        sleep(asleep)
+        await asleep.send(ASK)
+        await awake.send(ASK)
+        size = 0
+        async with asyncio.timeout(10):
+            while size < 20_000_000:
+                size += len(await awake.reader.read(1 << 20))
+
+
+async def test_a_send_that_was_given_up_does_not_spoil_the_next() -> None:
+    async def gives_up(stream: EventStream) -> None:
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.1):
+                await stream.send(frame(bytes(16_000_000)))
+        await stream.send(frame(b"after"))
+
+    async with streaming(gives_up) as (server, ended), connected(server) as wire:
+        sleep(wire)
+        await wire.send(ASK)
+        await asyncio.sleep(0.2)  # the reader sleeps, and there is nothing to wait for
+        wake(wire)
+        body = await wire.reader.readuntil(b"\r\n0\r\n\r\n")
+        assert b"data: after\n\n" in body
+        assert await ended.wait() is None

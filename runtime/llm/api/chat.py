@@ -262,7 +262,7 @@ async def _send_reply(
     finish, truncated = finish_of(outcome, report_length=service.settings.report_length)
     await stream.send(frames.finish(finish, truncated=truncated))
     if with_usage:
-        await stream.send(frames.usage(usage_of(outcome)))
+        await stream.send(frames.usage(usage_of(outcome).model_dump_json().encode()))
 
 
 def finish_of(outcome: Outcome, *, report_length: bool) -> tuple[Finish, bool]:

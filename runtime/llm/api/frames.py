@@ -4,7 +4,6 @@ from typing import Final
 
 import orjson
 
-from runtime.llm.api.wire import Usage
 from runtime.llm.errors import error_object
 from runtime.web.errors import ApiError
 
@@ -52,6 +51,6 @@ class Frames:
             + b"}]}\n\n"
         )
 
-    def usage(self, usage: Usage) -> bytes:
-        """The frame with the usage, for a client that asked for it."""
-        return self._head + b',"choices":[],"usage":' + usage.model_dump_json().encode() + b"}\n\n"
+    def usage(self, usage: bytes) -> bytes:
+        """The frame with the usage, given as JSON, for a client that asked for it."""
+        return self._head + b',"choices":[],"usage":' + usage + b"}\n\n"

@@ -13,13 +13,14 @@ from pathlib import Path
 from typing import Final
 
 from runtime.llm.engine import gguf_types as kinds
-from runtime.llm.engine.gguf_facts import Facts, Impossible, Value
+from runtime.llm.engine.gguf_facts import TOKENS, Facts, Impossible, Metadata, Value
 
 _KEYS: Final = 1 << 16
 _TENSORS: Final = 1 << 16
 _STRINGS: Final = 2_000_000  # entries of all arrays of strings together
 _NAME: Final = 64  # bytes of a tensor name, as in the engine
 _KEY: Final = 65_535
+_TOKEN: Final = 65_535
 _KEPT_ARRAY: Final = 4096  # entries of a number array whose values matter: one a layer
 
 
@@ -108,6 +109,23 @@ class _Reader:
                 raise BadModelFile("the file ends too early")
         self.at = at
 
+    def vocabulary(self) -> tuple[set[bytes], int]:
+        """The tokens, which must differ; an empty one gets a name from the engine."""
+        if self.u32() != kinds.STRING:
+            raise BadModelFile("the vocabulary is no list of texts")
+        count, at = self.u64(), self.at
+        self.skip_strings(count)
+        self.at = at
+        tokens: set[bytes] = set()
+        empty = 0
+        for _ in range(count):
+            token = self.raw(_TOKEN)
+            tokens.add(token)
+            empty += not token
+        if len(tokens) + max(empty - 1, 0) != count:
+            raise BadModelFile("the vocabulary holds a token twice")
+        return tokens, count
+
 
 def read(path: str | os.PathLike[str]) -> Header:
     """The header of a model file; raises BadModelFile for anything an engine should not see."""
@@ -131,10 +149,10 @@ def _read(data: mmap.mmap) -> Header:
     tensors, keys = reader.u64(), reader.u64()
     if keys > _KEYS or tensors > _TENSORS:
         raise BadModelFile("the file declares too many entries")
-    values, lengths = _metadata(reader, keys)
-    parameters, shapes = _tensors(reader, tensors, values)
+    metadata = _metadata(reader, keys)
+    parameters, shapes = _tensors(reader, tensors, metadata.values)
     try:
-        facts = Facts(values, lengths, shapes)
+        facts = Facts(metadata, shapes)
         facts.check()
         return _header(facts, len(data), parameters)
     except Impossible as error:
@@ -161,10 +179,11 @@ def _header(facts: Facts, size: int, parameters: int) -> Header:
     )
 
 
-def _metadata(reader: _Reader, count: int) -> tuple[dict[str, Value], dict[str, int]]:
+def _metadata(reader: _Reader, count: int) -> Metadata:
     """Values by key, and the lengths of the arrays, whose values are kept only if they are few."""
     values: dict[str, Value] = {}
     lengths: dict[str, int] = {}
+    vocabulary: set[bytes] = set()
     for _ in range(count):
         key = reader.text(_KEY)
         if key in values:
@@ -172,13 +191,16 @@ def _metadata(reader: _Reader, count: int) -> tuple[dict[str, Value], dict[str, 
         kind = reader.u32()
         if kind == kinds.STRING:
             values[key] = reader.raw(len(reader.data)).decode("utf-8", "replace")
+        elif kind == kinds.ARRAY and key == TOKENS:
+            values[key] = None
+            vocabulary, lengths[key] = reader.vocabulary()
         elif kind == kinds.ARRAY:
             values[key], lengths[key] = _array(reader)
         elif kind in kinds.SCALARS:
             values[key] = reader.scalar(kind)
         else:
             raise BadModelFile("the file uses an unknown type of value")
-    return values, lengths
+    return Metadata(values, lengths, vocabulary)
 
 
 def _array(reader: _Reader) -> tuple[list[int] | None, int]:

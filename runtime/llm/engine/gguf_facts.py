@@ -1,7 +1,7 @@
 """What the metadata of a model file says, held against what an engine can compute with."""
 
 import math
-from typing import Final
+from typing import Final, NamedTuple
 
 Value = int | float | bool | str | list[int] | None
 
@@ -22,11 +22,19 @@ _FINITE: Final = (
     *("logit_scale", "embedding_scale", "residual_scale", "attention.scale"),
     *("attn_logit_softcapping", "final_logit_softcapping"),
 )
-_TOKENS: Final = "tokenizer.ggml.tokens"
+TOKENS: Final = "tokenizer.ggml.tokens"
 
 
 class Impossible(Exception):
     """The metadata contradict themselves or an engine; the text is for a client."""
+
+
+class Metadata(NamedTuple):
+    """The keys of a file; an array's values are there only if they are few."""
+
+    values: dict[str, Value]
+    lengths: dict[str, int]
+    vocabulary: set[bytes]
 
 
 class Facts:
@@ -34,12 +42,12 @@ class Facts:
 
     def __init__(
         self,
-        values: dict[str, Value],
-        lengths: dict[str, int],
+        metadata: Metadata,
         shapes: dict[str, tuple[int, ...]],
     ) -> None:
-        self.values = values
-        self._lengths = lengths
+        self.values = metadata.values
+        self._lengths = metadata.lengths
+        self._vocabulary = metadata.vocabulary
         self._shapes = shapes
         self.architecture = self.text("general.architecture")
         if not self.architecture:
@@ -123,8 +131,8 @@ class Facts:
         return index, count
 
     def _vocab_size(self) -> int:
-        tokens = self._lengths.get(_TOKENS, 0)
-        if self.text("tokenizer.ggml.model") != "none" and not tokens:
+        tokens = self._lengths.get(TOKENS, 0)
+        if self.text("tokenizer.ggml.model") in ("", "none", "no_vocab") or not tokens:
             raise Impossible("the file has no vocabulary")
         return tokens
 
@@ -166,6 +174,13 @@ class Facts:
             special = key.startswith("tokenizer.ggml.") and key.endswith("_token_id")
             if special and (type(value) is not int or not 0 <= value < self.vocab_size):
                 raise Impossible("a special token lies outside the vocabulary")
+        if (
+            self.text("tokenizer.ggml.model") == "llama"
+        ):  # it falls back to bytes, and must find them
+            named = (f"<0x{byte:02X}>".encode() for byte in range(256))
+            missing = [at for at, name in enumerate(named) if name not in self._vocabulary]
+            if any(bytes([byte]) not in self._vocabulary for byte in missing):
+                raise Impossible("the vocabulary has no tokens for single bytes")
         for name in ("token_embd.weight", "output.weight"):
             shape = self._shapes.get(name)
             if shape is not None and self.vocab_size and shape[-1:] != (self.vocab_size,):

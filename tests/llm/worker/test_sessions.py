@@ -52,9 +52,7 @@ def test_the_second_turn_feeds_only_what_is_new(shared: Worker) -> None:
     assert second.text == fresh.text == REPLY
     assert second.ended.cached_tokens == first.ended.prompt_tokens + 3
     fed = second.ended.prompt_tokens - second.ended.cached_tokens
-    assert fed == len("<|im_end|>") - 9 + len("\n") + 1 + len("user\ntwo") + 1 + 1 + 1 + len(
-        "assistant\n"
-    )
+    assert fed == len("E\nSuser\ntwoE\nSassistant\n")  # E and S: the marks of a turn
 
 
 def test_many_turns_stay_one_conversation(shared: Worker) -> None:
@@ -158,7 +156,7 @@ def test_conversations_give_way_when_the_cells_run_out(recall: Path) -> None:
     long = [("system", "<green>"), ("user", "x" * 150)]
     with engine(recall, budget=256, cells=512) as started:
         for name in "ab":
-            assert started.ask(long, name).ended.evicted == []
+            assert list(started.ask(long, name).ended.evicted) == []
         third = started.ask(long, "c")
         stateless = started.ask(long)
     assert list(third.ended.evicted) == ["a"]

@@ -17,7 +17,8 @@ TALK = [
     ("user", "Turn 3?"),
 ]
 NO_SYSTEM = (
-    "{% for m in messages %}{% if m.role == 'system' %}{{ raise_exception('no system') }}{% endif %}"
+    "{% for m in messages %}"
+    "{% if m.role == 'system' %}{{ raise_exception('no system') }}{% endif %}"
     "<{{ m.role }}>{{ m.content | trim }}{{ eos_token }}{% endfor %}<assistant>"
 )
 FIRST_SYSTEM = (
@@ -159,7 +160,8 @@ GUARD = "{% if messages[0].content == 'go' %}"
         "{% endif %}{{ messages[0].content }}",
         GUARD + "{% set n = namespace(x='aaaaaaaa') %}{% for a in range(99) %}"
         "{% set n.x = n.x ~ n.x %}{% endfor %}{% endif %}{{ messages[0].content }}",
-        GUARD + "{{ 7 ** (7 ** (6 + messages | length) ** 2) }}{% endif %}{{ messages[0].content }}",
+        GUARD
+        + "{{ 7 ** (7 ** (6 + messages | length) ** 2) }}{% endif %}{{ messages[0].content }}",
         GUARD + "{{ 'a'.ljust(9 ** 12) }}{% endif %}{{ messages[0].content }}",
     ],
     ids=["loop", "memory", "number", "string"],

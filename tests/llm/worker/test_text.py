@@ -1,5 +1,7 @@
 """Token bytes become text in whole characters, and nothing from a stop text on is shown."""
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,7 +11,7 @@ from runtime.llm.engine.worker.text import Decoder, StopScanner, markers_of
 
 def cut(data: bytes, places: list[int]) -> list[bytes]:
     edges = [0, *sorted(place % (len(data) + 1) for place in places), len(data)]
-    return [data[a:b] for a, b in zip(edges, edges[1:], strict=False)]
+    return [data[a:b] for a, b in pairwise(edges)]
 
 
 @given(st.binary(max_size=60), st.lists(st.integers(0, 1000), max_size=8))
@@ -37,16 +39,9 @@ def test_the_cut_at_a_stop_text_does_not_depend_on_the_pieces(
     scanner = StopScanner(stops)
     pieces = [piece.decode() for piece in cut(text.encode(), places)]
     shown = "".join(scanner.feed(piece) for piece in pieces) + scanner.flush()
-    ends = {text.find(stop) + len(stop): text.find(stop) for stop in stops if stop in text}
-    longest = [text.find(stop) for stop in stops if stop in text]
-    if not longest:
-        assert shown == text
-        assert not scanner.stopped
-    else:
-        first = min(ends)
-        begins = [text.find(s) for s in stops if s in text and text.find(s) + len(s) == first]
-        assert shown == text[: min(begins)]
-        assert scanner.stopped
+    found = [(text.find(stop) + len(stop), text.find(stop)) for stop in stops if stop in text]
+    assert scanner.stopped == bool(found)
+    assert shown == (text[: min(found)[1]] if found else text)
 
 
 @pytest.mark.parametrize(

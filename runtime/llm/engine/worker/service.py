@@ -219,14 +219,14 @@ class Service:
         engine = self._engines.get(prepared.engine) if prepared else None
         if prepared is None or engine is None:
             return Ended(command.job, "failed", "this job is not prepared")
-        pieces = _Pieces(command.job, self._out)
+        pieces = Pieces(command.job, self._out)
         ended = engine.run(command, prepared, pieces.emit)
         if rest := pieces.rest():
             self._send(rest)
         return ended
 
 
-class _Pieces:
+class Pieces:
     """Sends pieces as long as the socket has room, else joins them to larger ones."""
 
     def __init__(self, job: int, out: Outbox) -> None:

@@ -1,0 +1,58 @@
+"""Generated files are fresh, and what the project says about the server's routes is true."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from runtime.llm import VERSION, reference
+from runtime.llm.app import describe_api
+
+
+def test_generated_files_are_fresh() -> None:
+    for path, text in reference.files().items():
+        assert path.read_text(encoding="utf-8") == text, (
+            f"{path.name}: run python -m runtime.llm.reference"
+        )
+
+
+def test_a_stale_file_fails_the_check_and_is_written_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(reference, "ROOT", tmp_path)
+    monkeypatch.setattr(reference, "OPENAPI", tmp_path / "schemas" / "openapi.json")
+    monkeypatch.setattr(reference, "SETTINGS", tmp_path / "settings.md")
+
+    assert reference.main(["--check"]) == 1
+    assert "settings.md is not fresh" in capsys.readouterr().out
+    assert reference.main([]) == 0
+    assert reference.main(["--check"]) == 0
+
+
+def test_routes_that_lessons_may_name_exist(root: Path) -> None:
+    paths = describe_api()["paths"]
+    served = {f"{method.upper()} {path}" for path, methods in paths.items() for method in methods}
+    lines = (root / "course" / "interfaces.txt").read_text(encoding="utf-8").splitlines()
+    named = {line.removeprefix("llm ") for line in lines if line.startswith("llm ")}
+    later = ("/v1/documents", "/v1/embeddings", "/v1/search", "/v1/tenants")
+
+    missing = {route for route in named - served if not route.split()[1].startswith(later)}
+
+    assert not missing
+
+
+def test_the_version_is_that_of_the_project(root: Path) -> None:
+    assert f'version = "{VERSION}"' in (root / "pyproject.toml").read_text(encoding="utf-8")
+
+
+def test_every_setting_is_explained() -> None:
+    rows = reference.files()[reference.SETTINGS].splitlines()[14:]
+    assert rows
+    assert not [row for row in rows if row.endswith("|  |")]
+
+
+def test_the_description_is_whole_json() -> None:
+    document = json.loads(reference.files()[reference.OPENAPI])
+    assert document["openapi"].startswith("3.1")
+    for path in ("/health", "/health/warm", "/metrics", "/v1/models", "/v1/chat/completions"):
+        assert path in document["paths"]

@@ -1,0 +1,63 @@
+"""Events leave at once while the server reads, and wait without end for nobody."""
+
+import socket
+from collections.abc import Iterator
+
+import pytest
+
+from runtime.llm.engine.protocol import Piece, decode
+from runtime.llm.engine.worker.outbox import Outbox, Stalled
+from runtime.llm.engine.worker.service import Pieces
+
+
+@pytest.fixture
+def ends() -> Iterator[tuple[socket.socket, socket.socket]]:
+    ours, theirs = socket.socketpair()
+    ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
+    theirs.settimeout(10)
+    yield ours, theirs
+    ours.close()
+    theirs.close()
+
+
+def test_a_full_socket_joins_pieces_and_loses_no_text(
+    ends: tuple[socket.socket, socket.socket],
+) -> None:
+    ours, theirs = ends
+    out = Outbox(ours)
+    pieces = Pieces(1, out)
+    words = [f"word{at} " for at in range(2000)]
+    for word in words:
+        assert pieces.emit(word, 1)
+    rest = pieces.rest()
+    assert rest is not None
+    assert rest.tokens > 1
+    received = b""
+    while not out.offer(b"end\n"):
+        received += theirs.recv(1 << 16)
+    while not received.endswith(b"end\n"):
+        received += theirs.recv(1 << 16)
+    sent = [decode(line) for line in received.splitlines()[:-1]]
+    text = "".join(piece.text for piece in [*sent, rest] if isinstance(piece, Piece))
+    assert text == "".join(words)
+
+
+def test_a_server_that_reads_nothing_ends_the_job(
+    ends: tuple[socket.socket, socket.socket],
+) -> None:
+    pieces = Pieces(1, Outbox(ends[0], stall_s=0))
+    assert not all(pieces.emit("word " * 9, 1) for _ in range(2000))
+
+
+def test_a_line_that_cannot_be_sent_in_time_is_an_error(
+    ends: tuple[socket.socket, socket.socket],
+) -> None:
+    with pytest.raises(Stalled):
+        Outbox(ends[0], stall_s=0).send(b"x" * 10_000_000)
+
+
+def test_a_reply_that_waits_for_too_long_is_given_up(
+    ends: tuple[socket.socket, socket.socket],
+) -> None:
+    pieces = Pieces(1, Outbox(ends[0]))
+    assert not all(pieces.emit("word " * 1000, 1) for _ in range(100))

@@ -1,0 +1,145 @@
+"""The description that the routes give of themselves."""
+
+import json
+
+import aiohttp
+import pytest
+import schemathesis
+from aiohttp import web
+from openapi_spec_validator import OpenAPIV31SpecValidator
+
+from runtime.web.openapi import Json, describe, dump
+from runtime.web.routes import Routes
+from runtime.web.serve import started
+from tests.web.sample import GROUPS, ErrorBody, Tick, describe_sample, make_app, render
+
+
+@pytest.fixture(scope="module")
+def document() -> Json:
+    return describe_sample()
+
+
+def test_the_document_is_valid_openapi(document: Json) -> None:
+    OpenAPIV31SpecValidator(document).validate()
+
+
+def test_the_same_routes_give_the_same_bytes(document: Json) -> None:
+    assert dump(describe_sample()) == dump(document)
+    assert dump(document).endswith("}\n")
+
+
+def test_schemathesis_finds_every_operation(document: Json) -> None:
+    schema = schemathesis.openapi.from_dict(document)
+    found = {
+        (result.ok().method.upper(), result.ok().path) for result in schema.get_all_operations()
+    }
+    expected = {(route.method, route.path) for group in GROUPS for route in group.routes}
+    assert found == expected | {("GET", "/openapi.json")}
+
+
+def statuses(document: Json, path: str, method: str) -> list[str]:
+    return sorted(document["paths"][path][method]["responses"])
+
+
+@pytest.mark.parametrize(
+    ("path", "method", "expected"),
+    [
+        ("/health", "get", "200 400 403 500 503"),
+        ("/v1/items", "get", "200 400 401 403 500 503"),
+        ("/v1/items", "post", "201 400 401 403 408 413 415 429 500 503"),
+        ("/v1/items/{name}", "get", "200 400 401 403 404 500 503"),
+        ("/v1/items/{name}", "delete", "204 400 401 403 404 500 503"),
+        ("/v1/bench", "post", "200 202 400 401 403 408 413 415 500 503"),
+    ],
+)
+def test_every_status_that_can_come_is_written_down(
+    document: Json, path: str, method: str, expected: str
+) -> None:
+    assert statuses(document, path, method) == expected.split()
+
+
+def test_gated_routes_name_the_key_and_open_ones_do_not(document: Json) -> None:
+    assert document["paths"]["/v1/items"]["get"]["security"] == [{"bearer": []}, {}]
+    assert "security" not in document["paths"]["/health"]["get"]
+    assert document["components"]["securitySchemes"]["bearer"]["scheme"] == "bearer"
+
+
+def test_parameters_carry_their_limits(document: Json) -> None:
+    limit, reverse = document["paths"]["/v1/items"]["get"]["parameters"]
+    assert limit == {
+        "name": "limit",
+        "in": "query",
+        "required": False,
+        "description": "Entries at most",
+        "schema": {"type": "integer", "minimum": 1, "maximum": 100, "default": 10},
+    }
+    assert reverse["schema"]["type"] == "boolean"
+    (name,) = document["paths"]["/v1/items/{name}"]["get"]["parameters"]
+    assert (name["in"], name["required"]) == ("path", True)
+
+
+def test_a_stream_a_text_and_headers_are_described(document: Json) -> None:
+    stream = document["paths"]["/v1/ticks"]["get"]["responses"]["200"]["content"]
+    assert stream["text/event-stream"]["schema"]["contentSchema"]["$ref"].endswith("/Tick")
+    text = document["paths"]["/slow"]["get"]["responses"]["200"]["content"]
+    assert text == {"text/plain": {"schema": {"type": "string"}}}
+    assert "X-Total" in document["paths"]["/v1/items"]["get"]["responses"]["200"]["headers"]
+
+
+def test_errors_share_one_envelope_with_an_example_of_each(document: Json) -> None:
+    missing = document["paths"]["/v1/items/{name}"]["get"]["responses"]["404"]
+    content = missing["content"]["application/json"]
+    assert content["schema"] == {"$ref": "#/components/schemas/ErrorBody"}
+    assert content["examples"]["NoItem"]["value"] == {
+        "error": "there is no item of that name",
+        "code": "no_item",
+    }
+
+
+def test_summary_and_description_come_from_the_docstring(document: Json) -> None:
+    operation = document["paths"]["/v1/items"]["get"]
+    assert (operation["summary"], operation["description"]) == ("All items.", "Sorted by name.")
+
+
+def test_a_body_is_required_where_a_field_is(document: Json) -> None:
+    assert document["paths"]["/v1/items"]["post"]["requestBody"]["required"] is True
+    assert document["paths"]["/v1/bench"]["post"]["requestBody"]["required"] is False
+
+
+def test_only_models_that_are_used_become_components(document: Json) -> None:
+    expected = ["ErrorBody", "Item", "ItemList", "NewItem", "Part", "Tick", "Times"]
+    assert list(document["components"]["schemas"]) == expected
+
+
+def test_a_pattern_in_a_path_is_no_part_of_its_name() -> None:
+    routes = Routes("t")
+
+    @routes.get(r"/files/{name:.+}")
+    async def file(request: web.Request) -> Tick:
+        """A file."""
+        return Tick(n=1)
+
+    found = describe("T", "1", [routes], error_model=ErrorBody, render=render)
+    assert "/files/{name}" in found["paths"]
+
+
+def test_two_handlers_of_one_name_are_refused() -> None:
+    groups = [Routes("a"), Routes("b")]
+    for group in groups:
+
+        @group.get(f"/{group.tag}")
+        async def same(request: web.Request) -> Tick:
+            return Tick(n=1)
+
+    with pytest.raises(ValueError, match="same"):
+        describe("T", "1", groups, error_model=ErrorBody, render=render)
+
+
+async def test_the_document_is_served_without_a_key(document: Json) -> None:
+    async with (
+        started(make_app(key="k")) as server,
+        aiohttp.ClientSession(server.url) as client,
+        client.get("/openapi.json") as answer,
+    ):
+        assert answer.status == 200
+        assert json.loads(await answer.read()) == document
