@@ -133,7 +133,7 @@ async def run(course_port: int, llm_port: int) -> int:
     """Start every part, say where it is, wait for a signal or for a part that ends; stop all."""
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         loop.add_signal_handler(number, stop.set)
     running: list[Running] = []
     try:

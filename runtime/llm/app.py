@@ -37,7 +37,7 @@ from runtime.llm.sysmodel.benchmark import (
 from runtime.llm.sysmodel.probing import CachedProbe
 from runtime.llm.sysmodel.settings import BUNDLED, build
 from runtime.web.auth import Bearer
-from runtime.web.errors import ApiError, ShuttingDown
+from runtime.web.errors import ApiError, RequestTimeout, ShuttingDown
 from runtime.web.hosts import LOOPBACK_ORIGINS, HostPolicy
 from runtime.web.middleware import Door, install
 from runtime.web.openapi import describe, publish
@@ -64,8 +64,8 @@ EXPOSED: Final = (
     "X-Tenant-Id",
 )
 TICK_S: Final = 30.0
-GRACE_S: Final = 8.5
-"""What a running reply gets at a stop; with the last words of streams the stop takes 10 s."""
+GRACE_S: Final = 7.0
+"""What a running reply gets at a stop, so that last words and engines end within 10 s."""
 
 
 def describe_api() -> JsonObject:
@@ -109,7 +109,7 @@ def make_app(service: Service) -> web.Application:
     mount(app, *GROUPS)
     publish(app, describe_api())
     app.cleanup_ctx.append(_lifetime)
-    app.on_response_prepare.append(_name_client)
+    app.on_response_prepare.append(_sign_chat)
     return app
 
 
@@ -243,8 +243,12 @@ def _log_request(ticket: Ticket) -> None:
     log.info("chat", extra={"fields": fields})
 
 
-async def _name_client(request: web.Request, response: web.StreamResponse) -> None:
-    """Chat answers say which client they were counted for, errors included."""
-    if request.path == chat.PATH:
-        name = client_id(request.headers.get("User-Agent"))
-        response.headers["X-Client-Id"] = header_safe(name)
+async def _sign_chat(request: web.Request, response: web.StreamResponse) -> None:
+    """Chat answers, errors included, say who asked, where it stood and what not to repeat."""
+    if request.path != chat.PATH:
+        return
+    name = client_id(request.headers.get("User-Agent"))
+    response.headers["X-Client-Id"] = header_safe(name)
+    response.headers.update(request.get(chat.QUEUE, {}))
+    if response.status == RequestTimeout.status:
+        response.headers.setdefault("x-should-retry", "false")

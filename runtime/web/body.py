@@ -23,7 +23,7 @@ async def read_body(request: web.Request, cap: int, deadline_s: float | None = N
     if request.headers.get("Content-Encoding", "identity").strip().lower() not in ("identity", ""):
         raise UnsupportedEncoding("send the body as it is, without Content-Encoding")
     if deadline_s is None:
-        deadline_s = request.config_dict.get(BODY_DEADLINE_S, DEADLINE_S)
+        deadline_s = request.app.get(BODY_DEADLINE_S, DEADLINE_S)
     declared = request.content_length
     if declared is not None and declared > cap:
         raise _too_large(cap)

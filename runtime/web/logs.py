@@ -2,13 +2,13 @@
 
 import json
 import logging
-import logging.handlers
 import queue
 import re
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from typing import Final, TextIO
 
@@ -16,6 +16,7 @@ request_id: Final[ContextVar[str | None]] = ContextVar("request_id", default=Non
 """The id of the request that the current task serves."""
 
 QUEUE_SIZE: Final = 4096
+GATHER_S: Final = 0.02
 LINE_LIMIT: Final = 16 * 1024
 """Characters of a message or trace that are kept."""
 
@@ -25,9 +26,12 @@ _SECRET: Final = re.compile(
 )
 
 
+_ENCODE: Final = json.JSONEncoder(default=str).encode
+
+
 def scrub(text: str) -> str:
     """*text* with the values of secret query parameters replaced by ``***``."""
-    return _SECRET.sub(r"\1***", text)
+    return _SECRET.sub(r"\1***", text) if "=" in text else text
 
 
 class JsonLines(logging.Formatter):
@@ -49,7 +53,7 @@ class JsonLines(logging.Formatter):
             entry.update((str(k), v) for k, v in fields.items() if k not in entry)
         if record.exc_info:
             entry["trace"] = scrub(self.formatException(record.exc_info))[-LINE_LIMIT:]
-        return json.dumps(entry, default=str)
+        return _ENCODE(entry)
 
 
 class Throttle(logging.Filter):
@@ -78,70 +82,74 @@ class Throttle(logging.Filter):
         return True
 
 
-class _Handoff(logging.handlers.QueueHandler):
-    """Formats in the caller, writes in a thread; a full queue drops the record and counts it."""
+class _Handoff(logging.Handler):
+    """Formats in the caller, writes in a thread; a full queue drops lines and counts them."""
 
-    dropped = 0
+    def __init__(self, stream: TextIO) -> None:
+        super().__init__()
+        self.dropped = 0
+        self._stream = stream
+        self._lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+        self._ending = threading.Event()
+        self._thread = threading.Thread(target=self._write, name="log", daemon=True)
+        self._thread.start()
 
-    def prepare(self, record: logging.LogRecord) -> logging.LogRecord:
-        record.request_id = request_id.get()
-        return record
-
-    def enqueue(self, record: logging.LogRecord) -> None:
+    def emit(self, record: logging.LogRecord) -> None:
+        """Queue the line of *record*; never waits and never raises."""
         try:
-            self.queue.put_nowait(self.format(record))
-        except queue.Full:
+            if self._lines.qsize() >= QUEUE_SIZE:
+                self.dropped += 1
+                return
+            record.request_id = request_id.get()
+            self._lines.put(self.format(record))
+        except Exception:  # noqa: BLE001 - a log line is never worth a request
             self.dropped += 1
 
-    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - logging's name
-        self.dropped += 1
-
-
-class _Writer(logging.handlers.QueueListener):
-    """The thread that writes lines; a standard error that is gone or stuck harms nobody."""
-
-    def __init__(self, lines: "queue.Queue[object]", stream: TextIO) -> None:
-        super().__init__(lines)
-        self._stream = stream
-
-    def handle(self, record: object) -> None:
-        try:
-            self._stream.write(f"{record}\n")
-            self._stream.flush()
-        except (OSError, ValueError):
-            return
-
-    def stop(self, patience_s: float = 1.0) -> None:
+    def finish(self, patience_s: float = 1.0) -> None:
         """Write what is queued, for at most *patience_s* seconds."""
-        try:
-            self.enqueue_sentinel()
-        except queue.Full:
-            return
-        thread, self._thread = self._thread, None
-        if thread is not None:
-            thread.join(patience_s)
+        self._ending.set()
+        self._lines.put(None)
+        self._thread.join(patience_s)
+
+    def _write(self) -> None:
+        ended = False
+        while not ended and (line := self._lines.get()) is not None:
+            # Lines gather for a moment: waking this thread for each would cost the event loop
+            # more than all the rest of logging.
+            self._ending.wait(GATHER_S)
+            gathered = [line]
+            while not self._lines.empty() and len(gathered) < QUEUE_SIZE:
+                following = self._lines.get()
+                if following is None:
+                    ended = True
+                    break
+                gathered.append(following)
+            if self.dropped:
+                gathered.append(json.dumps({"level": "warning", "dropped_lines": self.dropped}))
+                self.dropped = 0
+            # A standard error that is gone harms nobody; one that is stuck holds up this thread.
+            with suppress(OSError, ValueError):
+                self._stream.write("\n".join(gathered) + "\n")
+                self._stream.flush()
 
 
 @contextmanager
 def logging_to(stream: TextIO | None = None, level: str = "info") -> Iterator[None]:
     """Send all records of at least *level* to *stream* (standard error) while the block runs."""
-    lines: queue.Queue[object] = queue.Queue(QUEUE_SIZE)
-    handler, writer = _Handoff(lines), _Writer(lines, stream or sys.stderr)
+    handler, throttle = _Handoff(stream or sys.stderr), Throttle()
     handler.setFormatter(JsonLines())
-    root, throttle = logging.getLogger(), Throttle()
+    root, server = logging.getLogger(), logging.getLogger("aiohttp.server")
     before = root.level
-    server = logging.getLogger("aiohttp.server")
     server.addFilter(throttle)
     root.addHandler(handler)
     root.setLevel(level.upper())
-    writer.start()
     try:
         yield
     finally:
         root.removeHandler(handler)
         root.setLevel(before)
         server.removeFilter(throttle)
-        writer.stop()
+        handler.finish()
 
 
 def _message(record: logging.LogRecord) -> str:

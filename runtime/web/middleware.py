@@ -37,6 +37,7 @@ CLIENT_LEFT: Final = 499
 
 Render = Callable[[ApiError], Mapping[str, object]]
 _LOG: Final = logging.getLogger("paddock.web")
+_LOG.addFilter(logs.Throttle(per_s=5, burst=50))  # whoever finds a fault may repeat it quickly
 _ACCESS: Final = logging.getLogger("paddock.access")
 
 

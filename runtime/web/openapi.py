@@ -196,12 +196,13 @@ def _answers(route: Route, refs: dict[Key, Json]) -> Json:
         if model is not None:
             answer["content"] = {"application/json": {"schema": refs[model, "serialization"]}}
     if stream := route.options.get("stream"):
-        shape = {
+        # Before OpenAPI 3.2 the schema of an event stream is that of one event.
+        data = {
             "type": "string",
-            "description": "Server-sent events; the data of each is JSON unless it says otherwise.",
             "contentMediaType": "application/json",
             "contentSchema": refs[stream, "serialization"],
         }
+        shape = {"type": "object", "properties": {"data": data}, "required": ["data"]}
         found = answers.setdefault("200", _bare(200)).setdefault("content", {})
         found["text/event-stream"] = {"schema": shape}
     if text := route.options.get("text"):

@@ -25,16 +25,16 @@ from runtime.web.body import read_body, wait_with_continue
 from runtime.web.errors import ApiError, BadJson
 from runtime.web.wire import json_response, parse_body, parse_path, parse_query
 
-R = TypeVar("R", bound=BaseModel)
+R = TypeVar("R", bound=BaseModel | None)
 SMALL_BODY: Final = 64 * 1024
 """Body cap in bytes of a route that names none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reply(Generic[R]):
-    """A model with a status and headers of its own; without a model the answer has no body."""
+    """A model with a status and headers of its own; ``Reply[None]`` has no body."""
 
-    model: R | None
+    model: R
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict)
 
@@ -52,7 +52,7 @@ class Options(TypedDict, total=False):
     errors: tuple[type[ApiError], ...]
     """Errors of the domain that the handler raises; the common ones need no mention."""
     status: int
-    """Status of a plain model result; 200 if absent."""
+    """Status of the model that the signature names; 200 if absent."""
     answers: Mapping[int, type[BaseModel] | None]
     """Further answers that are no errors, by status."""
     stream: type[BaseModel]
@@ -176,7 +176,7 @@ def mount(app: web.Application, *groups: Routes) -> None:
 
 def matched(request: web.Request) -> Route | None:
     """The route that will answer, if it is one of ours."""
-    known = request.config_dict.get(MOUNTED)
+    known = request.app.get(MOUNTED)
     return None if known is None else known.get(request.match_info.handler)
 
 
@@ -190,10 +190,11 @@ def _route(tag: str, method: str, path: str, handler: Handler, options: Options)
         inputs[name] = model
     answers: dict[int, type[BaseModel] | None] = {}
     for part in _parts(hints.get("return")):
-        if _is_model(part):
-            answers[options.get("status", 200)] = part
-        elif get_origin(part) is Reply and _is_model(get_args(part)[0]):
-            answers.setdefault(200, get_args(part)[0])
+        model = get_args(part)[0] if get_origin(part) is Reply else part
+        if _is_model(model):
+            answers[options.get("status", 200)] = model
+        elif get_origin(part) is Reply:
+            answers[options.get("status", 204)] = None
     answers.update(options.get("answers", {}))
     return Route(method, path, handler, tag, options, inputs, answers)
 

@@ -100,13 +100,15 @@ def run(
 
 def bind(host: str, port: int, port_setting: str = "server_port") -> socket.socket:
     """A listening socket; raises `CannotBind`."""
+    if not 0 <= port <= 65535:  # getaddrinfo would take the number modulo 65536
+        raise CannotBind(f"cannot listen on {host} port {port}: no such port; see {port_setting}")
     try:
         found = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE | socket.AI_NUMERICSERV
         )
         family, kind, protocol, _, address = found[0]
         listener = socket.socket(family, kind, protocol)
-    except (OSError, UnicodeError, OverflowError) as exc:
+    except (OSError, UnicodeError) as exc:
         raise CannotBind(f"cannot listen on {host}: {_reason(exc)}") from exc
     try:
         exclusive = getattr(socket, "SO_EXCLUSIVEADDRUSE", None)
@@ -118,7 +120,7 @@ def bind(host: str, port: int, port_setting: str = "server_port") -> socket.sock
         listener.bind(address)
         listener.listen(1024)
         listener.setblocking(False)
-    except (OSError, OverflowError) as exc:
+    except OSError as exc:
         listener.close()
         raise CannotBind(
             f"cannot listen on {host} port {port}: {_reason(exc)}; "
@@ -202,12 +204,18 @@ async def _run(
     async with serving(app, listener, limits=limits, last_words_s=last_words_s) as (running, site):
         if on_ready is not None:
             on_ready(running)
-        ready = {"event": "ready", "port": running.port, "pid": os.getpid()}
-        sys.stdout.write(json.dumps(ready, separators=(",", ":")) + "\n")
-        sys.stdout.flush()
+        _announce(running.port)
         await stop.wait()
         await site.stop()
         await _drain(app, ending)
+
+
+def _announce(port: int) -> None:
+    line = json.dumps({"event": "ready", "port": port, "pid": os.getpid()}, separators=(",", ":"))
+    # A service manager may have closed standard output: then nobody waits for the line.
+    with suppress(OSError, ValueError, AttributeError):
+        sys.stdout.write(f"{line}\n")
+        sys.stdout.flush()
 
 
 async def _drain(app: web.Application, ending: Ending) -> None:

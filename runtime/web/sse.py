@@ -64,7 +64,7 @@ class EventStream:
         self._stalled = False
         self._owner: asyncio.Task[object] | None = None
         self._ticker: asyncio.Task[None] | None = None
-        life = request.config_dict.get(LIFECYCLE)
+        life = request.app.get(LIFECYCLE)
         self._streams = life.streams if life is not None else set()
 
     async def __aenter__(self) -> Self:

@@ -58,10 +58,45 @@ def parse_body(model: type[M], raw: bytes) -> M:
     if not isinstance(whole, dict):
         raise BadJson("the body must be a JSON object")
     try:
-        return model.model_validate_json(raw or b"{}")
+        return _validated(model, raw or b"{}", whole)
     except ValidationError as exc:
         param, message = explain(model, exc)
         raise BadField(message, param=param) from exc
+
+
+def _validated(model: type[M], raw: bytes, whole: dict[str, object]) -> M:
+    try:
+        return model.model_validate_json(raw)
+    except ValidationError as exc:
+        # JSON knows one kind of number, so 2.0 is an integer; the strict mode does not think so.
+        if not _make_whole(whole, exc):
+            raise
+    return model.model_validate_json(orjson.dumps(whole))
+
+
+def _make_whole(tree: dict[str, object], exc: ValidationError) -> bool:
+    """Turn floats without a fraction into integers where those were asked for; whether any was."""
+    changed = False
+    for error in exc.errors(include_url=False):
+        value = error["input"]
+        if error["type"] != "int_type" or not isinstance(value, float) or not value.is_integer():
+            continue
+        *path, last = error["loc"]
+        at: object = tree
+        for part in path:
+            if isinstance(at, dict | list):
+                at = _child(at, part)
+        if isinstance(at, dict | list) and _child(at, last) == value:
+            at[last] = int(value)  # type: ignore[index] # the loc fits the tree
+            changed = True
+    return changed
+
+
+def _child(at: dict[str, object] | list[object], part: str | int) -> object:
+    """What lies under *part*; a part that only names a branch of a union leads nowhere else."""
+    if isinstance(at, dict):
+        return at.get(part, at) if isinstance(part, str) else at
+    return at[part] if isinstance(part, int) and part < len(at) else at
 
 
 def parse_query(model: type[M], query: MultiMapping[str]) -> M:

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from runtime.llm import VERSION, reference
-from runtime.llm.app import describe_api
 
 
 def test_generated_files_are_fresh() -> None:
@@ -30,7 +29,7 @@ def test_a_stale_file_fails_the_check_and_is_written_anew(
 
 
 def test_routes_that_lessons_may_name_exist(root: Path) -> None:
-    paths = describe_api()["paths"]
+    paths = json.loads(reference.files()[reference.OPENAPI])["paths"]
     served = {f"{method.upper()} {path}" for path, methods in paths.items() for method in methods}
     lines = (root / "course" / "interfaces.txt").read_text(encoding="utf-8").splitlines()
     named = {line.removeprefix("llm ") for line in lines if line.startswith("llm ")}

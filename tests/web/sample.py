@@ -110,8 +110,8 @@ async def bench(request: web.Request, *, body: Times) -> Tick:
     return Tick(n=body.times)
 
 
-@ITEMS.delete("/v1/items/{name}", answers={204: None})
-async def drop_item(request: web.Request, *, path: ItemPath) -> Reply[Item]:
+@ITEMS.delete("/v1/items/{name}")
+async def drop_item(request: web.Request, *, path: ItemPath) -> Reply[None]:
     """Remove an item."""
     return Reply(None, status=204)
 
@@ -120,6 +120,16 @@ async def drop_item(request: web.Request, *, path: ItemPath) -> Reply[Item]:
 async def health(request: web.Request) -> Tick:
     """Whether the server is alive."""
     return Tick(n=1)
+
+
+class TokenPath(Wire):
+    token: str
+
+
+@ITEMS.delete("/tokens/{token}", secret_path=True)
+async def revoke(request: web.Request, *, path: TokenPath) -> Reply[None]:
+    """Revoke a token."""
+    return Reply(None, status=204)
 
 
 @LIVE.get("/v1/ticks", stream=Tick)
@@ -145,6 +155,12 @@ async def slow(request: web.Request) -> web.StreamResponse:
     """An answer that takes a while."""
     await asyncio.sleep(0.3)
     return web.Response(text="done")
+
+
+@LIVE.get("/big", gated=False, text="text/plain")
+async def big(request: web.Request) -> web.StreamResponse:
+    """More than the buffers of a connection hold."""
+    return web.Response(text="x" * 16_000_000)
 
 
 GROUPS = (ITEMS, LIVE)

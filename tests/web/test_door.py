@@ -6,11 +6,20 @@ from collections.abc import AsyncIterator
 
 import aiohttp
 import pytest
+from aiohttp import web
 
 from runtime.web.auth import Bearer
+from runtime.web.errors import (
+    ApiError,
+    BadRequest,
+    MethodNotAllowed,
+    NotFound,
+    RequestTimeout,
+    TooLarge,
+)
 from runtime.web.hosts import HostPolicy
 from runtime.web.lifecycle import LIFECYCLE
-from runtime.web.middleware import Door, Seen
+from runtime.web.middleware import Door, Seen, translate
 from runtime.web.serve import Running, started
 from tests.web.sample import BUSY, make_app, render
 
@@ -169,6 +178,31 @@ async def test_the_access_log_has_a_line_without_secrets(
     assert fields[0] is not None
     assert "abc" not in fields[0]["path"]
     assert (fields[0]["status"], fields[0]["method"], fields[0]["agent"]) == (200, "GET", "t")
+
+
+async def test_a_path_that_carries_a_secret_is_logged_as_its_pattern(
+    client: aiohttp.ClientSession, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    async with client.delete("/tokens/hunter2", headers=GOOD) as answer:
+        assert answer.status == 204
+    assert "/tokens/{token}" in str([getattr(r, "fields", None) for r in caplog.records])
+    assert "hunter2" not in str([vars(record) for record in caplog.records])
+
+
+@pytest.mark.parametrize(
+    ("exc", "error"),
+    [
+        (web.HTTPNotFound(), NotFound),
+        (web.HTTPMethodNotAllowed("PUT", ["GET"]), MethodNotAllowed),
+        (web.HTTPRequestTimeout(), RequestTimeout),
+        (web.HTTPRequestEntityTooLarge(1, 2), TooLarge),
+        (web.HTTPGone(), BadRequest),
+        (web.HTTPBadGateway(), ApiError),
+    ],
+)
+def test_refusals_of_the_library_become_ours(exc: web.HTTPException, error: type[ApiError]) -> None:
+    assert type(translate(exc)) is error
 
 
 async def test_a_draining_server_answers_503_on_open_connections(

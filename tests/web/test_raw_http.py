@@ -49,6 +49,25 @@ MALFORMED = {
 }
 
 
+ODD = {
+    "absolute target": (b"GET http://localhost/health HTTP/1.1\r\nHost: localhost\r\n\r\n", 200),
+    "tunnel": (head("CONNECT localhost:80 HTTP/1.1"), 404),
+    "all options": (head("OPTIONS * HTTP/1.1"), 404),
+    "upgrade": (head("GET /health HTTP/1.1", "Connection: Upgrade", "Upgrade: h2c"), 200),
+    "unknown expectation": (head("GET /health HTTP/1.1", "Expect: the-impossible"), 200),
+    "two slashes": (head("GET //v1/items HTTP/1.1"), 404),
+    "dots": (head("GET /v1/../health HTTP/1.1"), 404),
+    "empty lines before": (b"\r\n\r\n" + head("GET /health HTTP/1.1"), 200),
+    "a body on GET": (head("GET /health HTTP/1.1", "Content-Length: 3") + b"abc", 200),
+}
+
+
+@pytest.mark.parametrize(("data", "status"), ODD.values(), ids=ODD)
+async def test_odd_requests_are_answered(server: Running, data: bytes, status: int) -> None:
+    answer = await exchange(server, data)
+    assert answer.status == status
+
+
 @pytest.mark.parametrize("data", MALFORMED.values(), ids=MALFORMED)
 async def test_what_is_no_http_gets_a_400_in_the_envelope(server: Running, data: bytes) -> None:
     answer = await exchange(server, data)

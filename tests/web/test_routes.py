@@ -55,6 +55,8 @@ GOOD_BODIES: list[tuple[bytes, dict[str, object]]] = [
     (b'{"name":"a","unknown":{"x":[1]}}', {"name": "a"}),
     (b'{"name":"a","name":"b"}', {"name": "b"}),
     (b'{"name":"a","ratio":2}', {"ratio": 2.0}),
+    (b'{"name":"a","count":3.0,"pair":4.0}', {"count": 3, "pair": 4}),
+    (b'{"name":"a","inner":[{"depth_mm":1}],"extra":{"b":2.0}}', {"extra": {"b": 2}}),
     (b'{"name":"a","side":"right"}', {"side": Side.RIGHT}),
     (b'{"name":"\\ud83d\\ude00"}', {"name": "\U0001f600"}),
 ]
@@ -104,12 +106,14 @@ def test_what_is_no_json_object_is_refused(raw: bytes) -> None:
         (b'{"name":"a","count":"1"}', "count", "valid integer"),
         (b'{"name":"a","count":true}', "count", "valid integer"),
         (b'{"name":"a","count":1.5}', "count", "valid integer"),
+        (b'{"name":"a","count":"1","pair":2.0}', "count", "valid integer"),
+        (b'{"name":"a","count":2.0,"pair":3}', "pair", "must be even"),
         (b'{"name":"a","flag":1}', "flag", "valid boolean"),
         (b'{"name":"a","ratio":"1"}', "ratio", "valid number"),
         (b'{"name":"a","side":"up"}', "side", "'left' or 'right'"),
         (b'{"name":"a","pair":3}', "pair", "must be even"),
         (b'{"name":"a","inner":[{"depth_mm":1},{}]}', "inner.1.depth_mm", "field required"),
-        (b'{"name":"a","inner":{}}', "inner", "valid list"),
+        (b'{"name":"a","inner":{}}', "inner", "valid array"),
         (b'{"name":1,"count":"x"}', "name", "valid string"),
     ],
 )
@@ -187,11 +191,20 @@ def test_a_handler_with_an_input_of_unknown_kind_is_refused_at_once() -> None:
 def test_what_a_handler_answers_is_read_from_its_signature() -> None:
     routes = Routes("t")
 
-    @routes.get("/", status=202, answers={204: None})
-    async def handler(request: web.Request) -> Inner | Reply[Body] | web.Response:
+    @routes.get("/a", status=202, answers={200: Body})
+    async def plain(request: web.Request) -> Inner | web.Response:
         return Inner(depth_mm=1)
 
-    assert routes.routes[0].answers == {202: Inner, 200: Body, 204: None}
+    @routes.get("/b")
+    async def replies(request: web.Request) -> Reply[Inner] | Reply[None]:
+        return Reply(None, status=204)
+
+    @routes.get("/c")
+    async def raw(request: web.Request) -> web.StreamResponse:
+        return web.Response()
+
+    found = [route.answers for route in routes.routes]
+    assert found == [{202: Inner, 200: Body}, {200: Inner, 204: None}, {}]
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from typing import Final
 
 from aiohttp import web
 
-from runtime.llm.admission import QueueFull, State, Ticket
+from runtime.llm.admission import Cancelled, QueueFull, State, Ticket
 from runtime.llm.api.frames import DONE, Frames, error_frame
 from runtime.llm.api.wire import (
     ChatCompletion,
@@ -37,12 +37,14 @@ from runtime.llm.identity import client_id, header_safe, tenant_id
 from runtime.llm.prompt import check_turns
 from runtime.llm.service import SERVICE, Service
 from runtime.llm.values import SYSTEM_MODEL, Finish, Outcome, Sampling
-from runtime.web.errors import ApiError, RequestTimeout, TooMany
+from runtime.web.errors import ApiError, RequestTimeout, ShuttingDown, TooMany
 from runtime.web.middleware import REQUEST_ID
 from runtime.web.routes import Routes
 from runtime.web.sse import EventStream, ReaderGone
 
 PATH: Final = "/v1/chat/completions"
+QUEUE: Final = web.RequestKey("queue", dict[str, str])
+"""Headers of an admitted request, which its answer carries whether it is a reply or an error."""
 routes = Routes("chat")
 
 HEADERS: Final[Mapping[str, str]] = {
@@ -65,7 +67,6 @@ class _Call:
     number: int
     ask: Ask
     ticket: Ticket
-    headers: dict[str, str]
     created: int
     first_token_ms: float | None = None
 
@@ -132,7 +133,8 @@ async def chat_completions(
         raise
     service.client(client).admitted += 1
     ticket.stream = bool(body.stream)
-    call = _Call(number, ask, ticket, ticket.headers(), int(time.time()))
+    request[QUEUE] = ticket.headers()
+    call = _Call(number, ask, ticket, int(time.time()))
     try:
         async with service.awake.hold():
             if body.stream:
@@ -143,11 +145,16 @@ async def chat_completions(
         service.admission.finish(ticket, State.CANCELLED)
         raise
     except ApiError as error:
-        error.headers = {**call.headers, **error.headers}
+        service.admission.finish(ticket, state_after(error))
         raise
     finally:
         service.admission.finish(ticket, State.ERRORED)  # unless it came to another end before
         service.touch()
+
+
+def state_after(error: ApiError) -> State:
+    """How a request that ended with *error* is counted: stopping it on purpose is no failure."""
+    return State.CANCELLED if isinstance(error, Cancelled | ShuttingDown) else State.ERRORED
 
 
 def ask_of(body: ChatRequest, service: Service, headers: Mapping[str, str]) -> Ask:
@@ -161,7 +168,7 @@ def ask_of(body: ChatRequest, service: Service, headers: Mapping[str, str]) -> A
         temperature=settings.temperature if body.temperature is None else body.temperature,
         top_k=settings.top_k if body.top_k is None else body.top_k,
         top_p=settings.top_p if body.top_p is None else body.top_p,
-        seed=seed & 0xFFFFFFFF,
+        seed=(seed & 0xFFFFFFFF) % 0xFFFFFFFF,  # the engine takes 32 set bits for a random seed
     )
     model = (body.model or "").strip() or settings.selected_model_id
     return Ask(
@@ -209,7 +216,6 @@ async def _whole(service: Service, call: _Call) -> web.Response:
         body=completion.model_dump_json(exclude_none=True).encode(),
         content_type="application/json",
         charset="utf-8",
-        headers=call.headers,
     )
 
 
@@ -223,12 +229,12 @@ async def _stream(
             done, _ = await asyncio.wait({preparing}, timeout=service.settings.stream_commit_s)
             if done:
                 preparing.result()  # a failure is raised here and has its own status
-        async with _open(request, service, call) as stream:
+        async with _open(request, service) as stream:
             try:
                 with call.ticket.stoppable():
                     await _send_reply(stream, service, call, await preparing, with_usage)
             except ApiError as error:
-                service.admission.finish(call.ticket, State.ERRORED)
+                service.admission.finish(call.ticket, state_after(error))
                 await stream.send(error_frame(error))
             await stream.send(DONE)
         return stream.response
@@ -236,11 +242,10 @@ async def _stream(
         _abandon(preparing)
 
 
-def _open(request: web.Request, service: Service, call: _Call) -> EventStream:
+def _open(request: web.Request, service: Service) -> EventStream:
     settings = service.settings
     return EventStream(
         request,
-        headers=call.headers,
         heartbeat_s=settings.heartbeat_ms / 1000,
         stall_s=settings.stall_ms / 1000,
     )

@@ -109,7 +109,7 @@ class Timings(Wire):
     queue_ms: float
     load_ms: float
     prompt_ms: float
-    first_token_ms: float | None
+    first_token_ms: float | None = None
     predicted_ms: float
     prompt_n: int
     cache_n: int

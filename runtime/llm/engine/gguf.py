@@ -5,12 +5,11 @@ before they are used, so a lying header costs no more time or memory than an hon
 """
 
 import math
-import mmap
 import os
 import struct
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final
 
 from runtime.llm.engine import gguf_types as kinds
 from runtime.llm.engine.gguf_facts import TOKENS, Facts, Impossible, Metadata, Value
@@ -20,8 +19,11 @@ _TENSORS: Final = 1 << 16
 _STRINGS: Final = 2_000_000  # entries of all arrays of strings together
 _NAME: Final = 64  # bytes of a tensor name, as in the engine
 _KEY: Final = 65_535
-_TOKEN: Final = 65_535
+_TEXT: Final = 1 << 24  # bytes of any other text, chat templates among them
+_HEADER: Final = 1 << 28  # bytes of a whole header; the largest vocabularies take 30 MB
+_CHUNK: Final = 1 << 18
 _KEPT_ARRAY: Final = 4096  # entries of a number array whose values matter: one a layer
+_U64: Final = struct.Struct("<Q").unpack_from
 
 
 class BadModelFile(Exception):
@@ -53,18 +55,34 @@ class Header:
 
 
 class _Reader:
-    """A cursor over the file that cannot leave it."""
+    """A cursor over the header that cannot leave the file.
 
-    def __init__(self, data: mmap.mmap) -> None:
-        self.data = data
+    It reads rather than maps: a file that shrinks while it is mapped ends the process.
+    """
+
+    def __init__(self, file: BinaryIO, size: int) -> None:
+        self._file = file
+        self.size = size
+        self.data = bytearray()
         self.at = 0
         self.strings = 0
+
+    def need(self, end: int) -> None:
+        """Have the bytes up to *end* in `data`."""
+        if end > self.size:
+            raise BadModelFile("the file ends too early")
+        if end > _HEADER:
+            raise BadModelFile("the header of the file is too long")
+        while len(self.data) < end:
+            more = self._file.read(max(_CHUNK, end - len(self.data)))
+            if not more:
+                raise BadModelFile("the file ends too early")
+            self.data += more
 
     def take(self, size: int) -> int:
         """Step over *size* bytes and answer where they begin."""
         at = self.at
-        if size > len(self.data) - at:
-            raise BadModelFile("the file ends too early")
+        self.need(at + size)
         self.at = at + size
         return at
 
@@ -81,7 +99,7 @@ class _Reader:
         if size > limit:
             raise BadModelFile("a name or text in the file is too long")
         at = self.take(size)
-        return self.data[at : at + size]
+        return bytes(self.data[at : at + size])
 
     def text(self, limit: int) -> str:
         try:
@@ -100,13 +118,16 @@ class _Reader:
     def skip_strings(self, count: int) -> None:
         """Step over strings; the fast path of vocabularies, hence the repeated look-ups."""
         self.strings += count
-        if self.strings > _STRINGS or count > (len(self.data) - self.at) // 8:
+        if self.strings > _STRINGS or count > (self.size - self.at) // 8:
             raise BadModelFile("the file declares more texts than it holds")
-        data, at, end = self.data, self.at, len(self.data)
+        data, at = self.data, self.at
+        have = len(data) - 8
         for _ in range(count):
-            at += 8 + int.from_bytes(data[at : at + 8], "little")
-            if at > end:
-                raise BadModelFile("the file ends too early")
+            if at > have:
+                self.need(at + 8)
+                have = len(data) - 8
+            at += 8 + _U64(data, at)[0]
+        self.need(at)
         self.at = at
 
     def vocabulary(self) -> tuple[set[bytes], int]:
@@ -115,13 +136,14 @@ class _Reader:
             raise BadModelFile("the vocabulary is no list of texts")
         count, at = self.u64(), self.at
         self.skip_strings(count)
-        self.at = at
+        data = bytes(self.data[at : self.at])
         tokens: set[bytes] = set()
-        empty = 0
+        at = empty = 0
         for _ in range(count):
-            token = self.raw(_TOKEN)
-            tokens.add(token)
-            empty += not token
+            begin = at + 8
+            at = begin + _U64(data, at)[0]
+            tokens.add(data[begin:at])
+            empty += at == begin
         if len(tokens) + max(empty - 1, 0) != count:
             raise BadModelFile("the vocabulary holds a token twice")
         return tokens, count
@@ -130,19 +152,17 @@ class _Reader:
 def read(path: str | os.PathLike[str]) -> Header:
     """The header of a model file; raises BadModelFile for anything an engine should not see."""
     try:
+        if not Path(path).is_file():  # a pipe would be waited for
+            raise BadModelFile("the file cannot be read")
         with Path(path).open("rb") as file:
-            if os.fstat(file.fileno()).st_size < 24:
-                raise BadModelFile("the file is too short for a model")
-            with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-                return _read(data)
+            return _read(_Reader(file, os.fstat(file.fileno()).st_size))
     except OSError as error:
         raise BadModelFile("the file cannot be read") from error
 
 
-def _read(data: mmap.mmap) -> Header:
-    reader = _Reader(data)
+def _read(reader: _Reader) -> Header:
     reader.take(4)
-    if data[:4] != b"GGUF":
+    if reader.data[:4] != b"GGUF":
         raise BadModelFile("this is no GGUF file")
     if reader.u32() not in (2, 3):
         raise BadModelFile("this version of GGUF is not supported")
@@ -154,7 +174,7 @@ def _read(data: mmap.mmap) -> Header:
     try:
         facts = Facts(metadata, shapes)
         facts.check()
-        return _header(facts, len(data), parameters)
+        return _header(facts, reader.size, parameters)
     except Impossible as error:
         raise BadModelFile(str(error)) from None
 
@@ -190,7 +210,7 @@ def _metadata(reader: _Reader, count: int) -> Metadata:
             raise BadModelFile("a key appears twice in the file")
         kind = reader.u32()
         if kind == kinds.STRING:
-            values[key] = reader.raw(len(reader.data)).decode("utf-8", "replace")
+            values[key] = reader.raw(_TEXT).decode("utf-8", "replace")
         elif kind == kinds.ARRAY and key == TOKENS:
             values[key] = None
             vocabulary, lengths[key] = reader.vocabulary()
@@ -250,11 +270,11 @@ def _tensors(
 
 def _check_places(spans: list[tuple[int, int]], reader: _Reader, values: dict[str, Value]) -> None:
     alignment = values.get("general.alignment", 32)
-    if type(alignment) is not int or not 8 <= alignment <= 1 << 16 or alignment & (alignment - 1):
+    if type(alignment) is not int or not 32 <= alignment <= 1 << 16 or alignment & (alignment - 1):
         raise BadModelFile("the alignment of the file is impossible")
     start = -(-reader.at // alignment) * alignment
     end = 0
     for offset, size in sorted(spans):
-        if offset % alignment or offset < end or start + offset + size > len(reader.data):
+        if offset % alignment or offset < end or start + offset + size > reader.size:
             raise BadModelFile("a tensor lies outside the file or over another one")
         end = offset + size

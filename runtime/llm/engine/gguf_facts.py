@@ -17,11 +17,28 @@ _POSITIVE: Final = (
     "rope.freq_base",
     "rope.freq_base_swa",
 )
+_SCALINGS: Final = (None, "none", "linear", "yarn", "longrope")
+_SECTIONED: Final = ("paddleocr",)
 _FINITE: Final = (
     *("rope.scaling.factor", "rope.scaling.attn_factor", "rope.scale_linear"),
     *("logit_scale", "embedding_scale", "residual_scale", "attention.scale"),
     *("attn_logit_softcapping", "final_logit_softcapping"),
 )
+_WORD_PIECES: Final = "bert"  # a tokenizer that cannot spell every text, and so never writes one
+
+
+def _hex_byte(byte: int) -> tuple[bytes, ...]:
+    return (f"<0x{byte:02X}>".encode(), bytes([byte]))
+
+
+def _escaped_byte(byte: int) -> tuple[bytes, ...]:
+    short = {9: b"\\t", 10: b"\\n", 13: b"\\r"}.get(byte, b"")
+    return (f"\\x{byte:02x}".encode(), bytes([byte]), short or bytes([byte]))
+
+
+_BYTE_TOKENS: Final = {"llama": _hex_byte, "rwkv": _escaped_byte}
+"""Tokenizers that fall back to single bytes and end the process if one is missing."""
+
 TOKENS: Final = "tokenizer.ggml.tokens"
 
 
@@ -69,6 +86,7 @@ class Facts:
         causal = self.values.get(f"{self.architecture}.attention.causal", True)
         pooled = self.values.get(f"{self.architecture}.pooling_type", 0)
         named = any(word in self.architecture for word in _EMBEDDERS)
+        named = named or self.text("tokenizer.ggml.model") == _WORD_PIECES
         return named or causal is False or pooled not in (0, None)
 
     @property
@@ -150,11 +168,41 @@ class Facts:
         rope = self._get("rope.dimension_count")
         if rope is not None and (type(rope) is not int or not 0 <= rope <= width or rope % 2):
             raise Impossible("the file declares an impossible rope.dimension_count")
-        experts, used = self._get("expert_count") or 0, self._get("expert_used_count") or 0
-        if type(experts) is not int or type(used) is not int:
+        self._check_experts()
+        self._check_special_layers(kv_heads)
+
+    def _count(self, name: str) -> int:
+        """A number that is 0 when it is missing."""
+        value = self._get(name)
+        if value is not None and (type(value) is not int or value < 0):
+            raise Impossible(f"the file declares an impossible {name}")
+        return value if isinstance(value, int) else 0
+
+    def _check_experts(self) -> None:
+        experts, used = self._count("expert_count"), self._count("expert_used_count")
+        groups, used_groups = (
+            self._count("expert_group_count"),
+            self._count("expert_group_used_count"),
+        )
+        mixture = "moe" in self.architecture or self.architecture == "smallthinker"
+        fine = 0 < used <= experts <= _EXPERTS if experts or mixture else used == groups == 0
+        if groups > 1:
+            fine = fine and experts % groups == 0 and 0 < used_groups < groups
+        if not fine:
             raise Impossible("the file declares an impossible number of experts")
-        if not 0 <= used <= experts <= _EXPERTS:
-            raise Impossible("the file declares an impossible number of experts")
+
+    def _check_special_layers(self, kv_heads: list[int]) -> None:
+        """What single architectures need and the engine only finds out by ending the process."""
+        sections = self._get("rope.dimension_sections")
+        needed = self.architecture in _SECTIONED or sections is not None
+        if needed and not (isinstance(sections, list) and any(sections[:3])):
+            raise Impossible("the file declares impossible rope sections")
+        if self._get("rope.scaling.type") not in _SCALINGS:
+            raise Impossible("the file declares an unknown rope.scaling.type")
+        if self._count("nextn_predict_layers") > self.block_count:
+            raise Impossible("the file declares an impossible nextn_predict_layers")
+        if self.architecture == "jamba" and all(kv_heads):
+            raise Impossible("the file declares no recurrent layer where there must be one")
 
     def _check_numbers(self) -> None:
         for name in (*_POSITIVE, *_FINITE):
@@ -174,13 +222,9 @@ class Facts:
             special = key.startswith("tokenizer.ggml.") and key.endswith("_token_id")
             if special and (type(value) is not int or not 0 <= value < self.vocab_size):
                 raise Impossible("a special token lies outside the vocabulary")
-        if (
-            self.text("tokenizer.ggml.model") == "llama"
-        ):  # it falls back to bytes, and must find them
-            named = (f"<0x{byte:02X}>".encode() for byte in range(256))
-            missing = [at for at, name in enumerate(named) if name not in self._vocabulary]
-            if any(bytes([byte]) not in self._vocabulary for byte in missing):
-                raise Impossible("the vocabulary has no tokens for single bytes")
+        spellings = _BYTE_TOKENS.get(self.text("tokenizer.ggml.model"))
+        if spellings and any(self._vocabulary.isdisjoint(spellings(byte)) for byte in range(256)):
+            raise Impossible("the vocabulary has no tokens for single bytes")
         for name in ("token_embd.weight", "output.weight"):
             shape = self._shapes.get(name)
             if shape is not None and self.vocab_size and shape[-1:] != (self.vocab_size,):

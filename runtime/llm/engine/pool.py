@@ -283,6 +283,7 @@ class EnginePool:
                     raise WorkerFailed("the engine answered out of turn")
             except BaseException:
                 worker.kill()
+                self._retire(worker)
                 raise
             model = Model(worker, answer, entry.fingerprint)
             self._models[entry.id] = model
@@ -345,10 +346,10 @@ class EnginePool:
         for name, known in list(self._models.items()):
             if known is model:
                 del self._models[name]
-        self._retire(model)
+        self._retire(model.worker)
 
-    def _retire(self, model: Model) -> None:
-        closing = asyncio.create_task(model.worker.close())
+    def _retire(self, worker: Worker) -> None:
+        closing = asyncio.create_task(worker.close())
         self._closing.add(closing)
         closing.add_done_callback(self._closing.discard)
 

@@ -161,36 +161,31 @@ class Worker:
     @classmethod
     async def start(cls) -> "Worker":
         """Start the process; it holds no model yet. Raises OSError when none can be started."""
-        flag = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the worker
-        flag.write(b"\0\0")
-        flag.flush()
-        worker = cls(flag)
+        worker = cls(await asyncio.to_thread(_flag_file))
         ours, theirs = socket.socketpair()
         try:
-            worker._process = await asyncio.create_subprocess_exec(
-                sys.executable,
-                "-m",
-                "runtime.llm.engine.worker",
-                "--socket",
-                str(theirs.fileno()),
-                "--flag",
-                str(flag.fileno()),
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=asyncio.subprocess.DEVNULL,
-                stderr=asyncio.subprocess.DEVNULL,
-                pass_fds=(theirs.fileno(), flag.fileno()),
-                env=_environment(),
-            )
-        except OSError:
-            ours.close()
-            worker._release()
+            await worker._spawn(theirs)
+            loop = asyncio.get_running_loop()
+            worker._transport, _ = await loop.create_connection(lambda: _Link(worker), sock=ours)
+        except BaseException:
+            ours.close()  # the end of its socket ends a process that has begun
+            await asyncio.shield(asyncio.ensure_future(worker.close()))
             raise
         finally:
             theirs.close()
-        loop = asyncio.get_running_loop()
-        transport, _ = await loop.create_connection(lambda: _Link(worker), sock=ours)
-        worker._transport = transport
         return worker
+
+    async def _spawn(self, connection: socket.socket) -> None:
+        flag = self._flag_file.fileno()
+        self._process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "runtime.llm.engine.worker"),
+            *("--socket", str(connection.fileno()), "--flag", str(flag)),
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.DEVNULL,
+            stderr=asyncio.subprocess.DEVNULL,
+            pass_fds=(connection.fileno(), flag),
+            env=_environment(),
+        )
 
     @property
     def alive(self) -> bool:
@@ -355,6 +350,14 @@ class Worker:
     def _release(self) -> None:
         self._flag.close()
         self._flag_file.close()
+
+
+def _flag_file() -> IO[bytes]:
+    """Two bytes of memory that server and process share."""
+    flag = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the worker
+    flag.write(b"\0\0")
+    flag.flush()
+    return flag
 
 
 def _answer(waiting: asyncio.Future[Event] | None, event: Event) -> None:

@@ -3,7 +3,6 @@
 import asyncio
 import logging
 from collections.abc import AsyncGenerator, Callable
-from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -28,9 +27,6 @@ from runtime.llm.values import Generation, Turn
 
 log = logging.getLogger(__name__)
 
-Lane = Callable[[], AbstractAsyncContextManager[object]]
-"""Waits for a turn on the processor; the turn lasts as long as the context."""
-
 
 @dataclass(frozen=True)
 class Declared:
@@ -53,7 +49,6 @@ class Options:
     max_concurrency: int = 1
     """How many requests may be inside; one at a time is answered, the others wait in order."""
     load_s: float = 300.0
-    cpu_lane: Lane = nullcontext
     gate: Gate = field(default_factory=lambda: Gate("off"))
     pace: Pace = field(default_factory=Pace)
     free: Callable[[Path], int] = free_bytes
@@ -224,7 +219,7 @@ class ManagedGguf:
         turns = (Turn("user", flatten(chat.turns)),) if self._options.flat else chat.turns
         gate = self._options.gate
         await gate.check()
-        async with self._one, self._options.cpu_lane():
+        async with self._one:
             await gate.check()
             engine = await self._ready()
             try:
@@ -236,7 +231,7 @@ class ManagedGguf:
                     reply.settle(work.outcome)
                 finally:
                     await work.aclose()
-            except EngineFailed:
+            except (EngineFailed, LocalInitFailed):
                 await self._drop_engine()
                 raise SysmodelRuntimeError("the engine of the system model broke down") from None
 
@@ -254,7 +249,8 @@ class ManagedGguf:
         try:
             return await asyncio.shield(loading)
         except asyncio.CancelledError:
-            if loading.cancelled():
+            caller = asyncio.current_task()
+            if loading.cancelled() and not (caller and caller.cancelling()):
                 raise SysmodelRuntimeError("the system model was stopped") from None
             raise
         except (LocalInitFailed, EngineFailed) as failure:

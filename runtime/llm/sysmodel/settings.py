@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
@@ -14,7 +13,7 @@ from runtime.llm.sysmodel.base import Provider
 from runtime.llm.sysmodel.cells import Cell
 from runtime.llm.sysmodel.daemon import Daemon, Patience
 from runtime.llm.sysmodel.foreground import Gate, Policy
-from runtime.llm.sysmodel.managed_gguf import Declared, Lane, ManagedGguf, Options
+from runtime.llm.sysmodel.managed_gguf import Declared, ManagedGguf, Options
 from runtime.llm.sysmodel.none import NoSystemModel
 from runtime.llm.sysmodel.ollama import Ollama, OllamaSettings
 from runtime.llm.sysmodel.openai_http import OpenAiHttp
@@ -122,12 +121,10 @@ def build(
     data_dir: Path,
     engine_factory: EngineFactory,
     *,
-    cpu_lane: Lane | None = None,
     bundled: Path = BUNDLED,
 ) -> Provider:
     """The provider that *settings* describe; reads small files, so call it at the start.
 
-    *cpu_lane* is the turn-taking of the local models, used when the settings share it.
     Raises `ValueError`, which names the key, when a file that the settings name is not described.
     """
     if not settings.enabled:
@@ -146,8 +143,7 @@ def build(
     folder = data_dir / "sysmodel"
     declared = _declared(settings, folder, bundled)
     record = folder / f"{declared.sha256}.json"
-    options = _options(settings, cpu_lane)
-    return ManagedGguf(declared, engine_factory, record, options)
+    return ManagedGguf(declared, engine_factory, record, _options(settings))
 
 
 def _openai_http(settings: SysmodelSettings) -> OpenAiHttp:
@@ -181,17 +177,14 @@ def _ollama(settings: SysmodelSettings) -> Ollama:
     )
 
 
-def _options(settings: SysmodelSettings, cpu_lane: Lane | None) -> Options:
-    options = Options(
+def _options(settings: SysmodelSettings) -> Options:
+    return Options(
         offline=settings.offline,
         flat=settings.flatten,
         max_concurrency=settings.max_concurrency,
         gate=Gate(settings.foreground_policy),
         pace=Pace(settings.download_stall_s, settings.download_bytes_per_s),
     )
-    if settings.share_cpu_lane and cpu_lane is not None:
-        return replace(options, cpu_lane=cpu_lane)
-    return options
 
 
 def _declared(settings: SysmodelSettings, folder: Path, bundled: Path) -> Declared:

@@ -186,3 +186,18 @@ async def test_the_listeners_own_pace_is_not_held_against_the_daemon() -> None:
         await model.close()
 
     assert got == ["a", "b", "c"]
+
+
+async def test_a_daemon_that_keeps_talking_may_take_longer_than_one_wait() -> None:
+    async def slow(asked: Asked, writer: asyncio.StreamWriter) -> None:
+        writer.write(head())
+        for _ in range(5):
+            writer.write(b"data: " + LINE + b"\n\n")
+            await writer.drain()
+            await asyncio.sleep(HASTY.stall_s / 3)
+        writer.write(b"data: [DONE]\n\n")
+
+    async with scripted(slow) as daemon:
+        model = openai(daemon.address)
+        assert await collect(model.generate(chat())) == ["x"] * 5
+        await model.close()

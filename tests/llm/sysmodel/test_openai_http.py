@@ -179,6 +179,7 @@ async def test_a_reply_streams_and_its_cost_is_what_the_daemon_counted() -> None
     (asked,) = daemon.asked
     assert asked.line == "POST /v1/chat/completions HTTP/1.1"
     assert asked.headers["authorization"] == "Bearer hush"
+    assert asked.headers["accept-encoding"] == "identity"
     assert asked.json == {
         "model": "coach",
         "messages": [

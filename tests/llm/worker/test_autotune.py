@@ -44,10 +44,8 @@ def test_a_slow_model_is_not_timed_for_ever() -> None:
 def test_a_shortage_names_both_numbers() -> None:
     assert shortage(100 << 20, 100 << 20) == "not enough memory: needs 100 MB, 100 MB free"
     assert shortage(90 << 20, 101 << 20) is None
-    assert shortage(1 << 60, None) is None
 
 
 def test_the_system_tells_its_memory_and_cores() -> None:
-    free = free_bytes()
-    assert free is None or free > 1 << 20
+    assert free_bytes() > 1 << 20
     assert physical_cores() >= 1

@@ -5,6 +5,7 @@ import signal
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 
 from runtime.llm.engine.protocol import (
@@ -321,3 +322,14 @@ def test_the_death_of_the_process_is_the_end_of_the_socket(endless: Path) -> Non
 def test_an_interrupt_from_the_keyboard_is_left_to_the_server(shared: Worker) -> None:
     os.kill(shared.process.pid, signal.SIGINT)
     assert shared.ask([("user", "<red>")]).text == "red1 red2 red3"
+
+
+def test_the_template_process_ends_with_the_engine_process(folder: Path) -> None:
+    shape = tinymodel.Shape(template="{{ messages[0].content }}")
+    with worker() as started:
+        started.load(tinymodel.write_recall(folder / "child.gguf", WORDS, shape=shape))
+        children = psutil.Process(started.process.pid).children()
+        assert len(children) == 1
+        started.process.kill()
+        gone, alive = psutil.wait_procs(children, timeout=10)
+    assert (len(gone), alive) == (1, [])

@@ -119,7 +119,13 @@ def test_what_a_template_may_not_do_is_an_error_of_the_template(source: str) -> 
         template.render([("user", "a")])
 
 
-@pytest.mark.parametrize("source", ["{% for %}", "{{", "{% nonsense %}", "x" * 300_000])
+NESTED = "{% for a in b %}" * 40 + "{% endfor %}" * 40
+DEEP = "{{ " + "(" * 5000 + "1" + ")" * 5000 + " }}"
+
+
+@pytest.mark.parametrize(
+    "source", ["{% for %}", "{{", "{% nonsense %}", "x" * 300_000, NESTED, DEEP]
+)
 def test_what_is_no_template_is_an_error(source: str) -> None:
     with pytest.raises(TemplateFailed, match="template: "):
         Template(source, "", "")
@@ -130,7 +136,7 @@ def test_what_is_no_template_is_an_error(source: str) -> None:
 
 @pytest.fixture
 def renderer(request: pytest.FixtureRequest) -> Iterator[Renderer]:
-    made = Renderer(request.param)
+    made = Renderer(request.param, time_limit_s=1.0)
     made.set_special_texts("<s>", "</s>")
     yield made
     made.close()

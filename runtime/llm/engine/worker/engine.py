@@ -94,7 +94,8 @@ class Engine:
         if len(prepared.tokens) >= self._budget:
             size, budget = len(prepared.tokens), self._budget
             reason = f"the prompt has {size} tokens and the budget is {budget}"
-            return Ended(run.job, "failed", reason, prompt_tokens=size)
+            kept = run.conversation is not None and run.conversation in self._talks
+            return Ended(run.job, "failed", reason, prompt_tokens=size, kept=kept)
         turn = self._begin(run, prepared)
         reason = ""
         finish: Literal["stop", "length", "aborted", "failed"]
@@ -136,8 +137,8 @@ class Engine:
         evicted: list[str] = []
         if memory is None:
             sequence = self._talks.claim()
-            if sequence is None:
-                evicted.append(self._evict(but=None) or "")
+            if sequence is None and (oldest := self._evict(but=None)):
+                evicted.append(oldest)
                 sequence = self._talks.claim()
             assert sequence is not None
             return _Turn(run, prepared, plan, sequence, evicted)

@@ -63,7 +63,7 @@ class _Log:
         """The first error since `clear`, without function names and paths."""
         for line in self._lines:
             marked = re.search(r"error loading model:? *(.*)", line)
-            if marked and marked[1]:
+            if marked and marked[1] and "failed to load model" not in marked[1]:
                 return plain(marked[1])
         return plain(self._lines[0].partition(": ")[2]) if self._lines else otherwise
 

@@ -24,20 +24,19 @@ class Outbox:
         self._rest = b""  # of a line of which the socket took only a part
         self._moved = time.monotonic()
 
-    def offer(self, line: bytes) -> bool:
-        """Send a line if the socket has room now; False: nothing of it was taken.
-
-        Raises Stalled once the socket has been full for too long.
-        """
+    def has_room(self) -> bool:
+        """Whether nothing is held; raises Stalled once the socket has been full for too long."""
         with self._lock:
             if self._rest:
                 self._push(b"")
-            if self._rest:
-                if time.monotonic() - self._moved > self._stall_s:
-                    raise Stalled
-                return False
+            if self._rest and time.monotonic() - self._moved > self._stall_s:
+                raise Stalled
+            return not self._rest
+
+    def offer(self, line: bytes) -> None:
+        """Send a line without waiting; what the socket does not take is held."""
+        with self._lock:
             self._push(line)
-            return True
 
     def send(self, line: bytes) -> None:
         """Send a line behind what is held; waits while the socket is full, raises Stalled."""

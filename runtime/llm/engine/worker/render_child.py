@@ -10,7 +10,7 @@ from typing import BinaryIO
 import orjson
 
 from runtime.llm.engine.worker.prompts import TemplateFailed
-from runtime.llm.engine.worker.renderer import MEMORY_LIMIT, TIME_LIMIT_S
+from runtime.llm.engine.worker.renderer import MEMORY_LIMIT
 from runtime.llm.engine.worker.template import Template
 
 
@@ -46,8 +46,8 @@ def main() -> None:
     _limit()
     template = None
     reason = ""
-    source, bos, eos = map(str, _receive(sys.stdin.buffer))
-    signal.setitimer(signal.ITIMER_REAL, TIME_LIMIT_S)  # its signal ends the process
+    source, bos, eos, limit = map(str, _receive(sys.stdin.buffer))
+    signal.setitimer(signal.ITIMER_REAL, float(limit))  # its signal ends the process
     try:
         template = Template(source, bos, eos)
     except TemplateFailed as error:
@@ -55,7 +55,7 @@ def main() -> None:
     signal.setitimer(signal.ITIMER_REAL, 0)
     while True:
         messages = _receive(sys.stdin.buffer)
-        signal.setitimer(signal.ITIMER_REAL, TIME_LIMIT_S)
+        signal.setitimer(signal.ITIMER_REAL, float(limit))
         try:
             if template is None:
                 raise TemplateFailed(reason)

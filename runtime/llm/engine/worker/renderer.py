@@ -36,7 +36,8 @@ class Renderer:
     The process starts at once, so that its start overlaps with the load of the weights.
     """
 
-    def __init__(self, source: str) -> None:
+    def __init__(self, source: str, time_limit_s: float = TIME_LIMIT_S) -> None:
+        self._time_limit_s = time_limit_s
         self._source = source
         self._specials = ("", "")
         self._is_set_up = False
@@ -81,11 +82,12 @@ class Renderer:
         return Rendering(text, after)
 
     def _ask(self, question: bytes) -> bytes:
-        until = time.monotonic() + 2 * TIME_LIMIT_S + _GRACE_S
+        until = time.monotonic() + 2 * self._time_limit_s + _GRACE_S
         if self._child is None:
             self._child = self._start()
         if not self._is_set_up:
-            _write(self._child, _frame(orjson.dumps([self._source, *self._specials])), until)
+            setup = [self._source, *self._specials, str(self._time_limit_s)]
+            _write(self._child, _frame(orjson.dumps(setup)), until)
             self._is_set_up = True
         _write(self._child, _frame(question), until)
         size = struct.unpack("<I", _read(self._child, 4, until))[0]

@@ -236,15 +236,23 @@ class Pieces:
         self._tokens = 0
 
     def emit(self, text: str, tokens: int) -> bool:
-        """Take the next text; False: the server reads nothing."""
+        """Take the next text; False: the server reads nothing.
+
+        Waits only when more text is held than a reader that lives would leave.
+        """
         self._text += text
         self._tokens += tokens
         try:
-            if self._out.offer(encode(Piece(self._job, self._text, self._tokens))):
-                self._text, self._tokens = "", 0
+            if len(self._text) >= _HELD_LIMIT:
+                self._out.send(encode(Piece(self._job, self._text, self._tokens)))
+            elif not self._out.has_room():
+                return True
+            else:
+                self._out.offer(encode(Piece(self._job, self._text, self._tokens)))
         except (OSError, Stalled):
             return False
-        return len(self._text) < _HELD_LIMIT
+        self._text, self._tokens = "", 0
+        return True
 
     def rest(self) -> Piece | None:
         """What could not be sent."""

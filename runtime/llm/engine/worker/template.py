@@ -17,6 +17,10 @@ OUTPUT_LIMIT: Final = 8_000_000  # characters of a prompt
 _SENTINEL: Final = "7f3a9c51e2d84b60"  # stands for a reply; no template has a reason to touch it
 
 
+_FAULTS: Final = (TemplateError, ArithmeticError, LookupError, TypeError, ValueError, SyntaxError)
+_TOO_MUCH: Final = (AttributeError, RuntimeError, MemoryError)
+
+
 class _Generation(Extension):
     """`{% generation %}` marks replies for training; it prints what it encloses."""
 
@@ -58,8 +62,10 @@ class Template:
         )
         try:
             self._template = environment.from_string(source)
-        except TemplateError as error:
+        except _FAULTS as error:
             raise TemplateFailed(f"template: {_first_line(error)}") from error
+        except _TOO_MUCH as error:
+            raise TemplateFailed("template: it asks for too much") from error
         self._in_parts = False
         self._in_parts = not self._shows([("user", "U1f")], "U1f")
         self._system = self._shows([("system", "S2f"), ("user", "U1f")], "S2f", "U1f")
@@ -117,9 +123,9 @@ class Template:
                     _raise("the prompt becomes too long")
         except TemplateFailed:
             raise
-        except (TemplateError, ArithmeticError, LookupError, TypeError, ValueError) as error:
+        except _FAULTS as error:
             raise TemplateFailed(f"template: {_first_line(error)}") from error
-        except (AttributeError, RecursionError, MemoryError) as error:
+        except _TOO_MUCH as error:
             raise TemplateFailed("template: it asks for too much") from error
         return "".join(parts)
 

@@ -1,0 +1,300 @@
+"""Chat requests that are refused: status, envelope and headers of each."""
+
+import asyncio
+import json
+
+import pytest
+
+from runtime.llm.app import drain
+from tests.llm.conftest import Start
+from tests.llm.serverkit import CHAT, Answer, Json, Server, chat, messages, until
+
+USER = {"role": "user", "content": "hi"}
+INVALID = "invalid_request_error"
+
+
+def said(**fields: Json) -> Json:
+    return {"model": "recall", "messages": [USER], **fields}
+
+
+def of(*turns: Json) -> Json:
+    return {"model": "recall", "messages": list(turns)}
+
+
+BAD_FIELDS: dict[str, tuple[Json, str | None]] = {
+    "no messages": ({"model": "recall"}, "messages"),
+    "messages null": (of() | {"messages": None}, "messages"),
+    "no message in the list": (of(), "messages"),
+    "messages is an object": ({"messages": USER}, "messages"),
+    "a message is a text": (of("hi"), "messages.0"),
+    "too many messages": (of(*[USER] * 2049), "messages"),
+    "no role": (of({"content": "hi"}), "messages.0.role"),
+    "role null": (of({"role": None, "content": "hi"}), "messages.0.role"),
+    "role tool": (of(USER, {"role": "tool", "content": "x"}, USER), "messages.1.role"),
+    "role function": (of({"role": "function", "content": "x"}, USER), "messages.0.role"),
+    "role in capitals": (of({"role": "User", "content": "x"}), "messages.0.role"),
+    "content a number": (of({"role": "user", "content": 7}), None),
+    "content a switch": (of({"role": "user", "content": True}), None),
+    "content an object": (of({"role": "user", "content": {"text": "x"}}), None),
+    "a part without type": (of({"role": "user", "content": [{"text": "x"}]}), None),
+    "a text part without text": (of({"role": "user", "content": [{"type": "text"}]}), None),
+    "last is assistant": (of(USER, {"role": "assistant", "content": "x"}), "messages"),
+    "last is system": (of(USER, {"role": "system", "content": "x"}), "messages"),
+    "only system": (of({"role": "system", "content": "x"}), "messages"),
+    "model a number": (said(model=7), "model"),
+    "stream a text": (said(stream="true"), "stream"),
+    "stream a number": (said(stream=1), "stream"),
+    "stream_options a list": (said(stream=True, stream_options=[]), "stream_options"),
+    "include_usage a text": (
+        said(stream_options={"include_usage": "yes"}),
+        "stream_options.include_usage",
+    ),
+    "session_id a number": (said(session_id=7), "session_id"),
+    "session_id too long": (said(session_id="x" * 257), "session_id"),
+    "temperature a text": (said(temperature="0.5"), None),
+    "temperature below 0": (said(temperature=-0.1), None),
+    "temperature above 2": (said(temperature=2.1), None),
+    "top_k below 0": (said(top_k=-1), "top_k"),
+    "top_k above 1000": (said(top_k=1001), "top_k"),
+    "top_k a fraction": (said(top_k=1.5), "top_k"),
+    "top_p 0": (said(top_p=0), None),
+    "top_p above 1": (said(top_p=1.1), None),
+    "max_tokens 0": (said(max_tokens=0), "max_tokens"),
+    "max_tokens below 0": (said(max_tokens=-5), "max_tokens"),
+    "max_tokens a text": (said(max_tokens="10"), "max_tokens"),
+    "max_tokens a fraction": (said(max_tokens=10.5), "max_tokens"),
+    "max_completion_tokens 0": (said(max_completion_tokens=0), "max_completion_tokens"),
+    "seed a text": (said(seed="x"), "seed"),
+    "seed of 65 bits": (said(seed=1 << 64), "seed"),
+    "stop a number": (said(stop=7), None),
+    "five stops": (said(stop=list("abcde")), None),
+    "stop with a number": (said(stop=["a", 1]), None),
+}
+BAD_BODIES = {
+    "nothing": b"",
+    "half": b'{"model": "recall",',
+    "a list": b"[]",
+    "a text": b'"hi"',
+    "null": b"null",
+    "NaN": b'{"model": "recall", "messages": [{"role": "user", "content": "x"}], "seed": NaN}',
+    "infinity": b'{"messages": [{"role": "user", "content": "x"}], "temperature": Infinity}',
+    "no UTF-8": b'{"model": "\xff", "messages": []}',
+    "two values": b"{} {}",
+    "deep": b'{"x":' + b"[" * 5000 + b"]" * 5000 + b"}",
+}
+
+
+def check(answer: Answer, status: int, kind: str) -> Json:
+    """The error, after a look at what all plain errors of the route have in common."""
+    assert answer.status == status, answer.body
+    error = answer.error
+    assert set(answer.json) == {"error"}
+    assert {"message", "type", "code"} <= set(error) <= {"message", "type", "code", "param"}
+    assert (error["type"], error["code"]) == (kind, status)
+    assert error["message"]
+    assert answer.headers["Content-Type"] == "application/json; charset=utf-8"
+    assert int(answer.headers["X-Request-Id"]) > 0
+    assert answer.headers["X-Client-Id"] == "tester"
+    return error
+
+
+@pytest.mark.parametrize("case", BAD_FIELDS)
+async def test_a_field_that_cannot_be_is_a_400_that_names_it(server: Server, case: str) -> None:
+    body, param = BAD_FIELDS[case]
+    answer = await server.request("POST", CHAT, json=body)
+
+    error = check(answer, 400, INVALID)
+    if param is not None:
+        assert error["param"] == param
+    assert "X-Queue-Position" not in answer.headers
+    assert server.service.admission.totals.admitted == 0
+
+
+@pytest.mark.parametrize("case", BAD_BODIES)
+async def test_a_body_that_is_no_json_object_is_a_400(server: Server, case: str) -> None:
+    answer = await server.request("POST", CHAT, data=BAD_BODIES[case])
+    error = check(answer, 400, INVALID)
+    assert "Error" not in error["message"]
+
+
+async def test_an_error_repeats_nothing_of_the_input(server: Server) -> None:
+    canary = "canary-of-the-input"
+    body = {canary: 1, "messages": [{"role": canary, "content": canary}], "model": canary}
+    answer = await server.request("POST", CHAT, json=body)
+    assert canary not in answer.body.decode()
+
+
+@pytest.mark.parametrize(
+    "model", ["nothing", "../recall", "models/recall", "recall.gguf", ".recall", "a\\b", "x" * 5000]
+)
+@pytest.mark.parametrize("stream", [False, True])
+async def test_an_unknown_model_is_a_404_that_says_where_they_are_listed(
+    server: Server, model: str, stream: bool
+) -> None:
+    answer = await server.ask(model, stream=stream)
+
+    error = check(answer, 404, "model_not_found")
+    assert error["param"] == "model"
+    assert "GET /v1/models" in error["message"]
+    assert answer.headers["x-should-retry"] == "false"
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize(("text", "max_tokens"), [("x" * 3000, None), ("x" * 100, 100), ("x", 1)])
+async def test_a_prompt_that_fills_the_budget_is_a_400_with_both_numbers(
+    server: Server, stream: bool, text: str, max_tokens: int | None
+) -> None:
+    answer = await server.ask("recall", text, max_tokens=max_tokens, stream=stream)
+
+    error = check(answer, 400, INVALID)
+    assert f"{len(text) + 19} tokens" in error["message"]
+    assert f"is {max_tokens or 2048}" in error["message"]
+    assert "max_completion_tokens" in error["message"]
+    assert error["param"] == "max_tokens"
+    assert answer.headers["X-Queue-Position"] == "1"
+
+
+async def test_a_template_that_refuses_the_turns_is_a_400_with_its_words(server: Server) -> None:
+    answer = await server.ask("strict", "forbidden")
+    assert "not that" in check(answer, 400, INVALID)["message"]
+
+
+async def test_more_characters_than_the_cap_are_a_413_whatever_their_bytes(start: Start) -> None:
+    async with start(max_prompt_chars=600) as server:
+        wide = "\N{CHEQUERED FLAG}"
+        turns = [("user", wide * 100), ("assistant", wide * 200), ("user", wide * 300)]
+        fits = await server.ask("endless", turns, max_completion_tokens=1)
+        over = await server.ask("recall", [("system", wide), ("user", wide * 600)])
+        parts = [
+            {"type": "text", "text": "x" * 300},
+            {"type": "image_url", "image_url": {}},
+            {"type": "text", "text": "x" * 300},
+        ]
+        split = await server.request(
+            "POST", CHAT, json=of({"role": "user", "content": parts}) | {"model": "recall"}
+        )
+
+    assert fits.status == 200
+    assert check(over, 413, INVALID)["param"] == "messages"
+    check(split, 413, INVALID)  # the space that joins the parts counts
+
+
+@pytest.mark.parametrize("chunked", [False, True])
+async def test_a_body_over_the_cap_is_a_413_however_it_is_framed(
+    start: Start, chunked: bool
+) -> None:
+    async with start(max_body_bytes=2000) as server:
+        body = json.dumps(chat("recall", max_completion_tokens=1)).encode()
+        fits, over = body + b" " * (2000 - len(body)), body + b" " * (2001 - len(body))
+        framing = {"chunked": True} if chunked else {}
+        answers = [await server.request("POST", CHAT, data=d, **framing) for d in (fits, over)]
+
+    assert answers[0].status == 200
+    check(answers[1], 413, INVALID)
+
+
+async def test_the_body_cap_follows_from_the_prompt_cap(start: Start) -> None:
+    async with start(max_prompt_chars=512) as server:
+        assert server.service.settings.body_cap == 4 * 512 + 65_536
+
+
+@pytest.mark.parametrize("coding", ["gzip", "br", "deflate", "identity, gzip"])
+async def test_an_encoded_body_is_a_415(server: Server, coding: str) -> None:
+    answer = await server.request(
+        "POST", CHAT, data=b"\x1f\x8b", headers={"Content-Encoding": coding}
+    )
+    check(answer, 415, INVALID)
+
+
+@pytest.mark.parametrize("stream", [False, True])
+async def test_a_reply_that_takes_too_long_is_a_408_that_stock_clients_do_not_repeat(
+    start: Start, stream: bool
+) -> None:
+    async with start(request_timeout_ms=150) as server:
+        if stream:
+            events = await server.stream("endless")
+            error = json.loads(events[-2])["error"]
+            assert (error["type"], error["code"]) == ("timeout", 408)
+            assert events[-1] == "[DONE]"
+        else:
+            answer = await server.ask("endless")
+            assert "timed out" in check(answer, 408, "timeout")["message"]
+            assert answer.headers["x-should-retry"] == "false"
+        await server.idle()
+        again = await server.ask("recall", "<gold>")
+
+    assert again.said == "gold1 gold2 gold3"
+    assert server.service.admission.totals.errored == 1
+
+
+async def test_waiting_has_a_clock_of_its_own(start: Start) -> None:
+    async with start(queue_timeout_ms=200) as server:
+        assert (await server.request("POST", "/health/warm?model=endless")).status == 200
+        await _waits_too_long(server)
+
+
+async def _waits_too_long(server: Server) -> None:
+    async with server.streaming("endless") as running:
+        await running.piece()
+        answer = await server.ask("recall")
+        assert "queue" in check(answer, 408, "timeout")["message"]
+        assert answer.headers["x-should-retry"] == "false"
+        assert answer.headers["X-Queue-Position"] == "2"
+        await running.piece()  # the one that runs is not touched
+
+
+async def test_a_body_that_never_comes_is_a_408(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("runtime.web.body.DEADLINE_S", 0.1)
+    port = int(server.url.rpartition(":")[2])
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(
+        f"POST {CHAT} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 50\r\n\r\n{{".encode()
+    )
+    head = await reader.readuntil(b"\r\n\r\n")
+    writer.close()
+    await writer.wait_closed()
+
+    assert head.startswith(b"HTTP/1.1 408 ")
+    assert b"x-should-retry: false" in head
+
+
+async def test_an_empty_bucket_is_a_429_that_names_the_client_and_the_wait(start: Start) -> None:
+    async with start(rate_limit_per_sec=0.25, rate_limit_burst=2.0) as server:
+        first = [await server.request("POST", CHAT, data=b"{") for _ in range(2)]
+        refused = await server.request("POST", CHAT, data=b"x" * 10_000)
+        other = await server.request("POST", CHAT, data=b"{", headers={"User-Agent": "other"})
+
+    assert [answer.status for answer in first] == [400, 400]
+    check(refused, 429, "rate_limit_error")
+    assert refused.headers["Retry-After"] == "4"
+    assert refused.headers["X-RateLimit-Client"] == "tester"
+    assert other.status == 400
+    assert server.service.rejects == {"queue": 0, "rate": 1}
+    assert server.service.admission.totals.admitted == 0
+
+
+async def test_a_full_queue_is_a_429_that_says_when_to_come_back(start: Start) -> None:
+    async with start(max_queue_depth=2) as server:
+        async with server.streaming("endless") as running, server.streaming("recall") as waiting:
+            assert running.response.headers["X-Queue-Depth"] == "1"
+            assert waiting.response.headers["X-Queue-Position"] == "2"
+            for stream in (False, True):
+                answer = await server.ask("recall", stream=stream)
+                check(answer, 429, "rate_limit_error")
+                assert answer.headers["Retry-After"] == "5"
+                assert answer.headers["X-Queue-Depth"] == "2"
+                assert "X-RateLimit-Client" not in answer.headers
+        await until(lambda: not server.service.admission.unfinished)
+        assert (await server.ask("recall", "<gold>")).status == 200
+
+    assert server.service.rejects == {"queue": 2, "rate": 0}
+    assert server.service.admission.totals.admitted == 3
+
+
+async def test_a_server_that_stops_answers_503_with_the_time_to_come_back(server: Server) -> None:
+    await drain(server.app)
+    answer = await server.request("POST", CHAT, json={"messages": messages("hi")})
+    check(answer, 503, "server_error")
+    assert answer.headers["Retry-After"] == "5"

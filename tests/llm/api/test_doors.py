@@ -1,0 +1,179 @@
+"""What every route has in common: key, hosts, origins, methods, ids, cross-origin answers."""
+
+import asyncio
+
+import pytest
+from pydantic import SecretStr
+
+from tests.llm.conftest import Start
+from tests.llm.serverkit import CHAT, Server
+
+KEY = "k3y"
+GOOD = {"Authorization": f"Bearer {KEY}"}
+OPEN = [("GET", "/health"), ("GET", "/metrics"), ("GET", "/"), ("GET", "/openapi.json")]
+GATED = [
+    ("POST", "/health/warm"),
+    ("GET", "/v1/models"),
+    ("GET", "/v1/models/recall"),
+    ("POST", CHAT),
+    ("GET", "/v1/sysmodel/status"),
+    ("GET", "/v1/sysmodel/benchmark"),
+    ("POST", "/v1/sysmodel/benchmark"),
+    ("POST", "/v1/sysmodel/download"),
+    ("GET", "/v1/requests"),
+    ("DELETE", "/v1/requests/1"),
+    ("POST", "/v1/engines/unload"),
+    ("GET", "/v1/nothing"),
+    ("PUT", CHAT),
+]
+
+
+async def test_without_the_key_only_the_open_routes_answer(start: Start) -> None:
+    async with start(api_key=SecretStr(f" {KEY} ")) as server:
+        for method, path in OPEN:
+            assert (await server.request(method, path)).status == 200
+        for method, path in GATED:
+            for headers in ({}, {"Authorization": KEY}, {"Authorization": "Bearer wrong"}):
+                answer = await server.request(method, path, headers=headers, data=b"{")
+                assert answer.status == 401, (method, path)
+                error = answer.error
+                assert (error["type"], error["code"]) == ("invalid_api_key", 401)
+                assert "key" in error["message"]
+                assert answer.headers["WWW-Authenticate"] == "Bearer"
+                assert int(answer.headers["X-Request-Id"]) > 0
+        with_key = await server.request("POST", CHAT, headers=GOOD, data=b"{")
+        health = await server.get("/health")
+
+    assert with_key.status == 400
+    assert health.json["auth"] == "key"
+    assert KEY not in health.body.decode()
+
+
+async def test_a_refused_key_costs_nothing(start: Start) -> None:
+    async with start(
+        api_key=SecretStr(KEY), rate_limit_per_sec=0.01, rate_limit_burst=1.0
+    ) as server:
+        before = server.service.last_activity
+        refused = [await server.request("POST", CHAT, data=b"{") for _ in range(5)]
+        touched = server.service.last_activity != before
+        allowed = await server.request("POST", CHAT, data=b"{", headers=GOOD)
+
+    assert {answer.status for answer in refused} == {401}
+    assert allowed.status == 400  # the one token of the bucket was still there
+    assert not touched
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Host": "rebound.example"},
+        {"Host": "0.0.0.0"},
+        {"Origin": "https://evil.example"},
+        {"Origin": "null"},
+        {"Sec-Fetch-Site": "cross-site"},
+    ],
+)
+async def test_a_web_page_of_another_site_gets_nowhere(
+    server: Server, headers: dict[str, str]
+) -> None:
+    for method, path in (*OPEN, *GATED):
+        answer = await server.request(method, path, headers=headers)
+        assert answer.status == 403, (method, path)
+        assert (answer.error["type"], answer.error["code"]) == ("permission_error", 403)
+        assert int(answer.headers["X-Request-Id"]) > 0
+    assert server.service.admission.totals.admitted == 0
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "allow"),
+    [
+        ("GET", CHAT, "POST"),
+        ("DELETE", "/v1/models", "GET, HEAD"),
+        ("POST", "/health", "GET, HEAD"),
+        ("GET", "/health/warm", "POST"),
+        ("GET", "/v1/requests/1", "DELETE"),
+        ("PUT", "/v1/sysmodel/benchmark", "GET, HEAD, POST"),
+    ],
+)
+async def test_a_wrong_method_is_a_405_that_names_the_right_ones(
+    server: Server, method: str, path: str, allow: str
+) -> None:
+    answer = await server.request(method, path)
+    assert answer.status == 405
+    assert answer.headers["Allow"] == allow
+    assert answer.error["type"] == "invalid_request_error"
+    assert answer.error["code"] == 405
+
+
+@pytest.mark.parametrize(
+    "path", ["/v1", "/nothing", "/v1/chat", "/v1/responses", "/v1/models/", f"{CHAT}/", "/health/"]
+)
+async def test_an_unknown_path_is_a_404_in_the_plain_envelope(server: Server, path: str) -> None:
+    answer = await server.get(path)
+    assert answer.status == 404
+    assert answer.error["type"] == "invalid_request_error"
+    assert answer.error["code"] == 404
+    assert int(answer.headers["X-Request-Id"]) > 0
+
+
+@pytest.mark.parametrize("path", ["/", "/health", "/metrics", "/v1/models", "/v1/requests"])
+async def test_a_head_request_gets_the_head_alone(server: Server, path: str) -> None:
+    answer = await server.request("HEAD", path)
+    assert (answer.status, answer.body) == (200, b"")
+    assert answer.headers["Content-Type"] == (await server.get(path)).headers["Content-Type"]
+
+
+async def test_request_ids_are_numbers_that_rise_by_one(server: Server) -> None:
+    paths = ["/health", "/nothing", "/v1/models", "/metrics"]
+    answers = [await server.get(path) for path in paths]
+    answers.append(await server.request("POST", CHAT, data=b"{"))
+    assert [int(answer.headers["X-Request-Id"]) for answer in answers] == [1, 2, 3, 4, 5]
+
+
+async def test_many_requests_at_once_have_ids_of_their_own(server: Server) -> None:
+    answers = await asyncio.gather(*(server.get("/health") for _ in range(40)))
+    assert len({answer.headers["X-Request-Id"] for answer in answers}) == 40
+
+
+@pytest.mark.parametrize(
+    ("agent", "shown"),
+    [
+        ("curl/8.0", "curl/8.0"),
+        ("  ", "anonymous"),
+        ("", "anonymous"),
+        ("x" * 300, "x" * 256),
+        ("K\N{LATIN SMALL LETTER U WITH DIAERESIS}che 5%", "K%C3%BCche 5%25"),
+    ],
+)
+async def test_the_client_is_named_after_its_user_agent(
+    server: Server, agent: str, shown: str
+) -> None:
+    headers = {"User-Agent": agent, "X-Client-Id": "another"}
+    answer = await server.request("POST", CHAT, data=b"{", headers=headers)
+    assert answer.headers["X-Client-Id"] == shown
+
+
+async def test_a_page_of_a_listed_origin_may_read_the_headers_of_the_queue(start: Start) -> None:
+    origin = "https://app.example"
+    async with start(allow_cors=True, cors_origins=[origin]) as server:
+        asked = {
+            "Origin": origin,
+            "Access-Control-Request-Method": "POST",
+            "Access-Control-Request-Headers": "authorization,content-type",
+        }
+        preflight = await server.request("OPTIONS", CHAT, headers=asked)
+        answer = await server.ask("nothing", headers={"Origin": origin})
+        other = await server.ask("nothing", headers={"Origin": "https://evil.example"})
+
+    assert preflight.status == 204
+    assert "POST" in preflight.headers["Access-Control-Allow-Methods"]
+    assert answer.headers["Access-Control-Allow-Origin"] == origin
+    exposed = {name.strip() for name in answer.headers["Access-Control-Expose-Headers"].split(",")}
+    assert exposed >= {"X-Request-Id", "X-Queue-Position", "X-Estimated-Wait-Ms", "Retry-After"}
+    assert other.status == 403
+    assert "Access-Control-Allow-Origin" not in other.headers
+
+
+async def test_without_cors_no_origin_is_told_anything(server: Server) -> None:
+    answer = await server.get("/health")
+    assert not [name for name in answer.headers if name.startswith("Access-Control")]

@@ -1,0 +1,51 @@
+"""What the tests of the language-model server share: tiny models, and a server that has them."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+
+import pytest
+
+from runtime.llm.app import describe_api
+from runtime.llm.errors import JsonObject
+from tests.llm.serverkit import Json, Server, serving, settings_for, write_models
+
+Start = Callable[..., AbstractAsyncContextManager[Server]]
+"""Starts a server; the arguments are settings."""
+
+
+@pytest.fixture(scope="session")
+def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the models of the tests; it is shared, so nothing is changed in it."""
+    return write_models(tmp_path_factory.mktemp("models"))
+
+
+@pytest.fixture(scope="session")
+def document() -> JsonObject:
+    """The OpenAPI document, made once: that takes longer than the rest of a server's start."""
+    return describe_api()
+
+
+@pytest.fixture
+def alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, document: JsonObject) -> None:
+    """Servers of the test do not see the model that comes with the project."""
+    monkeypatch.setattr("runtime.llm.app.describe_api", lambda: document)
+    monkeypatch.setattr("runtime.llm.app.BUNDLED", tmp_path / "nothing" / "bundled.gguf")
+
+
+@pytest.fixture
+def start(tmp_path: Path, models: Path, alone: None) -> Start:
+    """Starts a server of the test's own."""
+
+    def start(**changes: Json) -> AbstractAsyncContextManager[Server]:
+        folder = changes.pop("models", models)
+        return serving(settings_for(tmp_path, folder, **changes))
+
+    return start
+
+
+@pytest.fixture
+async def server(start: Start) -> AsyncIterator[Server]:
+    """A server with its ordinary settings."""
+    async with start() as running:
+        yield running

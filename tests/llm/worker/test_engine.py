@@ -1,0 +1,124 @@
+"""An engine whose memory or decode fails keeps its books in order."""
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from runtime.llm.engine.protocol import Ended, Run
+from runtime.llm.engine.worker import native
+from runtime.llm.engine.worker.engine import Engine, Prepared, Shape
+from runtime.llm.engine.worker.prompts import Chatml, Pairs
+from tests.llm import tinymodel
+
+WORDS = [[b"red1 ", b"red2"], [b"green1 ", b"green2"]]
+FIRST = [("user", "<green>")]
+SECOND = [*FIRST, ("assistant", "green1 green2"), ("user", "two")]
+
+
+class Bench:
+    """An engine in this process, and how to ask it."""
+
+    def __init__(self, path: Path) -> None:
+        self.model = native.Model(str(path), 0)
+        with tempfile.TemporaryFile() as file:
+            file.write(b"\0\0")
+            file.flush()
+            flag = native.AbortFlag(file.fileno())
+        self.engine = Engine(self.model, Shape(256, 1024, 1), flag, ["<|im_end|>"])
+        self.text = ""
+
+    def ask(self, messages: Pairs, name: str | None) -> Ended:
+        rendering = Chatml().render(messages)
+        tokens = self.model.tokenize(rendering.text, whole=True)
+        self.text = ""
+        run = Run(1, name, 0.0, 0, 1.0, 0, 0, [])
+        return self.engine.run(run, Prepared("e", messages, tokens, rendering.after), self._emit)
+
+    def _emit(self, text: str, tokens: int) -> bool:
+        self.text += text
+        return True
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Iterator[Bench]:
+    made = Bench(tinymodel.write_recall(tmp_path / "recall.gguf", WORDS))
+    yield made
+    made.engine.close()
+
+
+def test_a_memory_that_cannot_forget_a_part_is_filled_anew(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench.ask(FIRST, "a")
+    monkeypatch.setattr(native.Context, "trim", lambda *_: False)
+    ended = bench.ask(SECOND, "a")
+    assert (ended.session, ended.cached_tokens, ended.kept) == ("rebuilt", 0, False)
+    assert bench.text == "green1 green2"
+    monkeypatch.undo()
+    assert bench.ask(SECOND, "a").session == "miss"
+
+
+def test_after_a_failed_decode_nothing_of_the_memory_is_used(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in "ab":
+        bench.ask(FIRST, name)
+    monkeypatch.setattr(native.Context, "decode", lambda *_, last: -3)
+    failed = bench.ask(SECOND, "a")
+    monkeypatch.undo()
+    assert (failed.finish, failed.kept) == ("failed", False)
+    assert failed.reason == "the engine could not compute the reply"
+    for name in "abcde":
+        ended = bench.ask(FIRST, name)
+        assert (ended.session, bench.text) == ("miss", "green1 green2")
+
+
+def test_a_full_memory_without_conversations_to_give_up_is_a_failure(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench.ask(FIRST, "a")
+    monkeypatch.setattr(native.Context, "decode", lambda *_, last: native.NO_ROOM)
+    failed = bench.ask(FIRST, "b")
+    monkeypatch.undo()
+    assert (failed.finish, failed.evicted) == ("failed", ("a",))
+    assert bench.ask(FIRST, "a").session == "miss"
+
+
+def test_a_reader_that_is_gone_ends_the_job_and_the_conversation_stays(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench.ask(FIRST, "a")
+    monkeypatch.setattr(bench, "_emit", lambda *_: False)
+    failed = bench.ask(SECOND, "a")
+    monkeypatch.undo()
+    assert (failed.finish, failed.completion_tokens, failed.kept) == ("failed", 1, True)
+    assert bench.ask(SECOND, "a").session == "hit"
+
+
+def test_a_refused_prompt_leaves_the_conversation(bench: Bench) -> None:
+    bench.ask(FIRST, "a")
+    refused = bench.ask([*FIRST, ("user", "x" * 300)], "a")
+    assert (refused.finish, refused.kept) == ("failed", True)
+    assert bench.ask(SECOND, "a").session == "hit"
+
+
+@pytest.mark.parametrize("text", ["", "plain", "<|im_end|>", "a<green>b", "ü🏁\n" * 300])
+def test_tokens_spell_the_text_they_were_made_of(bench: Bench, text: str) -> None:
+    pieces = [bench.model.piece(token) for token in bench.model.tokenize(text)]
+    spelled = b"".join(b"<|im_end|>" if piece is None else piece for piece in pieces)
+    assert spelled.decode() == text
+
+
+@pytest.mark.parametrize(
+    ("line", "shown"),
+    [
+        ("cannot open /srv/models/x.gguf", "cannot open the file"),
+        ("cannot open 'C:\\models\\x.gguf'", "cannot open 'the file'"),
+        ("a\n  b", "a b"),
+        ("x" * 500, "x" * 200),
+    ],
+)
+def test_a_line_of_the_log_loses_its_paths(line: str, shown: str) -> None:
+    assert native.plain(line) == shown

@@ -1,0 +1,44 @@
+"""One server a data directory."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from runtime.web.instance import LOCK_NAME, AlreadyRunning, claim
+
+HOLDER = """
+import sys
+from pathlib import Path
+from runtime.web.instance import claim
+lock = claim(Path(sys.argv[1]), "data_dir")
+print("held", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_a_second_claim_names_the_setting_and_a_closed_one_is_free_again(tmp_path: Path) -> None:
+    first = claim(tmp_path / "new" / "data", "data_dir")
+    with pytest.raises(AlreadyRunning, match="data_dir"):
+        claim(tmp_path / "new" / "data", "data_dir")
+    first.close()
+
+    with claim(tmp_path / "new" / "data", "data_dir"):
+        written = (tmp_path / "new" / "data" / LOCK_NAME).read_text(encoding="ascii")
+    assert written == f"{os.getpid()}\n"
+
+
+def test_a_killed_holder_leaves_no_lock_behind(tmp_path: Path) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLDER, str(tmp_path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    ) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == b"held\n"
+        with pytest.raises(AlreadyRunning):
+            claim(tmp_path, "data_dir")
+        holder.kill()
+    claim(tmp_path, "data_dir").close()

@@ -1,0 +1,65 @@
+"""A server in a process of its own: `python -m tests.web.tiny_server PORT MODE`."""
+
+import asyncio
+import sys
+
+from aiohttp import web
+
+from runtime.web.logs import logging_to
+from runtime.web.serve import CannotStart, Ending, run
+from tests.web.sample import make_app
+
+DRAINED = web.AppKey("drained", asyncio.Event)
+LATE = web.AppKey("late", asyncio.Event)
+
+
+async def refused() -> web.Application:
+    raise CannotStart("another server uses this data directory", exit_code=2)
+
+
+async def ready() -> web.Application:
+    app = make_app()
+    app[DRAINED], app[LATE] = asyncio.Event(), asyncio.Event()
+    app.router.add_get("/late", late)
+    app.router.add_get("/hold", hold)
+    app.router.add_get("/stuck", stuck)
+    return app
+
+
+async def hold(request: web.Request) -> web.Response:
+    """Runs until the server drains."""
+    await request.app[DRAINED].wait()
+    return web.Response(text="drained")
+
+
+async def stuck(request: web.Request) -> web.Response:
+    """Never ends by itself."""
+    await asyncio.sleep(3600)
+    return web.Response()
+
+
+async def late(request: web.Request) -> web.Response:
+    """Runs until the grace is over."""
+    await request.app[LATE].wait()
+    return web.Response(text="cut short")
+
+
+async def on_drain(app: web.Application) -> None:
+    app[DRAINED].set()
+
+
+async def on_deadline(app: web.Application) -> None:
+    app[LATE].set()
+
+
+async def failing(app: web.Application) -> None:
+    raise RuntimeError("a hook that fails")
+
+
+if __name__ == "__main__":
+    port, mode = int(sys.argv[1]), sys.argv[2]
+    hook = failing if mode == "failing" else on_drain
+    ending = Ending(grace_s=0.5, on_drain=hook, on_deadline=on_deadline, last_words_s=0.2)
+    with logging_to():
+        code = run(refused if mode == "refused" else ready, "127.0.0.1", port, ending=ending)
+    sys.exit(code)
