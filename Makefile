@@ -53,7 +53,7 @@ $(READY): pyproject.toml uv.lock
 	  else fail 'this Python has neither pip nor ensurepip; on Debian or Ubuntu: apt-get install python3-venv'; fi; \
 	fi; \
 	case "$(CURDIR)" in *' '*) ;; *) \
-	  export CMAKE_ARGS="$${CMAKE_ARGS--DLLAVA_BUILD=OFF -DCMAKE_PROJECT_llama.cpp_INCLUDE=$(CURDIR)/runtime/llm/no-common.cmake}";; esac; \
+	  export CMAKE_ARGS="$${CMAKE_ARGS--DLLAVA_BUILD=OFF -DCMAKE_PROJECT_llama.cpp_INCLUDE=$(CURDIR)/runtime/llm/llama-build.cmake}";; esac; \
 	echo 'setup: installing the dependencies of uv.lock into .venv (the first time it compiles llama.cpp: some minutes)'; \
 	$$uv sync --locked --quiet
 	@touch $@

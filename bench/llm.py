@@ -18,7 +18,7 @@ from typing import Final, NamedTuple
 
 from bench import llm_figures, llm_peers, llm_report
 from bench.llm_client import Failed
-from bench.llm_models import SHAPES, TINY, Shape, ensure
+from bench.llm_models import SHAPES, TINY, ensure
 from bench.llm_servers import Kind, Server, running
 
 FIGURES: Final = ("speed", "turns", "left", "health", "start")
@@ -27,16 +27,21 @@ FIGURES: Final = ("speed", "turns", "left", "health", "start")
 class Effort(NamedTuple):
     """How much is measured; tokens a reply by shape."""
 
+    rounds: int
     tokens: dict[str, int]
     reply_limit_s: float
     turn_rounds: int
+    turn_reply: int
+    """Tokens of a reply in a conversation."""
     left_rounds: int
     probes: int
     starts: int
+    limit_s: float
+    """No further measurement begins after this time."""
 
 
-FULL: Final = Effort({"5m": 600, "125m": 128, "500m": 48}, 20.0, 3, 3, 1000, 3)
-QUICK: Final = Effort({"5m": 300, "125m": 32, "500m": 12}, 3.0, 1, 1, 200, 1)
+FULL: Final = Effort(5, {"5m": 600, "125m": 128, "500m": 48}, 20.0, 3, 54, 3, 1000, 3, 3000.0)
+QUICK: Final = Effort(2, {"5m": 300, "125m": 32, "500m": 12}, 3.0, 1, 12, 1, 200, 1, 165.0)
 
 
 class Bench:
@@ -44,8 +49,8 @@ class Bench:
 
     def __init__(self, arguments: argparse.Namespace, kinds: list[Kind], work: Path) -> None:
         self.effort = QUICK if arguments.quick else FULL
-        self.rounds = arguments.rounds or (2 if arguments.quick else 5)
-        self.threads = arguments.threads
+        self.rounds = arguments.rounds or self.effort.rounds
+        self.threads: int = arguments.threads
         self.figures = llm_report.Figures()
         self._kinds = kinds
         self._work = work
@@ -55,31 +60,29 @@ class Bench:
 
     def run(self, shapes: Sequence[str]) -> None:
         """Measure each shape, smallest first, and print each table as soon as it is there."""
-        for name in shapes:
-            self.measure(name, SHAPES.get(name, TINY))
-        print("\n" + "\n".join(llm_report.verdicts(self.figures)), flush=True)
+        models = {name: ensure(SHAPES.get(name, TINY), self._models) for name in shapes}
+        self._started = time.monotonic()  # writing a model is no part of the measurement
+        for name, model in models.items():
+            self.measure(name, model)
+        show("\n".join(llm_report.verdicts(self.figures)))
 
-    def measure(self, name: str, shape: Shape) -> None:
+    def measure(self, name: str, model: Path) -> None:
         """Every wanted figure that this shape serves for."""
-        self.note(f"{name}: the model")
-        model = ensure(shape, self._models)
-        if "speed" in self._wanted:
+        if "speed" in self._wanted and self._has_time():
             with self.servers(self._kinds, model) as servers:
                 self.speed(name, model, servers)
-        tuned = [kind for kind in self._kinds if kind.settings]
-        with self.servers(tuned, model) as servers:
-            if "turns" in self._wanted and name != "5m":
-                self.turns(name, servers)
-            if "left" in self._wanted and name not in ("5m", "125m"):
-                self.left(name, servers)
-        if "health" in self._wanted and name in ("5m", "tiny"):
+        if "turns" in self._wanted and name != "5m" and self._has_time():
+            self.turns(name, model)
+        if "left" in self._wanted and name in ("500m", TINY.name) and self._has_time():
+            self.left(name, model)
+        if "health" in self._wanted and name in ("5m", TINY.name) and self._has_time():
             self.health(name, model)
-        if "start" in self._wanted and name in ("125m", "tiny"):
+        if "start" in self._wanted and name in ("125m", TINY.name) and self._has_time():
             self.start(name, model)
 
     def speed(self, name: str, model: Path, servers: Sequence[Server]) -> None:
         """Streaming speed, and what it costs over the plain loop."""
-        tokens = self.effort.tokens.get(name, 100)
+        tokens = self.effort.tokens.get(name, 500)
         environment = {**os.environ, **llm_peers.PASSIVE, **self._kinds[0].environment}
         floor = llm_figures.floor_of(
             model, tokens=tokens, threads=self.threads, environment=environment
@@ -88,7 +91,7 @@ class Bench:
         found, paces = llm_figures.speeds(
             servers,
             floor,
-            rounds=self.rounds,
+            rounds=self.rounds * (3 if name == "5m" else 1),  # 60 us are to be seen there
             tokens=tokens,
             limit_s=self.effort.reply_limit_s,
             note=self.note,
@@ -99,62 +102,69 @@ class Bench:
         if name == "5m":
             self.figures.floor = paces
 
-    def turns(self, name: str, servers: Sequence[Server]) -> None:
+    def turns(self, name: str, model: Path) -> None:
         """First text of turn 10."""
         found = self.figures.turns[name] = {}
-        for server in servers:
-            self.note(f"{name}: conversations, {server.kind.name}")
-            found[server.kind.name] = llm_figures.turns(server, self.effort.turn_rounds, self.note)
+        for server in self._one_by_one(self._tuned(), model, f"{name}: conversations"):
+            found[server.kind.name] = llm_figures.turns(
+                server, self.effort.turn_rounds, self.effort.turn_reply, self.note
+            )
         show(llm_report.turns_table(name, found))
 
-    def left(self, name: str, servers: Sequence[Server]) -> None:
+    def left(self, name: str, model: Path) -> None:
         """The request after a client that left."""
         found = self.figures.left[name] = {}
-        for server in servers:
-            self.note(f"{name}: a client leaves, {server.kind.name}")
+        for server in self._one_by_one(self._tuned(), model, f"{name}: a client leaves"):
             found[server.kind.name] = llm_figures.after_leaving(
                 server, self.effort.left_rounds, self.note
             )
         show(llm_report.left_table(name, found))
 
     def health(self, name: str, model: Path) -> None:
-        """Health beside streams; our own defaults admit fewer, and are left out."""
+        """Health beside streams; our own defaults admit fewer of them, and are left out."""
         kinds = [k for k in self._kinds if k.settings or k.name.startswith("llama-server")]
-        for kind in kinds:
-            self.note(f"{name}: health, {kind.name}")
-            with self.servers([kind], model) as servers, contextlib.suppress(Failed):
-                for server in servers:
-                    self.figures.probes[kind.name] = llm_figures.probes(
-                        server, count=self.effort.probes, tokens=2000, note=self.note
-                    )
+        for server in self._one_by_one(kinds, model, f"{name}: health"):
+            with contextlib.suppress(Failed):
+                self.figures.probes[server.kind.name] = llm_figures.probes(
+                    server, count=self.effort.probes, tokens=2000, note=self.note
+                )
         show(llm_report.probes_table(self.figures.probes))
 
     def start(self, name: str, model: Path) -> None:
         """Start, first answer and memory."""
         found = self.figures.starts
         for number in range(self.effort.starts):
-            for kind in self._kinds:
+            for kind in filter(lambda _: self._has_time(), self._kinds):
                 self.note(f"{name}: start {number + 1}, {kind.name}")
-                folder = self._folder(kind)
                 try:
-                    one = llm_figures.start(kind, model, folder, self.threads)
+                    one = llm_figures.start(kind, model, self._folder(kind), self.threads)
                     found.setdefault(kind.name, []).append(one)
                 except (Failed, RuntimeError) as error:
                     self.note(str(error))
         show(llm_report.starts_table(name, found))
 
-    @contextlib.contextmanager
-    def servers(self, kinds: Sequence[Kind], model: Path) -> Iterator[list[Server]]:
+    def servers(
+        self, kinds: Sequence[Kind], model: Path
+    ) -> contextlib.AbstractContextManager[list[Server]]:
         """Those that start, all at once; one that does not start costs itself only."""
-        with contextlib.ExitStack() as stack:
-            found = []
-            for kind in kinds:
-                try:
-                    server = running(kind, model, self._folder(kind), self.threads)
-                    found.append(stack.enter_context(server))
-                except RuntimeError as error:
-                    self.note(str(error))
-            yield found
+        return running(kinds, model, self._folder, self.threads, self.note)
+
+    def _one_by_one(self, kinds: Sequence[Kind], model: Path, what: str) -> Iterator[Server]:
+        """Each server alone on the machine."""
+        for kind in kinds:
+            if self._has_time():
+                self.note(f"{what}, {kind.name}")
+                with self.servers([kind], model) as servers:
+                    yield from servers
+
+    def _tuned(self) -> list[Kind]:
+        return [kind for kind in self._kinds if kind.settings]
+
+    def _has_time(self) -> bool:
+        over = time.monotonic() - self._started > self.effort.limit_s
+        if over:
+            self.note("skipped: the time is over")
+        return not over
 
     def note(self, text: str) -> None:
         """Say on standard error what happens."""

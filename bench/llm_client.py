@@ -1,13 +1,12 @@
 """A chat client that measures: when text came, how much of it, and what the server counted."""
 
-import contextlib
-import http.client
+import http
 import json
 import random
 import re
 import socket
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from bench.llm_models import SYLLABLES
@@ -54,6 +53,8 @@ class Reply(NamedTuple):
     text: str
     first_s: float
     last_s: float
+    first_tokens: int
+    """Tokens that were there at the first look: more than one when the client was late."""
     cached: int
     finished: bool
     """False: the bench stopped waiting."""
@@ -66,11 +67,57 @@ class Reply(NamedTuple):
         return self.text.count(" ")
 
     @property
+    def later_tokens(self) -> int:
+        """Tokens behind the first look; raises ValueError when there are none to be timed."""
+        later = self.tokens - self.first_tokens
+        if later < 1:
+            raise ValueError("a reply that comes at once has no speed")
+        return later
+
+    @property
     def token_ms(self) -> float:
-        """Milliseconds between two tokens; raises ValueError when there are not two."""
-        if self.tokens < 2:
-            raise ValueError("a reply of one token has no speed")
-        return (self.last_s - self.first_s) * 1e3 / (self.tokens - 1)
+        """Milliseconds of a token."""
+        return (self.last_s - self.first_s) * 1e3 / self.later_tokens
+
+
+class Unchunked:
+    """Takes the HTTP head and the chunk sizes out of an answer, however it was cut into reads."""
+
+    def __init__(self) -> None:
+        self.status = 0
+        self._rest = b""
+        self._left = -1
+        """Bytes of the chunk that are to come; -1: its size comes next, or the head."""
+        self._chunked = False
+
+    def feed(self, data: bytes) -> bytes:
+        """The part of the body in these bytes."""
+        self._rest += data
+        if not self.status:
+            head, found, rest = self._rest.partition(b"\r\n\r\n")
+            if not found:
+                return b""
+            self.status = int(head.split(b" ", 2)[1])
+            self._chunked = b"transfer-encoding: chunked" in head.lower()
+            self._rest = rest
+        if not self._chunked:
+            body, self._rest = self._rest, b""
+            return body
+        return b"".join(self._chunks())
+
+    def _chunks(self) -> Iterator[bytes]:
+        while self._rest:
+            if self._left < 0:
+                size, found, rest = self._rest.partition(b"\r\n")
+                if not found:
+                    return
+                self._left, self._rest = int(size, 16) + 2, rest
+            part, self._rest = self._rest[: self._left], self._rest[self._left :]
+            self._left -= len(part)
+            # the two bytes behind a chunk may be in the next read
+            yield part[: len(part) - max(0, 2 - self._left)] if self._left < 2 else part
+            if not self._left:
+                self._left = -1
 
 
 class Events:
@@ -95,29 +142,32 @@ class Failed(Exception):
     """The server answered with an error, or broke off."""
 
 
-def reply_of(chunks: Iterable[tuple[float, bytes]]) -> Reply:
+def reply_of(reads: Iterable[tuple[float, bytes]]) -> Reply:
     """A reply from what was read and when; raises `Failed` when it holds an error or no text."""
-    events = Events()
+    answer, events = Unchunked(), Events()
     pieces: list[str] = []
     first = last = None
-    cached, finished = 0, False
-    for at, chunk in chunks:
-        for data in events.feed(chunk):
-            if data == "[DONE]":
+    first_tokens, cached, finished = 0, 0, False
+    for at, data in reads:
+        body = answer.feed(data)
+        if answer.status not in (0, http.HTTPStatus.OK):
+            raise Failed(f"status {answer.status}: {body[:200]!r}")
+        for event in events.feed(body):
+            if event == "[DONE]":
                 finished = True
                 continue
-            frame = json.loads(data)
+            frame = json.loads(event)
             if "error" in frame:
                 raise Failed(str(frame["error"])[:200])
-            text = _content(frame)
-            if text:
+            if text := _content(frame):
                 pieces.append(text)
                 first, last = at if first is None else first, at
+                first_tokens += text.count(" ") if at == first else 0
             details = (frame.get("usage") or {}).get("prompt_tokens_details") or {}
             cached = details.get("cached_tokens") or cached
     if first is None or last is None:
         raise Failed("the reply had no text")
-    return Reply("".join(pieces), first, last, cached, finished)
+    return Reply("".join(pieces), first, last, first_tokens, cached, finished)
 
 
 def _content(frame: dict[str, list[dict[str, dict[str, str]]]]) -> str:
@@ -133,23 +183,20 @@ class Request:
     ) -> None:
         self._limit_s = limit_s
         self._meter = meter
-        self._link = http.client.HTTPConnection("127.0.0.1", port, timeout=limit_s)
-        self._ask = ask
-        self._sent = 0.0
+        body = ask.body()
+        head = (
+            f"POST /v1/chat/completions HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n"
+            "Content-Type: application/json\r\nUser-Agent: bench/1\r\n"
+            f"Connection: close\r\nContent-Length: {len(body)}\r\n\r\n"
+        )
+        try:
+            self._link = socket.create_connection(("127.0.0.1", port), limit_s)
+        except OSError as error:
+            raise Failed(f"the server does not answer: {error}") from error
+        self._sent = time.perf_counter()
+        self._link.sendall(head.encode() + body)
 
     def __enter__(self) -> "Request":
-        headers = {"Content-Type": "application/json", "User-Agent": "bench/1"}
-        try:
-            self._link.connect()
-            sock = self._link.sock
-            assert isinstance(sock, socket.socket)
-            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            body = self._ask.body()
-            self._sent = time.perf_counter()
-            self._link.request("POST", "/v1/chat/completions", body, headers)
-        except OSError as error:
-            self._link.close()
-            raise Failed(f"the server does not answer: {error}") from error
         return self
 
     def __exit__(self, *_exc: object) -> None:
@@ -157,24 +204,26 @@ class Request:
 
     def read(self) -> Reply:
         """Read to the end, or until the limit; raises `Failed`."""
-        chunks: list[tuple[float, bytes]] = []
+        reads: list[tuple[float, bytes]] = []
         began: float | None = None
-        until = self._sent + self._limit_s
         try:
-            with contextlib.closing(self._link.getresponse()) as response:
-                if response.status != http.client.OK:
-                    raise Failed(f"status {response.status}: {response.read(300)!r}")
-                while time.perf_counter() < until and (chunk := response.read1(65536)):
-                    chunks.append((time.perf_counter() - self._sent, chunk))
-                    if began is None and TEXT.search(chunk):
-                        began = self._meter()
+            while (left := self._sent + self._limit_s - time.perf_counter()) > 0:
+                self._link.settimeout(left)
+                data = self._link.recv(1 << 20)
+                if not data:
+                    break
+                reads.append((time.perf_counter() - self._sent, data))
+                if began is None and TEXT.search(data):
+                    began = self._meter()
+                if b"[DONE]" in data[-64:]:
+                    break
         except TimeoutError:
-            if not chunks:
-                raise Failed(f"no text in {self._limit_s:g} s") from None
-        except (OSError, http.client.HTTPException) as error:
-            raise Failed(f"the server broke off: {error!r}") from error
+            if not reads:
+                raise Failed(f"no answer in {self._limit_s:g} s") from None
+        except OSError as error:
+            raise Failed(f"the server broke off: {error}") from error
         spent = self._meter() - began if began is not None else 0.0
-        return reply_of(chunks)._replace(cpu_s=spent)
+        return reply_of(reads)._replace(cpu_s=spent)
 
 
 def ask(port: int, request: Ask, limit_s: float = LIMIT_S, meter: Meter = lambda: 0.0) -> Reply:
@@ -198,7 +247,7 @@ def get(port: int, path: str, limit_s: float = PROBE_LIMIT_S) -> tuple[int, floa
 
 def prompt(tokens: int, salt: int = 0) -> str:
     """A text of exactly *tokens* tokens for the models here, another one for another *salt*."""
-    chooser = random.Random(salt)
+    chooser = random.Random(f"{salt}")  # as a number its sign would not count
     return "".join(f" {chooser.choice(SYLLABLES)}" for _ in range(tokens))
 
 

@@ -10,18 +10,19 @@ from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple, TypeVar
 
-from bench.llm_client import Failed, Message, Request, ask, assistant, get, prompt, user
-from bench.llm_servers import ROOT, Kind, Launch, Memory, Server, free_port
+from bench.llm_client import Failed, Message, Reply, Request, ask, assistant, get, prompt, user
+from bench.llm_servers import ROOT, Kind, Launch, Memory, Note, Server, free_port
 
 TURNS: Final = 10
 TURN_TOKENS: Final = 54
-"""Of a user's turn; with the markup of the chat template it is about 62."""
-REPLY_TOKENS: Final = 54
+"""Of the last turn; with the markup of the chat template it is about 62."""
+EXCHANGE_TOKENS: Final = 108
+"""Of each turn before it and its reply."""
 LEFT_TOKENS: Final = 1500
 LEFT_AFTER_S: Final = 0.4
 STREAMS: Final = 64
 PAUSE_S: Final = 0.005
-FAILURES: Final = 3
+FAILURES: Final = 2
 """Probes that may fail before the rest is not tried: each failure costs the probe's limit."""
 
 
@@ -52,6 +53,13 @@ class TurnTimes(NamedTuple):
     """Tokens of the kept one that the server says it did not compute again."""
 
 
+class Left(NamedTuple):
+    """First text of a short request in milliseconds: of an idle server, and after a client left."""
+
+    idle_ms: float
+    after_ms: float
+
+
 class Probes(NamedTuple):
     """Answers of the health route, in milliseconds, beside open streams."""
 
@@ -70,8 +78,6 @@ class Start(NamedTuple):
 
 
 Value = TypeVar("Value")
-Note = Callable[[str], None]
-"""Takes a line about what is going on or went wrong."""
 
 
 def speeds(
@@ -86,11 +92,7 @@ def speeds(
     """Stream from every server in turn, *rounds* times; a first reply before it does not count."""
     found: dict[str, list[Speed]] = {server.kind.name: [] for server in servers}
     floor: list[Pace] = []
-    well = [
-        server
-        for server in servers
-        if _attempt(note, server, partial(_speed, server, 4, limit_s, -1))
-    ]
+    well = [server for server in servers if _attempt(note, server, partial(_first_reply, server))]
     for number in range(rounds):
         for server in well:
             found[server.kind.name] += _attempt(
@@ -101,12 +103,17 @@ def speeds(
     return found, floor
 
 
+def _first_reply(server: Server) -> Reply:
+    """Makes the model ready; peers keep prompts, so this one is not asked again."""
+    return ask(server.port, server.ask([user(prompt(24, -1))], 4))
+
+
 def _speed(server: Server, tokens: int, limit_s: float, salt: int) -> Speed:
-    asked = server.ask([user(prompt(24, salt))], tokens)  # no salt twice: peers keep prompts
+    asked = server.ask([user(prompt(24, salt))], tokens)
     reply = ask(server.port, asked, limit_s, server.meter())
     if reply.finished and reply.tokens != tokens:
         raise Failed(f"{reply.tokens} tokens where {tokens} were asked for")
-    return Speed(reply.token_ms, reply.cpu_s * 1e3 / (reply.tokens - 1), reply.first_s * 1e3)
+    return Speed(reply.token_ms, reply.cpu_s * 1e3 / reply.later_tokens, reply.first_s * 1e3)
 
 
 def floor_of(
@@ -125,41 +132,45 @@ def floor_of(
     return run
 
 
-def turns(server: Server, rounds: int, note: Note) -> list[TurnTimes]:
+def turns(server: Server, rounds: int, reply_tokens: int, note: Note) -> list[TurnTimes]:
     """Hold conversations of ten turns; the last turn is also asked as part of another one."""
     found: list[TurnTimes] = []
     for number in range(rounds):
-        found += _attempt(note, server, partial(_turns, server, number))
+        found += _attempt(note, server, partial(_turns, server, number, reply_tokens))
     return found
 
 
-def _turns(server: Server, number: int) -> TurnTimes:
+def _turns(server: Server, number: int, reply_tokens: int) -> TurnTimes:
     name = f"turns-{number}"
+    size = EXCHANGE_TOKENS - reply_tokens
     history: list[Message] = []
     for turn in range(TURNS - 1):
-        history.append(user(prompt(TURN_TOKENS, 1000 * number + turn)))
-        reply = ask(server.port, server.ask(history, REPLY_TOKENS, name))
+        history.append(user(prompt(size, 1000 * number + turn)))
+        reply = ask(server.port, server.ask(history, reply_tokens, name))
         history.append(assistant(reply.text))
     history.append(user(prompt(TURN_TOKENS, 1000 * number + TURNS)))
-    kept = ask(server.port, server.ask(history, REPLY_TOKENS, name))
-    other = [user(prompt(TURN_TOKENS, 1000 * number + 999)), *history[1:]]
+    kept = ask(server.port, server.ask(history, 4, name))
+    other = [user(prompt(size, 1000 * number + 999)), *history[1:]]
     whole = ask(server.port, server.ask(other, 4))
     return TurnTimes(kept.first_s * 1e3, whole.first_s * 1e3, kept.cached)
 
 
-def after_leaving(server: Server, rounds: int, note: Note) -> list[float]:
-    """Milliseconds to the first text of a request that follows a client who left in prefill."""
-    found: list[float] = []
-    for number in range(rounds):
-        found += _attempt(note, server, partial(_after_leaving, server, number))
+def after_leaving(server: Server, rounds: int, note: Note) -> list[Left]:
+    """Leave a server in prefill, again and again, and ask it something short at once."""
+    found: list[Left] = []
+    if _attempt(note, server, partial(_first_reply, server)):
+        for number in range(rounds):
+            found += _attempt(note, server, partial(_after_leaving, server, number))
     return found
 
 
-def _after_leaving(server: Server, number: int) -> float:
+def _after_leaving(server: Server, number: int) -> Left:
+    idle = ask(server.port, server.ask([user(prompt(4, 100 + number))], 4))
     long = [user(prompt(LEFT_TOKENS, 500 + number))]
     with Request(server.port, server.ask(long, 8)):
         time.sleep(LEFT_AFTER_S)
-    return ask(server.port, server.ask([user(prompt(8, number))], 4)).first_s * 1e3
+    after = ask(server.port, server.ask([user(prompt(4, 200 + number))], 4))
+    return Left(idle.first_s * 1e3, after.first_s * 1e3)
 
 
 def probes(server: Server, *, count: int, tokens: int, note: Note) -> Probes:
@@ -203,7 +214,6 @@ def _load(server: Server, tokens: int, seconds: float) -> Iterator["subprocess.P
 
 def start(kind: Kind, model: Path, folder: Path, threads: int) -> Start:
     """Start a server, ask it once, and stop it; raises RuntimeError or `Failed`."""
-    folder.mkdir(parents=True, exist_ok=True)
     server = Server(kind, Launch(model, free_port(), folder, threads))
     try:
         ready_s = server.wait_ready()

@@ -22,6 +22,10 @@ STOP_LIMIT_S: Final = 5.0
 LOOK_S: Final = 0.002
 
 
+Note = Callable[[str], None]
+"""Takes a line about what is going on or went wrong."""
+
+
 class Launch(NamedTuple):
     """What a server is started with."""
 
@@ -124,6 +128,7 @@ class Server:
             with contextlib.suppress(psutil.Error):
                 process.kill()
         self._process.wait()
+        psutil.wait_procs(tree, STOP_LIMIT_S)
 
     def tree(self) -> list[psutil.Process]:
         """The server's process and all below it; empty once it has ended."""
@@ -135,15 +140,24 @@ class Server:
 
 
 @contextlib.contextmanager
-def running(kind: Kind, model: Path, folder: Path, threads: int) -> Iterator[Server]:
-    """A ready server, stopped whatever happens; raises RuntimeError when it does not start."""
-    folder.mkdir(parents=True, exist_ok=True)
-    server = Server(kind, Launch(model, free_port(), folder, threads))
-    try:
-        server.wait_ready()
-        yield server
-    finally:
-        server.stop()
+def running(
+    kinds: Sequence[Kind], model: Path, folder: Callable[[Kind], Path], threads: int, note: Note
+) -> Iterator[list[Server]]:
+    """Servers that start side by side, stopped whatever happens; a note for one that does not."""
+    with contextlib.ExitStack() as stack:
+        started: list[Server] = []
+        for kind in kinds:
+            server = Server(kind, Launch(model, free_port(), folder(kind), threads))
+            stack.callback(server.stop)
+            started.append(server)
+        ready: list[Server] = []
+        for server in started:
+            try:
+                server.wait_ready()
+                ready.append(server)
+            except RuntimeError as error:
+                note(str(error))
+        yield ready
 
 
 def free_port() -> int:

@@ -191,11 +191,14 @@ def _preflight(settings: LlmSettings, catalog: Catalog, probing: CachedProbe) ->
         try:
             await probing.preflight(auto_download=settings.sysmodel.auto_download)
         except SysmodelUnavailable as unavailable:
-            entries = await asyncio.to_thread(catalog.entries)
-            local = tuple(entry.id for entry in entries if entry.kind == "chat")
+            local = await asyncio.to_thread(_chat_models, catalog)
             raise SysmodelUnavailable(unavailable.message, local_models=local) from None
 
     return check
+
+
+def _chat_models(catalog: Catalog) -> tuple[str, ...]:
+    return tuple(entry.id for entry in catalog.entries() if catalog.meta(entry).kind == "chat")
 
 
 async def _lifetime(app: web.Application) -> AsyncIterator[None]:

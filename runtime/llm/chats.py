@@ -208,7 +208,7 @@ class Chats:
         engine = await self.pool.acquire(entry, ask.max_tokens)
         load_ms = (time.monotonic() - began) * 1000
         try:
-            prepared = await engine.worker.prepare(engine.key, ask.turns)
+            prepared = await engine.worker.prepare(engine.context, ask.turns)
             if prepared.prompt_tokens >= engine.budget:
                 engine.worker.drop(prepared.job)
                 raise too_long(prepared.prompt_tokens, engine.budget)

@@ -1,6 +1,7 @@
 """Starts language-model servers inside the test's own process, and reads what they answer."""
 
 import asyncio
+import hashlib
 import json
 import os
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -264,6 +265,24 @@ def settings_for(data_dir: Path, models: Path, **changes: Json) -> LlmSettings:
         "sysmodel": SysmodelSettings(provider="none"),
     }
     return LlmSettings().model_copy(update={**defaults, **changes})
+
+
+def managed(path: Path, **changes: Json) -> SysmodelSettings:
+    """A system model that is the file at *path*."""
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    return SysmodelSettings(provider="managed_gguf", path=path, sha256=digest, **changes)
+
+
+def declared(source: Path, **changes: Json) -> SysmodelSettings:
+    """A system model that can be downloaded from *source*."""
+    data = source.read_bytes()
+    fields: Json = {
+        "provider": "managed_gguf",
+        "url": source.as_uri(),
+        "sha256": hashlib.sha256(data).hexdigest(),
+        "size": len(data),
+    }
+    return SysmodelSettings(**(fields | changes))
 
 
 @asynccontextmanager

@@ -22,12 +22,12 @@ class Shape:
     Every width is a multiple of 32, the block of q8_0; `heads` is a multiple of `kv_heads`.
     """
 
-    vocabulary: int = 2048
-    width: int = 256
+    vocabulary: int = 1536
+    width: int = 192
     layers: int = 5
-    heads: int = 4
-    kv_heads: int = 2
-    hidden: int = 640
+    heads: int = 3
+    kv_heads: int = 1
+    hidden: int = 512
 
     @property
     def head_width(self) -> int:

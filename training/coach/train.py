@@ -4,8 +4,8 @@ import argparse
 import json
 import logging
 import math
-import random
 import time
+from array import array
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from itertools import islice
@@ -18,28 +18,36 @@ from torch import Tensor
 from torch.nn import functional
 
 from training.coach import vocabulary
-from training.coach.corpus.dialogue import Message, conversations
+from training.coach.corpus.dialogue import conversations
 from training.coach.model import Coach
 from training.coach.shape import Shape
 
 LOG = logging.getLogger("training.coach")
 WARM_UP: Final = 60  # steps
 FLOOR: Final = 0.02  # the learning rate ends at this share of its peak
+CHUNK: Final = 4000  # conversations that are encoded at once
+WEIGHTS: Final = "weights.pt"
 PROMPT_SHARE: Final = 0.06  # of the other tokens is taught too: it settles their embeddings
 TOKENIZER_SAMPLE: Final = 12_000  # conversations
 
 
 @dataclass(frozen=True)
 class Settings:
-    """One run of the training; times in minutes, lengths in tokens."""
+    """One run of the training; times in minutes, lengths in tokens.
+
+    `decay` is the last share of the run, in which the learning rate falls; `start` the folder of
+    a checkpoint to go on from, with its shape and its vocabulary.
+    """
 
     out: Path
+    start: Path | None
     minutes: float
     conversations: int
     seed: int
     row: int
     batch: int
     rate: float
+    decay: float
     threads: int
 
 
@@ -52,24 +60,27 @@ class Corpus:
     starts: Tensor
 
 
-def build_corpus(settings: Settings, shape: Shape) -> tuple[Corpus, Tokenizer]:
-    """Generate the conversations, train the vocabulary and encode them."""
-    told: list[list[Message]] = list(islice(conversations(settings.seed), settings.conversations))
-    tokenizer = vocabulary.train(told[:TOKENIZER_SAMPLE], shape.vocabulary)
-    ids: list[int] = []
-    taught: list[bool] = []
-    starts: list[int] = []
-    for number, messages in enumerate(told):
-        if number < 1000:
-            vocabulary.check(tokenizer, messages)
-        encoded = vocabulary.encode(tokenizer, messages)
-        starts.append(len(ids))
-        ids += encoded.ids
-        taught += encoded.taught
+def build_corpus(settings: Settings, tokenizer: Tokenizer) -> Corpus:
+    """Generate the conversations and encode them."""
+    ids, taught, starts = array("H"), array("b"), array("l")
+    told = conversations(settings.seed)
+    for _ in range(0, settings.conversations, CHUNK):
+        for encoded in vocabulary.encode(tokenizer, islice(told, CHUNK)):
+            starts.append(len(ids))
+            ids.extend(encoded.ids)
+            taught.extend(encoded.taught)
     fits = [start for start in starts if start + settings.row + 1 < len(ids)]
-    corpus = Corpus(torch.tensor(ids), torch.tensor(taught), torch.tensor(fits))
-    LOG.info("%d conversations, %d tokens", len(told), len(ids))
-    return corpus, tokenizer
+    LOG.info("%d conversations, %d tokens", len(starts), len(ids))
+    return Corpus(
+        torch.tensor(ids, dtype=torch.int32),
+        torch.tensor(taught, dtype=torch.bool),
+        torch.tensor(fits),
+    )
+
+
+def new_tokenizer(seed: int, size: int) -> Tokenizer:
+    """A vocabulary trained on the first conversations."""
+    return vocabulary.train(islice(conversations(seed), TOKENIZER_SAMPLE), size)
 
 
 def rows(corpus: Corpus, settings: Settings) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
@@ -84,15 +95,17 @@ def rows(corpus: Corpus, settings: Settings) -> Iterator[tuple[Tensor, Tensor, T
         order = torch.randperm(len(corpus.starts), generator=dice)
         for at in range(0, len(order) - settings.batch + 1, settings.batch):
             places = corpus.starts[order[at : at + settings.batch]][:, None] + span
-            ids, taught = corpus.ids[places], corpus.taught[places]
+            ids, taught = corpus.ids[places].long(), corpus.taught[places]
             extra = torch.rand(taught.shape, generator=dice) < PROMPT_SHARE
             yield ids[:, :-1], ids[:, 1:], (taught | extra)[:, 1:]
 
 
-def learning_rate(step: int, done: float, peak: float) -> float:
-    """Warm-up, then half a cosine down to the floor; *done* is the finished share of the run."""
-    cosine = 0.5 * (1 + math.cos(math.pi * min(done, 1.0)))
-    return peak * min(1.0, (step + 1) / WARM_UP) * (cosine * (1 - FLOOR) + FLOOR)
+def learning_rate(step: int, done: float, settings: Settings) -> float:
+    """Warm-up, then level, then straight down; *done* is the finished share of the run."""
+    level = min(1.0, (step + 1) / WARM_UP)
+    if settings.decay > 0:
+        level *= max(FLOOR, min(1.0, (1 - done) / settings.decay))
+    return settings.rate * level
 
 
 def optimizers(model: Coach, rate: float) -> list[torch.optim.Optimizer]:
@@ -130,7 +143,7 @@ def fit(model: Coach, corpus: Corpus, settings: Settings) -> dict[str, float]:
             break
         for worker in workers:
             for group in worker.param_groups:
-                group["lr"] = learning_rate(step, done, settings.rate)
+                group["lr"] = learning_rate(step, done, settings)
             worker.zero_grad(set_to_none=True)
         loss = step_loss(model, batch)
         torch.autograd.backward(loss)
@@ -139,6 +152,8 @@ def fit(model: Coach, corpus: Corpus, settings: Settings) -> dict[str, float]:
             worker.step()
         seen += batch[0].numel()
         mean = loss.item() if math.isnan(mean) else 0.98 * mean + 0.02 * loss.item()
+        if step % 500 == 499:
+            torch.save(model.state_dict(), settings.out / WEIGHTS)
         if step % 50 == 0:
             passed = time.monotonic() - began
             LOG.info("step %d loss %.4f %.0f s %.0f tokens/s", step, mean, passed, seen / passed)
@@ -156,12 +171,14 @@ def arguments() -> tuple[Settings, Shape]:
     """The settings from the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, required=True, help="folder of the checkpoint")
+    parser.add_argument("--start", type=Path, help="folder of a checkpoint to go on from")
     parser.add_argument("--minutes", type=float, default=40)
-    parser.add_argument("--conversations", type=int, default=120_000)
+    parser.add_argument("--conversations", type=int, default=60_000)
     parser.add_argument("--seed", type=int, default=2026)
-    parser.add_argument("--row", type=int, default=384, help="tokens a row")
-    parser.add_argument("--batch", type=int, default=24, help="rows a step")
+    parser.add_argument("--row", type=int, default=288, help="tokens a row")
+    parser.add_argument("--batch", type=int, default=12, help="rows a step")
     parser.add_argument("--rate", type=float, default=4e-3, help="peak learning rate")
+    parser.add_argument("--decay", type=float, default=0.4, help="share of the run")
     parser.add_argument("--threads", type=int, default=1)
     defaults = asdict(Shape())
     for name, value in defaults.items():
@@ -171,28 +188,40 @@ def arguments() -> tuple[Settings, Shape]:
     return Settings(**told), shape
 
 
+def begin(settings: Settings, shape: Shape) -> tuple[Coach, Tokenizer]:
+    """A fresh model and vocabulary, or those of the checkpoint to go on from."""
+    if settings.start is None:
+        return Coach(shape), new_tokenizer(settings.seed, shape.vocabulary)
+    summary = json.loads((settings.start / "summary.json").read_text("utf-8"))
+    model = Coach(Shape(**summary["shape"]))
+    model.load_state_dict(torch.load(settings.start / WEIGHTS, weights_only=True))
+    return model, Tokenizer.from_file(str(settings.start / "tokenizer.json"))
+
+
+def describe(settings: Settings, model: Coach, figures: dict[str, float]) -> str:
+    """What is written beside the weights, as JSON."""
+    facts = {
+        "shape": asdict(model.shape),
+        "settings": asdict(settings) | {"out": None, "start": settings.start is not None},
+        "parameters": sum(p.numel() for p in model.parameters()),
+        "figures": figures,
+    }
+    return json.dumps(facts, indent=2) + "\n"
+
+
 def main() -> None:
-    """Train, then write the checkpoint, the tokenizer and a summary."""
+    """Train, then write the weights, the tokenizer and a summary."""
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     settings, shape = arguments()
     settings.out.mkdir(parents=True, exist_ok=True)
     torch.manual_seed(settings.seed)
-    random.seed(settings.seed)
     torch.set_num_threads(settings.threads)
-    corpus, tokenizer = build_corpus(settings, shape)
+    model, tokenizer = begin(settings, shape)
     tokenizer.save(str(settings.out / "tokenizer.json"))
-    model = Coach(shape)
-    parameters = sum(p.numel() for p in model.parameters())
-    LOG.info("%d parameters", parameters)
-    figures = fit(model, corpus, settings)
-    torch.save(model.state_dict(), settings.out / "weights.pt")
-    summary = {
-        "shape": asdict(shape),
-        "settings": asdict(settings) | {"out": None},
-        "parameters": parameters,
-        "figures": figures,
-    }
-    (settings.out / "summary.json").write_text(json.dumps(summary, indent=2) + "\n", "utf-8")
+    (settings.out / "summary.json").write_text(describe(settings, model, {}), "utf-8")
+    figures = fit(model, build_corpus(settings, tokenizer), settings)
+    torch.save(model.state_dict(), settings.out / WEIGHTS)
+    (settings.out / "summary.json").write_text(describe(settings, model, figures), "utf-8")
     LOG.info("done: %s", figures)
 
 

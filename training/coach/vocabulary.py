@@ -1,7 +1,7 @@
 """Trains the byte-level BPE vocabulary and turns conversations into weighted tokens."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -64,22 +64,24 @@ class Encoded:
     taught: list[bool]
 
 
-def encode(tokenizer: Tokenizer, messages: Sequence[Message]) -> Encoded:
-    """The conversation in ChatML; only the words of the assistant and their end are taught."""
-    ids: list[int] = []
-    taught: list[bool] = []
-    for message in messages:
-        head: list[int] = tokenizer.encode(f"{START}{message.role}\n").ids
-        body: list[int] = tokenizer.encode(f"{message.content}{END}").ids
-        tail: list[int] = tokenizer.encode("\n").ids
-        ids += head + body + tail
-        mine = message.role == "assistant"
-        taught += [False] * len(head) + [mine] * len(body) + [False] * len(tail)
-    return Encoded(ids, taught)
+def encode(tokenizer: Tokenizer, conversations: Iterable[Sequence[Message]]) -> Iterator[Encoded]:
+    """The conversations in ChatML; only the words of the assistant and their end are taught."""
+    start, end = tokenizer.token_to_id(START), tokenizer.token_to_id(END)
+    head: list[int] = [start, *tokenizer.encode("assistant\n").ids]
+    texts = [chatml(messages) for messages in conversations]
+    for encoding in tokenizer.encode_batch(texts):
+        ids: list[int] = encoding.ids
+        yield Encoded(ids, taught(ids, head, end))
 
 
-def check(tokenizer: Tokenizer, messages: Sequence[Message]) -> None:
-    """Raise ValueError when piecewise encoding differs from encoding the whole text."""
-    whole = tokenizer.encode(chatml(messages)).ids
-    if whole != encode(tokenizer, messages).ids:
-        raise ValueError("a conversation is split differently as a whole and in pieces")
+def taught(ids: Sequence[int], head: Sequence[int], end: int) -> list[bool]:
+    """Marks what follows each *head*, up to and with the next *end*."""
+    marks = [False] * len(ids)
+    inside = False
+    for at, token in enumerate(ids):
+        marks[at] = inside
+        if token == end:
+            inside = False
+        elif token == head[-1] and list(ids[at + 1 - len(head) : at + 1]) == list(head):
+            inside = True
+    return marks

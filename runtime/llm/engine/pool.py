@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import itertools
 import logging
 import time
 from collections import OrderedDict, deque
@@ -12,8 +13,8 @@ from typing import Final, NamedTuple
 import psutil
 
 from runtime.llm.catalog import Entry, Fingerprint
-from runtime.llm.engine.gguf import BadModelFile, Header
-from runtime.llm.engine.gguf import read as read_header
+from runtime.llm.engine.eligible import check_declared, check_file
+from runtime.llm.engine.gguf import Header
 from runtime.llm.engine.process import Worker, WorkerFailed
 from runtime.llm.engine.protocol import Close, Load, Loaded, Open, Warm
 from runtime.llm.engine.sessions import Sessions
@@ -45,7 +46,7 @@ class Model:
     worker: Worker
     loaded: Loaded
     fingerprint: Fingerprint
-    engines: set[str] = field(default_factory=set)
+    contexts: set[str] = field(default_factory=set)
     warm: bool = False
 
 
@@ -54,6 +55,8 @@ class Engine:
     """A context of *budget* tokens on a loaded model."""
 
     key: str
+    context: str
+    """Its name in the process, used once: the one before may still be closing there."""
     model_id: str
     backend: Backend
     budget: int
@@ -123,6 +126,7 @@ class EnginePool:
         self._loading: dict[str, asyncio.Task[Engine]] = {}
         self._warming: dict[str, asyncio.Task[None]] = {}
         self._closing: set[asyncio.Task[None]] = set()
+        self._numbers = itertools.count(1)
 
     def loaded(self) -> list[Engine]:
         """The engines in memory, most recently used first."""
@@ -137,13 +141,18 @@ class EnginePool:
 
         Raises `LocalInitFailed`. A caller that leaves does not stop a load that is under way.
         """
-        header = await self._header(entry)
+        began = self._clock()
+        try:
+            header = await self._header(entry)
+        except LocalInitFailed as error:
+            self._failed(engine_key(entry.id, max_tokens, entry.backend), entry, began, str(error))
+            raise
         budget = model_budget(entry, header, self._settings.default_context)
         wanted = None if max_tokens is None else min(max_tokens, budget)
         key = engine_key(entry.id, wanted, entry.backend)
         while True:
             engine = self._engines.get(key)
-            if engine is not None and not self._usable(engine, entry):
+            if engine is not None and not self._usable(engine, entry, wanted or budget):
                 self._forget(engine)
                 engine = None
             if engine is None:
@@ -214,6 +223,7 @@ class EnginePool:
 
     async def _header(self, entry: Entry) -> Header:
         """The checked header, read once for each state of the file."""
+        check_declared(entry)
         known = self._headers.get(entry.id)
         if known is not None and known[0] == entry.fingerprint:
             return known[1]
@@ -221,9 +231,10 @@ class EnginePool:
         self._headers[entry.id] = (entry.fingerprint, header)
         return header
 
-    def _usable(self, engine: Engine, entry: Entry) -> bool:
-        """Alive, and the file is still the one that was loaded."""
-        return engine.worker.alive and engine.model.fingerprint == entry.fingerprint
+    def _usable(self, engine: Engine, entry: Entry, budget: int) -> bool:
+        """Alive, of the declared budget, and the file is still the one that was loaded."""
+        same = engine.model.fingerprint == entry.fingerprint and engine.budget == budget
+        return same and engine.worker.alive
 
     def _touch(self, engine: Engine) -> None:
         engine.used = self._clock()
@@ -245,25 +256,28 @@ class EnginePool:
 
     async def _load(self, key: str, entry: Entry, budget: int) -> Engine:
         started = self._clock()
-        result = "ok"
         try:
             async with asyncio.timeout(self._settings.load_timeout_s):
                 self._trim(1)
                 model = await self._model(entry)
-                await self._open(model, key, budget)
+                context = f"{key} {next(self._numbers)}"
+                await self._open(model, context, budget)
         except (LocalInitFailed, WorkerFailed, OSError, TimeoutError) as error:
-            result = f"failed: {failure_text(error)}"
-            raise LocalInitFailed(
-                f"the model {entry.id} cannot be loaded: {failure_text(error)}"
-            ) from error
-        finally:
-            ms = round((self._clock() - started) * 1000)
-            attempt = Attempt(key, entry.backend, result, ms, time.time())
-            if result != "ok":
-                self.failures.appendleft(attempt)
-        engine = Engine(key, entry.id, entry.backend, budget, model, attempt, used=self._clock())
+            text = failure_text(error)
+            self._failed(key, entry, started, text)
+            raise LocalInitFailed(f"the model {entry.id} cannot be loaded: {text}") from error
+        attempt = self._attempt(key, entry, started, "ok")
+        engine = Engine(key, context, entry.id, entry.backend, budget, model, attempt)
+        engine.used = self._clock()
         self._engines[key] = engine
         return engine
+
+    def _attempt(self, key: str, entry: Entry, began: float, result: str) -> Attempt:
+        ms = round((self._clock() - began) * 1000)
+        return Attempt(key, entry.backend, result, ms, time.time())
+
+    def _failed(self, key: str, entry: Entry, began: float, why: str) -> None:
+        self.failures.appendleft(self._attempt(key, entry, began, f"failed: {why}"))
 
     async def _model(self, entry: Entry) -> Model:
         """The process with this file, started if need be; one at a time a model."""
@@ -277,7 +291,13 @@ class EnginePool:
             worker = await self._start_worker()
             try:
                 layers = _gpu_layers(entry)
-                load = Load(worker.next_id(), str(entry.path), layers, self._settings.threads)
+                load = Load(
+                    worker.next_id(),
+                    str(entry.path),
+                    layers,
+                    self._settings.threads,
+                    entry.chat_template or "",
+                )
                 answer = await worker.ask(load)
                 if not isinstance(answer, Loaded):
                     raise WorkerFailed("the engine answered out of turn")
@@ -289,13 +309,13 @@ class EnginePool:
             self._models[entry.id] = model
             return model
 
-    async def _open(self, model: Model, key: str, budget: int) -> None:
-        model.engines.add(key)
+    async def _open(self, model: Model, context: str, budget: int) -> None:
+        model.contexts.add(context)
         cells = cells_of(budget, model.loaded.kv_bytes_per_token, self._settings.session_bytes)
         try:
-            await model.worker.ask(Open(model.worker.next_id(), key, budget, cells))
+            await model.worker.ask(Open(model.worker.next_id(), context, budget, cells))
         except BaseException:
-            model.engines.discard(key)
+            model.contexts.discard(context)
             self._end_unused(model)
             raise
 
@@ -329,8 +349,8 @@ class EnginePool:
             self._free(engine)
 
     def _free(self, engine: Engine) -> None:
-        engine.model.engines.discard(engine.key)
-        if engine.model.engines and engine.worker.alive:
+        engine.model.contexts.discard(engine.context)
+        if engine.model.contexts and engine.worker.alive:
             closing = asyncio.create_task(self._close_context(engine))
             self._closing.add(closing)
             closing.add_done_callback(self._closing.discard)
@@ -338,10 +358,10 @@ class EnginePool:
 
     async def _close_context(self, engine: Engine) -> None:
         with contextlib.suppress(WorkerFailed):
-            await engine.worker.ask(Close(engine.worker.next_id(), engine.key))
+            await engine.worker.ask(Close(engine.worker.next_id(), engine.context))
 
     def _end_unused(self, model: Model) -> None:
-        if model.engines:
+        if model.contexts:
             return
         for name, known in list(self._models.items()):
             if known is model:
@@ -359,25 +379,6 @@ def _gpu_layers(entry: Entry) -> int:
     if entry.backend != "LOCAL_GPU":
         return 0
     return -1 if entry.n_gpu_layers is None else entry.n_gpu_layers
-
-
-async def check_file(entry: Entry) -> Header:
-    """The header of a chat model that an engine may be given; raises `LocalInitFailed`."""
-    if entry.fault is not None:
-        raise LocalInitFailed(entry.fault)
-    if entry.backend == "LOCAL_NPU":
-        raise LocalInitFailed("this build of the engine has no NPU backend")
-    if entry.format != "gguf":
-        raise LocalInitFailed(f"{entry.id} is an embedding model, it cannot chat")
-    try:
-        header = await asyncio.to_thread(read_header, entry.path)
-    except BadModelFile as error:
-        raise LocalInitFailed(f"the file of {entry.id} is no usable model: {error}") from error
-    except OSError as error:
-        raise LocalInitFailed(f"the file of {entry.id} cannot be read") from error
-    if header.embedding_only:
-        raise LocalInitFailed(f"{entry.id} is an embedding model, it cannot chat")
-    return header
 
 
 def failure_text(error: BaseException) -> str:

@@ -31,6 +31,8 @@ class Load:
     """0: CPU only; -1: every layer."""
     threads: int
     """0: chosen by a short timing of decode steps."""
+    template: str = ""
+    """Chat template in place of the one in the file."""
 
 
 @dataclass(frozen=True)
@@ -121,8 +123,8 @@ class Loaded:
     kv_bytes_per_token: int
     threads: int
     description: str
-    template: Literal["file", "chatml"]
-    """Where the chat template comes from: the file, or the fallback."""
+    template: Literal["given", "file", "chatml"]
+    """Where the chat template comes from: the command, the file, or the fallback."""
 
 
 @dataclass(frozen=True)

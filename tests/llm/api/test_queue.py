@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from functools import partial
 
 from runtime.llm.admission import State
 from tests.llm.conftest import Start
@@ -30,6 +31,10 @@ async def test_the_ninth_request_at_once_is_refused_and_waiting_ones_are_counted
     assert server.service.admission.totals.completed == 8
 
 
+def _holds(server: Server, requests: int) -> bool:
+    return len(server.service.chats.local.unfinished) == requests
+
+
 async def test_requests_run_in_the_order_in_which_they_came(server: Server) -> None:
     ended: list[int] = []
     server.service.admission.on_finish = lambda ticket: ended.append(ticket.number)
@@ -38,7 +43,7 @@ async def test_requests_run_in_the_order_in_which_they_came(server: Server) -> N
         waiting = []
         for place in range(2, 6):
             waiting.append(asyncio.ensure_future(server.ask("recall", "<gold>")))
-            await until(lambda place=place: len(server.service.chats.local.unfinished) == place)
+            await until(partial(_holds, server, place))
     answers = await asyncio.gather(*waiting)
     numbers = [int(answer.headers["X-Request-Id"]) for answer in answers]
     assert ended[1:] == numbers == sorted(numbers)

@@ -119,7 +119,13 @@ async def test_fields_without_effect_have_none(server: Server) -> None:
 
 
 async def test_parts_of_a_message_without_effect_have_none(server: Server) -> None:
-    turn = {"role": "user", "content": "<red>", "name": "ann", "tool_calls": [], "refusal": None}
+    turn: Json = {
+        "role": "user",
+        "content": "<red>",
+        "name": "ann",
+        "tool_calls": [],
+        "refusal": None,
+    }
     answer = await server.request("POST", CHAT, json=chat("recall") | {"messages": [turn]})
     assert answer.said == REPLIES["<red>"]
 
@@ -158,7 +164,7 @@ async def test_the_type_of_the_body_does_not_matter(server: Server, kind: str) -
     ],
 )
 async def test_the_stricter_budget_ends_the_reply(
-    server: Server, fields: dict[str, int], tokens: int
+    server: Server, fields: dict[str, Json], tokens: int
 ) -> None:
     usage = (await server.ask("endless", "xx", **fields)).json["usage"]
     assert (usage["prompt_tokens"], usage["completion_tokens"]) == (21, tokens)
@@ -182,7 +188,7 @@ async def test_stop_texts_end_the_reply_where_the_settings_honour_them(start: St
 
 
 async def test_the_defaults_of_the_sampler_are_those_of_the_settings(start: Start) -> None:
-    plain = {"temperature": None, "seed": 5, "max_completion_tokens": 30}
+    plain: Json = {"temperature": None, "seed": 5, "max_completion_tokens": 30}
     async with start(temperature=0.0) as server:
         greedy = {(await server.ask("noise", **plain | {"seed": s})).said for s in (1, 2, 3)}
     async with start(temperature=1.5, top_k=1) as server:

@@ -9,7 +9,7 @@ import pytest
 
 from runtime.llm.engine.process import Worker
 from tests.llm.conftest import Start
-from tests.llm.serverkit import CHAT, DONE, KA, REPLIES, Server, chat, chunks, joined, until
+from tests.llm.serverkit import CHAT, DONE, KA, REPLIES, Json, Server, chat, chunks, joined, until
 
 FIELDS = {"id", "object", "created", "model", "choices"}
 QUICK = {"heartbeat_ms": 20}
@@ -93,7 +93,7 @@ async def test_the_stream_adds_up_to_the_blocking_text_of_the_same_seed(
 ) -> None:
     texts = set()
     for seed in (0, 1, 2**32 - 1, -1, 7):
-        fields = {"seed": seed, "temperature": temperature, "max_completion_tokens": 60}
+        fields: Json = {"seed": seed, "temperature": temperature, "max_completion_tokens": 60}
         events = await server.stream("noise", "tell me", **fields)
         whole = await server.ask("noise", "tell me", **fields)
         assert joined(events) == whole.said

@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from runtime.llm.engine.process import Worker
+from runtime.web.serve import GUARD
 from tests.llm.conftest import Start
 from tests.llm.serverkit import CHAT, REPLIES, Server, chat, until
 
@@ -147,6 +148,10 @@ async def test_a_client_that_never_reads_is_cut_off_and_the_next_one_is_served(
             deaf.connect(("127.0.0.1", int(server.url.rpartition(":")[2])))
             deaf.sendall(head.encode() + body)
             await until(lambda: server.service.chats.local.running == 1)
+            for connection in server.app[GUARD]._open:  # the system alone would take megabytes
+                assert connection.transport is not None
+                taken = connection.transport.get_extra_info("socket")
+                taken.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
             answer = await server.ask("recall", "<gold>")
 
         assert answer.said == REPLIES["<gold>"]

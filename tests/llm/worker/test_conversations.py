@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from runtime.llm.engine.worker.conversations import (
@@ -83,6 +83,7 @@ texts = st.text(max_size=6)
 messages = st.lists(st.tuples(st.sampled_from(["system", "user", "assistant"]), texts), max_size=4)
 
 
+@settings(deadline=None)  # the machine may be busy
 @given(messages, messages)
 def test_only_equal_messages_have_equal_digests(
     one: list[tuple[str, str]], other: list[tuple[str, str]]
@@ -90,6 +91,7 @@ def test_only_equal_messages_have_equal_digests(
     assert (digest(one) == digest(other)) == (one == other)
 
 
+@settings(deadline=None)  # the machine may be busy
 @given(st.lists(st.integers(0, 2)), st.lists(st.integers(0, 2)))
 def test_the_common_beginning_is_common_and_longest(one: list[int], other: list[int]) -> None:
     size = common(one, other)

@@ -274,6 +274,20 @@ def test_a_gpu_that_is_not_there_is_refused(recall: Path) -> None:
     assert isinstance(event, Loaded) or "no GPU" in event.reason
 
 
+def test_a_given_chat_template_stands_in_for_that_of_the_file(recall: Path) -> None:
+    sizes: dict[str, int] = {}
+    for template in ("", "{{ messages[-1]['content'] }}"):
+        with worker() as started:
+            started.send(Load(started.number(), str(recall), 0, 1, template))
+            loaded = started.expect(Loaded)
+            started.open()
+            prepared = started.prepare([("user", "a")])
+            assert isinstance(prepared, Prepared)
+            sizes[loaded.template] = prepared.prompt_tokens
+    assert sizes["given"] == 1
+    assert sizes["file"] > 1
+
+
 def test_a_failure_names_no_path(folder: Path) -> None:
     with worker() as started:
         started.send(Load(1, str(folder / "nothing.gguf"), 0, 1))

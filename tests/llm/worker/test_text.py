@@ -3,7 +3,7 @@
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from runtime.llm.engine.worker.text import Decoder, StopScanner, markers_of
@@ -14,6 +14,7 @@ def cut(data: bytes, places: list[int]) -> list[bytes]:
     return [data[a:b] for a, b in pairwise(edges)]
 
 
+@settings(deadline=None)  # the machine may be busy
 @given(st.binary(max_size=60), st.lists(st.integers(0, 1000), max_size=8))
 def test_pieces_join_to_the_text_of_all_bytes_wherever_they_are_cut(
     data: bytes, places: list[int]
@@ -28,6 +29,7 @@ def test_a_character_is_shown_only_when_it_is_complete() -> None:
     assert [decoder.feed(bytes([byte])) for byte in "🏁".encode()] == ["", "", "", "🏁"]
 
 
+@settings(deadline=None)  # the machine may be busy
 @given(
     st.text("ab<|>", max_size=40),
     st.lists(st.text("ab<|>", min_size=1, max_size=5), max_size=3),

@@ -9,12 +9,12 @@ from training.coach.corpus import data, grammar, laps, questions, readings, reco
 from training.coach.corpus.exchange import NOWHERE, Exchange, ask, pick
 
 KINDS: Final = {
-    questions.about_concept: 22,
-    questions.about_technique: 25,
-    readings.about_numbers: 27,
-    laps.about_laps: 10,
+    questions.about_concept: 21,
+    questions.about_technique: 31,
+    readings.about_numbers: 26,
+    laps.about_laps: 9,
     talk.refusal: 11,
-    talk.small_talk: 6,
+    talk.small_talk: 8,
 }
 TURNS: Final = {1: 52, 2: 36, 3: 12}
 FOLLOWS: Final = 0.8  # share of later turns that refer to the one before

@@ -4,6 +4,7 @@ import random
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Final
 
 from training.coach.corpus import data, grammar, noise
@@ -33,12 +34,21 @@ def sentences(text: str) -> int:
     return len(SENTENCE_END.findall(text))
 
 
+@cache
+def _words() -> noise.Words:
+    synonyms = data.section("words", "synonyms")
+    return noise.Words(
+        before=data.texts("dialogue", "around", "before"),
+        behind=data.texts("dialogue", "around", "behind"),
+        fillers=data.texts("words", "fillers", "text"),
+        synonyms={word: data.texts("words", "synonyms", word) for word in synonyms},
+    )
+
+
 def ask(template: str, values: Mapping[str, str], rng: random.Random) -> tuple[str, dict[str, str]]:
     """The question as it is typed, and the values in the spelling that it used."""
     expanded = grammar.expand(template, rng)
-    around = ("before", "behind")
-    before, behind = (data.texts("dialogue", "around", side) for side in around)
-    typed, small = noise.disturb(expanded, rng, before, behind)
+    typed, small = noise.disturb(expanded, rng, _words())
     spelling = dict(values)
     if small and "c" in spelling and rng.random() < 0.85:
         spelling["c"] = spelling["c"].lower()

@@ -77,7 +77,11 @@ def sectors(rng: random.Random) -> Exchange:
         form.format(k=name.format(k), t=t, d=d)
         for k, (t, d) in enumerate(zip(times, written, strict=True), 1)
     ]
-    body = rng.choice(("", "Sectors: ", "My sectors: ", "Deltas: ", "delta to best: "))
+    if rng.random() < 0.15:
+        parts = written  # their order says which is which
+    body = rng.choice(
+        ("", "Sectors: ", "My sectors: ", "Deltas: ", "delta to best: ")[parts is written :]
+    )
     body += rng.choice((", ", "; ", " ", " / ")).join(parts)
     body += rng.choice(("", "", ". Where do I lose time?", ". Which one is worst?", "?", "."))
     slots = {"k": str(worst), "d": written[worst - 1]}

@@ -2,10 +2,12 @@
 
 import random
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
-WORD: Final = re.compile(r"\{[a-z_]+\}|[A-Za-z]+|[^A-Za-z{]+|\{")
+# Slots, words, and what is between them; an id such as late_apex is one word.
+WORD: Final = re.compile(r"\{[a-z_]+\}|[A-Za-z]+(?:_[A-Za-z]+)*|[^A-Za-z{]+|\{")
 SHORT: Final = 4  # shorter words are not touched by a slip
 
 
@@ -28,26 +30,57 @@ def with_slips(text: str, rng: random.Random, share: float) -> str:
     )
 
 
-def lowered(text: str) -> str:
-    """The text in small letters; slot names are in small letters already."""
-    return text.lower()
+def reword(
+    text: str, rng: random.Random, synonyms: Mapping[str, Sequence[str]], share: float
+) -> str:
+    """The text with about *share* of the words that have synonyms replaced by one."""
+    return "".join(
+        rng.choice(synonyms[part.lower()])
+        if part.lower() in synonyms and rng.random() < share
+        else part
+        for part in WORD.findall(text)
+    )
 
 
-def disturb(
-    text: str, rng: random.Random, before: Sequence[str], behind: Sequence[str]
-) -> tuple[str, bool]:
+def loosen(text: str, rng: random.Random, fillers: Sequence[str]) -> str:
+    """The text with one or two words lost or added somewhere; slots are left alone."""
+    words = text.split(" ")
+    for _ in range(rng.choice((1, 1, 2))):
+        at = rng.randrange(len(words))
+        if rng.random() < 0.5:
+            words.insert(at, rng.choice(fillers))
+        elif len(words) > SHORT and "{" not in words[at]:
+            del words[at]
+    return " ".join(words)
+
+
+@dataclass(frozen=True)
+class Words:
+    """What a question is varied with."""
+
+    before: Sequence[str]
+    behind: Sequence[str]
+    fillers: Sequence[str]
+    synonyms: Mapping[str, Sequence[str]]
+
+
+def disturb(text: str, rng: random.Random, words: Words) -> tuple[str, bool]:
     """The question as somebody types it, and whether it is all in small letters."""
+    if rng.random() < 0.3:
+        text = reword(text, rng, words.synonyms, 0.35)
+    if rng.random() < 0.2:
+        text = loosen(text, rng, words.fillers)
     if rng.random() < 0.10:
-        text = text.rstrip(".?! ") + rng.choice((".", "?", "!")) + rng.choice(behind)
+        text = text.rstrip(".?! ") + rng.choice((".", "?", "!")) + rng.choice(words.behind)
     if rng.random() < 0.10:
-        text = rng.choice(before) + text[:1].lower() + text[1:]
+        text = rng.choice(words.before) + text[:1].lower() + text[1:]
     if rng.random() < 0.15:
         text = with_slips(text, rng, rng.choice((0.15, 0.3)))
-    small = rng.random() < 0.22
+    small = rng.random() < 0.25
     if small:
-        text = lowered(text)
-    if rng.random() < 0.22:
+        text = text.lower()  # slot names are in small letters already
+    if rng.random() < 0.25:
         text = text.rstrip(".?!")
-    if rng.random() < 0.05:
-        text = re.sub(r"[,'.?!]", "", text) if "{" not in text else text
+    if rng.random() < 0.05 and "{" not in text:
+        text = re.sub(r"[,'.?!]", "", text)
     return text, small

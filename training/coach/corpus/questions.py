@@ -10,16 +10,26 @@ from training.coach.corpus.exchange import NOWHERE, Exchange, ask, dress, pick, 
 
 # How often a question asks for an aspect; what a topic has no answer to is left out.
 CONCEPT_ASPECTS: Final = {
-    "ask": 18, "how": 20, "what": 22, "why": 13, "drill": 8, "when": 8, "cue": 15, "wrong": 4,
+    "ask": 16, "word": 8, "how": 20, "what": 22, "why": 13,
+    "drill": 8, "when": 8, "cue": 15, "wrong": 4,
 }  # fmt: skip
-TOPIC_ASPECTS: Final = {"ask": 42, "how": 24, "what": 17, "why": 10, "drill": 7}
-ANSWER: Final = {"ask": "tip", "how": "tip"}  # the others are answered by their own name
+TOPIC_ASPECTS: Final = {"ask": 26, "word": 22, "how": 20, "what": 16, "why": 9, "drill": 7}
+ANSWER: Final = {
+    "ask": "tip",
+    "how": "tip",
+    "word": "tip",
+}  # the others are answered by their own name
 
 
 def frames(topic: Topic, aspect: str) -> Iterator[str]:
     """Every question template of an aspect, with the names of the topic put in."""
     if aspect == "ask":
         yield from topic.ask
+        return
+    if aspect == "word":
+        words = data.texts("keywords", "words", topic.id)
+        for shell in data.texts("keywords", "shell"):
+            yield shell.replace("{word}", f"[{'|'.join(words)}]")
         return
     noun = f"[{'|'.join(topic.noun)}]"
     verb = f"[{'|'.join(topic.verb)}]"
@@ -44,6 +54,9 @@ def _frame(topic: Topic, aspect: str, rng: random.Random) -> str:
     """One template; a noun or a verb is drawn before its words are."""
     if aspect == "ask":
         return rng.choice(topic.ask)
+    if aspect == "word":
+        shell = rng.choice(data.texts("keywords", "shell"))
+        return shell.replace("{word}", rng.choice(data.texts("keywords", "words", topic.id)))
     usable = [
         frame
         for frame in data.texts("dialogue", "frames", aspect)
@@ -62,7 +75,7 @@ def answer(topic: Topic, aspect: str, label: str, rng: random.Random) -> str:
         both = f"{meaning} {advice}"
         return meaning if sentences(both) > 3 else both
     body = grammar.fill(pick(topic.answers[ANSWER.get(aspect, aspect)], rng), names)
-    return dress(body, rng, closing=aspect in ("ask", "how", "drill"))
+    return dress(body, rng, closing=aspect in ("ask", "how", "drill", "word"))
 
 
 def about_topic(topic: Topic, rng: random.Random) -> Exchange:

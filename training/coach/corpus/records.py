@@ -139,14 +139,14 @@ def _coasting(rng: random.Random) -> Fields:
     return {
         "speed": _speed(rng, 60, 240),
         "throttle": _number(rng, 0, 4, 0),
-    } | _maybe(rng, 0.8, brake=_number(rng, 0, 1.8, rng.choice((0, 1))),
+    } | _maybe(rng, 0.8, brake=_number(rng, 0, 1.4, rng.choice((0, 1))),
                to_entry=_number(rng, 105, 400, 0))  # fmt: skip
 
 
 def _brake_end(rng: random.Random) -> Fields:
     return (
         {"to_entry": _number(rng, 32, 98, 0), "speed": _speed(rng, 70, 240)}
-        | {"brake": _number(rng, 0, 1.8, rng.choice((0, 1)))}
+        | {"brake": _number(rng, 0, 1.4, rng.choice((0, 1)))}
         | _maybe(rng, 0.5, throttle=_number(rng, 6, 100, 0))
     )
 

@@ -30,6 +30,12 @@ def _snake(name: str) -> str:
     return name.replace(" ", "_")
 
 
+def _camel(name: str) -> str:
+    """brake pressure → brakePressure."""
+    head, *rest = name.replace("_", " ").split()
+    return head + "".join(word.capitalize() for word in rest)
+
+
 def _case(name: str, rng: random.Random) -> str:
     return name[:1].upper() + name[1:] if rng.random() < 0.3 else name
 
@@ -68,10 +74,11 @@ def _assigned(record: Record, rng: random.Random) -> str:
 
 def _json(record: Record, rng: random.Random) -> str:
     """{"corner": "T7", "entry_kmh": 142}."""
+    key = _camel if rng.random() < 0.25 else _snake
     quote = '"' if rng.random() < 0.85 else "'"
     gap = rng.choice((" ", " ", ""))
     parts = [
-        f"{quote}{_snake(name)}{quote}:{gap}{text.removeprefix('+')}"
+        f"{quote}{key(name)}{quote}:{gap}{text.removeprefix('+')}"
         for name, text, _ in _pairs(record, rng)
     ]
     if record.label:

@@ -128,7 +128,7 @@ class Service:
         _refuse_shortage(header.size)
         if command.gpu_layers and not native.gpu():
             raise Refused("this build of the engine has no GPU support")
-        source = header.chat_template
+        source = command.template or header.chat_template
         renderer = Renderer(source) if source and not is_chatml(source) else None
         try:
             model = native.Model(command.path, command.gpu_layers)
@@ -150,7 +150,7 @@ class Service:
             kv_bytes_per_token=header.kv_bytes_per_token,
             threads=self._threads,
             description=model.description,
-            template="file" if source else "chatml",
+            template="given" if command.template else "file" if source else "chatml",
         )
 
     def _need_model(self) -> tuple[native.Model, gguf.Header]:

@@ -1,0 +1,31 @@
+"""Which models may be given to an engine at all, by their declaration and by their file."""
+
+import asyncio
+
+from runtime.llm.catalog import Entry
+from runtime.llm.engine.gguf import BadModelFile, Header
+from runtime.llm.engine.gguf import read as read_header
+from runtime.llm.errors import LocalInitFailed
+
+
+def check_declared(entry: Entry) -> None:
+    """Raise `LocalInitFailed` for a model that its declaration keeps from chatting here."""
+    if entry.fault is not None:
+        raise LocalInitFailed(entry.fault)
+    if entry.backend == "LOCAL_NPU":
+        raise LocalInitFailed("this build of the engine has no NPU backend")
+    if entry.kind == "embedding":
+        raise LocalInitFailed(f"{entry.id} is an embedding model, it cannot chat")
+
+
+async def check_file(entry: Entry) -> Header:
+    """The header of a file that an engine may be given; raises `LocalInitFailed`."""
+    try:
+        header = await asyncio.to_thread(read_header, entry.path)
+    except BadModelFile as error:
+        raise LocalInitFailed(f"the file of {entry.id} is no usable model: {error}") from error
+    except OSError as error:
+        raise LocalInitFailed(f"the file of {entry.id} cannot be read") from error
+    if header.embedding_only:
+        raise LocalInitFailed(f"{entry.id} is an embedding model, it cannot chat")
+    return header

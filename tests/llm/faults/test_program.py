@@ -1,0 +1,211 @@
+"""The program from start to end: exit codes, signals, and no process that outlives it."""
+
+import asyncio
+import json
+import os
+import signal
+import socket
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from openai import OpenAI
+
+from tests.llm.faults.program import Program, alive, command, run, running
+from tests.llm.serverkit import DONE, REPLIES, until
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+async def program(tmp_path: Path, models: Path) -> AsyncIterator[Program]:
+    async with running(tmp_path, models) as started:
+        yield started
+
+
+def last_events(body: bytes) -> tuple[str, str]:
+    """The last two events of a stream, after a look at its clean end."""
+    assert body.endswith(b"\n\n")
+    *_, one, two = (part.removeprefix("data: ") for part in body.decode()[:-2].split("\n\n"))
+    return one, two
+
+
+async def test_a_signal_ends_an_idle_server_with_code_0(program: Program, tmp_path: Path) -> None:
+    assert program.ready == {
+        "event": "ready",
+        "port": program.ready["port"],
+        "pid": program.process.pid,
+    }
+    program.signal(signal.SIGTERM)
+    assert await program.ended() == 0
+    assert "Traceback" not in (tmp_path / "log").read_text()
+
+
+async def test_ctrl_c_does_the_same_and_takes_the_engines_along(program: Program) -> None:
+    assert (await program.ask("recall", "<gold>"))[0] == 200
+    children = program.children()
+    assert children
+    program.signal(signal.SIGINT)
+    assert await program.ended() == 0
+    await until(lambda: not any(alive(pid) for pid in children))
+
+
+async def test_a_stream_that_can_end_in_time_ends_as_if_nothing_had_happened(
+    program: Program,
+) -> None:
+    asked = program.ask("endless", "<gold>", stream=True, max_completion_tokens=1500)
+    await program.until_running(1)
+    program.signal(signal.SIGTERM)
+    status, body = await asked
+    finish, sentinel = last_events(body)
+    assert (status, sentinel) == (200, DONE)
+    assert json.loads(finish)["choices"][0]["finish_reason"] == "stop"
+    assert await program.ended() == 0
+
+
+async def test_what_waits_is_turned_away_at_once_and_what_runs_too_long_at_the_end(
+    program: Program, tmp_path: Path
+) -> None:
+    await program.ask("recall")  # so that the stream behind it need not wait for its model
+    stream = program.ask("endless", stream=True)
+    await program.until_running(1)
+    waiting = program.ask("recall")
+    waiting_stream = program.ask("recall", stream=True)
+    await program.until_running(1, 2)
+    children = program.children()
+    program.signal(signal.SIGTERM)
+
+    status, body = await waiting
+    assert status == 503
+    assert json.loads(body)["error"]["type"] == "server_error"
+    for asked in (waiting_stream, stream):
+        status, body = await asked
+        failure, sentinel = last_events(body)
+        error = json.loads(failure)["error"]
+        assert (status, error["code"], error["type"]) == (200, 503, "server_error")
+        assert sentinel == DONE
+    assert await program.ended() == 0
+    await until(lambda: not any(alive(pid) for pid in children))
+    log = (tmp_path / "log").read_text()
+    assert "Traceback" not in log
+
+
+async def test_a_blocking_request_that_runs_too_long_gets_its_503(program: Program) -> None:
+    asked = program.ask("endless")
+    await program.until_running(1)
+    program.signal(signal.SIGTERM)
+    status, body = await asked
+    assert (status, json.loads(body)["error"]["code"]) == (503, 503)
+    assert await program.ended() == 0
+
+
+async def test_a_signal_while_a_model_loads_leaves_nothing_behind(program: Program) -> None:
+    asked = program.ask("recall")
+    await program.until_running(0, 1)
+    program.signal(signal.SIGTERM)
+    status, _ = await asked
+    assert status in (200, 503)  # the load may just have been over
+    assert await program.ended() == 0
+
+
+async def test_the_second_signal_ends_it_at_once(program: Program) -> None:
+    asked = program.ask("endless", stream=True)
+    await program.until_running(1)
+    children = program.children()
+    program.signal(signal.SIGTERM)
+    await until(lambda: not listens(program.ready["port"]))
+    program.signal(signal.SIGTERM)
+    assert await program.ended(3) == 128 + signal.SIGTERM
+    await asyncio.gather(asked, return_exceptions=True)
+    await until(lambda: not any(alive(pid) for pid in children))
+
+
+def listens(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+async def test_a_server_that_is_killed_leaves_no_engine_behind(program: Program) -> None:
+    streams = [program.ask("endless", stream=True), program.ask("noise")]
+    await program.until_running(1, 1)
+    children = program.children()
+    assert len(children) >= 2
+    program.signal(signal.SIGKILL)
+    await program.ended()
+    await asyncio.gather(*streams, return_exceptions=True)
+    await until(lambda: not any(alive(pid) for pid in children))
+
+
+async def test_after_a_kill_the_same_data_serves_again(tmp_path: Path, models: Path) -> None:
+    for _ in range(2):
+        async with running(tmp_path, models) as program:
+            status, body = await program.ask("recall", "<gold>")
+            assert status == 200
+            assert json.loads(body)["choices"][0]["message"]["content"] == REPLIES["<gold>"]
+            program.signal(signal.SIGKILL)
+            await program.ended()
+
+
+async def test_a_second_server_on_the_same_data_is_told_so(
+    program: Program, tmp_path: Path, models: Path
+) -> None:
+    code, out, err = await run(*command(tmp_path, models))
+    assert (code, out) == (2, "")
+    assert "data_dir" in err
+    assert err.count("\n") == 1
+    assert (await program.get("/health"))["status"] == "ok"
+
+
+async def test_a_port_that_is_taken_is_named(tmp_path: Path, models: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        code, out, err = await run(*command(tmp_path, models, f"--port={port}"))
+    assert (code, out) == (1, "")
+    assert str(port) in err
+    assert "server_port" in err
+    assert "Traceback" not in err
+
+
+MISTAKES: dict[str, tuple[list[str], dict[str, str], str]] = {
+    "a flag that is none": (["--colour=red"], {}, "colour"),
+    "a word for a number": (["--top-k=many"], {}, "--top-k"),
+    "a key on the command line": (["--api-key=x"], {}, "LLMSVC_API_KEY"),
+    "an environment that makes no sense": ([], {"LLMSVC_MAX_QUEUE_DEPTH": "x"}, "LLMSVC_MAX"),
+    "a file that is not there": (["--config=nowhere.toml"], {}, "nowhere.toml"),
+    "a daemon without address": (["--sysmodel.provider=openai_http"], {}, "sysmodel.url"),
+    "a file without checksum": (
+        ["--sysmodel.provider=managed_gguf", "--sysmodel.path=/nowhere/x.gguf"],
+        {},
+        "sysmodel.sha256",
+    ),
+    "data below a file": (["--data-dir=README.md/data"], {}, "data_dir"),
+}
+
+
+@pytest.mark.parametrize("case", MISTAKES)
+async def test_a_mistake_in_the_settings_is_one_line_that_names_it(
+    tmp_path: Path, models: Path, case: str
+) -> None:
+    arguments, environment, word = MISTAKES[case]
+    code, out, err = await run(*command(tmp_path, models, *arguments), **environment)
+    assert (code, out) == (2, "")
+    assert word in err
+    assert len(err.splitlines()) == 1, err
+
+
+async def test_the_client_without_async_talks_to_the_process(program: Program) -> None:
+    def talk() -> str:
+        with OpenAI(base_url=f"{program.url}/v1", api_key="none") as client:
+            assert "recall" in [model.id for model in client.models.list()]
+            stream = client.chat.completions.create(
+                model="recall",
+                messages=[{"role": "user", "content": "<gold>"}],
+                temperature=0,
+                stream=True,
+            )
+            return "".join(chunk.choices[0].delta.content or "" for chunk in stream)
+
+    assert await asyncio.to_thread(talk) == REPLIES["<gold>"]
+    assert os.getpid() != program.process.pid

@@ -1,0 +1,117 @@
+"""What a chat request says, once it is parsed."""
+
+import pytest
+
+from runtime.llm.admission import Cancelled, State
+from runtime.llm.api.chat import finish_of, state_after
+from runtime.llm.api.wire import ChatCompletion, ChatRequest, usage_of
+from runtime.llm.errors import EngineFailed
+from runtime.llm.values import Finish, Outcome, Turn
+from runtime.web.errors import ApiError, BadRequest, RequestTimeout, ShuttingDown
+from runtime.web.wire import parse_body
+
+
+def request(*messages: str, rest: str = "") -> ChatRequest:
+    """A request of messages written as JSON."""
+    return parse_body(ChatRequest, f'{{"messages": [{",".join(messages)}]{rest}}}'.encode())
+
+
+@pytest.mark.parametrize(
+    ("message", "turn"),
+    [
+        ('{"role": "user", "content": "a"}', Turn("user", "a")),
+        ('{"role": "developer", "content": "a"}', Turn("system", "a")),
+        ('{"role": "assistant", "content": null}', Turn("assistant", "")),
+        ('{"role": "assistant"}', Turn("assistant", "")),
+        ('{"role": "user", "content": []}', Turn("user", "")),
+        (
+            (
+                '{"role": "user", "content": [{"type": "text", "text": "a"},'
+                ' {"type": "image_url"}, {"type": "text", "text": "b"}]}'
+            ),
+            Turn("user", "a b"),
+        ),
+        ('{"role": "user", "content": [{"type": "image_url", "text": "x"}]}', Turn("user", "")),
+        ('{"role": "user", "content": "a", "name": 5, "audio": {}}', Turn("user", "a")),
+    ],
+)
+def test_a_message_becomes_plain_text(message: str, turn: Turn) -> None:
+    assert request(message).turns() == [turn]
+
+
+USER = '{"role": "user", "content": "a"}'
+
+
+@pytest.mark.parametrize(
+    ("rest", "stops"),
+    [
+        ("", []),
+        (', "stop": null', []),
+        (', "stop": "x"', ["x"]),
+        (', "stop": ""', []),
+        (', "stop": ["x", "", "y"]', ["x", "y"]),
+    ],
+)
+def test_stop_texts_are_a_list_without_empty_ones(rest: str, stops: list[str]) -> None:
+    assert request(USER, rest=rest).stops() == stops
+
+
+@pytest.mark.parametrize("field", ["temperature", "top_p"])
+@pytest.mark.parametrize("value", ["1", "1.0", "1e0"])
+def test_whole_numbers_are_good_for_fractions(field: str, value: str) -> None:
+    assert getattr(request(USER, rest=f', "{field}": {value}'), field) == 1
+
+
+@pytest.mark.parametrize("value", ["true", '"1"', "NaN", "1e999", "[1]"])
+def test_other_things_are_no_numbers(value: str) -> None:
+    with pytest.raises(BadRequest):
+        request(USER, rest=f', "temperature": {value}')
+
+
+@pytest.mark.parametrize(
+    ("outcome", "counts"),
+    [
+        (Outcome("stop"), (0, 0, 0, 0)),
+        (Outcome("stop", 3, 5, 2), (5, 3, 8, 2)),
+        (Outcome("stop", completion_tokens=3), (0, 3, 3, 0)),
+    ],
+)
+def test_usage_counts_what_is_known(outcome: Outcome, counts: tuple[int, ...]) -> None:
+    usage = usage_of(outcome)
+    cached = usage.prompt_tokens_details.cached_tokens
+    found = (usage.prompt_tokens, usage.completion_tokens, usage.total_tokens, cached)
+    assert found == counts
+
+
+@pytest.mark.parametrize(
+    ("finish", "report", "told"),
+    [
+        ("stop", False, ("stop", False)),
+        ("stop", True, ("stop", False)),
+        ("length", False, ("stop", True)),
+        ("length", True, ("length", True)),
+    ],
+)
+def test_a_cut_is_told_in_one_of_two_ways(
+    finish: Finish, report: bool, told: tuple[Finish, bool]
+) -> None:
+    assert finish_of(Outcome(finish), report_length=report) == told
+
+
+@pytest.mark.parametrize(
+    ("error", "state"),
+    [
+        (Cancelled(), State.CANCELLED),
+        (ShuttingDown("stop"), State.CANCELLED),
+        (EngineFailed("broke"), State.ERRORED),
+        (RequestTimeout("late"), State.ERRORED),
+        (BadRequest("no"), State.ERRORED),
+    ],
+)
+def test_stopping_a_request_on_purpose_is_no_failure(error: ApiError, state: State) -> None:
+    assert state_after(error) is state
+
+
+def test_a_reply_that_said_nothing_has_no_time_to_its_first_token() -> None:
+    required = ChatCompletion.model_json_schema(mode="serialization")["$defs"]["Timings"]
+    assert "first_token_ms" not in required["required"]
