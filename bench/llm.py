@@ -53,6 +53,7 @@ class Bench:
         self.threads: int = arguments.threads
         self.figures = llm_report.Figures()
         self._kinds = kinds
+        self._library = llm_peers.engine(arguments.library)
         self._work = work
         self._models: Path = arguments.tools / "models"
         self._wanted = arguments.figures
@@ -83,7 +84,7 @@ class Bench:
     def speed(self, name: str, model: Path, servers: Sequence[Server]) -> None:
         """Streaming speed, and what it costs over the plain loop."""
         tokens = self.effort.tokens.get(name, 500)
-        environment = {**os.environ, **llm_peers.PASSIVE, **self._kinds[0].environment}
+        environment = {**os.environ, **llm_peers.PASSIVE, **self._library}
         floor = llm_figures.floor_of(
             model, tokens=tokens, threads=self.threads, environment=environment
         )
@@ -124,10 +125,12 @@ class Bench:
         """Health beside streams; our own defaults admit fewer of them, and are left out."""
         kinds = [k for k in self._kinds if k.settings or k.name.startswith("llama-server")]
         for server in self._one_by_one(kinds, model, f"{name}: health"):
-            with contextlib.suppress(Failed):
+            try:
                 self.figures.probes[server.kind.name] = llm_figures.probes(
                     server, count=self.effort.probes, tokens=2000, note=self.note
                 )
+            except Failed as error:
+                self.note(f"{server.kind.name}: {error} ({server.state})")
         show(llm_report.probes_table(self.figures.probes))
 
     def start(self, name: str, model: Path) -> None:
@@ -210,7 +213,10 @@ def _chosen(arguments: argparse.Namespace) -> list[Kind]:
             print(f"skipped: {name}: not installed (--build-peer, --install-peers)", flush=True)
     only = [word.lower() for word in arguments.only]
     kinds = llm_peers.kinds(tools)
-    return [k for k in kinds if not only or any(word in k.name.lower() for word in only)]
+    chosen = [k for k in kinds if not only or any(word in k.name.lower() for word in only)]
+    if not chosen:
+        raise RuntimeError(f"no server has such a name; there are {[k.name for k in kinds]}")
+    return chosen
 
 
 def _end(number: int, _frame: FrameType | None) -> None:

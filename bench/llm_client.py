@@ -68,10 +68,10 @@ class Reply(NamedTuple):
 
     @property
     def later_tokens(self) -> int:
-        """Tokens behind the first look; raises ValueError when there are none to be timed."""
+        """Tokens behind the first look; raises ValueError when they are too few to be timed."""
         later = self.tokens - self.first_tokens
-        if later < 1:
-            raise ValueError("a reply that comes at once has no speed")
+        if later < max(1, self.tokens / 2):
+            raise ValueError("the client came too late to see the speed")
         return later
 
     @property

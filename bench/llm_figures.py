@@ -174,7 +174,8 @@ def _after_leaving(server: Server, number: int) -> Left:
 
 
 def probes(server: Server, *, count: int, tokens: int, note: Note) -> Probes:
-    """Ask for the health again and again while streams are open."""
+    """Ask for the health again and again while streams are open; raises `Failed`."""
+    _first_reply(server)
     seconds = 5 + count * PAUSE_S * 4 + FAILURES * 3
     with _load(server, tokens, seconds) as load:
         time.sleep(1.0)

@@ -66,11 +66,11 @@ def find(folder: Path, llama_server: Path | None, library: Path | None) -> Tools
 def kinds(tools: Tools) -> list[Kind]:
     """Every server that is there, with the common settings and with its defaults."""
     queue = ("--threads", "{threads}", "--max-queue-depth", "100")
-    found = _pair(Kind(OURS, _ours, queue, _engine(tools.library), keeps_by_name=True), {})
+    found = _pair(Kind(OURS, _ours, queue, engine(tools.library), keeps_by_name=True), {})
     near: dict[str, str] = {}
     if tools.llama_server is not None:
         same = ("-t", "{threads}", "-tb", "{threads}", "-np", "1", "-c", CONTEXT)
-        near = _engine(tools.llama_server.resolve().parent)
+        near = engine(tools.llama_server.resolve().parent)
         found += _pair(Kind(LLAMA_SERVER, _native(tools.llama_server), same, near), PASSIVE)
     if tools.peer_python is not None:
         threads = ("--n_threads", "{threads}", "--n_threads_batch", "{threads}")
@@ -86,7 +86,7 @@ def kinds(tools: Tools) -> list[Kind]:
     return found
 
 
-def _engine(folder: Path | None) -> dict[str, str]:
+def engine(folder: Path | None) -> dict[str, str]:
     """What makes a server load llama.cpp from *folder*, wherever it was built; both peers share."""
     if folder is None or not list(folder.glob("libllama.*")):
         return {}
@@ -140,6 +140,7 @@ def build(folder: Path) -> Path:
     """llama-server from the sources inside llama-cpp-python's archive; ten minutes or more."""
     release = version("llama-cpp-python")
     target = folder / "llama-build"
+    shutil.rmtree(target, ignore_errors=True)  # cmake refuses a folder of other sources
     with tempfile.TemporaryDirectory(dir=folder) as unpacked:
         _fetch(release, Path(unpacked))
         source = Path(unpacked) / f"llama_cpp_python-{release}" / "vendor" / "llama.cpp"
@@ -153,7 +154,7 @@ def build(folder: Path) -> Path:
 def _fetch(release: str, folder: Path) -> None:
     """The archive as the package index has it, unpacked."""
     wanted = f"llama-cpp-python=={release}"
-    options = ["--no-deps", "--no-build-isolation", "--no-binary", ":all:", "--quiet"]
+    options = ["--no-deps", "--no-binary", ":all:", "--quiet"]
     _call([sys.executable, "-m", "pip", "download", *options, "-d", str(folder), wanted])
     [archive] = folder.glob("*.tar.gz")
     with tarfile.open(archive) as packed:

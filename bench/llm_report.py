@@ -210,7 +210,8 @@ def _left_verdicts(left: Mapping[str, Mapping[str, Sequence[Left]]]) -> list[str
         if (times := found.get(OURS)) and shape != TINY.name:
             what = f"{shape}: next first text within 100 ms after a client left in prefill"
             middle = statistics.median(t.after_ms for t in times)
-            lines.append(_line(what, f"{middle:.0f} ms", met=middle <= 100))
+            idle = min(t.idle_ms for t in times)
+            lines.append(_line(what, f"{middle:.0f} ms, idle {idle:.0f} ms", met=middle <= 100))
     return lines
 
 

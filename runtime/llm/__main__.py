@@ -4,16 +4,20 @@ import logging
 import os
 import sys
 from collections.abc import Sequence
+from typing import Final
 
 from aiohttp import web
 
 from runtime.llm.app import ENDING, assemble, make_app
 from runtime.llm.service import Service
 from runtime.llm.settings import LlmSettings
+from runtime.web.guard import Limits
 from runtime.web.instance import AlreadyRunning, claim
 from runtime.web.logs import logging_to
 from runtime.web.serve import run
 
+PER_PEER: Final = 192
+"""Connections of one address: every program of this machine has the same one."""
 log = logging.getLogger("runtime.llm")
 
 
@@ -43,6 +47,7 @@ def main(argv: Sequence[str]) -> int:
             factory,
             settings.host,
             settings.server_port,
+            limits=Limits(per_peer=PER_PEER),
             ending=ENDING,
             on_ready=lambda running: _announce(service, running.port),
         )

@@ -5,6 +5,7 @@ import itertools
 import os
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -12,8 +13,8 @@ import psutil
 import pytest
 
 from runtime.llm.catalog import Catalog, Entry
-from runtime.llm.engine.eligible import check_declared
-from runtime.llm.engine.gguf import Header
+from runtime.llm.catalogfile import Declaration
+from runtime.llm.engine.eligible import check_declared, model_budget
 from runtime.llm.engine.gguf import read as read_header
 from runtime.llm.engine.pool import (
     Engine,
@@ -22,7 +23,6 @@ from runtime.llm.engine.pool import (
     cells_of,
     engine_key,
     failure_text,
-    model_budget,
 )
 from runtime.llm.engine.process import Worker, WorkerFailed
 from runtime.llm.engine.protocol import Close, Command, Load, Loaded, Ok, Open, Warm
@@ -93,8 +93,11 @@ class Rig:
         )
 
     async def _start(self) -> Worker:
-        self.workers.append(Pretender(lambda command: self.answer(command)))
+        self.workers.append(Pretender(self._say))
         return self.workers[-1]
+
+    def _say(self, command: Command) -> None:
+        self.answer(command)  # what is set at that time
 
     def entry(self, model: str) -> Entry:
         found = self.catalog.find(model)
@@ -136,8 +139,8 @@ def test_a_key_names_model_budget_and_backend(
     [
         (1024, 512, 0, 1024),
         (1000, 512, 0, 1024),
-        (1024, 512, 1 << 40, 5 * 1024),
-        (1024, 512, 512 * 1024, 2 * 1024),
+        (1024, 512, 1 << 40, 2 * 1024),
+        (1024, 512, 256 * 1024, 1024 + 512),
         (1, 0, 0, 256),
         (300, 1, 10, 512),
     ],
@@ -156,22 +159,9 @@ def test_the_budget_is_the_declared_one_or_the_trained_one_up_to_the_default(
     models: Path, declared: int | None, trained: int, default: int, budget: int
 ) -> None:
     entry = Rig(models).entry("recall")
-    told = entry.declared.model_copy(update={"context_tokens": declared})
-    header: Header = read_header(entry.path)
-    found = model_budget(
-        _replaced(entry, declared=told), _replaced(header, context_length=trained), default
-    )
-    assert found == budget
-
-
-def _replaced(value: object, **changes: object) -> object:
-    """A copy with other fields; a stand-in is enough where only those are read."""
-    return SimpleNamespace(**{**vars(value), **changes, "context_tokens": None, **_tokens(changes)})
-
-
-def _tokens(changes: dict[str, object]) -> dict[str, object]:
-    told = changes.get("declared")
-    return {} if told is None else {"context_tokens": getattr(told, "context_tokens")}  # noqa: B009
+    told = replace(entry, declared=Declaration(context_tokens=declared))
+    header = replace(read_header(entry.path), context_length=trained)
+    assert model_budget(told, header, default) == budget
 
 
 async def test_the_least_recently_used_engine_goes(rig: Rig) -> None:

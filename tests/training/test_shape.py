@@ -2,6 +2,7 @@
 
 import pytest
 
+from training.coach.masks import taught
 from training.coach.shape import Shape
 
 
@@ -25,12 +26,9 @@ def test_sizes_that_do_not_fit_together_are_refused(sizes: dict[str, int]) -> No
 
 
 def test_only_the_words_of_the_assistant_and_their_end_are_taught() -> None:
-    vocabulary = pytest.importorskip("training.coach.vocabulary", exc_type=ImportError)
     start, end, user, coach = 2, 3, 10, 11
     ids = [start, user, 20, 21, end, 30, start, coach, 40, 41, end, 30, start, user, 22, end]
     marked = [
-        token
-        for token, mark in zip(ids, vocabulary.taught(ids, [start, coach], end), strict=True)
-        if mark
+        token for token, mark in zip(ids, taught(ids, [start, coach], end), strict=True) if mark
     ]
     assert marked == [40, 41, end]

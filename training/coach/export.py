@@ -117,11 +117,7 @@ def card(checkpoint: Path, target: Path, digest: str) -> str:
         "parameters": summary["parameters"],
         "licence": LICENCE,
         "languages": ["en"],
-        "training": {
-            "seed": summary["settings"]["seed"],
-            "conversations": summary["settings"]["conversations"],
-            **summary["figures"],
-        },
+        "training": summary["stages"],
     }
     return json.dumps(facts, indent=2) + "\n"
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import torch
 from tokenizers import Tokenizer
@@ -27,6 +27,7 @@ WARM_UP: Final = 60  # steps
 FLOOR: Final = 0.02  # the learning rate ends at this share of its peak
 CHUNK: Final = 4000  # conversations that are encoded at once
 WEIGHTS: Final = "weights.pt"
+SUMMARY: Final = "summary.json"
 PROMPT_SHARE: Final = 0.06  # of the other tokens is taught too: it settles their embeddings
 TOKENIZER_SAMPLE: Final = 12_000  # conversations
 
@@ -192,19 +193,29 @@ def begin(settings: Settings, shape: Shape) -> tuple[Coach, Tokenizer]:
     """A fresh model and vocabulary, or those of the checkpoint to go on from."""
     if settings.start is None:
         return Coach(shape), new_tokenizer(settings.seed, shape.vocabulary)
-    summary = json.loads((settings.start / "summary.json").read_text("utf-8"))
-    model = Coach(Shape(**summary["shape"]))
+    model = Coach(Shape(**summary_of(settings.start)["shape"]))
     model.load_state_dict(torch.load(settings.start / WEIGHTS, weights_only=True))
     return model, Tokenizer.from_file(str(settings.start / "tokenizer.json"))
 
 
+def summary_of(folder: Path) -> dict[str, Any]:
+    """What lies beside the weights of a checkpoint."""
+    told: dict[str, Any] = json.loads((folder / SUMMARY).read_text("utf-8"))
+    return told
+
+
 def describe(settings: Settings, model: Coach, figures: dict[str, float]) -> str:
-    """What is written beside the weights, as JSON."""
+    """What is written beside the weights, as JSON; `stages` holds the runs one after another."""
+    ours = {
+        name: value
+        for name, value in asdict(settings).items()
+        if name not in ("out", "start", "threads")
+    }
+    earlier = summary_of(settings.start)["stages"] if settings.start else []
     facts = {
         "shape": asdict(model.shape),
-        "settings": asdict(settings) | {"out": None, "start": settings.start is not None},
         "parameters": sum(p.numel() for p in model.parameters()),
-        "figures": figures,
+        "stages": [*earlier, ours | figures],
     }
     return json.dumps(facts, indent=2) + "\n"
 
@@ -218,10 +229,10 @@ def main() -> None:
     torch.set_num_threads(settings.threads)
     model, tokenizer = begin(settings, shape)
     tokenizer.save(str(settings.out / "tokenizer.json"))
-    (settings.out / "summary.json").write_text(describe(settings, model, {}), "utf-8")
+    (settings.out / SUMMARY).write_text(describe(settings, model, {}), "utf-8")
     figures = fit(model, build_corpus(settings, tokenizer), settings)
     torch.save(model.state_dict(), settings.out / WEIGHTS)
-    (settings.out / "summary.json").write_text(describe(settings, model, figures), "utf-8")
+    (settings.out / SUMMARY).write_text(describe(settings, model, figures), "utf-8")
     LOG.info("done: %s", figures)
 
 

@@ -1,4 +1,4 @@
-"""Which models may be given to an engine at all, by their declaration and by their file."""
+"""Which models an engine may be given and how large, by their declaration and their file."""
 
 import asyncio
 
@@ -29,3 +29,11 @@ async def check_file(entry: Entry) -> Header:
     if header.embedding_only:
         raise LocalInitFailed(f"{entry.id} is an embedding model, it cannot chat")
     return header
+
+
+def model_budget(entry: Entry, header: Header, default_context: int) -> int:
+    """Total tokens a model is run with when the request does not ask for fewer."""
+    if entry.context_tokens is not None:
+        return entry.context_tokens
+    trained = header.context_length
+    return min(trained, default_context) if trained else default_context

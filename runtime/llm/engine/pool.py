@@ -5,7 +5,7 @@ import contextlib
 import itertools
 import logging
 import time
-from collections import OrderedDict, deque
+from collections import Counter, OrderedDict, deque
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 import psutil
 
 from runtime.llm.catalog import Entry, Fingerprint
-from runtime.llm.engine.eligible import check_declared, check_file
+from runtime.llm.engine.eligible import check_declared, check_file, model_budget
 from runtime.llm.engine.gguf import Header
 from runtime.llm.engine.process import Worker, WorkerFailed
 from runtime.llm.engine.protocol import Close, Load, Loaded, Open, Warm
@@ -24,8 +24,6 @@ from runtime.llm.values import Backend
 log = logging.getLogger(__name__)
 
 CELL_STEP: Final = 256
-SEQUENCES: Final = 4
-"""Conversations that the KV pool of one engine is sized for, besides the stateless one."""
 LOW_MEMORY: Final = 0.10
 
 
@@ -91,17 +89,13 @@ def engine_key(model_id: str, max_tokens: int | None, backend: Backend) -> str:
 
 
 def cells_of(budget: int, kv_bytes_per_token: int, session_bytes: int) -> int:
-    """Cells of a KV pool: one reply's budget, and for conversations what the byte limit allows."""
-    extra = min(SEQUENCES * budget, session_bytes // max(1, kv_bytes_per_token))
+    """Cells of a KV pool: one reply's budget, and as much for all cached conversations together.
+
+    The byte limit may allow less. Conversations are seldom as long as the budget, and every cell
+    is memory that is taken for as long as the engine is loaded.
+    """
+    extra = min(budget, session_bytes // max(1, kv_bytes_per_token))
     return -(-(budget + extra) // CELL_STEP) * CELL_STEP
-
-
-def model_budget(entry: Entry, header: Header, default_context: int) -> int:
-    """Total tokens a model is run with when the request does not ask for fewer."""
-    if entry.context_tokens is not None:
-        return entry.context_tokens
-    trained = header.context_length
-    return min(trained, default_context) if trained else default_context
 
 
 class EnginePool:
@@ -127,6 +121,7 @@ class EnginePool:
         self._warming: dict[str, asyncio.Task[None]] = {}
         self._closing: set[asyncio.Task[None]] = set()
         self._numbers = itertools.count(1)
+        self._awaited: Counter[str] = Counter()
 
     def loaded(self) -> list[Engine]:
         """The engines in memory, most recently used first."""
@@ -191,7 +186,7 @@ class EnginePool:
     def unload_idle(self, idle_s: float) -> int:
         """Unload engines that nobody used for *idle_s* seconds; the number of them."""
         limit = self._clock() - idle_s
-        idle = [e for e in self._engines.values() if not e.users and e.used <= limit]
+        idle = [e for e in self._engines.values() if self._idle(e) and e.used <= limit]
         for engine in idle:
             self._forget(engine)
         return len(idle)
@@ -236,6 +231,10 @@ class EnginePool:
         same = engine.model.fingerprint == entry.fingerprint and engine.budget == budget
         return same and engine.worker.alive
 
+    def _idle(self, engine: Engine) -> bool:
+        """Nobody uses it, and nobody is about to."""
+        return not engine.users and not self._awaited[engine.key]
+
     def _touch(self, engine: Engine) -> None:
         engine.used = self._clock()
         if engine.key in self._engines:
@@ -243,14 +242,21 @@ class EnginePool:
 
     async def _load_once(self, key: str, entry: Entry, budget: int) -> Engine:
         task = self._loading.get(key)
-        if task is None:
+        if task is None or task.done():  # done a moment ago, and what it loaded is gone again
             task = asyncio.create_task(self._load(key, entry, budget))
             self._loading[key] = task
             task.add_done_callback(lambda done: self._loaded(key, done))
-        return await asyncio.shield(task)
+        self._awaited[key] += 1
+        try:
+            return await asyncio.shield(task)
+        finally:
+            self._awaited[key] -= 1
+            if not self._awaited[key]:
+                del self._awaited[key]
 
     def _loaded(self, key: str, task: asyncio.Task[Engine]) -> None:
-        self._loading.pop(key, None)
+        if self._loading.get(key) is task:
+            del self._loading[key]
         if not task.cancelled() and (error := task.exception()) is not None:
             log.warning("engine %s failed: %s", key, error)
 
@@ -333,7 +339,7 @@ class EnginePool:
         for engine in list(self._engines.values()):
             if len(self._engines) + room <= self._settings.size:
                 return
-            if not engine.users:
+            if self._idle(engine):
                 self._forget(engine)
 
     def _abandon(self, model: Model) -> None:

@@ -13,7 +13,7 @@ one token in a throw-away context. ``Load``, ``Open``, ``Close``, ``Forget`` and
 answered by ``Ok`` or ``Failed`` with the command's ``id``.
 """
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Final, Literal
 
 import orjson
@@ -201,7 +201,7 @@ _KINDS: Final[dict[str, type[Message]]] = {
 
 def encode(message: Message) -> bytes:
     """One line of JSON, newline included."""
-    return orjson.dumps([type(message).__name__, asdict(message)], option=orjson.OPT_APPEND_NEWLINE)
+    return orjson.dumps([type(message).__name__, message], option=orjson.OPT_APPEND_NEWLINE)
 
 
 def decode(line: bytes) -> Message:

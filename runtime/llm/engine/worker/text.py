@@ -33,6 +33,7 @@ class StopScanner:
 
     def __init__(self, stops: Sequence[str]) -> None:
         self._stops = tuple({stop for stop in stops if stop})
+        self._starts = frozenset(stop[0] for stop in self._stops)
         self._held = ""
         self.stopped = False
 
@@ -40,7 +41,7 @@ class StopScanner:
         """The text that can be shown now."""
         if self.stopped:
             return ""
-        if not self._stops:
+        if not self._held and self._starts.isdisjoint(text):
             return text
         text = self._held + text
         found = [(at + len(stop), at) for stop in self._stops if (at := text.find(stop)) >= 0]
