@@ -98,5 +98,5 @@ bench: $(READY)  ## time the build beside other site generators (ARGS=--help sho
 	@$(PY) -m bench.course $(ARGS)
 
 clean:  ## remove build output and caches, keep .venv
-	@rm -rf site .site.* .course-cache .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	@rm -rf site .site.* .course-cache .mypy_cache .ruff_cache .pytest_cache .hypothesis .schemathesis .demo .import_linter_cache
 	@find $(CODE) -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -33,7 +34,9 @@ def build(options: Options) -> Report:
     with locked(options.out):
         tree = Tree(options.out)
         foreign = _foreign(tree, options)
-        key = quick.source_key(options.root, options.key()) if options.cache else None
+        key = None
+        if options.cache and quick.remembers(options.cache, options.out):
+            key = _key(options)
         report = _recalled(options.cache, tree, key) or _full(options, tree, foreign, key)
     report.seconds = time.monotonic() - started
     return report
@@ -47,9 +50,19 @@ def _recalled(folder: Path | None, tree: Tree, key: str | None) -> Report | None
         return None
 
 
+def _key(options: Options) -> str | None:
+    return quick.source_key(options.root, options.key())
+
+
 def _full(options: Options, tree: Tree, foreign: list[str], key: str | None) -> Report:
+    from course.parallel import aside
+
+    # The key is that of the sources before they are read, so that a file that changes in between
+    # costs one more build. It is made while the renderer is imported.
+    wait = aside(partial(_key, options)) if options.cache and key is None else None
     from course import pipeline
 
+    key = wait() if wait else key
     stage = tree.stage()
     try:
         outcome = pipeline.run(options, stage)

@@ -57,6 +57,10 @@ class Shards:
             self._shards[phase] = read_json(self.folder / f"phase-{phase}.json") or {}
         return self._shards[phase]
 
+    def kept(self) -> bool:
+        """Whether there is anything to find."""
+        return next(self.folder.glob("phase-*.json"), None) is not None
+
     def record(self, parts: Parts, key: str) -> Lesson | None:
         """The lesson that was read from the same bytes, or None."""
         entry = self._shard(parts.phase).get(parts.folder)

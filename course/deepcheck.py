@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from html.parser import HTMLParser
 from typing import Final
 
@@ -23,7 +24,7 @@ class Memory:
         self.files: dict[str, File] = {}
         self.pages: dict[str, str] = {}
 
-    def put(self, path: str, data: bytes) -> File:
+    def put(self, path: str, data: bytes, sha256: str = "") -> File:
         """Keep the file *path* when it is a page."""
         if path.endswith(".html"):
             self.pages[path] = data.decode()
@@ -108,7 +109,7 @@ def page_problems(path: str, html: str) -> Iterator[Problem]:
 def deep_problems(options: Options) -> list[Diagnostic]:
     """The problems that only a parser finds, over all pages of the course."""
     target = Memory()
-    pipeline.run(options, target)
+    pipeline.run(replace(options, jobs=1), target)  # what another process keeps is lost here
     return [
         diagnostic(problem, TOP)
         for path, html in target.pages.items()

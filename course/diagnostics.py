@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -131,5 +130,7 @@ def short(value: object) -> str:
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
     """A sentence that offers the known word nearest to *word*, or None."""
+    import difflib  # only a build with mistakes asks
+
     match = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
     return f'did you mean "{match[0]}"?' if match else None

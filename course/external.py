@@ -61,7 +61,9 @@ def links(loaded: Sources) -> Iterator[Link]:
     """Every address outside the course in bodies, front matter and YAML sources."""
     for record in loaded.lessons():
         yield from _in_data(record.front, record.file, ())
-        yield from _in_html((block["html"] for block in loaded.material(record).blocks), record.file)
+        yield from _in_html(
+            (block["html"] for block in loaded.material(record).blocks), record.file
+        )
     for project in loaded.projects:
         readme = f"{project.item.file.rpartition('/')[0]}/README.md"
         yield from _in_html((block["html"] for block in project.body.blocks), readme)

@@ -273,6 +273,26 @@ def unknown(entry: Entry | Folder, known: list[str], where: str) -> Problem:
     )
 
 
+def missing(folder: Folder, name: str, what: str) -> Problem:
+    """The absence of the file that makes *folder* what it is."""
+    there = [entry.name for entry in folder.files]
+    near = next((one for one in there if _stem(one) == _stem(name)), None)
+    there += [f"{sub.name}/" for sub in folder.folders]
+    hint = f"create {name}, or begin the folder name with _ while it is a draft"
+    return Problem(
+        "SRC007",
+        f"{folder.file}/{name}",
+        f"the folder of {what} holds no {name}",
+        got=short(", ".join(there)) or "an empty folder",
+        hint=f"rename {near} to {name}" if near else hint,
+    )
+
+
+def _stem(name: str) -> str:
+    """What two spellings of one file name share: ``Lesson.md`` and ``lesson.markdown``."""
+    return name.rpartition(".")[0].casefold()
+
+
 def is_language(tag: str) -> bool:
     """Whether *tag* can stand in ``lesson.<tag>.md``."""
     return bool(_LANGUAGE.match(tag))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
 from hashlib import blake2b
-from importlib.metadata import version
 from pathlib import Path
 from typing import Final
 
@@ -20,6 +21,7 @@ _LIBRARIES: Final = (
     "pyyaml",
 )
 _PACKAGE: Final = Path(__file__).resolve().parent
+_INSTALLED: Final = ".dist-info"
 
 
 @cache
@@ -27,16 +29,41 @@ def fingerprint() -> str:
     """A digest of the package, its schemas and the versions of the libraries."""
     digest = blake2b(digest_size=16)
     digest.update(repr(sys.version_info[:3]).encode())
+    found = _versions()
     for name in _LIBRARIES:
-        digest.update(f"{name}={version(name)};".encode())
+        digest.update(f"{name}={found.get(name) or _by_metadata(name)};".encode())
     for folder in (_PACKAGE, _PACKAGE.parent / "schemas" / "course"):
-        for path in sorted(_files(folder)):
-            digest.update(path.relative_to(folder).as_posix().encode())
-            digest.update(path.read_bytes())
+        for name, path in sorted(_files(os.fspath(folder), "")):
+            digest.update(name.encode())
+            digest.update(Path(path).read_bytes())
     return digest.hexdigest()
 
 
-def _files(folder: Path) -> Iterator[Path]:
-    for path in folder.rglob("*"):
-        if "__pycache__" not in path.parts and path.is_file():
-            yield path
+def _versions() -> dict[str, str]:
+    """What is installed, by the names of the folders that say so."""
+    found: dict[str, str] = {}
+    for folder in sys.path:
+        with suppress(OSError):
+            for entry in Path(folder).iterdir():
+                if entry.name.endswith(_INSTALLED):
+                    name, _, version = entry.name.removesuffix(_INSTALLED).partition("-")
+                    found.setdefault(name.lower().replace("_", "-"), version)
+    return found
+
+
+def _by_metadata(name: str) -> str:
+    """The version of a library that is installed in another way."""
+    from importlib.metadata import version  # takes longer than everything else here
+
+    return version(name)
+
+
+def _files(folder: str, prefix: str) -> Iterator[tuple[str, str]]:
+    """Every file below *folder* but compiled modules: its name from there and its path."""
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_dir():
+                if entry.name != "__pycache__":
+                    yield from _files(entry.path, f"{prefix}{entry.name}/")
+            elif entry.is_file():
+                yield prefix + entry.name, entry.path

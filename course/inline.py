@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Final
 
 from markupsafe import Markup
@@ -24,6 +25,12 @@ def attribute(text: str) -> str:
         .replace('"', "&#34;")
         .replace("'", "&#39;")
     )
+
+
+@lru_cache(maxsize=1024)
+def frequent(text: str) -> str:
+    """:func:`attribute` for words that return: ids of options, words of the interface."""
+    return attribute(text)
 
 
 def html(text: str) -> str:

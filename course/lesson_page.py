@@ -7,7 +7,8 @@ from typing import Any
 
 from markupsafe import Markup
 
-from course.inline import attribute
+from course.inline import attribute, html, prose
+from course.quiz_page import QuizPage
 from course.shell import DEEP, Around, Resource, Shell, size
 
 
@@ -17,6 +18,12 @@ class LessonPage:
     def __init__(self, shell: Shell) -> None:
         self._shell = shell
         self._words = shell.words
+        self._quiz = QuizPage(shell.word)
+
+    def prepare(self) -> None:
+        """Compile the templates ahead of the first page."""
+        for name in ("lesson.html", "header.html", "footer.html"):
+            self._shell.template(name)
 
     def page(self, lesson: Resource, around: Around, source_path: str) -> str:
         """``lessons/<id>/index.html``; *source_path* counts from the repository root."""
@@ -30,19 +37,22 @@ class LessonPage:
             "root": DEEP,
             "lesson": lesson,
             "authored": authored,
-            "number": f"{phase['number']}.{lesson['position']}",
-            "level": words[f"level_{lesson['level']}"] if "level" in lesson else "",
-            "equipment": shell.equipment(lesson["equipment"]),
+            "number": attribute(f"{phase['number']}.{lesson['position']}"),
+            "title": html(lesson["title"]),
+            "summary": html(lesson["summary"]),
+            "level": shell.word(f"level_{lesson['level']}") if "level" in lesson else "",
+            "equipment": attribute(shell.equipment(lesson["equipment"])),
             "prerequisites": shell.names(around.prerequisites, DEEP),
             "concepts": shell.concepts(around.concepts, DEEP),
-            "toc": (),
-            "kinds": {},
+            "toc": "",
+            "objectives": _points(lesson["objectives"]),
+            "evidence": _points(lesson.get("evidence", ())),
             "references": shell.references(lesson.get("references", ())),
             "downloads": "",
             "part_of": shell.items([*around.pathways, *around.projects], DEEP),
             "unlocks": shell.items(around.unlocks, DEEP),
             "nearby": shell.nearby(around),
-            "edit": shell.site.edit_base + source_path if shell.site.edit_base else "",
+            "edit": attribute(shell.site.edit_base + source_path) if shell.site.edit_base else "",
         }
         if authored:
             values |= self._material(lesson)
@@ -50,23 +60,39 @@ class LessonPage:
 
     def _material(self, lesson: Resource) -> dict[str, Any]:
         """What only an authored lesson shows."""
-        words, quiz = self._words, lesson["quiz"]
+        quiz = lesson["quiz"]
         first = [question for question in quiz["questions"] if question["stage"] == "before"]
         rest = [question for question in quiz["questions"] if question["stage"] != "before"]
         return {
-            "toc": [entry for entry in lesson["content"]["toc"] if entry["level"] <= 3],
-            "kinds": {
-                block["id"]: self._shell.site.kinds[block["kind"]]
-                for block in lesson["content"]["blocks"]
-                if block["kind"] != "text"
-            },
-            "review": words[f"review_{lesson.get('review', 'none')}"],
+            "toc": self._toc(lesson["content"]),
+            "review": self._shell.word(f"review_{lesson.get('review', 'none')}"),
+            "prompt": html(lesson["check"]["prompt"]),
+            "answer": prose(lesson["check"]["answer"]),
             "before": self._questions("page-before", "before_reading", quiz["label"], first),
             "body": self.body(lesson),
             "after": self._questions("page-quiz", "practice", quiz["label"], rest),
             "downloads": self._downloads(lesson["artifacts"]),
             "hash": lesson["contentHash"].partition(":")[2][:8],
         }
+
+    def _toc(self, content: Resource) -> Markup:
+        """List items for the headings of the first two levels, with the kinds of their blocks."""
+        words = self._shell.site.kinds
+        kinds = {
+            block["id"]: words[block["kind"]]
+            for block in content["blocks"]
+            if block["kind"] != "text"
+        }
+        items: list[str] = []
+        for entry in content["toc"]:
+            if entry["level"] <= 3:
+                anchor, title = entry["id"], entry["title"]
+                kind = kinds.get(anchor, title)
+                lead = f"<span>{attribute(kind)}:</span> " if kind != title else ""
+                deeper = ' class="deeper"' if entry["level"] > 2 else ""
+                link = f'<a href="#{attribute(anchor)}">{lead}{html(title)}</a>'
+                items.append(f"<li{deeper}>{link}</li>")
+        return Markup("\n".join(items))  # noqa: S704  (escaped above)
 
     def body(self, lesson: Resource) -> Markup:
         """The teaching blocks, each as the resource carries it."""
@@ -81,18 +107,19 @@ class LessonPage:
     ) -> Markup:
         if not questions:
             return Markup("")
-        return self._shell.render(
-            "quiz.html",
-            anchor=anchor,
-            heading=self._words[heading],
-            label=label,
-            questions=list(enumerate(questions, start=1)),
-        )
+        html = self._quiz.section(anchor, self._words[heading], label, questions)
+        return Markup(html)  # noqa: S704  (escaped by QuizPage)
 
     def _downloads(self, artifacts: Iterable[Resource]) -> Markup:
         items = [
             f'<li><a href="{DEEP}{attribute(file["url"])}" download>'
-            f"{attribute(self._words['artifact_' + file['kind']])}</a> ({size(file['bytes'])})</li>"
+            f"{self._shell.word('artifact_' + file['kind'])}</a> ({size(file['bytes'])})</li>"
             for file in artifacts
         ]
         return Markup("\n".join(items))  # noqa: S704  (escaped above)
+
+
+def _points(texts: Iterable[str]) -> Markup:
+    """List items, one for each text; empty for none."""
+    items = [f"<li>{html(text)}</li>" for text in texts]
+    return Markup("\n".join(items))  # noqa: S704  (escaped by html)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
 from course import ids, lesson_reader, markdown, models, schema, unfinished, yamlsource
-from course.diagnostics import Diagnostic, Problem, short
+from course.budgets import LESSON_KIB, MEDIA_KIB
+from course.diagnostics import Diagnostic, Problem
 from course.files import (
     CODE_SUFFIXES,
     MEDIA_SUFFIXES,
@@ -16,6 +17,7 @@ from course.files import (
     Folder,
     is_language,
     merge_marker,
+    missing,
     read_bytes,
     scan,
     split_number,
@@ -24,7 +26,6 @@ from course.files import (
 )
 from course.known import interfaces, lacking, page_words, unequal
 from course.lesson import KIB, Lesson, Parts, Setup
-from course.models.sources import BlockWords, Limits
 from course.sources import CONTENT, Item, PhaseSource, ProjectSource, Sources
 
 _ROOT_FILES: Final = ("course.yaml", "concepts.yaml", "retired.yaml", "ids.lock")
@@ -32,10 +33,9 @@ _ROOT_FOLDERS: Final = ("phases", "pathways", "roles", "domains", "projects", "u
 _PROJECT_FOLDERS: Final = ("starter", "tests", "solution")
 # What nobody can tell of a lesson as long as the words for its blocks are not known.
 _NEED_WORDS: Final = ("LES017", "LES021", "LES022")
-_KINDS: Final = tuple(BlockWords.model_fields)
 PROJECT_FILE_LIMIT: Final = 512 * KIB
 
-Reader = Callable[[list[Parts], Setup], list[Lesson]]
+Reader = Callable[[list[Parts], Setup], Iterable[Lesson]]
 
 
 def read_all(parts: list[Parts], setup: Setup) -> list[Lesson]:
@@ -44,7 +44,10 @@ def read_all(parts: list[Parts], setup: Setup) -> list[Lesson]:
 
 
 def load(root: Path, read: Reader = read_all, *, file_urls: bool = False) -> Sources:
-    """The content folder below *root*; *read* turns lesson folders into lessons."""
+    """The content folder below *root*; *read* turns lesson folders into lessons, in order.
+
+    What it returns is used up last, so that other processes may read lessons in the meantime.
+    """
     return _Loader(root, file_urls).load(read)
 
 
@@ -55,9 +58,11 @@ class _Loader:
         self.out = Sources()
         self.problems: list[Problem] = []
         self.has_words = True
+        self.course: Mapping[str, Any] = {}
+        self.lesson_limit = LESSON_KIB * KIB
 
     def load(self, read: Reader) -> Sources:
-        """Walk, read the small files, then all lessons in one go."""
+        """Walk, read what lessons depend on, then the lessons and everything else."""
         out = self.out
         out.root = self.root
         content = self.root / CONTENT
@@ -76,24 +81,36 @@ class _Loader:
         tree = scan(content, CONTENT, self.problems)
         out.files = [entry.file for entry in tree.walk()]
         self.known_root(tree)
-        course = self.course(tree)
-        self.labels = words = self.words(tree, course)
-        self.lists(tree)
-        limits = course.limits if course else Limits()
-        self.readme_limit = limits.lesson_kib * KIB
-        setup = Setup(words, interfaces(), limits.lesson_kib * KIB, self.file_urls)
-        parts, owners = self.phases(tree, limits)
-        for one, owner in zip(read(parts, setup), owners, strict=True):
+        self.course = course = self.course_data(tree) or {}
+        self.labels = words = self.words(tree, course.get("lang", "en"))
+        self.lesson_limit = self.budget("lessonKiB", LESSON_KIB)
+        out.setup = Setup(words, interfaces(), self.lesson_limit, self.file_urls)
+        parts, owners = self.phases(tree)
+        out.parts = {one.folder: one for one in parts}
+        records = read(parts, out.setup)
+        self.others(tree)
+        for one, owner in zip(records, owners, strict=True):
             owner.lessons.append(one)
             placed = (Diagnostic.from_json(entry) for entry in one.diagnostics)
             passed_over = () if self.has_words else _NEED_WORDS
             out.diagnostics.extend(entry for entry in placed if entry.code not in passed_over)
+        out.report(self.problems)
+        return out
+
+    def others(self, tree: Folder) -> None:
+        """Everything that no lesson depends on."""
+        out = self.out
+        if self.course:
+            out.course = models.Course.model_validate(self.course)
+        self.lists(tree)
         out.pathways = self.route_items(tree, "pathways", "pathway")
         out.roles = self.route_items(tree, "roles", "role")
         out.domains = self.route_items(tree, "domains", "domain")
         self.projects(tree)
-        out.report(self.problems)
-        return out
+
+    def budget(self, key: str, default_kib: int) -> int:
+        """A limit of ``course.yaml`` in bytes."""
+        return int(self.course.get("limits", {}).get(key, default_kib)) * KIB
 
     # -- single files -----------------------------------------------------------------------
 
@@ -127,7 +144,7 @@ class _Loader:
             self.problems += unfinished.problems(text, entry.file, entry.name, may_wait=project)
         return None if problems or broken else data
 
-    def course(self, tree: Folder) -> models.Course | None:
+    def course_data(self, tree: Folder) -> dict[str, Any] | None:
         """``course.yaml``, without which there is no course."""
         entry = tree.get("course.yaml")
         if entry is None:
@@ -141,10 +158,8 @@ class _Loader:
                 )
             )
             return None
-        data = self.data(entry, "course")
-        if data is not None:
-            self.out.course = models.Course.model_validate(data)
-        return self.out.course
+        data: dict[str, Any] | None = self.data(entry, "course")
+        return data
 
     def list_data(self, entry: Entry | None, name: str, kind: str) -> Any:
         """The data of a list file that may be absent; one with faults is noted as unread."""
@@ -169,9 +184,8 @@ class _Loader:
             self.out.lock, problems = ids.read_lock(text)
             self.problems += problems
 
-    def words(self, tree: Folder, course: models.Course | None) -> markdown.Words:
+    def words(self, tree: Folder, lang: str) -> markdown.Words:
         """The interface words of the course language; other languages must have equal keys."""
-        lang = course.lang if course else "en"
         folder = tree.folder("ui")
         found: dict[str, dict[str, Any]] = {}
         for entry in folder.files if folder else []:
@@ -192,7 +206,8 @@ class _Loader:
                         hint=f"copy another language to content/ui/{lang}.yaml and translate it",
                     )
                 )
-            own = {"kinds": {kind: kind.title() for kind in _KINDS}}
+            kinds = schema.schema("ui")["properties"]["kinds"]["required"]
+            own = {"kinds": {kind: kind.title() for kind in kinds}}
         else:
             self.problems += lacking(page_words() - set(own), f"{CONTENT}/ui/{lang}.yaml")
             for tag in sorted(set(found) - {lang}):
@@ -205,7 +220,7 @@ class _Loader:
 
     # -- folders ----------------------------------------------------------------------------
 
-    def phases(self, tree: Folder, limits: Limits) -> tuple[list[Parts], list[PhaseSource]]:
+    def phases(self, tree: Folder) -> tuple[list[Parts], list[PhaseSource]]:
         """The bytes of every lesson folder and the phase that each belongs to."""
         parts: list[Parts] = []
         owners: list[PhaseSource] = []
@@ -221,7 +236,7 @@ class _Loader:
                     self.problems.append(unknown(entry, known, "a phase folder"))
             for sub in folder.folders:
                 name = self.numbered(sub, "lesson")
-                one = self.lesson_parts(sub, name, phase.item.id, limits)
+                one = self.lesson_parts(sub, name, phase.item.id)
                 if one is None:
                     phase.lessons.append(Lesson(sub.file, phase.item.id, name))
                 else:
@@ -250,38 +265,22 @@ class _Loader:
         """``phase.yaml`` of a phase folder."""
         entry = folder.get("phase.yaml")
         if entry is None:
-            self.missing(folder, "phase.yaml", "a phase")
-            return Item(name, f"{folder.file}/phase.yaml", None)
+            self.problems.append(missing(folder, "phase.yaml", "a phase"))
+            return Item(name, f"{folder.file}/phase.yaml")
         return self.item(entry, "phase", name)
-
-    def missing(self, folder: Folder, name: str, what: str) -> None:
-        """Report the absence of the file that makes *folder* what it is."""
-        there = [entry.name for entry in folder.files]
-        near = next((one for one in there if _stem(one) == _stem(name)), None)
-        there += [f"{sub.name}/" for sub in folder.folders]
-        hint = f"create {name}, or begin the folder name with _ while it is a draft"
-        self.problems.append(
-            Problem(
-                "SRC007",
-                f"{folder.file}/{name}",
-                f"the folder of {what} holds no {name}",
-                got=short(", ".join(there)) or "an empty folder",
-                hint=f"rename {near} to {name}" if near else hint,
-            )
-        )
 
     def item(self, entry: Entry, kind: str, name: str) -> Item[Any]:
         """One YAML source of *kind*."""
         data = self.data(entry, kind)
         if data is None:
-            return Item(name, entry.file, None)
+            return Item(name, entry.file)
         self.problems += ids.form_problems(data["id"], entry.file, name)
-        return Item(data["id"], entry.file, models.SOURCES[kind].validate_python(data))
+        return Item(data["id"], entry.file, kind, data)
 
-    def lesson_parts(self, folder: Folder, name: str, phase: str, limits: Limits) -> Parts | None:
+    def lesson_parts(self, folder: Folder, name: str, phase: str) -> Parts | None:
         """The bytes of one lesson folder, or None when there is no lesson.md to read."""
         if folder.get("lesson.md") is None:
-            self.missing(folder, "lesson.md", "a lesson")
+            self.problems.append(missing(folder, "lesson.md", "a lesson"))
             return None
         files: dict[str, bytes] = {}
         for entry in folder.files:
@@ -290,11 +289,12 @@ class _Loader:
             elif not self.is_translation(entry.name):
                 known = ["lesson.md", "quiz.yaml", "code/", "media/"]
                 self.problems.append(unknown(entry, known, "a lesson folder"))
+        media_limit = self.budget("mediaKiB", MEDIA_KIB)
         for sub in folder.folders:
             if sub.name == "code":
                 self.add_folder(files, sub, CODE_SUFFIXES, TEXT_LIMIT)
             elif sub.name == "media":
-                self.add_folder(files, sub, MEDIA_SUFFIXES, limits.media_kib * KIB)
+                self.add_folder(files, sub, MEDIA_SUFFIXES, media_limit)
             else:
                 self.problems.append(unknown(sub, ["code", "media"], "a lesson folder"))
         if "lesson.md" not in files:
@@ -306,8 +306,7 @@ class _Loader:
         """Whether *name* is ``lesson.<tag>.md`` or ``quiz.<tag>.yaml`` of an offered language."""
         kind, _, rest = name.partition(".")
         tag, _, suffix = rest.rpartition(".")
-        course = self.out.course
-        offered = course.languages if course else ()
+        offered = self.course.get("languages", ())
         return (kind, suffix) in (("lesson", "md"), ("quiz", "yaml")) and tag in offered
 
     def add(self, files: dict[str, bytes], entry: Entry, name: str, limit: int) -> None:
@@ -351,7 +350,7 @@ class _Loader:
         for folder in root.folders if root else []:
             entry_yaml = folder.get("project.yaml")
             if entry_yaml is None:
-                self.missing(folder, "project.yaml", "a project")
+                self.problems.append(missing(folder, "project.yaml", "a project"))
                 continue
             project = ProjectSource(self.item(entry_yaml, "project", folder.name))
             for entry in folder.files:
@@ -374,7 +373,7 @@ class _Loader:
 
     def readme(self, project: ProjectSource, folder: Folder, entry: Entry) -> None:
         """The page text of a project; its first heading is left to the page."""
-        text = self.text(entry, self.readme_limit)
+        text = self.text(entry, self.lesson_limit)
         project.readme, project.readme_unread = text or "", text is None
         project.files[entry.name] = project.readme.encode()
         source = markdown.Source(
@@ -393,8 +392,3 @@ class _Loader:
             )
         project.body = markdown.render(source)
         self.problems += project.body.problems
-
-
-def _stem(name: str) -> str:
-    """What two spellings of one file name share: ``Lesson.md`` and ``lesson.markdown``."""
-    return name.rpartition(".")[0].casefold()

@@ -20,7 +20,7 @@ class Options:
     """Where a build reads and writes, and what its outputs depend on besides the sources.
 
     ``cache`` is the cache folder (None: read and write no cache); ``jobs`` the number of
-    processes that read lessons (0: one, or more when thousands of lessons changed);
+    processes that read and render lessons (0: one, or two when many lessons changed);
     ``updated`` replaces the date of course.yaml (``YYYY-MM-DD``).
     """
 

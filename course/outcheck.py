@@ -10,10 +10,13 @@ from typing import Any, Final
 
 from course.diagnostics import Problem, short
 
+# Finds a few names that do not exist besides those below, in half the time that the names take.
 _ATTRIBUTE: Final = re.compile(
-    r' (id|href|src|for|aria-labelledby|aria-describedby|aria-controls)="([^"]*)"'
+    r' ([ihsfa](?:d|ref|rc|or|ria-(?:labelledby|describedby|controls)))="([^"]*)"'
 )
 _FREE: Final = ("https:", "http:", "mailto:", "data:")
+_ADDRESSES: Final = frozenset({"href", "src"})
+_LABELS: Final = frozenset({"for", "aria-labelledby", "aria-describedby", "aria-controls"})
 _FOLDER: Final = "index.html"
 
 
@@ -29,17 +32,23 @@ def facts(path: str, html: str) -> dict[str, Any]:
     refs: dict[str, None] = {}
     faults: list[list[str]] = []
     folder = posixpath.dirname(path)
+    climb = _climb(folder)
+    up = len(climb)
     for name, value in _ATTRIBUTE.findall(html):
         if name == "id":
             ids.append(value)
-        elif name not in ("href", "src"):
+        elif name in _LABELS:
             inside += value.split()
+        elif name not in _ADDRESSES:
+            continue
         elif value.startswith("#"):
             inside.append(value[1:])
+        elif value.startswith(climb) and "://" not in value:
+            refs[_from_root(folder, value[up:])] = None
         elif value.startswith("/") or ("://" in value and not value.startswith(_FREE)):
             faults.append(["OUT004", value])
         elif not value.startswith(_FREE):
-            refs[_resolved(folder, value)] = None
+            refs[_normal(folder, value)] = None
     known = set(ids)
     if len(known) != len(ids):
         faults += [["OUT003", one] for one in sorted(known) if ids.count(one) > 1]
@@ -57,15 +66,24 @@ def targets(path: str, addresses: list[str]) -> set[str]:
     }
 
 
-def _resolved(folder: str, value: str) -> str:
-    """*value* of a page in *folder* as a path of a file from the site root, with its anchor.
+def _climb(folder: str) -> str:
+    """How an address in *folder* begins that leads to the site root; never empty."""
+    return "../" * (folder.count("/") + 1) if folder else "./"
 
-    An address that climbs to the root means the same in every folder of that depth.
-    """
-    climb = "../" * (folder.count("/") + 1) if folder else ""
-    if climb and value.startswith(climb) and not value.startswith("../", len(climb)):
-        return _normal("", value[len(climb) :] or "./")
+
+def _resolved(folder: str, value: str) -> str:
+    """*value* of a page in *folder* as a path of a file from the site root, with its anchor."""
+    climb = _climb(folder)
+    if value.startswith(climb):
+        return _from_root(folder, value[len(climb) :])
     return _normal(folder, value)
+
+
+def _from_root(folder: str, value: str) -> str:
+    """The same for an address that climbed to the root: it means the same in every folder."""
+    if value.startswith("../"):
+        return _normal(folder, _climb(folder) + value)
+    return _normal("", value or "./")
 
 
 @lru_cache(maxsize=100_000)

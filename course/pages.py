@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import groupby
-from typing import Any
+from typing import Any, Final
 
 from markupsafe import Markup
 
@@ -15,6 +15,18 @@ from course.not_found import hashes as not_found_hashes
 from course.search import fold
 from course.shell import DEEP, FLAT, TOP, Around, Frame, Ref, Resource, Shell, SiteInfo
 
+_TEMPLATES: Final = (
+    "home.html",
+    "phases.html",
+    "phase.html",
+    "lessons.html",
+    "concepts.html",
+    "cards.html",
+    "pathway.html",
+    "role.html",
+    "domain.html",
+    "search.html",
+)
 __all__ = ["Around", "Pages", "SiteInfo", "not_found_hashes"]
 
 
@@ -22,6 +34,7 @@ class Pages:
     """Renders pages; one instance a build, because it compiles the templates once."""
 
     def __init__(self, site: SiteInfo) -> None:
+        self.site = site
         self._shell = Shell(site)
         self._lesson = LessonPage(self._shell)
         self._words = site.words
@@ -241,20 +254,33 @@ class Pages:
             canonical=(self._shell.site.base_url or DEEP) + address,
         )
 
-    def print_pathway(self, pathway: Resource, lessons: Sequence[Resource]) -> str:
-        """``print/<pathway>.html``: all lessons (resources) of a pathway on one page."""
-        bodies = [
-            Markup(reprint.move(self._lesson.body(lesson), lesson["id"], lesson["url"], FLAT))  # noqa: S704
-            if "content" in lesson
-            else prose(lesson["notice"])
-            for lesson in lessons
-        ]
+    def prepare(self) -> None:
+        """Compile the templates of every page but a lesson's ahead of the first one."""
+        for name in _TEMPLATES:
+            self._shell.template(name)
+
+    def prepare_lessons(self) -> None:
+        """Compile the templates of a lesson's page."""
+        self._lesson.prepare()
+
+    def printed(self, lesson: Resource) -> Markup:
+        """The body of a lesson (resource) as a page to print shows it."""
+        if "content" not in lesson:
+            return prose(lesson["notice"])
+        body = self._lesson.body(lesson)
+        return Markup(reprint.move(body, lesson["id"], lesson["url"], FLAT))  # noqa: S704
+
+    def print_pathway(self, pathway: Resource, lessons: Sequence[tuple[Resource, Markup]]) -> str:
+        """``print/<pathway>.html``: all lessons of a pathway, each with its :meth:`printed`.
+
+        A lesson is an entry of the catalog with its ``phase``, or its resource.
+        """
         return self._shell.render(
             "print.html",
             root=FLAT,
             pathway=pathway,
             title=plain(pathway["title"]),
-            lessons=list(zip(lessons, bodies, strict=True)),
+            lessons=lessons,
         )
 
     def _cards(self, section: str, groups: Sequence[tuple[str, Sequence[Resource]]]) -> str:

@@ -1,19 +1,24 @@
-"""Map a function over many items with forked processes, in order, without copying the inputs."""
+"""Processes that share the work of a build: each answers requests and remembers what it did."""
 
 from __future__ import annotations
 
 import os
 import pickle
+import select
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from typing import Final, TypeVar
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any, Final, Protocol, Self, TypeVar, cast
+
+# Fewer lessons than this are done before other processes have started.
+WORTH_IT: Final = 150
+_HEADER: Final = 8  # bytes that say how long a message is
+_PIECE: Final = 16  # answers in one message
 
 T = TypeVar("T")
-R = TypeVar("R")
-
-# Fewer items than this are done before a second process has started.
-WORTH_IT: Final = 150
-PIECE: Final = 64
+Handler = Callable[[Any], Iterator[Any]]
 
 
 def workers(wanted: int, items: int) -> int:
@@ -28,74 +33,196 @@ def workers(wanted: int, items: int) -> int:
     return 2 if items >= WORTH_IT and (os.cpu_count() or 1) > 1 else 1
 
 
-def fork_map(function: Callable[[T], R], items: Sequence[T], jobs: int) -> list[R]:
-    """``list(map(function, items))`` on *jobs* processes; an exception is raised as it would be.
+class Crew(Protocol):
+    """Members that work through requests, each with a memory of its own."""
 
-    The children inherit everything by fork and send pickled results back; what else they change
-    in memory is lost.
-    """
-    if jobs <= 1:
-        return [function(item) for item in items]
-    size = -(-len(items) // jobs)
-    shares = [items[at : at + size] for at in range(0, len(items), size)]
-    children = [_start(function, share) for share in shares[1:]]
-    results: list[R] = []
-    answers: list[list[R] | BaseException] = []
-    try:
-        results.extend(function(item) for item in shares[0])
-    finally:
-        answers = [_finish(*child) for child in children]
-    for answer in answers:
-        if isinstance(answer, BaseException):
-            raise answer
-        results.extend(answer)
-    return results
+    size: int
+
+    def ask(self, member: int, request: object) -> None:
+        """Hand *request* to *member*; all answers to earlier requests must have been taken."""
+
+    def answers(self) -> Iterator[Any]:
+        """Every answer to every open request; an exception of a member is raised here."""
+
+    def dismiss(self) -> None:
+        """Let the members go: there will be no request any more."""
+
+    def close(self) -> None:
+        """Let the members go, whatever they do, and wait until they are gone."""
 
 
-def _start(function: Callable[[T], R], share: Sequence[T]) -> tuple[int, int]:
-    source, sink = os.pipe()
-    child = os.fork()
-    if child:
-        os.close(sink)
-        return child, source
-    status = 1
-    try:
-        os.close(source)
+@dataclass(slots=True)
+class Alone:
+    """The crew of one: this process, which works when its answers are taken."""
+
+    handler: Handler
+    size: int = 1
+    requests: list[Any] = field(default_factory=list)
+
+    def ask(self, member: int, request: object) -> None:
+        """Keep *request* for later."""
+        self.requests.append(request)
+
+    def answers(self) -> Iterator[Any]:
+        """Work through the requests."""
+        while self.requests:
+            yield from self.handler(self.requests.pop(0))
+
+    def dismiss(self) -> None:
+        """Nobody to let go."""
+
+    def close(self) -> None:
+        """Nobody to wait for."""
+
+
+@dataclass(slots=True)
+class _Member:
+    process: int
+    sink: int
+    source: int
+    open: int = 0
+
+
+class Forked:
+    """A crew of *size* forked processes, which inherit everything and share nothing later."""
+
+    def __init__(self, handler: Handler, size: int) -> None:
+        self.size = size
+        self._members: list[_Member] = []
+        for _ in range(size):
+            self._members.append(self._start(handler))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: object, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _start(self, handler: Handler) -> _Member:
+        their_source, our_sink = os.pipe()
+        our_source, their_sink = os.pipe()
+        process = os.fork()
+        if process:
+            os.close(their_source)
+            os.close(their_sink)
+            return _Member(process, our_sink, our_source)
+        status = 1
         try:
-            answer: object = [function(item) for item in share]
+            for descriptor in (our_sink, our_source, *self._descriptors()):
+                os.close(descriptor)
+            _serve(handler, their_source, their_sink)
+            status = 0
+        finally:
+            os._exit(status)
+
+    def _descriptors(self) -> Iterator[int]:
+        for member in self._members:
+            yield member.sink
+            yield member.source
+
+    def ask(self, member: int, request: object) -> None:
+        """Send *request*; the member reads it as soon as it has answered what came before."""
+        chosen = self._members[member]
+        chosen.open += 1
+        with suppress(BrokenPipeError):  # it ended early, which its missing answer will tell
+            _send(chosen.sink, request)
+
+    def answers(self) -> Iterator[Any]:
+        """Whatever the members send, in the order in which it comes."""
+        waiting = {member.source: member for member in self._members if member.open}
+        while waiting:
+            ready, _, _ = select.select(list(waiting), [], [])
+            for source in ready:
+                message = _receive(source)
+                if isinstance(message, BaseException):
+                    raise message
+                if message is None:
+                    raise RuntimeError("a build process ended early")
+                yield from message
+                if not message:
+                    waiting[source].open -= 1
+                    if not waiting[source].open:
+                        del waiting[source]
+
+    def dismiss(self) -> None:
+        """End the members that have nothing to do."""
+        for member in self._members:
+            if member.sink >= 0:
+                os.close(member.sink)
+                member.sink = -1
+
+    def close(self) -> None:
+        """End the members; one that still works notices that nobody listens."""
+        self.dismiss()
+        for member in self._members:
+            os.close(member.source)
+        for member in self._members:
+            os.waitpid(member.process, 0)
+        self._members = []
+
+
+def at_once(function: Callable[[], T]) -> Callable[[], T]:
+    """Do *function* here and now; call for its result."""
+    result = function()
+    return lambda: result
+
+
+def aside(function: Callable[[], T]) -> Callable[[], T]:
+    """Begin *function* in another process, where there is a core for it; call for its result."""
+    if (os.cpu_count() or 1) == 1 or workers(2, 2) == 1:
+        return at_once(function)
+    crew = Forked(lambda _request: iter([function()]), 1)
+    crew.ask(0, "the result")
+
+    def wait() -> T:
+        with crew:
+            (found,) = crew.answers()
+        return cast("T", found)
+
+    return wait
+
+
+def _serve(handler: Handler, source: int, sink: int) -> None:
+    """Answer requests in pieces until there is none; an empty piece ends an answer."""
+    while (request := _receive(source)) is not None:
+        try:
+            piece: list[Any] = []
+            for answer in handler(request):
+                piece.append(answer)
+                if len(piece) == _PIECE:
+                    _send(sink, piece)
+                    piece = []
+            if piece:
+                _send(sink, piece)
+            _send(sink, [])
+        except BrokenPipeError:
+            return
         except Exception as error:  # noqa: BLE001  (handed to the parent, which raises it)
-            answer = error
-        with os.fdopen(sink, "wb") as pipe:
-            for part in _parts(answer):
-                pickle.dump(part, pipe, pickle.HIGHEST_PROTOCOL)
-        status = 0
-    finally:
-        os._exit(status)
+            _send(sink, error)
 
 
-def _parts(answer: object) -> Iterator[object]:
-    """An answer in pieces, so that the parent never holds all of its bytes; None ends it."""
-    if isinstance(answer, list):
-        for at in range(0, len(answer), PIECE):
-            yield answer[at : at + PIECE]
-        yield None
-    else:
-        yield answer
+def _send(sink: int, message: object) -> None:
+    data = pickle.dumps(message, pickle.HIGHEST_PROTOCOL)
+    view = memoryview(len(data).to_bytes(_HEADER, "big") + data)
+    while view:
+        view = view[os.write(sink, view) :]
 
 
-def _finish(child: int, source: int) -> list[R] | BaseException:
-    results: list[R] = []
-    failure: BaseException | None = None
-    with os.fdopen(source, "rb") as pipe:
-        try:
-            while (part := pickle.load(pipe)) is not None:  # noqa: S301  (our own child wrote it)
-                if isinstance(part, BaseException):
-                    failure = part
-                    break
-                results += part
-        except EOFError:
-            failure = RuntimeError("a build process ended early")
-    _, status = os.waitpid(child, 0)
-    if failure is None and status:
-        failure = RuntimeError(f"a build process ended with status {status}")
-    return failure or results
+def _receive(source: int) -> Any:
+    """The next message; None when the other end is gone."""
+    header = _read(source, _HEADER)
+    data = _read(source, int.from_bytes(header, "big")) if header else b""
+    return pickle.loads(data) if data else None  # noqa: S301  (our own process wrote it)
+
+
+def _read(source: int, size: int) -> bytes:
+    parts: list[bytes] = []
+    while size:
+        part = os.read(source, size)
+        if not part:
+            return b""
+        parts.append(part)
+        size -= len(part)
+    return b"".join(parts)

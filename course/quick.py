@@ -54,6 +54,11 @@ def _manifest_hash(out: Path) -> str:
     return sha256((out / MANIFEST).read_bytes()).hexdigest()
 
 
+def remembers(folder: Path, out: Path) -> bool:
+    """Whether an earlier build of *out* left word, so that its key is worth to know at once."""
+    return _state(folder, out).exists()
+
+
 def recall(folder: Path, tree: Tree, key: str | None) -> dict[str, Any] | None:
     """The report of the last build when it would say the same now, else None."""
     state = read_json(_state(folder, tree.out)) if key else None

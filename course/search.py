@@ -25,7 +25,7 @@ _COMMON: Final = (
     "on or so than that the their then there these they this to was were what when where which "
     "while will with you your"
 )
-_IGNORED: Final = (*string.ascii_lowercase, *_COMMON.split())
+_IGNORED: Final = frozenset({*string.ascii_lowercase, *_COMMON.split()})
 _WORD: Final = re.compile(r"[^\W_]+")
 _SEPARATORS: Final = bytes(c if c < 128 and chr(c).isalnum() else 32 for c in range(256))
 _NOT_ASCII: Final = re.compile(r"[^\x00-\x7f]+")
@@ -67,23 +67,24 @@ def lesson_terms(lesson: Mapping[str, Any]) -> dict[str, Any]:
     ``length`` is the number of words weighted by field. Code blocks and link targets are left
     out, and so are numbers in running text.
     """
-    counts: Counter[str] = Counter()
+    counts: dict[str, int] = {}
     if "content" in lesson:
         prose = "".join(lesson["content"]["markdown"].split("```")[::2])
-        counts.update(tokens(_TARGET.sub("] ", prose)))
+        counts = dict(Counter(tokens(_TARGET.sub("] ", prose))))
         for number in [word for word in counts if word.isdigit()]:
             del counts[number]
+    known = counts.get
     for weight, text in _fields(lesson):
         for word in tokens(text):
-            counts[word] += weight
-    for word in _IGNORED:
-        counts.pop(word, None)
+            counts[word] = known(word, 0) + weight
+    for word in counts.keys() & _IGNORED:
+        del counts[word]
     return {
         "id": lesson["id"],
         "title": plain(lesson["title"]),
         "summary": plain(lesson["summary"]),
         "planned": lesson["status"] == "planned",
-        "length": counts.total(),
+        "length": sum(counts.values()),
         "terms": _by_level(counts),
     }
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 from jinja2 import Environment, FunctionLoader, StrictUndefined, Template
 from markupsafe import Markup
 
-from course.inline import attribute, html, inline, plain, prose
+from course.inline import attribute, frequent, html, inline, plain, prose
 
 TEMPLATES: Final = Path(__file__).parent / "templates"
 RIGHT_TO_LEFT: Final = frozenset({"ar", "dv", "fa", "he", "ps", "sd", "ug", "ur", "yi"})
@@ -128,6 +128,10 @@ class Shell:
         """The template of that name as HTML that is safe to put into another page."""
         return Markup(self.template(template).render(values))  # noqa: S704  (escaped by jinja)
 
+    def word(self, key: str) -> str:
+        """An interface word, escaped."""
+        return frequent(self.words[key])
+
     def frame(
         self,
         path: str,
@@ -186,7 +190,7 @@ class Shell:
         """Links to the page before and the page after, of a page two folders deep."""
         links = [
             f'<a class="{word}" rel="{relation}" href="{DEEP}{attribute(ref["url"])}{self.index}">'
-            f"<span>{attribute(self.words[word])}</span> {html(ref['title'])}{self._badge(ref)}</a>"
+            f"<span>{self.word(word)}</span> {html(ref['title'])}{self._badge(ref)}</a>"
             for word, relation, ref in (
                 ("previous", "prev", around.previous),
                 ("next", "next", around.next),
@@ -195,7 +199,7 @@ class Shell:
         ]
         if not links:
             return Markup("")
-        opening = f'<nav class="nearby" aria-label="{attribute(self.words["nearby"])}">'
+        opening = f'<nav class="nearby" aria-label="{self.word("nearby")}">'
         return Markup(f"{opening}{' '.join(links)}</nav>")  # noqa: S704  (escaped by html)
 
     def concepts(self, refs: Iterable[Ref], root: str) -> Markup:
@@ -286,8 +290,8 @@ class Shell:
 
 
 def _escaped_by_jinja(template: str | None) -> bool:
-    """Questions put 60 values on a page; their template names the cheap filter for each."""
-    return template != "quiz.html"
+    """The page of a lesson is rendered a thousand times; what it is given is escaped already."""
+    return template != "lesson.html"
 
 
 def size(count: int) -> str:

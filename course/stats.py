@@ -12,6 +12,7 @@ import orjson
 
 from course import pipeline
 from course.graph import Graph, LessonNode
+from course.lesson import Material
 from course.options import Options
 
 _PRETTY: Final = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
@@ -110,9 +111,10 @@ def of(graph: Graph) -> Stats:
     equipment: Counter[str] = Counter()
     for node in graph.lessons.values():
         view = node.phase.item.view
+        material = graph.sources.material(node.record)
         around = [found.total, found.phases[node.phase.item.id]]
         for counts in around + ([found.parts[view.part]] if view is not None else []):
-            counts.add(node)
+            counts.add(node, material)
         equipment.update(node.view.equipment)
     found.equipment = dict(sorted(equipment.items(), key=lambda pair: (-pair[1], pair[0])))
     found.orphans = [name for name in graph.lessons if name not in graph.lesson_pathways]

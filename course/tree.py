@@ -9,7 +9,7 @@ import os
 import shutil
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -27,6 +27,10 @@ class Refusal(Exception):
         super().__init__(message)
         self.code = code
         self.hint = hint
+
+    def __reduce__(self) -> tuple[type[Refusal], tuple[str, str, str]]:
+        """How it travels from one process of a build to another."""
+        return Refusal, (self.code, str(self), self.hint)
 
 
 class File(NamedTuple):
@@ -202,15 +206,20 @@ class Stage:
                 self._spare, self._sizes = spare, listing(tree.next)
                 os.unlink(self._base + MANIFEST)
 
-    def put(self, path: str, data: bytes) -> File:
-        """Add *data* as the file *path*; a path that leaves the folder is refused."""
+    def put(self, path: str, data: bytes, sha256: str = "") -> File:
+        """Add *data* as the file *path*; a path that leaves the folder is refused.
+
+        *sha256* is the digest where that is known.
+        """
         if not _inside(path):  # only a cache that somebody has tampered with names such a path
             raise Refusal("CFG005", f"no file can be called {path}", "build with --clean")
-        file = File(len(data), hashlib.sha256(data).hexdigest())
+        file = File(len(data), sha256 or hashlib.sha256(data).hexdigest())
         if not self.keep(path, file):
-            with self._guard():
+            try:
                 self._clear(path)
                 _write(self._base + path, data)
+            except OSError as error:
+                raise self._failure(error) from error
             self.files[path] = file
         return file
 
@@ -257,12 +266,18 @@ class Stage:
             self._sizes.pop(path, None)
             os.unlink(self._base + path)
             return
-        folder = os.path.dirname(path)
+        folder = path.rpartition("/")[0]
         if folder not in self._made:
-            os.makedirs(self._base + folder, mode=0o755, exist_ok=True)
-            while folder not in self._made:
-                self._made.add(folder)
-                folder = os.path.dirname(folder)
+            self._make(folder)
+
+    def _make(self, folder: str) -> None:
+        """Make *folder* and those above it; another process of this build may be first."""
+        above = folder.rpartition("/")[0]
+        if above not in self._made:
+            self._make(above)
+        with suppress(FileExistsError):
+            os.mkdir(self._base + folder, mode=0o755)
+        self._made.add(folder)
 
     def _remove_others(self, wanted: set[str]) -> None:
         emptied: set[str] = set()
@@ -278,8 +293,11 @@ class Stage:
         try:
             yield
         except OSError as error:
-            self.abandon()
-            raise _refusal(error, self.tree.out) from error
+            raise self._failure(error) from error
+
+    def _failure(self, error: OSError) -> Refusal:
+        self.abandon()
+        return _refusal(error, self.tree.out)
 
 
 def _link(source: str, target: str) -> bool:

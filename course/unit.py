@@ -10,9 +10,11 @@ from typing import Any, Final
 import orjson
 
 from course import outcheck, schema, search
+from course.companions.body import ROOT, readdressed
 from course.companions.corpus import chunks
 from course.companions.evidence import evidence_template
 from course.companions.notebook import notebook
+from course.companions.quiz import asked
 from course.companions.script import script
 from course.companions.source import lesson_markdown
 from course.diagnostics import Problem, short
@@ -31,7 +33,12 @@ MEDIA_TYPES: Final = {
 
 @dataclass(slots=True)
 class Unit:
-    """What one lesson contributes; JSON-able but for ``outputs``, whose bytes are not cached."""
+    """What one lesson contributes; JSON-able but for ``outputs``, whose bytes are not cached.
+
+    ``hashes`` holds the SHA-256 of those outputs for which it is known already.
+    ``body`` is its Markdown for the full text, where each link into the site begins with
+    ``ROOT``; ``printed`` its HTML on a page to print, empty when there is none.
+    """
 
     id: str
     key: str
@@ -39,8 +46,11 @@ class Unit:
     files: dict[str, File] = field(default_factory=dict)
     terms: dict[str, Any] = field(default_factory=dict)
     chunks: bytes = b""
+    body: str = ""
+    printed: str = ""
     facts: dict[str, dict[str, Any]] = field(default_factory=dict)
     outputs: dict[str, bytes] = field(default_factory=dict)
+    hashes: dict[str, str] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
 
     def cached(self) -> dict[str, Any]:
@@ -52,6 +62,8 @@ class Unit:
             "files": {path: list(file) for path, file in self.files.items()},
             "terms": self.terms,
             "chunks": self.chunks.decode(),
+            "body": self.body,
+            "printed": self.printed,
             "facts": self.facts,
         }
 
@@ -114,16 +126,23 @@ def build_unit(
     unit.problems += _page_problems(record, html, len(outputs[page]), page_limit)
     unit.terms = search.lesson_terms(resource)
     unit.chunks = b"".join([orjson.dumps(chunk) + b"\n" for chunk in chunks(resource)])
+    if record.authored:
+        content = resource["content"]
+        unit.body = readdressed(content["markdown"], content["media"], ROOT, pages.index)
+    if related["printed"]:
+        unit.printed = str(pages.printed(resource))
     unit.outputs = outputs
+    unit.hashes = {one["url"]: one["sha256"] for one in resource.get("artifacts", ())}
     return unit
 
 
 def _companions(
     resource: dict[str, Any], name: str, root: str
 ) -> list[tuple[str, str, str | bytes]]:
+    quiz = asked(resource["quiz"])
     found: list[tuple[str, str, str | bytes]] = [
-        ("markdown", f"lessons/{name}/index.md", lesson_markdown(resource)),
-        ("notebook", f"downloads/{name}.ipynb", notebook(resource, root)),
+        ("markdown", f"lessons/{name}/index.md", lesson_markdown(resource, asked=quiz)),
+        ("notebook", f"downloads/{name}.ipynb", notebook(resource, root, quiz)),
         ("evidence", f"downloads/{name}-evidence.md", evidence_template(resource, root)),
     ]
     if code := script(resource):

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
+
+from markupsafe import Markup
 
 from course import outcheck, resources, schema, search
 from course.assets import Assets
-from course.companions.body import readdressed
+from course.companions.body import ROOT
 from course.companions.bundle import bundle
 from course.companions.error import not_found
 from course.companions.feed import atom
@@ -20,20 +22,26 @@ from course.diagnostics import Problem
 from course.graph import Graph, LessonNode
 from course.links import KINDS
 from course.pages import Around, Pages, not_found_hashes
+from course.tree import File
 from course.unit import Unit, full_resource
 
-# A printed pathway joins its lessons on one page; beyond this a browser struggles with it.
-PRINT_LIMIT: Final = 100
 Ref = dict[str, Any]
-Put = Callable[[str, bytes], object]
+Put = Callable[[str, bytes], File]
+Files = dict[str, File]
+# Begins to make files, perhaps in another process; call what it gives for them.
+Aside = Callable[[Callable[[], Files]], Callable[[], Files]]
 
 
 @dataclass(slots=True)
 class Whole:
-    """What the output check needs of the pages of the course, and the problems met."""
+    """What the output check needs of the pages of the course, and the problems met.
+
+    ``files`` are those that were made aside.
+    """
 
     facts: dict[str, dict[str, Any]]
     problems: list[Problem]
+    files: Files
 
 
 class _Builder:
@@ -43,7 +51,7 @@ class _Builder:
         self.pages = pages
         self.numbers = resources.numbers(graph)
         self.put = put
-        self.out = Whole({}, [])
+        self.out = Whole({}, [], {})
         self.entries = {name: unit.entry for name, unit in units.items()}
         self.refs = {
             name: {key: entry[key] for key in ("id", "title", "status", "url")}
@@ -71,6 +79,14 @@ class _Builder:
             )
         self.put(path, resources.json_bytes(data))
 
+    def printed(self, name: str) -> tuple[dict[str, Any], Markup]:
+        """A lesson and its body for a page to print."""
+        node = self.graph.lessons[name]
+        phase = node.phase.item
+        title = phase.view.title if phase.view else phase.id
+        entry = {**self.entries[name], "phase": {"number": self.numbers[phase.id], "title": title}}
+        return entry, Markup(self.units[name].printed)  # noqa: S704  (made by the pages)
+
     def related(self, node: LessonNode) -> dict[str, Any]:
         """What the sources around a lesson say about it."""
         return resources.relations(self.graph, node, self.numbers[node.phase.item.id])
@@ -96,8 +112,9 @@ def build(
     pages: Pages,
     assets: Assets,
     put: Put,
+    aside: Aside,
 ) -> Whole:
-    """Hand every output that is not a lesson's own to *put*, one after the other."""
+    """Hand every output that is not a lesson's own to *put*; the texts may be made *aside*."""
     builder = _Builder(graph, units, pages, put)
     bundles = {
         name: bundle(project.files)
@@ -108,6 +125,7 @@ def build(
     pathways = resources.pathways(graph)
     roles = resources.roles(graph)
     projects = resources.projects(graph, bundles)
+    texts = aside(lambda: _texts(builder, catalog, pathways, roles, projects))
     builder.json("api/v1/catalog.json", catalog, "catalog.v1")
     builder.json("api/v1/pathways.json", pathways, "pathways.v1")
     builder.json("api/v1/roles.json", roles, "roles.v1")
@@ -125,10 +143,10 @@ def build(
     _pathway_pages(builder, pathways)
     _role_pages(builder, roles)
     _project_pages(builder, projects)
-    _texts(builder, catalog, pathways, roles, projects)
     _host_files(builder)
     if pages.base_url is not None:
         _absolute(builder, catalog, pages.base_url)
+    builder.out.files = texts()
     return builder.out
 
 
@@ -174,14 +192,12 @@ def _pathway_pages(builder: _Builder, pathways: dict[str, Any]) -> None:
             projects=builder.refs_of("project", [capstone["projectId"]] if capstone else []),
         )
         names = pathway["lessonIds"]
-        printed = len(names) <= PRINT_LIMIT
+        printed = resources.printable(names)
         lessons = [builder.entries[name] for name in names]
         html = builder.pages.pathway(pathway, lessons, around, printed)
         builder.page(f"{pathway['url']}index.html", html)
         if printed:
-            nodes = [builder.graph.lessons[name] for name in names]
-            full = [resources.lesson_resource(node.record, builder.related(node)) for node in nodes]
-            html = builder.pages.print_pathway(pathway, full)
+            html = builder.pages.print_pathway(pathway, [builder.printed(name) for name in names])
             builder.page(f"print/{pathway['id']}.html", html)
 
 
@@ -227,8 +243,13 @@ def _texts(
     pathways: dict[str, Any],
     roles: dict[str, Any],
     projects: dict[str, Any],
-) -> None:
-    put = builder.put
+) -> Files:
+    """What is read by programs as a whole: texts, passages, the search index, OpenAPI."""
+    made: Files = {}
+
+    def put(path: str, data: bytes) -> None:
+        made[path] = builder.put(path, data)
+
     graph = builder.graph
     units = [
         builder.units[entry["id"]] for phase in catalog["phases"] for entry in phase["lessons"]
@@ -237,8 +258,7 @@ def _texts(
     put("llms.txt", llms_txt(catalog, pathways, projects, index=pages.index).encode())
 
     def body(name: str, root: str) -> str:
-        material = graph.lessons[name].record.material
-        return readdressed(material.markdown, material.media, root, pages.index)
+        return builder.units[name].body.replace(ROOT, root)
 
     for path, text in llms_full(catalog, body, pages.base_url or "", pages.index):
         put(path, text.encode())
@@ -253,8 +273,10 @@ def _texts(
     }
     first = next((node for node in graph.lessons.values() if node.authored), None)
     if first is not None:
+        graph.sources.material(first.record)
         examples["lesson"] = full_resource(first.record, builder.related(first), pages.base_url)[0]
     put("openapi.json", resources.json_bytes(openapi(examples)))
+    return made
 
 
 def _host_files(builder: _Builder) -> None:

@@ -11,6 +11,7 @@ import yaml
 from yaml._yaml import CParser
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
+from course import yamlplain
 from course.diagnostics import TOP, Problem, Span, short
 
 MAX_DEPTH: Final = 24
@@ -48,6 +49,8 @@ def parse(text: str, file: str, first_line: int = 1) -> tuple[Any, list[Problem]
     The data is None when the text has no usable tree. *first_line* is the line of the file
     at which *text* begins (2 for front matter).
     """
+    if (plain := yamlplain.read(text, _plain, MAX_DEPTH)) is not None:
+        return plain, []
     problems: list[Problem] = []
     if "\t" in text:
         return None, [_tab(text, file, first_line)]

@@ -18,6 +18,7 @@ _ANY_TARGET: Final = re.compile(r"(\]\([ \t]*<?|^\[[^\]\n]+\]:[ \t]+<?)([^)\s>]+
 # Relative links are written from a lesson folder; its names do not matter for where they go.
 _FOLDER: Final = "content/phases/00-phase/00-lesson"
 _UP: Final = "../../"
+ROOT: Final = "\x1e"  # stands for the way to the site root; no source file holds this character
 _AWAY: Final = ("https:", "mailto:", "#")
 
 
@@ -64,7 +65,8 @@ def sections(lesson: Mapping[str, Any], root: str | None = None) -> list[Section
     cut = _cut(lesson["content"]["markdown"])
     bodies = cut.bodies
     if root is not None:
-        move = _Rewriter(lesson["content"]["media"], root, defines=cut.defines)
+        media = [entry["url"] for entry in lesson["content"]["media"]]
+        move = _Rewriter(media, root, defines=cut.defines)
         bodies = tuple(
             tuple([part if isinstance(part, Code) else move(part) for part in body])
             for body in bodies
@@ -79,11 +81,17 @@ def readdressed(
 
     *media* are the lesson's entries; *index* goes behind the folder of a page.
     """
-    cut = _cut(markdown)
-    return _Rewriter(media, root, defines=cut.defines, index=index)(markdown, cut.fences)
+    return _marked(markdown, tuple([entry["url"] for entry in media]), index).replace(ROOT, root)
 
 
 @lru_cache(maxsize=1)  # the companions of one lesson are made one after the other
+def _marked(markdown: str, media: tuple[str, ...], index: str) -> str:
+    """The Markdown with ``ROOT`` where its links have to start."""
+    cut = _cut(markdown)
+    return _Rewriter(media, ROOT, defines=cut.defines, index=index)(markdown, cut.fences)
+
+
+@lru_cache(maxsize=1)  # the same
 def _cut(markdown: str) -> _Cut:
     text = f"\n{markdown}"
     heads: list[str] = [""]
@@ -157,16 +165,14 @@ def _named(
 class _Rewriter:
     """Rewrites the links of one lesson's Markdown."""
 
-    def __init__(
-        self, media: Iterable[Mapping[str, Any]], root: str, *, defines: bool, index: str = ""
-    ) -> None:
+    def __init__(self, media: Iterable[str], root: str, *, defines: bool, index: str = "") -> None:
         self.root = root
         self.file_urls = bool(index)
         self.defines = defines
         self.media: dict[str, str] = {}
-        for entry in media:
-            stem, _, suffix = entry["url"].rpartition("/")[2].rpartition(".")
-            self.media[f"media/{stem.rpartition('.')[0]}.{suffix}"] = _UP + entry["url"]
+        for url in media:
+            stem, _, suffix = url.rpartition("/")[2].rpartition(".")
+            self.media[f"media/{stem.rpartition('.')[0]}.{suffix}"] = _UP + url
 
     def __call__(self, text: str, fences: tuple[tuple[int, int], ...] = ()) -> str:
         """*text* with new addresses, except between the offsets of *fences*."""

@@ -20,14 +20,18 @@ _FOLDED_TEXT: Final = {"jp-MarkdownHeadingCollapsed": True, "tags": ["solution"]
 _OPEN: Final[dict[str, Any]] = {}
 
 
-def notebook(lesson: Mapping[str, Any], root: str = "../") -> bytes:
+def notebook(
+    lesson: Mapping[str, Any], root: str = "../", asked: quiz.Asked | None = None
+) -> bytes:
     """The notebook of an authored lesson: text cells, one cell for each Python block, questions.
 
     Links start with *root*: the way from ``downloads/`` to the site root, or the site's absolute
-    address. Solutions and answers are folded by cell metadata.
+    address. Solutions and answers are folded by cell metadata. *asked* is the quiz where it is
+    known already.
     """
     cells = []
-    for index, (kind, source, metadata) in enumerate(_cells(lesson, root)):
+    questions = asked or quiz.asked(lesson["quiz"])
+    for index, (kind, source, metadata) in enumerate(_cells(lesson, root, questions)):
         seed = f"{lesson['id']}\0{index}\0{source}".encode()
         cell: dict[str, Any] = {
             "cell_type": kind,
@@ -45,16 +49,18 @@ def notebook(lesson: Mapping[str, Any], root: str = "../") -> bytes:
     )
 
 
-def _cells(lesson: Mapping[str, Any], root: str) -> Iterator[tuple[str, str, dict[str, Any]]]:
+def _cells(
+    lesson: Mapping[str, Any], root: str, asked: quiz.Asked
+) -> Iterator[tuple[str, str, dict[str, Any]]]:
     yield "markdown", _head(lesson, root), _OPEN
     label = f"*{lesson['quiz']['label']}*"
-    if before := quiz.questions(lesson["quiz"], before=True):
+    if before := asked.before():
         yield "markdown", f"## Before you read\n\n{label}\n\n{before}", _OPEN
     for section in sections(lesson, root):
         yield from _section_cells(section)
-    if after := quiz.questions(lesson["quiz"], before=False):
+    if after := asked.after():
         yield "markdown", f"## Practice questions\n\n{label}\n\n{after}", _OPEN
-    yield "markdown", f"## Answers\n\n{quiz.answers(lesson['quiz'])}", _FOLDED_TEXT
+    yield "markdown", f"## Answers\n\n{asked.answers}", _FOLDED_TEXT
     yield "markdown", _evidence(lesson), _OPEN
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 _MARKS: Final = re.compile(r"(`[^`]+`)|([\\<>\[\]_#|~])")
 _SPECIAL: Final = re.compile(r"[\\<>\[\]_#|~]")
@@ -19,25 +19,40 @@ def text(line: str) -> str:
     return _MARKS.sub(lambda match: match[1] or "\\" + match[2], line)
 
 
-def questions(quiz: Mapping[str, Any], before: bool | None = None) -> str:
-    """The questions without answers, numbered as in the whole quiz; empty when there are none.
+class Asked(NamedTuple):
+    """The questions of one quiz as Markdown: each with whether it comes before the lesson.
 
-    ``before`` selects those to ask before the lesson (True) or all others (False).
+    ``answers`` holds the answer and the explanation of every question, and what each option says
+    about itself.
     """
-    asked = [
-        _question(number, question)
-        for number, question in enumerate(quiz["questions"], 1)
-        if before is None or before == (question["stage"] == "before")
-    ]
-    return "\n\n".join(asked)
+
+    questions: tuple[tuple[bool, str], ...]
+    answers: str
+
+    def before(self) -> str:
+        """The questions to ask before the lesson; empty when there are none."""
+        return "\n\n".join([text for early, text in self.questions if early])
+
+    def after(self) -> str:
+        """All other questions."""
+        return "\n\n".join([text for early, text in self.questions if not early])
+
+    def every(self) -> str:
+        """All questions in order."""
+        return "\n\n".join([text for _, text in self.questions])
 
 
-def answers(quiz: Mapping[str, Any]) -> str:
-    """The answer and the explanation of every question, and what each option says about itself."""
-    return "\n\n".join(
-        f"**{number}.** {_answer(question)}\n\n{question['explanation'].strip()}"
-        f"{_reasons(question)}"
-        for number, question in enumerate(quiz["questions"], 1)
+def asked(quiz: Mapping[str, Any]) -> Asked:
+    """The questions without answers, numbered as in the whole quiz, and the answers."""
+    numbered = list(enumerate(quiz["questions"], 1))
+    return Asked(
+        tuple([(one["stage"] == "before", _question(number, one)) for number, one in numbered]),
+        "\n\n".join(
+            [
+                f"**{number}.** {_answer(one)}\n\n{one['explanation'].strip()}{_reasons(one)}"
+                for number, one in numbered
+            ]
+        ),
     )
 
 
@@ -47,7 +62,7 @@ def _question(number: int, question: Mapping[str, Any]) -> str:
         unit = question.get("unit")
         return f"{head}\n\nAnswer with a number{f' in {text(unit)}' if unit else ''}."
     hint = " (Choose all that apply.)" if question["kind"] == "multiple" else ""
-    lines = "\n".join(f"- {_option(option)}" for option in question["options"])
+    lines = "\n".join([f"- {_option(option)}" for option in question["options"]])
     return f"{head}{hint}\n\n{lines}"
 
 

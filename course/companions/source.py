@@ -27,20 +27,23 @@ _FRONT: Final = (
 )
 
 
-def lesson_markdown(lesson: Mapping[str, Any], root: str = "../../") -> str:
+def lesson_markdown(
+    lesson: Mapping[str, Any], root: str = "../../", asked: quiz.Asked | None = None
+) -> str:
     """Front matter and text of a lesson; links start with *root*, the way to the site root.
 
-    Values in the front matter are written in JSON, which YAML reads as it is.
+    *asked* is the quiz where it is known already. Values in the front matter are written in
+    JSON, which YAML reads as it is.
     """
     lines = [
         f"{key}: {orjson.dumps(lesson[key]).decode()}"
         for key in _FRONT
         if key in lesson and lesson[key] != []
     ]
-    return "---\n" + "\n".join(lines) + f"\n---\n\n{_text(lesson, root)}"
+    return "---\n" + "\n".join(lines) + f"\n---\n\n{_text(lesson, root, asked)}"
 
 
-def _text(lesson: Mapping[str, Any], root: str) -> str:
+def _text(lesson: Mapping[str, Any], root: str, asked: quiz.Asked | None) -> str:
     """The same without front matter: title, summary, body, questions with answers, evidence."""
     parts = [f"# {quiz.text(lesson['title'])}"]
     if lesson["status"] == "planned":
@@ -48,12 +51,13 @@ def _text(lesson: Mapping[str, Any], root: str) -> str:
         parts += [lesson["notice"], quiz.text(lesson["summary"]), goals]
         return "\n\n".join(parts) + "\n"
     check, content = lesson["check"], lesson["content"]
+    asked = asked or quiz.asked(lesson["quiz"])
     parts += [
         quiz.text(lesson["summary"]),
         readdressed(content["markdown"], content["media"], root).strip("\n"),
         f"## Practice questions\n\n*{lesson['quiz']['label']}*",
-        quiz.questions(lesson["quiz"]),
-        f"### Answers\n\n{quiz.answers(lesson['quiz'])}",
+        asked.every(),
+        f"### Answers\n\n{asked.answers}",
         f"## Check your reasoning\n\n{quiz.text(check['prompt'])}\n\n{check['answer'].strip()}",
         "## What you keep\n\n" + "\n".join(f"- {quiz.text(item)}" for item in lesson["evidence"]),
     ]

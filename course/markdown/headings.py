@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 import unicodedata
 from typing import Final
@@ -16,8 +15,9 @@ _NEAR: Final = 0.75
 
 def slug(text: str) -> str:
     """The anchor of a heading: GitHub's rule for ASCII text, accents folded."""
-    plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
-    return github_slug(plain)
+    if not text.isascii():
+        text = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
+    return github_slug(text)
 
 
 def github_slug(text: str) -> str:
@@ -86,6 +86,8 @@ class Headings:
             return
         if " " in prefix:
             return
+        import difflib  # most lessons need it not once
+
         names = list(words.kinds.values())
         close = difflib.get_close_matches(prefix.title(), names, n=1, cutoff=_NEAR)
         if close:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import re
-from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any, Final
 
 import pyromark
@@ -25,7 +22,6 @@ INTRO: Final = "intro"
 TEXT_KIND: Final = "text"
 ERROR_LIMIT: Final = 500
 ALERTS: Final = ("note", "tip", "important", "warning", "caution")
-_LINE_END: Final = re.compile(rb"\n")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +41,10 @@ class Words:
     def kind_of(self, word: str) -> str | None:
         """The block kind that *word* names, ignoring case."""
         folded = word.casefold()
-        return next((kind for kind, name in self.kinds.items() if name.casefold() == folded), None)
+        for kind, name in self.kinds.items():
+            if name.casefold() == folded:
+                return kind
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,14 +123,9 @@ class Outline:
         self.errors = 0
         self._place = (0, 1)
 
-    @cached_property
-    def line_starts(self) -> list[int]:
-        """The byte at which each line begins."""
-        return [0, *(match.end() for match in _LINE_END.finditer(self.bytes))]
-
     def line(self, start: int) -> int:
         """The line of the file in which the byte *start* lies."""
-        return bisect_right(self.line_starts, start) - 1 + self.source.first_line
+        return self.bytes.count(b"\n", 0, start) + self.source.first_line
 
     def _column(self, begin: int, start: int) -> int:
         """The column of a byte in the line from *begin*, counted on from the place before."""
@@ -143,7 +137,7 @@ class Outline:
     def span(self, start: int, end: int) -> Span:
         """The place of a byte range, cut at the end of its first line."""
         line = self.line(start)
-        column = self._column(self.line_starts[line - self.source.first_line], start)
+        column = self._column(self.bytes.rfind(b"\n", 0, start) + 1, start)
         piece = self.bytes[start:end].split(b"\n", 1)[0].decode(errors="ignore")
         return Span(line, column, line, column + max(1, len(piece)))
 

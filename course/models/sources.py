@@ -7,6 +7,7 @@ from typing import Annotated
 from annotated_types import Ge, Le, Len
 from pydantic import ConfigDict, Field, StringConstraints, TypeAdapter
 
+from course.budgets import LESSON_KIB, MEDIA_KIB, PAGE_KIB
 from course.models.base import (
     BaseUrl,
     Check,
@@ -54,9 +55,9 @@ _Word = Annotated[str, StringConstraints(min_length=1, max_length=300, pattern=r
 class Limits(Model):
     """Size budgets in KiB."""
 
-    lesson_kib: _Budget = Field(64, alias="lessonKiB")
-    media_kib: _Budget = Field(512, alias="mediaKiB")
-    page_kib: _Budget = Field(256, alias="pageKiB")
+    lesson_kib: _Budget = Field(LESSON_KIB, alias="lessonKiB")
+    media_kib: _Budget = Field(MEDIA_KIB, alias="mediaKiB")
+    page_kib: _Budget = Field(PAGE_KIB, alias="pageKiB")
 
 
 class Course(Model):

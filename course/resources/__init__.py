@@ -6,7 +6,7 @@ from course.resources.catalog import catalog, numbers
 from course.resources.form import content_hash, json_bytes, page
 from course.resources.lesson import catalog_entry, lesson_resource, relations
 from course.resources.projects import projects
-from course.resources.routes import pathways, roles
+from course.resources.routes import pathways, printable, printed, roles
 from course.resources.schemas import INDEX, schema_index, schema_url
 
 __all__ = [
@@ -19,6 +19,8 @@ __all__ = [
     "numbers",
     "page",
     "pathways",
+    "printable",
+    "printed",
     "projects",
     "relations",
     "roles",

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from course.graph import Graph, LessonNode
-from course.lesson import Lesson
+from course.lesson import Lesson, Material
 from course.resources.form import API, lesson_ref, page
 from course.sources import Item
 
@@ -87,7 +87,7 @@ def _title(item: Item[Any]) -> str:
 
 
 def lesson_resource(record: Lesson, related: Mapping[str, Any]) -> dict[str, Any]:
-    """The resource of a lesson, still without artifacts, hash and revision."""
+    """The resource of a lesson with its material, still without artifacts, hash and revision."""
     front = record.front
     name = record.id
     resource: dict[str, Any] = {
@@ -120,7 +120,7 @@ def lesson_resource(record: Lesson, related: Mapping[str, Any]) -> dict[str, Any
     resource["review"] = front.get("review", "none")
     resource.setdefault("references", [])
     resource["check"] = front["check"]
-    material = record.material
+    material = record.material or Material()
     resource["content"] = {
         "markdown": material.markdown,
         "blocks": material.blocks,

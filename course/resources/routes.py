@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Final
 
 from course import models
 from course.graph import Graph
 from course.resources.catalog import totals
 from course.resources.form import page
+
+# A printed pathway joins its lessons on one page; beyond this a browser struggles with it.
+PRINT_LIMIT: Final = 100
 
 
 def pathways(graph: Graph) -> dict[str, Any]:
@@ -16,6 +20,16 @@ def pathways(graph: Graph) -> dict[str, Any]:
         "schemaVersion": 1,
         "pathways": [_pathway(graph, item.view) for item in graph.pathways.values() if item.view],
     }
+
+
+def printable(lessons: Sequence[str]) -> bool:
+    """Whether a pathway of these lessons gets a page to print."""
+    return len(lessons) <= PRINT_LIMIT
+
+
+def printed(graph: Graph) -> set[str]:
+    """The lessons that stand on a page to print."""
+    return {name for one in graph.pathway_lessons.values() if printable(one) for name in one}
 
 
 def _pathway(graph: Graph, view: models.Pathway) -> dict[str, Any]:

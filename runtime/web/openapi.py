@@ -146,7 +146,7 @@ def _operation(route: Route, refs: dict[Key, Json], schemas: Json, errors: Error
         "operationId": getattr(route.handler, "__name__", route.path),
         "tags": [route.tag],
         "summary": route.options.get("summary", " ".join(summary.split())),
-        "responses": {**_answers(route, refs), **_failures(route, refs, errors)},
+        "responses": _joined(_answers(route, refs), _failures(route, refs, errors)),
     }
     if rest:
         operation["description"] = rest
@@ -218,6 +218,20 @@ def _answers(route: Route, refs: dict[Key, Json]) -> Json:
 
 def _bare(status: int) -> Json:
     return {"description": _PHRASES.get(status, "Answer")}
+
+
+def _joined(answers: Json, failures: Json) -> Json:
+    """Both; a status of both is either of the two bodies."""
+    joined = {**answers, **failures}
+    for status in answers.keys() & failures.keys():
+        own, error = (
+            part[status].get("content", {}).get("application/json") for part in (answers, failures)
+        )
+        if own is not None and error is not None:
+            schema = {"anyOf": [own["schema"], *error["schema"].get("anyOf", [error["schema"]])]}
+            content = {"application/json": {**error, "schema": schema}}
+            joined[status] = {**failures[status], "content": content}
+    return joined
 
 
 def _failures(route: Route, refs: dict[Key, Json], errors: Errors) -> Json:

@@ -418,6 +418,8 @@ def every_page(pages: Pages) -> dict[str, str]:
             project(), "<p>What you build.</p>", neighbours
         ),
         "search/index.html": pages.search(),
-        "print/track-coach.html": pages.print_pathway(pathway(), [lesson(), planned_lesson()]),
+        "print/track-coach.html": pages.print_pathway(
+            pathway(), [(one, pages.printed(one)) for one in (lesson(), planned_lesson())]
+        ),
         "404.html": pages.not_found(),
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import random
 import signal
@@ -201,6 +202,30 @@ def test_a_damaged_cache_is_ignored(course: Options) -> None:
         path.write_bytes(b'{"content/phases/20-braking/10-brake-trace": {"key": 3}}')
     (course.out / "index.html").unlink()
     assert build(course).written
+    assert contents(course.out) == expected
+
+
+def test_a_cached_lesson_without_its_texts_is_rendered_again(course: Options) -> None:
+    build(course)
+    expected = contents(course.out)
+    assert course.cache is not None
+    for path in course.cache.glob("phase-*.json"):
+        shard = json.loads(path.read_text())
+        for entry in shard.values():
+            del entry["unit"]["body"]
+        path.write_text(json.dumps(shard))
+    (course.out / "llms-full.txt").unlink()
+    assert build(course).written
+    assert contents(course.out) == expected
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_lessons_that_are_packed_while_they_wait_give_the_same_site(
+    course: Options, jobs: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = cold(course, course.out.parent / "cold")
+    monkeypatch.setattr("course.workshop._PLAIN", 0)
+    assert build(Options(root=course.root, out=course.out, jobs=jobs)).written
     assert contents(course.out) == expected
 
 

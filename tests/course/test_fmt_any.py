@@ -99,8 +99,8 @@ def test_any_data_reads_back_equal_and_formats_to_the_same_text_twice(
     case: tuple[str, Any, str],
 ) -> None:
     name, data, text = case
-    if yamlsource.parse(text, "") != (data, []):
-        return  # PyYAML wrote a number as YAML 1.1 spells it, or a tab
+    if yamlsource.parse(text, "") != (data, []) or text_of(text.encode(), "", []) is None:
+        return  # PyYAML wrote a number as YAML 1.1 spells it, a tab or a bare U+2028
     once = formatted(text, name)
     assert yamlsource.parse(once, "") == (data, [])
     assert formatted(once, name) == once

@@ -212,7 +212,10 @@ def test_a_faulty_template_stops_the_build(
     assert not (root / "site").exists()
 
 
-def test_the_deep_check_finds_open_tags(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_the_deep_check_finds_open_tags_with_any_number_of_processes(
+    jobs: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     lesson = pages.Pages.lesson
 
     def faulty(self: pages.Pages, *more: Any) -> str:
@@ -220,7 +223,10 @@ def test_the_deep_check_finds_open_tags(tmp_path: Path, monkeypatch: pytest.Monk
 
     monkeypatch.setattr(pages.Pages, "lesson", faulty)
     root = write_course(tmp_path)
-    assert {one.code for one in deep_problems(Options(root, root / "site"))} == {"OUT007"}
+    options = Options(root, root / "site", jobs=jobs)
+    found = deep_problems(options)
+    assert {one.code for one in found} == {"OUT007"}
+    assert len({one.file for one in found}) == 3
 
 
 def test_ids_are_not_accepted_from_a_broken_course(tmp_path: Path) -> None:

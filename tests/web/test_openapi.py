@@ -144,3 +144,18 @@ async def test_the_document_is_served_without_a_key(document: Json) -> None:
     ):
         assert answer.status == 200
         assert json.loads(await answer.read()) == document
+
+
+def test_a_status_with_a_body_of_its_own_and_an_error_is_described_as_either() -> None:
+    routes = Routes("things")
+
+    @routes.post("/warm", answers={503: Tick})
+    async def warm(request: web.Request) -> web.StreamResponse:
+        return web.Response()
+
+    document = describe("t", "1", [routes], error_model=ErrorBody, render=render)
+    content = document["paths"]["/warm"]["post"]["responses"]["503"]["content"]
+    schema = content["application/json"]["schema"]
+
+    named = [option["$ref"].rpartition("/")[2] for option in schema["anyOf"]]
+    assert named == ["Tick", "ErrorBody"]

@@ -25,7 +25,6 @@ checks.negative_data_rejection.enabled = false
 [[operations]]  # a model that is not there is a 503 on purpose, with a body of its own
 include-name = "POST /health/warm"
 checks.not_a_server_error.enabled = false
-checks.response_schema_conformance.enabled = false
 """
 
 

@@ -1,0 +1,105 @@
+"""Reading and rendering of lessons, one after the other, in whatever process it happens."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import orjson
+
+from course import lesson_reader
+from course.lesson import KIB, Lesson, Material, Parts, Setup
+from course.pages import Pages
+from course.shell import SiteInfo
+from course.target import Target
+from course.unit import Unit, build_unit
+
+# Materials that are kept as they are, 25 kB each; the others are packed to 3 kB for 0.1 ms.
+_PLAIN: Final = 1500
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """Read the lessons of these folders; each answer is a record."""
+
+    folders: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One lesson to render: its folder, what the course says about it, and its key."""
+
+    folder: str
+    related: Mapping[str, Any]
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rendering:
+    """Render lessons; each answer is a unit whose files lie in the target."""
+
+    tasks: Sequence[Task]
+
+
+@dataclass(frozen=True, slots=True)
+class Preparing:
+    """Get ready to render pages of this site; there is no answer."""
+
+    site: SiteInfo
+    page_kib: int
+
+
+class Workshop:
+    """Answers requests; what it has read it keeps until it is rendered.
+
+    ``apart`` says that the one who asks is another process: records go there without their
+    material, which stays here.
+    """
+
+    def __init__(
+        self, parts: Mapping[str, Parts], setup: Setup, target: Target, *, apart: bool
+    ) -> None:
+        self._parts = parts
+        self._setup = setup
+        self._target = target
+        self._apart = apart
+        self._kept: dict[str, Lesson] = {}
+        self._packed: dict[str, bytes] = {}
+        self._pages: Pages | None = None
+        self._page_limit = 0
+
+    def __call__(self, request: object) -> Iterator[Any]:
+        """The answers to *request*."""
+        if isinstance(request, Reading):
+            yield from map(self._read, request.folders)
+        elif isinstance(request, Preparing):
+            self._pages = Pages(request.site)
+            self._pages.prepare_lessons()
+            self._page_limit = request.page_kib * KIB
+        elif isinstance(request, Rendering):
+            yield from map(self._render, request.tasks)
+
+    def _read(self, folder: str) -> Lesson:
+        record = self._kept[folder] = lesson_reader.read(self._parts[folder], self._setup)
+        if len(self._kept) > _PLAIN and record.material is not None:
+            self._packed[folder] = zlib.compress(orjson.dumps(record.material), level=1)
+            record.material = None
+        return replace(record, material=None) if self._apart else record
+
+    def _render(self, task: Task) -> Unit:
+        if self._pages is None:
+            raise RuntimeError("pages are rendered before their site is known")
+        record = self._kept.pop(task.folder, None)
+        if record is None:
+            record = lesson_reader.read(self._parts[task.folder], self._setup)
+        if packed := self._packed.pop(task.folder, None):
+            record = replace(record, material=Material(**orjson.loads(zlib.decompress(packed))))
+        unit = build_unit(record, task.related, self._pages, task.key, self._page_limit)
+        if len(self._parts) > _PLAIN:
+            record.material = None  # one lesson at most is asked for it again
+        for path, data in unit.outputs.items():
+            unit.files[path] = self._target.put(path, data, unit.hashes.get(path, ""))
+        unit.outputs, unit.hashes = {}, {}
+        return unit

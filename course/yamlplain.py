@@ -1,0 +1,130 @@
+"""The short way through YAML: what nearly every source is made of, read line by line.
+
+Mappings and lists in block form whose values stand on one line. A text that holds anything else
+is left to the full parser, which alone knows what is wrong with it and where.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, Final
+
+Scalar = Callable[[str], Any]
+
+# A plain value begins with no indicator and ends with neither blank nor colon.
+_LINE: Final = re.compile(
+    r"^( *)(- )?(?:([A-Za-z_][\w-]{0,99}):(?: (?=\S)|$))?"
+    r"((?:[^\s\-?:,\[\]{}#&*!|>'\"%@`]|-(?=\S)|[\"'\[{])(?:.*[^\s:])?)?$",
+    re.MULTILINE,
+)
+_MARKS: Final = frozenset("\"'[{")
+_NOWHERE: Final = -2  # no line begins there
+_ATOM: Final = r"(?:https:)?[A-Za-z0-9/](?:[^,?:#&*!|%@`\"'\\\[\]{}]*[^,?:#&*!|%@`\"'\\\[\]{}\s])?"
+_FLOW_LIST: Final = re.compile(rf"\[(?:{_ATOM}(?:, {_ATOM})*)?\]")
+_FLOW_PAIR: Final = rf"[A-Za-z_]\w{{0,99}}: {_ATOM}"
+_FLOW_MAPPING: Final = re.compile(rf"\{{{_FLOW_PAIR}(?:, {_FLOW_PAIR})*\}}")
+
+
+class _OtherFormError(Exception):
+    """The text is not of the short form."""
+
+
+def read(text: str, scalar: Scalar, max_depth: int) -> Any:
+    """The data of *text*, or None when the full parser has to look at it.
+
+    *scalar* gives the value of a plain word.
+    """
+    if " #" in text or not text.endswith("\n") or not text.replace("\n", "").isprintable():
+        return None
+    lines = _LINE.findall(text)
+    if len(lines) != text.count("\n") + 1:
+        return None
+    try:
+        return _tree(lines, scalar, max_depth)
+    except _OtherFormError:
+        return None
+
+
+def _tree(lines: list[tuple[str, str, str, str]], scalar: Scalar, max_depth: int) -> Any:
+    root: Any = {}
+    stack = [(-1, root)]  # column and container, outermost first
+    column, inner = -1, root
+    name: str | None = ""  # the key whose value begins on the next line
+    for indent, dash, key, value in lines:
+        at = len(indent)
+        if name is not None or at != column or dash:
+            if not key and not value:
+                if dash:
+                    raise _OtherFormError
+                continue
+            inner = _container(stack, at, bool(dash), name, max_depth)
+            column, name = at, None
+            if dash and not key:
+                inner.append(_value(value, scalar))
+                column = _NOWHERE
+                continue
+            if dash:
+                inner.append({})
+                inner, column = inner[-1], at + len(dash)
+                stack.append((column, inner))
+        if not key and not value:
+            continue
+        if not key or key in inner:
+            raise _OtherFormError
+        if not value:
+            name = key
+        elif value[0] in _MARKS or ": " in value:
+            inner[key] = _value(value, scalar)
+        else:
+            inner[key] = scalar(value)
+    if name is not None:
+        raise _OtherFormError
+    return root[""]
+
+
+def _container(
+    stack: list[tuple[int, Any]], at: int, dash: bool, name: str | None, max_depth: int
+) -> Any:
+    """The mapping or list that a line at column *at* belongs to; *name* is still without value."""
+    column, inner = stack[-1]
+    if name is not None:
+        if at <= column or len(stack) > max_depth:
+            raise _OtherFormError
+        inner[name] = [] if dash else {}
+        stack.append((at, inner[name]))
+        return inner[name]
+    while at < column:
+        stack.pop()
+        column, inner = stack[-1]
+    if at != column or isinstance(inner, list) != dash:
+        raise _OtherFormError
+    return inner
+
+
+def _value(text: str, scalar: Scalar) -> Any:
+    """A value that stands on one line."""
+    first = text[0]
+    if first in "\"'":
+        if len(text) < 2 or text[-1] != first or text.count(first) != 2 or "\\" in text:
+            raise _OtherFormError
+        return text[1:-1]
+    if first == "[":
+        if not _FLOW_LIST.fullmatch(text):
+            raise _OtherFormError
+        return [scalar(word) for word in text[1:-1].split(", ")] if len(text) > 2 else []
+    if first == "{":
+        return _mapping(text, scalar)
+    if ": " in text:
+        raise _OtherFormError
+    return scalar(text)
+
+
+def _mapping(text: str, scalar: Scalar) -> dict[str, Any]:
+    if not _FLOW_MAPPING.fullmatch(text):
+        raise _OtherFormError
+    pairs = [pair.partition(": ") for pair in text[1:-1].split(", ")]
+    found = {key: scalar(word) for key, _, word in pairs}
+    if len(found) != len(pairs):
+        raise _OtherFormError
+    return found
