@@ -20,7 +20,8 @@ from runtime.llm.awake import KeepAwake, inhibitor_for
 from runtime.llm.catalog import Catalog
 from runtime.llm.chats import Chats, Clocks, Preflight
 from runtime.llm.discovery import Announcer, reachable_addresses
-from runtime.llm.engine.pool import EnginePool, PoolSettings
+from runtime.llm.engine.pool import EnginePool
+from runtime.llm.engine.records import PoolSettings
 from runtime.llm.engine.sessions import Sessions
 from runtime.llm.engine.single import SingleEngine
 from runtime.llm.errors import BenchmarkFailed, JsonObject, SysmodelUnavailable, render
@@ -231,12 +232,15 @@ async def _monitor(service: Service) -> None:
             os.kill(os.getpid(), signal.SIGTERM)
 
 
+_LOGGED: Final = 128  # characters of a name that a client chose
+
+
 def _log_request(ticket: Ticket) -> None:
     started = ticket.started if ticket.started is not None else ticket.ended or ticket.entered
     fields = {
         "id": ticket.number,
-        "client": ticket.client,
-        "model": ticket.model,
+        "client": ticket.client[:_LOGGED],
+        "model": ticket.model[:_LOGGED],
         "state": ticket.state.value,
         "stream": ticket.stream,
         "queue_ms": round((started - ticket.entered) * 1000),

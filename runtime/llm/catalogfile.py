@@ -1,6 +1,8 @@
 """Reads `catalog.toml`, in which a models folder declares how its model files are to be run."""
 
+import os
 import re
+import stat
 import threading
 import tomllib
 import unicodedata
@@ -198,11 +200,11 @@ class CatalogFile:
 
     def _refresh(self) -> None:
         try:
-            stat = self._path.stat()
-            seen = (stat.st_ino, stat.st_size, stat.st_mtime_ns)
+            found = self._path.stat()
+            seen = (found.st_ino, found.st_size, found.st_mtime_ns)
             if seen == self._seen:
                 return
-            self._latest = _load(self._path, stat.st_size)
+            self._latest = _load(self._path)
             self._seen = seen
         except FileNotFoundError:
             self._seen, self._latest = None, CatalogText()
@@ -213,12 +215,19 @@ class CatalogFile:
             self._good = self._latest
 
 
-def _load(path: Path, size: int) -> CatalogText:
-    if size > MAX_BYTES:
-        return CatalogText(broken=f"{NAME}: larger than {MAX_BYTES} bytes")
-    with path.open("rb") as file:
+def _load(path: Path) -> CatalogText:
+    with open(path, "rb", opener=_at_once) as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            return CatalogText(broken=f"{NAME}: not a plain file")
         data = file.read(MAX_BYTES + 1)
+    if len(data) > MAX_BYTES:
+        return CatalogText(broken=f"{NAME}: larger than {MAX_BYTES} bytes")
     try:
         return parse(data.decode("utf-8"))
     except UnicodeDecodeError as error:
         return CatalogText(broken=f"{NAME}: byte {error.start} is not UTF-8")
+
+
+def _at_once(path: str, flags: int) -> int:
+    # A pipe of that name would hold its reader until somebody writes. Windows has no such flag.
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))

@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from runtime.llm.admission import Admission, Lane, Ticket
-from runtime.llm.catalog import Catalog
-from runtime.llm.engine.pool import Engine, EnginePool
+from runtime.llm.catalog import Catalog, Entry
+from runtime.llm.engine.pool import EnginePool
 from runtime.llm.engine.protocol import Ended, Prepared
+from runtime.llm.engine.records import Engine
 from runtime.llm.engine.sessions import Sessions, conversation_name
 from runtime.llm.engine.single import too_long
-from runtime.llm.errors import ModelNotFound
+from runtime.llm.errors import EngineDied, ModelNotFound
 from runtime.llm.sysmodel.base import Provider, SystemChat
 from runtime.llm.values import SYSTEM_MODEL, Generation, Sampling, Turn
 from runtime.web.errors import RequestTimeout
@@ -45,8 +46,14 @@ class TimedOut(RequestTimeout):
 class Ready(Protocol):
     """A request whose model is ready; it only waits for its lane."""
 
+    ask: Ask
     load_ms: float
     fingerprint: str
+
+    @property
+    def stale(self) -> bool:
+        """Whether what was made ready is gone, so that it must be made ready again."""
+        ...
 
     def start(self, settled: Callable[[], None]) -> Generation:
         """Begin; the lane is held. *settled* is called once, when the lane is free again."""
@@ -68,13 +75,13 @@ class LocalReady:
         self._pool = pool
         self._engine = engine
         self._prepared = prepared
-        self._ask = ask
+        self.ask = ask
         self._started = False
         self._released = False
 
     def start(self, settled: Callable[[], None]) -> Generation:
         """Run the job in the engine's process."""
-        ask, engine = self._ask, self._engine
+        ask, engine = self.ask, self._engine
         name = None
         if ask.session_id:
             name = conversation_name(ask.owner, ask.session_id, engine.key)
@@ -93,6 +100,11 @@ class LocalReady:
             stop=ask.stop,
             on_end=end,
         )
+
+    @property
+    def stale(self) -> bool:
+        """Whether the engine's process ended while the request waited for its turn."""
+        return not self._engine.worker.alive
 
     def release(self) -> None:
         """Give the engine back."""
@@ -121,17 +133,18 @@ class SystemReady:
     """A request to the system model, which said that it is available."""
 
     load_ms = 0.0
+    stale = False
 
     def __init__(self, provider: Provider, ask: Ask) -> None:
         self.fingerprint = fingerprint(SYSTEM_MODEL, provider.name)
         self._provider = provider
-        self._ask = ask
+        self.ask = ask
         self._settled: Callable[[], None] | None = None
 
     def start(self, settled: Callable[[], None]) -> Generation:
         """Ask the provider; its place is free when the request is released."""
         self._settled = settled
-        ask = self._ask
+        ask = self.ask
         chat = SystemChat(ask.turns, ask.sampling, ask.max_completion_tokens, ask.max_tokens)
         return self._provider.generate(chat)
 
@@ -204,6 +217,12 @@ class Chats:
             raise ModelNotFound(
                 "there is no such model on this machine; GET /v1/models lists them all"
             )
+        try:
+            return await self._on_engine(entry, ask)
+        except EngineDied:  # another request's crash is not this one's failure
+            return await self._on_engine(entry, ask)
+
+    async def _on_engine(self, entry: Entry, ask: Ask) -> LocalReady:
         began = time.monotonic()
         engine = await self.pool.acquire(entry, ask.max_tokens)
         load_ms = (time.monotonic() - began) * 1000
@@ -226,6 +245,13 @@ class Chats:
             await ticket.lane.take(ticket)
         except BaseException:
             ready.release()
+            raise
+        try:
+            if ready.stale:
+                ready.release()
+                ready = await self.ready(ready.ask)
+        except BaseException:
+            ticket.lane.give(ticket)
             raise
         late = TimedOut("the inference timed out; the partial reply is discarded")
         clock = asyncio.get_running_loop().call_later(self._clocks.request_s, ticket.stop, late)

@@ -26,6 +26,10 @@ class EngineFailed(ApiError):
     status, code = 500, "server_error"
 
 
+class EngineDied(EngineFailed):
+    """The engine's process ended."""
+
+
 class BenchmarkMissing(ApiError):
     """No benchmark has been run since the start."""
 

@@ -19,6 +19,9 @@ from runtime.web.middleware import MAX_HEAD_BYTES, Render, error_response
 _LOG: Final = logging.getLogger("paddock.guard")
 _LOG.addFilter(Throttle())
 
+TURN_AWAY_S: Final = 1.0
+"""Seconds that a connection too many gets for its request head, and again to take the answer."""
+
 
 @dataclass(frozen=True, slots=True)
 class Limits:
@@ -30,6 +33,8 @@ class Limits:
     """Seconds from the first byte of a request (or the connection) to a complete head."""
     idle_s: float = 75.0
     """Seconds that a connection may wait for its next request."""
+    silent_s: float = 2.0
+    """Seconds after which a connection that has sent nothing yet gives way to a new one."""
     stall_s: float = 30.0
     """Seconds in which a reader must take something of an answer."""
     line_bytes: int = 8190
@@ -44,11 +49,14 @@ class Guard:
     render: Render
     refused: int = 0
     """Connections turned away because there were too many."""
+    displaced: int = 0
+    """Connections at rest that were closed to make room for new ones."""
     slow: int = 0
     """Connections closed because a request head did not come, or an answer was not taken."""
     malformed: int = 0
     """Requests that were no HTTP."""
     _open: "set[GuardedConnection]" = field(default_factory=set)
+    _leaving: "set[_TurnedAway]" = field(default_factory=set)
     _peers: Counter[str] = field(default_factory=Counter)
     _timer: asyncio.TimerHandle | None = None
 
@@ -62,14 +70,45 @@ class Guard:
         return len(self._open)
 
     def admit(self, connection: "GuardedConnection", peer: str) -> bool:
-        """Count a new connection, unless there are too many."""
-        if len(self._open) >= self.limits.connections or self._peers[peer] >= self.limits.per_peer:
-            self.refused += 1
-            return False
+        """Count a new connection; where there are too many, the one longest at rest gives way."""
+        of_peer = self._peers[peer] >= self.limits.per_peer
+        if of_peer or len(self._open) >= self.limits.connections:
+            resting = self._longest_resting(peer if of_peer else None)
+            if resting is None:
+                self.refused += 1
+                return False
+            self.displaced += 1
+            resting.force_close()
+            self.forget(resting, resting.peer)
         self._open.add(connection)
         self._peers[peer] += 1
         self._watch()
         return True
+
+    def _longest_resting(self, peer: str | None) -> "GuardedConnection | None":
+        now = asyncio.get_running_loop().time()
+        found: GuardedConnection | None = None
+        longest = -1.0
+        for connection in self._open:
+            rest = connection.rest_s(now) if peer in (None, connection.peer) else None
+            if rest is not None and rest > longest:
+                found, longest = connection, rest
+        return found
+
+    def turn_away(self, transport: asyncio.Transport) -> None:
+        """Answer a connection that was not admitted with a 503, if possible after its request."""
+        leaving = _TurnedAway(transport, _busy(self.render), self._leaving)
+        transport.set_protocol(leaving)
+        if len(self._leaving) >= self.limits.connections:
+            leaving.answer()
+            transport.close()
+        else:
+            leaving.wait()
+
+    def close(self) -> None:
+        """Cut the connections that are still being turned away."""
+        for leaving in list(self._leaving):
+            leaving.cut()
 
     def forget(self, connection: "GuardedConnection", peer: str) -> None:
         """A connection has ended."""
@@ -97,7 +136,16 @@ class Guard:
 class GuardedConnection(web.RequestHandler):
     """aiohttp's connection with an end to its patience and our envelope for what is no HTTP."""
 
-    __slots__ = ("_guard", "_head_bytes", "_head_since", "_payload", "_peer", "_stuck", "_stuck_at")
+    __slots__ = (
+        "_guard",
+        "_head_bytes",
+        "_head_since",
+        "_payload",
+        "_stuck",
+        "_stuck_at",
+        "_wire",
+        "peer",
+    )
 
     def __init__(self, guard: Guard, server: web.Server, loop: asyncio.AbstractEventLoop) -> None:
         limits = guard.limits
@@ -112,7 +160,8 @@ class GuardedConnection(web.RequestHandler):
             auto_decompress=False,
         )
         self._guard = guard
-        self._peer = ""
+        self.peer = ""
+        self._wire: asyncio.Transport | None = None
         self._payload: StreamReader = EMPTY_PAYLOAD
         self._head_bytes = 0
         self._head_since: float | None = None
@@ -123,16 +172,17 @@ class GuardedConnection(web.RequestHandler):
         """Take the connection, or turn it away with a 503."""
         assert isinstance(transport, asyncio.Transport)
         name = transport.get_extra_info("peername")
-        self._peer = name[0] if isinstance(name, tuple) else "local"
+        self.peer = name[0] if isinstance(name, tuple) else "local"
+        if not self._guard.admit(self, self.peer):
+            self._guard.turn_away(transport)
+            return
+        self._wire = transport
         super().connection_made(transport)
         self._head_since = self._loop.time()
-        if not self._guard.admit(self, self._peer):
-            transport.write(_busy(self._guard.render))
-            self.force_close()
 
     def connection_lost(self, exc: BaseException | None) -> None:
         """Free its place."""
-        self._guard.forget(self, self._peer)
+        self._guard.forget(self, self.peer)
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -161,13 +211,34 @@ class GuardedConnection(web.RequestHandler):
             transport.write(_raw(self._guard.render, error))
         self.force_close()
 
+    def rest_s(self, now: float) -> float | None:
+        """Seconds that this connection has waited for a request; None while it does not rest."""
+        transport, limits = self.transport, self._guard.limits
+        if transport is None or self._head_bytes or self._messages or self._request_in_progress:
+            return None
+        rest = now - (self._next_keepalive_close_time - limits.idle_s)
+        if not self._request_count:
+            # A client that has only just connected is about to send its first request.
+            return rest if rest > limits.silent_s else None
+        waits = self._waiter is not None and not self._waiter.done()
+        if not waits or self._head_since is not None or transport.get_write_buffer_size():
+            return None
+        return rest
+
     def overdue(self, now: float) -> bool:
         """Close this connection if its head or its reader is late; say whether it was."""
-        transport, limits = self.transport, self._guard.limits
+        # Not `self.transport`: that is gone once the connection is closed, though what is left to
+        # send may wait for a reader that never takes it.
+        transport, limits = self._wire, self._guard.limits
         if transport is None:
             return False
         late = self._head_since is not None and now - self._head_since > limits.head_s
-        if late and not self._request_in_progress and not self._messages:
+        if (
+            late
+            and self.transport is not None
+            and not self._request_in_progress
+            and not self._messages
+        ):
             self.force_close()
             return True
         waiting = transport.get_write_buffer_size()
@@ -190,12 +261,68 @@ class GuardedConnection(web.RequestHandler):
             raise ConnectionError("the answer has begun already")
         if status == 400:
             self._guard.malformed += 1
-            _LOG.info("malformed request from %s: %s", self._peer, type(exc).__name__)
+            _LOG.info("malformed request from %s: %s", self.peer, type(exc).__name__)
             error: ApiError = BadRequest("the request is not valid HTTP")
         else:
             _LOG.error("a request broke outside its handler", exc_info=exc)
             error = ApiError("something went wrong on our side")
         return error_response(self._guard.render, error, close=True)
+
+
+class _TurnedAway(asyncio.Protocol):
+    """A connection too many: its request is read, so that no reset overtakes the answer."""
+
+    def __init__(
+        self, transport: asyncio.Transport, answer: bytes, leaving: "set[_TurnedAway]"
+    ) -> None:
+        self._transport = transport
+        self._answer = answer
+        self._leaving = leaving
+        self._answered = False
+        self._head_bytes = 0
+        self._tail = b""
+        self._timer: asyncio.TimerHandle | None = None
+
+    def wait(self) -> None:
+        """Take part of the request for a short time."""
+        self._leaving.add(self)
+        self._timer = asyncio.get_running_loop().call_later(TURN_AWAY_S, self._overdue)
+
+    def data_received(self, data: bytes) -> None:
+        """Look for the end of the head; what follows is dropped."""
+        if self._answered:
+            return
+        self._head_bytes += len(data)
+        seen = self._tail + data
+        self._tail = seen[-3:]
+        if b"\r\n\r\n" in seen or self._head_bytes > MAX_HEAD_BYTES:
+            self.answer()
+
+    def answer(self) -> None:
+        """Send the refusal and no more; the client hangs up when it has read it."""
+        self._answered = True
+        self._transport.write(self._answer)
+        if self._transport.can_write_eof():
+            self._transport.write_eof()
+        if self._timer is not None:
+            self._timer.cancel()
+            self.wait()
+
+    def _overdue(self) -> None:
+        if self._answered:
+            self.cut()
+        else:
+            self.answer()
+
+    def cut(self) -> None:
+        """End the connection now."""
+        self._transport.abort()
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        """Free its place."""
+        self._leaving.discard(self)
+        if self._timer is not None:
+            self._timer.cancel()
 
 
 def _busy(render: Render) -> bytes:

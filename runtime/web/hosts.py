@@ -117,17 +117,20 @@ def refusal(
         return BadHost(
             "this server does not answer to that host name; the setting allowed_hosts adds names"
         )
-    site = headers.get("Sec-Fetch-Site")
-    origin = headers.get("Origin")
-    if origin is None and site is None:
+    # Repeated headers are no browser's; each of them has to pass.
+    sites = [site.lower() for site in headers.getall("Sec-Fetch-Site", [])]
+    origins = headers.getall("Origin", [])
+    if not origins and not sites:
         return None
-    if origin is not None and policy.lists(origin):
+    others = [origin.lower() for origin in origins if not policy.lists(origin)]
+    if origins and not others:
         return None
-    ours = origin is None or origin.lower() in (f"http://{host}".lower(), f"https://{host}".lower())
-    if ours and (site or "none").lower() in ("same-origin", "none"):
+    own = (f"http://{host}".lower(), f"https://{host}".lower())
+    ours = all(origin in own for origin in others)
+    if ours and all(site in ("same-origin", "none") for site in sites):
         return None
-    opened = headers.get("Sec-Fetch-Mode") == "navigate" and method in ("GET", "HEAD")
-    if opened and origin is None and path in policy.pages:
+    opened = headers.getall("Sec-Fetch-Mode", []) == ["navigate"] and method in ("GET", "HEAD")
+    if opened and not origins and path in policy.pages:
         return None
     return CrossSite("web pages of other sites may not call this server")
 

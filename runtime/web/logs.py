@@ -111,6 +111,12 @@ class _Handoff(logging.Handler):
         self._lines.put(None)
         self._thread.join(patience_s)
 
+    def close(self) -> None:
+        """Write what is queued; logging calls this when the process ends."""
+        if not self._ending.is_set():
+            self.finish()
+        super().close()
+
     def _write(self) -> None:
         ended = False
         while not ended and (line := self._lines.get()) is not None:
@@ -149,7 +155,7 @@ def logging_to(stream: TextIO | None = None, level: str = "info") -> Iterator[No
         root.removeHandler(handler)
         root.setLevel(before)
         server.removeFilter(throttle)
-        handler.finish()
+        handler.close()
 
 
 def _message(record: logging.LogRecord) -> str:

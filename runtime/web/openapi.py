@@ -99,7 +99,7 @@ REFERENCE: Final = Routes("reference")
 _DOCUMENT: Final = web.AppKey("openapi", bytes)
 
 
-@REFERENCE.get("/openapi.json", gated=False, text="application/json")
+@REFERENCE.get("/openapi.json", text="application/json")
 async def openapi_document(request: web.Request) -> web.StreamResponse:
     """This description."""
     return json_bytes(request.app[_DOCUMENT])

@@ -7,8 +7,11 @@ import os
 import signal
 import socket
 import sys
+import threading
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Final
 
@@ -20,6 +23,11 @@ from runtime.web.middleware import DOOR
 
 GRACE_S: Final = 10.0
 LAST_WORDS_S: Final = 1.0
+CLEANUP_S: Final = 2.8
+THREADS_S: Final = 0.5
+"""Seconds that threads get to end once the loop is closed."""
+LEAVE_S: Final = 1.0
+"""Seconds that the caller of `run` gets to end the process where a thread would hold it up."""
 
 Factory = Callable[[], Awaitable[web.Application]]
 Drain = Callable[[web.Application], Awaitable[None]]
@@ -54,6 +62,8 @@ class Ending:
     """Called if requests still run when the grace is over; they have *last_words_s* left."""
     last_words_s: float = LAST_WORDS_S
     """Seconds that handlers get to end once their streams are closed."""
+    cleanup_s: float = CLEANUP_S
+    """Seconds after the grace when the process ends, whatever still runs in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,16 +96,67 @@ def run(
 
     Prints one JSON line to standard output once connections are accepted. The first SIGTERM or
     SIGINT drains: no new connections, ``503`` to new requests, then *ending*, and streams that
-    are left are closed. The second one exits at once.
+    are left are closed. The second one exits at once. Work that runs in a thread cannot be ended:
+    where some is left, the process ends `LEAVE_S` later with the same exit code.
     """
     ending = ending or Ending()
+    watchdog, before, code = _Watchdog(), set(threading.enumerate()), 0
     try:
         with bind(host, port, port_setting) as listener:
-            asyncio.run(_run(factory, listener, limits or Limits(), ending, on_ready))
+            asyncio.run(_run(factory, listener, limits or Limits(), ending, on_ready, watchdog))
     except CannotStart as exc:
         sys.stderr.write(f"{exc}\n")
-        return exc.exit_code
-    return 0
+        code = exc.exit_code
+    finally:
+        watchdog.stop()
+    if left := _left_over(before):
+        _LOG.warning("threads still run, and are cut: %s", ", ".join(left))
+        watchdog.start(LEAVE_S, code)
+    return code
+
+
+class _Watchdog:
+    """Ends the process at a set time, for instance while the interpreter waits for a thread."""
+
+    def __init__(self) -> None:
+        self._timer: threading.Timer | None = None
+
+    def start(self, after_s: float, code: int, warning: str = "") -> None:
+        self._timer = threading.Timer(after_s, self._bite, [code, warning])
+        self._timer.daemon = True
+        self._timer.start()
+
+    def stop(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _bite(self, code: int, warning: str) -> None:
+        if warning:
+            _LOG.warning(warning)
+        logging.shutdown()
+        os._exit(code)
+
+
+def _left_over(before: set[threading.Thread]) -> list[str]:
+    """Names of the threads, new since *before*, that the interpreter would wait for."""
+    until = time.monotonic() + THREADS_S
+    new = [t for t in threading.enumerate() if t not in before and not t.daemon]
+    for thread in new:
+        thread.join(max(0.0, until - time.monotonic()))
+    return [thread.name for thread in new if thread.is_alive()]
+
+
+@asynccontextmanager
+async def _own_threads() -> AsyncIterator[None]:
+    """Work handed to threads, which is left alone at the end: the loop would wait without limit."""
+    loop = asyncio.get_running_loop()
+    executor = ThreadPoolExecutor(thread_name_prefix="work")
+    loop.set_default_executor(executor)
+    try:
+        yield
+    finally:
+        loop.set_default_executor(ThreadPoolExecutor(1))  # idle, so that nothing is waited for
+        executor.shutdown(wait=False, cancel_futures=True)
 
 
 def bind(host: str, port: int, port_setting: str = "server_port") -> socket.socket:
@@ -155,6 +216,7 @@ async def serving(
     finally:
         app[LIFECYCLE].close_streams()
         await runner.cleanup()
+        guard.close()
 
 
 @asynccontextmanager
@@ -196,16 +258,21 @@ async def _run(
     limits: Limits,
     ending: Ending,
     on_ready: Callable[[Running], None] | None,
+    watchdog: _Watchdog,
 ) -> None:
     stop = asyncio.Event()
     _on_signals(stop)
-    app = await factory()
-    last_words_s = ending.last_words_s
-    async with serving(app, listener, limits=limits, last_words_s=last_words_s) as (running, site):
+    async with AsyncExitStack() as stack:
+        await stack.enter_async_context(_own_threads())
+        app = await factory()
+        running, site = await stack.enter_async_context(
+            serving(app, listener, limits=limits, last_words_s=ending.last_words_s)
+        )
         if on_ready is not None:
             on_ready(running)
         _announce(running.port)
         await stop.wait()
+        watchdog.start(ending.grace_s + ending.cleanup_s, 0, "the server did not end in time")
         await site.stop()
         await _drain(app, ending)
 

@@ -1,6 +1,7 @@
 """Settings of a server: one class gives the TOML file, the environment and the flags."""
 
 import difflib
+import math
 import sys
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,6 +12,7 @@ from typing import Annotated, Any, Final, Self, TypeVar, get_args, get_origin
 import orjson
 from pydantic import (
     BaseModel,
+    ConfigDict,
     Field,
     PrivateAttr,
     SecretStr,
@@ -49,7 +51,9 @@ class Clamp:
     also: tuple[float, ...] = ()
 
     def pull(self, value: float) -> float:
-        """*value*, or the bound it is beyond."""
+        """*value*, or the bound it is beyond; raises ValueError for what is no finite number."""
+        if not -math.inf < value < math.inf:
+            raise ValueError("must be a finite number")
         if value in self.also:
             return value
         return type(value)(min(max(value, self.low), self.high))
@@ -68,7 +72,9 @@ class Settings(BaseSettings):
     fields are no flags, since a command line can be read by others.
     """
 
-    model_config = SettingsConfigDict(extra="forbid", frozen=True, protected_namespaces=())
+    model_config = SettingsConfigDict(
+        extra="forbid", frozen=True, protected_namespaces=(), allow_inf_nan=False
+    )
 
     config: Path | None = Field(None, description="TOML file with settings")
     _notes: tuple[str, ...] = PrivateAttr(())
@@ -247,6 +253,10 @@ def _from_environment(
     leaves: Mapping[tuple[str, ...], _Leaf], prefix: str, environ: Mapping[str, str]
 ) -> _Layer:
     names = {_variable(prefix, path): path for path in leaves}
+    for name in environ:
+        if prefix and name.upper().startswith(prefix.upper()) and name not in names:
+            hint = _did_you_mean(name.upper(), list(names))
+            raise BadSettings(f"{name} is no setting of the environment{hint}")
     return {
         names[name]: _Given(value, name, typed=False)
         for name, value in environ.items()
@@ -278,8 +288,7 @@ def _refuse_unknown(model: type[BaseModel], tree: Tree, file: Path, at: tuple[st
     for key, value in tree.items():
         place = ".".join((*at, key))
         if key not in known:
-            near = difflib.get_close_matches(key, known, n=1)
-            hint = f"; did you mean {'.'.join((*at, near[0]))}?" if near else ""
+            hint = _did_you_mean(key, known, ".".join((*at, "")))
             raise BadSettings(f"{file}: {place} is no setting{hint}")
         hint_type = model.model_fields[key].annotation
         if isinstance(hint_type, type) and issubclass(hint_type, BaseModel):
@@ -288,13 +297,18 @@ def _refuse_unknown(model: type[BaseModel], tree: Tree, file: Path, at: tuple[st
             _refuse_unknown(hint_type, value, file, (*at, key))
 
 
+def _did_you_mean(word: str, known: Sequence[str], before: str = "") -> str:
+    near = difflib.get_close_matches(word, known, n=1)
+    return f"; did you mean {before}{near[0]}?" if near else ""
+
+
 def _checked(leaf: _Leaf, given: _Given) -> tuple[object, str | None]:
     """The value in its type, and a note if it had to be pulled into its range."""
     metadata = leaf.field.metadata
     clamp = next((m for m in metadata if isinstance(m, Clamp)), None)
     rest = [m for m in metadata if m is not clamp]
     hint: Any = Annotated[leaf.field.annotation, *rest] if rest else leaf.field.annotation
-    adapter: TypeAdapter[Any] = TypeAdapter(hint)
+    adapter: TypeAdapter[Any] = TypeAdapter(hint, config=ConfigDict(allow_inf_nan=False))
     try:
         if given.typed:
             raw = orjson.dumps(given.value, default=str)

@@ -1,5 +1,7 @@
 """The catalog file: how it is read, merged and changed, and what a bad one does."""
 
+import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -115,6 +117,50 @@ def test_a_catalog_that_cannot_be_read_lets_no_model_run_on_a_guess(
     assert len(catalog.errors()) == 1
 
 
+def a_pipe(path: Path) -> None:
+    os.mkfifo(path)
+
+
+def a_device(path: Path) -> None:
+    path.symlink_to("/dev/zero")
+
+
+def a_folder(path: Path) -> None:
+    path.mkdir()
+
+
+NO_FILES: dict[str, tuple[Callable[[Path], None], str]] = {
+    "a pipe": (a_pipe, "catalog.toml: not a plain file"),
+    "a device": (a_device, "catalog.toml: not a plain file"),
+    "a folder": (a_folder, "catalog.toml: cannot be read: Is a directory"),
+}
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs the files of a Unix")
+@pytest.mark.parametrize("case", NO_FILES)
+def test_what_is_no_plain_file_is_named_and_never_waited_for(tmp_path: Path, case: str) -> None:
+    make, problem = NO_FILES[case]
+    make(tmp_path / "catalog.toml")
+    put(tmp_path, "a.gguf")
+    catalog = Catalog([tmp_path], 4096)
+
+    for _ in range(3):
+        assert the(catalog, "a").fault == problem
+    assert catalog.errors() == [problem]
+
+
+def test_a_file_in_place_of_a_folder_counts_at_the_next_look(tmp_path: Path) -> None:
+    catalog = CatalogFile(tmp_path)
+    (tmp_path / "catalog.toml").mkdir()
+    assert catalog.read().broken
+
+    (tmp_path / "catalog.toml").rmdir()
+    (tmp_path / "catalog.toml").write_text(FULL)
+
+    assert "a" in catalog.read().models
+    assert catalog.errors == []
+
+
 def test_the_system_model_cannot_be_declared_in_a_folder() -> None:
     read = parse("[models.sysmodel-builtin]\nname = 'x'\n")
 
@@ -158,7 +204,7 @@ def test_an_unchanged_catalog_is_not_read_again(
     (tmp_path / "catalog.toml").write_text(FULL)
     catalog = CatalogFile(tmp_path)
     first = catalog.read()
-    monkeypatch.delattr(Path, "open")
+    monkeypatch.setattr("runtime.llm.catalogfile._load", None)
 
     assert catalog.read() is first
 

@@ -1,6 +1,7 @@
 """Which engines are loaded, kept, shared and let go, with processes that only pretend."""
 
 import asyncio
+import dataclasses
 import itertools
 import os
 from collections import Counter
@@ -16,16 +17,16 @@ from runtime.llm.catalog import Catalog, Entry
 from runtime.llm.catalogfile import Declaration
 from runtime.llm.engine.eligible import check_declared, model_budget
 from runtime.llm.engine.gguf import read as read_header
-from runtime.llm.engine.pool import (
+from runtime.llm.engine.pool import EnginePool
+from runtime.llm.engine.process import Worker, WorkerFailed
+from runtime.llm.engine.protocol import Close, Command, Load, Loaded, Ok, Open, Warm
+from runtime.llm.engine.records import (
     Engine,
-    EnginePool,
     PoolSettings,
     cells_of,
     engine_key,
     failure_text,
 )
-from runtime.llm.engine.process import Worker, WorkerFailed
-from runtime.llm.engine.protocol import Close, Command, Load, Loaded, Ok, Open, Warm
 from runtime.llm.engine.sessions import Sessions
 from runtime.llm.errors import LocalInitFailed
 from runtime.llm.values import Backend
@@ -172,15 +173,42 @@ async def test_the_least_recently_used_engine_goes(rig: Rig) -> None:
     await rig.pool.close()
 
 
-async def test_engines_in_use_are_never_let_go(rig: Rig) -> None:
-    held = [await rig.pool.acquire(rig.entry(m)) for m in ("recall", "noise", "strict")]
+async def test_engines_in_use_stay_and_one_more_waits_until_one_of_them_is_free(rig: Rig) -> None:
+    held = [await rig.pool.acquire(rig.entry(m)) for m in ("recall", "noise")]
     assert rig.pool.unload_idle(0.0) == 0
-    assert len(rig.keys) == 3
-    for engine in held:
-        rig.pool.release(engine)
+    third = asyncio.create_task(rig.pool.acquire(rig.entry("strict")))
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(asyncio.shield(third), 0.1)
+    assert rig.keys == ["noise_model_LOCAL_CPU", "recall_model_LOCAL_CPU"]
+
+    rig.pool.release(held[0])
+    engine = await third
+
     assert rig.keys == ["strict_model_LOCAL_CPU", "noise_model_LOCAL_CPU"]
+    for one in (engine, held[1]):
+        rig.pool.release(one)
     await rig.pool.close()
     assert all(worker.closed for worker in rig.workers)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{"backend": "LOCAL_GPU"}, {"chat_template": "{{ messages[0].content }}"}],
+)
+async def test_a_changed_declaration_is_loaded_anew(rig: Rig, changed: dict[str, str]) -> None:
+    before = await rig.use("recall")
+    entry = rig.entry("recall")
+    declared = entry.declared.model_copy(update=changed)
+
+    after = await rig.pool.acquire(dataclasses.replace(entry, declared=declared))
+
+    assert after.model is not before.model
+    load = rig.workers[-1].asked[0]
+    assert isinstance(load, Load)
+    assert load.gpu_layers == (-1 if "backend" in changed else 0)
+    assert load.template == changed.get("chat_template", "")
+    rig.pool.release(after)
+    await rig.pool.close()
 
 
 async def test_engines_of_one_file_share_its_process_until_the_last_is_gone(rig: Rig) -> None:

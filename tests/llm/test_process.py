@@ -134,6 +134,24 @@ async def test_a_process_that_does_not_stop_is_killed(
         assert reply.ended.finish == "failed"
 
 
+async def test_a_process_that_does_not_answer_is_killed_even_if_nobody_waits_any_more(
+    models: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process, "ANSWER_S", 0.2)
+    async with opened(models / "recall.gguf") as worker:
+        await stop(worker)
+        with pytest.raises(EngineFailed):
+            await worker.prepare(ENGINE, GOLD)
+        assert not worker.alive
+
+    async with opened(models / "recall.gguf") as worker:
+        await stop(worker)
+        leaver = asyncio.create_task(worker.prepare(ENGINE, GOLD))
+        await asyncio.sleep(0)
+        leaver.cancel()
+        await until(lambda: not worker.alive)
+
+
 async def test_leaving_while_a_prompt_is_prepared_drops_it(models: Path) -> None:
     async with opened(models / "recall.gguf") as worker:
         await stop(worker)

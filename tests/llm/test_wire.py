@@ -56,6 +56,11 @@ def test_stop_texts_are_a_list_without_empty_ones(rest: str, stops: list[str]) -
     assert request(USER, rest=rest).stops() == stops
 
 
+def test_too_many_stop_texts_are_refused_with_the_number_that_is_allowed() -> None:
+    with pytest.raises(BadRequest, match=r"^stop: at most 4 texts$"):
+        request(USER, rest=', "stop": ["a", "b", "c", "d", "e"]')
+
+
 @pytest.mark.parametrize("field", ["temperature", "top_p"])
 @pytest.mark.parametrize("value", ["1", "1.0", "1e0"])
 def test_whole_numbers_are_good_for_fractions(field: str, value: str) -> None:

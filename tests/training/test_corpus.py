@@ -55,11 +55,10 @@ def test_every_topic_id_that_a_second_turn_refers_to_exists() -> None:
 @pytest.mark.parametrize("make", NUMBERS, ids=lambda make: str(make.__name__))
 def test_a_reply_to_numbers_holds_no_number_that_was_not_given(make: Maker) -> None:
     rng = random.Random(13)
-    derived = {"1", "2", "3"} if make is laps.sectors else set()  # which sector is the worst
     for _ in range(ROUNDS):
         exchange = make(rng)
         given = set(NUMBER.findall(exchange.prompt))
-        assert set(NUMBER.findall(exchange.reply)) - derived <= given, exchange
+        assert set(NUMBER.findall(exchange.reply)) <= given, exchange
 
 
 def test_a_reply_to_telemetry_says_where_and_how_much() -> None:

@@ -41,8 +41,11 @@ class Wire(NamedTuple):
 
 
 @asynccontextmanager
-async def connected(server: Running) -> AsyncIterator[Wire]:
-    reader, writer = await asyncio.open_connection(server.host, server.port, limit=1 << 25)
+async def connected(server: Running, source: str | None = None) -> AsyncIterator[Wire]:
+    """An open connection, where asked for from the address *source* of this machine."""
+    reader, writer = await asyncio.open_connection(
+        server.host, server.port, limit=1 << 25, local_addr=(source, 0) if source else None
+    )
     try:
         yield Wire(reader, writer)
     finally:

@@ -1,13 +1,15 @@
 """Connections that are too many, too slow or never read."""
 
 import asyncio
+import socket
+import sys
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 
 import pytest
 
 from runtime.web.guard import Limits
-from runtime.web.serve import started
+from runtime.web.serve import Running, started
 from tests.web.raw import Wire, connected, exchange, head
 from tests.web.sample import make_app
 
@@ -15,16 +17,27 @@ HEALTH = head("GET /health HTTP/1.1")
 SHORT = Limits(head_s=0.2, stall_s=0.2)
 
 
-@pytest.mark.parametrize(
+FIVE = pytest.mark.parametrize(
     "limits", [Limits(connections=5), Limits(per_peer=5)], ids=["in all", "of a peer"]
 )
+SLOWLY = head("GET /wait HTTP/1.1")
+
+
+async def busy(stack: AsyncExitStack, server: Running, count: int) -> list[Wire]:
+    """Connections in the middle of an answer."""
+    wires = [await stack.enter_async_context(connected(server)) for _ in range(count)]
+    for wire in wires:
+        await wire.send(SLOWLY)
+        await wire.reader.readuntil(b"data: ")
+    return wires
+
+
+@FIVE
 async def test_a_connection_too_many_is_turned_away_and_counted(limits: Limits) -> None:
     async with started(make_app(), limits=limits) as server, AsyncExitStack() as stack:
-        wires = [await stack.enter_async_context(connected(server)) for _ in range(5)]
-        for wire in wires:
-            await wire.send(HEALTH)
-            assert (await wire.answer()).status == 200
+        wires = await busy(stack, server, 5)
         extra = await stack.enter_async_context(connected(server))
+        await extra.send(HEALTH)
         refused = await extra.answer()
         assert refused.status == 503
         assert refused.headers["retry-after"] == "1"
@@ -36,8 +49,101 @@ async def test_a_connection_too_many_is_turned_away_and_counted(limits: Limits) 
         assert (await exchange(server, HEALTH)).status == 200
 
 
+@FIVE
+async def test_the_connection_longest_at_rest_gives_way_to_a_new_one(limits: Limits) -> None:
+    async with started(make_app(), limits=limits) as server, AsyncExitStack() as stack:
+        await busy(stack, server, 2)
+        wires = [await stack.enter_async_context(connected(server)) for _ in range(3)]
+        for wire in (wires[1], wires[0], wires[2]):
+            await wire.send(HEALTH)
+            assert (await wire.answer()).status == 200
+        assert (await exchange(server, HEALTH)).status == 200
+        assert await wires[1].end() == b""
+        for wire in (wires[0], wires[2]):
+            await wire.send(HEALTH)
+            assert (await wire.answer()).status == 200
+        assert (server.guard.displaced, server.guard.refused) == (1, 0)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere loopback is one address")
+async def test_the_connections_of_one_peer_do_not_displace_those_of_others() -> None:
+    async with (
+        started(make_app(), limits=Limits(per_peer=1)) as server,
+        connected(server) as mine,
+        connected(server, "127.0.0.2") as first,
+        connected(server, "127.0.0.2") as second,
+    ):
+        await mine.send(HEALTH)
+        assert (await mine.answer()).status == 200
+        await first.send(SLOWLY)
+        await first.reader.readuntil(b"data: ")
+        await second.send(HEALTH)
+        assert (await second.answer()).status == 503
+        await mine.send(HEALTH)
+        assert (await mine.answer()).status == 200
+        assert (server.guard.displaced, server.guard.refused) == (0, 1)
+
+
+async def test_connections_that_never_speak_give_way_too() -> None:
+    limits = Limits(connections=5, silent_s=0.05)
+    async with started(make_app(), limits=limits) as server, AsyncExitStack() as stack:
+        for _ in range(5):
+            await stack.enter_async_context(connected(server))
+        await until(lambda: server.guard.connections == 5)
+        await asyncio.sleep(0.1)  # what is measured is that they say nothing for this long
+        assert (await exchange(server, HEALTH)).status == 200
+        assert (server.guard.displaced, server.guard.refused) == (1, 0)
+
+
+async def test_a_client_turned_away_reads_its_answer_also_behind_a_body() -> None:
+    async with started(make_app(), limits=Limits(connections=1)) as server:
+        async with AsyncExitStack() as stack:
+            await busy(stack, server, 1)
+            body = b"x" * 400_000
+            sent = head("POST /v1/items HTTP/1.1", f"Content-Length: {len(body)}") + body
+            for _ in range(20):
+                wire = await stack.enter_async_context(connected(server))
+                await wire.send(sent)
+                assert (await wire.answer()).status == 503
+        assert server.guard.refused == 20
+
+
+@pytest.mark.parametrize("sent", [b"", b"GET /hea", b"GET / HTTP/1.1\r\nX: " + b"a" * 20_000])
+async def test_a_client_turned_away_is_answered_also_without_a_head(sent: bytes) -> None:
+    limits = Limits(connections=1)
+    async with started(make_app(), limits=limits) as server, AsyncExitStack() as stack:
+        await busy(stack, server, 1)
+        wire = await stack.enter_async_context(connected(server))
+        await wire.send(sent)
+        assert (await wire.answer()).status == 503
+        assert await wire.end() == b""
+
+
+async def test_what_is_left_to_send_to_a_deaf_client_does_not_keep_its_place() -> None:
+    limits = Limits(head_s=0.2, stall_s=0.4)
+    async with started(make_app(), limits=limits) as server:
+        with socket.socket() as deaf:
+            deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            deaf.connect((server.host, server.port))
+            await until(lambda: server.guard.connections == 1)
+            (connection,) = server.guard._open
+            assert connection.transport is not None
+            taken = connection.transport.get_extra_info("socket")
+            taken.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
+            deaf.setblocking(False)
+            sent = 0
+            while not connection.transport.get_write_buffer_size():
+                deaf.send(HEALTH)
+                sent += 1
+                await until(lambda sent=sent: connection._request_count == sent)  # type: ignore[misc]
+                await until(lambda: connection._waiter is not None)
+            deaf.send(b"GET /hea")
+            await until(lambda: server.guard.slow == 2)
+            await until(lambda: server.guard.connections == 0)
+
+
 async def test_a_thousand_connections_do_not_stop_the_server() -> None:
-    async with started(make_app(), limits=Limits(per_peer=1000)) as server:
+    async with started(make_app(), limits=Limits(per_peer=1000, silent_s=60)) as server:
         async with AsyncExitStack() as stack:
             wires = [await stack.enter_async_context(connected(server)) for _ in range(1000)]
             await wires[0].send(HEALTH)

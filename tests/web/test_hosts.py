@@ -166,6 +166,36 @@ def test_pages_of_other_sites_are_refused_on_every_method(
     assert type(found) is (expected or type(None))
 
 
+OWN, LIST, EVIL = "http://127.0.0.1:8080", "https://app.example", "https://evil.example"
+REPEATED = [
+    ([("Origin", OWN), ("Origin", EVIL)], False),
+    ([("Origin", EVIL), ("Origin", OWN)], False),
+    ([("Origin", LIST), ("Origin", EVIL)], False),
+    ([("Origin", EVIL), ("Origin", LIST)], False),
+    ([("Origin", LIST), ("Origin", OWN)], True),
+    ([("Origin", LIST), ("Origin", OWN), ("Sec-Fetch-Site", "cross-site")], False),
+    ([("Sec-Fetch-Site", "none"), ("Sec-Fetch-Site", "cross-site")], False),
+    ([("Sec-Fetch-Site", "cross-site"), ("Sec-Fetch-Site", "none")], False),
+    ([("Sec-Fetch-Site", "same-origin"), ("Sec-Fetch-Site", "same-origin")], True),
+]
+
+
+@pytest.mark.parametrize(("headers", "allowed"), REPEATED)
+def test_every_one_of_repeated_headers_has_to_pass(
+    headers: list[tuple[str, str]], allowed: bool
+) -> None:
+    sent = CIMultiDict([("Host", "127.0.0.1:8080"), *headers])
+    assert (refusal(LISTED, sent, method="POST", path="/v1/x") is None) is allowed
+
+
+@pytest.mark.parametrize("modes", [("navigate", "cors"), ("cors", "navigate")])
+def test_a_repeated_fetch_mode_opens_no_page(modes: tuple[str, str]) -> None:
+    sent = CIMultiDict([("Host", "localhost"), ("Sec-Fetch-Site", "cross-site")])
+    for mode in modes:
+        sent.add("Sec-Fetch-Mode", mode)
+    assert refusal(LISTED, sent, method="GET", path="/") is not None
+
+
 @pytest.mark.parametrize(
     ("method", "path", "mode", "allowed"),
     [

@@ -136,14 +136,14 @@ def test_two_handlers_of_one_name_are_refused() -> None:
         describe("T", "1", groups, error_model=ErrorBody, render=render)
 
 
-async def test_the_document_is_served_without_a_key(document: Json) -> None:
-    async with (
-        started(make_app(key="k")) as server,
-        aiohttp.ClientSession(server.url) as client,
-        client.get("/openapi.json") as answer,
-    ):
-        assert answer.status == 200
-        assert json.loads(await answer.read()) == document
+async def test_the_document_is_served_to_whoever_has_the_key(document: Json) -> None:
+    async with started(make_app(key="k")) as server, aiohttp.ClientSession(server.url) as client:
+        async with client.get("/openapi.json") as refused:
+            assert refused.status == 401
+        key = {"Authorization": "Bearer k"}
+        async with client.get("/openapi.json", headers=key) as answer:
+            assert answer.status == 200
+            assert json.loads(await answer.read()) == document
 
 
 def test_a_status_with_a_body_of_its_own_and_an_error_is_described_as_either() -> None:

@@ -140,6 +140,30 @@ async def test_a_hook_that_fails_does_not_keep_the_server_alive(root: Path) -> N
     assert b"a hook of the shutdown failed" in text
 
 
+async def test_a_thread_that_never_ends_does_not_keep_the_process_alive(root: Path) -> None:
+    async with process(root, "talking") as server, aiohttp.ClientSession(server.url) as client:
+        async with client.get("/thread") as answer:
+            assert await answer.content.readexactly(7) == b"started"
+            code, seconds = await server.stopped()
+        assert code == 0
+        assert seconds < 10
+        assert server.child.stderr is not None
+        text = await server.child.stderr.read()
+    assert b"threads still run" in text
+    assert (
+        b"ended with code 0" in text
+    )  # the caller of run could still do its part, and its log is whole
+
+
+async def test_a_cleanup_that_never_ends_does_not_keep_the_process_alive(root: Path) -> None:
+    async with process(root, "clinging") as server:
+        code, seconds = await server.stopped()
+        assert code == 0
+        assert seconds < 10
+        assert server.child.stderr is not None
+        assert b"the server did not end in time" in await server.child.stderr.read()
+
+
 async def test_a_second_signal_ends_the_process_at_once(root: Path) -> None:
     async with process(root) as server, aiohttp.ClientSession(server.url) as client:
         stuck = asyncio.create_task(fetch(client, "/stuck"))
@@ -174,6 +198,12 @@ def test_a_refusal_to_start_costs_one_line_and_its_exit_code(root: Path) -> None
     done = start(root, 0, "refused")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "another server uses this data directory\n"
+
+
+def test_a_refusal_to_start_keeps_its_exit_code_though_a_thread_is_left(root: Path) -> None:
+    done = start(root, 0, "refused late")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("another server uses this data directory\n")
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,14 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import pytest
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SecretStr,
+    ValidationError,
+    model_validator,
+)
 from pydantic_settings import SettingsConfigDict
 
 from runtime.web.settings import BadSettings, Clamp, Settings, read
@@ -28,6 +35,7 @@ class Server(Settings):
     api_key: SecretStr = SecretStr("")
     bind_lan: bool = Field(False, description="listen on every address")
     temperature: Annotated[float, Clamp(0, 2)] = 0.8
+    ratio: float = 1.0
     workers: int = Field(1, ge=1, le=4)
     hosts: list[str] = Field(default_factory=list, description="more host names")
     kind: Literal["cpu", "gpu"] | None = None
@@ -209,6 +217,15 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
         ([], {"TESTSVC_SERVER_PORT": ""}, "TESTSVC_SERVER_PORT: "),
         ([], {"TESTSVC_HOSTS": "[1"}, "TESTSVC_HOSTS: "),
         (["--kind", "gpu", "--workers", "2"], {}, "a gpu has one worker"),
+        (["--temperature", "nan"], {}, "--temperature: input should be a finite number"),
+        (["--temperature=-inf"], {}, "--temperature: input should be a finite number"),
+        ([], {"TESTSVC_TEMPERATURE": "inf"}, "TESTSVC_TEMPERATURE: input should be a finite"),
+        (["--ratio", "nan"], {}, "--ratio: input should be a finite number"),
+        ([], {"TESTSVC_API_KEI": "hunter2"}, "TESTSVC_API_KEI is no setting"),
+        ([], {"TESTSVC_API_KEI": "hunter2"}, "; did you mean TESTSVC_API_KEY?"),
+        ([], {"TESTSVC_ENGINE_URL": "x"}, "; did you mean TESTSVC_ENGINE__URL?"),
+        ([], {"TestSvc_Workers": "2"}, "TestSvc_Workers is no setting of the environment; did"),
+        ([], {"TESTSVC_": "x"}, "TESTSVC_ is no setting"),
     ],
 )
 def test_a_mistake_elsewhere_names_flag_or_variable(
@@ -218,6 +235,20 @@ def test_a_mistake_elsewhere_names_flag_or_variable(
         read(Server, argv, environ)
     assert words in str(found.value)
     assert "\n" not in str(found.value)
+    assert "hunter2" not in str(found.value)
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf")])
+def test_a_setting_made_in_code_has_to_be_finite_too(value: float) -> None:
+    with pytest.raises(ValidationError, match="finite number"):
+        Server(temperature=value)
+    with pytest.raises(ValueError, match="finite number"):
+        Clamp(0, 1).pull(value)
+
+
+def test_the_environment_of_other_programs_is_not_judged() -> None:
+    environ = {"PATH": "/bin", "TESTSVC": "x", "OTHER_TESTSVC_WORKERS": "7"}
+    assert read(Server, [], environ) == Server()
 
 
 @pytest.mark.parametrize("argv", [["--api-key", "hunter2"], ["--engine.token=hunter2"]])

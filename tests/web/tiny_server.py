@@ -1,7 +1,9 @@
 """A server in a process of its own: `python -m tests.web.tiny_server PORT MODE`."""
 
 import asyncio
+import logging
 import sys
+import threading
 
 from aiohttp import web
 
@@ -23,7 +25,32 @@ async def ready() -> web.Application:
     app.router.add_get("/late", late)
     app.router.add_get("/hold", hold)
     app.router.add_get("/stuck", stuck)
+    app.router.add_get("/thread", in_thread)
     return app
+
+
+async def clinging() -> web.Application:
+    app = await ready()
+    app.on_cleanup.append(never)
+    return app
+
+
+async def never(app: web.Application) -> None:
+    await asyncio.Event().wait()
+
+
+async def refused_late() -> web.Application:
+    asyncio.get_running_loop().run_in_executor(None, threading.Event().wait)
+    return await refused()
+
+
+async def in_thread(request: web.Request) -> web.Response:
+    """Waits for a thread that never ends, once it has said so."""
+    answer = web.StreamResponse()
+    await answer.prepare(request)
+    await answer.write(b"started")
+    await asyncio.to_thread(threading.Event().wait)
+    return web.Response()
 
 
 async def hold(request: web.Request) -> web.Response:
@@ -59,7 +86,12 @@ async def failing(app: web.Application) -> None:
 if __name__ == "__main__":
     port, mode = int(sys.argv[1]), sys.argv[2]
     hook = failing if mode == "failing" else on_drain
-    ending = Ending(grace_s=0.5, on_drain=hook, on_deadline=on_deadline, last_words_s=0.2)
+    ending = Ending(
+        grace_s=0.5, on_drain=hook, on_deadline=on_deadline, last_words_s=0.2, cleanup_s=1.5
+    )
+    factory = {"refused": refused, "refused late": refused_late, "clinging": clinging}
     with logging_to():
-        code = run(refused if mode == "refused" else ready, "127.0.0.1", port, ending=ending)
+        code = run(factory.get(mode, ready), "127.0.0.1", port, ending=ending)
+        if mode == "talking":
+            logging.getLogger("tiny").warning("ended with code %d", code)
     sys.exit(code)

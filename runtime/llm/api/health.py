@@ -7,7 +7,7 @@ from typing import Final, Literal
 from aiohttp import web
 
 from runtime.llm.api.absent import absent
-from runtime.llm.engine.pool import Attempt, Engine
+from runtime.llm.engine.records import Attempt, Engine
 from runtime.llm.errors import ModelNotFound, RichError
 from runtime.llm.exposition import families
 from runtime.llm.service import SERVICE, Service
@@ -142,7 +142,7 @@ async def metrics(request: web.Request) -> web.Response:
     return web.Response(body=text.encode(), headers={"Content-Type": CONTENT_TYPE})
 
 
-@routes.get("/", gated=False, text="text/plain")
+@routes.get("/", text="text/plain")
 async def index(request: web.Request) -> web.Response:
     """Name the service and its version."""
     version = request.app[SERVICE].version

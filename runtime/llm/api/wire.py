@@ -2,12 +2,22 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr, model_validator
+from pydantic import (
+    Field,
+    StrictBool,
+    StrictFloat,
+    StrictInt,
+    StrictStr,
+    field_validator,
+    model_validator,
+)
 
 from runtime.llm.values import Outcome, Role, Turn
 from runtime.web.wire import Wire
 
 MAX_MESSAGES = 2048
+MAX_STOPS = 4
+MAX_NAME = 256
 
 
 class Part(Wire):
@@ -51,7 +61,7 @@ class StreamOptions(Wire):
 class ChatRequest(Wire):
     """A chat request; unknown fields are ignored."""
 
-    model: StrictStr | None = Field(
+    model: Annotated[StrictStr, Field(max_length=MAX_NAME)] | None = Field(
         None, description="an id of GET /v1/models; absent: the model that the settings select"
     )
     messages: list[Message] = Field(
@@ -61,7 +71,7 @@ class ChatRequest(Wire):
     )
     stream: StrictBool | None = Field(None, description="Server-Sent Events when true")
     stream_options: StreamOptions | None = None
-    session_id: Annotated[StrictStr, Field(max_length=256)] | None = Field(
+    session_id: Annotated[StrictStr, Field(max_length=MAX_NAME)] | None = Field(
         None, description="keeps the conversation in the KV cache, so only new turns are prefilled"
     )
     temperature: Annotated[StrictFloat | StrictInt, Field(ge=0, le=2)] | None = None
@@ -74,9 +84,17 @@ class ChatRequest(Wire):
         None, description="budget of the reply alone"
     )
     seed: Annotated[StrictInt, Field(ge=-(1 << 63), lt=1 << 64)] | None = None
-    stop: StrictStr | Annotated[list[StrictStr], Field(max_length=4)] | None = Field(
+    stop: StrictStr | Annotated[list[StrictStr], Field(max_length=MAX_STOPS)] | None = Field(
         None, description="read and ignored unless the setting honor_stop is on"
     )
+
+    @field_validator("stop", mode="before")
+    @classmethod
+    def _stops_are_few(cls, value: object) -> object:
+        """Say it before the union does, whose first complaint is that a list is no text."""
+        if isinstance(value, list) and len(value) > MAX_STOPS:
+            raise ValueError(f"at most {MAX_STOPS} texts")
+        return value
 
     def turns(self) -> list[Turn]:
         """The conversation as plain text."""

@@ -7,8 +7,7 @@ import logging
 import time
 from collections import Counter, OrderedDict, deque
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from typing import Final
 
 import psutil
 
@@ -17,85 +16,22 @@ from runtime.llm.engine.eligible import check_declared, check_file, model_budget
 from runtime.llm.engine.gguf import Header
 from runtime.llm.engine.process import Worker, WorkerFailed
 from runtime.llm.engine.protocol import Close, Load, Loaded, Open, Warm
+from runtime.llm.engine.records import (
+    Attempt,
+    Engine,
+    Model,
+    PoolSettings,
+    cells_of,
+    engine_key,
+    failure_text,
+    terms_of,
+)
 from runtime.llm.engine.sessions import Sessions
 from runtime.llm.errors import LocalInitFailed
-from runtime.llm.values import Backend
 
 log = logging.getLogger(__name__)
 
-CELL_STEP: Final = 256
 LOW_MEMORY: Final = 0.10
-
-
-class Attempt(NamedTuple):
-    """The record of one initialisation."""
-
-    key: str
-    backend: Backend
-    result: str
-    duration_ms: int
-    at: float
-
-
-@dataclass
-class Model:
-    """A model file in its process, shared by the engines of that file."""
-
-    worker: Worker
-    loaded: Loaded
-    fingerprint: Fingerprint
-    contexts: set[str] = field(default_factory=set)
-    warm: bool = False
-
-
-@dataclass
-class Engine:
-    """A context of *budget* tokens on a loaded model."""
-
-    key: str
-    context: str
-    """Its name in the process, used once: the one before may still be closing there."""
-    model_id: str
-    backend: Backend
-    budget: int
-    model: Model
-    attempt: Attempt
-    users: int = 0
-    used: float = 0.0
-    orphan: bool = False
-    """Out of the cache while somebody still uses it; freed when the last one leaves."""
-
-    @property
-    def worker(self) -> Worker:
-        """The process behind it."""
-        return self.model.worker
-
-
-@dataclass(frozen=True)
-class PoolSettings:
-    """What bounds the pool."""
-
-    size: int = 2
-    default_context: int = 4096
-    session_bytes: int = 0
-    """Memory for the cached conversations of one engine."""
-    threads: int = 0
-    load_timeout_s: float = 300.0
-
-
-def engine_key(model_id: str, max_tokens: int | None, backend: Backend) -> str:
-    """The key of an engine, as ``/health`` shows it."""
-    return f"{model_id}_{max_tokens if max_tokens is not None else 'model'}_{backend}"
-
-
-def cells_of(budget: int, kv_bytes_per_token: int, session_bytes: int) -> int:
-    """Cells of a KV pool: one reply's budget, and as much for all cached conversations together.
-
-    The byte limit may allow less. Conversations are seldom as long as the budget, and every cell
-    is memory that is taken for as long as the engine is loaded.
-    """
-    extra = min(budget, session_bytes // max(1, kv_bytes_per_token))
-    return -(-(budget + extra) // CELL_STEP) * CELL_STEP
 
 
 class EnginePool:
@@ -121,6 +57,8 @@ class EnginePool:
         self._warming: dict[str, asyncio.Task[None]] = {}
         self._closing: set[asyncio.Task[None]] = set()
         self._numbers = itertools.count(1)
+        self._coming: set[str] = set()
+        self._freed = asyncio.Event()
         self._awaited: Counter[str] = Counter()
 
     def loaded(self) -> list[Engine]:
@@ -161,6 +99,7 @@ class EnginePool:
     def release(self, engine: Engine) -> None:
         """Give an engine back."""
         engine.users -= 1
+        self._freed.set()
         if engine.orphan:
             if not engine.users:
                 self._free(engine)
@@ -178,7 +117,7 @@ class EnginePool:
             if task is None:
                 task = asyncio.create_task(self._warm(engine))
                 self._warming[engine.key] = task
-                task.add_done_callback(lambda _: self._warming.pop(engine.key, None))
+                task.add_done_callback(lambda done: self._warmed(engine.key, done))
             await asyncio.shield(task)
         finally:
             self.release(engine)
@@ -228,7 +167,7 @@ class EnginePool:
 
     def _usable(self, engine: Engine, entry: Entry, budget: int) -> bool:
         """Alive, of the declared budget, and the file is still the one that was loaded."""
-        same = engine.model.fingerprint == entry.fingerprint and engine.budget == budget
+        same = engine.model.terms == terms_of(entry) and engine.budget == budget
         return same and engine.worker.alive
 
     def _idle(self, engine: Engine) -> bool:
@@ -253,6 +192,12 @@ class EnginePool:
             self._awaited[key] -= 1
             if not self._awaited[key]:
                 del self._awaited[key]
+                self._freed.set()
+
+    def _warmed(self, key: str, task: asyncio.Task[None]) -> None:
+        self._warming.pop(key, None)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.warning("engine %s is not warm: %s", key, error)
 
     def _loaded(self, key: str, task: asyncio.Task[Engine]) -> None:
         if self._loading.get(key) is task:
@@ -260,11 +205,28 @@ class EnginePool:
         if not task.cancelled() and (error := task.exception()) is not None:
             log.warning("engine %s failed: %s", key, error)
 
+    async def _make_room(self) -> None:
+        """Wait until one more engine fits beside those in use and those that are coming."""
+        while True:
+            self._trim(1 + len(self._coming))
+            if len(self._engines) + len(self._coming) < self._settings.size:
+                return
+            self._freed.clear()
+            await self._freed.wait()
+
     async def _load(self, key: str, entry: Entry, budget: int) -> Engine:
+        await self._make_room()
+        self._coming.add(key)
+        try:
+            return await self._bring(key, entry, budget)
+        finally:
+            self._coming.discard(key)
+            self._freed.set()
+
+    async def _bring(self, key: str, entry: Entry, budget: int) -> Engine:
         started = self._clock()
         try:
             async with asyncio.timeout(self._settings.load_timeout_s):
-                self._trim(1)
                 model = await self._model(entry)
                 context = f"{key} {next(self._numbers)}"
                 await self._open(model, context, budget)
@@ -291,18 +253,18 @@ class EnginePool:
         async with lock:
             model = self._models.get(entry.id)
             if model is not None:
-                if model.worker.alive and model.fingerprint == entry.fingerprint:
+                if model.worker.alive and model.terms == terms_of(entry):
                     return model
                 self._abandon(self._models.pop(entry.id))
             worker = await self._start_worker()
             try:
-                layers = _gpu_layers(entry)
+                terms = terms_of(entry)
                 load = Load(
                     worker.next_id(),
                     str(entry.path),
-                    layers,
+                    terms.gpu_layers,
                     self._settings.threads,
-                    entry.chat_template or "",
+                    terms.template,
                 )
                 answer = await worker.ask(load)
                 if not isinstance(answer, Loaded):
@@ -311,7 +273,7 @@ class EnginePool:
                 worker.kill()
                 self._retire(worker)
                 raise
-            model = Model(worker, answer, entry.fingerprint)
+            model = Model(worker, answer, terms)
             self._models[entry.id] = model
             return model
 
@@ -349,6 +311,7 @@ class EnginePool:
 
     def _forget(self, engine: Engine) -> None:
         self._engines.pop(engine.key, None)
+        self._freed.set()
         self.sessions.drop_engine(engine.key)
         engine.orphan = True
         if not engine.users:
@@ -378,21 +341,3 @@ class EnginePool:
         closing = asyncio.create_task(worker.close())
         self._closing.add(closing)
         closing.add_done_callback(self._closing.discard)
-
-
-def _gpu_layers(entry: Entry) -> int:
-    """Layers to offload: none on the CPU, else as declared, every one by default."""
-    if entry.backend != "LOCAL_GPU":
-        return 0
-    return -1 if entry.n_gpu_layers is None else entry.n_gpu_layers
-
-
-def failure_text(error: BaseException) -> str:
-    """Why an engine could not be made ready, fit for a client: no path, no class name."""
-    match error:
-        case TimeoutError():
-            return "it did not load in time"
-        case OSError():
-            return "no engine process could be started"
-        case _:
-            return str(error)

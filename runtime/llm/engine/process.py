@@ -21,6 +21,7 @@ from runtime.llm.engine.protocol import (
     Event,
     Failed,
     Forget,
+    Load,
     Loaded,
     Ok,
     Piece,
@@ -30,14 +31,16 @@ from runtime.llm.engine.protocol import (
     decode,
     encode,
 )
-from runtime.llm.errors import EngineFailed
+from runtime.llm.errors import EngineDied, EngineFailed
 from runtime.llm.values import Outcome, Sampling, Turn
 from runtime.web.errors import BadRequest
 
 log = logging.getLogger(__name__)
 
-SETTLE_S: Final = 10.0
+SETTLE_S: Final = 5.0
 """An aborted job that has not ended after this long costs its process."""
+ANSWER_S: Final = 30.0
+"""A process that leaves a command other than a load unanswered for this long is killed."""
 MAX_LINE: Final = 4 << 20
 PROJECT: Final = Path(__file__).resolve().parents[3]
 GONE: Final = "the engine process ended unexpectedly; it starts again with the next request"
@@ -153,6 +156,7 @@ class Worker:
         self._ids = itertools.count(1)
         self._asked: dict[int, asyncio.Future[Event]] = {}
         self._jobs: dict[int, asyncio.Future[Event]] = {}
+        self._overdue: dict[int, asyncio.TimerHandle] = {}
         self._reply: Reply | None = None
         self._transport: asyncio.WriteTransport | None = None
         self._process: asyncio.subprocess.Process | None = None
@@ -223,13 +227,15 @@ class Worker:
         try:
             event = await self._wait(self._jobs, job, Prepare(job, engine, messages))
         except WorkerFailed as error:
-            raise EngineFailed(str(error)) from error
+            raise EngineDied(str(error)) from error
         except asyncio.CancelledError:
             self.drop(job)
             raise
         if isinstance(event, Prepared):
             return event
         reason = event.reason if isinstance(event, Ended) else GONE
+        if not self.alive:
+            raise EngineDied(reason)
         if reason.startswith("template: "):
             raise BadRequest(reason.removeprefix("template: "), param="messages")
         raise EngineFailed(reason)
@@ -291,8 +297,10 @@ class Worker:
                 reply, self._reply = self._reply, None
                 reply.push(event)
             case Prepared(job=job) | Ended(job=job):
+                self._answered(job)
                 _answer(self._jobs.get(job), event)
             case Ok(id=number) | Loaded(id=number) | Failed(id=number):
+                self._answered(number)
                 _answer(self._asked.get(number), event)
             case _:
                 pass
@@ -300,6 +308,8 @@ class Worker:
     def lost(self) -> None:
         """The socket ended: whoever waits hears that the process is gone."""
         self._gone.set()
+        for timer in self._overdue.values():
+            timer.cancel()
         for number, waiting in self._asked.items():
             _answer(waiting, Failed(number, GONE))
         for job, waiting in self._jobs.items():
@@ -335,13 +345,25 @@ class Worker:
     ) -> Event:
         if not self.alive:
             raise WorkerFailed(GONE)
-        future: asyncio.Future[Event] = asyncio.get_running_loop().create_future()
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[Event] = loop.create_future()
         table[number] = future
+        if not isinstance(command, Load):  # the caller bounds a load
+            # Kept until the answer comes, also when the one who asked has left.
+            self._overdue[number] = loop.call_later(ANSWER_S, self._give_up)
         try:
             self._send(command)
             return await future
         finally:
             del table[number]
+
+    def _answered(self, number: int) -> None:
+        if (timer := self._overdue.pop(number, None)) is not None:
+            timer.cancel()
+
+    def _give_up(self) -> None:
+        log.error("an engine process does not answer and is killed")
+        self.kill()
 
     def _send(self, command: Command) -> None:
         if self._transport is not None and not self._transport.is_closing():

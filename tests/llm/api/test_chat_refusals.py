@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import logging
 
 import pytest
 
@@ -42,6 +43,7 @@ BAD_FIELDS: dict[str, tuple[Json, str | None]] = {
     "last is system": (of(USER, {"role": "system", "content": "x"}), "messages"),
     "only system": (of({"role": "system", "content": "x"}), "messages"),
     "model a number": (said(model=7), "model"),
+    "model too long": (said(model="x" * 257), "model"),
     "stream a text": (said(stream="true"), "stream"),
     "stream a number": (said(stream=1), "stream"),
     "stream_options a list": (said(stream=True, stream_options=[]), "stream_options"),
@@ -125,7 +127,7 @@ async def test_an_error_repeats_nothing_of_the_input(server: Server) -> None:
 
 
 @pytest.mark.parametrize(
-    "model", ["nothing", "../recall", "models/recall", "recall.gguf", ".recall", "a\\b", "x" * 5000]
+    "model", ["nothing", "../recall", "models/recall", "recall.gguf", ".recall", "a\\b", "x" * 256]
 )
 @pytest.mark.parametrize("stream", [False, True])
 async def test_an_unknown_model_is_a_404_that_says_where_they_are_listed(
@@ -156,7 +158,19 @@ async def test_a_prompt_that_fills_the_budget_is_a_400_with_both_numbers(
 
 async def test_a_template_that_refuses_the_turns_is_a_400_with_its_words(server: Server) -> None:
     answer = await server.ask("strict", "forbidden")
-    assert "not that" in check(answer, 400, INVALID)["message"]
+    said = "the model's chat template refused these messages: not that"
+    assert check(answer, 400, INVALID)["message"] == said
+
+
+async def test_the_log_cuts_the_names_that_a_client_chooses(
+    server: Server, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "runtime.llm.app")
+    headers = {"User-Agent": "c" * 200}
+    body = chat("m" * 200)
+    assert (await server.request("POST", CHAT, json=body, headers=headers)).status == 404
+    (fields,) = (one.__dict__["fields"] for one in caplog.records if one.message == "chat")
+    assert (fields["client"], fields["model"]) == ("c" * 128, "m" * 128)
 
 
 async def test_more_characters_than_the_cap_are_a_413_whatever_their_bytes(start: Start) -> None:

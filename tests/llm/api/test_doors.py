@@ -10,8 +10,10 @@ from tests.llm.serverkit import CHAT, Server
 
 KEY = "k3y"
 GOOD = {"Authorization": f"Bearer {KEY}"}
-OPEN = [("GET", "/health"), ("GET", "/metrics"), ("GET", "/"), ("GET", "/openapi.json")]
+OPEN = [("GET", "/health"), ("GET", "/metrics")]
 GATED = [
+    ("GET", "/"),
+    ("GET", "/openapi.json"),
     ("POST", "/health/warm"),
     ("GET", "/v1/models"),
     ("GET", "/v1/models/recall"),

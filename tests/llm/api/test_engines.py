@@ -221,6 +221,19 @@ async def test_the_catalog_decides_backend_and_budget_and_nothing_falls_back(
 
 
 @pytest.mark.parametrize("stream", [False, True])
+async def test_a_model_whose_chat_template_does_not_compile_cannot_be_loaded(
+    start: Start, tmp_path: Path, stream: bool
+) -> None:
+    folder = tmp_path / "models"
+    folder.mkdir()
+    shape = tinymodel.Shape(template="{% nonsense %}")
+    tinymodel.write_recall(folder / "m.gguf", [[b"a1 ", b"a2 "], [b"b1", b"b2"]], shape=shape)
+    async with start(models=folder) as server:
+        said = failed(await server.ask("m", stream=stream))
+    assert "the chat template of the file does not compile: " in said
+
+
+@pytest.mark.parametrize("stream", [False, True])
 async def test_an_embedding_model_cannot_chat(server: Server, stream: bool) -> None:
     assert "embedding" in failed(await server.ask("embed", stream=stream))
 
@@ -279,6 +292,23 @@ async def test_an_engine_that_hangs_is_killed_after_its_client_left(
     await until(lambda: not engine.worker.alive)
     await server.idle()
     assert (await server.ask("endless", "<gold>", max_completion_tokens=3)).said == GOLD
+
+
+async def test_a_crash_costs_the_running_reply_only_and_the_next_in_line_is_answered(
+    server: Server,
+) -> None:
+    async with server.streaming("endless") as running:
+        await running.piece()
+        ask = server.ask("endless", "<gold>", max_completion_tokens=3)
+        waiting = asyncio.create_task(ask)
+        await until(lambda: server.service.chats.local.waiting == 1)
+        (engine,) = server.service.pool.loaded()
+        await until(lambda: engine.users == 2)
+        os.kill(engine.worker.pid, signal.SIGKILL)
+        last = await running.rest()
+    assert '"server_error"' in last[-2]
+    assert (await waiting).said == GOLD
+    await server.idle()
 
 
 async def test_unloading_now_leaves_no_process(server: Server) -> None:

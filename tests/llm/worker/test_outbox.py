@@ -48,7 +48,7 @@ def test_a_server_that_reads_nothing_ends_the_job(
     ends: tuple[socket.socket, socket.socket],
 ) -> None:
     pieces = Pieces(1, Outbox(ends[0], stall_s=0))
-    assert not all(pieces.emit("word " * 9, 1) for _ in range(2000))
+    assert not all(pieces.emit("word " * 9, 1) for _ in range(20_000))
 
 
 def test_a_line_that_cannot_be_sent_in_time_is_an_error(

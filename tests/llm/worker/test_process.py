@@ -171,6 +171,13 @@ def test_a_top_k_of_one_is_greedy_and_zero_means_off(random: Worker) -> None:
     assert random.ask(ask, temperature=2.0, top_k=0, seed=5, max_output=16).text != greedy
 
 
+def test_a_temperature_next_to_nothing_is_greedy(random: Worker) -> None:
+    def text(temperature: float) -> str:
+        return random.ask([("user", "hello")], temperature=temperature, max_output=16).text
+
+    assert text(1e-40) == text(1e-7) == text(0)
+
+
 def test_an_abort_in_the_decode_ends_within_a_token(babbler: Worker) -> None:
     babbler.start([("user", "<red>")])
     babbler.expect(Piece)
@@ -249,6 +256,50 @@ def test_a_context_that_cannot_be_is_refused(
 ) -> None:
     shared.send(Open(shared.number(), "other", budget, cells))
     assert reason in shared.expect(Failed).reason
+
+
+def test_a_context_that_the_engine_cannot_make_is_refused_in_words(recall: Path) -> None:
+    with engine(recall) as started:
+        process = psutil.Process(started.process.pid)
+        limit = process.memory_info().vms + (200 << 20)
+        process.rlimit(psutil.RLIMIT_AS, (limit, limit))
+        started.send(Open(started.number(), "big", 1 << 19, 1 << 20))
+        reason = started.expect(Failed).reason
+        assert started.ask([("user", "<red>")]).text == "red1 red2 red3"
+    assert reason == "the context of 524288 tokens cannot be made for this model"
+
+
+@pytest.mark.parametrize("given", [False, True])
+def test_a_chat_template_that_does_not_compile_fails_the_load(
+    folder: Path, recall: Path, given: bool
+) -> None:
+    source = "{% nonsense %}"
+    shape = tinymodel.Shape(template=source)
+    path = tinymodel.write_recall(folder / "broken.gguf", WORDS, shape=shape)
+    with worker() as started:
+        started.send(Load(1, str(recall if given else path), 0, 1, source if given else ""))
+        reason = started.expect(Failed).reason
+        assert psutil.Process(started.process.pid).children() == []
+    which = "given chat template" if given else "chat template of the file"
+    assert reason.startswith(f"the {which} does not compile: Encountered unknown tag 'nonsense'")
+
+
+def test_an_empty_prompt_is_a_fault_of_the_template(folder: Path) -> None:
+    shape = tinymodel.Shape(template="{{ messages[0].content }}")
+    with engine(tinymodel.write_recall(folder / "echo.gguf", WORDS, shape=shape)) as started:
+        ended = started.prepare([("user", "")])
+    assert isinstance(ended, Ended)
+    why = "the model's chat template cannot be rendered: the prompt is empty"
+    assert ended.reason == f"template: {why}"
+
+
+def test_a_killed_template_process_costs_nobody_a_prompt(folder: Path) -> None:
+    shape = tinymodel.Shape(template="{{ messages[0].content }}")
+    with engine(tinymodel.write_recall(folder / "mortal.gguf", WORDS, shape=shape)) as started:
+        (child,) = psutil.Process(started.process.pid).children()
+        child.kill()
+        prepared = started.prepare([("user", "hi")])
+    assert isinstance(prepared, Prepared)
 
 
 def test_what_comes_before_a_model_is_refused() -> None:

@@ -1,11 +1,20 @@
 """Chat templates are untrusted code that must neither lose an instruction nor hold a process."""
 
+import signal
+import subprocess
 from collections.abc import Iterator
 from datetime import datetime
 
+import psutil
 import pytest
 
-from runtime.llm.engine.worker.prompts import CHATML, Chatml, TemplateFailed, is_chatml
+from runtime.llm.engine.worker.prompts import (
+    CHATML,
+    Chatml,
+    TemplateBroken,
+    TemplateFailed,
+    is_chatml,
+)
 from runtime.llm.engine.worker.renderer import Renderer
 from runtime.llm.engine.worker.template import Template
 from tests.llm import tinymodel
@@ -81,8 +90,12 @@ def test_no_instruction_is_lost(source: str, expected: str) -> None:
     assert Template(source, "", "</s>").render(talk).text == expected
 
 
+REFUSED = "template: the model's chat template refused these messages: "
+UNRENDERABLE = "template: the model's chat template cannot be rendered: "
+
+
 def test_a_template_that_refuses_the_roles_says_so() -> None:
-    with pytest.raises(TemplateFailed, match="template: roles must alternate"):
+    with pytest.raises(TemplateFailed, match=f"^{REFUSED}roles must alternate$"):
         Template(ALTERNATING, "", "").render([("user", "a"), ("user", "b")])
 
 
@@ -115,8 +128,21 @@ def test_dates_json_and_loop_controls_are_there() -> None:
 )
 def test_what_a_template_may_not_do_is_an_error_of_the_template(source: str) -> None:
     template = Template(source, "", "")
-    with pytest.raises(TemplateFailed, match="template: "):
+    with pytest.raises(TemplateFailed, match=f"^{UNRENDERABLE}[^:]"):
         template.render([("user", "a")])
+
+
+@pytest.mark.parametrize(
+    ("source", "why"),
+    [
+        ("{{ messages[0].content }}", "the prompt is empty"),
+        ("{% for i in range(99999) %}{{ 'x' * 100 }}{% endfor %}", "the prompt becomes too long"),
+    ],
+)
+def test_a_prompt_without_a_fitting_size_is_an_error_of_the_template(source: str, why: str) -> None:
+    template = Template(source, "", "")
+    with pytest.raises(TemplateFailed, match=f"^{UNRENDERABLE}{why}$"):
+        template.render([("user", "")])
 
 
 NESTED = "{% for a in b %}" * 40 + "{% endfor %}" * 40
@@ -127,8 +153,9 @@ DEEP = "{{ " + "(" * 5000 + "1" + ")" * 5000 + " }}"
     "source", ["{% for %}", "{{", "{% nonsense %}", "x" * 300_000, NESTED, DEEP]
 )
 def test_what_is_no_template_is_an_error(source: str) -> None:
-    with pytest.raises(TemplateFailed, match="template: "):
+    with pytest.raises(TemplateBroken) as caught:
         Template(source, "", "")
+    assert 0 < len(str(caught.value)) <= 200
 
 
 # --- in its own process
@@ -137,7 +164,7 @@ def test_what_is_no_template_is_an_error(source: str) -> None:
 @pytest.fixture
 def renderer(request: pytest.FixtureRequest) -> Iterator[Renderer]:
     made = Renderer(request.param, time_limit_s=1.0)
-    made.set_special_texts("<s>", "</s>")
+    made.compile("<s>", "</s>")
     yield made
     made.close()
 
@@ -150,9 +177,57 @@ def test_the_process_renders_like_the_template(renderer: Renderer) -> None:
 
 @pytest.mark.parametrize("renderer", [ALTERNATING], indirect=True)
 def test_an_error_of_the_template_leaves_the_process_usable(renderer: Renderer) -> None:
-    with pytest.raises(TemplateFailed, match="roles must alternate"):
+    with pytest.raises(TemplateFailed, match=f"^{REFUSED}roles must alternate$"):
         renderer.render([("user", "a"), ("user", "b")])
     assert renderer.render([("user", "a")]).text == "<user>a<assistant>"
+
+
+def child_of(renderer: Renderer) -> psutil.Process:
+    assert renderer._child is not None
+    return psutil.Process(renderer._child.pid)
+
+
+@pytest.mark.parametrize("renderer", [NO_SYSTEM], indirect=True)
+def test_a_killed_process_costs_nobody_a_prompt(renderer: Renderer) -> None:
+    expected = renderer.render(TALK)
+    for _ in range(2):
+        child_of(renderer).send_signal(signal.SIGKILL)
+        assert renderer.render(TALK) == expected
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("renderer", [NO_SYSTEM], indirect=True)
+def test_a_stopped_process_costs_nobody_a_prompt(
+    renderer: Renderer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = renderer.render(TALK)
+    stopped = child_of(renderer)
+    stopped.suspend()
+    monkeypatch.setattr("runtime.llm.engine.worker.renderer._GRACE_S", 1.0)
+    assert renderer.render(TALK) == expected
+    assert not stopped.is_running()
+
+
+@pytest.mark.parametrize("renderer", [NO_SYSTEM], indirect=True)
+def test_a_process_that_ends_again_is_an_error_of_the_template(
+    renderer: Renderer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start, started = renderer._start, 0
+
+    def doomed() -> subprocess.Popen[bytes]:
+        nonlocal started
+        started += 1
+        child = start()
+        child.kill()
+        return child
+
+    child_of(renderer).send_signal(signal.SIGKILL)
+    monkeypatch.setattr(renderer, "_start", doomed)
+    with pytest.raises(TemplateFailed, match=f"^{UNRENDERABLE}it takes too much time or memory$"):
+        renderer.render(TALK)
+    assert started == 1
+    monkeypatch.undo()
+    assert renderer.render(TALK).text
 
 
 GUARD = "{% if messages[0].content == 'go' %}"
@@ -176,15 +251,21 @@ GUARD = "{% if messages[0].content == 'go' %}"
 def test_a_template_that_would_not_end_is_ended_and_the_next_prompt_works(
     renderer: Renderer,
 ) -> None:
-    with pytest.raises(TemplateFailed, match="too much"):
+    with pytest.raises(TemplateFailed, match=f"^{UNRENDERABLE}.*too much"):
         renderer.render([("user", "go")])
     assert renderer.render([("user", "no")]).text == "no"
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("renderer", ["{{ 7 ** (7 ** (7 ** 7)) }}"], indirect=True)
-def test_a_template_that_never_compiles_is_given_up_after_two_tries(renderer: Renderer) -> None:
-    for _ in range(3):
-        with pytest.raises(TemplateFailed, match="too much"):
-            renderer.render([("user", "go")])
+def test_a_template_that_would_compile_for_ever_is_given_up() -> None:
+    renderer = Renderer("{{ 7 ** (7 ** (7 ** 7)) }}", time_limit_s=1.0)
+    with pytest.raises(TemplateBroken, match=r"^it takes too much time or memory$"):
+        renderer.compile("", "")
+    assert renderer._child is None
+
+
+def test_a_template_that_does_not_compile_says_why() -> None:
+    renderer = Renderer("{% nonsense %}")
+    with pytest.raises(TemplateBroken, match="unknown tag 'nonsense'"):
+        renderer.compile("", "")
     assert renderer._child is None

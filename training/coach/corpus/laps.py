@@ -1,4 +1,4 @@
-"""Questions about lap times and sectors; replies copy numbers and never compute one."""
+"""Questions about lap times and sectors; replies copy numbers and neither compute nor rank them."""
 
 import random
 from typing import Final
@@ -32,11 +32,9 @@ def compare(rng: random.Random) -> Exchange:
         "best": values.lap_text(best, style),
         "n": str(rng.randint(1, 40)),
     }
-    if slots["last"] == slots["best"]:
-        kind = "equal"
     prompt, _ = ask(rng.choice(data.texts("laps", "compare", "ask")), slots, rng)
-    reply = _reply("compare", kind, f"{kind}_advice", slots, rng)
-    return Exchange("laps", prompt, reply, "consistency" if kind == "equal" else "go_faster")
+    reply = _reply("compare", "reply", "advice", slots, rng)
+    return Exchange("laps", prompt, reply, "go_faster")
 
 
 def gap(rng: random.Random) -> Exchange:
@@ -58,7 +56,7 @@ def three(rng: random.Random) -> Exchange:
     }
     prompt, _ = ask(rng.choice(data.texts("laps", "three", "ask")), slots, rng)
     body = pick(data.texts("laps", "three", "reply"), rng)
-    body += " " + pick(data.texts("laps", "compare", "slower_advice"), rng)
+    body += " " + pick(data.texts("laps", "compare", "advice"), rng)
     return Exchange("laps", prompt, grammar.tidy(grammar.fill(body, slots)), "go_faster")
 
 
@@ -84,7 +82,7 @@ def sectors(rng: random.Random) -> Exchange:
     )
     body += rng.choice((", ", "; ", " ", " / ")).join(parts)
     body += rng.choice(("", "", ". Where do I lose time?", ". Which one is worst?", "?", "."))
-    slots = {"k": str(worst), "d": written[worst - 1]}
+    slots = {"d": written[worst - 1]}
     return Exchange("laps", body, _reply("sectors", "reply", "advice", slots, rng), "go_faster")
 
 
@@ -105,10 +103,7 @@ def series(rng: random.Random) -> Exchange:
         "final": written[-1],
     }
     prompt, _ = ask(rng.choice(data.texts("laps", "series", "ask")), slots, rng)
-    kind = "close" if close else "spread"
-    return Exchange(
-        "laps", prompt, _reply("series", kind, f"{kind}_advice", slots, rng), "consistency"
-    )
+    return Exchange("laps", prompt, _reply("series", "reply", "advice", slots, rng), "consistency")
 
 
 def single(rng: random.Random) -> Exchange:

@@ -34,6 +34,7 @@ ABORTED: Final = 2
 SCRATCH: Final = 0
 SEQUENCES: Final = 5  # one for stateless replies, four for conversations
 BATCH: Final = 512
+_COLDEST: Final = 1e-6
 _TOP_K_CAP: Final = 1000  # without a top-k first, sampling of 152 k tokens takes 1.8 ms each
 _WARN, _ERROR, _CONTINUED = 3, 4, 5
 
@@ -215,7 +216,7 @@ class Context:
         LOG.clear()
         self.handle = C.llama_init_from_model(model.handle, params)
         if not self.handle:
-            raise EngineError(LOG.reason("the engine cannot make a context"))
+            raise EngineError("the engine cannot make a context")
         self.model = model  # C points at it
         self._memory = C.llama_get_memory(self.handle)
         self._make_batch()
@@ -276,7 +277,10 @@ class Context:
 
 
 class Sampler:
-    """A chain of llama.cpp samplers: greedy at temperature 0, else top-k, top-p, temperature."""
+    """A chain of llama.cpp samplers: greedy at temperature 0, else top-k, top-p, temperature.
+
+    A temperature below 1e-6 counts as 0: logits divided by it are infinite.
+    """
 
     def __init__(self, temperature: float, top_k: int, top_p: float, seed: int) -> None:
         self._chain = C.llama_sampler_chain_init(C.llama_sampler_chain_default_params())
@@ -285,7 +289,7 @@ class Sampler:
 
     @staticmethod
     def _parts(temperature: float, top_k: int, top_p: float, seed: int) -> list[object]:
-        if temperature <= 0:
+        if temperature < _COLDEST:
             return [C.llama_sampler_init_greedy()]
         return [
             C.llama_sampler_init_top_k(min(top_k, _TOP_K_CAP) if top_k > 0 else _TOP_K_CAP),

@@ -13,8 +13,26 @@ Pairs = Sequence[Sequence[str]]
 """Role and content of each turn."""
 
 
+PROBLEM: Final = "template: "
+"""Begins the reason of a job whose messages the chat template could not turn into a prompt."""
+
+
+class TemplateBroken(Exception):
+    """The template does not compile; the text says why."""
+
+
 class TemplateFailed(Exception):
-    """The template cannot render these messages; the text is for a client."""
+    """The template cannot render these messages; the text begins with `PROBLEM`."""
+
+
+def refused(words: str) -> TemplateFailed:
+    """The template itself raised an error over the messages, in its own *words*."""
+    return TemplateFailed(f"{PROBLEM}the model's chat template refused these messages: {words}")
+
+
+def unrenderable(why: str) -> TemplateFailed:
+    """The fault lies in the template, or in what it needs."""
+    return TemplateFailed(f"{PROBLEM}the model's chat template cannot be rendered: {why}")
 
 
 class Rendering(NamedTuple):

@@ -9,7 +9,7 @@ from typing import BinaryIO
 
 import orjson
 
-from runtime.llm.engine.worker.prompts import TemplateFailed
+from runtime.llm.engine.worker.prompts import TemplateBroken, TemplateFailed
 from runtime.llm.engine.worker.renderer import MEMORY_LIMIT
 from runtime.llm.engine.worker.template import Template
 
@@ -41,24 +41,22 @@ def _answer(stream: BinaryIO, value: object) -> None:
 
 
 def main() -> None:
-    """Answer the first frame with the state of the template, each later one with a prompt."""
+    """Answer the first frame with what is wrong with the template, each later one with a prompt."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _limit()
-    template = None
-    reason = ""
     source, bos, eos, limit = map(str, _receive(sys.stdin.buffer))
     signal.setitimer(signal.ITIMER_REAL, float(limit))  # its signal ends the process
     try:
         template = Template(source, bos, eos)
-    except TemplateFailed as error:
-        reason = str(error)
+    except TemplateBroken as error:
+        _answer(sys.stdout.buffer, str(error))
+        return
     signal.setitimer(signal.ITIMER_REAL, 0)
+    _answer(sys.stdout.buffer, "")
     while True:
         messages = _receive(sys.stdin.buffer)
         signal.setitimer(signal.ITIMER_REAL, float(limit))
         try:
-            if template is None:
-                raise TemplateFailed(reason)
             _answer(sys.stdout.buffer, list(template.render(messages)))
         except TemplateFailed as error:
             _answer(sys.stdout.buffer, str(error))

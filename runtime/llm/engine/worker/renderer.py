@@ -8,6 +8,7 @@ A message is a four-byte length and JSON.
 import contextlib
 import os
 import select
+import signal
 import struct
 import subprocess
 import sys
@@ -17,12 +18,19 @@ from typing import Final
 
 import orjson
 
-from runtime.llm.engine.worker.prompts import Pairs, Rendering, TemplateFailed
+from runtime.llm.engine.worker.prompts import (
+    Pairs,
+    Rendering,
+    TemplateBroken,
+    TemplateFailed,
+    unrenderable,
+)
 
 TIME_LIMIT_S: Final = 3.0
 MEMORY_LIMIT: Final = 768 * 1024 * 1024
 _ANSWER_LIMIT: Final = 128 * 1024 * 1024
 _GRACE_S: Final = 5.0  # for a start on a busy machine, and for the pipes
+_TOO_MUCH: Final = "it takes too much time or memory"
 _ROOT: Final = Path(__file__).resolve().parents[4]
 
 
@@ -30,8 +38,12 @@ class _Gone(Exception):
     """The process ended, or does not answer."""
 
 
+class _OutOfTime(Exception):
+    """The process reached its time limit."""
+
+
 class Renderer:
-    """Renders by a child process, which is started again after it had to be ended.
+    """Renders by a child process, which is started again after it ended.
 
     The process starts at once, so that its start overlaps with the load of the weights.
     """
@@ -41,13 +53,58 @@ class Renderer:
         self._source = source
         self._specials = ("", "")
         self._is_set_up = False
-        self._has_worked = False
-        self._failures = 0
         self._child: subprocess.Popen[bytes] | None = self._start()
 
-    def set_special_texts(self, bos: str, eos: str) -> None:
-        """Texts of the begin and end tokens; before the first prompt."""
+    def compile(self, bos: str, eos: str) -> None:
+        """Compile with the texts of the begin and end tokens; raises TemplateBroken."""
         self._specials = (bos, eos)
+        try:
+            self._insist(None)
+        except (_Gone, _OutOfTime) as error:
+            raise TemplateBroken(_TOO_MUCH) from error
+
+    def render(self, messages: Pairs) -> Rendering:
+        """The prompt up to where the reply begins; raises TemplateFailed."""
+        try:
+            answer = orjson.loads(self._insist(orjson.dumps(messages)))
+        except (_Gone, _OutOfTime) as error:
+            raise unrenderable(_TOO_MUCH) from error
+        except TemplateBroken as error:
+            raise unrenderable(str(error)) from error
+        if isinstance(answer, str):
+            raise TemplateFailed(answer)
+        text, after = answer
+        return Rendering(text, after)
+
+    def _insist(self, question: bytes | None) -> bytes:
+        """Ask, and once more if the process ended: something else may have ended it."""
+        try:
+            return self._ask(question)
+        except _Gone:
+            return self._ask(question)
+
+    def _ask(self, question: bytes | None) -> bytes:
+        until = time.monotonic() + 2 * self._time_limit_s + _GRACE_S
+        child = self._child or self._start()
+        self._child = child
+        try:
+            if not self._is_set_up:
+                self._set_up(child, until)
+            return b"" if question is None else _exchange(child, question, until)
+        except TemplateBroken:
+            self.close()
+            raise
+        except _Gone as error:
+            self.close()
+            if child.returncode == -signal.SIGALRM:  # its own limit: a second try would meet it too
+                raise _OutOfTime from error
+            raise
+
+    def _set_up(self, child: subprocess.Popen[bytes], until: float) -> None:
+        setup = [self._source, *self._specials, str(self._time_limit_s)]
+        if broken := orjson.loads(_exchange(child, orjson.dumps(setup), until)):
+            raise TemplateBroken(broken)
+        self._is_set_up = True
 
     def _start(self) -> subprocess.Popen[bytes]:
         child = subprocess.Popen(
@@ -65,36 +122,6 @@ class Renderer:
         self._is_set_up = False
         return child
 
-    def render(self, messages: Pairs) -> Rendering:
-        """The prompt up to where the reply begins; raises TemplateFailed."""
-        try:
-            if not self._has_worked and self._failures > 1:
-                raise _Gone  # it does not even compile: no more time for it
-            answer = orjson.loads(self._ask(orjson.dumps(messages)))
-        except _Gone as error:
-            self._failures += 1
-            self.close()
-            raise TemplateFailed("template: it takes too much time or memory") from error
-        self._has_worked = True
-        if isinstance(answer, str):
-            raise TemplateFailed(answer)
-        text, after = answer
-        return Rendering(text, after)
-
-    def _ask(self, question: bytes) -> bytes:
-        until = time.monotonic() + 2 * self._time_limit_s + _GRACE_S
-        if self._child is None:
-            self._child = self._start()
-        if not self._is_set_up:
-            setup = [self._source, *self._specials, str(self._time_limit_s)]
-            _write(self._child, _frame(orjson.dumps(setup)), until)
-            self._is_set_up = True
-        _write(self._child, _frame(question), until)
-        size = struct.unpack("<I", _read(self._child, 4, until))[0]
-        if size > _ANSWER_LIMIT:
-            raise _Gone
-        return _read(self._child, size, until)
-
     def close(self) -> None:
         """End the process."""
         child, self._child = self._child, None
@@ -110,6 +137,14 @@ class Renderer:
 
 def _frame(body: bytes) -> bytes:
     return struct.pack("<I", len(body)) + body
+
+
+def _exchange(child: subprocess.Popen[bytes], question: bytes, until: float) -> bytes:
+    _write(child, _frame(question), until)
+    size = struct.unpack("<I", _read(child, 4, until))[0]
+    if size > _ANSWER_LIMIT:
+        raise _Gone
+    return _read(child, size, until)
 
 
 def _wait(fd: int, *, to_write: bool, until: float) -> None:

@@ -30,7 +30,15 @@ from runtime.llm.engine.protocol import Prepared as PreparedEvent
 from runtime.llm.engine.worker import autotune, native, resources
 from runtime.llm.engine.worker.engine import Engine, Prepared, Shape
 from runtime.llm.engine.worker.outbox import Outbox, Stalled
-from runtime.llm.engine.worker.prompts import CHATML, Chatml, Prompter, TemplateFailed, is_chatml
+from runtime.llm.engine.worker.prompts import (
+    CHATML,
+    Chatml,
+    Prompter,
+    TemplateBroken,
+    TemplateFailed,
+    is_chatml,
+    unrenderable,
+)
 from runtime.llm.engine.worker.renderer import Renderer
 from runtime.llm.engine.worker.text import markers_of
 
@@ -134,13 +142,13 @@ class Service:
         renderer = Renderer(source) if source and not is_chatml(source) else None
         try:
             model = native.Model(command.path, command.gpu_layers)
-        except native.EngineError:
+            if renderer:
+                _compile(renderer, model, given=bool(command.template))
+                self._prompter = renderer
+        except (native.EngineError, Refused):
             if renderer:
                 renderer.close()
             raise
-        if renderer:
-            renderer.set_special_texts(*model.special_texts)
-            self._prompter = renderer
         self._model, self._header = model, header
         self._markers = markers_of(source or CHATML)
         self._threads = command.threads or _tuned(model)
@@ -168,7 +176,13 @@ class Service:
             raise Refused("the token budget does not fit the context")
         _refuse_shortage(command.cells * header.kv_bytes_per_token)
         shape = Shape(command.budget, command.cells, self._threads)
-        self._engines[command.engine] = Engine(model, shape, self._flag, self._markers)
+        try:
+            self._engines[command.engine] = Engine(model, shape, self._flag, self._markers)
+        except (
+            native.EngineError
+        ) as error:  # its own words are a line of a log about something else
+            reason = f"the context of {command.budget} tokens cannot be made for this model"
+            raise Refused(reason) from error
         return Ok(command.id)
 
     def _warm(self, command: Warm) -> Ok:
@@ -194,7 +208,7 @@ class Service:
             rendering = self._prompter.render(command.messages)
             tokens = model.tokenize(rendering.text, whole=True)
             if not tokens:
-                raise Refused("the prompt is empty")
+                raise unrenderable("the prompt is empty")
         except (Refused, TemplateFailed, native.EngineError) as error:
             return Ended(command.job, "failed", str(error))
         if len(self._jobs) >= _QUEUE_LIMIT:
@@ -270,6 +284,14 @@ class Pieces:
 def _refuse_shortage(needed: int) -> None:
     if reason := resources.shortage(needed, resources.free_bytes()):
         raise Refused(reason)
+
+
+def _compile(renderer: Renderer, model: native.Model, *, given: bool) -> None:
+    try:
+        renderer.compile(*model.special_texts)
+    except TemplateBroken as error:
+        which = "given chat template" if given else "chat template of the file"
+        raise Refused(f"the {which} does not compile: {error}") from error
 
 
 def _tuned(model: native.Model) -> int:

@@ -10,7 +10,14 @@ from jinja2.ext import Extension, loopcontrols
 from jinja2.parser import Parser
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from runtime.llm.engine.worker.prompts import Pairs, Rendering, TemplateFailed
+from runtime.llm.engine.worker.prompts import (
+    Pairs,
+    Rendering,
+    TemplateBroken,
+    TemplateFailed,
+    refused,
+    unrenderable,
+)
 
 SOURCE_LIMIT: Final = 256 * 1024  # characters of a template
 OUTPUT_LIMIT: Final = 8_000_000  # characters of a prompt
@@ -32,7 +39,7 @@ class _Generation(Extension):
 
 
 def _raise(message: object) -> NoReturn:
-    raise TemplateFailed(f"template: {str(message)[:200]}")
+    raise refused(str(message)[:200])
 
 
 def _to_json(value: object, indent: int | None = None, **_ignored: object) -> str:
@@ -40,13 +47,16 @@ def _to_json(value: object, indent: int | None = None, **_ignored: object) -> st
 
 
 class Template:
-    """A compiled chat template with what it can do, found by trying it."""
+    """A compiled chat template with what it can do, found by trying it.
+
+    Raises TemplateBroken for a source that does not compile.
+    """
 
     def __init__(
         self, source: str, bos: str, eos: str, now: Callable[[], datetime] = datetime.now
     ) -> None:
         if len(source) > SOURCE_LIMIT:
-            raise TemplateFailed("template: longer than 256 KiB")
+            raise TemplateBroken("it is longer than 256 KiB")
         environment = ImmutableSandboxedEnvironment(
             trim_blocks=True,
             lstrip_blocks=True,
@@ -63,9 +73,9 @@ class Template:
         try:
             self._template = environment.from_string(source)
         except _FAULTS as error:
-            raise TemplateFailed(f"template: {_first_line(error)}") from error
+            raise TemplateBroken(_first_line(error)) from error
         except _TOO_MUCH as error:
-            raise TemplateFailed("template: it asks for too much") from error
+            raise TemplateBroken("it asks for too much") from error
         self._in_parts = False
         self._in_parts = not self._shows([("user", "U1f")], "U1f")
         self._system = self._shows([("system", "S2f"), ("user", "U1f")], "S2f", "U1f")
@@ -120,13 +130,13 @@ class Template:
                 parts.append(part)
                 size += len(part)
                 if size > OUTPUT_LIMIT:
-                    _raise("the prompt becomes too long")
-        except TemplateFailed:
-            raise
+                    raise unrenderable("the prompt becomes too long")
         except _FAULTS as error:
-            raise TemplateFailed(f"template: {_first_line(error)}") from error
+            raise unrenderable(_first_line(error)) from error
         except _TOO_MUCH as error:
-            raise TemplateFailed("template: it asks for too much") from error
+            raise unrenderable("it asks for too much") from error
+        if not size:
+            raise unrenderable("the prompt is empty")
         return "".join(parts)
 
     def _content(self, text: str) -> object:
