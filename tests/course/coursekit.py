@@ -24,7 +24,7 @@ SVG: Final = "content/phases/10-laps/10-read-a-lap/media/trace.svg"
 QUIZ: Final = "content/phases/10-laps/10-read-a-lap/quiz.yaml"
 LAP_KIT: Final = "content/projects/lap-kit"
 END: Final = "and mark the three points.\n"
-LIMIT_S: Final = 5.0
+LIMIT_S: Final = 25.0
 Overlay = Mapping[str, str | bytes | None]
 
 

@@ -31,6 +31,10 @@ async def test_the_ninth_request_at_once_is_refused_and_waiting_ones_are_counted
     assert server.service.admission.totals.completed == 8
 
 
+def _in_line(server: Server, waiting: int) -> bool:
+    return len(server.service.chats.local._waiting) == waiting
+
+
 def _holds(server: Server, requests: int) -> bool:
     return len(server.service.chats.local.unfinished) == requests
 
@@ -44,6 +48,7 @@ async def test_requests_run_in_the_order_in_which_they_came(server: Server) -> N
         for place in range(2, 6):
             waiting.append(asyncio.ensure_future(server.ask("recall", "<gold>")))
             await until(partial(_holds, server, place))
+            await until(partial(_in_line, server, place - 1))  # its prompt is ready too
     answers = await asyncio.gather(*waiting)
     numbers = [int(answer.headers["X-Request-Id"]) for answer in answers]
     assert ended[1:] == numbers == sorted(numbers)
