@@ -20,6 +20,7 @@ def main() -> None:
     with contextlib.suppress(OSError, ValueError):
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a core would hold the conversations
     resources.take_blame()
+    resources.give_way()
     connection = socket.socket(fileno=options.socket)
     connection.setblocking(True)
     Service(connection, native.AbortFlag(options.flag)).serve()
