@@ -3,7 +3,7 @@
 import pytest
 
 from runtime.llm.engine.worker.autotune import fastest
-from runtime.llm.engine.worker.resources import free_bytes, physical_cores, shortage
+from runtime.llm.engine.worker.resources import free_bytes, shortage, usable_cores
 
 
 class Machine:
@@ -48,4 +48,4 @@ def test_a_shortage_names_both_numbers() -> None:
 
 def test_the_system_tells_its_memory_and_cores() -> None:
     assert free_bytes() > 1 << 20
-    assert physical_cores() >= 1
+    assert usable_cores() >= 1

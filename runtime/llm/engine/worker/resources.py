@@ -24,9 +24,13 @@ def shortage(needed: int, free: int) -> str | None:
     return f"not enough memory: needs {-(-needed // _MIB)} MB, {free // _MIB} MB free"
 
 
-def physical_cores() -> int:
-    """Cores that this process may use; hyper-threads of one core add nothing to a decode."""
-    cores = psutil.cpu_count(logical=False) or os.cpu_count() or 1
+def usable_cores() -> int:
+    """Logical cores that this process may use; a timing says how many of them help a decode.
+
+    Two hyper-threads are reported as one physical core on some virtual machines and still double
+    the rate there.
+    """
+    cores = os.cpu_count() or 1
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else cores
     return min(cores, usable)
 

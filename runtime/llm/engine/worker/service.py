@@ -296,7 +296,7 @@ def _compile(renderer: Renderer, model: native.Model, *, given: bool) -> None:
 
 def _tuned(model: native.Model) -> int:
     """Threads by a timing of decode steps in a small context of their own."""
-    cores = resources.physical_cores()
+    cores = resources.usable_cores()
     if cores == 1:
         return 1
     context = native.Context(model, _WARM_CELLS * 4, 1, sequences=1)
