@@ -14,7 +14,8 @@ def root() -> Path:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip browser tests, with a reason, where the browser or its driver is missing."""
+    """Put browser tests last, for they leave threads running; skip them without a browser."""
+    items.sort(key=lambda item: item.get_closest_marker("browser") is not None)
     if installed() is not None:
         return
     missing = pytest.mark.skip(reason="no Chromium with its driver; `make test-deps` installs them")
