@@ -1,0 +1,1 @@
+"""Sentence encoders: texts in, unit vectors out, in a process beside the server."""
