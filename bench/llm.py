@@ -20,8 +20,9 @@ from bench import llm_figures, llm_peers, llm_report
 from bench.llm_client import Failed
 from bench.llm_models import SHAPES, TINY, ensure
 from bench.llm_servers import Kind, Server, running
+from bench.neighbours import neighbours
 
-FIGURES: Final = ("speed", "turns", "left", "health", "start")
+FIGURES: Final = ("speed", "shared", "turns", "left", "health", "start")
 
 
 class Effort(NamedTuple):
@@ -72,6 +73,8 @@ class Bench:
         if "speed" in self._wanted and self._has_time():
             with self.servers(self._kinds, model) as servers:
                 self.speed(name, model, servers)
+        if "shared" in self._wanted and name in ("125m", TINY.name) and self._has_time():
+            self.shared(name, model)
         if "turns" in self._wanted and name != "5m" and self._has_time():
             self.turns(name, model)
         if "left" in self._wanted and name in ("500m", TINY.name) and self._has_time():
@@ -102,6 +105,23 @@ class Bench:
         show(llm_report.floor_table(name, paces, found))
         if name == "5m":
             self.figures.floor = paces
+
+    def shared(self, name: str, model: Path) -> None:
+        """Streaming speed as installed, on cores that as many other programs use."""
+        count = os.cpu_count() or 1
+        self.note(f"{name}: streaming beside {count} busy programs")
+        kinds = [kind for kind in self._kinds if not kind.settings]
+        with neighbours(count), self.servers(kinds, model) as servers:
+            self.figures.shared[name], _ = llm_figures.speeds(
+                servers,
+                None,
+                rounds=self.rounds,
+                tokens=self.effort.tokens.get(name, 500),
+                limit_s=self.effort.reply_limit_s,
+                note=self.note,
+            )
+        title = f"{name}, beside {count} busy programs"
+        show(llm_report.speed_table(title, self.figures.shared[name]))
 
     def turns(self, name: str, model: Path) -> None:
         """First text of turn 10."""
