@@ -1,0 +1,105 @@
+"""The values that telemetry is passed around in; columns are float64, NaN stands for null."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+Numbers: TypeAlias = npt.NDArray[np.float64]
+
+TIMESTAMP: Final = "timestamp"
+WIDE_SIGNALS: Final = (
+    "distance_m",
+    "speed_ms",
+    "g_lat",
+    "g_long",
+    "combo_g",
+    "brake_bar",
+    "throttle_pct",
+    "steering_deg",
+    "rpm",
+    "lat",
+    "lon",
+)
+"""The nullable columns of a frame, in the order in which they are stored and exported.
+
+Units: m, m/s, g (9.80665 m/s², lateral + to the right, longitudinal + accelerating), bar, %,
+degrees (steering + to the right), 1/min, degrees WGS-84 (north and east positive).
+"""
+WIDE: Final = (TIMESTAMP, *WIDE_SIGNALS)
+"""Every number of a frame; the timestamp, in seconds of the session's clock, is never null."""
+
+
+@dataclass(frozen=True, eq=False)
+class Frames:
+    """Frames in the order in which they were recorded."""
+
+    columns: Mapping[str, Numbers]
+    """One array for each name in `WIDE`, all of one length."""
+
+    def __len__(self) -> int:
+        return len(self.columns[TIMESTAMP])
+
+
+class Samples(NamedTuple):
+    """The values of one signal outside the frames, in any order of time."""
+
+    t: Numbers
+    """Seconds of the session's clock; finite."""
+    value: Numbers
+    """Finite."""
+
+
+class VideoFrame(NamedTuple):
+    """Where a moment of the session lies in a video file."""
+
+    timestamp: float
+    """Seconds of the session's clock."""
+    avitime_ms: int | None
+    file_path: str
+    file_offset_s: float | None
+    width: int | None = None
+    height: int | None = None
+
+
+class Gate(NamedTuple):
+    """A line across the track: its middle, and the heading of travel through it."""
+
+    lat: float
+    lon: float
+    heading: float
+    """Degrees, 0 north, clockwise."""
+    half_width_m: float = 25.0
+
+
+class Doubt(NamedTuple):
+    """Something that a reader of files noticed and went on."""
+
+    code: str
+    """snake_case."""
+    detail: str
+    count: int = 1
+
+
+@dataclass(frozen=True, eq=False)
+class Recording:
+    """A session as read from a file, ready to be stored."""
+
+    frames: Frames
+    signals: Mapping[str, Samples] = field(default_factory=dict)
+    """Every further numeric channel by its name."""
+    video: tuple[VideoFrame, ...] = ()
+    created: float | None = None
+    """Unix seconds (UTC) at which the file says it was created."""
+    start: Gate | None = None
+    """Start/finish line as the file gives it."""
+    splits: tuple[Gate, ...] = ()
+    doubts: tuple[Doubt, ...] = ()
+    facts: Mapping[str, str] = field(default_factory=dict)
+    """What was decided while reading, such as ``coordinate_encoding`` and ``time_encoding``."""
+    unmapped: tuple[str, ...] = ()
+    """Columns that are kept under their own names."""
+    comments: tuple[str, ...] = ()
+    """What the file says about logger and log rate."""
