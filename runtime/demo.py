@@ -14,6 +14,7 @@ from typing import Final
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 DATA: Final = ROOT / ".demo"
+LLM_DATA: Final = DATA / "llm"
 START_S: Final = 120.0
 STOP_S: Final = 15.0
 
@@ -37,7 +38,7 @@ def parts(course_port: int, llm_port: int) -> list[Part]:
     return [
         Part(
             "language-model server",
-            ("-m", "runtime.llm", "--port", str(llm_port), "--data-dir", str(DATA / "llm")),
+            ("-m", "runtime.llm", "--port", str(llm_port), "--data-dir", str(LLM_DATA)),
             re.compile(r'"event":"ready","port":(\d+)'),
         ),
         Part(
@@ -45,6 +46,16 @@ def parts(course_port: int, llm_port: int) -> list[Part]:
             ("build.py", "serve", "--port", str(course_port)),
             re.compile(r"the course is at http://[^/]*:(\d+)/"),
         ),
+    ]
+
+
+def preparations(course: int) -> list[tuple[str, ...]]:
+    """What makes the lessons searchable, once everything runs: commands in their order."""
+    data = ("--data-dir", str(LLM_DATA))
+    link = f"http://127.0.0.1:{course}/"
+    return [
+        ("-m", "runtime.llm", "pull", "minilm", *data),
+        ("-m", "runtime.llm", "ingest", "site", "--base-url", link, *data),
     ]
 
 
@@ -59,6 +70,19 @@ def free(port: int) -> int:
     return port
 
 
+async def launch(command: tuple[str, ...], *, quiet: bool = False) -> asyncio.subprocess.Process:
+    """Start a program of ours in a session of its own: Ctrl-C of the terminal is ours alone."""
+    return await asyncio.create_subprocess_exec(
+        sys.executable,
+        *command,
+        cwd=ROOT,
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL if quiet else None,
+        start_new_session=True,
+    )
+
+
 class Running:
     """A started part."""
 
@@ -68,17 +92,8 @@ class Running:
 
     @classmethod
     async def start(cls, part: Part) -> "Running":
-        """Start the program in a session of its own: Ctrl-C of the terminal is ours alone."""
-        process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            *part.command,
-            cwd=ROOT,
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=None if part.name == "course" else asyncio.subprocess.DEVNULL,
-            start_new_session=True,
-        )
-        return cls(part, process)
+        """Start the program."""
+        return cls(part, await launch(part.command, quiet=part.name != "course"))
 
     async def ready(self) -> int:
         """The port, once the part says it; raises `DidNotStart`."""
@@ -129,7 +144,36 @@ Ask the coach:
 """
 
 
-async def run(course_port: int, llm_port: int) -> int:
+def searchable(llm: int) -> str:
+    """What a newcomer reads once the lessons can be searched."""
+    question = (
+        '{"model":"all-minilm-l6-v2","k":3,"query":"How do I brake later?"}'
+    )
+    return f"""
+The lessons can be searched by meaning now:
+
+  curl -H 'X-Client-Id: course' http://127.0.0.1:{llm}/v1/search -d '{question}'
+"""
+
+
+async def prepare_search(course: int, llm: int) -> None:
+    """Bring the embedding model and load the lessons; a failure says so and harms nothing else."""
+    print("Making the lessons searchable; the first time this brings a model of 90 MB.", flush=True)
+    for command in preparations(course):
+        process = await launch(command)
+        try:
+            await process.communicate()
+        finally:
+            if process.returncode is None:
+                process.terminate()
+                await process.wait()
+        if process.returncode:
+            print("demo: the search is not ready; everything else runs", flush=True)
+            return
+    print(searchable(llm), flush=True)
+
+
+async def run(course_port: int, llm_port: int, *, search: bool = True) -> int:
     """Start every part, say where it is, wait for a signal or for a part that ends; stop all."""
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -145,9 +189,13 @@ async def run(course_port: int, llm_port: int) -> int:
             return 0
         llm, course = ports
         print(greeting(course, llm), flush=True)
+        preparing = asyncio.create_task(prepare_search(course, llm)) if search else None
         watchers = [asyncio.create_task(one.read_on()) for one in running]
         stopping = asyncio.create_task(stop.wait())
         await asyncio.wait([stopping, *watchers], return_when=asyncio.FIRST_COMPLETED)
+        if preparing is not None:
+            preparing.cancel()
+            await asyncio.wait([preparing])
         if stop.is_set():
             return 0
         gone = [one.part.name for one, end in zip(running, watchers, strict=True) if end.done()]
@@ -179,10 +227,11 @@ def main(argv: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m runtime.demo", description=__doc__)
     parser.add_argument("--course-port", type=int, default=8000)
     parser.add_argument("--llm-port", type=int, default=8080)
+    parser.add_argument("--no-search", action="store_true", help="do not bring the embedding model")
     chosen = parser.parse_args(argv)
     DATA.mkdir(exist_ok=True)
     print("demo: building the course, starting the server", flush=True)
-    return asyncio.run(run(chosen.course_port, chosen.llm_port))
+    return asyncio.run(run(chosen.course_port, chosen.llm_port, search=not chosen.no_search))
 
 
 if __name__ == "__main__":

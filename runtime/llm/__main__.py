@@ -1,10 +1,10 @@
-"""Starts the language-model server: ``python -m runtime.llm``; ``--help`` lists the flags."""
+"""Starts the language-model server, or a command: ``python -m runtime.llm --help`` lists all."""
 
 import logging
 import os
 import sys
 from collections.abc import Sequence
-from typing import Final
+from typing import IO, Final
 
 from aiohttp import web
 
@@ -12,18 +12,38 @@ from runtime.llm.app import ENDING, assemble, make_app
 from runtime.llm.service import Service
 from runtime.llm.settings import LlmSettings
 from runtime.web.guard import Limits
-from runtime.web.instance import AlreadyRunning, claim
+from runtime.web.instance import AlreadyRunning, claim, tell
 from runtime.web.logs import logging_to
-from runtime.web.serve import run
+from runtime.web.serve import Running, run
 
 PER_PEER: Final = 192
 """Connections of one address: every program of this machine has the same one."""
+COMMANDS: Final = """
+commands:
+  python -m runtime.llm pull    bring a model into the models folder
+  python -m runtime.llm ingest  make a course searchable
+Each explains itself with --help.
+"""
 log = logging.getLogger("runtime.llm")
 
 
 def main(argv: Sequence[str]) -> int:
-    """Run the server until it is told to stop; the exit code of the process."""
-    settings = LlmSettings.load([_flag(word) for word in argv], os.environ)
+    """Run a command, or the server until it is told to stop; the exit code of the process."""
+    match argv:
+        case ["pull", *rest]:
+            from runtime.llm.pull import command as pull  # the server needs none of it
+
+            return pull.main(rest)
+        case ["ingest", *rest]:
+            from runtime.llm.ingest import command as ingest
+
+            return ingest.main(rest)
+    try:
+        settings = LlmSettings.load([_flag(word) for word in argv], os.environ)
+    except SystemExit as leaving:
+        if not leaving.code:  # the flags have been printed
+            sys.stdout.write(COMMANDS)
+        raise
     try:
         lock = claim(settings.data_dir, "data_dir")
     except AlreadyRunning as problem:
@@ -49,14 +69,15 @@ def main(argv: Sequence[str]) -> int:
             settings.server_port,
             limits=Limits(per_peer=PER_PEER),
             ending=ENDING,
-            on_ready=lambda running: _announce(service, running.port),
+            on_ready=lambda running: _ready(service, lock, running),
         )
 
 
-def _announce(service: Service, port: int) -> None:
-    """Tell the local network, beside the start: the listener does not wait for it."""
+def _ready(service: Service, lock: IO[str], running: Running) -> None:
+    """Tell other programs here, and the local network beside the start: nobody waits for it."""
+    tell(lock, f"http://127.0.0.1:{running.port}")
     key = service.settings.api_key.get_secret_value().strip()
-    service.announce(port, "key" if key else "open")
+    service.announce(running.port, "key" if key else "open")
 
 
 def _flag(word: str) -> str:

@@ -20,6 +20,7 @@ from runtime.llm.catalogfile import (
     chip_fits,
     file_name,
 )
+from runtime.llm.embed import onnxfile
 from runtime.llm.engine import gguf
 from runtime.llm.values import SYSTEM_MODEL, Backend
 
@@ -239,10 +240,14 @@ class Catalog:
         self._soc = soc
         self._said: set[str] = set()
         self._headers: OrderedDict[tuple[Path, Fingerprint], gguf.Header | None] = OrderedDict()
+        self._whole: OrderedDict[tuple[Path, Fingerprint], bool] = OrderedDict()
         self._lock = threading.Lock()
 
     def entries(self) -> list[Entry]:
-        """What is on disk now: GGUF files, then ONNX files, each by id; no model file is opened."""
+        """What is on disk now: GGUF files, then ONNX files, each by id.
+
+        No GGUF file is opened; an ONNX file is looked through once for what lies outside of it.
+        """
         listed, warnings = self._look()
         self._say(warnings)
         return sorted(listed.values(), key=lambda entry: (entry.format != "gguf", entry.id))
@@ -264,6 +269,8 @@ class Catalog:
                     warnings.append(
                         f"model {found.id} of an earlier folder hides the one in a later"
                     )
+                elif not self._is_whole(found):
+                    warnings.append(f"{found.paths[0].name} is not listed: {onnxfile.ELSEWHERE}")
                 else:
                     listed[found.id] = self._entry(found, text.broken, texts)
         return listed, warnings
@@ -315,6 +322,26 @@ class Catalog:
             parts=found.paths if len(found.paths) > 1 else (),
             vocab=found.vocab,
         )
+
+    def _is_whole(self, found: Found) -> bool:
+        """Whether no part of an ONNX model lies in another file, remembered until it changes."""
+        if found.format != "onnx":
+            return True
+        key = (found.paths[0], found.fingerprint)
+        with self._lock:
+            if key in self._whole:
+                self._whole.move_to_end(key)
+                return self._whole[key]
+        try:
+            onnxfile.check(found.paths[0])
+            whole = True
+        except onnxfile.BadOnnxFile as error:
+            whole = str(error) != onnxfile.ELSEWHERE  # other faults are told when it is loaded
+        with self._lock:
+            self._whole[key] = whole
+            while len(self._whole) > _HEADERS_KEPT:
+                self._whole.popitem(last=False)
+        return whole
 
     def _header(self, entry: Entry, open_file: bool) -> gguf.Header | None:
         key = (entry.path, entry.fingerprint)

@@ -30,6 +30,12 @@ class EngineDied(EngineFailed):
     """The engine's process ended."""
 
 
+class ApiFailure(ApiError):
+    """Embeddings, documents or the search failed for a reason that is not the client's."""
+
+    status, code = 500, "api_error"
+
+
 class BenchmarkMissing(ApiError):
     """No benchmark has been run since the start."""
 

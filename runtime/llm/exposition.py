@@ -12,6 +12,8 @@ def families(service: Service) -> Iterator[Family]:
     yield from _engines(service)
     yield from _clients(service)
     yield from _more(service)
+    yield from _embeddings(service)
+    yield from _documents(service)
 
 
 def _requests(service: Service) -> Iterator[Family]:
@@ -129,3 +131,41 @@ def _more(service: Service) -> Iterator[Family]:
         "From admission to the start of generation.",
         service.queue_wait.samples(),
     )
+
+
+def _embeddings(service: Service) -> Iterator[Family]:
+    embedders = service.embedders
+    totals = embedders.totals
+    yield counter(
+        "llmsvc_embedding_requests_total", "Requests that had texts embedded.", totals.requests
+    )
+    yield counter(
+        "llmsvc_embedding_requests_refused_total",
+        "Requests that found too many waiting to be embedded.",
+        totals.refused,
+    )
+    yield counter(
+        "llmsvc_embedding_requests_errored_total",
+        "Requests whose texts could not be embedded.",
+        totals.errors,
+    )
+    yield counter("llmsvc_embedding_texts_total", "Texts that were embedded.", totals.texts)
+    yield counter("llmsvc_embedding_tokens_total", "Tokens of those texts.", totals.tokens)
+    yield counter(
+        "llmsvc_embedding_seconds_total", "Time in which an encoder was at work.", totals.seconds
+    )
+    yield gauge(
+        "llmsvc_embedding_waiting", "Requests that wait for an encoder.", embedders.waiting
+    )
+    yield gauge(
+        "llmsvc_embedding_engines_loaded",
+        "Embedding models in memory.",
+        len(embedders.loaded()),
+    )
+
+
+def _documents(service: Service) -> Iterator[Family]:
+    figures = service.documents.figures()
+    yield gauge("llmsvc_document_tenants", "Tenants with documents.", figures.tenants)
+    yield gauge("llmsvc_documents", "Documents in the store.", figures.documents)
+    yield gauge("llmsvc_document_chunks", "Chunks in the store.", figures.chunks)

@@ -31,7 +31,14 @@ def tenant_id(x_client_id: str | None, user_agent: str | None) -> str:
     Case and the width of blanks do not matter. A longer name keeps its first 111 characters and
     ends in ``~`` and 16 hex digits of its SHA-256, so that two long names stay two tenants.
     """
-    folded = _fold(x_client_id or "") or _fold(user_agent or "") or ANONYMOUS
+    return named_tenant(x_client_id or "") or named_tenant(user_agent or "") or ANONYMOUS
+
+
+def named_tenant(text: str) -> str | None:
+    """The tenant that a text names, folded as in `tenant_id`; None for a blank one."""
+    folded = _fold(text)
+    if not folded:
+        return None
     if len(folded) <= TENANT_LENGTH:
         return folded
     digest = hashlib.sha256(folded.encode()).hexdigest()[:_DIGEST_LENGTH]
@@ -45,6 +52,11 @@ def header_safe(name: str) -> str:
     """
     clean = _clean(name)
     return clean if clean.isascii() else quote(clean, safe=_PRINTABLE.replace("%", ""))
+
+
+def plain_text(text: str) -> bool:
+    """Whether a text has no control character, line break or half of a character."""
+    return _clean(text) == text
 
 
 def _clean(text: str) -> str:

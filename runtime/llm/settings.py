@@ -114,6 +114,30 @@ class LlmSettings(Settings):
     load_timeout_ms: Annotated[int, Clamp(1_000, 3_600_000)] = Field(
         300_000, description="limit on loading a model"
     )
+    embedding_cache_size: Annotated[int, Clamp(1, 16)] = Field(
+        1, description="embedding models in memory"
+    )
+    embedding_threads: Annotated[int, Clamp(0, 256)] = Field(
+        0, description="threads of an embedding model; 0: the physical cores, four at most"
+    )
+    embedding_queue: Annotated[int, Clamp(1, 10_000)] = Field(
+        32, description="embedding requests that may wait; one more gets 429"
+    )
+    max_chunks: Annotated[int, Clamp(1, 1 << 40)] = Field(
+        1_000_000, description="chunks in the document store, of all tenants together"
+    )
+    max_tenants: Annotated[int, Clamp(1, 1 << 30)] = Field(
+        10_000, description="tenants with documents"
+    )
+    exact_search_max: Annotated[int, Clamp(0, 1 << 30)] = Field(
+        20_000, description="chunks of a tenant up to which the search compares with every one"
+    )
+    search_cache_bytes: Annotated[int, Clamp(1 << 20, 1 << 40)] = Field(
+        256 << 20, description="memory for the search in documents, least recently used out"
+    )
+    tenant_admin: Literal["open", "key"] = Field(
+        "open", description="key: seeing and deleting other tenants needs an api_key"
+    )
     idle_evict_ms: Annotated[int, Clamp(0, 1 << 31)] = Field(
         300_000, description="unload engines that rest for this long; 0: never"
     )
@@ -132,6 +156,16 @@ class LlmSettings(Settings):
     def body_cap(self) -> int:
         """Bytes that the body of a chat request may have."""
         return self.max_body_bytes or 4 * self.max_prompt_chars + 65_536
+
+    @property
+    def document_chars(self) -> int:
+        """Characters that the text of a document may have."""
+        return 50 * self.max_prompt_chars
+
+    @property
+    def document_body_cap(self) -> int:
+        """Bytes that the body with a document may have."""
+        return 4 * self.document_chars + 65_536
 
     @property
     def models_folder(self) -> Path:

@@ -31,6 +31,21 @@ def claim(folder: Path, setting: str) -> IO[str]:
     return lock
 
 
+def tell(lock: IO[str], address: str) -> None:
+    """Write where the server answers into the file that it holds."""
+    lock.write(f"{address}\n")
+    lock.flush()
+
+
+def address_of(folder: Path) -> str | None:
+    """Where the server that holds *folder* answers; None while it has not said so."""
+    try:
+        lines = (folder / LOCK_NAME).read_text(encoding="ascii").splitlines()
+    except (OSError, UnicodeDecodeError):
+        return None
+    return lines[1] if len(lines) > 1 else None
+
+
 def _lock(descriptor: int) -> None:
     try:
         import fcntl  # absent on Windows

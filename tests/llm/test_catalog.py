@@ -14,10 +14,9 @@ from hypothesis import strategies as st
 from runtime.llm import catalog as module
 from runtime.llm.catalog import Catalog, Entry
 from runtime.llm.catalogfile import file_name
+from runtime.llm.embed import onnxfile
 from runtime.llm.engine import gguf
 from tests.llm.tinymodel import Shape, write_random
-
-MODELS = ("a.gguf", "b.gguf", "c.onnx", "c-vocab.txt")
 
 
 def put(folder: Path, *names: str, size: int = 100) -> None:
@@ -253,12 +252,48 @@ def test_a_folder_that_changes_under_the_eyes_of_several_threads_is_listed(tmp_p
     assert answers == [[True] * 50] * 4
 
 
-def test_listing_opens_no_model_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    put(tmp_path, *MODELS)
+def test_listing_opens_no_gguf_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(tmp_path, "a.gguf", "b.gguf")
     monkeypatch.setattr(Path, "open", forbidden)
     monkeypatch.setattr(gguf, "read", forbidden)
 
-    assert ids(tmp_path) == ["a", "b", "c"]
+    assert ids(tmp_path) == ["a", "b"]
+
+
+WHOLE = b"\x08\x08\x3a\x02\x2a\x00"
+"""An ONNX model whose graph has a tensor."""
+ELSEWHERE = b"\x08\x08\x3a\x04\x2a\x02\x6a\x00"
+"""The same with data in another file."""
+
+
+def test_an_onnx_model_with_weights_in_another_file_is_not_listed(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    put(tmp_path, "e-vocab.txt", "f-vocab.txt")
+    (tmp_path / "e.onnx").write_bytes(ELSEWHERE)
+    (tmp_path / "f.onnx").write_bytes(WHOLE)
+    catalog = Catalog([tmp_path], 4096)
+
+    assert [entry.id for entry in catalog.entries()] == ["f"]
+    assert catalog.find("e") is None
+    assert "e.onnx is not listed" in caplog.text
+
+
+def test_an_onnx_file_is_looked_through_once_until_it_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(tmp_path, "e-vocab.txt")
+    (tmp_path / "e.onnx").write_bytes(WHOLE)
+    looks: list[Path] = []
+    monkeypatch.setattr(onnxfile, "check", looks.append)
+    catalog = Catalog([tmp_path], 4096)
+    for _ in range(3):
+        assert catalog.find("e")
+    assert len(looks) == 1
+
+    (tmp_path / "e.onnx").write_bytes(WHOLE + b"\x08\x08")
+    assert catalog.find("e")
+    assert len(looks) == 2
 
 
 def forbidden(*_args: object, **_kwargs: object) -> None:

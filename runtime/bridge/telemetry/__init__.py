@@ -1,1 +1,1 @@
-"""Telemetry as columns of numbers: the wide frames, the tall signals, and pure functions on them."""
+"""Telemetry as columns of numbers: wide frames, tall signals, and pure functions on them."""

@@ -78,7 +78,7 @@ class PartFile:
         file.close()
         self._path.replace(self._target)
         self._note.unlink(missing_ok=True)
-        _sync_folder(self._target.parent)
+        sync_folder(self._target.parent)
 
     def drop(self) -> None:
         """Delete it: its bytes are worth nothing."""
@@ -105,7 +105,7 @@ def _read_note(path: Path) -> str | None:
     return validator if isinstance(validator, str) and validator.isprintable() else None
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
     """Make a rename last; some systems cannot open a folder, and need not."""
     with suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)

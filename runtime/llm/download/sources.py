@@ -13,7 +13,7 @@ from urllib.request import url2pathname
 
 import aiohttp
 
-from runtime.llm.sysmodel.addresses import (
+from runtime.llm.download.addresses import (
     GuardedResolver,
     Rule,
     as_ip,
@@ -22,7 +22,7 @@ from runtime.llm.sysmodel.addresses import (
     public,
     reachable,
 )
-from runtime.llm.sysmodel.threads import in_thread
+from runtime.llm.download.threads import in_thread
 
 MAX_REDIRECTS = 5
 _CHUNK = 1 << 18

@@ -4,16 +4,16 @@ import asyncio
 import errno
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
 import aiohttp
 
-from runtime.llm.sysmodel.partfile import PartFile
-from runtime.llm.sysmodel.sources import Opened, TransferFailed, open_source
-from runtime.llm.sysmodel.talk import Sleep
-from runtime.llm.sysmodel.threads import in_thread
+from runtime.llm.download.partfile import PartFile
+from runtime.llm.download.sources import Opened, TransferFailed, open_source
+from runtime.llm.download.threads import in_thread
 
 _BATCH = 1 << 20
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
@@ -34,7 +34,7 @@ class Pace(NamedTuple):
     """Seconds without a byte after which it is given up."""
     bytes_per_s: int | None = None
     """None: as fast as it goes."""
-    sleep: Sleep = asyncio.sleep
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
 
 
 def free_bytes(folder: Path) -> int:
@@ -47,6 +47,32 @@ def free_bytes(folder: Path) -> int:
 def needed_bytes(size: int) -> int:
     """Free space that a download of *size* bytes asks for: 5 % more."""
     return size + size // 20
+
+
+async def size_of(url: str, stall_s: float = Pace().stall_s) -> int | None:
+    """Bytes of what *url* names, as it says itself; None where it does not.
+
+    Raises `TransferFailed`.
+    """
+    with _in_words():
+        async with open_source(url, 0, None, stall_s) as opened:
+            return opened.total
+
+
+@contextmanager
+def _in_words() -> Iterator[None]:
+    """Turn whatever network and disk raise into a `TransferFailed`."""
+    try:
+        yield
+    except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError):
+        raise TransferFailed("unreachable", "the source cannot be reached") from None
+    except TimeoutError:
+        raise TransferFailed("stalled", "no progress for too long") from None
+    except (aiohttp.ClientError, ValueError) as failure:
+        raise TransferFailed("interrupted", "the source broke off") from failure
+    except OSError as failure:
+        reason = "disk_full" if failure.errno in _NO_SPACE else "disk_error"
+        raise TransferFailed(reason, "the file cannot be written") from failure
 
 
 class Transfer:
@@ -79,16 +105,8 @@ class Transfer:
     async def run(self) -> None:
         """Fetch, check and rename into place. Raises `TransferFailed`."""
         try:
-            await self._attempt()
-        except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError):
-            raise TransferFailed("unreachable", "the source cannot be reached") from None
-        except TimeoutError:
-            raise TransferFailed("stalled", "no progress for too long") from None
-        except (aiohttp.ClientError, ValueError) as failure:
-            raise TransferFailed("interrupted", "the source broke off") from failure
-        except OSError as failure:
-            reason = "disk_full" if failure.errno in _NO_SPACE else "disk_error"
-            raise TransferFailed(reason, "the file cannot be written") from failure
+            with _in_words():
+                await self._attempt()
         finally:
             await in_thread(self._part.close)
 

@@ -6,6 +6,9 @@ from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from runtime.llm.download.sources import TransferFailed
+from runtime.llm.download.threads import in_thread
+from runtime.llm.download.transfer import Pace, Source, Transfer, free_bytes, needed_bytes
 from runtime.llm.errors import (
     EngineFailed,
     LocalInitFailed,
@@ -18,10 +21,7 @@ from runtime.llm.sysmodel.flatten import flatten
 from runtime.llm.sysmodel.foreground import Gate
 from runtime.llm.sysmodel.refusals import refusal
 from runtime.llm.sysmodel.replies import Reply, one_token
-from runtime.llm.sysmodel.sources import TransferFailed
 from runtime.llm.sysmodel.textengine import EngineFactory, TextEngine
-from runtime.llm.sysmodel.threads import in_thread
-from runtime.llm.sysmodel.transfer import Pace, Source, Transfer, free_bytes, needed_bytes
 from runtime.llm.sysmodel.verification import Finding, Identity, Verifier
 from runtime.llm.values import Generation, Turn
 

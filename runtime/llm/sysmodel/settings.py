@@ -8,6 +8,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, StringConstraints, model_validator
 
+from runtime.llm.download.sources import check_source
+from runtime.llm.download.transfer import Pace
 from runtime.llm.sysmodel.addresses import parse
 from runtime.llm.sysmodel.base import Provider
 from runtime.llm.sysmodel.cells import Cell
@@ -18,9 +20,7 @@ from runtime.llm.sysmodel.none import NoSystemModel
 from runtime.llm.sysmodel.ollama import Ollama, OllamaSettings
 from runtime.llm.sysmodel.openai_http import OpenAiHttp
 from runtime.llm.sysmodel.pull import STALL_S
-from runtime.llm.sysmodel.sources import check_source
 from runtime.llm.sysmodel.textengine import EngineFactory
-from runtime.llm.sysmodel.transfer import Pace
 
 BUNDLED = Path(__file__).resolve().parents[3] / "data" / "models" / "paddock-coach.gguf"
 """The small model that comes with the project; its description lies beside it."""

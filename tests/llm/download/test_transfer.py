@@ -10,54 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from runtime.llm.sysmodel.sources import TransferFailed
-from runtime.llm.sysmodel.transfer import Pace, Source, Transfer, free_bytes
+from runtime.llm.download.sources import TransferFailed
+from runtime.llm.download.transfer import Pace, Source, Transfer, free_bytes
+from tests.llm.download.origin import HALF, KIND, MODEL, SHA, Origin
 from tests.llm.sysmodel.daemons import Asked, Script, head, scripted
-
-MODEL = bytes(range(256)) * 4096  # 1 MiB
-SHA = hashlib.sha256(MODEL).hexdigest()
-HALF = len(MODEL) // 2
-KIND = "application/octet-stream"
-
-
-class Origin:
-    """A file server with ranges, which can be told to misbehave."""
-
-    def __init__(self, data: bytes = MODEL, tag: str | None = '"v1"') -> None:
-        self.data = data
-        self.tag = tag
-        self.cut_at: int | None = None
-        """Hang up after so many bytes of the body."""
-        self.stall = False
-        """Do not hang up at `cut_at` but fall silent."""
-        self.heard = asyncio.Event()
-        """Set when the client has taken everything up to `cut_at`."""
-        self.ranges = True
-
-    async def __call__(self, asked: Asked, writer: asyncio.StreamWriter) -> None:
-        start = self._start(asked.headers)
-        end = len(self.data)
-        tag = [] if self.tag is None else [f"ETag: {self.tag}"]
-        if start is None:
-            writer.write(head("416 Range Not Satisfiable", KIND, "Content-Length: 0"))
-            return
-        size = [f"Content-Length: {end - start}", *tag]
-        if start:
-            size.append(f"Content-Range: bytes {start}-{end - 1}/{end}")
-        writer.write(head("206 Partial Content" if start else "200 OK", KIND, *size))
-        writer.write(self.data[start : end if self.cut_at is None else start + self.cut_at])
-        await writer.drain()
-        if self.stall:
-            await asyncio.Event().wait()
-        if self.cut_at is not None:
-            await self.heard.wait()
-
-    def _start(self, headers: dict[str, str]) -> int | None:
-        if "range" not in headers or headers.get("if-range") != self.tag:
-            return 0
-        if not self.ranges:
-            return None
-        return int(headers["range"].removeprefix("bytes=").removesuffix("-"))
 
 
 def made(address: str, folder: Path, **pace: float) -> Transfer:
@@ -301,7 +257,7 @@ async def test_a_disk_that_fails_while_writing_is_told(
     def broken(self: object, data: bytes) -> None:
         raise OSError(number, "as it happens")
 
-    monkeypatch.setattr("runtime.llm.sysmodel.partfile.PartFile.write", broken)
+    monkeypatch.setattr("runtime.llm.download.partfile.PartFile.write", broken)
     async with scripted(Origin()) as origin:
         assert await fails(made(origin.address, tmp_path)) == reason
 
@@ -319,7 +275,7 @@ def test_the_free_space_of_a_folder_that_is_not_there_yet_is_known(tmp_path: Pat
 VICTIM = """
 import asyncio, sys
 from pathlib import Path
-from runtime.llm.sysmodel.transfer import Pace, Source, Transfer
+from runtime.llm.download.transfer import Pace, Source, Transfer
 url, sha, size, target = sys.argv[1:]
 asyncio.run(Transfer(Source(url, sha, int(size)), Path(target), Pace(60.0)).run())
 """

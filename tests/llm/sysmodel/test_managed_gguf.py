@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from runtime.llm.download.transfer import Pace
 from runtime.llm.errors import (
     EngineFailed,
     LocalInitFailed,
@@ -21,7 +22,6 @@ from runtime.llm.errors import (
 from runtime.llm.sysmodel.base import Availability, Status
 from runtime.llm.sysmodel.foreground import Gate
 from runtime.llm.sysmodel.managed_gguf import Declared, ManagedGguf, Options
-from runtime.llm.sysmodel.transfer import Pace
 from runtime.llm.values import Turn
 from tests.llm.sysmodel.daemons import chat, collect, texts
 from tests.llm.sysmodel.engines import Workshop
