@@ -80,7 +80,8 @@ class Doubt(NamedTuple):
     code: str
     """snake_case."""
     detail: str
-    count: int = 1
+    times: int = 1
+    """How often it was met."""
 
 
 @dataclass(frozen=True, eq=False)
