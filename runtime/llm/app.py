@@ -14,12 +14,25 @@ from aiohttp import web
 
 from runtime.llm import VERSION
 from runtime.llm.admission import Admission, Ticket
-from runtime.llm.api import chat, health, models, requests, sysmodel
+from runtime.llm.api import (
+    chat,
+    documents,
+    embeddings,
+    health,
+    models,
+    requests,
+    sysmodel,
+    tenancy,
+    tenants,
+)
 from runtime.llm.api.wire import ErrorAnswer
 from runtime.llm.awake import KeepAwake, inhibitor_for
 from runtime.llm.catalog import Catalog
 from runtime.llm.chats import Chats, Clocks, Preflight
 from runtime.llm.discovery import Announcer, reachable_addresses
+from runtime.llm.documents.errors import StoreUnusable
+from runtime.llm.documents.store import DocumentStore, StoreSettings
+from runtime.llm.embed.embedders import Embedders, EmbedSettings
 from runtime.llm.engine.pool import EnginePool
 from runtime.llm.engine.records import PoolSettings
 from runtime.llm.engine.sessions import Sessions
@@ -43,7 +56,7 @@ from runtime.web.hosts import LOOPBACK_ORIGINS, HostPolicy
 from runtime.web.middleware import Door, install
 from runtime.web.openapi import describe, publish
 from runtime.web.routes import Routes, mount
-from runtime.web.serve import Ending
+from runtime.web.serve import CannotStart, Ending
 
 log = logging.getLogger(__name__)
 
@@ -51,6 +64,9 @@ GROUPS: Final[tuple[Routes, ...]] = (
     health.routes,
     models.routes,
     chat.routes,
+    embeddings.routes,
+    documents.routes,
+    tenants.routes,
     sysmodel.routes,
     requests.routes,
 )
@@ -77,7 +93,7 @@ def describe_api() -> JsonObject:
         GROUPS,
         error_model=ErrorAnswer,
         render=draw,
-        description="OpenAI-compatible chat on this device, with a queue that can be seen.",
+        description="OpenAI-compatible chat and embeddings on this device, with a document store.",
     )
 
 
@@ -111,6 +127,7 @@ def make_app(service: Service) -> web.Application:
     publish(app, describe_api())
     app.cleanup_ctx.append(_lifetime)
     app.on_response_prepare.append(_sign_chat)
+    app.on_response_prepare.append(tenancy.sign)
     return app
 
 
@@ -184,6 +201,14 @@ def assemble(settings: LlmSettings) -> Service:
         awake=KeepAwake(inhibitor_for(sys.platform) if settings.keep_awake else None),
         announcer=Announcer(VERSION, lambda: reachable_addresses(settings.host)),
         host=host,
+        embedders=Embedders(
+            EmbedSettings(
+                cache_size=settings.embedding_cache_size,
+                threads=settings.embedding_threads,
+                load_timeout_s=settings.load_timeout_ms / 1000,
+                waiting=settings.embedding_queue,
+            )
+        ),
     )
 
 
@@ -205,6 +230,7 @@ def _chat_models(catalog: Catalog) -> tuple[str, ...]:
 async def _lifetime(app: web.Application) -> AsyncIterator[None]:
     service = app[SERVICE]
     service.admission.on_finish = _log_request
+    service.store = await _open_store(service.settings)
     monitor = asyncio.create_task(_monitor(service), name="monitor")
     yield
     monitor.cancel()
@@ -214,7 +240,22 @@ async def _lifetime(app: web.Application) -> AsyncIterator[None]:
     await service.probing.close()
     await service.provider.close()
     await service.pool.close()
+    await service.embedders.close()
+    await service.store.close()
     await service.awake.close()
+
+
+async def _open_store(settings: LlmSettings) -> DocumentStore:
+    limits = StoreSettings(
+        max_chunks=settings.max_chunks,
+        max_tenants=settings.max_tenants,
+        exact_max=settings.exact_search_max,
+        index_bytes=settings.search_cache_bytes,
+    )
+    try:
+        return await DocumentStore.open(settings.data_dir / "documents", limits)
+    except StoreUnusable as problem:
+        raise CannotStart(f"the document store cannot be used: {problem}", 3) from problem
 
 
 async def _monitor(service: Service) -> None:
@@ -225,6 +266,7 @@ async def _monitor(service: Service) -> None:
         await asyncio.sleep(min(TICK_S, idle_s or TICK_S, stop_s or TICK_S))
         quiet = time.monotonic() - service.last_activity
         service.pool.tick(idle_s)
+        service.embedders.tick(idle_s)
         if idle_s and quiet >= idle_s and not service.chats.system.unfinished:
             await service.provider.idle()
         if stop_s and quiet >= stop_s and not service.admission.unfinished:

@@ -2,18 +2,19 @@
 
 from collections.abc import Iterator
 
+from runtime.llm.documents.store import Figures
 from runtime.llm.service import Service
 from runtime.web.metrics import Family, counter, gauge, labelled
 
 
-def families(service: Service) -> Iterator[Family]:
+def families(service: Service, stored: Figures) -> Iterator[Family]:
     """Every family of the exposition."""
     yield from _requests(service)
     yield from _engines(service)
     yield from _clients(service)
     yield from _more(service)
     yield from _embeddings(service)
-    yield from _documents(service)
+    yield from _documents(stored)
 
 
 def _requests(service: Service) -> Iterator[Family]:
@@ -154,9 +155,7 @@ def _embeddings(service: Service) -> Iterator[Family]:
     yield counter(
         "llmsvc_embedding_seconds_total", "Time in which an encoder was at work.", totals.seconds
     )
-    yield gauge(
-        "llmsvc_embedding_waiting", "Requests that wait for an encoder.", embedders.waiting
-    )
+    yield gauge("llmsvc_embedding_waiting", "Requests that wait for an encoder.", embedders.waiting)
     yield gauge(
         "llmsvc_embedding_engines_loaded",
         "Embedding models in memory.",
@@ -164,8 +163,8 @@ def _embeddings(service: Service) -> Iterator[Family]:
     )
 
 
-def _documents(service: Service) -> Iterator[Family]:
-    figures = service.documents.figures()
-    yield gauge("llmsvc_document_tenants", "Tenants with documents.", figures.tenants)
-    yield gauge("llmsvc_documents", "Documents in the store.", figures.documents)
-    yield gauge("llmsvc_document_chunks", "Chunks in the store.", figures.chunks)
+def _documents(stored: Figures) -> Iterator[Family]:
+    yield gauge("llmsvc_document_tenants", "Tenants with documents.", stored.tenants)
+    yield gauge("llmsvc_documents", "Documents in the store.", stored.documents)
+    yield gauge("llmsvc_document_chunks", "Chunks in the store.", stored.chunks)
+    yield gauge("llmsvc_document_store_bytes", "The store on disk.", stored.bytes)

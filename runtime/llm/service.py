@@ -13,6 +13,8 @@ from runtime.llm.awake import KeepAwake
 from runtime.llm.catalog import Catalog
 from runtime.llm.chats import Chats
 from runtime.llm.discovery import Announcer, should_announce
+from runtime.llm.documents.store import DocumentStore
+from runtime.llm.embed.embedders import Embedders
 from runtime.llm.engine.pool import EnginePool
 from runtime.llm.hostinfo import HostInfo
 from runtime.llm.ratelimit import RateLimiter
@@ -63,6 +65,9 @@ class Service:
     awake: KeepAwake
     announcer: Announcer
     host: HostInfo
+    embedders: Embedders
+    store: DocumentStore | None = None
+    """Open while the server runs."""
     started: float = field(default_factory=time.time)
     last_activity: float = field(default_factory=time.monotonic)
     tokens: Tokens = field(default_factory=Tokens)
@@ -71,6 +76,13 @@ class Service:
     first_token: Counts = field(default_factory=lambda: Counts.empty(BOUNDS_S))
     _announcing: asyncio.Future[None] | None = None
     queue_wait: Counts = field(default_factory=lambda: Counts.empty(BOUNDS_S))
+
+    @property
+    def documents(self) -> DocumentStore:
+        """The document store of a running server."""
+        if self.store is None:
+            raise RuntimeError("the document store is not open")
+        return self.store
 
     def touch(self) -> None:
         """Note that somebody uses the server; a look at its state does not count."""

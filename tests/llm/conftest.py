@@ -39,7 +39,8 @@ def start(tmp_path: Path, models: Path, alone: None) -> Start:
 
     def start(**changes: Json) -> AbstractAsyncContextManager[Server]:
         folder = changes.pop("models", models)
-        return serving(settings_for(tmp_path, folder, **changes))
+        data = changes.pop("data_dir", tmp_path)
+        return serving(settings_for(data, folder, **changes))
 
     return start
 

@@ -7,6 +7,10 @@ from typing import Final, Literal
 from aiohttp import web
 
 from runtime.llm.api.absent import absent
+from runtime.llm.catalog import Catalog, Entry
+from runtime.llm.catalogfile import Kind
+from runtime.llm.documents.store import DocumentStore, Figures
+from runtime.llm.embed.embedders import Encoder
 from runtime.llm.engine.records import Attempt, Engine
 from runtime.llm.errors import ModelNotFound, RichError
 from runtime.llm.exposition import families
@@ -19,6 +23,7 @@ from runtime.web.routes import Reply, Routes
 from runtime.web.wire import Wire
 
 WARM_BUDGET_S: Final = 60.0
+FAILURES: Final = 8
 routes = Routes("health")
 
 
@@ -60,6 +65,15 @@ class SysmodelHealth(Wire):
     progress: float | None = absent("0 to 1 while downloading")
 
 
+class StoreRecord(Wire):
+    """How much the document store holds."""
+
+    tenants: int
+    documents: int
+    chunks: int
+    recovered_from: str | None = absent("the damaged file that was put aside at the start")
+
+
 class Health(Wire):
     """The state of the server."""
 
@@ -73,6 +87,8 @@ class Health(Wire):
     inflight: int
     uptime_s: int
     sessions_cached: int
+    embedding_engines: list[EngineRecord]
+    documents: StoreRecord
     auth: Literal["open", "key"]
     last_failures: list[FailureRecord]
 
@@ -105,12 +121,14 @@ async def health(request: web.Request) -> Health:
         queue_depth=service.chats.local.waiting,
         engines_loaded=len(engines),
         engines=[_engine(engine) for engine in engines],
+        embedding_engines=[_engine(encoder) for encoder in service.embedders.loaded()],
+        documents=_store(service.documents, await service.documents.figures()),
         sysmodel=await _sysmodel(service),
         inflight=service.chats.local.running,
         uptime_s=int(time.time() - service.started),
         sessions_cached=len(service.pool.sessions),
         auth="key" if service.settings.api_key.get_secret_value().strip() else "open",
-        last_failures=[_failure(attempt) for attempt in service.pool.failures],
+        last_failures=[_failure(attempt) for attempt in _failures(service)],
     )
 
 
@@ -138,7 +156,8 @@ async def warm(request: web.Request, *, query: WarmQuery) -> Reply[WarmAnswer]:
 @routes.get("/metrics", gated=False, text="text/plain")
 async def metrics(request: web.Request) -> web.Response:
     """What the server counts, as text for Prometheus."""
-    text = render(families(request.app[SERVICE]))
+    service = request.app[SERVICE]
+    text = render(families(service, await service.documents.figures()))
     return web.Response(body=text.encode(), headers={"Content-Type": CONTENT_TYPE})
 
 
@@ -149,12 +168,27 @@ async def index(request: web.Request) -> web.Response:
     return web.Response(text=f"llmsvc {version}: language-model server; see /openapi.json\n")
 
 
-def _engine(engine: Engine) -> EngineRecord:
+def _engine(engine: Engine | Encoder) -> EngineRecord:
     attempt = engine.attempt
     record = AttemptRecord(
         backend=attempt.backend, result=attempt.result, duration_ms=attempt.duration_ms
     )
     return EngineRecord(key=engine.key, backend=engine.backend, attempts=[record])
+
+
+def _failures(service: Service) -> list[Attempt]:
+    """The last eight, newest first."""
+    both = [*service.pool.failures, *service.embedders.failures]
+    return sorted(both, key=lambda attempt: attempt.at, reverse=True)[:FAILURES]
+
+
+def _store(store: DocumentStore, figures: Figures) -> StoreRecord:
+    return StoreRecord(
+        tenants=figures.tenants,
+        documents=figures.documents,
+        chunks=figures.chunks,
+        recovered_from=store.recovered_from,
+    )
 
 
 def _failure(attempt: Attempt) -> FailureRecord:
@@ -192,12 +226,20 @@ async def _warm_system(service: Service, *, deep: bool) -> WarmAnswer:
     return WarmAnswer(model="", status="warm", ms=0, engine_loaded=True)
 
 
+def _found(catalog: Catalog, model: str) -> tuple[Entry, Kind]:
+    entry = catalog.find(model)
+    if entry is None:
+        raise ModelNotFound("there is no such model on this machine")
+    return entry, catalog.meta(entry).kind
+
+
 async def _warm_local(service: Service, model: str) -> WarmAnswer:
     try:
-        entry = await asyncio.to_thread(service.catalog.find, model)
-        if entry is None:
-            raise ModelNotFound("there is no such model on this machine")
-        await service.pool.warm(entry)
+        entry, kind = await asyncio.to_thread(_found, service.catalog, model)
+        if kind == "embedding":
+            await service.embedders.warm(entry)
+        else:
+            await service.pool.warm(entry)
     except ApiError as error:
         return WarmAnswer(model="", status="error", ms=0, error=error.message)
     return WarmAnswer(model="", status="warm", ms=0, engine_loaded=True)

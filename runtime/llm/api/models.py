@@ -1,11 +1,12 @@
 """The list of models."""
 
 import asyncio
-from typing import Literal
+from typing import Final, Literal
 
 from aiohttp import web
 
 from runtime.llm.api.absent import absent
+from runtime.llm.api.lookup import HOW_TO_GET_ONE
 from runtime.llm.catalog import Entry
 from runtime.llm.errors import ModelNotFound
 from runtime.llm.service import SERVICE, Service
@@ -13,6 +14,9 @@ from runtime.llm.values import SYSTEM_MODEL
 from runtime.web.routes import Routes
 from runtime.web.wire import Wire
 
+NO_EMBEDDING_MODEL: Final = (
+    f"No embedding model is installed, so embeddings and documents wait: {HOW_TO_GET_ONE}"
+)
 routes = Routes("models")
 
 
@@ -42,6 +46,7 @@ class ModelList(Wire):
 
     object: Literal["list"] = "list"
     data: list[ModelEntry]
+    hints: list[str] | None = absent("what this machine lacks, and the command that brings it")
 
 
 class ModelPath(Wire):
@@ -54,7 +59,9 @@ class ModelPath(Wire):
 async def list_models(request: web.Request) -> ModelList:
     """List the model files on disk, then the built-in system model."""
     service = request.app[SERVICE]
-    return ModelList(data=await asyncio.to_thread(_entries, service))
+    found = await asyncio.to_thread(_entries, service)
+    embedding = any(entry.meta.kind == "embedding" for entry in found)
+    return ModelList(data=found, hints=None if embedding else [NO_EMBEDDING_MODEL])
 
 
 @routes.get("/v1/models/{id}", errors=(ModelNotFound,))
@@ -84,7 +91,7 @@ def _local(service: Service, entry: Entry) -> ModelEntry:
             n_ctx_train=meta.n_ctx_train,
             n_params=meta.n_params,
             quant=meta.quant,
-            loaded=service.pool.is_loaded(entry.id),
+            loaded=service.pool.is_loaded(entry.id) or service.embedders.is_loaded(entry.id),
         ),
     )
 

@@ -85,7 +85,9 @@ async def unload_engines(request: web.Request) -> EnginesUnloaded:
     """Unload every engine that nobody uses, now."""
     service = request.app[SERVICE]
     await service.provider.idle()
-    return EnginesUnloaded(unloaded=service.pool.unload_idle(0.0))
+    return EnginesUnloaded(
+        unloaded=service.pool.unload_idle(0.0) + service.embedders.unload_idle(0.0)
+    )
 
 
 def record_of(ticket: Ticket) -> RequestRecord:

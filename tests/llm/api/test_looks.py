@@ -27,6 +27,8 @@ async def test_health_of_a_new_server(server: Server) -> None:
         "queue_depth": 0,
         "engines_loaded": 0,
         "engines": [],
+        "embedding_engines": [],
+        "documents": {"tenants": 0, "documents": 0, "chunks": 0},
         "inflight": 0,
         "sessions_cached": 0,
         "auth": "open",

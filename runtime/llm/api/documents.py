@@ -1,0 +1,309 @@
+"""The document store over HTTP: each request sees the documents of its own tenant only."""
+
+import json
+from typing import Annotated, Final, Literal
+
+from aiohttp import web
+from pydantic import AliasChoices, Field, JsonValue, StrictFloat, StrictInt, StrictStr
+
+from runtime.llm.api.chat import body_cap
+from runtime.llm.api.lookup import embedding_model
+from runtime.llm.api.tenancy import HEADERS, TENANT, guarded, resolve
+from runtime.llm.catalog import Entry
+from runtime.llm.documents.digest import digest_of, metadata_text
+from runtime.llm.documents.errors import StoreFailed, StoreFull, StoreLimit
+from runtime.llm.documents.store import TenantDocuments
+from runtime.llm.documents.values import WIDTH, DocumentInfo, Hit, NewDocument, Where
+from runtime.llm.embed.errors import EmbedBusy, EmbedFailed
+from runtime.llm.errors import ApiFailure, ModelNotFound
+from runtime.llm.identity import plain_text
+from runtime.llm.service import SERVICE, Service
+from runtime.web.errors import BadField, BadRequest, TooLarge
+from runtime.web.routes import Routes
+from runtime.web.wire import Wire
+
+MAX_NAME: Final = 256
+MAX_METADATA: Final = 64 * 1024
+MAX_HITS: Final = 50
+MAX_FILTERS: Final = 32
+MAX_IDS: Final = 1000
+EMBEDDING_ERRORS: Final = (ModelNotFound, EmbedBusy, EmbedFailed, ApiFailure)
+STORE_ERRORS: Final = (StoreFailed, ApiFailure)
+routes = Routes("documents")
+
+Name = Annotated[StrictStr, Field(max_length=MAX_NAME)]
+FilterValue = StrictStr | bool | StrictInt | StrictFloat | None
+
+
+class DocumentRequest(Wire):
+    """A document to store; unknown fields are ignored."""
+
+    id: StrictStr = Field(description="1 to 256 characters; one that is there is replaced")
+    text: StrictStr = Field(description="cut into chunks of about 400 characters, each embedded")
+    model: Name = Field(description="an embedding model of GET /v1/models, 384 wide")
+    metadata: JsonValue = Field(None, description="kept with every chunk, at most 64 KiB as JSON")
+
+
+class DocumentUsage(Wire):
+    """Tokens of all chunks."""
+
+    prompt_tokens: int
+
+
+class DocumentAnswer(Wire):
+    """The document that was stored."""
+
+    document_id: str
+    chunk_count: int
+    model: str
+    tenant_id: str
+    replaced: bool = Field(description="whether a document of that id was there before")
+    usage: DocumentUsage
+
+
+class DocumentRecord(Wire):
+    """A stored document."""
+
+    document_id: str
+    chunk_count: int
+    model: str
+    tenant_id: str
+    created: int = Field(description="Unix seconds of the last write")
+    chars: int
+    digest: str = Field(description="SHA-256 of text, metadata and model: tells what has changed")
+
+
+class DocumentPage(Wire):
+    """Documents in order of their ids."""
+
+    object: Literal["list"] = "list"
+    data: list[DocumentRecord]
+    tenant_id: str
+    has_more: bool
+
+
+class DocumentsQuery(Wire):
+    """Which documents to list; without a limit all."""
+
+    limit: Annotated[int, Field(ge=1, le=1000)] | None = None
+    after: str | None = Field(None, max_length=MAX_NAME, description="the last id that is known")
+
+
+class DocumentPath(Wire):
+    """The id of a document, percent-encoded."""
+
+    id: str
+
+
+class DocumentDeleted(Wire):
+    """What was deleted; nothing is no error."""
+
+    document_id: str
+    deleted: bool
+    chunks_removed: int
+    tenant_id: str
+
+
+class SearchRequest(Wire):
+    """A question to the documents; unknown fields are ignored."""
+
+    query: StrictStr
+    model: Name = Field(description="the embedding model that the documents were stored with")
+    k: int | None = Field(
+        None,
+        validation_alias=AliasChoices("k", "top_k", "limit"),
+        description="how many chunks, 1 to 50; absent: 5; also top_k or limit",
+    )
+    min_score: Annotated[StrictFloat | StrictInt, Field(ge=-1, le=1)] | None = Field(
+        None, description="leaves out what is less similar"
+    )
+    document_ids: Annotated[list[StrictStr], Field(max_length=MAX_IDS)] | None = Field(
+        None, description="only these documents"
+    )
+    filter: Annotated[dict[str, FilterValue], Field(max_length=MAX_FILTERS)] | None = Field(
+        None, description="top-level keys of the metadata and the values they must have"
+    )
+
+
+class SearchHit(Wire):
+    """A chunk that was found."""
+
+    document_id: str
+    chunk_index: int
+    text: str
+    score: float = Field(description="cosine similarity, -1 to 1")
+    metadata: JsonValue
+
+
+class SearchAnswer(Wire):
+    """Chunks, the most similar first."""
+
+    object: Literal["list"] = "list"
+    data: list[SearchHit]
+    model: str
+    tenant_id: str
+
+
+def document_cap(app: web.Application) -> int:
+    """Bytes that the body with a document may have."""
+    return app[SERVICE].settings.document_body_cap
+
+
+@routes.post(
+    "/v1/documents",
+    before=resolve,
+    body_cap=document_cap,
+    headers=HEADERS,
+    errors=(*EMBEDDING_ERRORS, StoreFailed, StoreFull, StoreLimit, TooLarge),
+)
+@guarded
+async def add_document(request: web.Request, *, body: DocumentRequest) -> DocumentAnswer:
+    """Store a document, in place of one of the same id."""
+    service, tenant = request.app[SERVICE], request[TENANT]
+    name = _document_id(body.id)
+    if not body.text.strip():
+        raise BadField("text: must not be blank", param="text")
+    if len(body.text) > service.settings.document_chars:
+        limit = service.settings.document_chars
+        raise TooLarge(f"the text has more than {limit} characters", param="text")
+    metadata = _metadata(body.metadata)
+    entry = await _model(service, body.model)
+    async with service.awake.hold():
+        passages = await service.embedders.passages(entry, body.text)
+        written = await service.documents.for_tenant(tenant).replace(
+            NewDocument(
+                id=name,
+                model=entry.id,
+                texts=passages.texts,
+                vectors=passages.vectors.data,
+                metadata=metadata,
+                digest=digest_of(body.text, metadata, entry.id),
+                chars=len(body.text),
+            )
+        )
+    return DocumentAnswer(
+        document_id=name,
+        chunk_count=written.chunks,
+        model=entry.id,
+        tenant_id=tenant,
+        replaced=written.replaced,
+        usage=DocumentUsage(prompt_tokens=sum(passages.vectors.tokens)),
+    )
+
+
+@routes.get("/v1/documents", before=resolve, headers=HEADERS, errors=STORE_ERRORS)
+@guarded
+async def list_documents(request: web.Request, *, query: DocumentsQuery) -> DocumentPage:
+    """List the tenant's documents."""
+    tenant = request[TENANT]
+    page = await _own(request).documents(limit=query.limit, after=query.after)
+    return DocumentPage(
+        data=[_record(document, tenant) for document in page.documents],
+        tenant_id=tenant,
+        has_more=page.more,
+    )
+
+
+@routes.delete("/v1/documents/{id}", before=resolve, headers=HEADERS, errors=STORE_ERRORS)
+@guarded
+async def delete_document(request: web.Request, *, path: DocumentPath) -> DocumentDeleted:
+    """Delete a document of the tenant."""
+    name = path.id.strip()
+    if not name:
+        raise BadRequest("the id must not be blank", param="id")
+    removed = await _own(request).delete(name)
+    return DocumentDeleted(
+        document_id=name,
+        deleted=removed > 0,
+        chunks_removed=removed,
+        tenant_id=request[TENANT],
+    )
+
+
+@routes.post(
+    "/v1/search",
+    before=resolve,
+    body_cap=body_cap,
+    headers=HEADERS,
+    errors=(*EMBEDDING_ERRORS, StoreFailed, TooLarge),
+)
+@guarded
+async def search(request: web.Request, *, body: SearchRequest) -> SearchAnswer:
+    """Find the chunks of the tenant that are most similar to a text."""
+    service = request.app[SERVICE]
+    if not body.query.strip():
+        raise BadField("query: must not be blank", param="query")
+    if len(body.query) > service.settings.max_prompt_chars:
+        limit = service.settings.max_prompt_chars
+        raise TooLarge(f"the query has more than {limit} characters", param="query")
+    entry = await _model(service, body.model)
+    async with service.awake.hold():
+        vectors = await service.embedders.embed(entry, [body.query], "query")
+        hits = await _own(request).search(
+            vectors.row(0),
+            entry.id,
+            5 if body.k is None else min(max(body.k, 1), MAX_HITS),
+            Where(
+                document_ids=None if body.document_ids is None else frozenset(body.document_ids),
+                equal=body.filter or {},
+                min_score=body.min_score,
+            ),
+        )
+    return SearchAnswer(data=[_hit(hit) for hit in hits], model=entry.id, tenant_id=request[TENANT])
+
+
+async def _model(service: Service, model: str) -> Entry:
+    """An embedding model of the store's width."""
+    entry = await embedding_model(service, model)
+    width = await service.embedders.width(entry)
+    if width != WIDTH:
+        raise BadField(
+            f"model: its vectors have {width} numbers; the store takes {WIDTH}", param="model"
+        )
+    return entry
+
+
+def _own(request: web.Request) -> TenantDocuments:
+    return request.app[SERVICE].documents.for_tenant(request[TENANT])
+
+
+def _document_id(given: str) -> str:
+    name = given.strip()
+    if not name:
+        raise BadField("id: must not be blank", param="id")
+    if len(name) > MAX_NAME or not plain_text(name):
+        raise BadField(f"id: at most {MAX_NAME} characters, no control characters", param="id")
+    return name
+
+
+def _metadata(given: object) -> str | None:
+    """The metadata as JSON text; raises `TooLarge`."""
+    try:
+        text = metadata_text(given)
+    except ValueError as error:
+        raise BadField("metadata: holds a number that JSON does not know") from error
+    if text is not None and len(text.encode()) > MAX_METADATA:
+        raise TooLarge(f"the metadata has more than {MAX_METADATA} bytes", param="metadata")
+    return text
+
+
+def _record(document: DocumentInfo, tenant: str) -> DocumentRecord:
+    return DocumentRecord(
+        document_id=document.id,
+        chunk_count=document.chunk_count,
+        model=document.model,
+        tenant_id=tenant,
+        created=document.created,
+        chars=document.chars,
+        digest=document.digest,
+    )
+
+
+def _hit(hit: Hit) -> SearchHit:
+    return SearchHit(
+        document_id=hit.document_id,
+        chunk_index=hit.chunk_index,
+        text=hit.text,
+        score=hit.score,
+        metadata=None if hit.metadata is None else json.loads(hit.metadata),
+    )

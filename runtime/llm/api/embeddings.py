@@ -1,0 +1,135 @@
+"""Embeddings: a vector for each text."""
+
+import base64
+from typing import Annotated, Final, Literal
+
+from aiohttp import web
+from pydantic import Field, StrictInt, StrictStr, field_validator
+
+from runtime.llm.api.absent import absent
+from runtime.llm.api.chat import body_cap
+from runtime.llm.api.lookup import embedding_model
+from runtime.llm.api.tenancy import guarded, touch
+from runtime.llm.catalog import Entry
+from runtime.llm.embed.errors import EmbedBusy, EmbedFailed
+from runtime.llm.embed.values import Vectors
+from runtime.llm.errors import ApiFailure, ModelNotFound
+from runtime.llm.service import SERVICE
+from runtime.web.errors import BadField, TooLarge
+from runtime.web.routes import Routes
+from runtime.web.wire import Wire
+
+MAX_INPUTS: Final = 2048
+MAX_NAME: Final = 256
+routes = Routes("embeddings")
+
+
+class EmbeddingsRequest(Wire):
+    """Texts to embed; unknown fields are ignored."""
+
+    input: StrictStr | list[StrictStr] = Field(
+        description=f"a text, or at most {MAX_INPUTS}; none of them empty"
+    )
+    model: Annotated[StrictStr, Field(max_length=MAX_NAME)] = Field(
+        description="an embedding model of GET /v1/models"
+    )
+    encoding_format: Literal["float", "base64"] | None = Field(
+        None, description="base64: of little-endian float32; absent: numbers"
+    )
+    dimensions: Annotated[StrictInt, Field(ge=1, le=1 << 20)] | None = Field(
+        None, description="the model's width, or less where the model allows it"
+    )
+
+    @field_validator("input", mode="before")
+    @classmethod
+    def _input_is_text(cls, value: object) -> object:
+        """Say it in one sentence, which the union of two types does not."""
+        texts = value if isinstance(value, list) else [value]
+        if not all(isinstance(text, str) for text in texts):
+            raise ValueError("must be a text or an array of strings; token ids are not supported")
+        if not texts or not all(texts):
+            raise ValueError("must not be empty, and no text of it may be")
+        if len(texts) > MAX_INPUTS:
+            raise ValueError(f"at most {MAX_INPUTS} strings")
+        return value
+
+    def texts(self) -> list[str]:
+        """The texts as a list."""
+        return [self.input] if isinstance(self.input, str) else self.input
+
+
+class Embedding(Wire):
+    """The vector of one text."""
+
+    object: Literal["embedding"] = "embedding"
+    index: int
+    embedding: list[float] | str = Field(description="unit length; text when base64 was asked for")
+
+
+class EmbeddingsUsage(Wire):
+    """Tokens of all texts: special ones counted, padding not."""
+
+    prompt_tokens: int
+    total_tokens: int
+
+
+class EmbeddingsAnswer(Wire):
+    """The vectors in the order of the input."""
+
+    object: Literal["list"] = "list"
+    data: list[Embedding]
+    model: str
+    usage: EmbeddingsUsage
+    truncated: int | None = absent("texts that were cut at the model's longest input")
+
+
+@routes.post(
+    "/v1/embeddings",
+    before=touch,
+    body_cap=body_cap,
+    errors=(ModelNotFound, TooLarge, EmbedBusy, EmbedFailed, ApiFailure),
+)
+@guarded
+async def create_embeddings(request: web.Request, *, body: EmbeddingsRequest) -> EmbeddingsAnswer:
+    """Make a vector of each text."""
+    service = request.app[SERVICE]
+    texts = body.texts()
+    if sum(map(len, texts)) > service.settings.max_prompt_chars:
+        limit = service.settings.max_prompt_chars
+        raise TooLarge(f"the texts together have more than {limit} characters", param="input")
+    entry = await embedding_model(service, body.model)
+    async with service.awake.hold():
+        width = await service.embedders.width(entry) if body.dimensions is not None else 0
+        wanted = _dimensions(body.dimensions, width, entry)
+        vectors = await service.embedders.embed(entry, texts)
+    if wanted is not None and wanted < vectors.width:
+        vectors = vectors.shortened(wanted)
+    return _answer(body, vectors)
+
+
+def _dimensions(wanted: int | None, width: int, entry: Entry) -> int | None:
+    """The wanted width if the model can give it; raises `BadField`."""
+    if wanted is None or wanted == width:
+        return None
+    if wanted > width:
+        raise BadField(f"dimensions: the model has {width}", param="dimensions")
+    if not entry.declared.matryoshka:
+        raise BadField(
+            f"dimensions: the model has {width} and cannot be shortened", param="dimensions"
+        )
+    return wanted
+
+
+def _answer(body: EmbeddingsRequest, vectors: Vectors) -> EmbeddingsAnswer:
+    def shown(number: int) -> list[float] | str:
+        if body.encoding_format == "base64":
+            return base64.b64encode(vectors.row(number)).decode("ascii")
+        return vectors.floats(number)
+
+    tokens = sum(vectors.tokens)
+    return EmbeddingsAnswer(
+        data=[Embedding(index=at, embedding=shown(at)) for at in range(len(vectors))],
+        model=body.model,
+        usage=EmbeddingsUsage(prompt_tokens=tokens, total_tokens=tokens),
+        truncated=vectors.truncated or None,
+    )

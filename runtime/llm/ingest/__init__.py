@@ -1,0 +1,1 @@
+"""Loads a built course into the document store: ``python -m runtime.llm ingest SITE``."""
