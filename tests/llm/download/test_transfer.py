@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from runtime.llm.download.sources import TransferFailed
-from runtime.llm.download.transfer import Pace, Source, Transfer, free_bytes
+from runtime.llm.download.transfer import Pace, Source, Transfer, free_bytes, size_of
 from tests.llm.download.origin import HALF, KIND, MODEL, SHA, Origin
 from tests.llm.sysmodel.daemons import Asked, Script, head, scripted
 
@@ -268,6 +268,30 @@ async def test_a_local_source_that_is_no_file_is_missing(tmp_path: Path) -> None
         assert await fails(transfer) == "source_missing"
 
 
+@pytest.mark.parametrize(
+    ("reply", "size"),
+    [
+        (head("200 OK", KIND, "Content-Length: 12345"), 12345),
+        (head("200 OK", KIND), None),
+        (head("404 Not Found", KIND), "http_error"),
+        (b"", "interrupted"),
+    ],
+)
+async def test_a_source_is_asked_for_its_size(reply: bytes, size: int | str | None) -> None:
+    async def script(asked: Asked, writer: asyncio.StreamWriter) -> None:
+        writer.write(reply)
+        await writer.drain()
+
+    found: int | str | None
+    async with scripted(script) as origin:
+        try:
+            found = await size_of(f"{origin.address}/m.gguf")
+        except TransferFailed as failure:
+            found = failure.reason
+
+    assert found == size
+
+
 def test_the_free_space_of_a_folder_that_is_not_there_yet_is_known(tmp_path: Path) -> None:
     assert free_bytes(tmp_path / "a" / "b") > 0
 
@@ -296,7 +320,7 @@ async def test_a_killed_process_leaves_a_part_that_the_next_one_finishes(
             sys.executable, "-c", VICTIM, url, sha, str(len(big)), str(target), cwd=root
         )
         async with asyncio.timeout(30):
-            while size_of(part) < 2 * len(MODEL):  # noqa: ASYNC110 -- another process writes it
+            while bytes_in(part) < 2 * len(MODEL):  # noqa: ASYNC110 -- another process writes it
                 await asyncio.sleep(0.01)
         process.send_signal(signal.SIGKILL)
         await process.wait()
@@ -308,5 +332,5 @@ async def test_a_killed_process_leaves_a_part_that_the_next_one_finishes(
     assert read(target) == big
 
 
-def size_of(path: Path) -> int:
+def bytes_in(path: Path) -> int:
     return path.stat().st_size if path.exists() else 0

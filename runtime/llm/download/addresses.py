@@ -1,0 +1,80 @@
+"""Which network addresses may be reached out to, whatever a name or a redirect says."""
+
+import ipaddress
+import socket
+from collections.abc import Callable
+
+from aiohttp.abc import AbstractResolver, ResolveResult
+from aiohttp.resolver import ThreadedResolver
+
+Ip = ipaddress.IPv4Address | ipaddress.IPv6Address
+Rule = Callable[[Ip], bool]
+
+# Metadata services that answer outside the link-local range.
+_METADATA = frozenset(map(ipaddress.ip_address, ("100.100.100.200", "fd00:ec2::254")))
+
+
+def is_local_name(host: str) -> bool:
+    """Whether *host* is ``localhost``, a name below it, or a loopback literal."""
+    folded = host.lower().removesuffix(".")
+    if folded == "localhost" or folded.endswith(".localhost"):
+        return True
+    literal = as_ip(folded)
+    return literal is not None and loopback(literal)
+
+
+def as_ip(host: str) -> Ip | None:
+    """The address that *host* spells, or None for a name."""
+    try:
+        return ipaddress.ip_address(host.strip("[]"))
+    except ValueError:
+        return None
+
+
+def loopback(ip: Ip) -> bool:
+    """Whether packets to *ip* stay on this machine."""
+    return _plain(ip).is_loopback
+
+
+def reachable(ip: Ip) -> bool:
+    """Whether *ip* is an ordinary host: no link-local, metadata, multicast or unset address."""
+    plain = _plain(ip)
+    odd = plain.is_link_local or plain.is_multicast or plain.is_unspecified
+    return not odd and plain not in _METADATA
+
+
+def public(ip: Ip) -> bool:
+    """Whether *ip* lies on the internet: neither on this machine nor on a private network."""
+    return reachable(ip) and _plain(ip).is_global
+
+
+class GuardedResolver(AbstractResolver):
+    """Resolves a name and keeps only addresses that *rule* permits, whatever the DNS says."""
+
+    def __init__(self, rule: Rule) -> None:
+        self.rule = rule
+        self._inner = ThreadedResolver()
+
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
+    ) -> list[ResolveResult]:
+        """The permitted addresses of *host*; raises `OSError` when there are none."""
+        found = await self._inner.resolve(host, port, family)
+        kept = [entry for entry in found if self._permits(entry["host"])]
+        if not kept:
+            raise OSError("the name leads to an address that is not permitted")
+        return kept
+
+    async def close(self) -> None:
+        """Release the inner resolver."""
+        await self._inner.close()
+
+    def _permits(self, host: str) -> bool:
+        ip = as_ip(host.partition("%")[0])
+        return ip is not None and self.rule(ip)
+
+
+def _plain(ip: Ip) -> Ip:
+    """*ip* without an IPv6 wrapping that hides an IPv4 address."""
+    mapped = ip.ipv4_mapped if isinstance(ip, ipaddress.IPv6Address) else None
+    return mapped or ip

@@ -1,0 +1,1 @@
+"""Brings model files into the models folder: ``python -m runtime.llm pull``."""
