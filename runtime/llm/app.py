@@ -201,14 +201,18 @@ def assemble(settings: LlmSettings) -> Service:
         awake=KeepAwake(inhibitor_for(sys.platform) if settings.keep_awake else None),
         announcer=Announcer(VERSION, lambda: reachable_addresses(settings.host)),
         host=host,
-        embedders=Embedders(
-            EmbedSettings(
-                cache_size=settings.embedding_cache_size,
-                threads=settings.embedding_threads,
-                load_timeout_s=settings.load_timeout_ms / 1000,
-                waiting=settings.embedding_queue,
-            )
-        ),
+        embedders=_embedders(settings),
+    )
+
+
+def _embedders(settings: LlmSettings) -> Embedders:
+    return Embedders(
+        EmbedSettings(
+            cache_size=settings.embedding_cache_size,
+            threads=settings.embedding_threads,
+            load_timeout_s=settings.load_timeout_ms / 1000,
+            waiting=settings.embedding_queue,
+        )
     )
 
 

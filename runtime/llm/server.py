@@ -1,0 +1,82 @@
+"""The command that runs the server, from its flags to its exit code."""
+
+import logging
+import os
+import sys
+from collections.abc import Sequence
+from typing import IO, Final
+
+from aiohttp import web
+
+from runtime.llm.app import ENDING, assemble, make_app
+from runtime.llm.service import Service
+from runtime.llm.settings import LlmSettings
+from runtime.web.guard import Limits
+from runtime.web.instance import AlreadyRunning, claim, tell
+from runtime.web.logs import logging_to
+from runtime.web.serve import Running, run
+
+PER_PEER: Final = 192
+"""Connections of one address: every program of this machine has the same one."""
+COMMANDS: Final = """
+commands:
+  python -m runtime.llm pull    bring a model into the models folder
+  python -m runtime.llm ingest  make a course searchable
+Each explains itself with --help.
+"""
+log = logging.getLogger("runtime.llm")
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run the server until it is told to stop; the exit code of the process."""
+    try:
+        settings = LlmSettings.load([_flag(word) for word in argv], os.environ)
+    except SystemExit as leaving:
+        if not leaving.code:  # the flags have been printed
+            sys.stdout.write(COMMANDS)
+        raise
+    try:
+        lock = claim(settings.data_dir, "data_dir")
+    except AlreadyRunning as problem:
+        return _fail(str(problem), 2)
+    except OSError as problem:
+        return _fail(f"data_dir cannot be used: {problem.strerror}", 2)
+    with lock, logging_to(level=settings.log_level):
+        for note in settings.notes:
+            log.warning("%s", note)
+        try:
+            service = assemble(settings)
+        except ValueError as problem:
+            return _fail(str(problem), 2)
+        if settings.bind_lan and not settings.api_key.get_secret_value().strip():
+            log.warning("auth: open: every host of the local network may use this server")
+
+        async def factory() -> web.Application:
+            return make_app(service)
+
+        return run(
+            factory,
+            settings.host,
+            settings.server_port,
+            limits=Limits(per_peer=PER_PEER),
+            ending=ENDING,
+            on_ready=lambda running: _ready(service, lock, running),
+        )
+
+
+def _ready(service: Service, lock: IO[str], running: Running) -> None:
+    """Tell other programs here, and the local network beside the start: nobody waits for it."""
+    tell(lock, f"http://127.0.0.1:{running.port}")
+    key = service.settings.api_key.get_secret_value().strip()
+    service.announce(running.port, "key" if key else "open")
+
+
+def _flag(word: str) -> str:
+    """The short name of the flag that is used most."""
+    name, equals, value = word.partition("=")
+    return f"--server-port{equals}{value}" if name == "--port" else word
+
+
+def _fail(text: str, code: int) -> int:
+    sys.stderr.write(f"python -m runtime.llm: {text}\n")
+    return code
