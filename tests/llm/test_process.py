@@ -211,6 +211,6 @@ async def test_settings_of_the_server_do_not_reach_the_engine(
 ) -> None:
     monkeypatch.setenv("LLMSVC_API_KEY", "secret")
     monkeypatch.delenv("OMP_WAIT_POLICY", raising=False)
-    environment = process._environment()
+    environment = process.environment()
     assert "secret" not in environment.values()
     assert environment["OMP_WAIT_POLICY"] == "PASSIVE"

@@ -188,7 +188,7 @@ class Worker:
             stdout=asyncio.subprocess.DEVNULL,
             stderr=asyncio.subprocess.DEVNULL,
             pass_fds=(connection.fileno(), flag),
-            env=_environment(),
+            env=environment(),
         )
 
     @property
@@ -386,7 +386,7 @@ def _answer(waiting: asyncio.Future[Event] | None, event: Event) -> None:
         waiting.set_result(event)
 
 
-def _environment() -> dict[str, str]:
+def environment() -> dict[str, str]:
     """The server's environment less its settings, with threads that sleep instead of spinning.
 
     Two spinning threads on two shared cores are 3 to 20 times slower than two that sleep.

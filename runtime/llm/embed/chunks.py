@@ -1,0 +1,141 @@
+"""Cuts a document into chunks for search: by paragraphs, with an overlap, never inside a character.
+
+A character is a grapheme cluster: what a reader sees as one, such as a letter with its accents.
+"""
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final
+
+import regex  # type: ignore[import-untyped]
+
+LIMIT: Final = 400
+"""Code points of a chunk, the carry-over of the one before not counted."""
+OVERLAP: Final = 60
+"""Code points at the end of a chunk that the next one repeats."""
+JOINT: Final = "\n\n"
+
+_BLANK_LINE: Final = regex.compile(r"\n\s*\n")
+_GRAPHEME: Final = regex.compile(r"\X")
+_ALONE: Final = r"\p{GCB=Other}\p{GCB=LV}\p{GCB=LVT}\p{GCB=Control}"
+_APART: Final = regex.compile(rf"(?r)[{_ALONE}\r\n][\u0300-\u036f]*[{_ALONE}\r]")
+"""From the right: a code point that no rule joins to the character before it."""
+_FLAGS: Final = regex.compile(r"(?r)\p{Regional_Indicator}{3,}")
+_WORD: Final = regex.compile(r"\S+")
+
+
+def chunk(text: str, *, limit: int = LIMIT, overlap: int = OVERLAP) -> list[str]:
+    """The chunks of a text in order; none for a blank one.
+
+    Paragraphs that are no longer than *limit* together share a chunk. The next chunk begins with
+    the last *overlap* code points of the one before, so it may have ``overlap + 2 + limit`` of
+    them. A longer paragraph becomes windows of *limit*, each *overlap* into the one before.
+    Raises ValueError for a *limit* below 1 and for an *overlap* below 0 or not below *limit*.
+    """
+    if limit < 1:
+        raise ValueError("the size of a chunk must be at least 1")
+    if not 0 <= overlap < limit:
+        raise ValueError("the overlap must be at least 0 and less than the size of a chunk")
+    text = text.strip()
+    if len(text) <= limit:
+        return [text] if text else []
+    pieces = _pieces(_paragraphs(text), limit, overlap)
+    return [piece for piece in map(str.strip, pieces) if piece]
+
+
+def fitted(chunks: Iterable[str], fits: Callable[[str], bool]) -> list[str]:
+    """The chunks, with those that do not fit the model cut into as few that do.
+
+    The cut is behind a word where a word fits, else behind a character; a single character that
+    does not fit is passed on whole. Nothing but the white space at a cut is lost.
+    """
+    return [piece for text in chunks for piece in _fitted(text, fits)]
+
+
+def _paragraphs(text: str) -> Iterator[str]:
+    at = 0
+    for gap in _BLANK_LINE.finditer(text):
+        yield text[at : gap.start()].strip()
+        at = gap.end()
+    yield text[at:].strip()
+
+
+def _pieces(paragraphs: Iterable[str], limit: int, overlap: int) -> Iterator[str]:
+    current = ""
+    for paragraph in filter(None, paragraphs):
+        if len(paragraph) > limit:
+            yield current
+            current = ""
+            yield from _windows(paragraph, limit, overlap)
+        elif not current:
+            current = paragraph
+        elif len(current) + len(JOINT) + len(paragraph) <= limit:
+            current += JOINT + paragraph
+        else:
+            yield current
+            carried = _tail(current, overlap)
+            current = carried + JOINT + paragraph if carried else paragraph
+    yield current
+
+
+def _windows(text: str, limit: int, overlap: int) -> Iterator[str]:
+    start = 0
+    while len(text) - start > limit:
+        end = _border_before(text, start, start + limit)
+        if end == start:  # one character longer than a whole window
+            end = start + limit
+        yield text[start:end]
+        following = _border_before(text, start, start + limit - overlap)
+        start = following if following > start else end
+    yield text[start:]
+
+
+def _tail(text: str, size: int) -> str:
+    """The last *size* code points, less those of a character that begins before them."""
+    at = max(len(text) - size, 0)
+    border = _border_before(text, 0, at)
+    for character in _GRAPHEME.finditer(text[border:]):
+        if border >= at:
+            break
+        border += len(character.group())
+    return text[border:]
+
+
+def _border_before(text: str, start: int, at: int) -> int:
+    """The last border of characters in ``text[start : at + 1]``; *start* counts as one.
+
+    What follows a border never moves it, so one code point more is all that must be seen.
+    """
+    pair = _APART.search(text, start, at + 1)
+    sure: int = pair.end() - 1 if pair else start
+    if flags := _FLAGS.match(text, sure, at):  # two by two; a match of each counts them all again
+        sure = flags.start() + (len(flags.group()) - 1) // 2 * 2
+    border = sure
+    for character in _GRAPHEME.finditer(text[sure : at + 1]):
+        if sure + character.end() > at:
+            break
+        border = sure + character.end()
+    return border
+
+
+def _fitted(text: str, fits: Callable[[str], bool]) -> Iterator[str]:
+    text = text.strip()
+    while text and not fits(text):
+        cut = _longest(text, [word.end() for word in _WORD.finditer(text)][:-1], fits)
+        if not cut:
+            word = text.split(maxsplit=1)[0]
+            borders = [character.end() for character in _GRAPHEME.finditer(word)]
+            cut = _longest(text, borders, fits) or borders[0]
+        yield text[:cut].rstrip()
+        text = text[cut:].lstrip()
+    if text:
+        yield text
+
+
+def _longest(text: str, ends: list[int], fits: Callable[[str], bool]) -> int:
+    """The last of *ends* up to which the text fits, taking it that a longer text is no smaller.
+
+    0 where none fits.
+    """
+    found = bisect_right(ends, False, key=lambda end: not fits(text[:end]))
+    return ends[found - 1] if found else 0

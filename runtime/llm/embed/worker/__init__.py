@@ -1,0 +1,1 @@
+"""The process that holds one embedding model: texts in, unit vectors out."""

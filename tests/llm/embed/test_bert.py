@@ -1,0 +1,160 @@
+"""The written BERT encoder against the same sums done in NumPy."""
+
+import io
+import math
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import onnxruntime  # type: ignore[import-untyped]
+import pytest
+
+from runtime.llm.embed.bert import OUTPUT, BertConfig, write_bert
+from tests.llm.embed import onnxkit
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+CONFIG = BertConfig(hidden=24, layers=3, heads=4, ffn=40, vocab=50, positions=16, eps=1e-12)
+
+
+class Reference:
+    """A BERT forward pass in float64, one text at a time, without padding."""
+
+    def __init__(self, weights: dict[str, npt.NDArray[np.float32]], config: BertConfig) -> None:
+        self._weights = {name: values.astype(np.float64) for name, values in weights.items()}
+        self._config = config
+
+    def _dense(self, name: str, x: Floats) -> Floats:
+        y: Floats = x @ self._weights[f"{name}.weight"].T + self._weights[f"{name}.bias"]
+        return y
+
+    def _norm(self, name: str, x: Floats) -> Floats:
+        centred = x - x.mean(-1, keepdims=True)
+        scaled = centred / np.sqrt((centred**2).mean(-1, keepdims=True) + self._config.eps)
+        y: Floats = scaled * self._weights[f"{name}.weight"] + self._weights[f"{name}.bias"]
+        return y
+
+    def _attention(self, name: str, x: Floats) -> Floats:
+        heads, size = self._config.heads, self._config.hidden // self._config.heads
+        query, key, value = (self._dense(f"{name}.{part}", x) for part in ("query", "key", "value"))
+        out = np.empty_like(x)
+        for head in range(heads):
+            part = slice(head * size, (head + 1) * size)
+            scores = query[:, part] @ key[:, part].T / math.sqrt(size)
+            shares = np.exp(scores - scores.max(-1, keepdims=True))
+            out[:, part] = shares / shares.sum(-1, keepdims=True) @ value[:, part]
+        return out
+
+    def states(self, ids: list[int], kinds: list[int]) -> Floats:
+        """The last hidden state of each token."""
+        tables = [
+            self._weights[f"embeddings.{name}_embeddings.weight"]
+            for name in ("word", "token_type", "position")
+        ]
+        x = tables[0][ids] + tables[1][kinds] + tables[2][: len(ids)]
+        x = self._norm("embeddings.LayerNorm", x)
+        for number in range(self._config.layers):
+            layer = f"encoder.layer.{number}"
+            attended = self._attention(f"{layer}.attention.self", x)
+            attended = self._dense(f"{layer}.attention.output.dense", attended)
+            x = self._norm(f"{layer}.attention.output.LayerNorm", x + attended)
+            inner = self._dense(f"{layer}.intermediate.dense", x)
+            gelu = inner * 0.5 * (1 + np.vectorize(math.erf)(inner / math.sqrt(2)))
+            x = self._norm(
+                f"{layer}.output.LayerNorm", x + self._dense(f"{layer}.output.dense", gelu)
+            )
+        return x
+
+
+@pytest.fixture(scope="module")
+def weights() -> dict[str, npt.NDArray[np.float32]]:
+    """Weights large enough that every part of a layer shows in the result."""
+    random = np.random.default_rng(5)
+    return {
+        name: (random.standard_normal(shape) * 0.4 + ("LayerNorm.weight" in name)).astype(
+            np.float32
+        )
+        for name, shape in CONFIG.shapes().items()
+    }
+
+
+def written(
+    weights: dict[str, npt.NDArray[np.float32]], *, half: bool = False
+) -> onnxruntime.InferenceSession:
+    out = io.BytesIO()
+    write_bert(out, weights, CONFIG, half=half)
+    return onnxruntime.InferenceSession(out.getvalue())
+
+
+def computed(session: onnxruntime.InferenceSession, ids: Ints, mask: Ints, kinds: Ints) -> Floats:
+    feeds = {"input_ids": ids, "attention_mask": mask, "token_type_ids": kinds}
+    states: Floats = session.run([OUTPUT], feeds)[0]
+    return states
+
+
+TEXTS = [[2, 7, 9, 3], [2, 3], [2, *range(4, 17), 3]]
+KINDS = [[0, 0, 1, 1], [0, 1], [0] * 15]
+
+
+def test_the_encoder_computes_what_bert_does(
+    weights: dict[str, npt.NDArray[np.float32]],
+) -> None:
+    reference, session = Reference(weights, CONFIG), written(weights)
+    longest = max(map(len, TEXTS))
+    ids, mask, kinds = (np.zeros((len(TEXTS), longest), np.int64) for _ in range(3))
+    for row, text in enumerate(TEXTS):
+        ids[row, : len(text)], mask[row, : len(text)] = text, 1
+        kinds[row, : len(text)] = KINDS[row]
+
+    states = computed(session, ids, mask, kinds)
+
+    for row, text in enumerate(TEXTS):
+        expected = reference.states(text, KINDS[row])
+        assert np.abs(states[row, : len(text)] - expected).max() < 2e-5
+
+
+def test_half_the_bytes_give_nearly_the_same_numbers(
+    weights: dict[str, npt.NDArray[np.float32]], tmp_path: Path
+) -> None:
+    write_bert(tmp_path / "whole.onnx", weights, CONFIG)
+    write_bert(tmp_path / "half.onnx", weights, CONFIG, half=True)
+    ids, mask = np.array([TEXTS[0]]), np.ones((1, 4), np.int64)
+
+    states = computed(written(weights, half=True), ids, mask, np.array([KINDS[0]]))
+
+    expected = Reference(weights, CONFIG).states(TEXTS[0], KINDS[0])
+    assert states.dtype == np.float32
+    assert 1e-6 < np.abs(states[0] - expected).max() < 0.02
+    sizes = [(tmp_path / f"{name}.onnx").stat().st_size for name in ("half", "whole")]
+    assert sizes[0] < 0.75 * sizes[1]  # the names of the parts are as long
+
+
+def test_names_of_a_checkpoint_may_carry_a_prefix_and_others_are_left_out(
+    weights: dict[str, npt.NDArray[np.float32]],
+) -> None:
+    named = {f"bert.{name}": values for name, values in weights.items()}
+    named["pooler.dense.weight"] = np.zeros((24, 24), np.float32)
+    plain, prefixed = io.BytesIO(), io.BytesIO()
+
+    write_bert(plain, weights, CONFIG)
+    write_bert(prefixed, named, CONFIG)
+
+    assert plain.getvalue() == prefixed.getvalue()
+
+
+def test_weights_that_do_not_fit_are_named(weights: dict[str, npt.NDArray[np.float32]]) -> None:
+    name = "encoder.layer.1.output.dense.weight"
+    without = {key: values for key, values in weights.items() if key != name}
+    with pytest.raises(ValueError, match=f"lack {name}"):
+        write_bert(io.BytesIO(), without, CONFIG)
+    with pytest.raises(ValueError, match=f"{name} has the shape"):
+        write_bert(io.BytesIO(), {**weights, name: weights[name].T}, CONFIG)
+    with pytest.raises(ValueError, match="heads"):
+        write_bert(io.BytesIO(), weights, BertConfig(hidden=24, heads=5))
+
+
+def test_tiny_encoders_are_the_same_each_time(tmp_path: Path) -> None:
+    first = onnxkit.write_tiny(tmp_path, "one").read_bytes()
+    assert onnxkit.write_tiny(tmp_path, "two").read_bytes() == first
+    assert onnxkit.write_tiny(tmp_path, "three", seed=1).read_bytes() != first
