@@ -6,7 +6,6 @@ from typing import Annotated, Final, Literal
 from aiohttp import web
 from pydantic import Field, StrictInt, StrictStr, field_validator
 
-from runtime.llm.api.absent import absent
 from runtime.llm.api.chat import body_cap
 from runtime.llm.api.lookup import embedding_model
 from runtime.llm.api.tenancy import guarded, touch
@@ -15,6 +14,7 @@ from runtime.llm.embed.errors import EmbedBusy, EmbedFailed
 from runtime.llm.embed.values import Vectors
 from runtime.llm.errors import ApiFailure, ModelNotFound
 from runtime.llm.service import SERVICE
+from runtime.web.absent import absent
 from runtime.web.errors import BadField, TooLarge
 from runtime.web.routes import Routes
 from runtime.web.wire import Wire

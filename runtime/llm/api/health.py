@@ -6,7 +6,6 @@ from typing import Final, Literal
 
 from aiohttp import web
 
-from runtime.llm.api.absent import absent
 from runtime.llm.catalog import Catalog, Entry
 from runtime.llm.catalogfile import Kind
 from runtime.llm.documents.store import DocumentStore, Figures
@@ -17,6 +16,7 @@ from runtime.llm.exposition import families
 from runtime.llm.service import SERVICE, Service
 from runtime.llm.sysmodel.base import ProbeError, Status, label
 from runtime.llm.values import SYSTEM_MODEL, Backend
+from runtime.web.absent import absent
 from runtime.web.errors import ApiError
 from runtime.web.metrics import CONTENT_TYPE, render
 from runtime.web.routes import Reply, Routes

@@ -6,8 +6,8 @@ from typing import Literal
 from aiohttp import web
 
 from runtime.llm.admission import Cancelled, Ticket
-from runtime.llm.api.absent import absent
 from runtime.llm.service import SERVICE
+from runtime.web.absent import absent
 from runtime.web.errors import NotFound
 from runtime.web.routes import Reply, Routes
 from runtime.web.wire import Wire

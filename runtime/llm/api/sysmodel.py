@@ -5,11 +5,11 @@ from typing import Literal
 from aiohttp import web
 from pydantic import Field
 
-from runtime.llm.api.absent import absent
 from runtime.llm.errors import BenchmarkFailed, BenchmarkMissing, SysmodelUnavailable
 from runtime.llm.service import SERVICE, Service
 from runtime.llm.sysmodel.base import Availability, ProbeError, Status, label
 from runtime.llm.sysmodel.benchmark import BenchmarkRefused
+from runtime.web.absent import absent
 from runtime.web.errors import ApiError, TooLarge, TooMany
 from runtime.web.routes import Reply, Routes
 from runtime.web.wire import Wire

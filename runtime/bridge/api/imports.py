@@ -1,0 +1,168 @@
+"""Brings a recorded file in as a session."""
+
+import asyncio
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Literal
+
+from aiohttp import web
+from pydantic import Field, StrictStr
+
+from runtime.bridge.api.sessions import UNNAMED, WRITE_ERRORS, duration_of
+from runtime.bridge.api.shapes import Note, SessionId, Short, rounded
+from runtime.bridge.imports.files import NotImportable, open_inside
+from runtime.bridge.imports.formats import (
+    MAX_BYTES,
+    SUFFIXES,
+    VBO_SUFFIXES,
+    UnparsableVbo,
+    UnreadableRecording,
+    read_recording,
+)
+from runtime.bridge.laps.series import series
+from runtime.bridge.laps.summary import Summary
+from runtime.bridge.service import SERVICE, Service
+from runtime.bridge.storage.errors import BadFrames, RegistryFull, SessionExists
+from runtime.bridge.storage.values import SessionMeta, SessionRow
+from runtime.bridge.telemetry.values import Recording
+from runtime.bridge.tracks.model import slug
+from runtime.web.errors import BadField
+from runtime.web.routes import Routes
+from runtime.web.wire import Wire
+
+routes = Routes("session")
+
+
+class ImportRequest(Wire):
+    """A recorded file on this machine."""
+
+    vbo_path: StrictStr | None = Field(None, description="absolute path of a VBO file")
+    path: StrictStr | None = Field(None, description="of a file of any known format")
+    session_id: SessionId | None = None
+    driver: Short | None = None
+    driver_level: Short | None = None
+    track: Short | None = Field(None, description="absent: the circuit nearest to the recording")
+    car: Short | None = None
+    note: Note | None = None
+    coordinate_encoding: Literal["minutes", "degrees", "ddmm"] | None = None
+    time_encoding: Literal["hhmmss", "seconds"] | None = None
+
+
+class Warned(Wire):
+    """Something that the reader noticed."""
+
+    code: str
+    detail: str
+    count: int
+
+
+class ImportAnswer(Wire):
+    """What was imported."""
+
+    session_id: str
+    n_frames: int
+    duration_s: float
+    distance_m: float
+    vbo_source: str
+    capabilities_count: int
+    track: str
+    n_laps: int
+    best_lap_s: float | None
+    coordinate_encoding: str | None
+    time_encoding: str | None
+    warnings: list[Warned]
+    unmapped_columns: list[str]
+    n_signals: int
+
+
+@routes.post(
+    "/session/import",
+    errors=(
+        *WRITE_ERRORS,
+        NotImportable,
+        BadField,
+        UnparsableVbo,
+        UnreadableRecording,
+        SessionExists,
+        BadFrames,
+        RegistryFull,
+    ),
+)
+async def import_session(request: web.Request, *, body: ImportRequest) -> ImportAnswer:
+    """Import a recorded file as a session, whole or not at all."""
+    service = request.app[SERVICE]
+    store = service.db
+    recording, name = await asyncio.to_thread(_read, service, body)
+    track = body.track or _place(service, recording)
+    session_id = body.session_id or _name(slug(track) or UNNAMED, recording.created)
+    meta = SessionMeta(
+        driver=body.driver,
+        driver_level=body.driver_level or "intermediate",
+        track=track,
+        car=body.car,
+        note=body.note,
+        source=name,
+    )
+    done = await store.import_recording(session_id, recording, meta)
+    row = service.session(session_id)
+    summary = await service.book.summary(row)
+    return _imported(row, summary, recording, name, done.n_signals, done.capabilities_count)
+
+
+def _read(service: Service, body: ImportRequest) -> tuple[Recording, str]:
+    """Open and read the file; blocks."""
+    if (body.vbo_path is None) == (body.path is None):
+        raise BadField("give vbo_path, or path", param="vbo_path")
+    given = body.vbo_path if body.vbo_path is not None else body.path or ""
+    suffixes = VBO_SUFFIXES if body.vbo_path is not None else SUFFIXES
+    roots = service.settings.import_roots or None
+    name = Path(given).name
+    with open_inside(given, roots, suffixes=suffixes, max_bytes=MAX_BYTES) as stream:
+        recording = read_recording(
+            stream,
+            name,
+            coordinate_encoding=body.coordinate_encoding,
+            time_encoding=body.time_encoding,
+        )
+    return recording, name
+
+
+def _place(service: Service, recording: Recording) -> str:
+    """The circuit nearest to a recording; without positions the active one."""
+    centre = series(recording.frames).centre
+    if centre is None:
+        return service.active_track.name if service.active_track else ""
+    near = service.library.near(*centre)
+    return near.name if near else ""
+
+
+def _name(base: str, created: float | None) -> str:
+    moment = datetime.fromtimestamp(created if created is not None else time.time(), UTC)
+    return f"{base}-{moment:%Y%m%d-%H%M%S}"
+
+
+def _imported(
+    row: SessionRow,
+    summary: Summary | None,
+    recording: Recording,
+    name: str,
+    signals: int,
+    capabilities: int,
+) -> ImportAnswer:
+    return ImportAnswer(
+        session_id=row.session_id,
+        n_frames=row.n_frames,
+        duration_s=round(duration_of(row), 2),
+        distance_m=round(row.distance_m or 0.0, 1),
+        vbo_source=name,
+        capabilities_count=capabilities,
+        track=row.track or "",
+        n_laps=len(summary.laps) if summary else 0,
+        best_lap_s=rounded(summary.best_s, 3) if summary else None,
+        coordinate_encoding=recording.facts.get("coordinate_encoding"),
+        time_encoding=recording.facts.get("time_encoding"),
+        warnings=[Warned(code=d.code, detail=d.detail, count=d.times) for d in recording.doubts],
+        unmapped_columns=list(recording.unmapped),
+        n_signals=signals,
+    )

@@ -1,0 +1,68 @@
+"""How values look on the wire: times of day, rounded numbers, ids."""
+
+import math
+import re
+from datetime import UTC, datetime
+from typing import Annotated, Final
+
+from pydantic import AfterValidator, BeforeValidator, Field, StrictStr
+
+RESERVED: Final = frozenset({"start", "import", "reset", "replay"})
+_SESSION_ID: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._:-]{0,127}")
+_TRUE: Final = frozenset({"true", "1", "yes"})
+_FALSE: Final = frozenset({"false", "0", "no"})
+
+
+def iso(ms: int | None) -> str | None:
+    """Unix milliseconds as ISO 8601 in UTC with milliseconds."""
+    if ms is None:
+        return None
+    moment = datetime.fromtimestamp(ms / 1000, UTC)
+    return f"{moment:%Y-%m-%dT%H:%M:%S}.{ms % 1000:03d}Z"
+
+
+def rounded(value: float | None, digits: int) -> float | None:
+    """The value to so many places, None for null and for what is no number."""
+    if value is None or not math.isfinite(value):
+        return None
+    return round(value, digits) + 0.0
+
+
+def session_id(text: str) -> str:
+    """A session id. Raises ValueError for a text that cannot be one."""
+    if not _SESSION_ID.fullmatch(text) or text in RESERVED:
+        raise ValueError("no session id: letters, digits and . _ : - , 128 characters at most")
+    return text
+
+
+def flag(value: object) -> object:
+    """A yes or no of a query, whatever its case. Raises ValueError."""
+    if isinstance(value, str):
+        word = value.lower()
+        if word in _TRUE or word in _FALSE:
+            return word in _TRUE
+        raise ValueError("must be true or false")
+    return value
+
+
+SessionId = Annotated[StrictStr, AfterValidator(session_id)]
+Flag = Annotated[bool, BeforeValidator(flag)]
+Short = Annotated[StrictStr, Field(max_length=256)]
+Note = Annotated[StrictStr, Field(max_length=2000)]
+
+
+def capped(most: int, least: int = 1) -> BeforeValidator:
+    """An integer of a query, pulled down to *most*; below *least* or no number is refused."""
+
+    def check(value: object) -> object:
+        if isinstance(value, str):
+            if not re.fullmatch(r"[+-]?[0-9]{1,18}", value):
+                raise ValueError("must be a whole number")
+            value = int(value)
+        if isinstance(value, int):
+            if value < least:
+                raise ValueError(f"must be at least {least}")
+            return min(value, most)
+        return value
+
+    return BeforeValidator(check)

@@ -1,0 +1,22 @@
+"""The envelope of every error."""
+
+from pydantic import Field
+
+from runtime.web.absent import absent
+from runtime.web.wire import Wire
+
+
+class ErrorAnswer(Wire):
+    """What went wrong."""
+
+    error: str = Field(description="a sentence")
+    code: str = Field(description="a machine word")
+    param: str | None = absent("the field at fault")
+    session_id: str | None = absent()
+    table: str | None = absent()
+    track_id: str | None = absent()
+    driver_id: str | None = absent()
+    cars_dir: str | None = absent()
+    hint: str | None = absent()
+    max_points: int | None = absent()
+    request_id: str | None = absent()

@@ -1,0 +1,116 @@
+"""The envelope of the bridge's errors, and the errors that belong to no part of their own."""
+
+from typing import Final
+
+from runtime.web.errors import (
+    ApiError,
+    BadField,
+    BadHost,
+    BadJson,
+    BadQuery,
+    BadRequest,
+    CrossSite,
+    Forbidden,
+    Internal,
+    MethodNotAllowed,
+    NotFound,
+    RequestTimeout,
+    ShuttingDown,
+    TooLarge,
+    TooMany,
+    Unauthorized,
+    UnsupportedEncoding,
+)
+
+JsonObject = dict[str, object]
+
+_CODES: Final[tuple[tuple[type[ApiError], str], ...]] = (
+    (BadJson, "bad_json"),
+    (BadField, "bad_field"),
+    (BadQuery, "bad_query"),
+    (BadHost, "bad_host"),
+    (CrossSite, "cross_site"),
+    (Forbidden, "forbidden"),
+    (Unauthorized, "unauthorized"),
+    (MethodNotAllowed, "method_not_allowed"),
+    (RequestTimeout, "timeout"),
+    (TooLarge, "body_too_large"),
+    (UnsupportedEncoding, "unsupported_encoding"),
+    (TooMany, "too_many_requests"),
+    (ShuttingDown, "shutting_down"),
+    (NotFound, "not_found"),
+    (BadRequest, "bad_request"),
+    (Internal, "internal"),
+)
+"""Codes of the shared errors; one that names a code of its own keeps it."""
+_CONTEXT: Final = (
+    "session_id",
+    "table",
+    "track_id",
+    "driver_id",
+    "cars_dir",
+    "hint",
+    "max_points",
+    "request_id",
+)
+
+
+class TooManyRows(TooLarge):
+    """The answer would be longer than an answer may be."""
+
+    code = "too_many_rows"
+
+    def __init__(self, max_points: int) -> None:
+        super().__init__(f"the answer would have more than {max_points} rows")
+        self.max_points = max_points
+        self.hint = "ask for less time, or a lower rate"
+
+
+class NoTrack(NotFound):
+    """No track file of that id, or none is active."""
+
+    code = "no_track"
+
+    def __init__(self, track_id: str | None = None) -> None:
+        named = "there is no such track" if track_id else "no track is active; start with --track"
+        super().__init__(named)
+        self.track_id = track_id
+
+
+class NoReferenceLine(ApiError):
+    """The track file has no reference line."""
+
+    status, code = 422, "no_reference_line"
+
+    def __init__(self, track_id: str) -> None:
+        super().__init__("the track file has no reference_line")
+        self.track_id = track_id
+
+
+class NoCarsFolder(NotFound):
+    """The folder of car files is missing."""
+
+    code = "no_cars_dir"
+
+    def __init__(self, cars_dir: str) -> None:
+        super().__init__("the folder of car files is missing")
+        self.cars_dir = cars_dir
+
+
+def render(error: ApiError) -> JsonObject:
+    """The body of an error answer: a sentence, a code, and what it is about."""
+    body: JsonObject = {"error": error.message, "code": code_of(error)}
+    if error.param is not None:
+        body["param"] = error.param
+    for name in _CONTEXT:
+        if (value := getattr(error, name, None)) is not None:
+            body[name] = value
+    return body
+
+
+def code_of(error: ApiError) -> str:
+    """The machine word of an error, snake_case."""
+    for shared, code in _CODES:
+        if isinstance(error, shared):
+            return code if type(error).code == shared.code else type(error).code
+    return type(error).code

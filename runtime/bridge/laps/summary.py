@@ -1,0 +1,145 @@
+"""What lists, tables and the leaderboard need of a session's laps; small, and kept as JSON."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from runtime.bridge.laps.detect import Laps, Segment
+from runtime.bridge.laps.progress import lap_progress
+from runtime.bridge.laps.sectors import Span, sector_times, thirds
+from runtime.bridge.tracks.model import Track
+
+KMH: Final = 3.6
+COAST_THROTTLE_PCT: Final = 5.0
+COAST_BRAKE_BAR: Final = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """A segment of a session, without its frames."""
+
+    name: str
+    kind: str
+    method: str
+    t_start: float
+    t_end: float
+    duration_s: float
+    distance_m: float
+    number: int | None
+    valid: bool
+    best: bool
+    outlier: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LapSummary:
+    """A complete lap in numbers."""
+
+    number: int
+    time_s: float
+    t_start: float
+    t_end: float
+    sectors: tuple[float | None, ...]
+    """Seconds; None where recording paused in one."""
+    best_sector: float | None
+    """Seconds of the shortest sector."""
+    avg_speed_kmh: float
+    max_combo_g: float | None
+    coast_pct: float
+    """Share of the lap's time with neither pedal down."""
+    best: bool
+    outlier: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """The laps of one session."""
+
+    full: Stretch
+    segments: tuple[Stretch, ...]
+    laps: tuple[LapSummary, ...]
+    """Complete ones, in time order."""
+    length_m: float | None
+    """Of a lap."""
+
+    @property
+    def best_s(self) -> float | None:
+        """The fastest complete lap, seconds."""
+        return min((lap.time_s for lap in self.laps), default=None)
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain values, for `from_json`."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, kept: dict[str, Any]) -> "Summary":
+        """What `to_json` gave. Raises KeyError, TypeError or ValueError for anything else."""
+        return cls(
+            full=Stretch(**kept["full"]),
+            segments=tuple(Stretch(**one) for one in kept["segments"]),
+            laps=tuple(
+                LapSummary(**{**one, "sectors": tuple(one["sectors"])}) for one in kept["laps"]
+            ),
+            length_m=kept["length_m"],
+        )
+
+
+def summarise(laps: Laps, track: Track | None = None) -> Summary:
+    """The summary of detected laps; sectors and line are those of *track*, where it is given."""
+    progress = lap_progress(laps, track.line if track else None)
+    spans: Sequence[Span] = ()
+    if progress is not None:
+        own = track.sectors if track is not None else ()
+        spans = [Span(s.name, s.start_m, s.end_m) for s in own] or thirds(progress.length_m)
+    counted = []
+    for lap in laps.complete:
+        times = sector_times(laps, progress, lap, spans) if progress is not None else []
+        counted.append(_lap(laps, lap, tuple(times)))
+    return Summary(
+        full=_stretch(laps.full),
+        segments=tuple(_stretch(segment) for segment in laps.segments),
+        laps=tuple(counted),
+        length_m=laps.length_m,
+    )
+
+
+def _stretch(segment: Segment) -> Stretch:
+    return Stretch(
+        name=segment.name,
+        kind=segment.kind,
+        method=segment.method,
+        t_start=segment.t_start,
+        t_end=segment.t_end,
+        duration_s=segment.duration_s,
+        distance_m=segment.distance_m,
+        number=segment.number,
+        valid=segment.valid,
+        best=segment.best,
+        outlier=segment.outlier,
+    )
+
+
+def _lap(laps: Laps, lap: Segment, sectors: tuple[float | None, ...]) -> LapSummary:
+    series, frames = laps.series, lap.frames
+    weight = series.weight[frames]
+    # A pedal that was never measured counts as not pressed.
+    throttle = np.nan_to_num(series["throttle_pct"][frames])
+    brake = np.nan_to_num(series["brake_bar"][frames])
+    coasting = weight[(throttle < COAST_THROTTLE_PCT) & (brake < COAST_BRAKE_BAR)].sum()
+    combo = series.combo_g[frames]
+    known = combo[~np.isnan(combo)]
+    return LapSummary(
+        number=lap.number or 0,
+        time_s=lap.duration_s,
+        t_start=lap.t_start,
+        t_end=lap.t_end,
+        sectors=sectors,
+        best_sector=min((time for time in sectors if time is not None), default=None),
+        avg_speed_kmh=lap.distance_m / lap.duration_s * KMH,
+        max_combo_g=float(known.max()) if len(known) else None,
+        coast_pct=min(100.0, 100.0 * float(coasting) / lap.duration_s),
+        best=lap.best,
+        outlier=lap.outlier,
+    )

@@ -1,0 +1,82 @@
+"""The settings of the bridge: flags, environment and file in one class."""
+
+from pathlib import Path
+from typing import Annotated, Final, Literal
+
+from pydantic import Field
+from pydantic_settings import SettingsConfigDict
+
+from runtime.web.settings import Clamp, Settings
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+DEFAULT_TRACK: Final = "larkfell"
+DEFAULT_DBC: Final = "paddock-dash"
+
+
+class BridgeSettings(Settings):
+    """Telemetry and coaching bridge."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="BRIDGE_", cli_prog_name="python -m runtime.bridge"
+    )
+
+    port: Annotated[int, Clamp(1, 65535, also=(0,))] = Field(
+        8765, description="port to listen on, 0 for any free one"
+    )
+    host: str = Field("127.0.0.1", description="address to listen on; others need --allow-remote")
+    allow_remote: bool = Field(False, description="let --host be an address of the network")
+    allowed_hosts: list[str] = Field([], description="host names answered besides the own ones")
+    cors_origins: list[str] = Field([], description="origins of pages that may call; * for any")
+    log_level: Literal["debug", "info", "warning", "error"] = Field(
+        "info", description="least level that is logged, as JSON lines on standard error"
+    )
+
+    data_dir: Path = Field(
+        ROOT / "data", description="folder with cars, dbc, tracks, registry and reference"
+    )
+    db: Path = Field(
+        ROOT / ".bridge", description="folder of the database; it is made where it is missing"
+    )
+    db_backend: Literal["auto", "analytical", "lightweight"] = Field(
+        "auto", description="analytical: DuckDB; lightweight: SQLite; auto: by the machine"
+    )
+    import_roots: list[Path] = Field(
+        [], description="folders that session files may be imported from; empty: any"
+    )
+    track: str = Field(DEFAULT_TRACK, description="active track: path or id of a track file")
+
+    can_channel: str | None = Field(None, description="serial device or name of the CAN channel")
+    can_interface: str = Field("virtual", description="kind of CAN interface; slcan for USB")
+    can_bitrate: Annotated[int, Clamp(10_000, 1_000_000)] = Field(
+        500_000, description="bits a second of the CAN bus"
+    )
+    can_car_config: str | None = Field(None, description="car: path or id of a car file")
+    can_no_car_config: bool = Field(False, description="decode without a car file")
+    can_dbc: list[str] = Field([], description="DBC files, paths or ids; a later one wins")
+    can_session_id: str = Field("_live", description="session of live frames")
+    can_flush_ms: Annotated[int, Clamp(10, 5_000)] = Field(
+        100, description="pause between two live frames"
+    )
+    simulate: bool = Field(False, description="drive a synthetic car")
+    simulate_speed: Annotated[float, Clamp(0.1, 100.0)] = Field(
+        1.0, description="speed of the synthetic car's clock"
+    )
+    simulate_lap_seconds: Annotated[float, Clamp(10.0, 1_200.0)] = Field(
+        60.0, description="length of one synthetic lap"
+    )
+    check: bool = Field(False, description="read the configuration, say what is wrong, and end")
+
+    @property
+    def tracks_dir(self) -> Path:
+        """Folder of track files."""
+        return self.data_dir / "tracks"
+
+    @property
+    def cars_dir(self) -> Path:
+        """Folder of car files."""
+        return self.data_dir / "cars"
+
+    @property
+    def registry_file(self) -> Path:
+        """The catalog of signals that a new database begins with."""
+        return self.data_dir / "registry" / "signals.json"
