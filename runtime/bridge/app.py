@@ -9,6 +9,7 @@ from aiohttp import web
 
 from runtime.bridge import VERSION
 from runtime.bridge.api import (
+    cars,
     core,
     diagnostics,
     imports,
@@ -18,6 +19,8 @@ from runtime.bridge.api import (
     tracks,
 )
 from runtime.bridge.api.wire import ErrorAnswer
+from runtime.bridge.catalog.carfile import CarError
+from runtime.bridge.catalog.cars import find_car, load_car
 from runtime.bridge.catalog.registry import load_registry
 from runtime.bridge.errors import JsonObject, render
 from runtime.bridge.lapping import LapBook
@@ -45,6 +48,7 @@ GROUPS: Final[tuple[Routes, ...]] = (
     recordings.routes,
     laptimes.routes,
     tracks.routes,
+    cars.routes,
     diagnostics.routes,
 )
 EXPOSED: Final = (
@@ -106,7 +110,18 @@ def assemble(settings: BridgeSettings) -> Service:
         version=VERSION,
         library=library,
         active_track=_active(settings, library),
+        loaded_car=_car(settings),
     )
+
+
+def _car(settings: BridgeSettings) -> str:
+    """Id of the car of the settings, whose file must be good."""
+    if settings.can_car_config is None or settings.can_no_car_config:
+        return ""
+    try:
+        return load_car(find_car(settings.cars_dir, settings.can_car_config)).id
+    except CarError as error:
+        raise CannotStart(f"can_car_config: {error}", BAD_CONFIGURATION) from error
 
 
 def _active(settings: BridgeSettings, library: Library) -> Track | None:

@@ -87,16 +87,6 @@ class NoReferenceLine(ApiError):
         self.track_id = track_id
 
 
-class NoCarsFolder(NotFound):
-    """The folder of car files is missing."""
-
-    code = "no_cars_dir"
-
-    def __init__(self, cars_dir: str) -> None:
-        super().__init__("the folder of car files is missing")
-        self.cars_dir = cars_dir
-
-
 def render(error: ApiError) -> JsonObject:
     """The body of an error answer: a sentence, a code, and what it is about."""
     body: JsonObject = {"error": error.message, "code": code_of(error)}

@@ -30,6 +30,8 @@ class Service:
     store: Store | None = None
     """Open while the bridge runs; None where no database could be opened."""
     laps: LapBook | None = None
+    loaded_car: str = ""
+    """Id of the car that the settings name; empty: none."""
     bursts: dict[str, deque[object]] = field(default_factory=dict)
     """What drivers' devices summed up, by session, in memory only."""
     started: float = field(default_factory=time.monotonic)

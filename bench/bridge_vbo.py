@@ -1,0 +1,141 @@
+"""Reading of VBO files: ours beside a plain Python reader and pandas, in MB/s.
+
+python -m bench.bridge_vbo --mb 50 --rounds 5
+
+The other two only turn the rows into numbers; ours also gives positions, times, distance, signs
+and doubts. Rounds are interleaved and the best of each counts, for the machine may be busy.
+"""
+
+import argparse
+import io
+import resource
+import sys
+import time
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pandas  # type: ignore[import-untyped]
+
+from runtime.bridge.vbo.read import read
+from runtime.bridge.vbo.sections import read_head
+from runtime.bridge.vbo.table import read_table
+
+COLUMNS = "sats time lat long velocity heading height vert-vel " + " ".join(
+    f"Channel_{number}" for number in range(15)
+)
+
+
+class Figure(NamedTuple):
+    """The best round of one reader."""
+
+    name: str
+    seconds: float
+    rows: int
+
+
+def make(megabytes: float) -> bytes:
+    """A file of 23 columns at 100 Hz in a native logger's dialect, about *megabytes* large."""
+    head = f"File created on 15/06/2025 @ 14:25:30\r\n[column names]\r\n{COLUMNS}\r\n[data]\r\n"
+    rows = max(10, int(megabytes * 1e6 / 291))
+    t = np.arange(rows) * 0.01
+    angle = t * 0.09
+    noise = np.random.default_rng(1).standard_normal((rows, 15))
+    lat = 52.0 * 60 + np.cos(angle) * 0.2
+    lon = -4.5 * 60 - np.sin(angle) * 0.2 / np.cos(np.radians(52.0))
+    speed = 0.09 * 0.2 * 1852.0 * 3.6
+    lines = [head]
+    for at in range(rows):
+        second = 36_000 + t[at]
+        clock = f"{int(second // 3600):02d}{int(second // 60 % 60):02d}{second % 60:06.3f}"
+        place = f"{lat[at]:+015.8f} {lon[at]:+015.8f}"
+        course = np.degrees(-angle[at] + np.pi / 2) % 360
+        channels = " ".join(f"{value:+.6E}" for value in noise[at])
+        lines.append(
+            f"009 {clock} {place} {speed:07.3f} {course:07.3f} +0012.50 +000.00 {channels}\r\n"
+        )
+    return "".join(lines).encode("ascii")
+
+
+def plain(data: bytes) -> int:
+    """One dictionary a row, as most scripts do it."""
+    lines = data.decode("cp1252").splitlines()
+    names = lines[lines.index("[column names]") + 1].split()
+    start = lines.index("[data]") + 1
+    rows = [
+        {name: float(cell) for name, cell in zip(names, line.split(), strict=True)}
+        for line in lines[start:]
+        if line
+    ]
+    return len(rows)
+
+
+def with_pandas(data: bytes) -> int:
+    """The C reader of pandas, one blank between cells."""
+    stream = io.BytesIO(data)
+    head = read_head(stream)
+    frame = pandas.read_csv(stream, sep=" ", names=list(head.names), dtype=np.float64)
+    return len(frame)
+
+
+def table_only(data: bytes) -> int:
+    """Our rows to numbers, nothing more: what compares with the others."""
+    stream = io.BytesIO(data)
+    head = read_head(stream)
+    return len(read_table(stream, len(head.names), commas=False))
+
+
+def ours(data: bytes) -> int:
+    """The whole reader."""
+    return len(read(data).frames)
+
+
+def ragged(data: bytes) -> bytes:
+    """The same file with every thousandth row cut."""
+    lines = data.split(b"\r\n")
+    for at in range(1000, len(lines), 1000):
+        lines[at] = lines[at][:50]
+    return b"\r\n".join(lines)
+
+
+def measure(data: bytes, rounds: int) -> list[Figure]:
+    """The best of *rounds* interleaved rounds of every reader."""
+    damaged = ragged(data)
+    readers: dict[str, tuple[Callable[[bytes], int], bytes]] = {
+        "plain Python": (plain, data),
+        "pandas": (with_pandas, data),
+        "ours, numbers only": (table_only, data),
+        "ours, whole reading": (ours, data),
+        "ours, every 1000th row cut": (ours, damaged),
+    }
+    best: dict[str, Figure] = {}
+    for _ in range(rounds):
+        for name, (reader, given) in readers.items():
+            started = time.process_time()
+            rows = reader(given)
+            took = time.process_time() - started
+            if name not in best or took < best[name].seconds:
+                best[name] = Figure(name, took, rows)
+    return list(best.values())
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Print the table."""
+    parser = argparse.ArgumentParser(prog="python -m bench.bridge_vbo", description=__doc__)
+    parser.add_argument("--mb", type=float, default=50.0)
+    parser.add_argument("--rounds", type=int, default=5)
+    given = parser.parse_args(argv)
+    data = make(given.mb)
+    megabytes = len(data) / 1e6
+    figures = measure(data, given.rounds)
+    print(f"{megabytes:.1f} MB, best of {given.rounds}, processor time")
+    print(f"{'reader':28} {'MB/s':>8} {'rows/s':>10} {'times':>6}")
+    for name, seconds, rows in figures:
+        times = figures[0].seconds / seconds
+        print(f"{name:28} {megabytes / seconds:8.1f} {rows / seconds:10,.0f} {times:6.1f}")
+    print(f"peak memory {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
