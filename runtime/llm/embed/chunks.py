@@ -15,6 +15,7 @@ OVERLAP: Final = 60
 """Code points at the end of a chunk that the next one repeats."""
 JOINT: Final = "\n\n"
 
+_WHOLE: Final = 1 << 62  # as the place of a cut: behind any text
 _BLANK_LINE: Final = regex.compile(r"\n\s*\n")
 _GRAPHEME: Final = regex.compile(r"\X")
 _ALONE: Final = r"\p{GCB=Other}\p{GCB=LV}\p{GCB=LVT}\p{GCB=Control}"
@@ -49,7 +50,20 @@ def fitted(chunks: Iterable[str], fits: Callable[[str], bool]) -> list[str]:
     The cut is behind a word where a word fits, else behind a character; a single character that
     does not fit is passed on whole. Nothing but the white space at a cut is lost.
     """
-    return [piece for text in chunks for piece in _fitted(text, fits)]
+    pieces: list[str] = []
+    near = _WHOLE
+    for text in map(str.strip, chunks):
+        at = 0
+        while at < len(text):
+            rest = text[at:].lstrip()
+            cut = _cut(rest, fits, near)
+            if cut < len(rest):
+                near = cut  # the next cut is likely to be about there
+            elif not at:
+                near = _WHOLE
+            pieces.append(rest[:cut].rstrip())
+            at = len(text) - len(rest) + cut
+    return pieces
 
 
 def _paragraphs(text: str) -> Iterator[str]:
@@ -118,24 +132,35 @@ def _border_before(text: str, start: int, at: int) -> int:
     return border
 
 
-def _fitted(text: str, fits: Callable[[str], bool]) -> Iterator[str]:
-    text = text.strip()
-    while text and not fits(text):
-        cut = _longest(text, [word.end() for word in _WORD.finditer(text)][:-1], fits)
-        if not cut:
-            word = text.split(maxsplit=1)[0]
-            borders = [character.end() for character in _GRAPHEME.finditer(word)]
-            cut = _longest(text, borders, fits) or borders[0]
-        yield text[:cut].rstrip()
-        text = text[cut:].lstrip()
-    if text:
-        yield text
+def _cut(text: str, fits: Callable[[str], bool], near: int) -> int:
+    """Where to cut a text so that what comes before fits; its end where all of it does."""
+    words = [word.end() for word in _WORD.finditer(text)]
+    if near < words[0]:
+        cut = _cut_word(text, words[0], fits, near)
+        if cut < words[0]:
+            return cut
+    return _longest(text, words, fits, near) or _cut_word(text, words[0], fits, near)
 
 
-def _longest(text: str, ends: list[int], fits: Callable[[str], bool]) -> int:
+def _cut_word(text: str, end: int, fits: Callable[[str], bool], near: int) -> int:
+    """Where to cut the first word, which ends at *end*; behind one character at least."""
+    characters = [character.end() for character in _GRAPHEME.finditer(text[:end])]
+    return _longest(text, characters, fits, near) or characters[0]
+
+
+def _longest(text: str, ends: list[int], fits: Callable[[str], bool], near: int) -> int:
     """The last of *ends* up to which the text fits, taking it that a longer text is no smaller.
 
-    0 where none fits.
+    0 where none fits. The search begins at *near* and looks ever further away.
     """
-    found = bisect_right(ends, False, key=lambda end: not fits(text[:end]))
-    return ends[found - 1] if found else 0
+    low, high = 0, len(ends)  # those before the first fit, those from the second on do not
+    at, step = bisect_right(ends, near) - 1, 1
+    while low < high:
+        if not low <= at < high:
+            at = (low + high) // 2
+        if fits(text[: ends[at]]):
+            low, at = at + 1, at + step
+        else:
+            high, at = at, at - step
+        step *= 2
+    return ends[low - 1] if low else 0

@@ -13,7 +13,7 @@ from runtime.llm.embed.answers import chunks_of, vectors_of
 from runtime.llm.embed.cache import EncoderCache, shutting_down
 from runtime.llm.embed.errors import EmbedBusy, EmbedFailed
 from runtime.llm.embed.process import GONE, EncoderFailed, EncoderGone, EncoderProcess
-from runtime.llm.embed.protocol import Command, Embed, Framed, Split
+from runtime.llm.embed.protocol import Command, Embed, Fit, Framed, Split
 from runtime.llm.embed.records import EmbedSettings, Encoder, Terms, Totals, terms_of
 from runtime.llm.embed.slices import slices
 from runtime.llm.embed.values import Passages, Purpose, Vectors, joined
@@ -24,6 +24,7 @@ __all__ = ["EmbedSettings", "Embedders", "Encoder", "Totals"]
 
 WARM_TEXT: Final = "hi"
 _MANY: Final = 512  # texts whose order is too much work for the loop
+_FITTED: Final = 64  # chunks whose tokens are counted in one turn
 _TRIES: Final = 2  # of a slice whose process dies over it
 _ROUNDS: Final = 8  # of a slice whose turn comes when another has ended the process
 
@@ -125,8 +126,8 @@ class Embedders:
         prefix = _prefix(entry, "document")
         with self._admission():
             async with self._lease(entry) as lease:
-                command = partial(Split, text=text, prefix=prefix)
-                texts = await self._in_turns(lease, command, chunks_of)
+                chunks = await self._in_turns(lease, partial(Split, text=text), chunks_of)
+                texts = await self._fitted(lease, chunks, prefix)
                 return Passages(texts, await self._vectors(lease, texts, prefix))
 
     async def width(self, entry: Entry) -> int:
@@ -201,6 +202,14 @@ class Embedders:
         del self._warming[terms]
         if not task.cancelled():
             task.exception()  # it is told to those who asked; there may be none left
+
+    async def _fitted(self, lease: _Lease, chunks: Sequence[str], prefix: str) -> tuple[str, ...]:
+        """The chunks with none too long for the model, some in each turn."""
+        texts: list[str] = []
+        for at in range(0, len(chunks), _FITTED):
+            command = partial(Fit, texts=list(chunks[at : at + _FITTED]), prefix=prefix)
+            texts += await self._in_turns(lease, command, chunks_of)
+        return tuple(texts)
 
     async def _vectors(self, lease: _Lease, texts: Sequence[str], prefix: str) -> Vectors:
         """Slice after slice, each in its turn."""

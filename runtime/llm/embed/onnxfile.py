@@ -6,7 +6,7 @@ Only the fields that lead to a tensor are followed; the data of tensors are step
 
 import os
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import BinaryIO, Final, TypeAlias
 
 MAX_FIELDS: Final = 1_000_000
 MAX_NESTING: Final = 32
@@ -53,9 +53,9 @@ class _Reader:
     It reads rather than maps: a file that shrinks while it is mapped ends the process.
     """
 
-    def __init__(self, descriptor: int) -> None:
-        self._descriptor = descriptor
-        self.size = os.fstat(descriptor).st_size
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self.size = os.fstat(file.fileno()).st_size
         self._data = b""
         self._start = 0
 
@@ -77,7 +77,8 @@ class _Reader:
             raise BadOnnxFile(NO_ONNX)
         offset = at - self._start
         if not 0 <= offset < len(self._data):
-            self._data = os.pread(self._descriptor, _WINDOW, at)
+            self._file.seek(at)
+            self._data = self._file.read(_WINDOW)
             self._start, offset = at, 0
             if not self._data:
                 raise BadOnnxFile(ENDS_EARLY)
@@ -93,8 +94,8 @@ def check(path: str | os.PathLike[str]) -> None:
     try:
         if not Path(path).is_file():  # a pipe would be waited for
             raise BadOnnxFile(UNREADABLE)
-        with Path(path).open("rb", buffering=0) as file:
-            _check(_Reader(file.fileno()))
+        with Path(path).open("rb") as file:
+            _check(_Reader(file))
     except (OSError, ValueError) as error:
         raise BadOnnxFile(UNREADABLE) from error
 

@@ -18,6 +18,7 @@ from runtime.llm.embed.protocol import (
     Command,
     Embed,
     Failed,
+    Fit,
     Framed,
     Load,
     Split,
@@ -282,6 +283,8 @@ def _size(command: Command) -> int:
         case Load():
             return 0
         case Embed(texts=texts):
+            return sum(map(len, texts))
+        case Fit(texts=texts):
             return sum(map(len, texts))
         case Split(text=text):
             return len(text)

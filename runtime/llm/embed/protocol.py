@@ -14,7 +14,7 @@ LENGTHS: Final = struct.Struct("<II")
 MAX_HEAD: Final = 64 << 20
 MAX_BODY: Final = 64 << 20
 MAX_TEXTS: Final = 64
-"""Texts of one `Embed`."""
+"""Texts of one `Embed` or `Fit`."""
 
 Pooling = Literal["mean", "cls", "none"]
 
@@ -44,10 +44,18 @@ class Embed:
 
 @dataclass(frozen=True)
 class Split:
-    """Cut a document into chunks that fit the model together with *prefix*."""
+    """Cut a document into chunks, however many tokens they have."""
 
     id: int
     text: str
+
+
+@dataclass(frozen=True)
+class Fit:
+    """Cut those of the chunks that are too long for the model together with *prefix*."""
+
+    id: int
+    texts: list[str]
     prefix: str = ""
 
 
@@ -73,7 +81,7 @@ class Embedded:
 
 @dataclass(frozen=True)
 class Chunks:
-    """The chunks of a document in order; at least one for a text that is not blank."""
+    """Chunks in order; of a `Split` at least one for a text that is not blank."""
 
     id: int
     texts: list[str]
@@ -87,7 +95,7 @@ class Failed:
     reason: str
 
 
-Command = Load | Embed | Split
+Command = Load | Embed | Split | Fit
 Event = Loaded | Embedded | Chunks | Failed
 Message = Command | Event
 
@@ -100,7 +108,7 @@ class Framed(NamedTuple):
 
 
 _KINDS: Final[dict[str, type[Message]]] = {
-    kind.__name__: kind for kind in (Load, Embed, Split, Loaded, Embedded, Chunks, Failed)
+    kind.__name__: kind for kind in (Load, Embed, Split, Fit, Loaded, Embedded, Chunks, Failed)
 }
 
 

@@ -10,7 +10,7 @@ from runtime.llm.catalog import Entry, Fingerprint
 from runtime.llm.catalogfile import Declaration
 from runtime.llm.embed.embedders import Embedders, EmbedSettings
 from runtime.llm.embed.process import GONE, EncoderGone, EncoderProcess
-from runtime.llm.embed.protocol import Command, Embed, Event, Framed, Load, Split
+from runtime.llm.embed.protocol import Command, Embed, Event, Fit, Framed, Load, Split
 from runtime.llm.embed.values import Vectors
 from runtime.web.errors import ApiError
 from tests.llm.embed import scripted
@@ -56,7 +56,7 @@ class Rig:
     def __init__(self, settings: EmbedSettings | None = None) -> None:
         self.processes: list[Pretender] = []
         self.loads: list[Load] = []
-        self.slices: list[Embed | Split] = []
+        self.slices: list[Embed | Split | Fit] = []
         self.at_work = self.most_at_work = 0
         self.start_gate, self.load_gate, self.gate = (asyncio.Event() for _ in range(3))
         for gate in (self.start_gate, self.load_gate, self.gate):
@@ -80,7 +80,7 @@ class Rig:
     @property
     def order(self) -> str:
         """The first letter of each slice's first text."""
-        return "".join(c.texts[0][0] if isinstance(c, Embed) else c.text[0] for c in self.slices)
+        return "".join(c.text[0] if isinstance(c, Split) else c.texts[0][0] for c in self.slices)
 
     def embed(self, text: str, times: int = 1, model: str = "a") -> "asyncio.Task[Vectors]":
         """A request of as many texts."""

@@ -21,6 +21,7 @@ from runtime.llm.embed.protocol import (
     Embedded,
     Event,
     Failed,
+    Fit,
     Load,
     Loaded,
     Split,
@@ -57,6 +58,8 @@ def answer(command: Command) -> tuple[Event, bytes]:
             cut = sum(len(text.split()) + 2 > MAX_TOKENS for text in texts)
             counts = [tokens(text) for text in texts]
             return Embedded(number, WIDTH, counts, cut), b"".join(map(row, texts))
+        case Fit(id=number, texts=texts):
+            return Chunks(number, texts), b""
         case Split(id=number, text=text):
             return Chunks(number, [part for part in text.split("\n\n") if part.strip()]), b""
 
@@ -66,7 +69,7 @@ def trick_of(command: Command) -> str:
     if isinstance(command, Load):
         texts = [Path(command.path).name]
     else:
-        texts = command.texts if isinstance(command, Embed) else [command.text]
+        texts = [command.text] if isinstance(command, Split) else command.texts
     found = next((text for text in texts if text.startswith("!")), "!")
     return found[1:]
 
@@ -135,7 +138,7 @@ def serve(connection: socket.socket) -> None:
         while prefix := stream.read(LENGTHS.size):
             head, body = lengths(prefix)
             command = decode(stream.read(head), stream.read(body)).message
-            assert isinstance(command, Load | Embed | Split)
+            assert isinstance(command, Load | Embed | Split | Fit)
             play(connection, command)
 
 

@@ -220,6 +220,21 @@ def test_chunks_are_cut_until_they_fit(chunks: list[str], limit: int, expected: 
     assert fitted(chunks, words(limit)) == expected
 
 
+def test_a_text_is_not_measured_over_and_over() -> None:
+    measured = 0
+
+    def fits(text: str) -> bool:
+        nonlocal measured
+        measured += len(text)
+        return len(text) <= 126
+
+    chunks = chunk("漢字" * 20_000)
+    pieces = fitted(chunks, fits)
+
+    assert max(map(len, pieces)) == 126
+    assert measured < 2.5 * sum(map(len, chunks))
+
+
 @settings(max_examples=200, deadline=None)
 @given(st.lists(TEXTS, max_size=3), st.integers(0, 12))
 def test_fitting_loses_nothing_and_ends(chunks: list[str], limit: int) -> None:

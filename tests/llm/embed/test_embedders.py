@@ -16,7 +16,7 @@ from runtime.llm.catalog import Entry, Fingerprint
 from runtime.llm.embed.embedders import Embedders, EmbedSettings
 from runtime.llm.embed.errors import BadText, EmbedBusy, EmbedFailed
 from runtime.llm.embed.process import GONE, EncoderFailed, EncoderGone
-from runtime.llm.embed.protocol import Chunks, Command, Embed, Embedded, Load, Loaded, Split
+from runtime.llm.embed.protocol import Chunks, Command, Embed, Embedded, Fit, Load, Loaded, Split
 from runtime.llm.embed.slices import TEXTS, slices
 from runtime.llm.embed.values import Purpose, Vectors
 from runtime.web.errors import ShuttingDown
@@ -70,7 +70,10 @@ async def test_a_document_is_cut_and_each_chunk_embedded(rig: Rig) -> None:
     passages = await rig.embedders.passages(entry(doc_prefix="doc: "), "one\n\n\n\nthree")
     assert passages.texts == ("one", "three")
     assert passages.vectors.data == scripted.row("doc: one") + scripted.row("doc: three")
-    assert rig.slices[0] == Split(2, "one\n\n\n\nthree", "doc: ")
+    assert rig.slices[:2] == [
+        Split(2, "one\n\n\n\nthree"),
+        Fit(3, ["one", "three"], "doc: "),
+    ]
 
 
 async def test_nothing_becomes_no_vectors(rig: Rig) -> None:
@@ -90,7 +93,7 @@ async def test_what_was_embedded_is_counted(rig: Rig) -> None:
     await rig.embedders.warm(entry())
     totals = rig.embedders.totals
     assert (totals.requests, totals.texts, totals.tokens, totals.errors) == (2, 3, 10, 0)
-    assert totals.seconds == 8
+    assert totals.seconds == 10
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 Several sequences in one batch are no faster than one after the other, and slower for long ones.
 """
 
+import ctypes
 import math
 import struct
 from collections.abc import Sequence
@@ -23,11 +24,16 @@ from runtime.llm.engine.worker.native import C
 
 _DEFAULT_LONGEST: Final = 512
 _EPSILON: Final = 1e-12
-_POOLINGS: Final = {
-    None: C.LLAMA_POOLING_TYPE_UNSPECIFIED,
-    "mean": C.LLAMA_POOLING_TYPE_MEAN,
-    "cls": C.LLAMA_POOLING_TYPE_CLS,
+_MEAN: Final = C.LLAMA_POOLING_TYPE_MEAN
+_POOLINGS: Final = {"mean": _MEAN, "cls": C.LLAMA_POOLING_TYPE_CLS}
+_FILE_POOLINGS: Final = {
+    "": _MEAN,
+    str(C.LLAMA_POOLING_TYPE_NONE): _MEAN,
+    str(_MEAN): _MEAN,
+    str(C.LLAMA_POOLING_TYPE_CLS): C.LLAMA_POOLING_TYPE_CLS,
+    str(C.LLAMA_POOLING_TYPE_LAST): C.LLAMA_POOLING_TYPE_LAST,
 }
+"""What a file may say, and what is done then; the engine ends the process for anything else."""
 
 
 class LlamaEncoder:
@@ -51,9 +57,10 @@ class LlamaEncoder:
         check_width(self.width)
         self._vocab = C.llama_model_get_vocab(self._model.handle)
         self._ends = {int(C.llama_vocab_eos(self._vocab)), int(C.llama_vocab_sep(self._vocab))}
-        self._context = self._open(threads, pooling)
+        kind = _POOLINGS[pooling] if pooling else self._pooling(header.architecture)
+        self._context = self._open(threads, kind)
         self._memory = C.llama_get_memory(self._context)
-        self._vector([*self._tokens("a")][: self.max_tokens])
+        self.embed(["a"])  # a file that cannot be computed is told now
 
     def count(self, text: str) -> int:
         """Tokens of a whole text, special ones counted."""
@@ -72,18 +79,18 @@ class LlamaEncoder:
             counts.append(len(tokens))
         return Encoded(b"".join(rows), counts, truncated)
 
-    def _open(self, threads: int, pooling: Pooling | None) -> Any:
-        """A context that pools; the kind of pooling is known only once there is one."""
-        context = self._context_with(threads, _POOLINGS[pooling])
-        kind = C.llama_pooling_type(context)
-        if kind == C.LLAMA_POOLING_TYPE_NONE:
-            C.llama_free(context)
-            context = self._context_with(threads, C.LLAMA_POOLING_TYPE_MEAN)
-        elif kind == C.LLAMA_POOLING_TYPE_RANK:
-            raise Refused("this model ranks texts and gives no vectors")
-        return context
+    def _pooling(self, architecture: str) -> int:
+        """The kind of pooling that the file names."""
+        key = f"{architecture}.pooling_type".encode()
+        value = ctypes.create_string_buffer(32)
+        length = C.llama_model_meta_val_str(self._model.handle, key, value, len(value))
+        named = value.value.decode("utf-8", "replace") if length > 0 else ""
+        if named not in _FILE_POOLINGS:
+            raise Refused("the file names a pooling that gives no vectors")
+        kind: int = _FILE_POOLINGS[named]
+        return kind
 
-    def _context_with(self, threads: int, pooling: int) -> Any:
+    def _open(self, threads: int, pooling: int) -> Any:
         params = C.llama_context_default_params()
         # A text is computed whole, for its tokens look at those behind them.
         params.n_ctx = params.n_batch = params.n_ubatch = self.max_tokens

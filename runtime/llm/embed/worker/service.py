@@ -9,7 +9,7 @@ import threading
 import traceback
 from pathlib import Path
 from types import TracebackType
-from typing import Final, NoReturn
+from typing import BinaryIO, Final, NoReturn
 
 from runtime.llm.embed.protocol import (
     LENGTHS,
@@ -21,8 +21,10 @@ from runtime.llm.embed.protocol import (
     Embedded,
     Event,
     Failed,
+    Fit,
     Load,
     Loaded,
+    Message,
     Split,
     decode,
     encode,
@@ -71,10 +73,8 @@ class Service:
     def _read(self) -> None:
         try:
             with self._socket.makefile("rb") as stream:
-                while len(prefix := stream.read(LENGTHS.size)) == LENGTHS.size:
-                    head, body = lengths(prefix)
-                    message = decode(stream.read(head), stream.read(body)).message
-                    if not isinstance(message, Load | Embed | Split):
+                while (message := _next(stream)) is not None:
+                    if not isinstance(message, Load | Embed | Split | Fit):
                         raise ValueError("not a command")
                     self._commands.put(message)
         except OSError:
@@ -89,7 +89,9 @@ class Service:
                 raise Refused("no model is loaded")
             if isinstance(command, Embed):
                 return _embed(self._encoder, command)
-            return _split(self._encoder, command), b""
+            if isinstance(command, Fit):
+                return _fit(self._encoder, command), b""
+            return _split(command), b""
         except Refused as error:
             return Failed(command.id, str(error)), b""
 
@@ -98,6 +100,18 @@ class Service:
             raise Refused("this process holds a model already")
         self._encoder = _encoder(command)
         return Loaded(command.id, self._encoder.width, self._encoder.max_tokens)
+
+
+def _next(stream: BinaryIO) -> Message | None:
+    """The next message; None where the stream ends, within a message too."""
+    prefix = stream.read(LENGTHS.size)
+    if len(prefix) < LENGTHS.size:
+        return None
+    sizes = lengths(prefix)
+    head, body = (stream.read(size) for size in sizes)
+    if (len(head), len(body)) != sizes:
+        return None
+    return decode(head, body).message
 
 
 def _encoder(command: Load) -> Encoder:
@@ -148,13 +162,23 @@ def _embed(encoder: Encoder, command: Embed) -> tuple[Embedded, bytes]:
     return Embedded(command.id, encoder.width, tokens, truncated), data
 
 
-def _split(encoder: Encoder, command: Split) -> Chunks:
-    from runtime.llm.embed.chunks import chunk, fitted
+def _fit(encoder: Encoder, command: Fit) -> Chunks:
+    from runtime.llm.embed.chunks import fitted
 
+    if len(command.texts) > MAX_TEXTS:
+        raise Refused(f"{MAX_TEXTS} texts at most can be fitted at a time")
     prefix, longest = command.prefix, encoder.max_tokens
     if encoder.count(prefix) >= longest:
         raise Refused("the model's prefix for documents leaves no room for a text")
-    chunks = fitted(chunk(command.text), lambda text: encoder.count(prefix + text) <= longest)
+    return Chunks(
+        command.id, fitted(command.texts, lambda text: encoder.count(prefix + text) <= longest)
+    )
+
+
+def _split(command: Split) -> Chunks:
+    from runtime.llm.embed.chunks import chunk
+
+    chunks = chunk(command.text)
     answer = Chunks(command.id, chunks)
     size = sum(map(len, chunks))
     if size * _MOST_JSON > MAX_HEAD and len(encode(answer)) > MAX_HEAD:

@@ -32,9 +32,11 @@ def read_vocabulary(path: str) -> dict[str, int]:
     Raises `Refused` for a file that is too large, no UTF-8, or lacks a special token.
     """
     try:
+        if not Path(path).is_file():  # a pipe would be waited for
+            raise Refused("the vocabulary cannot be read")
         with Path(path).open("rb") as file:
             data = file.read(MAX_BYTES + 1)
-    except OSError:
+    except (OSError, ValueError):
         raise Refused("the vocabulary cannot be read") from None
     if len(data) > MAX_BYTES:
         raise Refused(f"the vocabulary is larger than {MAX_BYTES >> 20} MiB")

@@ -78,7 +78,7 @@ def write_weights(
     writer.add_causal_attention(False)
     writer.add_file_type(gguf.LlamaFileType.ALL_F32)
     if pooling is not None:
-        writer.add_pooling_type(gguf.PoolingType(pooling))
+        writer.add_uint32("bert.pooling_type", pooling)
     _add_vocabulary(writer, vocabulary(words))
     for name, values in weights.items():
         writer.add_tensor(tensor_name(name), np.ascontiguousarray(values, dtype=np.float32))

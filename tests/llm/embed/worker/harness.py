@@ -12,12 +12,14 @@ from typing import TypeVar
 
 from runtime.llm.embed.protocol import (
     LENGTHS,
+    MAX_TEXTS,
     Chunks,
     Command,
     Embed,
     Embedded,
     Event,
     Failed,
+    Fit,
     Framed,
     Load,
     Loaded,
@@ -119,8 +121,14 @@ class Encoder:
         return embedded, [list(row) for row in struct.iter_unpack(f"<{embedded.width}f", body)]
 
     def split(self, text: str, prefix: str = "") -> list[str]:
-        self.send(Split(self.number(), text, prefix))
-        return self.expect(Chunks)[0].texts
+        """The chunks of a document, none too long for the model."""
+        self.send(Split(self.number(), text))
+        chunks = self.expect(Chunks)[0].texts
+        fitted: list[str] = []
+        for at in range(0, len(chunks), MAX_TEXTS):
+            self.send(Fit(self.number(), chunks[at : at + MAX_TEXTS], prefix))
+            fitted += self.expect(Chunks)[0].texts
+        return fitted
 
     def failure(self, command: Command) -> str:
         """What the process says to a command that it cannot do."""

@@ -81,6 +81,13 @@ def test_the_pooling_is_that_of_the_file_unless_another_is_declared(tmp_path: Pa
     assert vector("silent.gguf", None, None) == mean
 
 
+@pytest.mark.parametrize("kind", [int(gguf.PoolingType.RANK), 5, 1 << 31])
+def test_a_pooling_that_gives_no_vectors_is_refused(kind: int, tmp_path: Path) -> None:
+    path = ggufbert.write(tmp_path / "bert.gguf", pooling=kind)
+    with pytest.raises(Refused, match="names a pooling that gives no vectors"):
+        encoder(path)
+
+
 def test_a_model_that_writes_text_can_embed_too(tmp_path: Path) -> None:
     llama = encoder(tinymodel.write_random(tmp_path / "chat.gguf"))
     once, again = llama.embed(["hello", "a longer text", ""]), llama.embed(["hello"])

@@ -17,6 +17,7 @@ from runtime.llm.embed.protocol import (
     Embed,
     Embedded,
     Failed,
+    Fit,
     Load,
     Loaded,
     Split,
@@ -88,13 +89,15 @@ def test_commands_that_cannot_be_done_say_why_and_the_process_goes_on(
         tiny.failure(Load(2, path, path, 1, None, None)),
         tiny.failure(Embed(3, [])),
         tiny.failure(Embed(4, ["a"] * (MAX_TEXTS + 1))),
-        tiny.failure(Split(5, "a text", "the " * 200)),
+        tiny.failure(Fit(5, ["a text"], "the " * 200)),
+        tiny.failure(Fit(6, ["a"] * (MAX_TEXTS + 1))),
     ]
     assert told == [
         "this process holds a model already",
         "1 to 64 texts can be embedded at a time",
         "1 to 64 texts can be embedded at a time",
         "the model's prefix for documents leaves no room for a text",
+        "64 texts at most can be fitted at a time",
     ]
     assert tiny.embed(["a"])[0].tokens == [3]
 

@@ -1,5 +1,6 @@
 """WordPiece ids, worked out by hand from a small vocabulary and held against the reference."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -115,8 +116,10 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
         path.write_bytes(data)
         with pytest.raises(Refused, match=reason):
             read_vocabulary(str(path))
-    with pytest.raises(Refused, match="cannot be read"):
-        read_vocabulary(str(tmp_path / "absent"))
+    os.mkfifo(tmp_path / "pipe")
+    for name in ("absent", "pipe", "nul\0"):
+        with pytest.raises(Refused, match="cannot be read"):
+            read_vocabulary(str(tmp_path / name))
 
 
 def test_the_vocabulary_of_the_tiny_encoders_spells_any_plain_text(tmp_path: Path) -> None:

@@ -1,0 +1,112 @@
+"""The files of large indexes: only a cache, believed when their checksum is the one on record."""
+
+import contextlib
+import hashlib
+import logging
+import os
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Final
+
+log = logging.getLogger(__name__)
+
+_DIGEST_BYTES: Final = 32
+_PIECE: Final = 1 << 20
+
+
+class IndexFiles:
+    """A folder with a file a collection; names hold numbers only, nothing of a tenant.
+
+    All methods block on the disk.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def write(self, collection: int, generation: int, save: Callable[[Path], None]) -> bytes:
+        """Put in place, whole or not at all, what *save* writes to a path; returns its digest.
+
+        Raises what *save* raises, and OSError.
+        """
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path = self._path(collection, generation)
+        part = path.with_suffix(".tmp")
+        try:
+            save(part)
+            with part.open("rb+") as file:
+                os.fsync(file.fileno())
+            digest = _digest(part)
+            part.replace(path)
+            _settle(self._folder)
+        finally:
+            part.unlink(missing_ok=True)
+        return digest
+
+    def whole(self, collection: int, generation: int, digest: bytes) -> Path | None:
+        """The file as it was written; None where it is missing, unreadable or another."""
+        path = self._path(collection, generation)
+        try:
+            same = _digest(path) == digest
+        except FileNotFoundError:
+            return None
+        except OSError:
+            log.warning("an index file cannot be read; the index is built anew", exc_info=True)
+            return None
+        if not same:
+            log.warning("an index file is damaged; the index is built anew")
+        return path if same else None
+
+    def remove(self, collection: int, keep: int | None = None) -> None:
+        """Delete the files of a collection but the one of generation *keep*."""
+        for path in self._listed():
+            if path.name.startswith(f"{collection}-") and path != self._path(collection, keep):
+                _unlink(path)
+
+    def sweep(self, known: Iterable[tuple[int, int]]) -> None:
+        """Delete all but the files of these collections and generations."""
+        kept = {self._path(*one) for one in known}
+        for path in self._listed():
+            if path not in kept:
+                _unlink(path)
+
+    def nbytes(self) -> int:
+        """What all files take."""
+        total = 0
+        for path in self._listed():
+            with contextlib.suppress(OSError):
+                total += path.stat().st_size
+        return total
+
+    def _path(self, collection: int, generation: int | None) -> Path:
+        return self._folder / f"{collection}-{generation}.hnsw"
+
+    def _listed(self) -> list[Path]:
+        try:
+            return [path for path in self._folder.iterdir() if path.suffix in (".hnsw", ".tmp")]
+        except OSError:
+            return []
+
+
+def _digest(path: Path) -> bytes:
+    seen = hashlib.blake2b(digest_size=_DIGEST_BYTES)
+    with path.open("rb") as file:
+        while piece := file.read(_PIECE):
+            seen.update(piece)
+    return seen.digest()
+
+
+def _unlink(path: Path) -> None:
+    try:
+        path.unlink(missing_ok=True)
+    except OSError:
+        log.warning("an old index file cannot be deleted", exc_info=True)
+
+
+def _settle(folder: Path) -> None:
+    """Make a rename last; a system that cannot open folders does so by itself."""
+    with contextlib.suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

@@ -1,0 +1,334 @@
+"""The document store as its callers see it: documents in, hits out, tenants apart."""
+
+import asyncio
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from runtime.llm.documents.errors import StoreLimit
+from runtime.llm.documents.store import DocumentStore, Figures
+from runtime.llm.documents.values import TenantInfo, Where, Written
+from tests.llm.documents.conftest import Open
+from tests.llm.documents.kit import (
+    MODEL,
+    Matrix,
+    Model,
+    assert_same,
+    clustered,
+    document,
+    fill,
+    query,
+    randoms,
+)
+
+
+async def test_a_document_is_found_by_its_own_vector(store: DocumentStore) -> None:
+    own = store.for_tenant("a")
+    vectors = randoms(3, seed=1)
+
+    written = await own.replace(document("d", ("x", "y", "z"), vectors=vectors, metadata={"n": 1}))
+    (hit,) = await own.search(query(vectors[1]), MODEL, 1)
+
+    assert written == Written(3, replaced=False)
+    assert (hit.document_id, hit.chunk_index, hit.text, hit.metadata) == ("d", 1, "y", '{"n": 1}')
+    assert hit.score == pytest.approx(1, abs=1e-6)
+    assert hit.score <= 1
+
+
+async def test_a_document_replaces_the_one_with_its_id_whatever_its_model(
+    store: DocumentStore,
+) -> None:
+    own = store.for_tenant("a")
+    await own.replace(document("d", ("old",) * 5, seed=1))
+
+    again = await own.replace(document("d", ("new",), seed=2, model="other"))
+
+    assert again == Written(1, replaced=True)
+    assert await own.search(query(randoms(1, 1)[0]), MODEL, 5) == []
+    assert [hit.text for hit in await own.search(query(randoms(1, 1)[0]), "other", 5)] == ["new"]
+
+
+async def test_tenants_with_equal_documents_do_not_see_or_delete_each_others(
+    store: DocumentStore,
+) -> None:
+    for name in ("a", "b"):
+        await store.for_tenant(name).replace(document("same", (f"of {name}",), seed=3))
+
+    removed = await store.for_tenant("a").delete("same")
+    (left,) = await store.for_tenant("b").search(query(randoms(1, 3)[0]), MODEL, 5)
+
+    assert removed == 1
+    assert left.text == "of b"
+    assert await store.for_tenant("a").search(query(randoms(1, 3)[0]), MODEL, 5) == []
+    assert await store.tenants() == [TenantInfo("b", 1, 1)]
+
+
+async def test_what_is_not_there_is_deleted_without_complaint(store: DocumentStore) -> None:
+    assert await store.for_tenant("a").delete("none") == 0
+    assert await store.delete_tenant("a") == 0
+    assert await store.tenants() == []
+    assert await store.for_tenant("a").find("none") is None
+
+
+async def test_documents_are_listed_in_binary_order_page_by_page(store: DocumentStore) -> None:
+    own = store.for_tenant("a")
+    names = ["b", "a", "Z", "é", "a b", "10", "9", "\U0001f3ce", "\uffee"]
+    for name in names:
+        await own.replace(document(name, ("x", "y")))
+
+    first = await own.documents(limit=4)
+    rest = await own.documents(after=first.documents[-1].id)
+
+    assert first.more
+    assert not rest.more
+    assert [one.id for one in (*first.documents, *rest.documents)] == sorted(names)
+    assert {one.chunk_count for one in rest.documents} == {2}
+
+
+async def test_a_list_without_a_limit_goes_over_its_inner_pages(
+    store: DocumentStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("runtime.llm.documents.store._PAGE", 3)
+    own = store.for_tenant("a")
+    for number in range(10):
+        await own.replace(document(f"{number}"))
+
+    page = await own.documents()
+
+    assert [one.id for one in page.documents] == [str(number) for number in range(10)]
+    assert not page.more
+
+
+async def test_a_document_says_what_is_known_of_it(store: DocumentStore) -> None:
+    store.clock = lambda: 1_700_000_000.9
+    await store.for_tenant("a").replace(document("d", ("ab", "c"), seed=5))
+
+    info = await store.for_tenant("a").find("d")
+
+    assert info is not None
+    assert (info.id, info.model, info.chunk_count) == ("d", MODEL, 2)
+    assert (info.created, info.chars, info.digest) == (1_700_000_000, 3, f"{5:064x}")
+
+
+async def test_equal_scores_stand_by_document_then_chunk(store: DocumentStore) -> None:
+    own = store.for_tenant("a")
+    vector = randoms(1, 1)
+    for name in ("c", "a", "b"):
+        await own.replace(document(name, ("x",) * 40, vectors=np.repeat(vector, 40, axis=0)))
+
+    hits = await own.search(query(vector[0]), MODEL, 50)
+
+    assert [(hit.document_id, hit.chunk_index) for hit in hits] == [
+        *(("a", number) for number in range(40)),
+        *(("b", number) for number in range(10)),
+    ]
+    assert len({hit.score for hit in hits}) == 1
+
+
+@pytest.mark.parametrize("exact_max", [20_000, 10])
+async def test_a_minimum_score_drops_what_is_below_it(opened: Open, exact_max: int) -> None:
+    store = await opened(exact_max=exact_max)
+    own = store.for_tenant("a")
+    vectors = clustered(60, seed=1, topics=3)
+    await fill(store, "a", vectors)
+    await store.settle()
+
+    hits = await own.search(query(vectors[0]), MODEL, 60, Where(min_score=0.5))
+
+    assert 0 < len(hits) < 60
+    assert min(hit.score for hit in hits) >= 0.5
+
+
+@pytest.mark.parametrize("k", [0, -1])
+async def test_no_hits_are_wanted(store: DocumentStore, k: int) -> None:
+    await store.for_tenant("a").replace(document("d"))
+
+    assert await store.for_tenant("a").search(query(randoms(1, 0)[0]), MODEL, k) == []
+
+
+BAD: dict[str, Matrix] = {
+    "too few": randoms(1, 1),
+    "too many": randoms(3, 1),
+    "too long": randoms(2, 1) * np.float32(1.1),
+    "not a number": np.full((2, 384), np.nan, np.float32),
+    "infinite": np.full((2, 384), np.inf, np.float32),
+    "too narrow": randoms(2, 1)[:, :383],
+}
+
+
+@pytest.mark.parametrize("what", BAD)
+async def test_vectors_that_are_none_are_refused_before_anything_is_stored(
+    store: DocumentStore, what: str
+) -> None:
+    own = store.for_tenant("a")
+
+    with pytest.raises(ValueError, match="vector"):
+        await own.replace(document("d", ("x", "y"), vectors=BAD[what]))
+
+    assert (await store.figures())[:3] == (0, 0, 0)
+
+
+@pytest.mark.parametrize("bad", [b"", bytes(1535), BAD["too long"][0].tobytes(), b"\xff" * 1536])
+async def test_a_query_that_is_no_unit_vector_is_refused(store: DocumentStore, bad: bytes) -> None:
+    with pytest.raises(ValueError, match="query"):
+        await store.for_tenant("a").search(bad, MODEL, 5)
+
+
+async def test_documents_without_chunks_id_or_readable_metadata_are_refused(
+    store: DocumentStore,
+) -> None:
+    own = store.for_tenant("a")
+    good = document("d")
+
+    for bad in ({"texts": (), "vectors": b""}, {"id": ""}, {"metadata": "{"}, {"metadata": "NaN"}):
+        with pytest.raises(ValueError):  # noqa: PT011  # each has words of its own
+            await own.replace(type(good)(**{**vars(good), **bad}))
+    with pytest.raises(ValueError, match="tenant"):
+        store.for_tenant("")
+
+    assert await store.tenants() == []
+
+
+async def test_the_caps_hold_over_all_tenants_and_an_equal_replace_passes(opened: Open) -> None:
+    store = await opened(max_chunks=5, max_tenants=2)
+    await store.for_tenant("a").replace(document("d", ("x",) * 3))
+    await store.for_tenant("b").replace(document("d", ("x",) * 2))
+
+    with pytest.raises(StoreLimit, match="5 chunks"):
+        await store.for_tenant("a").replace(document("e"))
+    with pytest.raises(StoreLimit, match="5 chunks"):
+        await store.for_tenant("a").replace(document("d", ("x",) * 4))
+    await store.for_tenant("a").replace(document("d", ("y",) * 3))
+    await store.for_tenant("b").replace(document("d", ("y",)))
+    with pytest.raises(StoreLimit, match="2 tenants"):
+        await store.for_tenant("c").replace(document("d"))
+
+    assert (await store.figures())[:3] == (2, 2, 4)
+    assert StoreLimit.status == 413
+
+
+async def test_figures_follow_every_write(store: DocumentStore) -> None:
+    empty = await store.figures()
+    await fill(store, "a", randoms(250, 1))
+    await store.for_tenant("b").replace(document("d", ("x",) * 7))
+    await store.for_tenant("a").delete("d0000")
+    full = await store.figures()
+    removed = await store.delete_tenant("a")
+
+    assert empty[:3] == (0, 0, 0)
+    assert full == Figures(2, 3, 157, full.bytes)
+    assert full.bytes > 157 * 1536
+    assert removed == 150
+    assert (await store.figures())[:3] == (1, 1, 7)
+
+
+async def test_all_is_there_after_a_new_start(opened: Open) -> None:
+    first = await opened()
+    await fill(first, "a", randoms(120, 1))
+    await first.close()
+
+    second = await opened()
+    hits = await second.for_tenant("a").search(query(randoms(120, 1)[77]), MODEL, 1)
+
+    assert [hit.text for hit in hits] == ["text 77 of a"]
+    assert (await second.figures())[:3] == (1, 2, 120)
+
+
+async def test_a_caller_that_goes_away_does_not_stop_its_write_and_search_follows(
+    opened: Open,
+) -> None:
+    store = await opened()
+    own = store.for_tenant("a")
+    await fill(store, "a", randoms(50, 1))
+    vector = randoms(1, 9)
+    assert await own.search(query(vector[0]), MODEL, 1)
+
+    for moment in range(12):
+        task = asyncio.create_task(own.replace(document(f"x{moment}", vectors=vector)))
+        for _ in range(moment):
+            await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        await own.delete("none")  # behind the cancelled write, if it had begun
+    hits = await own.search(query(vector[0]), MODEL, 12)
+    listed = {one.id for one in (await own.documents()).documents if one.id.startswith("x")}
+
+    assert {hit.document_id for hit in hits if hit.score > 0.99} == listed
+
+
+async def test_reads_do_not_wait_for_a_write(store: DocumentStore) -> None:
+    await fill(store, "a", randoms(20, 1))
+
+    async with store._database.alone():
+        hits = await store.for_tenant("a").search(query(randoms(20, 1)[3]), MODEL, 1)
+        page = await store.for_tenant("a").documents()
+        tenants = await store.tenants()
+
+    assert hits[0].text == "text 3 of a"
+    assert len(page.documents) == len(tenants) == 1
+
+
+async def test_readers_see_the_old_document_or_the_new_one_never_a_part(
+    store: DocumentStore,
+) -> None:
+    own = store.for_tenant("a")
+    vector = randoms(1, 1)
+    rows = np.repeat(vector, 12, axis=0)
+    await own.replace(document("d", ("0",) * 12, vectors=rows))
+    done = asyncio.Event()
+
+    async def write() -> None:
+        for number in range(1, 60):
+            await own.replace(document("d", (f"{number}",) * 12, vectors=rows))
+        done.set()
+
+    async def read() -> int:
+        seen = 0
+        while not done.is_set():
+            hits = await own.search(query(vector[0]), MODEL, 50)
+            assert len(hits) == 12
+            assert len({hit.text for hit in hits}) == 1
+            assert int(hits[0].text) >= seen
+            seen = int(hits[0].text)
+        return seen
+
+    await asyncio.gather(write(), read(), read(), read())
+
+
+async def test_a_small_tenant_beside_a_large_one_finds_all_it_has(opened: Open) -> None:
+    store = await opened(exact_max=200)
+    vectors = clustered(600, seed=1)
+    await fill(store, "large", vectors)
+    await fill(store, "small", vectors[:30])
+    model = Model()
+    model.replace(
+        "small", document("d0000", [f"text {n} of small" for n in range(30)], vectors=vectors[:30])
+    )
+
+    for wanted in clustered(20, seed=2):
+        found = await store.for_tenant("small").search(query(wanted), MODEL, 30)
+        assert_same(found, model.search("small", query(wanted), MODEL, 30))
+
+
+def test_numpy_and_usearch_are_loaded_by_the_first_search_not_before(tmp_path: Path) -> None:
+    program = """
+import asyncio, sys
+from pathlib import Path
+from runtime.llm.documents.store import DocumentStore
+async def main():
+    store = await DocumentStore.open(Path(sys.argv[1]))
+    own = store.for_tenant("a")
+    await own.documents(); await own.delete("x"); await store.tenants(); await store.figures()
+    print([name for name in ("numpy", "usearch") if name in sys.modules])
+    await own.search(bytes(1536), "m", 5)
+    await store.close()
+asyncio.run(main())
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path)], capture_output=True, text=True, check=False
+    )
+    assert (done.stdout, done.stderr) == ("[]\n", "")
