@@ -1,0 +1,1 @@
+"""Reads the data that the bridge ships with: known signals, CAN databases, cars."""

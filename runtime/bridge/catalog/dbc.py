@@ -1,0 +1,192 @@
+"""Reads CAN databases: DBC packs that say what the bytes of each message mean."""
+
+import re
+import stat
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, NamedTuple, TypeAlias
+
+from cantools import Error as CantoolsError
+from cantools.database import load_string
+from cantools.database.can import Database, Message
+from cantools.database.errors import Error as DatabaseError
+
+MAX_BYTES: Final = 8 << 20
+MAX_MESSAGES: Final = 5_000
+MAX_SIGNALS: Final = 20_000
+LONGEST_PAYLOAD: Final = 64
+MAX_LENGTH: Final = 2048
+"""Bytes that a message may be said to have, transport protocols included."""
+MAX_MUX_VALUES: Final = 100_000
+EXTENDED: Final = 1 << 31
+"""Set in the key of a message with a 29-bit id, as in the DBC itself."""
+
+MessageKey: TypeAlias = int
+"""Arbitration id, with `EXTENDED` for one of 29 bits."""
+
+_AT: Final = re.compile(r"line (\d+)")
+_SIZES: Final = re.compile(r"\bBO_\s+\d+\s+\w+\s*:\s*(\d+)|:\s*(\d+)\s*\|\s*(\d+)\s*@", re.ASCII)
+_MUX_RANGE: Final = re.compile(r"(?<=[\s,])(\d+)\s*-\s*(\d+)(?=\s*[,;])", re.ASCII)
+_IN_MESSAGE: Final = re.compile(r"\bmessage ([A-Za-z_]\w*)")
+
+
+class DbcError(ValueError):
+    """A pack that cannot be used; the text names the file and, where known, the line."""
+
+    def __init__(self, file: str, reason: str, line: int | None = None) -> None:
+        super().__init__(f"{file}:{line}: {reason}" if line else f"{file}: {reason}")
+        self.file = file
+        self.line = line
+        """From 1."""
+        self.reason = reason
+
+
+@dataclass(frozen=True, eq=False)
+class DbcPack:
+    """One file of message definitions."""
+
+    name: str
+    """Of the file."""
+    database: Database
+    messages: Mapping[MessageKey, Message]
+    doubts: tuple[str, ...] = ()
+    """What is wrong with single messages; they are used all the same."""
+
+
+class DbcPacks(NamedTuple):
+    """Several packs as one."""
+
+    packs: tuple[DbcPack, ...]
+    failures: tuple[DbcError, ...]
+    messages: Mapping[MessageKey, Message]
+    """Of all packs; for an id in several the last pack counts."""
+
+
+def load_dbc(path: Path) -> DbcPack:
+    """Read one pack; raises `DbcError`.
+
+    A large pack takes seconds: for start-up, not for the event loop. Overlapping signals, common
+    in packs from the field, are kept as doubts.
+    """
+    try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise DbcError(path.name, "not a regular file")
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise DbcError(path.name, error.strerror or "cannot be read") from None
+    return parse_dbc(data, path.name)
+
+
+def load_dbcs(paths: Sequence[Path]) -> DbcPacks:
+    """Read packs one by one; one that fails is reported and does not stop the others."""
+    packs: list[DbcPack] = []
+    failures: list[DbcError] = []
+    for path in paths:
+        try:
+            packs.append(load_dbc(path))
+        except DbcError as error:
+            failures.append(error)
+    return DbcPacks(tuple(packs), tuple(failures), merged(packs))
+
+
+def merged(packs: Iterable[DbcPack]) -> dict[MessageKey, Message]:
+    """The messages of all packs by id; later packs win."""
+    messages: dict[MessageKey, Message] = {}
+    for pack in packs:
+        messages.update(pack.messages)
+    return messages
+
+
+def key_of(frame_id: int, *, extended: bool) -> MessageKey:
+    """Where a message of that arbitration id stands in `DbcPack.messages`."""
+    return frame_id | EXTENDED if extended else frame_id
+
+
+def parse_dbc(data: bytes, name: str) -> DbcPack:
+    """The pack in *data*, UTF-8 or Windows-1252; raises `DbcError` with *name* as the file."""
+    if len(data) > MAX_BYTES:
+        raise DbcError(name, f"larger than {MAX_BYTES >> 20} MiB")
+    text = _decoded(data)
+    _check_size(text, name)
+    try:
+        database = load_string(text, database_format="dbc", strict=False)
+    except DatabaseError as error:
+        raise _worded(error, text, name) from None
+    if not isinstance(database, Database) or not database.messages:
+        raise DbcError(name, "no message is defined")
+    doubts = _doubts(database.messages)
+    messages = {}
+    for message in database.messages:
+        if message.length > LONGEST_PAYLOAD:
+            doubts.append(f"{message.name} does not fit one frame and is left out")
+        else:
+            messages[key_of(message.frame_id, extended=message.is_extended_frame)] = message
+    return DbcPack(name, database, messages, tuple(doubts))
+
+
+def _decoded(data: bytes) -> str:
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return data.decode("cp1252", "replace")
+
+
+def _check_size(text: str, name: str) -> None:
+    """Refuse what would cost the parser more than seconds, or memory that a number promises."""
+    for mark, most, what in (("BO_", MAX_MESSAGES, "messages"), ("SG_", MAX_SIGNALS, "signals")):
+        if len(re.findall(rf"^[ \t]*{mark}\s", text, re.MULTILINE)) > most:
+            raise DbcError(name, f"more than {most} {what}")
+    for found in _SIZES.finditer(text):
+        length, start, bits = found.groups()
+        if int((length or "0")[:12]) > MAX_LENGTH:
+            reason = f"a message of more than {MAX_LENGTH} bytes"
+        elif max(int((start or "0")[:12]), int((bits or "0")[:12])) > 8 * MAX_LENGTH:
+            reason = f"a signal beyond {8 * MAX_LENGTH} bits"
+        else:
+            continue
+        raise DbcError(name, reason, _line_at(text, found.start()))
+    spread = 0
+    for found in _MUX_RANGE.finditer(text):
+        low, high = int(found[1][:12]), int(found[2][:12])
+        spread += max(high - low, 0)
+        if spread > MAX_MUX_VALUES:
+            reason = f"multiplexing over more than {MAX_MUX_VALUES} values"
+            raise DbcError(name, reason, _line_at(text, found.start()))
+
+
+def _worded(error: DatabaseError, text: str, name: str) -> DbcError:
+    cause = getattr(error, "e_dbc", None)
+    if isinstance(cause, KeyError):
+        word = str(cause.args[0])[:80]
+        return DbcError(name, f"{word} is used but not defined", _line_with(text, word))
+    reason = " ".join(str(cause or error).strip().strip('"').split())[:300]
+    if at := _AT.search(reason):
+        return DbcError(name, reason, int(at[1]))
+    line = _line_of(text, at[1]) if (at := _IN_MESSAGE.search(reason)) else None
+    return DbcError(name, reason or "not a DBC file", line)
+
+
+def _line_with(text: str, word: str) -> int | None:
+    at = text.find(word)
+    return _line_at(text, at) if at >= 0 else None
+
+
+def _line_at(text: str, at: int) -> int:
+    return text.count("\n", 0, at) + 1
+
+
+def _line_of(text: str, message: str) -> int | None:
+    found = re.search(rf"^[ \t]*BO_ +\d+ +{re.escape(message)}\b", text, re.MULTILINE)
+    return _line_at(text, found.start()) if found else None
+
+
+def _doubts(messages: Iterable[Message]) -> list[str]:
+    found = []
+    for message in messages:
+        try:
+            message.refresh(strict=True)
+        except CantoolsError as error:
+            found.append(str(error))
+    return found

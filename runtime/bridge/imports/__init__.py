@@ -1,0 +1,1 @@
+"""Importing of recordings: files opened safely, and the reader that fits each."""

@@ -1,0 +1,83 @@
+"""Opens a file that a client named: open first, then ask the descriptor what and where it is."""
+
+import os
+import stat
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import BinaryIO, ClassVar, Final
+
+from runtime.web.errors import BadRequest
+
+_FLAGS: Final = (
+    os.O_RDONLY
+    | getattr(os, "O_NONBLOCK", 0)  # a pipe without a writer would never open
+    | getattr(os, "O_NOCTTY", 0)
+    | getattr(os, "O_CLOEXEC", 0)
+    | getattr(os, "O_BINARY", 0)
+)
+
+
+class NotImportable(BadRequest):
+    """The file is missing, forbidden, too large, empty or of another kind; which, is not told."""
+
+    code: ClassVar[str] = "not_importable"
+
+
+def open_inside(
+    path: str,
+    roots: Sequence[Path] | None,
+    *,
+    suffixes: Collection[str],
+    max_bytes: int,
+) -> BinaryIO:
+    """Open a regular file of one of these *suffixes* (lower case) for reading; it may block.
+
+    With *roots* the file must lie in one of these folders, wherever links lead, and must have no
+    second name elsewhere; None allows any place. Whatever is wrong, the error is the same
+    `NotImportable`, so that nobody can learn from it which files exist.
+    """
+    try:
+        return _opened(path, roots, suffixes, max_bytes)
+    except (OSError, ValueError, RuntimeError):  # RuntimeError: links in a circle, by Python 3.11
+        pass
+    kinds = " or ".join(sorted(suffixes))
+    raise NotImportable(
+        f"give the absolute path of a readable {kinds} file of at most {max_bytes // 2**20} MiB "
+        "in a folder that may be imported from"
+    )
+
+
+def _opened(
+    path: str, roots: Sequence[Path] | None, suffixes: Collection[str], max_bytes: int
+) -> BinaryIO:
+    given = Path(path)
+    if not given.is_absolute() or given.suffix.lower() not in suffixes:
+        raise ValueError("not asked of the file system")
+    descriptor = os.open(given, _FLAGS)
+    try:
+        _check(descriptor, given, roots, suffixes, max_bytes)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return os.fdopen(descriptor, "rb")
+
+
+def _check(
+    descriptor: int,
+    given: Path,
+    roots: Sequence[Path] | None,
+    suffixes: Collection[str],
+    max_bytes: int,
+) -> None:
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode) or not 0 < status.st_size <= max_bytes:
+        raise ValueError("no regular file of a fitting size")
+    place = given.resolve(strict=True)
+    # The place is only believed when the file there is the one that is open.
+    if not os.path.samestat(status, place.stat()) or place.suffix.lower() not in suffixes:
+        raise ValueError("not the file that is open")
+    if roots is None:
+        return
+    inside = any(place.is_relative_to(root.resolve(strict=True)) for root in roots if root.exists())
+    if status.st_nlink != 1 or not inside:
+        raise ValueError("outside, or also outside")

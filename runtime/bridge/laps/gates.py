@@ -1,0 +1,93 @@
+"""When a line across the track was crossed, between the fixes before and after it."""
+
+import math
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from runtime.bridge.laps.geometry import METRES_PER_DEGREE, Indices, Plane
+from runtime.bridge.laps.series import Series
+from runtime.bridge.telemetry.values import Gate, Numbers
+
+NEAR_M: Final = 100.0
+AGAIN_S: Final = 20.0
+AGAIN_M: Final = 300.0
+ROLLING_SHARE: Final = 0.6
+COURSE_M: Final = 10.0
+
+
+class Crossings(NamedTuple):
+    """Moments at which the gate was crossed in its direction."""
+
+    t: Numbers
+    """Seconds of the session's clock."""
+    before: Indices
+    """The frame before each."""
+
+
+def crossings(series: Series, gate: Gate) -> Crossings:
+    """Every crossing of a gate, however soon after the last.
+
+    Between two fixes that are both within 100 m the way along the gate's heading goes from
+    negative to 0 or more, and meets the line within its half-width. The moment is interpolated.
+    """
+    fixes = np.flatnonzero(series.fixed)
+    # Few frames are near the gate: the rest is set aside before anything is computed of them.
+    close = np.flatnonzero(np.abs(series["lat"][fixes] - gate.lat) <= NEAR_M / METRES_PER_DEGREE)
+    frames = fixes[close]
+    if len(frames) < 2:
+        return Crossings(np.zeros(0), frames[:0])
+    x, y = Plane(gate.lat, gate.lon).xy(series["lat"][frames], series["lon"][frames])
+    north, east = math.cos(math.radians(gate.heading)), math.sin(math.radians(gate.heading))
+    along = x * east + y * north
+    i = np.flatnonzero((along[:-1] < 0) & (along[1:] >= 0) & (np.diff(close) == 1))
+    near = np.hypot(x, y) <= NEAR_M
+    i = i[near[i] & near[i + 1]]
+    share = along[i] / (along[i] - along[i + 1])
+    across = x * north - y * east
+    beside = across[i] + share * (across[i + 1] - across[i])
+    i, share = i[keep := np.abs(beside) <= gate.half_width_m], share[keep]
+    before, after = frames[i], frames[i + 1]
+    t = series.t[before] + share * (series.t[after] - series.t[before])
+    return Crossings(t, before)
+
+
+def passages(series: Series, gate: Gate, travelled: Numbers) -> Numbers:
+    """Crossings that can begin a lap: 20 s and 300 m at least after the one before."""
+    found = crossings(series, gate)
+    way = np.interp(found.t, series.t, travelled) if len(series) else found.t
+    kept: list[float] = []
+    last = -math.inf, -math.inf
+    for t, m in zip(found.t.tolist(), way.tolist(), strict=True):
+        if t - last[0] >= AGAIN_S and m - last[1] >= AGAIN_M:
+            kept.append(t)
+            last = t, m
+    return np.array(kept)
+
+
+def synthetic_gate(series: Series) -> Gate | None:
+    """A gate at the place and course of the first fast driving; None where nothing moved.
+
+    Fast is above 60 % of the 95th percentile of speed.
+    """
+    frames = np.flatnonzero(series.fixed)
+    if len(frames) < 2:
+        return None
+    lat, lon = series["lat"][frames], series["lon"][frames]
+    plane = Plane(float(lat[0]), float(lon[0]))
+    x, y = plane.xy(lat, lon)
+    speed = series["speed_ms"][frames]
+    if np.isnan(speed).mean() > 0.5:
+        speed = np.hypot(np.gradient(x), np.gradient(y)) / np.gradient(series.t[frames])
+    known = speed[~np.isnan(speed)]
+    fast = np.flatnonzero(speed > ROLLING_SHARE * np.percentile(known, 95))
+    if not len(fast):
+        return None
+    i = int(fast[0])
+    away = np.hypot(x - x[i], y - y[i]) >= COURSE_M
+    later = np.flatnonzero(away[i:])
+    earlier = np.flatnonzero(away[: i + 1])
+    end = i + int(later[0]) if len(later) else len(x) - 1
+    begin = int(earlier[-1]) if len(earlier) else i
+    heading = math.degrees(math.atan2(x[end] - x[begin], y[end] - y[begin])) % 360.0
+    return Gate(float(lat[i]), float(lon[i]), heading)

@@ -1,0 +1,119 @@
+"""What a database engine must be able to do for the store; everything else is shared code."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Protocol, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from runtime.bridge.storage.values import Backend
+from runtime.bridge.telemetry.values import Numbers, Samples
+
+Column: TypeAlias = npt.NDArray[np.float64] | npt.NDArray[np.int64] | npt.NDArray[np.object_]
+"""Numbers (NaN is null), whole numbers, or texts (None is null)."""
+Columns: TypeAlias = Mapping[str, Column]
+Row: TypeAlias = tuple[Any, ...]
+
+
+class Run(NamedTuple):
+    """Samples of one signal of one session, by time, each time once."""
+
+    key: int
+    signal: int
+    samples: Samples
+
+
+class Window(NamedTuple):
+    """A part of the frames of a session; None: without that limit."""
+
+    first: int = 0
+    behind: int | None = None
+    """The first frame that is not part of it."""
+    t_from: float | None = None
+    t_to: float | None = None
+
+
+class Connection(Protocol):
+    """One connection, used by one thread at a time. Everything blocks.
+
+    Statements are plain SQL that both engines read alike, with ``?`` for values. Errors are those
+    of the engine; `Engine.translated` knows them.
+    """
+
+    def rows(self, sql: str, values: Sequence[object] = ()) -> list[Row]:
+        """All rows of a query."""
+
+    def run(self, sql: str, values: Sequence[object] = ()) -> None:
+        """A statement."""
+
+    def insert(self, table: str, columns: Columns) -> None:
+        """Many rows, given as columns of one length."""
+
+    def begin(self, *, write: bool = False) -> None:
+        """Start a transaction; one that reads sees the commits up to now and no later ones."""
+
+    def commit(self) -> None:
+        """End it and, if it wrote, return once it is on disk."""
+
+    def rollback(self) -> None:
+        """End it without a trace; nothing happens where none is open."""
+
+    def insert_frames(self, key: int, first: int, numbers: Numbers) -> None:
+        """Frames from number *first* on: rows of `WIDE`, a column a frame."""
+
+    def frames(self, key: int, names: Sequence[str], window: Window) -> dict[str, Numbers]:
+        """Columns of frames in their order."""
+
+    def fill(self, key: int, name: str, index: npt.NDArray[np.int64], value: Numbers) -> Numbers:
+        """Set a column where it is null; NaN in the result marks the cells that were not.
+
+        *index* names each frame once.
+        """
+
+    def insert_samples(self, runs: Sequence[Run]) -> None:
+        """Samples at times that are not stored yet."""
+
+    def delete_samples(self, key: int, signal: int, t: Numbers) -> int:
+        """Delete the samples at these times; how many there were."""
+
+    def samples(self, key: int, signals: Sequence[int]) -> dict[int, Samples]:
+        """By time; signals without samples are absent."""
+
+    def signals(self, key: int) -> dict[int, int]:
+        """How many samples there are of each signal."""
+
+    def frames_of(self, key: int) -> int:
+        """How many frames there are."""
+
+    def drop(self, key: int, most: int) -> bool:
+        """Delete about *most* rows of telemetry of *key*; whether all are gone."""
+
+    def tidy(self, key: int) -> None:
+        """Put the telemetry of *key* into the form that is read fastest."""
+
+    def close(self) -> None:
+        """Close it; an open transaction is rolled back."""
+
+
+class Engine(Protocol):
+    """An open database."""
+
+    @property
+    def kind(self) -> Backend:
+        """Which of the two it is."""
+
+    @property
+    def writer(self) -> Connection:
+        """The connection for all writes."""
+
+    def reader(self) -> Connection:
+        """A further connection, which never waits for the writer."""
+
+    def checkpoint(self) -> None:
+        """Bring what was logged into the main file, if nobody is in the way."""
+
+    def translated(self, error: Exception) -> Exception:
+        """`StoreFull`, `Damaged` or `StoreFailed` for a failure of the engine."""
+
+    def close(self) -> None:
+        """Close the writer's connection; the others must be closed before."""

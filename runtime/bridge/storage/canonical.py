@@ -1,0 +1,97 @@
+"""The one form in which numbers and text are stored, so that both back-ends keep the same bytes."""
+
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from runtime.bridge.storage.errors import BadFrames
+from runtime.bridge.storage.values import SessionMeta
+from runtime.bridge.telemetry.values import WIDE, Frames, Numbers, Samples
+
+
+def text(value: str) -> str:
+    """NFC, without NUL and without halves of surrogate pairs."""
+    whole = value.encode("utf-8", "replace").decode("utf-8").replace("\0", "")
+    return unicodedata.normalize("NFC", whole)
+
+
+def optional(value: str | None) -> str | None:
+    """See `text`; an empty one is null."""
+    return (text(value) or None) if value else None
+
+
+def meta(given: SessionMeta) -> SessionMeta:
+    """The same with its texts in canonical form."""
+    return replace(
+        given,
+        driver=optional(given.driver),
+        driver_level=optional(given.driver_level),
+        track=optional(given.track),
+        car=optional(given.car),
+        note=optional(given.note),
+        source=optional(given.source),
+    )
+
+
+def matrix(frames: Frames) -> Numbers:
+    """The frames as rows of `WIDE`, a column a frame; NaN is null and -0.0 is 0.0.
+
+    Raises `BadFrames` for infinities, a timestamp that is no number, columns that are missing or
+    differ in length.
+    """
+    columns = frames.columns
+    try:
+        numbers = np.empty((len(WIDE), len(columns[WIDE[0]])))
+        for row, name in enumerate(WIDE):
+            numbers[row] = columns[name]
+    except KeyError as error:
+        raise BadFrames(f"the column {error.args[0]} is missing") from error
+    except ValueError as error:
+        raise BadFrames("the columns of the frames differ in length") from error
+    numbers += 0.0
+    infinite = np.isinf(numbers)
+    if infinite.any():
+        row = int(np.argmax(infinite.any(axis=1)))
+        raise BadFrames(f"{WIDE[row]} holds an infinite number")
+    if np.isnan(numbers[0]).any():
+        raise BadFrames(f"{WIDE[0]} holds something that is no number")
+    return numbers
+
+
+def samples(name: str, given: Samples) -> Samples:
+    """By time, each time once: of equal times the later sample wins. Raises `BadFrames`."""
+    t = np.asarray(given.t, np.float64) + 0.0
+    value = np.asarray(given.value, np.float64) + 0.0
+    if t.shape != value.shape or t.ndim != 1:
+        raise BadFrames(f"times and values of {name} differ in length")
+    if not (np.isfinite(t).all() and np.isfinite(value).all()):
+        raise BadFrames(f"{name} holds something that is no finite number")
+    if len(t) > 1 and not (np.diff(t) > 0).all():
+        order = np.argsort(t, kind="stable")
+        t, value = t[order], value[order]
+        last = np.append(np.diff(t) > 0, True)
+        t, value = t[last], value[last]
+    return Samples(t, value)
+
+
+def signals(given: Mapping[str, Samples]) -> dict[str, Samples]:
+    """The signals under their canonical names, without those that have no sample.
+
+    Where two names become one the later samples win. Raises `BadFrames`.
+    """
+    named: dict[str, Samples] = {}
+    for name, values in given.items():
+        plain = text(name)
+        if not plain:
+            raise BadFrames("a signal has no name")
+        if not len(values.t):
+            continue
+        if plain in named:
+            before = named[plain]
+            values = Samples(
+                np.concatenate((before.t, values.t)), np.concatenate((before.value, values.value))
+            )
+        named[plain] = samples(plain, values)
+    return named

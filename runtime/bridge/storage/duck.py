@@ -1,0 +1,325 @@
+"""The analytical engine: DuckDB."""
+
+import contextlib
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import duckdb
+import numpy as np
+import numpy.typing as npt
+
+from runtime.bridge.storage import schema
+from runtime.bridge.storage.backend import Columns, Row, Run, Window
+from runtime.bridge.storage.errors import Damaged, StoreFailed, StoreFull, StoreUnusable
+from runtime.bridge.storage.sqlite import no_room
+from runtime.bridge.storage.values import Backend
+from runtime.bridge.telemetry.values import WIDE, Numbers, Samples
+
+MAGIC: Final = b"DUCK"
+MAGIC_AT: Final = 8
+WAL: Final = ".wal"
+SCANNED: Final = 4
+"""From this many rows on, DuckDB reads the arrays itself; below, statements are quicker."""
+_NAN: Final = "'NaN'::DOUBLE"
+_DAMAGE: Final = (
+    "corrupt",
+    "not a valid duckdb database file",
+    "could not read enough bytes",
+    "checksum",
+    "failure while replaying wal",
+    "serialization error",
+    "internal error",
+    "failed to deserialize",
+)
+
+DIALECT: Final = schema.Dialect(
+    {"int": "BIGINT", "real": "DOUBLE", "text": "VARCHAR", "blob": "BLOB"}, keyed=False
+)
+
+
+def settings(*, read_only: bool = False) -> dict[str, str | bool | int | float | list[str]]:
+    """How every database is opened: nothing but its own file is ever touched."""
+    made: dict[str, str | bool | int | float | list[str]] = {
+        "threads": "2",
+        "memory_limit": f"{_memory_mb()}MB",
+        "enable_external_access": "false",
+        "autoinstall_known_extensions": "false",
+        "autoload_known_extensions": "false",
+    }
+    return made if read_only else {**made, "checkpoint_threshold": "16MB"}
+
+
+class DuckConnection:
+    """See `backend.Connection`."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+        self.inner = connection
+        self._open = False
+
+    def rows(self, sql: str, values: Sequence[object] = ()) -> list[Row]:
+        """See `Connection`."""
+        return self.inner.execute(sql, list(values)).fetchall()
+
+    def run(self, sql: str, values: Sequence[object] = ()) -> None:
+        """See `Connection`."""
+        self.inner.execute(sql, list(values))
+
+    def insert(self, table: str, columns: Columns) -> None:
+        """See `Connection`."""
+        names = ", ".join(f'"{name}"' for name in columns)
+        count = len(next(iter(columns.values())))
+        if count < SCANNED:
+            marks = ", ".join("?" * len(columns))
+            lists = [column.tolist() for column in columns.values()]
+            for values in zip(*lists, strict=True):
+                self.run(
+                    f"INSERT INTO {table} ({names}) VALUES ({marks})",  # noqa: S608 - our own names
+                    [None if value != value else value for value in values],
+                )
+            return
+        chosen = ", ".join(
+            f'nullif("{name}", {_NAN})' if column.dtype == np.float64 else f'"{name}"'
+            for name, column in columns.items()
+        )
+        with self._scanned(columns):
+            self.run(f"INSERT INTO {table} ({names}) SELECT {chosen} FROM incoming")  # noqa: S608 - our own names
+
+    def begin(self, *, write: bool = False) -> None:
+        """See `Connection`."""
+        self.inner.execute("BEGIN TRANSACTION")
+        self._open = True
+        if not write:
+            self.inner.execute("SELECT version FROM schema_version LIMIT 1").fetchone()
+
+    def commit(self) -> None:
+        """See `Connection`."""
+        self.inner.execute("COMMIT")
+        self._open = False
+
+    def rollback(self) -> None:
+        """See `Connection`."""
+        if self._open:
+            self._open = False
+            with contextlib.suppress(duckdb.TransactionException):  # a failed commit ended it
+                self.inner.execute("ROLLBACK")
+
+    def insert_frames(self, key: int, first: int, numbers: Numbers) -> None:
+        """See `Connection`."""
+        count = numbers.shape[1]
+        columns = {
+            "session_key": np.full(count, key),
+            "frame_idx": np.arange(first, first + count),
+        }
+        self.insert("telemetry", {**columns, **dict(zip(WIDE, numbers, strict=True))})
+
+    def frames(self, key: int, names: Sequence[str], window: Window) -> dict[str, Numbers]:
+        """See `Connection`."""
+        chosen = "".join(f", coalesce({name}, {_NAN}) AS {name}" for name in names)
+        sql = f"SELECT frame_idx{chosen} FROM telemetry WHERE session_key = ?"  # noqa: S608 - names out of WIDE
+        values: list[object] = [key]
+        for condition, limit in zip(
+            ("frame_idx >= ?", "frame_idx < ?", "timestamp >= ?", "timestamp <= ?"),
+            (window.first or None, window.behind, window.t_from, window.t_to),
+            strict=True,
+        ):
+            if limit is not None:
+                sql += f" AND {condition}"
+                values.append(limit)
+        found = self._arrays(sql, values)
+        # Sorting in DuckDB costs more than the reading, and rows come as they were inserted.
+        index = found.pop("frame_idx")
+        if not (np.diff(index) > 0).all():
+            order = np.argsort(index, kind="stable")
+            return {name: column[order] for name, column in found.items()}
+        return found
+
+    def fill(self, key: int, name: str, index: npt.NDArray[np.int64], value: Numbers) -> Numbers:
+        """See `Connection`."""
+        filled = np.full(len(index), np.nan)
+        with self._scanned({"at": index, "value": value}):
+            empty = self.inner.execute(
+                "SELECT frame_idx FROM telemetry, incoming WHERE session_key = ?"  # noqa: S608 - a name out of WIDE
+                f" AND frame_idx = incoming.at AND {name} IS NULL",
+                [key],
+            ).fetchnumpy()["frame_idx"]
+            self.run(
+                f"UPDATE telemetry SET {name} = incoming.value FROM incoming"  # noqa: S608 - a name out of WIDE
+                f" WHERE session_key = ? AND frame_idx = incoming.at AND telemetry.{name} IS NULL",
+                [key],
+            )
+        there = np.isin(index, np.asarray(empty))
+        filled[there] = value[there]
+        return filled
+
+    def insert_samples(self, runs: Sequence[Run]) -> None:
+        """See `Connection`."""
+        if not runs:
+            return
+        lengths = [len(run.samples.t) for run in runs]
+        self.insert(
+            "telemetry_signals",
+            {
+                "session_key": np.repeat([run.key for run in runs], lengths),
+                "signal_id": np.repeat([run.signal for run in runs], lengths),
+                "t": np.concatenate([run.samples.t for run in runs]),
+                "value": np.concatenate([run.samples.value for run in runs]),
+            },
+        )
+
+    def delete_samples(self, key: int, signal: int, t: Numbers) -> int:
+        """See `Connection`."""
+        with self._scanned({"at": t}):
+            done = self.rows(
+                "DELETE FROM telemetry_signals USING incoming WHERE session_key = ?"
+                " AND signal_id = ? AND t = incoming.at",
+                (key, signal),
+            )
+        return int(done[0][0])
+
+    def samples(self, key: int, signals: Sequence[int]) -> dict[int, Samples]:
+        """See `Connection`."""
+        wanted = ", ".join(str(int(signal)) for signal in signals) or "NULL"
+        found = self._arrays(
+            "SELECT signal_id, t, value FROM telemetry_signals WHERE session_key = ?"  # noqa: S608 - whole numbers
+            f" AND signal_id IN ({wanted})",
+            [key],
+        )
+        named = {}
+        for signal in signals:
+            mine = found["signal_id"] == signal
+            t, value = found["t"][mine], found["value"][mine]
+            if not len(t):
+                continue
+            if not (np.diff(t) > 0).all():
+                order = np.argsort(t, kind="stable")
+                t, value = t[order], value[order]
+            named[signal] = Samples(t, value)
+        return named
+
+    def signals(self, key: int) -> dict[int, int]:
+        """See `Connection`."""
+        return dict(
+            self.rows(
+                "SELECT signal_id, count(*) FROM telemetry_signals WHERE session_key = ?"
+                " GROUP BY signal_id",
+                (key,),
+            )
+        )
+
+    def frames_of(self, key: int) -> int:
+        """See `Connection`."""
+        found = self.rows("SELECT max(frame_idx) FROM telemetry WHERE session_key = ?", (key,))
+        last = found[0][0]
+        return 0 if last is None else int(last) + 1
+
+    def drop(self, key: int, most: int) -> bool:
+        """See `Connection`; DuckDB deletes by marking, so all goes at once."""
+        for table in ("telemetry", "telemetry_signals"):
+            self.run(f"DELETE FROM {table} WHERE session_key = ?", (key,))  # noqa: S608 - words of this loop
+        return True
+
+    def tidy(self, key: int) -> None:
+        """See `Connection`; the columns are in order already."""
+
+    def close(self) -> None:
+        """See `Connection`."""
+        self.inner.close()
+
+    def _arrays(self, sql: str, values: Sequence[object]) -> dict[str, Any]:
+        found = self.inner.execute(sql, list(values)).fetchnumpy()
+        return {name: np.asarray(column) for name, column in found.items()}
+
+    @contextlib.contextmanager
+    def _scanned(self, columns: Columns) -> Iterator[None]:
+        """The columns as a table named incoming; looking into Python's own variables is off."""
+        self.inner.register("incoming", dict(columns))
+        try:
+            yield
+        finally:
+            with contextlib.suppress(duckdb.Error):  # where the transaction has been aborted
+                self.inner.unregister("incoming")
+
+
+class Duck:
+    """See `backend.Engine`."""
+
+    kind: Backend = "analytical"
+
+    def __init__(self, path: Path, steps: tuple[schema.Step, ...] = schema.STEPS) -> None:
+        """Open or make the database. Raises `Damaged`, `StoreUnusable`."""
+        self._path = path
+        with _opening():
+            plain = duckdb.connect(str(path), config=settings())
+            self.writer = DuckConnection(plain)
+            try:
+                tables = plain.execute("SELECT table_name FROM duckdb_tables()").fetchall()
+                if schema.migrate(self.writer, DIALECT, [str(name) for (name,) in tables], steps):
+                    plain.execute("CHECKPOINT")
+                plain.execute("SET lock_configuration = true")
+            except BaseException:
+                self.writer.rollback()
+                plain.close()
+                raise
+
+    def reader(self) -> DuckConnection:
+        """See `Engine`."""
+        return DuckConnection(self.writer.inner.cursor())
+
+    def checkpoint(self) -> None:
+        """See `Engine`."""
+        with contextlib.suppress(duckdb.TransactionException):
+            self.writer.inner.execute("CHECKPOINT")
+
+    def translated(self, error: Exception) -> Exception:
+        """See `Engine`."""
+        text = str(error).lower()
+        if "no space left" in text or "disk quota" in text or "could not write" in text:
+            return StoreFull()
+        if isinstance(error, duckdb.Error | OSError) and no_room(self._path):
+            return StoreFull()
+        if isinstance(error, duckdb.Error) and damage(error):
+            return Damaged(str(error))
+        return StoreFailed()
+
+    def close(self) -> None:
+        """See `Engine`."""
+        self.writer.close()
+
+
+def opens(path: Path) -> bool:
+    """Whether the database and its log can be read; neither is changed."""
+    try:  # read-only, it goes through the log without bringing it into the main file
+        duckdb.connect(str(path), read_only=True, config=settings(read_only=True)).close()
+    except duckdb.Error as error:
+        if damage(error):
+            return False
+        raise StoreUnusable("the database of BRIDGE_DB cannot be opened") from error
+    return True
+
+
+def damage(error: duckdb.Error) -> bool:
+    """Whether the message speaks of a broken file, not of one that is in use or forbidden."""
+    text = str(error).lower()
+    return any(words in text for words in _DAMAGE)
+
+
+def _memory_mb() -> int:
+    """A quarter of the machine's memory, between 256 MB and 1 GB."""
+    try:
+        whole = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") >> 20
+    except (AttributeError, OSError, ValueError):  # not on Windows
+        whole = 4096
+    return max(256, min(1024, whole // 4))
+
+
+@contextlib.contextmanager
+def _opening() -> Iterator[None]:
+    try:
+        yield
+    except duckdb.Error as error:
+        if damage(error):
+            raise Damaged(str(error)) from error
+        reason = str(error).splitlines()[0]
+        raise StoreUnusable(f"the database of BRIDGE_DB cannot be opened: {reason}") from error

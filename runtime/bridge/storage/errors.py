@@ -1,0 +1,130 @@
+"""The errors of the store."""
+
+from typing import ClassVar
+
+from runtime.web.errors import ApiError, BadQuery, BadRequest, NotFound, TooLarge
+
+
+class StoreError(ApiError):
+    """An error about one session, or about the store as a whole; further fields for the answer."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        session_id: str | None = None,
+        table: str | None = None,
+        retry_after_s: int | None = None,
+    ) -> None:
+        headers = {} if retry_after_s is None else {"Retry-After": str(retry_after_s)}
+        super().__init__(message, headers=headers)
+        self.session_id = session_id
+        self.table = table
+
+
+class UnknownSession(StoreError, NotFound):
+    """No session has that id."""
+
+    code = "unknown_session"
+
+    def __init__(self, session_id: str) -> None:
+        super().__init__("there is no session of that id", session_id=session_id)
+
+
+class NoRows(StoreError, NotFound):
+    """The session has nothing in that table."""
+
+    code = "no_rows"
+
+
+class BadTable(StoreError, BadQuery):
+    """No table of that name can be exported."""
+
+    code = "bad_table"
+
+
+class BadFrames(StoreError, BadRequest):
+    """A number that cannot be stored; nothing was changed. The message names the column."""
+
+    code = "bad_frames"
+
+
+class SessionExists(StoreError):
+    """The id already has frames or signals."""
+
+    status, code = 409, "session_exists"
+
+    def __init__(self, session_id: str) -> None:
+        super().__init__("that session already has telemetry", session_id=session_id)
+
+
+class RegistryFull(StoreError, TooLarge):
+    """Too many signals were discovered; nothing was changed."""
+
+    code = "registry_full"
+
+
+class Unavailable(StoreError):
+    """The store cannot do this now."""
+
+    status: ClassVar[int] = 503
+
+
+class NoDatabase(Unavailable):
+    """No database is open."""
+
+    code = "no_database"
+
+    def __init__(self) -> None:
+        super().__init__("no database is open")
+
+
+class StoreBusy(Unavailable):
+    """Too much is waiting to be written or read."""
+
+    code = "store_busy"
+
+    def __init__(self, message: str = "too much is waiting for the database; try again") -> None:
+        super().__init__(message, retry_after_s=1)
+
+
+class StoreFull(Unavailable):
+    """The disk has no room; nothing was changed and reads go on."""
+
+    code = "disk_full"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the disk is full; nothing was changed, and what is stored can be read",
+            retry_after_s=10,
+        )
+
+
+class ExportUnavailable(Unavailable):
+    """This installation cannot write parquet."""
+
+    code = "export_unavailable"
+
+    def __init__(self) -> None:
+        super().__init__("parquet needs the package pyarrow, which is not installed here")
+
+
+class StoreFailed(StoreError):
+    """The database cannot be read or written; the log says why."""
+
+    status, code = 500, "storage_failed"
+
+    def __init__(self) -> None:
+        super().__init__("the database failed; the server's log says why")
+
+
+class StoreUnusable(Exception):
+    """The database cannot be opened and its file was left as it was; the text says why."""
+
+
+class SchemaTooNew(StoreUnusable):
+    """A later version of this program wrote the database."""
+
+
+class Damaged(Exception):
+    """The database file itself is broken; for the code that opens it."""

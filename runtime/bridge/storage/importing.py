@@ -1,0 +1,212 @@
+"""A whole recording, brought in beside the live frames: unseen until its last piece is there."""
+
+import functools
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import ClassVar, Final
+
+import numpy as np
+
+from runtime.bridge.storage import canonical
+from runtime.bridge.storage.backend import Columns, Run
+from runtime.bridge.storage.errors import BadFrames, SessionExists
+from runtime.bridge.storage.nearest import nearest
+from runtime.bridge.storage.operations import LIGHT, Operation, Weight, Work, video_columns
+from runtime.bridge.storage.state import Session, Span, travelled
+from runtime.bridge.storage.transaction import Transaction, write_spans
+from runtime.bridge.storage.values import Imported, SessionMeta, said
+from runtime.bridge.telemetry.values import WIDE, WIDE_SIGNALS, Numbers, Recording, Samples
+
+PIECE: Final = 32_768
+"""Frames or samples of one commit; live frames wait for one such piece at most."""
+_STAGED: Final = ""
+
+
+class Step:
+    """Base of work that goes on over many commits, one of `steps` after another.
+
+    After a failure of one of them, `undo` goes on instead.
+    """
+
+    def steps(self) -> Iterator[Operation[object]]:
+        """What to commit one after another."""
+        raise NotImplementedError
+
+    def undo(self) -> Iterator[Operation[object]]:
+        """What to commit after a failure."""
+        return iter(())
+
+    @property
+    def result(self) -> object:
+        """What the caller gets behind the last step."""
+        return None
+
+
+@dataclass
+class DropStaged(Step):
+    """Deletes telemetry that belongs to no session."""
+
+    key: int
+
+    def steps(self) -> Iterator[Operation[object]]:
+        """See `Step`."""
+        gone = False
+
+        def drop(tx: Transaction) -> None:
+            nonlocal gone
+            gone = tx.connection.drop(self.key, PIECE)
+            if gone:
+                tx.run("DELETE FROM video_frames WHERE session_key = ?", (self.key,))
+                tx.run("DELETE FROM session_capabilities WHERE session_key = ?", (self.key,))
+                tx.run("DELETE FROM staged WHERE session_key = ?", (self.key,))
+
+        while not gone:
+            yield Work(drop)
+
+
+class ImportRecording(Step):
+    """Telemetry under a key of its own, bound to the session id by the last commit.
+
+    A crash leaves telemetry without a session, which the next start deletes.
+    """
+
+    def __init__(
+        self, session_id: str, recording: Recording, meta: SessionMeta, now_ms: int
+    ) -> None:
+        self._id = session_id
+        self._recording = recording
+        self._meta = replace(meta, meta={**said(recording), **(meta.meta or {})})
+        self._now_ms = now_ms
+        self._session = Session(0, _STAGED, SessionMeta(), now_ms, spans={})
+        self._tall = 0
+
+    @property
+    def result(self) -> Imported:
+        """See `Step`."""
+        return Imported(self._session.n_frames, self._tall, self._session.n_signals)
+
+    def steps(self) -> Iterator[Operation[object]]:
+        """See `Step`."""
+        yield Work(self._stage)
+        numbers = canonical.matrix(self._recording.frames)
+        signals = canonical.signals(self._recording.signals)
+        _fill(numbers, signals)
+        count = numbers.shape[1]
+        for start in range(0, count, PIECE):
+            yield _Frames(self, numbers[:, start : start + PIECE])
+        for name, samples in signals.items():
+            for start in range(0, len(samples.t), PIECE):
+                part = Samples(*(column[start : start + PIECE] for column in samples))
+                yield _Signal(self, name, part)
+        self._tall = len(signals)
+        video = video_columns(self._recording.video)
+        for start in range(0, len(video["timestamp"]), PIECE):
+            piece = {name: column[start : start + PIECE] for name, column in video.items()}
+            yield Work(functools.partial(self._video, columns=piece))
+        yield Work(self._bind)
+
+    def undo(self) -> Iterator[Operation[object]]:
+        """See `Step`."""
+        return DropStaged(self._session.key).steps() if self._session.key else iter(())
+
+    def _refuse(self, tx: Transaction) -> Session | None:
+        there = tx.session(self._id)
+        if there is not None and (there.n_frames or there.n_signals):
+            raise SessionExists(self._id)
+        return there
+
+    def _stage(self, tx: Transaction) -> None:
+        self._refuse(tx)
+        if not len(self._recording.frames) and not self._recording.signals:
+            raise BadFrames("the recording is empty")
+        key = tx.draft.next("session_key")
+        tx.run("INSERT INTO staged VALUES (?)", (key,))
+        self._session = replace(self._session, key=key)
+
+    def frames(self, tx: Transaction, numbers: Numbers) -> None:
+        """Stage frames; for the steps."""
+        numbers = np.ascontiguousarray(numbers)
+        session = travelled(self._session, numbers, tx.draft.base.wide)
+        tx.changes += 1
+        tx.connection.insert_frames(session.key, self._session.n_frames, numbers)
+        self._session = session
+
+    def signal(self, tx: Transaction, name: str, samples: Samples) -> None:
+        """Stage samples of one signal; for the steps."""
+        signal, _ = tx.register(name, self._now_ms)
+        tx.changes += 1
+        tx.connection.insert_samples([Run(self._session.key, signal, samples)])
+        n, first, last = len(samples.t), float(samples.t[0]), float(samples.t[-1])
+        spans = dict(self._session.spans or {})
+        before = spans.get(signal)
+        spans[signal] = before.joined(n, first, last) if before else Span(n, first, last)
+        self._session = self._session.spread(spans)
+
+    def _video(self, tx: Transaction, columns: Columns) -> None:
+        tx.changes += 1
+        keys = np.full(len(columns["timestamp"]), self._session.key)
+        tx.connection.insert("video_frames", {"session_key": keys, **columns})
+
+    def _bind(self, tx: Transaction) -> None:
+        tx.flush()
+        there = self._refuse(tx)
+        staged = self._session
+        span_s = (staged.t_end or 0.0) - (staged.t_start or 0.0)
+        created = self._recording.created
+        started = self._now_ms if created is None else int(created * 1000)
+        fresh = Session(staged.key, self._id, SessionMeta(), started, started + int(span_s * 1000))
+        if there is not None:
+            tx.run("DELETE FROM sessions WHERE session_key = ?", (there.key,))
+            tx.run(
+                "UPDATE video_frames SET session_key = ? WHERE session_key = ?",
+                (staged.key, there.key),
+            )
+            fresh = replace(there, key=staged.key)
+        bound = replace(
+            fresh.filled(canonical.meta(self._meta)).spread(staged.spans or {}),
+            n_frames=staged.n_frames,
+            odometer=staged.odometer,
+            version=fresh.version + 1,
+            dirty=False,
+        )
+        write_spans(tx.connection, staged.key, staged.spans or {})
+        tx.connection.tidy(staged.key)
+        tx.run("DELETE FROM staged WHERE session_key = ?", (staged.key,))
+        tx.put(bound)
+        tx.checkpoint = True
+        self._session = bound
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Frames:
+    owner: ImportRecording
+    numbers: Numbers
+    weight: ClassVar[Weight] = LIGHT
+
+    def apply(self, tx: Transaction) -> None:
+        self.owner.frames(tx, self.numbers)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Signal:
+    owner: ImportRecording
+    name: str
+    samples: Samples
+    weight: ClassVar[Weight] = LIGHT
+
+    def apply(self, tx: Transaction) -> None:
+        self.owner.signal(tx, self.name, self.samples)
+
+
+def _fill(numbers: Numbers, signals: dict[str, Samples]) -> None:
+    """Take wide columns out of the signals, into the empty cells of the frames next to them."""
+    for name in WIDE_SIGNALS:
+        samples = signals.pop(name, None)
+        if samples is None or not numbers.shape[1]:
+            continue
+        at = nearest(numbers[0], samples.t)
+        found = at >= 0
+        row = numbers[WIDE.index(name)]
+        index, value = at[found], samples.value[found]
+        empty = np.isnan(row[index])
+        row[index[empty]] = value[empty]

@@ -1,0 +1,292 @@
+"""Opens the database: chooses the engine, keeps others out, mends what broke, loads the state."""
+
+import contextlib
+import importlib.util
+import json
+import logging
+import os
+import platform
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import IO, Final
+
+import numpy as np
+
+from runtime.bridge.storage import registry, salvage, schema, sqlite
+from runtime.bridge.storage.backend import Connection, Engine, Row, Window
+from runtime.bridge.storage.errors import Damaged, StoreUnusable
+from runtime.bridge.storage.records import Register
+from runtime.bridge.storage.state import Session, Span, State, travelled
+from runtime.bridge.storage.transaction import SESSION_COLUMNS, Transaction
+from runtime.bridge.storage.values import Backend, Choice, SessionMeta, SignalRow
+from runtime.bridge.telemetry.distance import Odometer
+from runtime.bridge.telemetry.values import WIDE
+from runtime.web import instance
+
+log = logging.getLogger(__name__)
+
+SETTING: Final = "BRIDGE_DB"
+_LITTLE_MEMORY: Final = 4 << 30
+_ARM: Final = ("aarch64", "arm64", "armv7l", "armv6l", "armv8l")
+_AT_ONCE: Final = 65_536
+_SQLITE_ENDS: Final = (sqlite.WAL, "-shm")
+_DUCK_WAL: Final = ".wal"
+_DUCK_MAGIC: Final = b"DUCK"
+
+
+@dataclass(slots=True)
+class Opened:
+    """An open database and what was found in it."""
+
+    engine: Engine
+    state: State
+    lock: IO[str]
+    recovered_from: str | None
+    staged: list[int]
+    """Keys of imports that did not come to their end."""
+
+    def close(self) -> None:
+        """Close the database, then let others in."""
+        try:
+            self.engine.close()
+        finally:
+            self.lock.close()
+
+
+def open_database(
+    path: Path,
+    choice: Choice,
+    seed: list[SignalRow],
+    steps: tuple[schema.Step, ...] = schema.STEPS,
+) -> Opened:
+    """Open or make the database at *path*; blocks.
+
+    A second process is kept out by a lock beside it. A damaged file is kept under another name, and
+    what can be saved of its log is saved. Raises `AlreadyRunning`, `StoreUnusable`, `SchemaTooNew`.
+    """
+    try:
+        lock = instance.claim(path.with_name(path.name + ".lock"), SETTING)
+    except OSError as error:
+        reason = error.strerror or "it cannot be written"
+        raise StoreUnusable(f"the folder of {SETTING} cannot be used: {reason}") from error
+    try:
+        backend = chosen(path, choice)
+        engine, aside = _mended(path, backend, steps)
+        try:
+            state, staged = _loaded(engine, seed)
+        except Exception as error:
+            broken = isinstance(engine.translated(error), Damaged)
+            engine.close()
+            if not broken:
+                raise
+            log.exception("the database cannot be read")
+            aside = salvage.set_aside(path, _ends(backend))
+            engine = _engine(path, backend, steps)
+            state, staged = _loaded(engine, seed)
+    except BaseException:
+        lock.close()
+        raise
+    return Opened(engine, state, lock, aside, staged)
+
+
+def chosen(path: Path, choice: Choice) -> Backend:
+    """The engine for *path*: that of the file that is there, else the one that fits the machine.
+
+    Raises `StoreUnusable` where the file is another engine's, or its engine is not installed.
+    """
+    installed = importlib.util.find_spec("duckdb") is not None
+    there = _kind(path)
+    if choice != "auto" and there is not None and there != choice:
+        raise StoreUnusable(
+            f"the database of {SETTING} is {there}, and BRIDGE_DB_BACKEND asks for {choice}"
+        )
+    wanted = there or (choice if choice != "auto" else None)
+    if wanted == "analytical" and not installed:
+        raise StoreUnusable(
+            "the analytical database needs the package duckdb, which is not installed here:"
+            f" set BRIDGE_DB_BACKEND to lightweight and {SETTING} to another file"
+        )
+    if wanted is not None:
+        return wanted
+    small = platform.machine().lower() in _ARM and _memory() < _LITTLE_MEMORY
+    return "lightweight" if small or not installed else "analytical"
+
+
+def measured(connection: Connection, key: int, wide: dict[str, int]) -> Session:
+    """Number of frames, odometer and spans of a session, counted from what is stored."""
+    session = Session(key, "", SessionMeta(), 0, spans={})
+    while True:
+        window = Window(session.n_frames, session.n_frames + _AT_ONCE)
+        columns = connection.frames(key, WIDE, window)
+        numbers = np.stack([columns[name] for name in WIDE])
+        if not numbers.shape[1]:
+            break
+        session = travelled(session, numbers, wide)
+    spans: dict[int, Span] = dict(session.spans or {})
+    for signal in sorted(connection.signals(key)):
+        t = connection.samples(key, [signal])[signal].t
+        spans[signal] = Span(len(t), float(t[0]), float(t[-1]))
+    return session.spread(spans)
+
+
+def _kind(path: Path) -> Backend | None:
+    """Whose file it is; None: nobody's, or there is none."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(16)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise StoreUnusable(f"the file of {SETTING} cannot be read: {error.strerror}") from error
+    if head == sqlite.MAGIC:
+        return "lightweight"
+    return "analytical" if head[8:12] == _DUCK_MAGIC else None
+
+
+def _ends(backend: Backend) -> tuple[str, ...]:
+    return _SQLITE_ENDS if backend == "lightweight" else (_DUCK_WAL,)
+
+
+def _engine(path: Path, backend: Backend, steps: tuple[schema.Step, ...]) -> Engine:
+    if backend == "lightweight":
+        return sqlite.Sqlite(path, steps)
+    from runtime.bridge.storage.duck import Duck  # where DuckDB is not installed SQLite serves
+
+    return Duck(path, steps)
+
+
+def _mended(
+    path: Path, backend: Backend, steps: tuple[schema.Step, ...]
+) -> tuple[Engine, str | None]:
+    """The open engine, and the name under which a damaged file was kept."""
+    aside = None
+    if path.exists() and _kind(path) is None:
+        logged = any(path.with_name(path.name + end).exists() for end in _ends(backend))
+        if path.stat().st_size or logged:
+            aside = salvage.set_aside(path, _ends(backend))
+        else:
+            path.unlink()  # somebody made an empty file, which DuckDB would refuse
+    try:
+        if backend == "lightweight":
+            engine, lost = _sqlite(path, steps)
+            return engine, aside or lost
+        return _engine(path, backend, steps), aside
+    except Damaged as error:
+        if backend == "analytical" and (engine_and_copy := _shortened(path, str(error), steps)):
+            return engine_and_copy
+        aside = salvage.set_aside(path, _ends(backend))
+        return _engine(path, backend, steps), aside
+
+
+def _sqlite(path: Path, steps: tuple[schema.Step, ...]) -> tuple[Engine, str | None]:
+    """SQLite, and the copy of its log if it silently dropped commits out of it."""
+    wal = path.with_name(path.name + sqlite.WAL)
+    expected = salvage.logged_pages(wal)
+    copy = salvage.keep_copy(wal) if expected else None
+    engine = sqlite.Sqlite(path, steps)
+    if copy is None:
+        return engine, None
+    if engine.logged() >= expected:
+        path.with_name(copy).unlink()
+        return engine, None
+    log.error("the log of the database was damaged; it was kept as %s", copy)
+    return engine, copy
+
+
+def _shortened(
+    path: Path, message: str, steps: tuple[schema.Step, ...]
+) -> tuple[Engine, str] | None:
+    """DuckDB with the sound beginning of its log; None: the log is not what is broken."""
+    from runtime.bridge.storage.duck import opens
+
+    wal = path.with_name(path.name + _DUCK_WAL)
+    if not wal.exists():
+        return None
+
+    copies = [salvage.keep_copy(path), salvage.keep_copy(wal)]
+    length = salvage.longest_log(wal, message, lambda: opens(path))
+    try:
+        engine = _engine(path, "analytical", steps)
+    except Damaged:
+        wal.unlink(missing_ok=True)
+        path.with_name(copies[1]).rename(wal)
+        path.with_name(copies[0]).unlink()
+        return None
+    engine.checkpoint()
+    log.error("the log of the database was damaged after byte %d; kept as %s", length, copies)
+    return engine, copies[1]
+
+
+def _loaded(engine: Engine, seed: list[SignalRow]) -> tuple[State, list[int]]:
+    """The state as the database has it; what a crash left uncounted is counted."""
+    connection = engine.writer
+    state = State()
+    for row in connection.rows(f"SELECT {registry.COLUMNS} FROM signal_registry"):  # noqa: S608 - constants
+        state.learn(registry.entry(row))
+    found = connection.rows(f"SELECT {SESSION_COLUMNS} FROM sessions")  # noqa: S608 - constants
+    sessions = [_session(row) for row in found]
+    staged = [int(key) for (key,) in connection.rows("SELECT session_key FROM staged")]
+    state.boots = int(connection.rows("SELECT max(boots) FROM schema_version")[0][0] or 0) + 1
+    state.counters = {
+        "signal_id": max(state.names, default=0),
+        "session_key": max([*(session.key for session in sessions), *staged], default=0),
+        "activation": max((session.activation for session in sessions), default=0),
+    }
+    state.sessions = {session.session_id: session for session in sessions}
+    connection.begin(write=True)
+    try:
+        tx = Transaction(connection, state)
+        tx.run("UPDATE schema_version SET boots = ?", (state.boots,))
+        Register(seed).apply(tx)
+        tx.draft.settle()
+        for session in sessions:
+            if session.dirty:
+                _recount(tx, session, state)
+        tx.flush()
+        connection.commit()
+    except BaseException:
+        with contextlib.suppress(Exception):
+            connection.rollback()
+        raise
+    tx.draft.settle()
+    return state, staged
+
+
+def _recount(tx: Transaction, session: Session, state: State) -> None:
+    counted = measured(tx.connection, session.key, state.wide)
+    recounted = replace(
+        session.spread(counted.spans or {}),
+        n_frames=counted.n_frames,
+        odometer=counted.odometer,
+        version=state.boots << 32,  # above every version that was ever given out
+    )
+    tx.put(recounted)
+    tx.settle(recounted)
+
+
+def _session(values: Row) -> Session:
+    """Of a row of `SESSION_COLUMNS`."""
+    texts, meta = values[2:8], values[8]
+    odometer = (float("nan") if number is None else number for number in values[16:19])
+    return Session(
+        key=values[0],
+        session_id=values[1],
+        meta=replace(SessionMeta(*texts), meta=json.loads(meta) if meta else None),
+        started_at=values[9],
+        ended_at=values[10],
+        activation=values[11],
+        n_frames=values[12],
+        n_signals=values[13],
+        t_start=values[14],
+        t_end=values[15],
+        odometer=Odometer(*odometer),
+        version=values[19],
+        dirty=bool(values[20]),
+    )
+
+
+def _memory() -> int:
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, OSError, ValueError):  # not on Windows
+        return _LITTLE_MEMORY

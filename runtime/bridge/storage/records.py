@@ -1,0 +1,189 @@
+"""The writes of sessions, laps, notes and of the catalogue of signals."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import ClassVar
+
+from runtime.bridge.storage import canonical, registry
+from runtime.bridge.storage.operations import LIGHT, Weight, known
+from runtime.bridge.storage.state import Span
+from runtime.bridge.storage.transaction import Transaction, write_spans
+from runtime.bridge.storage.values import LapRow, NoteRow, SessionMeta, SessionRow, SignalRow
+
+
+@dataclass(frozen=True, slots=True)
+class StartSession:
+    """A session becomes the active one: a new one, or one that goes on."""
+
+    meta: SessionMeta
+    session_id: str | None
+    slug: str
+    now_ms: int
+
+    weight: ClassVar[Weight] = LIGHT
+
+    def apply(self, tx: Transaction) -> tuple[SessionRow, bool]:
+        """The row, and whether the session was there already."""
+        session_id = self.session_id or self._free(tx)
+        resumed = tx.session(session_id) is not None
+        session = tx.ensure(session_id, self.meta, self.now_ms)
+        session = replace(session, ended_at=None, activation=tx.draft.next("activation"))
+        return tx.put(session).row(), resumed
+
+    def _free(self, tx: Transaction) -> str:
+        moment = datetime.fromtimestamp(self.now_ms / 1000, UTC)
+        base = f"{self.slug}-{moment:%Y%m%d-%H%M%S}"
+        name, number = base, 1
+        while tx.session(name) is not None:
+            number += 1
+            name = f"{base}-{number}"
+        return name
+
+
+@dataclass(frozen=True, slots=True)
+class EndSession:
+    """A session ends, once."""
+
+    session_id: str
+    now_ms: int
+
+    weight: ClassVar[Weight] = LIGHT
+
+    def apply(self, tx: Transaction) -> SessionRow:
+        """The row."""
+        session = known(tx, self.session_id)
+        if session.ended_at is None:
+            tx.put(replace(session, ended_at=self.now_ms))
+            tx.checkpoint = True
+        if session.dirty:
+            tx.settle(session)
+        tx.flush()
+        return known(tx, self.session_id).row()
+
+
+@dataclass(frozen=True, slots=True)
+class Settle:
+    """What was only counted is written down; for a session that has been quiet for a while."""
+
+    session_id: str
+
+    weight: ClassVar[Weight] = LIGHT
+
+    def apply(self, tx: Transaction) -> None:
+        """See `Operation`."""
+        session = tx.session(self.session_id)
+        if session is not None and session.dirty:
+            tx.settle(session)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Recount:
+    """Spans that were counted from the stored telemetry at *version*."""
+
+    session_id: str
+    version: int
+    spans: Mapping[int, Span]
+
+    weight: ClassVar[Weight] = LIGHT
+
+    def apply(self, tx: Transaction) -> int | None:
+        """How many signals there are; None: the session has changed since."""
+        session = known(tx, self.session_id)
+        if session.version != self.version:
+            return None
+        write_spans(tx.connection, session.key, self.spans)
+        tx.put(session.spread(self.spans))
+        return len(self.spans)
+
+
+@dataclass(frozen=True, slots=True)
+class PutLap:
+    """A lap as reported; the same number of the same session replaces."""
+
+    row: LapRow
+
+    weight: ClassVar[Weight] = LIGHT
+
+    def apply(self, tx: Transaction) -> LapRow:
+        """The row with its id."""
+        row = replace(self.row, session_id=canonical.text(self.row.session_id))
+        there = tx.connection.rows(
+            "SELECT id FROM laps WHERE session_id = ? AND lap_number = ?",
+            (row.session_id, row.lap_number),
+        )
+        row = replace(row, id=int(there[0][0]) if there else tx.next_id("laps"))
+        tx.run("DELETE FROM laps WHERE id = ?", (row.id,))
+        tx.run(
+            "INSERT INTO laps VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                *(row.id, row.session_id, row.lap_number, row.lap_time_s, row.best_sector),
+                *(row.avg_speed_kmh, row.max_combo_g, row.coast_pct, row.recorded_at),
+            ),
+        )
+        return row
+
+
+@dataclass(frozen=True, slots=True)
+class AddNote:
+    """Something the coach said."""
+
+    row: NoteRow
+
+    @property
+    def weight(self) -> Weight:
+        """See `Operation`."""
+        return Weight(1, 1024 + 4 * len(self.row.text))
+
+    def apply(self, tx: Transaction) -> NoteRow:
+        """The row with its id."""
+        row = replace(self.row, id=tx.next_id("coaching_notes"), text=canonical.text(self.row.text))
+        tx.run(
+            "INSERT INTO coaching_notes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                *(row.id, canonical.text(row.session_id), row.burst_id, row.distance_m, row.text),
+                *(canonical.optional(text) for text in (row.source, row.emotion, row.concept)),
+                row.recorded_at,
+            ),
+        )
+        return row
+
+
+@dataclass(frozen=True, slots=True)
+class Register:
+    """Signals that are known beforehand; those in the catalogue stay as they are."""
+
+    signals: Sequence[SignalRow]
+
+    @property
+    def weight(self) -> Weight:
+        """See `Operation`."""
+        return Weight(len(self.signals), 512 * len(self.signals))
+
+    def apply(self, tx: Transaction) -> tuple[str, ...]:
+        """The names that are new."""
+        known_by_name = {**tx.draft.base.signals, **tx.draft.signals}
+        added = [tx.learn(row) for row in registry.missing(self.signals, known_by_name)]
+        return tuple(row.name for row in added if row.name not in known_by_name)
+
+
+@dataclass(frozen=True, slots=True)
+class PutLapCache:
+    """The laps found in a session, for as long as its telemetry has that version."""
+
+    session_id: str
+    version: int
+    laps: str
+
+    @property
+    def weight(self) -> Weight:
+        """See `Operation`."""
+        return Weight(1, 1024 + len(self.laps))
+
+    def apply(self, tx: Transaction) -> None:
+        """See `Operation`."""
+        tx.run("DELETE FROM session_laps_cache WHERE session_id = ?", (self.session_id,))
+        tx.run(
+            "INSERT INTO session_laps_cache VALUES (?, ?, ?)",
+            (self.session_id, self.version, self.laps),
+        )

@@ -1,0 +1,140 @@
+"""What is done with damaged database files: kept aside, and as much as can be read is read."""
+
+import logging
+import re
+import shutil
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from runtime.bridge.storage.errors import StoreUnusable
+
+log = logging.getLogger(__name__)
+
+_AT_BYTE: Final = re.compile(r"entry at byte position (\d+)")
+_WAL_HEADER: Final = 32
+_FRAME_HEADER: Final = 24
+_COPY: Final = 1 << 20
+_ROUNDS: Final = 1 << 16
+
+
+def stamped(path: Path) -> Path:
+    """A free name beside *path* that says that the file was damaged, and when that was found."""
+    moment = time.strftime("%Y%m%d-%H%M%S", time.gmtime())
+    name, number = f"{path.name}.corrupt-{moment}", 1
+    while path.with_name(name).exists():
+        number += 1
+        name = f"{path.name}.corrupt-{moment}-{number}"
+    return path.with_name(name)
+
+
+def set_aside(path: Path, ends: tuple[str, ...]) -> str:
+    """Rename the database and its files with *ends*; the new name of the first."""
+    kept = None
+    for end in ("", *ends):
+        file = path.with_name(path.name + end)
+        if file.exists():
+            aside = stamped(file)
+            file.rename(aside)
+            kept = kept or aside.name
+    log.error("the database is damaged; it was kept as %s and a new one begun", kept)
+    return kept or path.name
+
+
+def keep_copy(path: Path) -> str:
+    """Copy a file that is about to be mended. Raises `StoreUnusable` where there is no room."""
+    aside = stamped(path)
+    try:
+        shutil.copy2(path, aside)
+    except OSError as error:
+        aside.unlink(missing_ok=True)
+        raise StoreUnusable(
+            "the database of BRIDGE_DB is damaged, and no copy of it can be made: make room"
+        ) from error
+    return aside.name
+
+
+def longest_log(log_file: Path, message: str, opens: Callable[[], bool]) -> int:
+    """Cut *log_file* to the longest beginning with which the database *opens*; its length.
+
+    *message* is the engine's; the byte that it names is tried first. *opens* must change nothing.
+    """
+    whole = log_file.with_name(log_file.name + ".whole")
+    shutil.copyfile(log_file, whole)
+    try:
+        named = _AT_BYTE.search(message)
+        high = whole.stat().st_size
+        if named is not None:
+            high = min(high, int(named[1]))
+            if _opens_cut(log_file, whole, high, opens):
+                return high
+        low = 0  # with an empty log the main file stands for itself
+        while high - low > 1:
+            middle = (low + high) // 2
+            if _opens_cut(log_file, whole, middle, opens):
+                low = middle
+            else:
+                high = middle
+        _cut(log_file, whole, low)
+        return low
+    finally:
+        whole.unlink(missing_ok=True)
+
+
+def logged_pages(log_file: Path) -> int:
+    """How many pages of SQLite's log belong to commits, as the headers say; checksums aside.
+
+    SQLite reads up to the first page whose checksum is wrong and drops the rest without a word.
+    Where this number is larger than the one that it reports, commits may have been lost.
+    """
+    try:
+        data = np.fromfile(log_file, np.uint8)
+    except OSError:
+        return 0
+    if len(data) < _WAL_HEADER + _FRAME_HEADER:
+        return 0
+    page = int.from_bytes(data[8:12].tobytes(), "big")
+    if not 512 <= page <= 65536:
+        page = 4096
+    stride = _FRAME_HEADER + page
+    count = (len(data) - _WAL_HEADER) // stride
+    frames = data[_WAL_HEADER : _WAL_HEADER + count * stride].reshape(count, stride)
+    if not count:
+        return 0
+    salts, commits = frames[:, 8:16], frames[:, 4:8].any(axis=1)
+    if _sound(data[:_WAL_HEADER].tobytes()) and (salts[0] != data[16:24]).any():
+        return 0  # the log was begun anew, and nothing committed since
+    mine = (salts == salts[0]).all(axis=1)
+    # Behind the newest pages lie those of earlier rounds, whose salt is a little lower.
+    rounds = salts[:, :4].copy().view(">u4")[:, 0].astype(np.int64)
+    earlier = ((rounds[0] - rounds) % (1 << 32) - 1) < _ROUNDS
+    expected = np.flatnonzero((mine & commits) | ~(mine | earlier))
+    return int(expected[-1]) + 1 if len(expected) else 0
+
+
+def _sound(header: bytes) -> bool:
+    """Whether the checksum of a log's header is right."""
+    order = "big" if header[3] & 1 else "little"
+    words = [int.from_bytes(header[at : at + 4], order) for at in range(0, 24, 4)]  # type: ignore[arg-type]
+    first = second = 0
+    for at in range(0, 6, 2):
+        first = (first + words[at] + second) & 0xFFFFFFFF
+        second = (second + words[at + 1] + first) & 0xFFFFFFFF
+    said = (int.from_bytes(header[24:28], "big"), int.from_bytes(header[28:32], "big"))
+    return said == (first, second)
+
+
+def _opens_cut(log_file: Path, whole: Path, length: int, opens: Callable[[], bool]) -> bool:
+    _cut(log_file, whole, length)
+    return opens()
+
+
+def _cut(log_file: Path, whole: Path, length: int) -> None:
+    with whole.open("rb") as source, log_file.open("wb") as target:
+        left = length
+        while left and (part := source.read(min(left, _COPY))):
+            target.write(part)
+            left -= len(part)

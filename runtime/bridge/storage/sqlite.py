@@ -1,0 +1,185 @@
+"""The lightweight engine: SQLite, from the standard library alone.
+
+Only one copy of SQLite may have the file open in this process: two copies do not see each other's
+locks, and a reader of the one then sees half of a commit of the other.
+"""
+
+import contextlib
+import errno
+import sqlite3
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+from runtime.bridge.storage import schema
+from runtime.bridge.storage.backend import Columns, Row
+from runtime.bridge.storage.blocks import Blocks
+from runtime.bridge.storage.errors import Damaged, StoreFailed, StoreFull, StoreUnusable
+from runtime.bridge.storage.values import Backend
+
+MAGIC: Final = b"SQLite format 3\0"
+WAL: Final = "-wal"
+_BUSY_MS: Final = 5_000
+_CACHE_KB: Final = 16_384
+_LOG_BYTES: Final = 16 << 20
+"""To which the log is cut after a checkpoint."""
+_DAMAGED: Final = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+_NO_SPACE: Final = (errno.ENOSPC, errno.EDQUOT)
+
+DIALECT: Final = schema.Dialect(
+    {"int": "INTEGER", "real": "REAL", "text": "TEXT", "blob": "BLOB"},
+    keyed=True,
+    extra=schema.BLOCKS,
+)
+
+
+class SqliteConnection(Blocks):
+    """See `backend.Connection`."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        super().__init__(connection)
+        self.inner = connection
+
+    def rows(self, sql: str, values: Sequence[object] = ()) -> list[Row]:
+        """See `Connection`."""
+        return self.inner.execute(sql, tuple(values)).fetchall()
+
+    def run(self, sql: str, values: Sequence[object] = ()) -> None:
+        """See `Connection`."""
+        self.inner.execute(sql, tuple(values))
+
+    def insert(self, table: str, columns: Columns) -> None:
+        """See `Connection`; SQLite itself takes NaN for null."""
+        names = ", ".join(f'"{name}"' for name in columns)
+        marks = ", ".join("?" * len(columns))
+        self.inner.executemany(
+            f"INSERT INTO {table} ({names}) VALUES ({marks})",  # noqa: S608 - our own names
+            zip(*(column.tolist() for column in columns.values()), strict=True),
+        )
+
+    def begin(self, *, write: bool = False) -> None:
+        """See `Connection`."""
+        if write:
+            self.inner.execute("BEGIN IMMEDIATE")
+            return
+        self.inner.execute("BEGIN")
+        self.inner.execute("SELECT version FROM schema_version LIMIT 1").fetchone()
+
+    def commit(self) -> None:
+        """See `Connection`."""
+        self.inner.execute("COMMIT")
+
+    def rollback(self) -> None:
+        """See `Connection`."""
+        self.forget()
+        if self.inner.in_transaction:
+            self.inner.execute("ROLLBACK")
+
+    def close(self) -> None:
+        """See `Connection`."""
+        self.inner.close()
+
+
+class Sqlite:
+    """See `backend.Engine`."""
+
+    kind: Backend = "lightweight"
+
+    def __init__(self, path: Path, steps: tuple[schema.Step, ...] = schema.STEPS) -> None:
+        """Open or make the database. Raises `Damaged`, `StoreUnusable`."""
+        self._path = path
+        with _opening(self):
+            plain = _connect(path)
+            try:
+                _prepare(plain, steps)
+            except BaseException:
+                plain.close()
+                raise
+        self.writer = SqliteConnection(plain)
+
+    def reader(self) -> SqliteConnection:
+        """See `Engine`."""
+        plain = _connect(self._path)
+        plain.execute("PRAGMA query_only = ON")
+        return SqliteConnection(plain)
+
+    def checkpoint(self) -> None:
+        """See `Engine`; also empties the log where no reader needs it."""
+        with contextlib.suppress(sqlite3.OperationalError):
+            self.writer.inner.execute("PRAGMA wal_checkpoint(PASSIVE)")
+
+    def logged(self) -> int:
+        """How many pages of the log are valid."""
+        return int(self.writer.rows("PRAGMA wal_checkpoint(PASSIVE)")[0][1])
+
+    def translated(self, error: Exception) -> Exception:
+        """See `Engine`."""
+        if isinstance(error, sqlite3.Error):
+            code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+            if code == sqlite3.SQLITE_FULL:
+                return StoreFull()
+            if code in (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN) and no_room(self._path):
+                return StoreFull()
+            if code in _DAMAGED:
+                return Damaged(str(error))
+        if isinstance(error, OSError) and error.errno in _NO_SPACE:
+            return StoreFull()
+        return StoreFailed()
+
+    def close(self) -> None:
+        """See `Engine`."""
+        self.writer.close()
+
+
+def no_room(path: Path) -> bool:
+    """Whether a small file cannot be written beside *path* for want of space."""
+    probe = path.with_name(path.name + ".room")
+    try:
+        probe.write_bytes(bytes(256 << 10))
+    except OSError as error:
+        return error.errno in _NO_SPACE
+    finally:
+        with contextlib.suppress(OSError):
+            probe.unlink(missing_ok=True)
+    return False
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    connection.execute(f"PRAGMA busy_timeout = {_BUSY_MS}")
+    connection.execute(f"PRAGMA cache_size = -{_CACHE_KB}")
+    return connection
+
+
+def _prepare(plain: sqlite3.Connection, steps: tuple[schema.Step, ...]) -> None:
+    """Tables of the newest version, and a log that is synced at each commit."""
+    connection = SqliteConnection(plain)
+    tables = [
+        str(name)
+        for (name,) in plain.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+    ]
+    if not tables:
+        plain.execute("PRAGMA journal_mode = WAL")
+    try:
+        schema.migrate(connection, DIALECT, tables, steps)
+    except BaseException:
+        connection.rollback()
+        raise
+    mode = plain.execute("PRAGMA journal_mode = WAL").fetchone()[0]
+    if mode != "wal":
+        raise StoreUnusable(
+            "SQLite cannot keep a log beside the file; use a local disk (BRIDGE_DB)"
+        )
+    plain.execute("PRAGMA synchronous = FULL")
+    plain.execute(f"PRAGMA journal_size_limit = {_LOG_BYTES}")
+
+
+@contextlib.contextmanager
+def _opening(engine: Sqlite) -> Iterator[None]:
+    try:
+        yield
+    except sqlite3.Error as error:
+        known = engine.translated(error)
+        if isinstance(known, Damaged):
+            raise known from error
+        raise StoreUnusable(f"the database of BRIDGE_DB cannot be opened: {error}") from error

@@ -1,0 +1,411 @@
+"""The store as the rest of the bridge sees it: awaitable reads and writes of plain values."""
+
+import asyncio
+import contextlib
+import functools
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Final, Self, TypeVar, cast
+
+import numpy as np
+
+from runtime.bridge.storage import canonical, exporting, opening, parquet, reading, schema
+from runtime.bridge.storage.backend import Connection, Window
+from runtime.bridge.storage.errors import BadTable, NoRows, StoreBusy, UnknownSession
+from runtime.bridge.storage.importing import DropStaged, ImportRecording
+from runtime.bridge.storage.operations import (
+    AppendFrames,
+    AppendSignals,
+    AppendVideo,
+    Fill,
+    Operation,
+)
+from runtime.bridge.storage.readers import Readers
+from runtime.bridge.storage.records import (
+    AddNote,
+    EndSession,
+    PutLap,
+    PutLapCache,
+    Recount,
+    Register,
+    StartSession,
+)
+from runtime.bridge.storage.state import Session, active, described, newest
+from runtime.bridge.storage.transaction import spans_of
+from runtime.bridge.storage.values import (
+    Appended,
+    Backend,
+    CapabilityRow,
+    Choice,
+    Export,
+    Figures,
+    Imported,
+    LapRow,
+    NoteRow,
+    SessionMeta,
+    SessionRow,
+    SignalRow,
+    SignalsAppended,
+)
+from runtime.bridge.storage.writer import Finished, Writer
+from runtime.bridge.telemetry.values import (
+    WIDE,
+    WIDE_SIGNALS,
+    Frames,
+    Recording,
+    Samples,
+    VideoFrame,
+)
+
+T = TypeVar("T")
+Ticket = asyncio.Future[object]
+
+NOTHING: Final = SessionMeta()
+MOST_EXPORTS: Final = 8
+_RECOUNTS: Final = 5
+
+
+class Store:
+    """One database. Made by `open` on a running loop, and used on that loop only.
+
+    Writes return once they are on disk; a caller that is cancelled does not stop its write. Reads
+    see every write that has returned. Both raise `StoreBusy` where too much is waiting, `StoreFull`
+    (writes) and `StoreFailed`.
+    """
+
+    def __init__(self, opened: opening.Opened) -> None:
+        self._opened = opened
+        self._state = opened.state
+        self._loop = asyncio.get_running_loop()
+        self._readers = Readers(opened.engine)
+        self._writer: Writer[Ticket] = Writer(opened.engine, opened.state, self._answered)
+        self._exports = 0
+        self.backend: Backend = opened.engine.kind
+        self.schema_version = len(schema.STEPS)
+        self.recovered_from = opened.recovered_from
+        """Under which name a damaged file was kept at the start; None: none was damaged."""
+        for key in opened.staged:
+            self._writer.step(DropStaged(key), None)
+
+    @classmethod
+    async def open(
+        cls, path: Path, backend: Choice = "auto", seed: Sequence[SignalRow] = ()
+    ) -> Self:
+        """Open or make the database at *path* and take new entries of *seed* into the catalogue.
+
+        Raises `AlreadyRunning`, `StoreUnusable`, `SchemaTooNew`; each says what to do.
+        """
+        return cls(await asyncio.to_thread(opening.open_database, path, backend, list(seed)))
+
+    async def close(self) -> None:
+        """Finish what was accepted, write down what was only counted, close."""
+        await asyncio.to_thread(self._writer.close)
+        await self._readers.close()
+        await asyncio.to_thread(self._opened.close)
+
+    def figures(self) -> Figures:
+        """How the writer does; no disk, no waiting."""
+        return self._writer.figures()
+
+    # sessions: from memory, where the last commit left them
+
+    async def start_session(
+        self, meta: SessionMeta, session_id: str | None, slug: str, now_ms: int
+    ) -> tuple[SessionRow, bool]:
+        """Make a session the active one; whether it was there already.
+
+        Without an id one is made of *slug* and the time, ``<slug>-<YYYYMMDD-HHMMSS>`` in UTC, with
+        ``-2``, ``-3``, … where it is taken. A session that goes on loses its ``ended_at``.
+        """
+        return await self.write(StartSession(meta, session_id, slug, now_ms))
+
+    async def end_session(self, session_id: str, now_ms: int) -> SessionRow:
+        """End it; an end that it has already stays. Raises `UnknownSession`."""
+        return await self.write(EndSession(session_id, now_ms))
+
+    def sessions(
+        self,
+        limit: int | None = None,
+        *,
+        active_only: bool = False,
+        driver: str | None = None,
+        track: str | None = None,
+    ) -> list[SessionRow]:
+        """Newest first, then by id descending; *driver* and *track* regardless of case."""
+        found = newest(self._state, active_only=active_only, driver=driver, track=track)
+        return [session.row() for session in found[:limit]]
+
+    def session(self, session_id: str) -> SessionRow | None:
+        """None: there is no such session."""
+        found = self._state.sessions.get(session_id)
+        return None if found is None else found.row()
+
+    def active_session(self) -> str | None:
+        """The session that was started last, of those that are not ended."""
+        return active(self._state)
+
+    def version(self, session_id: str) -> int:
+        """Changes with each write of the session's telemetry. Raises `UnknownSession`."""
+        return self._known(session_id).version
+
+    # telemetry
+
+    async def append_frames(
+        self,
+        session_id: str,
+        frames: Frames,
+        extras: Mapping[str, Samples] | None = None,
+        meta: SessionMeta = NOTHING,
+        now_ms: int | None = None,
+    ) -> Appended:
+        """Append at least one frame, and samples of further signals, in one commit.
+
+        The session is made where it is unknown. Null distances are integrated from the speed.
+        Raises `BadFrames`, `RegistryFull`; nothing was changed then.
+        """
+        now = _now_ms() if now_ms is None else now_ms
+        return await self.write(AppendFrames(session_id, frames, extras or {}, meta, now))
+
+    async def append_signals(
+        self,
+        session_id: str,
+        samples: Mapping[str, Samples],
+        meta: SessionMeta = NOTHING,
+        now_ms: int | None = None,
+    ) -> SignalsAppended:
+        """Samples by signal name; one at a time that is known replaces what was there.
+
+        Unknown names are registered. Samples of wide columns fill the empty cell of the nearest
+        frame within half a nominal period, or are rejected. Raises `BadFrames`, `RegistryFull`;
+        nothing was changed then.
+        """
+        wide = {name: samples[name] for name in WIDE_SIGNALS if name in samples}
+        tall = {name: given for name, given in samples.items() if name not in wide}
+        fills, rejected = await self._fills(session_id, wide) if wide else ([], 0)
+        now = _now_ms() if now_ms is None else now_ms
+        return await self.write(AppendSignals(session_id, tall, fills, rejected, meta, now))
+
+    async def append_video(
+        self,
+        session_id: str,
+        frames: Sequence[VideoFrame],
+        meta: SessionMeta = NOTHING,
+        now_ms: int | None = None,
+    ) -> int:
+        """How many frames; one at the same moment of the same file replaces what was there."""
+        now = _now_ms() if now_ms is None else now_ms
+        return await self.write(AppendVideo(session_id, frames, meta, now))
+
+    async def import_recording(
+        self,
+        session_id: str,
+        recording: Recording,
+        meta: SessionMeta = NOTHING,
+        now_ms: int | None = None,
+    ) -> Imported:
+        """Bring in a whole recording, all or nothing, in pieces between the live frames.
+
+        A session without telemetry is filled; a new one takes its times from the recording and is
+        ended. Gates and facts go into its *meta* (`values.recorded`). Raises `SessionExists`,
+        `BadFrames`, `RegistryFull`.
+        """
+        now = _now_ms() if now_ms is None else now_ms
+        ticket: Ticket = self._loop.create_future()
+        work = ImportRecording(session_id, recording, meta, now)
+        if not self._writer.step(work, ticket):
+            raise StoreBusy("other imports are waiting; try again")
+        return cast("Imported", await ticket)
+
+    async def read_frames(
+        self,
+        session_id: str,
+        names: Sequence[str] = WIDE,
+        t_from: float | None = None,
+        t_to: float | None = None,
+    ) -> Frames:
+        """Columns of the frames, in their order. Raises `UnknownSession`.
+
+        What is returned holds *names* only; ask for the timestamps to have a length.
+        """
+        unknown = set(names) - set(WIDE)
+        if unknown:
+            raise ValueError(f"{sorted(unknown)} are no columns of frames")
+        key = self._known(session_id).key
+        window = Window(t_from=t_from, t_to=t_to)
+        return Frames(await self.read(lambda reader: reader.frames(key, names, window)))
+
+    async def read_signals(self, session_id: str, names: Sequence[str]) -> dict[str, Samples]:
+        """Samples by time for each of *names*, empty where there is none. Raises `UnknownSession`.
+
+        Wide columns are no such signals: read them as frames.
+        """
+        key = self._known(session_id).key
+        known = [self._state.signals[name] for name in names if name in self._state.signals]
+        ids = [signal.signal_id for signal in known]
+        found = await self.read(lambda reader: reader.samples(key, ids))
+        nothing = Samples(np.empty(0), np.empty(0))
+        by_name = {signal.name: found.get(signal.signal_id, nothing) for signal in known}
+        return {name: by_name.get(name, nothing) for name in names}
+
+    async def video(self, session_id: str) -> list[VideoFrame]:
+        """By time, then by file. Raises `UnknownSession`."""
+        key = self._known(session_id).key
+        return await self.read(lambda reader: reading.video(reader, key))
+
+    # laps and notes
+
+    async def put_lap(self, row: LapRow) -> LapRow:
+        """Store a lap; one of the same number and session is replaced and keeps its id."""
+        return await self.write(PutLap(row))
+
+    async def laps(self, session_id: str | None = None, limit: int | None = None) -> list[LapRow]:
+        """Newest first by ``recorded_at``, then id; of one session or of all."""
+        return await self.read(lambda reader: reading.laps(reader, session_id, limit))
+
+    async def add_note(self, row: NoteRow) -> NoteRow:
+        """Store what the coach said."""
+        return await self.write(AddNote(row))
+
+    async def notes(self, session_id: str, limit: int | None = None) -> list[NoteRow]:
+        """The last *limit* notes, oldest first."""
+        return await self.read(lambda reader: reading.notes(reader, session_id, limit))
+
+    async def lap_cache(self, session_id: str, version: int) -> str | None:
+        """What was put for that version of the session's telemetry."""
+        return await self.read(lambda reader: reading.lap_cache(reader, session_id, version))
+
+    async def put_lap_cache(self, session_id: str, version: int, laps: str) -> None:
+        """Keep the laps found in that version of the telemetry, in place of earlier ones."""
+        await self.write(PutLapCache(session_id, version, laps))
+
+    # signals
+
+    def registry(self) -> list[SignalRow]:
+        """The catalogue by id."""
+        rows = list(self._state.signals.values())
+        return sorted(rows, key=lambda row: row.signal_id)
+
+    async def register(self, signals: Sequence[SignalRow]) -> tuple[str, ...]:
+        """Add signals that are known beforehand; the names that are new.
+
+        One that was discovered takes over what is said here, every other one stays as it is.
+        """
+        return await self.write(Register(signals))
+
+    async def capabilities(self, session_id: str) -> list[CapabilityRow]:
+        """What there is of each signal, by name, wide columns included. Raises `UnknownSession`."""
+        session = self._known(session_id)
+        spans = session.spans
+        if spans is None:
+            spans = await self.read(lambda reader: spans_of(reader, session.key))
+        return described(self._state, spans)
+
+    async def signal_names(self, session_id: str) -> list[str]:
+        """Signals that have a sample, wide columns included, sorted. Raises `UnknownSession`."""
+        return [row.name for row in await self.capabilities(session_id)]
+
+    async def recompute_capabilities(self, session_id: str) -> int:
+        """Count anew from what is stored; how many signals there are. Raises `UnknownSession`."""
+        for _ in range(_RECOUNTS):
+            session = self._known(session_id)
+            wide = self._state.wide
+            count = functools.partial(opening.measured, key=session.key, wide=wide)
+            spans = (await self.read(count)).spans or {}
+            counted = await self.write(Recount(session_id, session.version, spans))
+            if counted is not None:
+                return counted
+        return self._known(session_id).n_signals  # written to all the time: counted as it came
+
+    async def samples_total(self) -> dict[str, int]:
+        """How many samples of each signal all sessions have together."""
+        settled = await self.read(reading.settled_samples)
+        live = {
+            (session.key, signal): span.n
+            for session in list(self._state.sessions.values())
+            for signal, span in (session.spans or {}).items()
+        }
+        total = dict.fromkeys(self._state.signals, 0)
+        for (_, signal), n in {**settled, **live}.items():
+            total[self._state.names[signal]] += n
+        return total
+
+    # export
+
+    async def export(self, session_id: str, table: str) -> Export:
+        """A table as parquet, see `parquet.SCHEMAS`; the first batch is made when asked for.
+
+        Raises `BadTable`, `NoRows`, `ExportUnavailable`, and `StoreBusy` while too many others are
+        being read.
+        """
+        if table not in parquet.TABLES:
+            raise BadTable(f"no table of that name; there are {', '.join(parquet.TABLES)}")
+        await self._readers.run(parquet.available)  # the first time it is loaded
+        session = self._state.sessions.get(session_id)
+        if session is None:
+            raise NoRows("there is no such session", session_id=session_id, table=table)
+        if self._exports >= MOST_EXPORTS:
+            raise StoreBusy("other exports are being read; try again")
+        rows, parts, close = await exporting.opened(table, session, self._state, self._readers)
+        return Export(rows, self._batches(lambda: parquet.written(table, parts, close)))
+
+    # for parts of the server that have tables of their own
+
+    async def write(self, operation: Operation[T]) -> T:
+        """Have *operation* committed; its result."""
+        ticket: Ticket = self._loop.create_future()
+        if not self._writer.offer(operation, ticket):
+            raise StoreBusy
+        return cast("T", await ticket)
+
+    async def read(self, work: Callable[[Connection], T]) -> T:
+        """The result of *work* on a reader's thread, in a transaction."""
+        return await self._readers.read(work)
+
+    def _answered(self, finished: list[Finished[Ticket]]) -> None:
+        """On the writer's thread."""
+        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            self._loop.call_soon_threadsafe(_answer, finished)
+
+    def _known(self, session_id: str) -> Session:
+        session = self._state.sessions.get(session_id)
+        if session is None:
+            raise UnknownSession(session_id)
+        return session
+
+    async def _fills(self, session_id: str, wide: Mapping[str, Samples]) -> tuple[list[Fill], int]:
+        """Which frames the samples of wide columns belong to, and how many belong to none."""
+        session = self._state.sessions.get(session_id)
+        given = canonical.signals(wide)
+        offered = sum(len(samples.t) for samples in wide.values())
+        if session is None or not session.n_frames:
+            return [], offered
+        key = session.key
+        fills = await self.read(lambda reader: reading.fills(reader, key, given))
+        return fills, offered - sum(len(fill.index) for fill in fills)
+
+    async def _batches(self, work: Callable[[], Iterator[bytes]]) -> AsyncIterator[bytes]:
+        self._exports += 1
+        source = work()
+        try:
+            while (batch := await self._readers.run(lambda: next(source, None))) is not None:
+                if batch:
+                    yield batch
+        finally:
+            self._exports -= 1
+            with contextlib.suppress(ValueError):  # its thread is still at it; it ends by itself
+                source.close()  # type: ignore[attr-defined]
+
+
+def _answer(finished: list[Finished[Ticket]]) -> None:
+    for ticket, result, error in finished:
+        if ticket.done():  # its caller has gone
+            continue
+        if error is not None:
+            ticket.set_exception(error)
+        else:
+            ticket.set_result(result)
+
+
+def _now_ms() -> int:
+    return int(time.time() * 1000)

@@ -1,0 +1,211 @@
+"""What goes into the store and comes out of it. Times of day are Unix milliseconds."""
+
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final, Literal, NamedTuple, TypeAlias
+
+from runtime.bridge.telemetry.values import Gate, Numbers, Recording
+
+Backend: TypeAlias = Literal["analytical", "lightweight"]
+Choice: TypeAlias = Literal["auto", "analytical", "lightweight"]
+Json: TypeAlias = dict[str, object]
+
+WIDE_TABLE: Final = "wide_table"
+DISCOVERED: Final = "discovered"
+
+
+@dataclass(frozen=True, slots=True)
+class SessionMeta:
+    """What a caller knows of a session: it fills what is null and overwrites nothing.
+
+    An empty text counts as null. *meta* is kept as JSON; keys that are there already stay.
+    """
+
+    driver: str | None = None
+    driver_level: str | None = None
+    track: str | None = None
+    car: str | None = None
+    note: str | None = None
+    source: str | None = None
+    meta: Json | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRow:
+    """A session as it stands after the last commit."""
+
+    session_id: str
+    driver: str | None
+    driver_level: str | None
+    track: str | None
+    car: str | None
+    note: str | None
+    source: str | None
+    meta: Json
+    started_at: int
+    ended_at: int | None
+    n_frames: int
+    n_signals: int
+    """Signals that have a sample, wide columns included."""
+    t_start: float | None
+    """Seconds of the session's clock: the earliest frame or sample."""
+    t_end: float | None
+    distance_m: float | None
+    """Of the last frame that has one."""
+    version: int
+    """Changes with each write of telemetry, never back."""
+
+
+@dataclass(frozen=True, slots=True)
+class LapRow:
+    """A lap as somebody reported it; the id is given by the store."""
+
+    session_id: str
+    lap_number: int
+    lap_time_s: float
+    recorded_at: int
+    best_sector: float | None = None
+    avg_speed_kmh: float | None = None
+    max_combo_g: float | None = None
+    coast_pct: float | None = None
+    id: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class NoteRow:
+    """What the coach said; the id is given by the store."""
+
+    session_id: str
+    text: str
+    recorded_at: int
+    burst_id: int | None = None
+    distance_m: float | None = None
+    source: str | None = None
+    emotion: str | None = None
+    concept: str | None = None
+    id: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SignalRow:
+    """One entry of the catalogue of signals; the id is given by the store."""
+
+    name: str
+    units: str | None = None
+    semantics: str | None = None
+    group: str | None = None
+    expected_hz: float | None = None
+    min_useful_hz: float | None = None
+    discovery: str = DISCOVERED
+    obd2_pid: str | None = None
+    discovered_at: int | None = None
+    signal_id: int = 0
+
+
+class CapabilityRow(NamedTuple):
+    """How much there is of one signal in one session."""
+
+    name: str
+    n_samples: int
+    mean_hz: float
+    """0 for a single sample."""
+    t_start: float
+    t_end: float
+    units: str | None
+    group: str | None
+    min_useful_hz: float | None
+    useful: bool
+
+
+@dataclass(eq=False, slots=True)
+class Appended:
+    """Where frames went."""
+
+    first_idx: int
+    last_idx: int
+    distance_m: Numbers
+    """The distances as they are stored: integrated where the frames had none."""
+    newly_discovered: tuple[str, ...] = ()
+
+
+class SignalsAppended(NamedTuple):
+    """What became of samples."""
+
+    n_appended: int
+    newly_discovered: tuple[str, ...]
+    capabilities_count: int
+    n_rejected: int
+    """Samples of wide columns for which there was no empty cell near enough."""
+
+
+class Imported(NamedTuple):
+    """What a recording brought."""
+
+    n_frames: int
+    n_signals: int
+    """Signals beside the wide columns."""
+    capabilities_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Export:
+    """A parquet file on its way; close *batches* (``aclose``) if they are not read to the end."""
+
+    rows: int
+    batches: AsyncIterator[bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """How the writer does; reading them touches neither disk nor lock."""
+
+    commits: int = 0
+    operations: int = 0
+    failed: int = 0
+    refused: int = 0
+    """Because too much was waiting."""
+    group_mean: float = 0.0
+    """Operations of one commit, over the last 512."""
+    commit_p50_ms: float = 0.0
+    commit_p99_ms: float = 0.0
+    queued: int = 0
+    queued_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """What a file said beside its numbers, as kept in a session's *meta*."""
+
+    start: Gate | None = None
+    splits: tuple[Gate, ...] = ()
+    facts: Mapping[str, str] = field(default_factory=dict)
+
+
+_RECORDING: Final = "recording"
+
+
+def said(recording: Recording) -> Json:
+    """The part of *recording* that goes into a session's *meta*."""
+    return {
+        _RECORDING: {
+            "start": None if recording.start is None else list(recording.start),
+            "splits": [list(gate) for gate in recording.splits],
+            "facts": dict(recording.facts),
+            "created": recording.created,
+            "unmapped": list(recording.unmapped),
+            "comments": list(recording.comments),
+        }
+    }
+
+
+def recorded(meta: Json) -> Recorded:
+    """The gates and facts that an import left in a session's *meta*."""
+    kept = meta.get(_RECORDING)
+    if not isinstance(kept, dict):
+        return Recorded()
+    start, splits, facts = (kept.get(name) for name in ("start", "splits", "facts"))
+    return Recorded(
+        Gate(*start) if isinstance(start, list) else None,
+        tuple(Gate(*gate) for gate in splits) if isinstance(splits, list) else (),
+        facts if isinstance(facts, dict) else {},
+    )

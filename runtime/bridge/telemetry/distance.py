@@ -1,0 +1,51 @@
+"""Distance travelled, integrated from the speed where a recording does not say it."""
+
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from runtime.bridge.telemetry.values import Numbers
+
+LONGEST_STEP_S: Final = 1.0
+"""A longer step between two frames counts for this long only: nobody knows what happened in it."""
+_NAN: Final = float("nan")
+
+
+class Odometer(NamedTuple):
+    """The last frame whose distance is known; all NaN before there was one."""
+
+    t: float = _NAN
+    """Seconds."""
+    speed_ms: float = _NAN
+    distance_m: float = _NAN
+
+
+def integrated(
+    t: Numbers, speed_ms: Numbers, distance_m: Numbers, last: Odometer
+) -> tuple[Numbers, Odometer]:
+    """The distances with those that were null filled in, and the odometer behind the last frame.
+
+    The trapezoidal rule goes on from *last*; the first frame of a session starts at 0 m. A frame
+    that has neither distance nor speed keeps its null, and the next one is reckoned from the frame
+    before it. Time that runs backwards adds nothing. How a session is cut into calls does not
+    change a single bit of the result.
+    """
+    if not len(t):
+        return distance_m, last
+    if not np.isnan(distance_m).any():
+        return distance_m, Odometer(float(t[-1]), float(speed_ms[-1]), float(distance_m[-1]))
+    filled = distance_m.copy()
+    at, speed, reached = last
+    frames = zip(t.tolist(), speed_ms.tolist(), distance_m.tolist(), strict=True)
+    for index, (now, fast, stated) in enumerate(frames):
+        if stated != stated:  # NaN
+            if fast != fast:
+                continue
+            stated = 0.0
+            if reached == reached:
+                step = min(max(now - at, 0.0), LONGEST_STEP_S)
+                before = speed if speed == speed else fast
+                stated = reached + (before + fast) / 2.0 * step
+            filled[index] = stated
+        at, speed, reached = now, fast, stated
+    return filled, Odometer(at, speed, reached)

@@ -1,0 +1,137 @@
+"""A recording out of columns: distance, signs and sanity that no file is trusted with."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+
+from runtime.bridge.telemetry.values import (
+    TIMESTAMP,
+    WIDE,
+    Doubt,
+    Frames,
+    Gate,
+    Numbers,
+    Recording,
+    Samples,
+    VideoFrame,
+)
+from runtime.bridge.vbo.motion import bearing, distance, forward, spikes, turning_g
+
+_ALIKE: Final = 0.3
+_FEW: Final = 10
+
+
+@dataclass(eq=False)
+class Parts:
+    """What a reader of a format found, in the units of the bridge, one number a row."""
+
+    t: Numbers
+    """Finite seconds."""
+    lat: Numbers
+    lon: Numbers
+    wide: dict[str, Numbers]
+    """Speed, accelerations, pedals … by the names of a frame, as far as the file has them."""
+    tall: dict[str, Numbers]
+    unmapped: tuple[str, ...] = ()
+    facts: dict[str, str] = field(default_factory=dict)
+    doubts: list[Doubt] = field(default_factory=list)
+
+
+def clean_motion(parts: Parts) -> None:
+    """Take spikes out of the positions and turn lateral acceleration so that right is positive."""
+    bad = spikes(parts.t, parts.lat, parts.lon)
+    if bad.any():
+        parts.lat, parts.lon = np.where(bad, np.nan, parts.lat), np.where(bad, np.nan, parts.lon)
+        text = "positions that no car can have reached"
+        parts.doubts.append(Doubt("position_jumps", text, int(bad.sum())))
+    late = len(parts.t) - len(forward(parts.t))
+    if late:
+        text = "rows whose time is not after every earlier one"
+        parts.doubts.append(Doubt("time_not_increasing", text, late))
+    g_lat = parts.wide.get("g_lat")
+    if g_lat is not None and _leftward(parts, g_lat):
+        parts.wide["g_lat"] = -g_lat
+        text = "lateral acceleration was positive to the left"
+        parts.doubts.append(Doubt("g_lat_sign_flipped", text))
+        parts.facts["g_lat_sign"] = "flipped"
+
+
+def _leftward(parts: Parts, g_lat: Numbers) -> bool:
+    speed = parts.wide.get("speed_ms")
+    heading = parts.tall.get("heading_deg")
+    if speed is None:
+        return False
+    if heading is None:
+        heading = _course(parts.lat, parts.lon)
+    places, pull = turning_g(parts.t, heading, speed)
+    told = g_lat[places]
+    known = np.isfinite(told) & (np.abs(pull) < 5.0)
+    pull, told = pull[known], told[known]
+    if len(told) < _FEW:
+        return False
+    size = np.sqrt(np.sum(pull**2) * np.sum(told**2))
+    return bool(np.sum(pull * told) < -_ALIKE * size)
+
+
+def _course(lat: Numbers, lon: Numbers) -> Numbers:
+    course = np.full(len(lat), np.nan)
+    course[:-1] = bearing(lat[:-1], lon[:-1], lat[1:], lon[1:])
+    still = np.flatnonzero((np.diff(lat) == 0.0) & (np.diff(lon) == 0.0))
+    course[still] = np.nan
+    return course
+
+
+def record(
+    parts: Parts,
+    *,
+    video: Sequence[VideoFrame] = (),
+    created: float | None = None,
+    start: Gate | None = None,
+    splits: tuple[Gate, ...] = (),
+    comments: Iterable[str] = (),
+) -> Recording:
+    """Put a recording together; call `clean_motion` first."""
+    rows = len(parts.t)
+    nothing = np.full(rows, np.nan)
+    nothing.flags.writeable = False
+    wide = dict(parts.wide)
+    if "combo_g" not in wide and "g_lat" in wide and "g_long" in wide:
+        wide["combo_g"] = np.hypot(wide["g_lat"], wide["g_long"])
+    speed = wide.get("speed_ms", nothing)
+    wide["distance_m"] = distance(parts.t, parts.lat, parts.lon, speed)
+    wide |= {TIMESTAMP: parts.t, "lat": parts.lat, "lon": parts.lon}
+    return Recording(
+        frames=Frames({name: canonical(wide[name]) if name in wide else nothing for name in WIDE}),
+        signals=samples(parts.t, parts.tall),
+        video=tuple(video),
+        created=created,
+        start=start,
+        splits=splits,
+        doubts=tuple(parts.doubts),
+        facts=dict(parts.facts),
+        unmapped=parts.unmapped,
+        comments=tuple(comments),
+    )
+
+
+def samples(t: Numbers, columns: Mapping[str, Numbers]) -> dict[str, Samples]:
+    """Signals of columns without their nulls; columns without a number have no signal."""
+    signals: dict[str, Samples] = {}
+    for name, values in columns.items():
+        known = np.isfinite(values)
+        if known.all():
+            signals[name] = Samples(t, canonical(values))  # the times are shared, not copied
+        elif known.any():
+            signals[name] = Samples(t[known], canonical(values[known]))
+    return signals
+
+
+def canonical(values: Numbers) -> Numbers:
+    """Take out -0.0, infinities and odd NaNs, in place; the stores must agree to the bit."""
+    values += 0.0
+    odd = ~np.isfinite(values)
+    if odd.any():
+        values[odd] = np.nan
+    return values

@@ -1,0 +1,237 @@
+"""The rows of a VBO file as columns: fast where they are regular, row by row where they are not."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import BinaryIO, Final, NamedTuple
+
+import numpy as np
+
+from runtime.bridge.telemetry.values import Numbers
+from runtime.bridge.vbo.errors import VboError
+from runtime.bridge.vbo.fixed import parse_fixed
+from runtime.bridge.vbo.sections import LONGEST_LINE
+
+LARGEST_FILE: Final = 512 * 1024 * 1024
+MOST_ROWS: Final = 10_000_000
+MOST_VALUES: Final = 100_000_000
+LARGEST_VALUE: Final = 1e30
+"""Larger numbers are no readings, and would overflow in products."""
+BLOCK: Final = 2_097_152
+_PIECE: Final = 32
+_LOOKED_AT: Final = 50
+
+
+class Layout(NamedTuple):
+    """How the cells of a row are divided and written."""
+
+    columns: int
+    commas: bool = False
+    """Cells are divided by commas instead of blanks."""
+    decimal_commas: bool = False
+    trailing: bool = False
+    """Every row ends with a comma that divides nothing."""
+
+
+@dataclass(eq=False)
+class Table:
+    """The numbers of a file by column; NaN where a cell held none."""
+
+    columns: list[Numbers]
+    first_row: tuple[str, ...]
+    """The cells of the first good row as they are written."""
+    skipped: Counter[str] = field(default_factory=Counter)
+    """Rows and values that could not be used, by what was wrong."""
+
+    def __len__(self) -> int:
+        return len(self.columns[0])
+
+
+def read_table(stream: BinaryIO, columns: int, *, commas: bool) -> Table:
+    """Read every row to the end of the file.
+
+    Rows with too few or too many cells, and rows without any number, are left out and counted.
+    Memory is 8 bytes a value and a few blocks. Raises VboError when no row can be read, or when
+    the file, a line or the table is too large.
+    """
+    skipped: Counter[str] = Counter()
+    parts: list[list[Numbers]] = [[] for _ in range(columns)]
+    layout: Layout | None = None
+    rows = 0
+    first_row: tuple[str, ...] = ()
+    for block in blocks(stream):
+        if layout is None:
+            layout = find_layout(block.split(b"\n")[:_LOOKED_AT], columns, commas=commas)
+        if not first_row:
+            first_row = _first_row(block, layout)
+        values = parse_block(block, layout, skipped)
+        values[~(np.abs(values) < LARGEST_VALUE)] = np.nan  # infinities too
+        rows += len(values)
+        if rows > MOST_ROWS or rows * columns > MOST_VALUES:
+            raise VboError(f"the file has more than {min(MOST_ROWS, MOST_VALUES // columns)} rows")
+        if len(values):
+            for part, column in zip(parts, values.T, strict=True):
+                part.append(column.copy())
+    if not rows:
+        raise VboError(_nothing_read(skipped, columns))
+    joined: list[Numbers] = []
+    for part in parts:  # one column at a time, so that no value is held twice
+        joined.append(np.concatenate(part))
+        part.clear()
+    return Table(joined, first_row, skipped)
+
+
+def _nothing_read(skipped: Counter[str], columns: int) -> str:
+    if not skipped:
+        return "the file has no rows after [data]"
+    worst, times = skipped.most_common(1)[0]
+    what = worst.replace("_", " ")
+    return f"no row can be read: the file names {columns} columns; {what}: {times}"
+
+
+def blocks(stream: BinaryIO, size: int = BLOCK) -> Iterator[bytes]:
+    """The rest of a file in pieces of whole lines, each about *size* bytes.
+
+    Raises VboError for a line or a file that is too long.
+    """
+    rest, total = b"", 0
+    while read := stream.read(size):
+        total += len(read)
+        if total > LARGEST_FILE:
+            raise VboError(f"the file is larger than {LARGEST_FILE // 2**20} MiB")
+        cut = read.rfind(b"\n") + 1
+        if not cut:
+            rest += read
+            _check_lines(rest)
+            continue
+        block = rest + read[:cut]
+        rest = read[cut:]
+        _check_lines(block)
+        yield block
+    _check_lines(rest)
+    if rest:
+        yield rest
+
+
+def _check_lines(block: bytes) -> None:
+    start = 0
+    while len(block) - start > LONGEST_LINE:  # hop from line end to line end, 64 KiB at a time
+        end = block.rfind(b"\n", start, start + LONGEST_LINE + 1)
+        if end < 0:
+            raise VboError(f"a line is longer than {LONGEST_LINE} bytes")
+        start = end + 1
+
+
+def find_layout(lines: Sequence[bytes], columns: int, *, commas: bool) -> Layout:
+    """Decide from the first rows whether commas divide cells or stand for decimal points."""
+    rows = [line for line in lines if line.strip()]
+    commas_of = [line.count(b",") for line in rows]
+    trailing = sum(
+        c == columns and line.rstrip().endswith(b",")
+        for c, line in zip(commas_of, rows, strict=True)
+    )
+    by_commas = commas_of.count(columns - 1) + trailing
+    by_blanks = sum(len(line.split()) == columns for line in rows)
+    listed = any(cell.endswith(b",") for line in rows for cell in line.split()[:-1])
+    if by_commas and (commas or listed or by_commas > by_blanks):
+        return Layout(columns, commas=True, trailing=trailing > by_commas / 2)
+    if by_blanks or not commas:
+        return Layout(columns, decimal_commas=any(b"," in line for line in rows))
+    return Layout(columns, commas=True)
+
+
+def parse_block(block: bytes, layout: Layout, skipped: Counter[str]) -> Numbers:
+    """The rows of some lines as a table of numbers; what cannot be used is counted."""
+    if not block.strip():
+        return np.empty((0, layout.columns))
+    block = _points(block, layout)
+    fixed = None if layout.commas else parse_fixed(block, layout.columns)
+    if fixed is not None:
+        return fixed
+    lines = block.decode("latin-1").split("\n")
+    values = _regular(lines, layout)
+    if values is not None:
+        return values
+    tables = []
+    for at in range(0, len(lines), _PIECE):
+        piece = lines[at : at + _PIECE]
+        regular = _regular(piece, layout) if any(map(str.strip, piece)) else None
+        tables.append(_row_by_row(piece, layout, skipped) if regular is None else regular)
+    return np.concatenate(tables)
+
+
+def _points(block: bytes, layout: Layout) -> bytes:
+    if layout.decimal_commas:
+        return block.replace(b",", b".")
+    if not layout.commas:
+        return block
+    if layout.trailing:
+        block = block.replace(b",\r\n", b"\n").replace(b",\n", b"\n")
+    if b",," in block:
+        for _ in range(2):  # the second time fills every other one of a row of empty cells
+            block = block.replace(b",,", b",nan,")
+    if b"\n," in block:
+        block = block.replace(b"\n,", b"\nnan,")
+    if b",\n" in block or b",\r" in block:
+        block = block.replace(b",\n", b",nan\n").replace(b",\r", b",nan\r")
+    return block
+
+
+def _regular(lines: list[str], layout: Layout) -> Numbers | None:
+    try:
+        values = np.loadtxt(
+            lines,
+            dtype=np.float64,
+            comments=None,
+            delimiter="," if layout.commas else None,
+            ndmin=2,
+        )
+    except ValueError:
+        return None
+    return values if values.shape[1] == layout.columns else None
+
+
+def _row_by_row(lines: Sequence[str], layout: Layout, skipped: Counter[str]) -> Numbers:
+    rows: list[list[float]] = []
+    for line in lines:
+        cells = _cells(line, layout)
+        if not cells:
+            continue
+        if len(cells) != layout.columns:
+            skipped["rows_short" if len(cells) < layout.columns else "rows_long"] += 1
+            continue
+        row = [_number(cell) for cell in cells]
+        unread = sum(value is None for value in row)
+        if unread == len(row):
+            skipped["rows_unreadable"] += 1
+            continue
+        skipped["values_unreadable"] += unread
+        rows.append([np.nan if value is None else value for value in row])
+    return np.array(rows, dtype=np.float64).reshape(-1, layout.columns)
+
+
+def _cells(line: str, layout: Layout) -> list[str]:
+    if not layout.commas:
+        return line.split()
+    line = line.strip()
+    return line.split(",") if line else []
+
+
+def _number(cell: str) -> float | None:
+    """A cell's number, NaN for an empty cell, None for anything else."""
+    if not cell.strip():
+        return np.nan
+    if "_" in cell or not cell.isascii():  # Python's own digits and separators are no VBO
+        return None
+    try:
+        return float(cell)
+    except ValueError:
+        return None
+
+
+def _first_row(block: bytes, layout: Layout) -> tuple[str, ...]:
+    for line in block.decode("latin-1").split("\n", _LOOKED_AT)[:_LOOKED_AT]:
+        cells = _cells(line, layout)
+        if len(cells) == layout.columns and any(_number(c.replace(",", ".")) for c in cells):
+            return tuple(cell.strip() for cell in cells)
+    return ()

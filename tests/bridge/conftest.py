@@ -1,0 +1,45 @@
+"""A bridge on each of its two databases."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+
+import pytest
+
+from runtime.bridge.app import describe_api
+from runtime.bridge.errors import JsonObject
+from tests.bridge.bridgekit import Bridge, Json, bridging, settings_for
+
+Start = Callable[..., AbstractAsyncContextManager[Bridge]]
+"""Starts a bridge; the arguments are settings."""
+
+
+@pytest.fixture(scope="session")
+def bridge_document() -> JsonObject:
+    """The OpenAPI document, made once: that takes longer than the rest of a bridge's start."""
+    return describe_api()
+
+
+@pytest.fixture(params=["analytical", "lightweight"])
+def backend(request: pytest.FixtureRequest) -> str:
+    """Each database in turn."""
+    chosen: str = request.param
+    return chosen
+
+
+@pytest.fixture
+def start(tmp_path: Path, bridge_document: JsonObject, monkeypatch: pytest.MonkeyPatch) -> Start:
+    """Starts a bridge of the test's own."""
+    monkeypatch.setattr("runtime.bridge.app.describe_api", lambda: bridge_document)
+
+    def start(**changes: Json) -> AbstractAsyncContextManager[Bridge]:
+        return bridging(settings_for(tmp_path, **changes))
+
+    return start
+
+
+@pytest.fixture
+async def bridge(start: Start, backend: str) -> AsyncIterator[Bridge]:
+    """A bridge with its ordinary settings, on each database."""
+    async with start(db_backend=backend) as running:
+        yield running

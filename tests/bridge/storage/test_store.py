@@ -1,0 +1,429 @@
+"""The interface of the store; every test runs on both back-ends."""
+
+import asyncio
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from runtime.bridge.storage import blocks, registry
+from runtime.bridge.storage.errors import (
+    BadFrames,
+    RegistryFull,
+    SessionExists,
+    UnknownSession,
+)
+from runtime.bridge.storage.store import Store
+from runtime.bridge.storage.values import (
+    Backend,
+    LapRow,
+    NoteRow,
+    SessionMeta,
+    SignalRow,
+    recorded,
+)
+from runtime.bridge.telemetry.values import (
+    WIDE,
+    WIDE_SIGNALS,
+    Frames,
+    Gate,
+    Recording,
+    Samples,
+    VideoFrame,
+)
+from tests.bridge.storage.storekit import (
+    DRIVER,
+    NOON,
+    SEED,
+    equal,
+    frames,
+    opened,
+    pairs,
+    recording,
+    samples,
+    series,
+)
+
+
+async def test_a_session_gets_an_id_of_its_track_and_the_time(store: Store) -> None:
+    first, resumed = await store.start_session(DRIVER, None, "oval", NOON)
+    second, _ = await store.start_session(DRIVER, None, "oval", NOON)
+    third, _ = await store.start_session(DRIVER, None, "oval", NOON + 999)
+    assert not resumed
+    assert first.session_id == "oval-20231114-221320"
+    assert second.session_id == "oval-20231114-221320-2"
+    assert third.session_id == "oval-20231114-221320-3"
+
+
+async def test_a_session_that_goes_on_keeps_what_is_known_of_it(store: Store) -> None:
+    await store.start_session(SessionMeta(driver="Ada", note=""), "s", "x", NOON)
+    await store.end_session("s", NOON + 5)
+    row, resumed = await store.start_session(
+        SessionMeta(driver="Bea", note="wet", meta={"a": 1}), "s", "x", NOON + 9
+    )
+    assert resumed
+    assert (row.driver, row.note, row.meta, row.started_at) == ("Ada", "wet", {"a": 1}, NOON)
+    assert row.ended_at is None
+
+
+async def test_the_end_of_a_session_is_noted_once(store: Store) -> None:
+    await store.start_session(DRIVER, "s", "x", NOON)
+    first = await store.end_session("s", NOON + 5)
+    second = await store.end_session("s", NOON + 9)
+    assert first.ended_at == second.ended_at == NOON + 5
+    with pytest.raises(UnknownSession) as caught:
+        await store.end_session("nobody", NOON)
+    assert (caught.value.status, caught.value.session_id) == (404, "nobody")
+
+
+async def test_the_active_session_is_the_one_started_last_whatever_the_clock_says(
+    store: Store,
+) -> None:
+    assert store.active_session() is None
+    await store.start_session(DRIVER, "a", "x", NOON)
+    await store.start_session(DRIVER, "b", "x", NOON - 86_400_000)
+    await store.append_frames("by-frames", frames(1))
+    assert store.active_session() == "b"
+    await store.end_session("b", NOON)
+    assert store.active_session() == "a"
+    await store.start_session(DRIVER, "b", "x", NOON)
+    assert store.active_session() == "b"
+
+
+async def test_sessions_are_listed_newest_first_then_by_id(store: Store) -> None:
+    for sid, at in (("a", NOON), ("c", NOON), ("b", NOON), ("d", NOON + 1)):
+        await store.start_session(SessionMeta(driver=sid.upper(), track="Oval"), sid, "x", at)
+    await store.end_session("c", NOON)
+    assert [row.session_id for row in store.sessions()] == ["d", "c", "b", "a"]
+    assert [row.session_id for row in store.sessions(2, active_only=True)] == ["d", "b"]
+    assert [row.session_id for row in store.sessions(driver=" b")] == ["b"]
+    assert len(store.sessions(track="OVAL")) == 4
+    assert store.sessions(track="elsewhere") == []
+
+
+async def test_frames_come_back_as_they_went_in(store: Store) -> None:
+    given = frames(700)
+    first = await store.append_frames("s", given, meta=DRIVER, now_ms=NOON)
+    second = await store.append_frames("s", frames(3, t0=7.0))
+    assert (first.first_idx, first.last_idx) == (0, 699)
+    assert (second.first_idx, second.last_idx) == (700, 702)
+    read = await store.read_frames("s")
+    assert equal(Frames({name: read.columns[name][:700] for name in WIDE}), given)
+    row = store.session("s")
+    assert row is not None
+    assert (row.n_frames, row.driver, row.started_at, row.t_end) == (703, "Ada", NOON, 7.02)
+
+
+async def test_frames_of_concurrent_callers_never_share_a_number(store: Store) -> None:
+    appended = await asyncio.gather(
+        *(store.append_frames(f"s{n % 2}", frames(1 + n % 3, rpm=float(n))) for n in range(60))
+    )
+    for side in (0, 1):
+        numbers = [range(a.first_idx, a.last_idx + 1) for a in appended[side::2]]
+        flat = sorted(number for numbered in numbers for number in numbered)
+        assert flat == list(range(len(flat)))
+        rpm = (await store.read_frames(f"s{side}", ["rpm"])).columns["rpm"]
+        assert all(
+            (rpm[a.first_idx : a.last_idx + 1] == n).all()
+            for n, a in enumerate(appended)
+            if n % 2 == side
+        )
+
+
+async def test_a_part_of_the_frames_is_chosen_by_time_and_columns(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(blocks, "AT_ONCE", 50)
+    monkeypatch.setattr(blocks, "BLOCK", 64)
+    await store.append_frames("s", frames(200))
+    await store.append_frames("s", frames(20, t0=2.0))
+    part = await store.read_frames("s", ["timestamp", "rpm"], t_from=1.5, t_to=2.05)
+    assert part.columns["timestamp"].tolist() == [round(1.5 + n / 100, 2) for n in range(56)]
+    assert set(part.columns) == {"timestamp", "rpm"}
+    with pytest.raises(ValueError, match="no columns"):
+        await store.read_frames("s", ["timestamp", "nothing"])
+    with pytest.raises(UnknownSession):
+        await store.read_frames("nobody")
+
+
+async def test_a_missing_distance_is_integrated_over_calls_and_restarts(
+    kind: Backend, path: Path
+) -> None:
+    store = await opened(path, kind)
+    first = await store.append_frames("s", frames(3, speed_ms=10.0, distance_m=np.nan))
+    await store.close()
+    store = await opened(path, kind)
+    second = await store.append_frames("s", frames(2, t0=0.03, speed_ms=10.0, distance_m=np.nan))
+    read = (await store.read_frames("s", ["distance_m"])).columns["distance_m"]
+    await store.close()
+    assert first.distance_m == pytest.approx([0, 0.1, 0.2])
+    assert second.distance_m == pytest.approx([0.3, 0.4])
+    assert read.tolist() == [*first.distance_m, *second.distance_m]
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "named"),
+    [("rpm", np.inf, "rpm"), ("lat", -np.inf, "lat"), ("timestamp", np.nan, "timestamp")],
+)
+async def test_numbers_that_cannot_be_kept_are_refused_by_name(
+    store: Store, column: str, value: float, named: str
+) -> None:
+    with pytest.raises(BadFrames, match=named) as caught:
+        await store.append_frames("s", frames(2, **{column: value}))
+    assert caught.value.status == 400
+    assert store.session("s") is None
+
+
+async def test_negative_zero_is_kept_as_zero(store: Store) -> None:
+    await store.append_frames("s", frames(1, g_lat=-0.0), {"x": samples((-0.0, -0.0))})
+    read = (await store.read_frames("s", ["g_lat"])).columns["g_lat"]
+    tall = (await store.read_signals("s", ["x"]))["x"]
+    assert not np.signbit([read[0], tall.t[0], tall.value[0]]).any()
+
+
+async def test_samples_are_kept_by_time_and_the_later_one_wins(store: Store) -> None:
+    first = await store.append_signals("s", {"x": samples((2, 20), (1, 10), (2, 21))}, DRIVER, NOON)
+    second = await store.append_signals(
+        "s", {"x": samples((1.5, 15), (2, 22), (3, 30)), "y": samples((0, 1))}
+    )
+    read = await store.read_signals("s", ["x", "y", "z"])
+    assert (first.newly_discovered, second.newly_discovered) == (("x",), ("y",))
+    assert (first.capabilities_count, second.capabilities_count) == (1, 2)
+    assert pairs(read["x"]) == [(1, 10), (1.5, 15), (2, 22), (3, 30)]
+    assert pairs(read["z"]) == []
+    capability = (await store.capabilities("s"))[0]
+    assert (capability.name, capability.n_samples, capability.t_start, capability.t_end) == (
+        *("x", 4, 1.0),
+        3.0,
+    )
+    assert capability.mean_hz == 2.0
+
+
+async def test_samples_in_packed_blocks_are_replaced_too(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(blocks, "AT_ONCE", 10)
+    monkeypatch.setattr(blocks, "BLOCK", 16)
+    await store.append_signals("s", {"x": series(40)})
+    await store.append_signals("s", {"x": samples((0.1, 7), (0.105, 8), (0.2, 9))})
+    await store.append_signals("s", {"x": Samples(series(20).t, np.zeros(20))})
+    read = dict(pairs((await store.read_signals("s", ["x"]))["x"]))
+    assert len(read) == 41
+    assert (read[0.1], read[0.105], read[0.2]) == (0, 8, 9)
+    assert (await store.capabilities("s"))[0].n_samples == 41
+    assert await store.recompute_capabilities("s") == 1
+    assert (await store.capabilities("s"))[0].n_samples == 41
+
+
+async def test_samples_of_wide_columns_fill_empty_cells_next_to_them(store: Store) -> None:
+    await store.append_frames("s", frames(10, hz=10, rpm=[np.nan, 1.0, *[np.nan] * 8]))
+    posted = samples((0.04, 100), (0.1, 200), (0.5, 300), (0.52, 301), (5, 400))
+    result = await store.append_signals("s", {"rpm": posted, "x": samples((0, 1))})
+    rpm = (await store.read_frames("s", ["rpm"])).columns["rpm"]
+    assert (result.n_appended, result.n_rejected) == (3, 3)
+    assert rpm[[0, 1, 5]].tolist() == [100, 1, 300]
+    assert np.isnan(rpm).sum() == 7
+    counted = {row.name: row.n_samples for row in await store.capabilities("s")}
+    assert counted["rpm"] == 3
+    nothing = await store.append_signals("unknown", {"rpm": posted})
+    assert (nothing.n_appended, nothing.n_rejected) == (0, 5)
+    assert store.session("unknown") is None
+
+
+async def test_a_name_first_used_by_two_callers_at_once_is_registered_once(store: Store) -> None:
+    results = await asyncio.gather(
+        *(store.append_signals("s", {"new": samples((n, n))}) for n in range(8))
+    )
+    named = [row for row in store.registry() if row.name == "new"]
+    assert [row.discovery for row in named] == ["discovered"]
+    assert sum(len(result.newly_discovered) for result in results) == 1
+    assert named[0].signal_id == len(SEED) + 1
+
+
+async def test_a_full_catalogue_refuses_new_names_and_nothing_else(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(registry, "MOST_DISCOVERED", 2)
+    await store.append_signals("s", {"a": samples((0, 0)), "b": samples((0, 0))})
+    with pytest.raises(RegistryFull) as caught:
+        await store.append_signals("s", {"a": samples((9, 9)), "c": samples((0, 0))})
+    assert caught.value.status == 413
+    assert pairs((await store.read_signals("s", ["a"]))["a"]) == [(0, 0)]
+    await store.append_signals("s", {"a": samples((1, 1))})
+    assert len((await store.read_signals("s", ["a"]))["a"].t) == 2
+
+
+async def test_the_catalogue_is_seeded_once_and_grows(kind: Backend, path: Path) -> None:
+    store = await opened(path, kind)
+    before = store.registry()
+    await store.append_signals("s", {"boost": samples((0, 1))}, now_ms=NOON)
+    await store.close()
+    store = await Store.open(path, kind, [*SEED, SignalRow("boost", "kPa", discovery="static_dbc")])
+    boost = next(row for row in store.registry() if row.name == "boost")
+    assert store.registry()[: len(before)] == before
+    assert [row.name for row in before[:11]] == list(WIDE_SIGNALS)
+    assert (boost.units, boost.discovery, boost.discovered_at) == ("kPa", "static_dbc", NOON)
+    added = await store.register(
+        [SignalRow("boost", "bar"), SignalRow("gear", discovery="static_dbc")]
+    )
+    assert added == ("gear",)
+    assert (await store.samples_total())["boost"] == 1
+    await store.close()
+
+
+async def test_capabilities_leave_out_columns_that_are_never_there(store: Store) -> None:
+    await store.append_frames("s", frames(201), {"oil_temp_c": samples((0, 90), (1, 91), (2, 92))})
+    rows = {row.name: row for row in await store.capabilities("s")}
+    assert "lat" not in rows
+    assert rows["speed_ms"].mean_hz == pytest.approx(100.5)
+    assert (rows["oil_temp_c"].mean_hz, rows["oil_temp_c"].useful) == (1.5, True)
+    assert rows["oil_temp_c"].units == "C"
+    assert list(rows) == sorted(rows)
+    assert await store.signal_names("s") == list(rows)
+
+
+async def test_every_write_of_telemetry_changes_the_version(kind: Backend, path: Path) -> None:
+    store = await opened(path, kind)
+    await store.start_session(DRIVER, "s", "x", NOON)
+    seen = [store.version("s")]
+    await store.append_frames("s", frames(2, rpm=np.nan))
+    seen.append(store.version("s"))
+    await store.append_signals("s", {"x": samples((0, 1))})
+    seen.append(store.version("s"))
+    await store.append_signals("s", {"rpm": samples((0, 1))})
+    seen.append(store.version("s"))
+    await store.put_lap(LapRow("s", 1, 60.0, NOON))
+    assert store.version("s") == seen[-1]
+    await store.close()
+    store = await opened(path, kind)
+    assert store.version("s") == seen[-1]
+    assert seen == sorted(set(seen))
+    await store.close()
+
+
+async def test_a_recording_is_brought_in_whole(store: Store) -> None:
+    gate = Gate(50.0, 6.0, 90.0)
+    given = recording(3000, rpm=np.nan)
+    given = Recording(
+        given.frames,
+        {**given.signals, "rpm": samples((1.0, 5000.0))},
+        video=tuple(VideoFrame(n / 10, None, "a.mp4", n / 10) for n in range(40)),
+        created=given.created,
+        start=gate,
+        splits=(gate,),
+        facts={"coordinate_encoding": "minutes"},
+    )
+    result = await store.import_recording("s", given, SessionMeta(driver="Ada", source="x.vbo"))
+    row = store.session("s")
+    assert row is not None
+    assert (result.n_frames, result.n_signals, result.capabilities_count) == (3000, 2, 11)
+    assert (row.started_at, row.ended_at) == (1_600_000_000_000, 1_600_000_029_990)
+    assert recorded(row.meta).start == gate
+    assert recorded(row.meta).facts == {"coordinate_encoding": "minutes"}
+    read = await store.read_frames("s")
+    assert read.columns["rpm"][100] == 5000.0
+    assert np.array_equal(read.columns["g_lat"], given.frames.columns["g_lat"])
+    assert pairs((await store.read_signals("s", ["signal_1"]))["signal_1"]) == pairs(
+        given.signals["signal_1"]
+    )
+    assert len(await store.video("s")) == 40
+
+
+async def test_a_recording_fills_a_bare_session_and_no_other(store: Store) -> None:
+    await store.start_session(SessionMeta(driver="Ada"), "s", "x", NOON)
+    await store.append_video("s", [VideoFrame(0.0, None, "before.mp4", None)])
+    await store.put_lap(LapRow("s", 1, 60.0, NOON))
+    await store.import_recording("s", recording(100), SessionMeta(driver="Bea", car="Kart"))
+    row = store.session("s")
+    assert row is not None
+    assert (row.driver, row.car, row.started_at, row.ended_at) == ("Ada", "Kart", NOON, None)
+    assert row.n_frames == 100
+    assert len(await store.video("s")) == 1
+    assert len(await store.laps("s")) == 1
+    with pytest.raises(SessionExists) as caught:
+        await store.import_recording("s", recording(100))
+    assert (caught.value.status, caught.value.session_id) == (409, "s")
+    appended = await store.append_frames("s", frames(1, t0=99.0))
+    assert appended.first_idx == 100
+
+
+async def test_a_recording_that_cannot_be_kept_leaves_nothing(store: Store) -> None:
+    bad = recording(70_000)
+    bad.frames.columns["rpm"][69_000] = np.inf
+    for given in (bad, Recording(frames(0))):
+        with pytest.raises(BadFrames):
+            await store.import_recording("s", given)
+    assert store.session("s") is None
+    counts = await store.read(
+        lambda reader: [
+            reader.rows(f"SELECT count(*) FROM {table}")[0][0]
+            for table in ("telemetry", "telemetry_signals", "staged", "sessions")
+        ]
+    )
+    assert counts == [0, 0, 0, 0]
+
+
+async def test_live_frames_get_through_beside_an_import(store: Store) -> None:
+    importing = asyncio.create_task(store.import_recording("big", recording(200_000, signals=4)))
+    live = 0
+    while not importing.done():
+        await store.append_frames("live", frames(1, t0=live / 10))
+        live += 1
+    assert (await importing).n_frames == 200_000
+    assert live > 5
+    assert len(await store.read_frames("live", ["timestamp"])) == live
+
+
+async def test_video_frames_are_replaced_by_file_and_time(store: Store) -> None:
+    first = [VideoFrame(1.0, 1000, "b.mp4", 0.5, 1920, 1080), VideoFrame(1.0, None, "a.mp4", None)]
+    await store.append_video("s", first, DRIVER)
+    await store.append_video(
+        "s", [VideoFrame(1.0, 7, "b.mp4", None), VideoFrame(0.5, 1, "b.mp4", 0)]
+    )
+    assert await store.video("s") == [
+        VideoFrame(0.5, 1, "b.mp4", 0.0),
+        first[1],
+        VideoFrame(1.0, 7, "b.mp4", None),
+    ]
+
+
+async def test_a_lap_of_the_same_number_replaces_and_keeps_its_id(store: Store) -> None:
+    one = await store.put_lap(LapRow("s", 1, 61.5, NOON))
+    two = await store.put_lap(LapRow("s", 2, 60.5, NOON, best_sector=19.0))
+    again = await store.put_lap(LapRow("s", 1, 59.5, NOON + 1, coast_pct=3.5))
+    other = await store.put_lap(LapRow("t", 1, 70.0, NOON))
+    assert again.id == one.id
+    assert await store.laps("s") == [again, two]
+    assert await store.laps(limit=2) == [again, other]
+
+
+async def test_notes_are_the_last_ones_oldest_first(store: Store) -> None:
+    for n in range(5):
+        await store.add_note(NoteRow("s", f"note {n} é\u0301", NOON, burst_id=n, concept="eob"))
+    notes = await store.notes("s", 3)
+    assert [note.burst_id for note in notes] == [2, 3, 4]
+    assert notes[0].text == "note 2 \u00e9\u0301"
+    assert await store.notes("nobody") == []
+
+
+async def test_laps_are_cached_for_one_version(store: Store) -> None:
+    await store.put_lap_cache("s", 7, '{"laps": []}')
+    assert await store.lap_cache("s", 7) == '{"laps": []}'
+    await store.put_lap_cache("s", 8, "[]")
+    assert await store.lap_cache("s", 7) is None
+    assert await store.lap_cache("s", 8) == "[]"
+
+
+async def test_everything_is_there_after_a_restart(kind: Backend, path: Path) -> None:
+    store = await opened(path, kind)
+    await store.start_session(DRIVER, "s", "x", NOON)
+    await store.append_frames("s", frames(600), {"x": series(600)})
+    before = (store.session("s"), await store.capabilities("s"), store.registry())
+    read = await store.read_frames("s")
+    await store.close()
+    store = await opened(path, kind)
+    assert (store.session("s"), await store.capabilities("s"), store.registry()) == before
+    assert equal(await store.read_frames("s"), read)
+    assert store.active_session() == "s"
+    assert store.recovered_from is None
+    await store.close()

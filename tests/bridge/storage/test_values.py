@@ -1,0 +1,124 @@
+"""The pure parts: canonical numbers, the odometer, the frame next to a sample."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from runtime.bridge.storage import canonical
+from runtime.bridge.storage.errors import BadFrames
+from runtime.bridge.storage.nearest import nearest
+from runtime.bridge.storage.values import SessionMeta, recorded, said
+from runtime.bridge.telemetry.distance import Odometer, integrated
+from runtime.bridge.telemetry.values import Frames, Gate, Recording
+from tests.bridge.storage.storekit import frames, pairs, samples
+
+NAN = float("nan")
+
+
+@pytest.mark.parametrize(
+    ("t", "speed", "distance", "expected"),
+    [
+        ([0, 1, 2], [10, 20, 30], [NAN] * 3, [0, 15, 40]),
+        ([0, 1, 2], [10, 20, 30], [5, NAN, NAN], [5, 20, 45]),
+        ([0, 1, 2], [10, 10, 10], [NAN, 100, NAN], [0, 100, 110]),
+        ([0, 5, 6], [10, 10, 10], [NAN] * 3, [0, 10, 20]),
+        ([5, 4, 5], [10, 10, 10], [NAN] * 3, [0, 0, 10]),
+        ([0, 0.5, 1], [10, NAN, 10], [NAN] * 3, [0, NAN, 10]),
+        ([0, 1], [NAN, 10], [7, NAN], [7, 17]),
+        ([0, 1], [NAN, NAN], [NAN, NAN], [NAN, NAN]),
+        ([0, 1], [1, 1], [3, 2], [3, 2]),
+    ],
+)
+def test_distances_that_are_missing_follow_from_the_speed(
+    t: list[float], speed: list[float], distance: list[float], expected: list[float]
+) -> None:
+    columns = (np.array(column, np.float64) for column in (t, speed, distance))
+    filled, _ = integrated(*columns, Odometer())
+    assert filled.tolist() == pytest.approx(expected, nan_ok=True)
+
+
+numbers = st.one_of(st.just(NAN), st.floats(0, 80))
+
+
+@given(st.lists(st.tuples(st.floats(0, 1), numbers, numbers), max_size=30), st.integers(0, 30))
+def test_the_odometer_does_not_notice_where_a_session_is_cut(
+    steps: list[tuple[float, float, float]], cut: int
+) -> None:
+    table = np.array(steps, np.float64).reshape(-1, 3)
+    t, speed, distance = np.cumsum(table[:, 0]), table[:, 1], table[:, 2]
+    whole, last = integrated(t, speed, distance, Odometer())
+    first, middle = integrated(t[:cut], speed[:cut], distance[:cut], Odometer())
+    second, end = integrated(t[cut:], speed[cut:], distance[cut:], middle)
+    assert np.concatenate((first, second)).tobytes() == whole.tobytes()
+    known = [number for number in last if number == number]
+    assert known == [number for number in end if number == number]
+
+
+@pytest.mark.parametrize(
+    ("t", "expected"),
+    [
+        ([0.0, 0.1, 0.2], [0, 1, 2]),
+        ([0.04, 0.06], [0, 1]),
+        ([0.05], [0]),
+        ([-0.06, 0.26, 99], [-1, -1, -1]),
+        ([0.1, 0.11], [1, -1]),
+        ([], []),
+    ],
+)
+def test_a_sample_belongs_to_the_nearest_frame_within_half_a_period(
+    t: list[float], expected: list[int]
+) -> None:
+    assert nearest(np.array([0.0, 0.1, 0.2]), np.array(t)).tolist() == expected
+
+
+def test_without_frames_no_sample_belongs_to_any() -> None:
+    assert nearest(np.array([]), np.array([1.0])).tolist() == [-1]
+    assert nearest(np.array([5.0]), np.array([5.0, 5.1])).tolist() == [0, -1]
+
+
+@pytest.mark.parametrize(
+    ("given_text", "kept"),
+    [("e\u0301", "é"), ("a\0b", "ab"), ("\ud800", "?"), ("plain", "plain"), ("", "")],
+)
+def test_texts_are_kept_in_one_form(given_text: str, kept: str) -> None:
+    assert canonical.text(given_text) == kept
+
+
+def test_an_empty_text_is_none_at_all() -> None:
+    assert canonical.meta(SessionMeta(driver="", car="\0", track=" ")) == SessionMeta(track=" ")
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        Frames({"timestamp": np.zeros(2)}),
+        Frames({**frames(2).columns, "rpm": np.zeros(3)}),
+        frames(2, rpm=[1.0, -np.inf]),
+    ],
+    ids=["missing", "length", "infinite"],
+)
+def test_frames_that_cannot_be_kept_are_refused(broken: Frames) -> None:
+    with pytest.raises(BadFrames):
+        canonical.matrix(broken)
+
+
+def test_samples_are_ordered_and_of_equal_times_the_later_wins() -> None:
+    kept = canonical.samples("x", samples((2, 1), (1, 2), (2, 3), (-0.0, -0.0)))
+    assert pairs(kept) == [(0, 0), (1, 2), (2, 3)]
+    assert not np.signbit(kept.t[0])
+
+
+def test_names_that_are_one_in_canonical_form_are_one_signal() -> None:
+    kept = canonical.signals(
+        {"e\u0301": samples((1, 1)), "é": samples((1, 2), (0, 3)), "n": samples()}
+    )
+    assert {name: pairs(values) for name, values in kept.items()} == {"é": [(0, 3), (1, 2)]}
+
+
+def test_gates_and_facts_of_a_recording_survive_as_json() -> None:
+    gate = Gate(50.25, 6.5, 271.0, 20.0)
+    meta = said(Recording(frames(1), start=gate, splits=(gate, gate), facts={"a": "b"}))
+    assert (recorded(meta).start, len(recorded(meta).splits)) == (gate, 2)
+    assert recorded(meta).facts == {"a": "b"}
+    assert recorded({}).start is None

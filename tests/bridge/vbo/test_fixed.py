@@ -1,0 +1,100 @@
+"""Rows of one form are read to the same bits as by the library, or not at all."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from runtime.bridge.vbo.fixed import parse_fixed
+
+
+def plain(block: bytes) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
+    rows = [[float(cell) for cell in line.split()] for line in block.split(b"\n") if line.strip()]
+    return np.array(rows, dtype=np.float64)
+
+
+def same_bits(block: bytes, columns: int) -> bool:
+    values = parse_fixed(block, columns)
+    return values is not None and np.ascontiguousarray(values).tobytes() == plain(block).tobytes()
+
+
+FORMS: dict[str, Callable[[float], str]] = {
+    "places": lambda v: f"{v * 1e-2:+015.8f}",
+    "digits": lambda v: f"{abs(int(v)):09d}",
+    "powers": lambda v: f"{v:+.6E}",
+    "small": lambda v: f"{v * 1e-9:+.9e}",
+    "large": lambda v: f"{v * 1e9:+.3E}",
+    "point": lambda v: f"{abs(int(v)):07d}.",
+}
+
+
+@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
+@pytest.mark.parametrize("name", FORMS)
+def test_every_form_gives_the_nearest_number(name: str, line_end: str) -> None:
+    chance = np.random.default_rng(3)
+    numbers = chance.uniform(-9e5, 9e5, (500, 4))
+    rows = [" ".join(FORMS[name](float(v)) for v in row) for row in numbers]
+    block = "".join(row + line_end for row in rows if len(row) == len(rows[0]))
+    assert block.count("\n") > 200
+    assert same_bits(block.encode(), 4)
+
+
+@settings(max_examples=300, deadline=None, derandomize=True)
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 10**12), st.integers(-10, 10), st.booleans(), st.booleans()),
+        min_size=1,
+        max_size=8,
+    )
+)
+def test_digits_and_powers_round_once(cells: list[tuple[int, int, bool, bool]]) -> None:
+    rows = [
+        f"{'-' if minus else '+'}{digits // 10**6:07d}.{digits % 10**6:06d}E{power:+03d} {flag:d}"
+        for digits, power, minus, flag in cells
+    ]
+    assert same_bits("".join(f"{row}\n" for row in rows).encode(), 2)
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        b"1 2\n33 4\n",
+        b"12\n1 2\n",
+        b"1 2\n1.2\n",
+        b"1 2\n1 x\n",
+        b"+1 2\n 1 2\n",
+        b"+1 2\n11 2\n",
+        b"1 2\n1 2",
+        b"1 2\n1-2\n",
+        b"1 nan\n2 nan\n",
+        b"1 1E99\n2 1E99\n",
+        b"1 1234567890123456\n",
+        b"1 2 3\n",
+        b"1,2\n3,4\n",
+        b"1 0x1\n",
+        b"1 1e\n",
+        b"1 --1\n",
+        b"1 2\r\n1 2 \n",
+        b"",
+        b"\n\n",
+        b"1 \xb2\n",
+    ],
+)
+def test_what_is_not_of_one_form_is_left_to_others(block: bytes) -> None:
+    assert parse_fixed(block, 2) is None
+
+
+def test_a_blank_line_after_the_data_line_does_no_harm() -> None:
+    assert same_bits(b"\r\n1 2\r\n3 4\r\n", 2)
+
+
+@settings(max_examples=300, deadline=None, derandomize=True)
+@given(st.integers(0, 39), st.binary(min_size=1, max_size=1))
+def test_one_odd_byte_never_gives_another_number(at: int, byte: bytes) -> None:
+    block = bytearray(b"+1.5E+01 007\n" * 3 + b"+1.5E+01 007\n")
+    block[at : at + 1] = byte
+    values = parse_fixed(bytes(block), 2)
+    if values is not None:
+        assert np.ascontiguousarray(values).tobytes() == plain(bytes(block)).tobytes()
