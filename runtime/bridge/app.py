@@ -12,10 +12,14 @@ from runtime.bridge.api import (
     cars,
     core,
     diagnostics,
+    drivers,
     imports,
+    ingest,
     laptimes,
+    leaderboard,
     recordings,
     sessions,
+    signals,
     tracks,
 )
 from runtime.bridge.api.wire import ErrorAnswer
@@ -45,10 +49,14 @@ GROUPS: Final[tuple[Routes, ...]] = (
     # The fixed paths below /session stand before those with an id: the first that fits answers.
     imports.routes,
     sessions.routes,
+    ingest.routes,
     recordings.routes,
+    signals.routes,
     laptimes.routes,
     tracks.routes,
     cars.routes,
+    drivers.routes,
+    leaderboard.routes,
     diagnostics.routes,
 )
 EXPOSED: Final = (

@@ -52,7 +52,35 @@ _CONTEXT: Final = (
     "hint",
     "max_points",
     "request_id",
+    "saved",
 )
+
+
+class NotSaved(BadRequest):
+    """Nothing of the request can be stored."""
+
+    code = "bad_batch"
+    saved: Final = False
+
+
+class UnknownDriver(NotFound):
+    """No session has that driver."""
+
+    code = "unknown_driver"
+
+    def __init__(self, driver_id: str) -> None:
+        super().__init__("no session has that driver")
+        self.driver_id = driver_id
+
+
+class UnknownLap(NotFound):
+    """The session has no complete lap of that number."""
+
+    code = "unknown_lap"
+
+    def __init__(self, session_id: str) -> None:
+        super().__init__("the session has no complete lap of that number")
+        self.session_id = session_id
 
 
 class TooManyRows(TooLarge):
@@ -63,7 +91,7 @@ class TooManyRows(TooLarge):
     def __init__(self, max_points: int) -> None:
         super().__init__(f"the answer would have more than {max_points} rows")
         self.max_points = max_points
-        self.hint = "ask for less time, or a lower rate"
+        self.hint = "narrow t_from and t_to, or lower the rate"
 
 
 class NoTrack(NotFound):

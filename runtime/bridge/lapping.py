@@ -9,10 +9,10 @@ from typing import Final
 from runtime.bridge.laps.detect import Laps, detect_laps
 from runtime.bridge.laps.geometry import metres_between
 from runtime.bridge.laps.series import series
-from runtime.bridge.laps.summary import Summary, summarise
 from runtime.bridge.storage.store import Store
 from runtime.bridge.storage.values import SessionRow, recorded
-from runtime.bridge.telemetry.values import Frames, Gate
+from runtime.bridge.summary import Summary, summarise
+from runtime.bridge.telemetry.values import Frames
 from runtime.bridge.tracks.library import NEAR_M, Library
 from runtime.bridge.tracks.model import Track
 
@@ -32,9 +32,16 @@ class LapBook:
         self._known: OrderedDict[str, tuple[int, Summary]] = OrderedDict()
         self._turn = asyncio.Lock()
 
-    def track_of(self, row: SessionRow) -> Track | None:
-        """The circuit that a session names, else the active one; None for a name of no file."""
-        return self._library.by_name(row.track) if row.track else self._active
+    def circuit(self, row: SessionRow, centre: tuple[float, float] | None) -> Track | None:
+        """Where a session was driven, *centre* being the middle of its positions.
+
+        The circuit that it names, else the active one, if the positions do not belong elsewhere;
+        else the one nearest to them.
+        """
+        named = self._library.by_name(row.track) if row.track else self._active
+        if centre is None or (named is not None and is_at(named, centre)):
+            return named
+        return self._library.near(*centre)
 
     async def summary(self, row: SessionRow) -> Summary | None:
         """The laps of a session as it stands in *row*; None without frames."""
@@ -55,11 +62,7 @@ class LapBook:
     async def laps(self, row: SessionRow) -> Laps:
         """The laps with their frames, for analytics."""
         frames = await self._store.read_frames(row.session_id)
-        return await asyncio.to_thread(find, frames, self.track_of(row), recorded(row.meta).start)
-
-    def forget(self, session_id: str) -> None:
-        """Drop what is remembered of a session."""
-        self._known.pop(session_id, None)
+        return (await asyncio.to_thread(self._find, frames, row))[0]
 
     async def _kept(self, row: SessionRow) -> Summary | None:
         """What an earlier run of the bridge found, if the session is still as it was."""
@@ -73,8 +76,7 @@ class LapBook:
 
     async def _found(self, row: SessionRow) -> Summary:
         frames = await self._store.read_frames(row.session_id)
-        track = self.track_of(row)
-        found = await asyncio.to_thread(_summary, frames, track, recorded(row.meta).start)
+        found = await asyncio.to_thread(self._summary, frames, row)
         if row.ended_at is not None:
             text = json.dumps(found.to_json(), allow_nan=False)
             await self._store.put_lap_cache(row.session_id, row.version, text)
@@ -86,25 +88,18 @@ class LapBook:
         while len(self._known) > REMEMBERED:
             self._known.popitem(last=False)
 
+    def _find(self, frames: Frames, row: SessionRow) -> tuple[Laps, Track | None]:
+        """The laps and their circuit; without one, laps of the gate that the file gave."""
+        whole = series(frames)
+        track = self.circuit(row, whole.centre)
+        if track is not None:
+            return detect_laps(whole, gate=track.start, track_length_m=track.length_m), track
+        return detect_laps(whole, gate=recorded(row.meta).start), None
 
-def find(frames: Frames, track: Track | None, gate: Gate | None) -> Laps:
-    """The laps of frames; *track* counts where the session was driven there, else *gate* does."""
-    whole = series(frames)
-    if track is not None and _elsewhere(whole.centre, track):
-        track = None
-    if track is not None:
-        return detect_laps(whole, gate=track.start, track_length_m=track.length_m)
-    return detect_laps(whole, gate=gate)
-
-
-def _summary(frames: Frames, track: Track | None, gate: Gate | None) -> Summary:
-    laps = find(frames, track, gate)
-    here = track if track is not None and not _elsewhere(laps.series.centre, track) else None
-    return summarise(laps, here)
+    def _summary(self, frames: Frames, row: SessionRow) -> Summary:
+        return summarise(*self._find(frames, row))
 
 
-def _elsewhere(centre: tuple[float, float] | None, track: Track) -> bool:
-    """Whether positions are known and belong to another circuit."""
-    if centre is None:
-        return False
-    return metres_between(track.start.lat, track.start.lon, *centre) > NEAR_M
+def is_at(track: Track, centre: tuple[float, float]) -> bool:
+    """Whether positions with that middle may belong to a circuit."""
+    return metres_between(track.start.lat, track.start.lon, *centre) <= NEAR_M

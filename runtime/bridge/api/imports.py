@@ -21,10 +21,10 @@ from runtime.bridge.imports.formats import (
     read_recording,
 )
 from runtime.bridge.laps.series import series
-from runtime.bridge.laps.summary import Summary
 from runtime.bridge.service import SERVICE, Service
 from runtime.bridge.storage.errors import BadFrames, RegistryFull, SessionExists
 from runtime.bridge.storage.values import SessionMeta, SessionRow
+from runtime.bridge.summary import Summary
 from runtime.bridge.telemetry.values import Recording
 from runtime.bridge.tracks.model import slug
 from runtime.web.errors import BadField

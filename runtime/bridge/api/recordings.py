@@ -7,10 +7,10 @@ from aiohttp import web
 from pydantic import Field
 
 from runtime.bridge.api.sessions import READ_ERRORS, SessionPath
-from runtime.bridge.laps.summary import Stretch
 from runtime.bridge.service import SERVICE
 from runtime.bridge.storage.errors import BadTable, ExportUnavailable, NoRows, UnknownSession
 from runtime.bridge.storage.values import SessionRow
+from runtime.bridge.summary import Stretch
 from runtime.web.routes import Routes
 from runtime.web.wire import Wire
 

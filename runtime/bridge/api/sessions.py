@@ -8,7 +8,6 @@ from aiohttp import web
 from pydantic import Field
 
 from runtime.bridge.api.shapes import Flag, Note, SessionId, Short, capped, iso, rounded
-from runtime.bridge.laps.summary import Summary
 from runtime.bridge.service import SERVICE, Service
 from runtime.bridge.storage.errors import (
     NoDatabase,
@@ -18,6 +17,7 @@ from runtime.bridge.storage.errors import (
     UnknownSession,
 )
 from runtime.bridge.storage.values import LapRow, NoteRow, SessionMeta, SessionRow
+from runtime.bridge.summary import Summary
 from runtime.bridge.tracks.model import slug
 from runtime.web.routes import Routes
 from runtime.web.wire import Wire

@@ -1,5 +1,7 @@
 """The envelope of every error."""
 
+from typing import Literal
+
 from pydantic import Field
 
 from runtime.web.absent import absent
@@ -20,3 +22,4 @@ class ErrorAnswer(Wire):
     hint: str | None = absent()
     max_points: int | None = absent()
     request_id: str | None = absent()
+    saved: Literal[False] | None = absent("of a write")

@@ -80,7 +80,7 @@ def _node(event: yaml.Event, events: Iterator[yaml.Event]) -> Tree:
     if not isinstance(event, yaml.ScalarEvent):
         raise _error(event, "a value was expected")
     value: str = event.value
-    return None if event.style is None and value in _NULLS else value
+    return None if not event.style and value in _NULLS else value
 
 
 def _sequence(events: Iterator[yaml.Event]) -> list[Tree]:

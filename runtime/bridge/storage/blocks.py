@@ -6,8 +6,9 @@ value, in the same transaction as the commit that brought the last of them. A bl
 the rows of `WIDE` as little-endian doubles, a block of samples the times and then the values.
 """
 
+import itertools
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 import numpy as np
@@ -156,8 +157,8 @@ class Blocks:
             f"SELECT frame_idx, timestamp, {nullable} FROM telemetry WHERE session_key = ?"  # noqa: S608 - names out of WIDE
             " AND frame_idx >= ? AND (? IS NULL OR frame_idx < ?) ORDER BY frame_idx",
             (key, window.first, window.behind, window.behind),
-        ).fetchall()
-        table = np.array(found, np.float64).reshape(-1, 1 + len(WIDE)).T
+        )
+        table = _table(found, 1 + len(WIDE))
         numbers = np.where(np.isinf(table[1:]), np.nan, table[1:])
         return _cut(table[0].astype(np.int64), numbers, window)
 
@@ -293,9 +294,8 @@ class Blocks:
             "SELECT t, value FROM telemetry_signals WHERE session_key = ? AND signal_id = ?"
             " ORDER BY t",
             (key, signal),
-        ).fetchall()
-        table = np.array(found, np.float64).reshape(-1, 2).T
-        return Samples(table[0], table[1])
+        )
+        return Samples(*_table(found, 2))
 
     def _more_rows(self, key: int, signal: int, count: int) -> int:
         """How many rows there are of the frames (-1) or of a signal, *count* new ones included."""
@@ -312,6 +312,12 @@ class Blocks:
             known = int(self._connection.execute(sql, values).fetchone()[0]) - count
         self._loose[key, signal] = known + count
         return known + count
+
+
+def _table(rows: Iterable[Sequence[float]], width: int) -> Numbers:
+    """Rows of numbers, none of them null, as columns."""
+    numbers = np.fromiter(itertools.chain.from_iterable(rows), np.float64)
+    return np.ascontiguousarray(numbers.reshape(-1, width).T)
 
 
 def _packed(numbers: Numbers) -> bytes:

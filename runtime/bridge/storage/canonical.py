@@ -22,6 +22,15 @@ def optional(value: str | None) -> str | None:
     return (text(value) or None) if value else None
 
 
+def number(name: str, value: float | None) -> float | None:
+    """NaN is null and -0.0 is 0.0. Raises `BadFrames` for infinities."""
+    if value is None or value != value:
+        return None
+    if value in (np.inf, -np.inf):
+        raise BadFrames(f"{name} is infinite")
+    return value + 0.0
+
+
 def meta(given: SessionMeta) -> SessionMeta:
     """The same with its texts in canonical form."""
     return replace(

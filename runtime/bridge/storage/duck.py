@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from runtime.bridge.storage import schema
-from runtime.bridge.storage.backend import Columns, Row, Run, Window
+from runtime.bridge.storage.backend import Column, Columns, Row, Run, Window
 from runtime.bridge.storage.errors import Damaged, StoreFailed, StoreFull, StoreUnusable
 from runtime.bridge.storage.sqlite import no_room
 from runtime.bridge.storage.values import Backend
@@ -20,8 +20,10 @@ from runtime.bridge.telemetry.values import WIDE, Numbers, Samples
 MAGIC: Final = b"DUCK"
 MAGIC_AT: Final = 8
 WAL: Final = ".wal"
-SCANNED: Final = 4
-"""From this many rows on, DuckDB reads the arrays itself; below, statements are quicker."""
+SCANNED: Final = 1000
+"""From this many rows on, DuckDB reads the arrays itself; below, its appender is quicker."""
+_APPENDED: Final = ("telemetry", "telemetry_signals", "session_capabilities")
+"""Tables whose columns are always given in full and in their order."""
 _NAN: Final = "'NaN'::DOUBLE"
 _DAMAGE: Final = (
     "corrupt",
@@ -39,6 +41,10 @@ DIALECT: Final = schema.Dialect(
 )
 
 
+def _has_nan(column: Column) -> bool:
+    return column.dtype == np.float64 and bool(np.isnan(column).any())
+
+
 def settings(*, read_only: bool = False) -> dict[str, str | bool | int | float | list[str]]:
     """How every database is opened: nothing but its own file is ever touched."""
     made: dict[str, str | bool | int | float | list[str]] = {
@@ -52,35 +58,33 @@ def settings(*, read_only: bool = False) -> dict[str, str | bool | int | float |
 
 
 class DuckConnection:
-    """See `backend.Connection`."""
+    """See `backend.Connection`. Few rows at a time are collected until something else is asked."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self.inner = connection
         self._open = False
+        self._waiting: dict[str, list[Row]] = {}
+        self._appenders: dict[str, Any] = {}
 
     def rows(self, sql: str, values: Sequence[object] = ()) -> list[Row]:
         """See `Connection`."""
-        return self.inner.execute(sql, list(values)).fetchall()
+        return self._executed(sql, values).fetchall()
 
     def run(self, sql: str, values: Sequence[object] = ()) -> None:
         """See `Connection`."""
-        self.inner.execute(sql, list(values))
+        self._executed(sql, values)
 
     def insert(self, table: str, columns: Columns) -> None:
         """See `Connection`."""
-        names = ", ".join(f'"{name}"' for name in columns)
         count = len(next(iter(columns.values())))
-        if count < SCANNED:
-            marks = ", ".join("?" * len(columns))
-            lists = [column.tolist() for column in columns.values()]
-            for values in zip(*lists, strict=True):
-                self.run(
-                    f"INSERT INTO {table} ({names}) VALUES ({marks})",  # noqa: S608 - our own names
-                    [None if value != value else value for value in values],
-                )
+        if table in _APPENDED and count < SCANNED:
+            plain = zip(*(column.tolist() for column in columns.values()), strict=True)
+            rows = [tuple(None if cell != cell else cell for cell in row) for row in plain]
+            self._waiting.setdefault(table, []).extend(rows)
             return
+        names = ", ".join(f'"{name}"' for name in columns)
         chosen = ", ".join(
-            f'nullif("{name}", {_NAN})' if column.dtype == np.float64 else f'"{name}"'
+            f'nullif("{name}", {_NAN})' if _has_nan(column) else f'"{name}"'
             for name, column in columns.items()
         )
         with self._scanned(columns):
@@ -95,11 +99,12 @@ class DuckConnection:
 
     def commit(self) -> None:
         """See `Connection`."""
-        self.inner.execute("COMMIT")
+        self._executed("COMMIT")
         self._open = False
 
     def rollback(self) -> None:
         """See `Connection`."""
+        self._waiting.clear()
         if self._open:
             self._open = False
             with contextlib.suppress(duckdb.TransactionException):  # a failed commit ended it
@@ -139,10 +144,10 @@ class DuckConnection:
         """See `Connection`."""
         filled = np.full(len(index), np.nan)
         with self._scanned({"at": index, "value": value}):
-            empty = self.inner.execute(
+            empty = self._executed(
                 "SELECT frame_idx FROM telemetry, incoming WHERE session_key = ?"  # noqa: S608 - a name out of WIDE
                 f" AND frame_idx = incoming.at AND {name} IS NULL",
-                [key],
+                (key,),
             ).fetchnumpy()["frame_idx"]
             self.run(
                 f"UPDATE telemetry SET {name} = incoming.value FROM incoming"  # noqa: S608 - a name out of WIDE
@@ -225,10 +230,27 @@ class DuckConnection:
 
     def close(self) -> None:
         """See `Connection`."""
+        self._appenders.clear()
         self.inner.close()
 
+    def _executed(self, sql: str, values: Sequence[object] = ()) -> duckdb.DuckDBPyConnection:
+        """Run a statement behind the rows that wait."""
+        waiting, self._waiting = self._waiting, {}
+        for table, rows in waiting.items():
+            if table not in self._appenders:
+                self._appenders[table] = self.inner.appender(table)
+            appender = self._appenders[table]
+            try:
+                appender.append_rows(rows)
+                appender.flush()
+            except BaseException:
+                del self._appenders[table]  # what it still holds must never come back
+                appender.clear()
+                raise
+        return self.inner.execute(sql, list(values))
+
     def _arrays(self, sql: str, values: Sequence[object]) -> dict[str, Any]:
-        found = self.inner.execute(sql, list(values)).fetchnumpy()
+        found = self._executed(sql, values).fetchnumpy()
         return {name: np.asarray(column) for name, column in found.items()}
 
     @contextlib.contextmanager

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from runtime.bridge.storage import canonical, registry
-from runtime.bridge.storage.errors import UnknownSession
+from runtime.bridge.storage.errors import BadFrames, UnknownSession
 from runtime.bridge.storage.state import Session, Span
 from runtime.bridge.storage.transaction import Transaction
 from runtime.bridge.storage.values import (
@@ -16,12 +16,14 @@ from runtime.bridge.storage.values import (
     SessionMeta,
     SignalsAppended,
 )
-from runtime.bridge.telemetry.values import WIDE, Frames, Numbers, Samples, VideoFrame
+from runtime.bridge.telemetry.values import TIMESTAMP, WIDE, Frames, Numbers, Samples, VideoFrame
 
 Result_co = TypeVar("Result_co", covariant=True)
 Result = TypeVar("Result")
 
 _NUMBER_BYTES: Final = 8
+_VIDEO: Final = (TIMESTAMP, "avitime_ms", "file_offset_s", "width", "height")
+_LARGEST: Final = 2.0**53
 
 
 class Weight(NamedTuple):
@@ -187,23 +189,23 @@ def known(tx: Transaction, session_id: str) -> Session:
 
 
 def video_columns(frames: Sequence[VideoFrame]) -> dict[str, npt.NDArray[np.object_] | Numbers]:
-    """The columns of the table; of frames at one moment of one file the last one counts."""
+    """The columns of the table; of frames at one moment of one file the last one counts.
+
+    Raises `BadFrames` for numbers that cannot be kept.
+    """
     unique = {(canonical.text(frame.file_path), frame.timestamp + 0.0): frame for frame in frames}
     kept = list(unique.values())
+    numbers = {name: _numbers([getattr(frame, name) for frame in kept]) for name in _VIDEO}
+    for name, column in numbers.items():
+        if (np.abs(column) > _LARGEST).any() or (name == TIMESTAMP and np.isnan(column).any()):
+            raise BadFrames(f"{name} of a video frame cannot be kept")
     paths = np.empty(len(kept), dtype=np.object_)
     paths[:] = [path for path, _ in unique]
-    return {
-        "timestamp": np.array([t for _, t in unique], np.float64),
-        "avitime_ms": _numbers([frame.avitime_ms for frame in kept]),
-        "file_path": paths,
-        "file_offset_s": _numbers([frame.file_offset_s for frame in kept]) + 0.0,
-        "width": _numbers([frame.width for frame in kept]),
-        "height": _numbers([frame.height for frame in kept]),
-    }
+    return {**numbers, "file_path": paths}
 
 
 def _numbers(values: Sequence[float | None]) -> Numbers:
-    return np.array([np.nan if value is None else value for value in values], np.float64)
+    return np.array([np.nan if value is None else value for value in values], np.float64) + 0.0
 
 
 def _registered(

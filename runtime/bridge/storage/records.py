@@ -3,13 +3,22 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from runtime.bridge.storage import canonical, registry
+from runtime.bridge.storage.errors import BadFrames
 from runtime.bridge.storage.operations import LIGHT, Weight, known
 from runtime.bridge.storage.state import Span
 from runtime.bridge.storage.transaction import Transaction, write_spans
 from runtime.bridge.storage.values import LapRow, NoteRow, SessionMeta, SessionRow, SignalRow
+
+_LAP_NUMBERS: Final = (
+    "lap_time_s",
+    "best_sector",
+    "avg_speed_kmh",
+    "max_combo_g",
+    "coast_pct",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +116,10 @@ class PutLap:
 
     def apply(self, tx: Transaction) -> LapRow:
         """The row with its id."""
-        row = replace(self.row, session_id=canonical.text(self.row.session_id))
+        numbers = {name: canonical.number(name, getattr(self.row, name)) for name in _LAP_NUMBERS}
+        if numbers["lap_time_s"] is None:
+            raise BadFrames("lap_time_s is no number")
+        row = replace(self.row, session_id=canonical.text(self.row.session_id), **numbers)  # type: ignore[arg-type]
         there = tx.connection.rows(
             "SELECT id FROM laps WHERE session_id = ? AND lap_number = ?",
             (row.session_id, row.lap_number),
@@ -137,7 +149,13 @@ class AddNote:
 
     def apply(self, tx: Transaction) -> NoteRow:
         """The row with its id."""
-        row = replace(self.row, id=tx.next_id("coaching_notes"), text=canonical.text(self.row.text))
+        distance = canonical.number("distance_m", self.row.distance_m)
+        row = replace(
+            self.row,
+            id=tx.next_id("coaching_notes"),
+            text=canonical.text(self.row.text),
+            distance_m=distance,
+        )
         tx.run(
             "INSERT INTO coaching_notes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (

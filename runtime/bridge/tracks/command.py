@@ -17,13 +17,16 @@ from runtime.bridge.tracks.write import track_text
 FOLDER: Final = Path("data/tracks")
 
 
-def main(argv: Sequence[str]) -> int:
-    """Run the command; 0 when the file was written, 1 when not, 2 for arguments that are wrong."""
+def main(argv: Sequence[str], folder: Path = FOLDER) -> int:
+    """Run the command; a circuit without `--out` goes into *folder*, under its own id.
+
+    0 when the file was written, 1 when not; wrong arguments exit with 2.
+    """
     arguments = _parser().parse_args(argv)
     source: Path = arguments.file
     try:
         built = _built(source, arguments.name)
-        out: Path = arguments.out or FOLDER / f"{built.track.id}.json"
+        out: Path = arguments.out or folder / f"{built.track.id}.json"
         _write(out, track_text(built.track), force=arguments.force)
     except (TrackError, OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
@@ -41,7 +44,7 @@ def _parser() -> argparse.ArgumentParser:
     build = commands.add_parser("build", help="make a circuit from a recording or a centre line")
     build.add_argument("file", type=Path, metavar="FILE", help="a .vbo or .geojson file")
     build.add_argument("--name", help="what the circuit is called; default: the file's own name")
-    build.add_argument("--out", type=Path, help=f"default: a file in {FOLDER} named after it")
+    build.add_argument("--out", type=Path, help="default: among the circuits, by its name")
     build.add_argument("--force", action="store_true", help="write over a file that is there")
     return parser
 

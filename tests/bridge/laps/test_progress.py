@@ -133,6 +133,19 @@ def test_places_are_reached_at_interpolated_moments(line: Line | None) -> None:
     assert times == pytest.approx(expected, abs=2e-3)
 
 
+def test_a_place_that_was_passed_during_a_pause_has_no_moment() -> None:
+    session = circle(130)
+    t = session.columns[TIMESTAMP]
+    laps = detect(kept(session, (t < 60) | (t > 61.5)), gate=GATE, track_length_m=LENGTH)
+    found = lap_progress(laps, circle_line())
+    assert found is not None
+
+    times = crossing_times(laps.series, found, laps.complete[1], [200.0, 320.0, 400.0])
+
+    assert times[1] is None
+    assert [times[0], times[2]] == pytest.approx([56.0, 64.0], abs=2e-3)
+
+
 def test_sectors_add_up_to_the_lap() -> None:
     laps = detect(circle(130), gate=GATE, track_length_m=LENGTH)
     found = lap_progress(laps, circle_line())

@@ -68,6 +68,8 @@ video = st.lists(
         st.none() | st.integers(0, 10**6),
         st.sampled_from(["a.mp4", "b.mp4"]),
         st.none() | times,
+        st.none() | st.integers(1, 4096),
+        st.sampled_from([None] * 19 + [2.0**60]),
     ),
     min_size=1,
     max_size=4,

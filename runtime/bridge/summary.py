@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 
 from runtime.bridge.laps.detect import Laps, Segment
-from runtime.bridge.laps.progress import lap_progress
+from runtime.bridge.laps.progress import Progress, crossing_times, lap_progress
 from runtime.bridge.laps.sectors import Span, sector_times, thirds
 from runtime.bridge.tracks.model import Track
 
@@ -63,6 +63,8 @@ class Summary:
     """Complete ones, in time order."""
     length_m: float | None
     """Of a lap."""
+    apexes: tuple[tuple[str, float], ...] = ()
+    """Speed at the apex of each corner, km/h, of its quickest pass; by corner name."""
 
     @property
     def best_s(self) -> float | None:
@@ -83,6 +85,7 @@ class Summary:
                 LapSummary(**{**one, "sectors": tuple(one["sectors"])}) for one in kept["laps"]
             ),
             length_m=kept["length_m"],
+            apexes=tuple((name, speed) for name, speed in kept["apexes"]),
         )
 
 
@@ -102,7 +105,37 @@ def summarise(laps: Laps, track: Track | None = None) -> Summary:
         segments=tuple(_stretch(segment) for segment in laps.segments),
         laps=tuple(counted),
         length_m=laps.length_m,
+        apexes=_apexes(laps, progress, track) if progress and track else (),
     )
+
+
+def _apexes(laps: Laps, progress: Progress, track: Track) -> tuple[tuple[str, float], ...]:
+    """Apex speeds of the quickest passes; a corner that no lap passed whole is left out."""
+    best: dict[str, tuple[float, float]] = {}
+    for lap in laps.complete:
+        places = [
+            place.distance_m for one in track.corners for place in (one.entry, one.apex, one.exit)
+        ]
+        times = crossing_times(laps.series, progress, lap, places)
+        for at, corner in enumerate(track.corners):
+            begin, apex, end = times[3 * at : 3 * at + 3]
+            if begin is None or apex is None or end is None or not begin < apex < end:
+                continue
+            speed = speed_at(laps, apex)
+            known = best.get(corner.name)
+            if speed is not None and (known is None or end - begin < known[0]):
+                best[corner.name] = (end - begin, speed * KMH)
+    return tuple((name, speed) for name, (_, speed) in sorted(best.items()))
+
+
+def speed_at(laps: Laps, t: float) -> float | None:
+    """Speed at a moment in m/s, between the frames around it; None where none was recorded."""
+    series = laps.series
+    after = int(np.searchsorted(series.t, t))
+    around = slice(max(after - 1, 0), after + 1)
+    times, speeds = series.t[around], series["speed_ms"][around]
+    known = ~np.isnan(speeds)
+    return float(np.interp(t, times[known], speeds[known])) if known.any() else None
 
 
 def _stretch(segment: Segment) -> Stretch:

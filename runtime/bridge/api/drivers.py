@@ -1,0 +1,208 @@
+"""How a driver develops, session by session."""
+
+from typing import Final
+
+from aiohttp import web
+from pydantic import Field
+
+from runtime.bridge.api.sessions import READ_ERRORS
+from runtime.bridge.api.shapes import iso, rounded
+from runtime.bridge.drivers import ENOUGH, Driven, Progress, Step, progress, steps
+from runtime.bridge.errors import UnknownDriver
+from runtime.bridge.service import SERVICE, Service
+from runtime.bridge.tracks.model import slug
+from runtime.web.routes import Reply, Routes
+from runtime.web.wire import Wire
+
+LONGEST_ID: Final = 256
+routes = Routes("driver")
+
+
+class DriverPath(Wire):
+    """The name of a driver."""
+
+    id: str
+
+
+class EvolutionQuery(Wire):
+    """On which track."""
+
+    track: str | None = Field(None, description="absent: the active track")
+
+
+class SectorBests(Wire):
+    """Best time of each sector, seconds."""
+
+    s1: float | None
+    s2: float | None
+    s3: float | None
+
+
+class EvolutionStep(Wire):
+    """One session."""
+
+    session_id: str
+    started_at: str
+    session_index: int
+    best_lap_s: float | None
+    median_lap_s: float | None
+    lap_count: int
+    sector_pbs: SectorBests
+
+
+class CornerGainRecord(Wire):
+    """The corner whose apex speed rises fastest."""
+
+    corner: str
+    delta_kmh: float
+    from_session_index: int
+    to_session_index: int
+    regression_slope_kmh_per_session: float
+
+
+class EvolutionSummary(Wire):
+    """The series in one look."""
+
+    first_best_s: float
+    latest_best_s: float
+    improvement_s: float
+    best_ever_s: float
+    plateau: bool
+    biggest_corner_gain: CornerGainRecord | None
+
+
+class Evolution(Wire):
+    """The driver's sessions on a track, by their start."""
+
+    driver_id: str
+    track: str
+    session_count: int
+    evolution: list[EvolutionStep]
+    summary: EvolutionSummary | None
+
+
+class BestLap(Wire):
+    """The best lap of a session."""
+
+    session_id: str
+    lap_s: float
+
+
+class CornerScore(Wire):
+    """How much a corner got better."""
+
+    corner: str
+    delta_score: float
+
+
+class Profile(Wire):
+    """What is known of a driver; nulls and nothing for an unknown one."""
+
+    driver_id: str
+    weakest_recent_corner: str | None
+    weakest_recent_score: float | None
+    biggest_improvement: CornerScore | None
+    best_lap_history: list[BestLap]
+    n_recent_grade_events: int
+    sessions: int
+    plateau: bool
+
+
+@routes.get(
+    "/driver/{id}/evolution",
+    errors=(UnknownDriver, *READ_ERRORS),
+    answers={204: None},
+)
+async def evolution(
+    request: web.Request, *, path: DriverPath, query: EvolutionQuery
+) -> Evolution | Reply[None]:
+    """Show the driver's sessions on a track as a series; 204 for fewer than five."""
+    service = request.app[SERVICE]
+    own = [row for row in service.db.sessions() if _same(row.driver, path.id)]
+    if not own:
+        raise UnknownDriver(path.id[:LONGEST_ID])
+    active = service.active_track.name if service.active_track else ""
+    track = query.track if query.track is not None else active
+    there = [row.session_id for row in own if slug(row.track or "") == slug(track)]
+    driven = await _driven(service, there)
+    if len(driven) < ENOUGH:
+        return Reply(None, status=204)
+    found = progress(driven)
+    return Evolution(
+        driver_id=path.id,
+        track=track,
+        session_count=len(driven),
+        evolution=[_step(step) for step in steps(driven)],
+        summary=_summary(found) if found else None,
+    )
+
+
+@routes.get("/driver/{id}/profile", errors=READ_ERRORS)
+async def profile(request: web.Request, *, path: DriverPath) -> Profile:
+    """Show what the driver's sessions tell: best laps, and whether they still get faster."""
+    service = request.app[SERVICE]
+    own = [row.session_id for row in service.db.sessions() if _same(row.driver, path.id)]
+    driven = await _driven(service, own)
+    found = progress(driven)
+    return Profile(
+        driver_id=path.id,
+        weakest_recent_corner=None,
+        weakest_recent_score=None,
+        biggest_improvement=None,
+        best_lap_history=[
+            BestLap(session_id=step.session_id, lap_s=round(step.best_s, 3))
+            for step in steps(driven)
+            if step.best_s is not None
+        ],
+        n_recent_grade_events=0,
+        sessions=len(own),
+        plateau=found.plateau if found else False,
+    )
+
+
+async def _driven(service: Service, session_ids: list[str]) -> list[Driven]:
+    """Those of the sessions that have telemetry."""
+    found = []
+    for session_id in session_ids:
+        row = service.session(session_id)
+        summary = await service.book.summary(row)
+        if summary is not None:
+            found.append(Driven(session_id, row.started_at, summary))
+    return found
+
+
+def _same(driver: str | None, name: str) -> bool:
+    return bool(driver) and (driver or "").strip().casefold() == name.strip().casefold()
+
+
+def _step(step: Step) -> EvolutionStep:
+    s1, s2, s3 = (rounded(time, 3) for time in step.sectors)
+    return EvolutionStep(
+        session_id=step.session_id,
+        started_at=iso(step.started_at) or "",
+        session_index=step.index,
+        best_lap_s=rounded(step.best_s, 3),
+        median_lap_s=rounded(step.median_s, 3),
+        lap_count=step.laps,
+        sector_pbs=SectorBests(s1=s1, s2=s2, s3=s3),
+    )
+
+
+def _summary(found: Progress) -> EvolutionSummary:
+    gain = found.gain
+    return EvolutionSummary(
+        first_best_s=round(found.first_s, 3),
+        latest_best_s=round(found.latest_s, 3),
+        improvement_s=round(found.first_s - found.latest_s, 3),
+        best_ever_s=round(found.best_s, 3),
+        plateau=found.plateau,
+        biggest_corner_gain=None
+        if gain is None
+        else CornerGainRecord(
+            corner=gain.corner,
+            delta_kmh=round(gain.delta_kmh, 1),
+            from_session_index=gain.first,
+            to_session_index=gain.last,
+            regression_slope_kmh_per_session=round(gain.slope, 3),
+        ),
+    )

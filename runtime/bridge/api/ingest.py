@@ -1,0 +1,267 @@
+"""Takes telemetry in: frames, one or many, samples of signals, video frames."""
+
+import asyncio
+from typing import Annotated, Any, Final, Literal
+
+from aiohttp import web
+from pydantic import ConfigDict, Field, StrictFloat, StrictInt, StrictStr, WithJsonSchema
+
+from runtime.bridge.api.sessions import WRITE_ERRORS, SessionPath
+from runtime.bridge.api.shapes import Note, Short, session_id
+from runtime.bridge.errors import NotSaved
+from runtime.bridge.service import SERVICE
+from runtime.bridge.storage.errors import BadFrames, RegistryFull
+from runtime.bridge.storage.values import SessionMeta
+from runtime.bridge.telemetry.cells import BadBatch, BatchTooLarge, Rejected
+from runtime.bridge.telemetry.ingest import FrameBatch, read_columns, read_frame, read_frames
+from runtime.bridge.telemetry.samples import read_samples
+from runtime.bridge.telemetry.values import VideoFrame
+from runtime.web.errors import NotFound, TooLarge
+from runtime.web.routes import Routes
+from runtime.web.wire import Wire
+
+BODY_CAP: Final = 64 << 20
+MOST_VIDEO_FRAMES: Final = 100_000
+_LARGE: Final = 256
+"""Frames of a batch that is read off the event loop."""
+routes = Routes("session")
+
+Number = StrictFloat | StrictInt
+# Checked column by column, many times faster than object by object.
+FrameObjects = Annotated[
+    Any,
+    WithJsonSchema(
+        {
+            "type": "array",
+            "items": {"type": "object", "additionalProperties": True},
+            "description": "frames: timestamp in seconds, then numbers or null by column name",
+        }
+    ),
+]
+FrameColumns = Annotated[
+    Any,
+    WithJsonSchema(
+        {
+            "type": "object",
+            "additionalProperties": {"type": "array"},
+            "description": "in place of frames: an array for each column",
+        }
+    ),
+]
+SampleObjects = Annotated[
+    Any,
+    WithJsonSchema(
+        {
+            "type": "array",
+            "items": {},
+            "description": "[name, t, value], or objects with name or signal_id, t, value",
+        }
+    ),
+]
+
+
+class FramesRequest(Wire):
+    """Frames to append, and what is known of their session."""
+
+    frames: FrameObjects = None
+    columns: FrameColumns = None
+    driver: Short | None = None
+    driver_level: Short | None = None
+    track: Short | None = None
+    car: Short | None = None
+    note: Note | None = None
+
+    def meta(self) -> SessionMeta:
+        """What is known of the session."""
+        return SessionMeta(
+            driver=self.driver,
+            driver_level=self.driver_level,
+            track=self.track,
+            car=self.car,
+            note=self.note,
+        )
+
+
+class RejectedFrame(Wire):
+    """Something of a batch that was left out."""
+
+    index: int
+    reason: str
+
+
+class FramesAnswer(Wire):
+    """The frames are on disk."""
+
+    saved: Literal[True] = True
+    session_id: str
+    n_appended: int
+    first_frame_idx: int
+    last_frame_idx: int
+    n_rejected: int
+    rejected: list[RejectedFrame]
+
+
+class FrameRequest(Wire):
+    """One frame: timestamp in seconds, then numbers or null by column name."""
+
+    model_config = ConfigDict(extra="allow")
+
+
+class FrameAnswer(Wire):
+    """The frame is on disk."""
+
+    saved: Literal[True] = True
+    session_id: str
+    frame_idx: int
+
+
+class VideoFrameRequest(Wire):
+    """Where a moment lies in a video file."""
+
+    timestamp: Number
+    avitime_ms: Annotated[StrictInt, Field(ge=-(1 << 53), le=1 << 53)] | None = None
+    file_path: Annotated[StrictStr, Field(min_length=1, max_length=4096)]
+    file_offset_s: Number | None = None
+    width: Annotated[StrictInt, Field(ge=0, le=1 << 20)] | None = None
+    height: Annotated[StrictInt, Field(ge=0, le=1 << 20)] | None = None
+
+
+class VideoRequest(Wire):
+    """Video frames to append."""
+
+    frames: list[VideoFrameRequest] = Field(min_length=1, max_length=MOST_VIDEO_FRAMES)
+
+
+class VideoAnswer(Wire):
+    """The video frames are on disk."""
+
+    saved: Literal[True] = True
+    session_id: str
+    n_appended: int
+
+
+class SignalsRequest(Wire):
+    """Samples to append."""
+
+    signals: SampleObjects = None
+
+
+class SignalsAnswer(Wire):
+    """The samples are on disk."""
+
+    saved: Literal[True] = True
+    session_id: str
+    n_appended: int
+    names: list[str]
+    newly_discovered: list[str]
+    capabilities_count: int
+    n_rejected: int
+    rejected: list[RejectedFrame]
+
+
+ERRORS: Final = (*WRITE_ERRORS, NotSaved, NotFound, TooLarge, BadFrames, RegistryFull)
+
+
+@routes.post("/session/{sid}/frames", body_cap=BODY_CAP, errors=ERRORS)
+async def add_frames(
+    request: web.Request, *, path: SessionPath, body: FramesRequest
+) -> FramesAnswer:
+    """Append frames to a session, which is made where it is unknown."""
+    sid = _new_id(path.sid)
+    if isinstance(body.frames, list) and len(body.frames) <= _LARGE:
+        batch = _batch(body)
+    else:
+        batch = await asyncio.to_thread(_batch, body)
+    done = await request.app[SERVICE].db.append_frames(sid, batch.frames, batch.extras, body.meta())
+    return FramesAnswer(
+        session_id=sid,
+        n_appended=len(batch.frames),
+        first_frame_idx=done.first_idx,
+        last_frame_idx=done.last_idx,
+        n_rejected=batch.n_rejected,
+        rejected=_rejected(batch.rejected),
+    )
+
+
+@routes.post("/session/{sid}/frame", errors=ERRORS)
+async def add_frame(request: web.Request, *, path: SessionPath, body: FrameRequest) -> FrameAnswer:
+    """Append one frame; tells its index."""
+    sid = _new_id(path.sid)
+    try:
+        batch = read_frame(body.model_extra)
+    except BadBatch as error:
+        raise _refusal(error) from error
+    done = await request.app[SERVICE].db.append_frames(sid, batch.frames, batch.extras)
+    return FrameAnswer(session_id=sid, frame_idx=done.first_idx)
+
+
+@routes.post("/session/{sid}/video_frames", body_cap=BODY_CAP, errors=ERRORS)
+async def add_video_frames(
+    request: web.Request, *, path: SessionPath, body: VideoRequest
+) -> VideoAnswer:
+    """Append where moments of the session lie in video files."""
+    sid = _new_id(path.sid)
+    frames = [
+        VideoFrame(
+            timestamp=float(frame.timestamp),
+            avitime_ms=frame.avitime_ms,
+            file_path=frame.file_path,
+            file_offset_s=None if frame.file_offset_s is None else float(frame.file_offset_s),
+            width=frame.width,
+            height=frame.height,
+        )
+        for frame in body.frames
+    ]
+    count = await request.app[SERVICE].db.append_video(sid, frames)
+    return VideoAnswer(session_id=sid, n_appended=count)
+
+
+@routes.post("/session/{sid}/signals", body_cap=BODY_CAP, errors=ERRORS)
+async def add_signals(
+    request: web.Request, *, path: SessionPath, body: SignalsRequest
+) -> SignalsAnswer:
+    """Append samples of signals; unknown names are registered."""
+    sid = _new_id(path.sid)
+    store = request.app[SERVICE].db
+    names = {row.signal_id: row.name for row in store.registry()}
+    try:
+        batch = await asyncio.to_thread(read_samples, body.signals, names)
+    except BadBatch as error:
+        raise _refusal(error) from error
+    done = await store.append_signals(sid, batch.samples)
+    return SignalsAnswer(
+        session_id=sid,
+        n_appended=done.n_appended,
+        names=sorted(batch.samples),
+        newly_discovered=list(done.newly_discovered),
+        capabilities_count=done.capabilities_count,
+        n_rejected=batch.n_rejected + done.n_rejected,
+        rejected=_rejected(batch.rejected),
+    )
+
+
+def _batch(body: FramesRequest) -> FrameBatch:
+    try:
+        if body.frames is None and body.columns is not None:
+            return read_columns(body.columns)
+        return read_frames(body.frames)
+    except BadBatch as error:
+        raise _refusal(error) from error
+
+
+def _refusal(error: BadBatch) -> NotSaved | TooLarge:
+    if isinstance(error, BatchTooLarge):
+        return TooLarge(str(error))
+    return NotSaved(str(error))
+
+
+def _rejected(rejected: tuple[Rejected, ...]) -> list[RejectedFrame]:
+    return [RejectedFrame(index=one.index, reason=one.reason) for one in rejected]
+
+
+def _new_id(text: str) -> str:
+    """An id that a session may have; raises `NotFound` for one that none can."""
+    try:
+        return session_id(text)
+    except ValueError as error:
+        raise NotFound("there can be no session of that id") from error
