@@ -33,9 +33,14 @@ class Part:
     """The first group is the port."""
 
 
-def parts(course_port: int, llm_port: int) -> list[Part]:
+def parts(course_port: int, llm_port: int, bridge_port: int) -> list[Part]:
     """The parts in the order in which they start; they stop in the reverse one."""
     return [
+        Part(
+            "bridge",
+            ("-m", "runtime.bridge", "--port", str(bridge_port), "--db", str(DATA / "bridge")),
+            re.compile(r'"event":"ready","port":(\d+)'),
+        ),
         Part(
             "language-model server",
             ("-m", "runtime.llm", "--port", str(llm_port), "--data-dir", str(LLM_DATA)),
@@ -128,27 +133,32 @@ class Running:
             await self.process.wait()
 
 
-def greeting(course: int, llm: int) -> str:
+def greeting(course: int, llm: int, bridge: int) -> str:
     """What a newcomer reads when everything runs."""
     address = f"http://127.0.0.1:{llm}"
+    telemetry = f"http://127.0.0.1:{bridge}"
     question = '{"messages":[{"role":"user","content":"What is trail braking?"}]}'
     return f"""
 Paddock runs. Ctrl-C ends it.
 
   course                 http://127.0.0.1:{course}/
   language-model server  {address}/  (OpenAI base URL: {address}/v1)
+  bridge                 {telemetry}/health
 
 Ask the coach:
 
   curl {address}/v1/chat/completions -d '{question}'
+
+Import a recorded lap, and see what the bridge makes of it:
+
+  curl {telemetry}/session/import -d '{{"vbo_path":"/path/of/your.vbo"}}'
+  curl {telemetry}/sessions
 """
 
 
 def searchable(llm: int) -> str:
     """What a newcomer reads once the lessons can be searched."""
-    question = (
-        '{"model":"all-minilm-l6-v2","k":3,"query":"How do I brake later?"}'
-    )
+    question = '{"model":"all-minilm-l6-v2","k":3,"query":"How do I brake later?"}'
     return f"""
 The lessons can be searched by meaning now:
 
@@ -173,7 +183,7 @@ async def prepare_search(course: int, llm: int) -> None:
     print(searchable(llm), flush=True)
 
 
-async def run(course_port: int, llm_port: int, *, search: bool = True) -> int:
+async def run(course_port: int, llm_port: int, bridge_port: int, *, search: bool = True) -> int:
     """Start every part, say where it is, wait for a signal or for a part that ends; stop all."""
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -181,14 +191,14 @@ async def run(course_port: int, llm_port: int, *, search: bool = True) -> int:
         loop.add_signal_handler(number, stop.set)
     running: list[Running] = []
     try:
-        for part in parts(free(course_port), free(llm_port)):
+        for part in parts(free(course_port), free(llm_port), free(bridge_port)):
             one = await Running.start(part)
             running.append(one)
         ports = await _unless(stop, asyncio.gather(*(one.ready() for one in running)))
         if ports is None:
             return 0
-        llm, course = ports
-        print(greeting(course, llm), flush=True)
+        bridge, llm, course = ports
+        print(greeting(course, llm, bridge), flush=True)
         preparing = asyncio.create_task(prepare_search(course, llm)) if search else None
         watchers = [asyncio.create_task(one.read_on()) for one in running]
         stopping = asyncio.create_task(stop.wait())
@@ -227,11 +237,19 @@ def main(argv: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m runtime.demo", description=__doc__)
     parser.add_argument("--course-port", type=int, default=8000)
     parser.add_argument("--llm-port", type=int, default=8080)
+    parser.add_argument("--bridge-port", type=int, default=8765)
     parser.add_argument("--no-search", action="store_true", help="do not bring the embedding model")
     chosen = parser.parse_args(argv)
     DATA.mkdir(exist_ok=True)
-    print("demo: building the course, starting the server", flush=True)
-    return asyncio.run(run(chosen.course_port, chosen.llm_port, search=not chosen.no_search))
+    print("demo: building the course, starting the servers", flush=True)
+    return asyncio.run(
+        run(
+            chosen.course_port,
+            chosen.llm_port,
+            chosen.bridge_port,
+            search=not chosen.no_search,
+        )
+    )
 
 
 if __name__ == "__main__":

@@ -17,7 +17,8 @@ TERMINAL = "import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sy
 
 @pytest.fixture
 def terminal() -> Iterator[subprocess.Popen[bytes]]:
-    command = [sys.executable, "-c", TERMINAL, "make", "demo", "PORT=0", "LLM_PORT=0"]
+    ports = ["PORT=0", "LLM_PORT=0", "BRIDGE_PORT=0"]
+    command = [sys.executable, "-c", TERMINAL, "make", "demo", *ports]
     with subprocess.Popen(
         command,
         cwd=ROOT,
@@ -55,6 +56,9 @@ def test_the_demo_serves_course_and_coach_and_ctrl_c_ends_it_well(
     models = read_json(f"{base[1].decode()}/models")["data"]
     assert isinstance(models, list)
     assert "sysmodel-builtin" in [model["id"] for model in models]
+    bridge = re.search(rb"bridge +(http://[\w.:]+/health)", shown)
+    assert bridge is not None
+    assert read_json(bridge[1].decode())["analytics_db"] is True
     terminal.stdin.write(b"\x03")
     rest = terminal.stdout.read()
     assert terminal.wait() == 0, (shown + rest).decode()

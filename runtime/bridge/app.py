@@ -25,6 +25,7 @@ from runtime.bridge.api import (
 from runtime.bridge.api.wire import ErrorAnswer
 from runtime.bridge.catalog.carfile import CarError
 from runtime.bridge.catalog.cars import find_car, load_car
+from runtime.bridge.catalog.dbc import DbcError, load_dbc
 from runtime.bridge.catalog.registry import load_registry
 from runtime.bridge.errors import JsonObject, render
 from runtime.bridge.lapping import LapBook
@@ -113,6 +114,9 @@ def assemble(settings: BridgeSettings) -> Service:
             log.warning("track %s: %s", track, doubt.detail)
     for track, why in library.unreadable.items():
         log.warning("track %s is left out: %s", track, why)
+    _packs(settings)
+    if settings.simulate or settings.can_channel is not None:
+        log.warning("there is no live source yet: neither the CAN bus nor the simulator is read")
     return Service(
         settings=settings,
         version=VERSION,
@@ -120,6 +124,16 @@ def assemble(settings: BridgeSettings) -> Service:
         active_track=_active(settings, library),
         loaded_car=_car(settings),
     )
+
+
+def _packs(settings: BridgeSettings) -> None:
+    """Read the DBC files of the settings, which must be good."""
+    for name in settings.can_dbc:
+        known = settings.data_dir / "dbc" / f"{name}.dbc"
+        try:
+            load_dbc(known if known.is_file() else Path(name))
+        except DbcError as error:
+            raise CannotStart(f"can_dbc: {error}", BAD_CONFIGURATION) from error
 
 
 def _car(settings: BridgeSettings) -> str:

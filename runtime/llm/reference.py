@@ -1,19 +1,15 @@
 """Writes the generated reference files: ``python -m runtime.llm.reference [--check]``."""
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Final, get_args
-
-from pydantic import BaseModel, SecretStr
-from pydantic.fields import FieldInfo
+from typing import Final
 
 from runtime.llm.app import describe_api
 from runtime.llm.settings import LlmSettings
 from runtime.web.openapi import dump
-from runtime.web.settings import Clamp
+from runtime.web.reference import ROOT, refresh, settings_table
 
-ROOT: Final = Path(__file__).resolve().parents[2]
 OPENAPI: Final = ROOT / "schemas" / "llm" / "openapi.json"
 SETTINGS: Final = ROOT / "docs" / "llm-settings.md"
 HEAD: Final = """# Settings of the language-model server
@@ -25,74 +21,17 @@ Rising order: default, TOML file (`--config FILE`), environment, flag. `request_
 `sysmodel.provider` is the key `provider` of the table `[sysmodel]`, `LLMSVC_SYSMODEL__PROVIDER` and
 `--sysmodel.provider`. Secrets are no flags. A number out of range is pulled to the nearer bound,
 with a warning in the log; a wrong type or an unknown key ends the start with one line that says so.
-
-| Key | Type | Default | Range | What it does |
-|---|---|---|---|---|
 """
 
 
 def files() -> dict[Path, str]:
     """Every generated file with its text."""
-    rows = "".join(f"| {' | '.join(row)} |\n" for row in setting_rows(LlmSettings, ""))
-    return {OPENAPI: dump(describe_api()), SETTINGS: HEAD + rows}
-
-
-def setting_rows(model: type[BaseModel], prefix: str) -> Iterator[tuple[str, ...]]:
-    """One row a setting: key, type, default, range, description."""
-    for name, field in model.model_fields.items():
-        kind = field.annotation
-        if isinstance(kind, type) and issubclass(kind, BaseModel):
-            yield from setting_rows(kind, f"{prefix}{name}.")
-        else:
-            yield f"`{prefix}{name}`", _kind(kind), _default(field), _range(field), _words(field)
-
-
-def _kind(kind: object) -> str:
-    literals = [repr(value).strip("'") for value in get_args(kind) if isinstance(value, str)]
-    if literals:
-        return ", ".join(literals)
-    names = [part.__name__ for part in (get_args(kind) or (kind,)) if isinstance(part, type)]
-    named = " or ".join(name for name in names if name != "NoneType")
-    return {"SecretStr": "secret", "str": "text", "Path": "path"}.get(named, named or "table")
-
-
-def _default(field: FieldInfo) -> str:
-    value = field.default
-    if field.default_factory is not None:
-        return "of the system"
-    if value is None or value == [] or isinstance(value, SecretStr):
-        return ""
-    return f"`{str(value).lower() if isinstance(value, bool) else value}`"
-
-
-def _range(field: FieldInfo) -> str:
-    for rule in field.metadata:
-        if isinstance(rule, Clamp):
-            extra = "".join(f", {value:g}" for value in rule.also)
-            return f"{rule.low:.14g} to {rule.high:.14g}{extra}"
-    return ""
-
-
-def _words(field: FieldInfo) -> str:
-    return (field.description or "").replace("|", "\\|")
+    return {OPENAPI: dump(describe_api()), SETTINGS: HEAD + settings_table(LlmSettings)}
 
 
 def main(argv: Sequence[str]) -> int:
     """Write the files, or with ``--check`` say which are not fresh; the exit code."""
-    stale = [
-        path
-        for path, text in files().items()
-        if not path.exists() or path.read_text(encoding="utf-8") != text
-    ]
-    if "--check" in argv:
-        for path in stale:
-            print(f"{path.relative_to(ROOT)} is not fresh: python -m runtime.llm.reference")
-        return 1 if stale else 0
-    for path in stale:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(files()[path], encoding="utf-8")
-        print(f"wrote {path.relative_to(ROOT)}")
-    return 0
+    return refresh(files, argv, "python -m runtime.llm.reference")
 
 
 if __name__ == "__main__":

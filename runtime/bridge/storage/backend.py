@@ -112,6 +112,16 @@ class Engine(Protocol):
     def checkpoint(self) -> None:
         """Bring what was logged into the main file, if nobody is in the way."""
 
+    def tend(self) -> None:
+        """What has to be done now and then; called behind each commit."""
+
+    def revive(self, error: Exception) -> bool:
+        """Open the database anew if *error* made it useless; whether it did.
+
+        The writer's connection goes on as the same object, readers from their next transaction on.
+        What is known by heart has to be read again.
+        """
+
     def translated(self, error: Exception) -> Exception:
         """`StoreFull`, `Damaged` or `StoreFailed` for a failure of the engine."""
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from runtime.bridge.storage.errors import BadFrames
-from runtime.bridge.storage.values import SessionMeta
+from runtime.bridge.storage.values import NOTHING, SessionMeta
 from runtime.bridge.telemetry.values import WIDE, Frames, Numbers, Samples
 
 
@@ -33,6 +33,8 @@ def number(name: str, value: float | None) -> float | None:
 
 def meta(given: SessionMeta) -> SessionMeta:
     """The same with its texts in canonical form."""
+    if given == NOTHING:  # as with almost every frame of a drive
+        return given
     return replace(
         given,
         driver=optional(given.driver),

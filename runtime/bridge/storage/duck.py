@@ -2,6 +2,8 @@
 
 import contextlib
 import os
+import shutil
+import weakref
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -20,6 +22,8 @@ from runtime.bridge.telemetry.values import WIDE, Numbers, Samples
 MAGIC: Final = b"DUCK"
 MAGIC_AT: Final = 8
 WAL: Final = ".wal"
+LOG_BYTES: Final = 16 << 20
+"""Once the log is longer by this much, it is brought into the main file."""
 SCANNED: Final = 1000
 """From this many rows on, DuckDB reads the arrays itself; below, its appender is quicker."""
 _APPENDED: Final = ("telemetry", "telemetry_signals", "session_capabilities")
@@ -54,14 +58,17 @@ def settings(*, read_only: bool = False) -> dict[str, str | bool | int | float |
         "autoinstall_known_extensions": "false",
         "autoload_known_extensions": "false",
     }
-    return made if read_only else {**made, "checkpoint_threshold": "16MB"}
+    # A checkpoint that finds no room makes the whole instance unusable, so none runs by itself.
+    return made if read_only else {**made, "checkpoint_threshold": "1TB"}
 
 
 class DuckConnection:
     """See `backend.Connection`. Few rows at a time are collected until something else is asked."""
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+    def __init__(self, engine: "Duck", connection: duckdb.DuckDBPyConnection) -> None:
         self.inner = connection
+        self._engine = engine
+        self._generation = engine.generation
         self._open = False
         self._waiting: dict[str, list[Row]] = {}
         self._appenders: dict[str, Any] = {}
@@ -92,6 +99,10 @@ class DuckConnection:
 
     def begin(self, *, write: bool = False) -> None:
         """See `Connection`."""
+        if self._generation != self._engine.generation:
+            self._generation = self._engine.generation
+            if self is not self._engine.writer:
+                self.inner = self._engine.writer.inner.cursor()
         self.inner.execute("BEGIN TRANSACTION")
         self._open = True
         if not write:
@@ -272,14 +283,19 @@ class Duck:
     def __init__(self, path: Path, steps: tuple[schema.Step, ...] = schema.STEPS) -> None:
         """Open or make the database. Raises `Damaged`, `StoreUnusable`."""
         self._path = path
+        self._log = path.with_name(path.name + WAL)
+        self._checkpoint_at = LOG_BYTES
+        self._readers: weakref.WeakSet[DuckConnection] = weakref.WeakSet()
+        self.generation = 0
+        """Counts how often the database had to be opened anew."""
         with _opening():
             plain = duckdb.connect(str(path), config=settings())
-            self.writer = DuckConnection(plain)
+            self.writer = DuckConnection(self, plain)
             try:
                 tables = plain.execute("SELECT table_name FROM duckdb_tables()").fetchall()
                 if schema.migrate(self.writer, DIALECT, [str(name) for (name,) in tables], steps):
                     plain.execute("CHECKPOINT")
-                plain.execute("SET lock_configuration = true")
+                self._lock()
             except BaseException:
                 self.writer.rollback()
                 plain.close()
@@ -287,12 +303,45 @@ class Duck:
 
     def reader(self) -> DuckConnection:
         """See `Engine`."""
-        return DuckConnection(self.writer.inner.cursor())
+        made = DuckConnection(self, self.writer.inner.cursor())
+        self._readers.add(made)
+        return made
 
     def checkpoint(self) -> None:
-        """See `Engine`."""
+        """See `Engine`; not where the disk might turn out to have no room for it."""
+        logged = self._logged()
+        if shutil.disk_usage(self._path.parent).free < 2 * logged + LOG_BYTES:
+            return
         with contextlib.suppress(duckdb.TransactionException):
             self.writer.inner.execute("CHECKPOINT")
+
+    def tend(self) -> None:
+        """See `Engine`."""
+        if self._logged() >= self._checkpoint_at:
+            self.checkpoint()
+            self._checkpoint_at = self._logged() + LOG_BYTES
+
+    def revive(self, error: Exception) -> bool:
+        """See `Engine`: what DuckDB calls fatal makes all connections to the file useless."""
+        if not isinstance(error, duckdb.FatalException):
+            return False
+        for connection in [*self._readers, self.writer]:
+            connection.close()
+        with _opening():
+            self.writer.inner = duckdb.connect(str(self._path), config=settings())
+            self._lock()
+        self.generation += 1
+        return True
+
+    def _lock(self) -> None:
+        self.writer.inner.execute("PRAGMA disable_checkpoint_on_shutdown")
+        self.writer.inner.execute("SET lock_configuration = true")
+
+    def _logged(self) -> int:
+        try:
+            return self._log.stat().st_size
+        except FileNotFoundError:
+            return 0
 
     def translated(self, error: Exception) -> Exception:
         """See `Engine`."""
@@ -307,6 +356,8 @@ class Duck:
 
     def close(self) -> None:
         """See `Engine`."""
+        with contextlib.suppress(duckdb.Error):
+            self.checkpoint()
         self.writer.close()
 
 

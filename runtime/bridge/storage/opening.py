@@ -6,6 +6,7 @@ import json
 import logging
 import os
 import platform
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Final
@@ -56,7 +57,7 @@ class Opened:
 def open_database(
     path: Path,
     choice: Choice,
-    seed: list[SignalRow],
+    seed: Sequence[SignalRow],
     steps: tuple[schema.Step, ...] = schema.STEPS,
 ) -> Opened:
     """Open or make the database at *path*; blocks.
@@ -73,7 +74,7 @@ def open_database(
         backend = chosen(path, choice)
         engine, aside = _mended(path, backend, steps)
         try:
-            state, staged = _loaded(engine, seed)
+            state, staged = loaded(engine, seed)
         except Exception as error:
             broken = isinstance(engine.translated(error), Damaged)
             engine.close()
@@ -82,7 +83,7 @@ def open_database(
             log.exception("the database cannot be read")
             aside = salvage.set_aside(path, _ends(backend))
             engine = _engine(path, backend, steps)
-            state, staged = _loaded(engine, seed)
+            state, staged = loaded(engine, seed)
     except BaseException:
         lock.close()
         raise
@@ -217,7 +218,7 @@ def _shortened(
     return engine, copies[1]
 
 
-def _loaded(engine: Engine, seed: list[SignalRow]) -> tuple[State, list[int]]:
+def loaded(engine: Engine, seed: Sequence[SignalRow]) -> tuple[State, list[int]]:
     """The state as the database has it; what a crash left uncounted is counted."""
     connection = engine.writer
     state = State()

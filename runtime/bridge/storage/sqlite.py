@@ -112,6 +112,13 @@ class Sqlite:
         """How many pages of the log are valid."""
         return int(self.writer.rows("PRAGMA wal_checkpoint(PASSIVE)")[0][1])
 
+    def tend(self) -> None:
+        """See `Engine`; SQLite does it by itself."""
+
+    def revive(self, error: Exception) -> bool:
+        """See `Engine`; there is nothing that SQLite would not come back from."""
+        return False
+
     def translated(self, error: Exception) -> Exception:
         """See `Engine`."""
         if isinstance(error, sqlite3.Error):

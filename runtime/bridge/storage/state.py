@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from runtime.bridge.storage.values import CapabilityRow, SessionMeta, SessionRow, SignalRow
+from runtime.bridge.storage.values import NOTHING, CapabilityRow, SessionMeta, SessionRow, SignalRow
 from runtime.bridge.telemetry.distance import Odometer, integrated
 from runtime.bridge.telemetry.values import WIDE, WIDE_SIGNALS, Numbers
 
@@ -93,6 +93,8 @@ class Session:
     def filled(self, meta: SessionMeta) -> "Session":
         """The same with what *meta* knows where it knew nothing; itself if that is nothing."""
         mine = self.meta
+        if meta == NOTHING:
+            return self
         merged = SessionMeta(
             driver=mine.driver or meta.driver,
             driver_level=mine.driver_level or meta.driver_level,
@@ -168,6 +170,12 @@ class State:
     discovered: int = 0
     boots: int = 0
     """How often the database was opened, this time included."""
+
+    def become(self, other: "State") -> None:
+        """Take over all that *other* knows."""
+        self.signals, self.names, self.wide = other.signals, other.names, other.wide
+        self.discovered, self.counters, self.boots = other.discovered, other.counters, other.boots
+        self.sessions = other.sessions
 
     def learn(self, signal: SignalRow) -> None:
         """Take a committed signal in."""

@@ -34,6 +34,7 @@ from runtime.bridge.storage.records import (
 from runtime.bridge.storage.state import Session, active, described, newest
 from runtime.bridge.storage.transaction import spans_of
 from runtime.bridge.storage.values import (
+    NOTHING,
     Appended,
     Backend,
     CapabilityRow,
@@ -61,7 +62,6 @@ from runtime.bridge.telemetry.values import (
 T = TypeVar("T")
 Ticket = asyncio.Future[object]
 
-NOTHING: Final = SessionMeta()
 MOST_EXPORTS: Final = 8
 _RECOUNTS: Final = 5
 
@@ -79,7 +79,12 @@ class Store:
         self._state = opened.state
         self._loop = asyncio.get_running_loop()
         self._readers = Readers(opened.engine)
-        self._writer: Writer[Ticket] = Writer(opened.engine, opened.state, self._answered)
+        self._writer: Writer[Ticket] = Writer(
+            opened.engine,
+            opened.state,
+            self._answered,
+            lambda engine: opening.loaded(engine, ())[0],
+        )
         self._exports = 0
         self.backend: Backend = opened.engine.kind
         self.schema_version = len(schema.STEPS)

@@ -74,7 +74,8 @@ class Transaction:
         waiting = self._frames.setdefault(session_id, [])
         first = session.n_frames + sum(part.shape[1] for _, part in waiting)
         appended = Appended(first, first + numbers.shape[1] - 1, numbers[0])
-        self.touch(session)
+        if not waiting:  # the others of this transaction are noted when all are written
+            self.touch(session)
         waiting.append((appended, numbers))
         return appended
 
@@ -165,7 +166,8 @@ class Transaction:
         assert session is not None
         numbers = parts[0][1] if len(parts) == 1 else np.concatenate([n for _, n in parts], axis=1)
         first = session.n_frames
-        self.put(travelled(session, numbers, self.draft.base.wide), save=False)
+        behind = travelled(session, numbers, self.draft.base.wide)
+        self.put(replace(behind, version=behind.version + len(parts) - 1), save=False)
         self.connection.insert_frames(session.key, first, numbers)
         at = 0
         for appended, part in parts:

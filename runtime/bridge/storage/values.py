@@ -30,6 +30,9 @@ class SessionMeta:
     meta: Json | None = None
 
 
+NOTHING: Final = SessionMeta()
+
+
 @dataclass(frozen=True, slots=True)
 class SessionRow:
     """A session as it stands after the last commit."""

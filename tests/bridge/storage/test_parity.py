@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from runtime.bridge.storage import blocks, parquet
 from runtime.bridge.storage.errors import NoRows, StoreError
 from runtime.bridge.storage.store import Store
-from runtime.bridge.storage.values import LapRow, NoteRow, SessionMeta
+from runtime.bridge.storage.values import Appended, LapRow, NoteRow, SessionMeta
 from runtime.bridge.telemetry.values import (
     WIDE,
     WIDE_SIGNALS,
@@ -121,12 +122,7 @@ async def written(store: Store, sequence: Writes, prefix: str) -> list[list[obje
         calls = []
         for write in group:
             named = () if not write.session else (prefix + write.session,)
-            arguments = [
-                value._replace(session_id=prefix + value.session_id)
-                if hasattr(value, "_replace") and hasattr(value, "session_id")
-                else renamed(value, prefix)
-                for value in write.arguments
-            ]
+            arguments = [renamed(value, prefix) for value in write.arguments]
             calls.append(getattr(store, write.method)(*named, *arguments))
         results = await asyncio.gather(*calls, return_exceptions=True)
         for result in results:
@@ -138,8 +134,6 @@ async def written(store: Store, sequence: Writes, prefix: str) -> list[list[obje
 
 def renamed(value: object, prefix: str) -> object:
     """Laps and notes carry their session's id."""
-    from dataclasses import replace
-
     if isinstance(value, LapRow | NoteRow):
         return replace(value, session_id=prefix + value.session_id)
     return value
@@ -149,13 +143,9 @@ def told(result: object) -> object:
     """An answer in a form that can be compared."""
     if isinstance(result, StoreError):
         return (type(result), str(result))
-    if hasattr(result, "distance_m") and hasattr(result, "first_idx"):
-        return (
-            result.first_idx,
-            result.last_idx,
-            result.distance_m.tobytes(),
-            result.newly_discovered,
-        )
+    if isinstance(result, Appended):
+        place = (result.first_idx, result.last_idx)
+        return (place, result.distance_m.tobytes(), result.newly_discovered)
     return result
 
 

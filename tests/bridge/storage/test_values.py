@@ -33,8 +33,9 @@ NAN = float("nan")
 def test_distances_that_are_missing_follow_from_the_speed(
     t: list[float], speed: list[float], distance: list[float], expected: list[float]
 ) -> None:
-    columns = (np.array(column, np.float64) for column in (t, speed, distance))
-    filled, _ = integrated(*columns, Odometer())
+    filled, _ = integrated(
+        np.array(t, float), np.array(speed, float), np.array(distance, float), Odometer()
+    )
     assert filled.tolist() == pytest.approx(expected, nan_ok=True)
 
 
