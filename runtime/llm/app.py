@@ -133,13 +133,17 @@ def make_app(service: Service) -> web.Application:
 
 async def drain(app: web.Application) -> None:
     """Say goodbye on the network, take no more work, end what waits; what runs goes on."""
-    await app[SERVICE].hush()
-    app[SERVICE].admission.refuse(_stopping())
+    service = app[SERVICE]
+    await service.hush()
+    service.admission.refuse(_stopping())
+    service.embedders.drain()
 
 
 async def stop_running(app: web.Application) -> None:
     """End what still runs, each with an error that says why."""
-    app[SERVICE].admission.stop_all(_stopping())
+    service = app[SERVICE]
+    service.admission.stop_all(_stopping())
+    await service.embedders.close()
 
 
 def _stopping() -> ShuttingDown:

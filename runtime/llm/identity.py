@@ -14,6 +14,9 @@ TENANT_LENGTH: Final = 128
 _DIGEST_LENGTH: Final = 16
 _PRINTABLE: Final = "".join(map(chr, range(0x20, 0x7F)))
 _CONTROL: Final = ("Cc", "Zl", "Zp")
+_ESCAPED: Final = 0xDC00
+"""Python decodes a byte that is no UTF-8 as this code point plus the byte."""
+_LAST_CONTROL: Final = 0xA0
 
 
 def client_id(user_agent: str | None) -> str:
@@ -60,12 +63,23 @@ def plain_text(text: str) -> bool:
 
 
 def _clean(text: str) -> str:
-    """Without control characters and line breaks; bytes that were no UTF-8 become U+FFFD."""
+    """Without control characters and line breaks; bytes that were no UTF-8 stay apart."""
     return "".join(
-        "\ufffd" if unicodedata.category(c) == "Cs" else c
+        _undecodable(c) if unicodedata.category(c) == "Cs" else c
         for c in text
         if unicodedata.category(c) not in _CONTROL
     )
+
+
+def _undecodable(half: str) -> str:
+    """A byte that was no UTF-8, as Latin-1 has it: some programs write their headers so.
+
+    Bytes that are control characters there are spelled out, so that no two names become one.
+    """
+    byte = ord(half) - _ESCAPED
+    if not 0x80 <= byte <= 0xFF:
+        return "\ufffd"
+    return chr(byte) if byte > _LAST_CONTROL else f"\ufffd{byte:02X}"
 
 
 def _fold(text: str) -> str:

@@ -26,7 +26,9 @@ LONG = st.text(st.characters(), min_size=100, max_size=400)
         ("a\r\nSet-Cookie: b", "aSet-Cookie: b"),
         ("x" * 300, "x" * 256),
         ("p\u00e9p\u00e9", "p\u00e9p\u00e9"),
-        ("bad\udcff", "bad\ufffd"),
+        ("Zo\udceb", "Zo\u00eb"),
+        ("bad\udcff\udc85", "bad\u00ff\ufffd85"),
+        ("half\ud800", "half\ufffd"),
         ("line\u2028break\u2029", "linebreak"),
     ],
 )
@@ -127,3 +129,15 @@ def test_a_header_value_is_printable_ascii_and_can_be_read_back(name: str) -> No
 @given(ANY)
 def test_no_text_at_all_breaks_a_header(name: str) -> None:
     assert all(" " <= c <= "~" for c in header_safe(name))
+
+
+def test_names_of_different_undecodable_bytes_are_different_tenants() -> None:
+    names = [f"zo{chr(0xDC00 + byte)}" for byte in range(0x80, 0x100)]
+    folded = {tenant_id(name, None) for name in names}
+    # Only a capital and its small letter are one tenant, as in any other name.
+    capitals = sum(chr(byte).lower() != chr(byte) for byte in range(0xA1, 0x100))
+    assert len(folded) == len(names) - capitals
+
+
+def test_a_name_in_latin_1_is_the_same_tenant_as_in_utf_8() -> None:
+    assert tenant_id("Zo\udceb", None) == tenant_id("zo\u00eb", None)

@@ -118,7 +118,7 @@ class DuckConnection:
         self._waiting.clear()
         if self._open:
             self._open = False
-            with contextlib.suppress(duckdb.TransactionException):  # a failed commit ended it
+            with contextlib.suppress(duckdb.Error):  # a failed commit ended it
                 self.inner.execute("ROLLBACK")
 
     def insert_frames(self, key: int, first: int, numbers: Numbers) -> None:

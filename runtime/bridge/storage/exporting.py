@@ -1,20 +1,22 @@
 """Where the rows of an exported table come from."""
 
-from collections.abc import Callable, Iterator, Sequence
+import contextlib
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from typing import Final
 
 import numpy as np
 
 from runtime.bridge.storage import parquet
 from runtime.bridge.storage.backend import Connection, Window
-from runtime.bridge.storage.errors import NoRows
+from runtime.bridge.storage.errors import BadTable, NoRows, StoreBusy
 from runtime.bridge.storage.parquet import Part
 from runtime.bridge.storage.readers import Readers
 from runtime.bridge.storage.state import Session, State, described
 from runtime.bridge.storage.transaction import spans_of
-from runtime.bridge.storage.values import CapabilityRow, SignalRow
+from runtime.bridge.storage.values import CapabilityRow, Export, SignalRow
 from runtime.bridge.telemetry.values import WIDE
 
+MOST: Final = 8
 _REGISTRY: Final = tuple(parquet.SCHEMAS["signal_registry"])[1:]
 _CAPABILITIES: Final = tuple(parquet.SCHEMAS["capabilities"])[2:]
 
@@ -61,6 +63,40 @@ def capabilities(session_id: str, rows: Sequence[CapabilityRow]) -> Iterator[Par
     """What there is of each signal."""
     cells = {name: [getattr(row, name) for row in rows] for name in _CAPABILITIES}
     yield {"session_id": session_id, "signal_name": [row.name for row in rows], **cells}
+
+
+class Exports:
+    """Makes exports; so many are read at a time."""
+
+    def __init__(self, state: State, readers: Readers) -> None:
+        self._state = state
+        self._readers = readers
+        self._running = 0
+
+    async def export(self, session_id: str, table: str) -> Export:
+        """See `Store.export`."""
+        if table not in parquet.TABLES:
+            raise BadTable(f"no table of that name; there are {', '.join(parquet.TABLES)}")
+        await self._readers.run(parquet.available)  # the first time it is loaded
+        session = self._state.sessions.get(session_id)
+        if session is None:
+            raise NoRows("there is no such session", session_id=session_id, table=table)
+        if self._running >= MOST:
+            raise StoreBusy("other exports are being read; try again")
+        rows, parts, close = await opened(table, session, self._state, self._readers)
+        return Export(rows, self._batches(lambda: parquet.written(table, parts, close)))
+
+    async def _batches(self, work: Callable[[], Iterator[bytes]]) -> AsyncIterator[bytes]:
+        self._running += 1
+        source = work()
+        try:
+            while (batch := await self._readers.run(lambda: next(source, None))) is not None:
+                if batch:
+                    yield batch
+        finally:
+            self._running -= 1
+            with contextlib.suppress(ValueError):  # its thread is still at it; it ends by itself
+                source.close()  # type: ignore[attr-defined]
 
 
 async def opened(

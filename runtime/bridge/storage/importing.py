@@ -3,7 +3,7 @@
 import functools
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import ClassVar, Final
+from typing import ClassVar, Final, Protocol
 
 import numpy as np
 
@@ -22,28 +22,25 @@ PIECE: Final = 32_768
 _STAGED: Final = ""
 
 
-class Step:
-    """Base of work that goes on over many commits, one of `steps` after another.
+class Step(Protocol):
+    """Work that goes on over many commits, one of `steps` after another.
 
     After a failure of one of them, `undo` goes on instead.
     """
 
     def steps(self) -> Iterator[Operation[object]]:
         """What to commit one after another."""
-        raise NotImplementedError
 
     def undo(self) -> Iterator[Operation[object]]:
         """What to commit after a failure."""
-        return iter(())
 
     @property
     def result(self) -> object:
         """What the caller gets behind the last step."""
-        return None
 
 
 @dataclass
-class DropStaged(Step):
+class DropStaged:
     """Deletes telemetry that belongs to no session."""
 
     key: int
@@ -63,8 +60,17 @@ class DropStaged(Step):
         while not gone:
             yield Work(drop)
 
+    def undo(self) -> Iterator[Operation[object]]:
+        """See `Step`; the next start tries again."""
+        return iter(())
 
-class ImportRecording(Step):
+    @property
+    def result(self) -> None:
+        """See `Step`."""
+        return None
+
+
+class ImportRecording:
     """Telemetry under a key of its own, bound to the session id by the last commit.
 
     A crash leaves telemetry without a session, which the next start deletes.

@@ -4,15 +4,15 @@ import asyncio
 import contextlib
 import functools
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final, Self, TypeVar, cast
 
 import numpy as np
 
-from runtime.bridge.storage import canonical, exporting, opening, parquet, reading, schema
+from runtime.bridge.storage import canonical, exporting, opening, reading, schema
 from runtime.bridge.storage.backend import Connection, Window
-from runtime.bridge.storage.errors import BadTable, NoRows, StoreBusy, UnknownSession
+from runtime.bridge.storage.errors import StoreBusy, UnknownSession
 from runtime.bridge.storage.importing import DropStaged, ImportRecording
 from runtime.bridge.storage.operations import (
     AppendFrames,
@@ -62,7 +62,6 @@ from runtime.bridge.telemetry.values import (
 T = TypeVar("T")
 Ticket = asyncio.Future[object]
 
-MOST_EXPORTS: Final = 8
 _RECOUNTS: Final = 5
 
 
@@ -85,7 +84,7 @@ class Store:
             self._answered,
             lambda engine: opening.loaded(engine, ())[0],
         )
-        self._exports = 0
+        self._exports = exporting.Exports(opened.state, self._readers)
         self.backend: Backend = opened.engine.kind
         self.schema_version = len(schema.STEPS)
         self.recovered_from = opened.recovered_from
@@ -343,16 +342,7 @@ class Store:
         Raises `BadTable`, `NoRows`, `ExportUnavailable`, and `StoreBusy` while too many others are
         being read.
         """
-        if table not in parquet.TABLES:
-            raise BadTable(f"no table of that name; there are {', '.join(parquet.TABLES)}")
-        await self._readers.run(parquet.available)  # the first time it is loaded
-        session = self._state.sessions.get(session_id)
-        if session is None:
-            raise NoRows("there is no such session", session_id=session_id, table=table)
-        if self._exports >= MOST_EXPORTS:
-            raise StoreBusy("other exports are being read; try again")
-        rows, parts, close = await exporting.opened(table, session, self._state, self._readers)
-        return Export(rows, self._batches(lambda: parquet.written(table, parts, close)))
+        return await self._exports.export(session_id, table)
 
     # for parts of the server that have tables of their own
 
@@ -388,18 +378,6 @@ class Store:
         key = session.key
         fills = await self.read(lambda reader: reading.fills(reader, key, given))
         return fills, offered - sum(len(fill.index) for fill in fills)
-
-    async def _batches(self, work: Callable[[], Iterator[bytes]]) -> AsyncIterator[bytes]:
-        self._exports += 1
-        source = work()
-        try:
-            while (batch := await self._readers.run(lambda: next(source, None))) is not None:
-                if batch:
-                    yield batch
-        finally:
-            self._exports -= 1
-            with contextlib.suppress(ValueError):  # its thread is still at it; it ends by itself
-                source.close()  # type: ignore[attr-defined]
 
 
 def _answer(finished: list[Finished[Ticket]]) -> None:

@@ -1,4 +1,4 @@
-"""What goes into the store and comes out of it. Times of day are Unix milliseconds."""
+"""What goes into the store and comes out of it; times of day are Unix milliseconds."""
 
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field

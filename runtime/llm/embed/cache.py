@@ -37,6 +37,9 @@ log = logging.getLogger(__name__)
 
 _Result = TypeVar("_Result")
 
+BAD_S: Final = 60.0
+"""How long files that are no model are not tried again, unless they change."""
+BAD_KEPT: Final = 64
 SPARE: Final = 1
 """Encoders above the cache's size while as many are in use: two models do not wait in a row."""
 CLOSE_S: Final = 4.5
@@ -72,6 +75,7 @@ class EncoderCache:
         self._places = 0  # of loads under way
         self._freed = asyncio.Event()
         self._tasks: set[asyncio.Task[object]] = set()
+        self._bad: OrderedDict[str, tuple[Terms, str, float]] = OrderedDict()
 
     def loaded(self) -> list[Encoder]:
         """The encoders in memory, most recently used first."""
@@ -145,8 +149,18 @@ class EncoderCache:
         reason = entry.fault
         if reason is None and entry.backend != "LOCAL_CPU":
             reason = f"embedding models run on the CPU; {entry.backend} is declared for this one"
+        terms, why, at = self._bad.get(entry.id, (None, "", 0.0))
+        if reason is None and terms == terms_of(entry) and self._clock() - at < BAD_S:
+            reason = why  # a file that is no model costs nobody else the model in memory
         if reason is not None:
             raise self._failed(entry, self._clock(), reason)
+
+    def _remember(self, entry: Entry, terms: Terms, why: str) -> None:
+        """Note that a model refused its files; they are not tried again for a while."""
+        self._bad[entry.id] = (terms, why, self._clock())
+        self._bad.move_to_end(entry.id)
+        while len(self._bad) > BAD_KEPT:
+            self._bad.popitem(last=False)
 
     def _flight(self, entry: Entry, terms: Terms) -> tuple[_Flight, asyncio.Task[Encoder]]:
         """The load of *entry* that is under way, or a new one."""
@@ -228,6 +242,8 @@ class EncoderCache:
             self._own(process.close())
             if self.closed:
                 raise shutting_down() from error
+            if isinstance(error, EncoderFailed):
+                self._remember(entry, terms, str(error))
             if isinstance(error, EncoderFailed | EncoderGone):
                 raise self._failed(entry, began, _reason(error)) from error
             raise

@@ -43,6 +43,8 @@ class _Lease:
         self._cache = cache
         self._entry = entry
         self._encoder: Encoder | None = encoder
+        self.begun = False
+        """Whether some of the work has been done."""
         self.width: Final = encoder.width
         self.max_tokens: Final = encoder.max_tokens
 
@@ -82,6 +84,7 @@ class Embedders:
         self._clock = clock
         self._cache = EncoderCache(settings, start_process, clock)
         self._admitted = 0
+        self._draining = False
         self._turn = asyncio.Lock()  # wakes those who wait in order of arrival
         self._at_work: Encoder | None = None
         self._working: set[asyncio.Task[object]] = set()
@@ -158,6 +161,10 @@ class Embedders:
         self._cache.sweep()
         if idle_s:
             self.unload_idle(idle_s)
+
+    def drain(self) -> None:
+        """From now on a request that has not begun ends with `ShuttingDown`."""
+        self._draining = True
 
     async def close(self) -> None:
         """End all processes within 5 seconds; requests under way end with `ShuttingDown`."""
@@ -236,7 +243,7 @@ class Embedders:
         while True:
             encoder = await lease.encoder()
             try:
-                return await self._turn_of(encoder, command, read)
+                return await self._turn_of(lease, encoder, command, read)
             except EncoderFailed as error:
                 raise EmbedFailed(
                     f"the model {encoder.model_id} cannot embed this: {error}"
@@ -254,15 +261,18 @@ class Embedders:
 
     async def _turn_of(
         self,
+        lease: _Lease,
         encoder: Encoder,
         command: Callable[[int], Command],
         read: Callable[[Framed], _Answer],
     ) -> _Answer:
         """Wait for the turn and do one command in a task of its own, which nobody cancels."""
         await self._turn.acquire()
-        if self._cache.closed or not encoder.alive:
+        ending = self._cache.closed or (self._draining and not lease.begun)
+        if ending or not encoder.alive:
             self._turn.release()
-            raise shutting_down() if self._cache.closed else _AlreadyGone
+            raise shutting_down() if ending else _AlreadyGone
+        lease.begun = True
         encoder.users += 1  # the request may leave first
         self._at_work = encoder
         task = asyncio.create_task(self._work(encoder, command, read))

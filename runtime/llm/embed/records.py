@@ -22,7 +22,7 @@ class EmbedSettings:
     load_timeout_s: float = 60.0
     waiting: int = 32
     """Requests that may wait beside the one in work."""
-    answer_timeout_s: float = 120.0
+    answer_timeout_s: float = 30.0
     """A process that leaves a slice unanswered for this long is killed."""
 
 

@@ -30,7 +30,12 @@ a server runs on that folder its documents are written through it, otherwise dir
 
 def main(argv: Sequence[str]) -> int:
     """Load a course; the exit code of the process."""
-    chosen, rest = _parser().parse_known_args(argv)
+    parser = _parser()
+    chosen, rest = parser.parse_known_args(argv)
+    if not chosen.tenant.strip() or not chosen.tenant.isprintable():
+        parser.error("--tenant must be a name")
+    if chosen.url and not chosen.url.startswith(("http://", "https://")):
+        parser.error("--url must begin with http:// or https://")
     settings = LlmSettings.load(rest, os.environ)
     logging.basicConfig(level=logging.WARNING, format="%(message)s")
     try:
@@ -62,6 +67,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--tenant", default="course", help="whose documents they become (course)")
     parser.add_argument("--model", default="", help="embedding model; the only one, or minilm")
     parser.add_argument("--url", default="", help="a server, here or on the network")
+    parser.add_argument("--force", action="store_true", help="also remove most of what is stored")
     parser.add_argument("--base-url", default="", help="address of the course, for whole links")
     return parser
 
@@ -71,6 +77,11 @@ async def _ingest(chosen: argparse.Namespace, settings: LlmSettings, chunks: lis
     async with _server(chosen.url, settings) as url, Client(url, chosen.tenant, key) as client:
         model = _model(chosen.model, await client.embedding_models())
         todo = plan(wanted(chunks, model, chosen.base_url), await client.stored())
+        if len(todo.remove) > len(chunks) and not chosen.force:
+            raise IngestFailed(
+                f"{len(todo.remove)} stored chunks are not in this course of {len(chunks)}, which "
+                "looks like another course or a broken build; --force removes them"
+            )
         await _carry_out(client, todo, model)
         return todo
 

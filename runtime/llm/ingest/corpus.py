@@ -11,7 +11,9 @@ PLACE: Final = "corpus/chunks.jsonl"
 MAX_BYTES: Final = 64 << 20
 MAX_CHUNKS: Final = 100_000
 
-Short = Annotated[str, StringConstraints(min_length=1, max_length=200)]
+Short = Annotated[str, StringConstraints(pattern=r"^\S(.*\S)?$", max_length=200)]
+"""Without blanks at its ends: a server would take them away."""
+Words = Annotated[str, StringConstraints(pattern=r"\S", max_length=100_000)]
 
 
 class BadCorpus(Exception):
@@ -28,7 +30,7 @@ class Chunk(BaseModel):
     url: Annotated[str, StringConstraints(max_length=2000)]
     """Relative to the top of the course."""
     title: Annotated[str, StringConstraints(max_length=2000)]
-    text: Annotated[str, StringConstraints(min_length=1, max_length=100_000)]
+    text: Words
 
 
 def chunks_in(site: Path) -> list[Chunk]:
@@ -49,16 +51,17 @@ def parse(data: bytes) -> list[Chunk]:
     """The chunks in a file, one JSON object a line. Raises `BadCorpus`."""
     if len(data) > MAX_BYTES:
         raise BadCorpus(f"{PLACE}: larger than {MAX_BYTES} bytes")
-    lines = [line for line in data.splitlines() if line.strip()]
+    lines = [(at, line) for at, line in enumerate(data.splitlines(), start=1) if line.strip()]
+    if not lines:
+        raise BadCorpus(f"{PLACE}: holds no chunk; the build may have been cut off")
     if len(lines) > MAX_CHUNKS:
         raise BadCorpus(f"{PLACE}: more than {MAX_CHUNKS} chunks")
-    chunks = [_chunk(number, line) for number, line in enumerate(lines, start=1)]
-    seen: set[str] = set()
-    for number, chunk in enumerate(chunks, start=1):
-        if chunk.id in seen:
+    chunks: dict[str, Chunk] = {}
+    for number, line in lines:
+        chunk = _chunk(number, line)
+        if chunks.setdefault(chunk.id, chunk) is not chunk:
             raise BadCorpus(f"{PLACE}: line {number}: the id {chunk.id!r} is there twice")
-        seen.add(chunk.id)
-    return chunks
+    return list(chunks.values())
 
 
 def _chunk(number: int, line: bytes) -> Chunk:

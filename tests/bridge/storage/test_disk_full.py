@@ -10,17 +10,17 @@ import pytest
 from runtime.bridge.storage.errors import StoreFull
 from runtime.bridge.storage.store import Store
 from runtime.bridge.storage.values import Backend
-from tests.bridge.storage.storekit import frames, opened
+from tests.bridge.storage.storekit import frames, opened, recording
 
-SIZE_MB = 12
+BALLAST_MB = 6
 
 
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of 12 MB."""
+@pytest.fixture(params=[12, 40], ids=["12MB", "40MB"])
+def small_disk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
+    """A small file system; the larger one has room for more than the engines keep in their logs."""
     folder = tmp_path / "small"
     folder.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", f"size={SIZE_MB}m", "none", str(folder)]
+    mount = ["mount", "-t", "tmpfs", "-o", f"size={request.param}m", "none", str(folder)]
     if subprocess.run(mount, capture_output=True, check=False).returncode:
         pytest.skip("a small file system can only be mounted by root")
     yield folder
@@ -31,7 +31,7 @@ async def filled(store: Store, session_id: str) -> int:
     """Append until the disk is full; how many frames were acknowledged."""
     acknowledged = 0
     while True:
-        chunk = frames(300, t0=acknowledged / 100)
+        chunk = frames(1000, t0=acknowledged / 100)
         try:
             appended = await store.append_frames(session_id, chunk)
         except StoreFull:
@@ -43,7 +43,7 @@ async def test_a_full_disk_stops_writes_only_and_only_until_there_is_room(
     kind: Backend, small_disk: Path
 ) -> None:
     ballast = small_disk / "ballast"
-    ballast.write_bytes(bytes((SIZE_MB - 7) << 20))
+    ballast.write_bytes(bytes(BALLAST_MB << 20))
     path = small_disk / "bridge.db"
     store = await opened(path, kind)
     acknowledged = await filled(store, "s")
@@ -53,11 +53,15 @@ async def test_a_full_disk_stops_writes_only_and_only_until_there_is_room(
     )
     refused = [result for result in results if isinstance(result, StoreFull)]
     assert [(full.status, full.headers) for full in refused] == [(503, {"Retry-After": "10"})] * 3
+    with pytest.raises(StoreFull):
+        await store.import_recording("whole", recording(60_000))
+    assert store.session("whole") is None
     assert len(await store.read_frames("s")) == acknowledged
 
     ballast.unlink()
     appended = await store.append_frames("s", frames(100, t0=1000))
     assert appended.first_idx == acknowledged
+    await store.import_recording("whole", recording(10_000))
     await store.close()
 
     store = await opened(path, kind)

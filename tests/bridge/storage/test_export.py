@@ -9,8 +9,7 @@ import pandas as pd  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 import pytest
 
-from runtime.bridge.storage import parquet
-from runtime.bridge.storage import store as store_module
+from runtime.bridge.storage import exporting, parquet
 from runtime.bridge.storage.errors import BadTable, ExportUnavailable, NoRows, StoreBusy
 from runtime.bridge.storage.store import Store
 from runtime.bridge.storage.values import Backend
@@ -124,7 +123,7 @@ async def test_an_export_shows_the_moment_it_began(
 async def test_exports_that_are_not_read_to_the_end_give_their_place_back(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(store_module, "MOST_EXPORTS", 2)
+    monkeypatch.setattr(exporting, "MOST", 2)
     await store.append_frames("s", frames(600), {"x": series(600)})
     exports = [await store.export("s", "telemetry_signals") for _ in range(2)]
     for export in exports:

@@ -5,16 +5,18 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from runtime.bridge.storage import readers, writer
 from runtime.bridge.storage.backend import Connection, Window
+from runtime.bridge.storage.canonical import matrix
 from runtime.bridge.storage.errors import BadFrames, StoreBusy, StoreFailed, UnknownSession
 from runtime.bridge.storage.operations import Work
 from runtime.bridge.storage.store import Store
 from runtime.bridge.storage.transaction import Transaction
 from runtime.bridge.storage.values import Backend, LapRow
-from tests.bridge.storage.storekit import DRIVER, NOON, frames, opened, samples
+from tests.bridge.storage.storekit import DRIVER, NOON, equal, frames, opened, samples
 
 
 class Held:
@@ -219,3 +221,21 @@ async def test_a_quiet_session_is_settled(store: Store, monkeypatch: pytest.Monk
     await store.append_frames("s", frames(1, t0=9))
     rows = await store.read(lambda reader: reader.rows("SELECT dirty FROM sessions"))
     assert rows == [(1,)]
+
+
+async def test_an_engine_that_gives_up_is_opened_anew(path: Path) -> None:
+    def fatal(tx: Transaction) -> None:
+        tx.connection.insert_frames(1, 3, matrix(frames(2)))
+        raise duckdb.FatalException("FATAL Error: the database has been invalidated")
+
+    store = await opened(path, "analytical")
+    await store.append_frames("s", frames(3), {"x": samples((0, 1))})
+    version = store.version("s")
+    before = await store.read_frames("s")
+    with pytest.raises(StoreFailed):
+        await store.write(Work(fatal))
+    assert equal(await store.read_frames("s"), before)
+    assert store.version("s") > version
+    assert (await store.append_frames("s", frames(1, t0=9))).first_idx == 3
+    assert len((await store.read_signals("s", ["x"]))["x"].t) == 1
+    await store.close()

@@ -3,7 +3,10 @@
 import json
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.request import Request, urlopen
 
@@ -70,6 +73,28 @@ def server(flags: Sequence[str]) -> Iterator[str]:
         assert running.wait(15) == 0
 
 
+@contextmanager
+def answering(body: bytes) -> Iterator[str]:
+    """A server that says *body* to everything."""
+
+    class Always(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            """Say nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Always) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
 def search(url: str, query: str) -> Json:
     body = json.dumps({"query": query, "model": TINY, "k": 1}).encode()
     request = Request(f"{url}/v1/search", body, {"X-Client-Id": "course"})
@@ -84,12 +109,21 @@ def test_a_course_is_loaded_once_and_then_only_what_changed(
         assert main([write_site(tmp_path, lessons), *flags]) == 0
         return capsys.readouterr().out
 
+    def run_forced(lessons: dict[str, str]) -> str:
+        assert main([write_site(tmp_path, lessons), *flags]) == 1
+        assert "--force" in capsys.readouterr().err
+        assert main([write_site(tmp_path, lessons), "--force", *flags]) == 0
+        return capsys.readouterr().out
+
     assert "3 written, 0 unchanged, 0 removed" in run(LESSONS)
     assert "0 written, 3 unchanged, 0 removed" in run(LESSONS)
     changed = {**LESSONS, "rain.line": "on a dry track use the same line"}
     del changed["braking.feel"]
     assert "1 written, 1 unchanged, 1 removed" in run(changed)
-    assert "0 written, 0 unchanged, 2 removed" in run({})
+    assert main([write_site(tmp_path, {}), *flags]) == 1
+    assert "holds no chunk" in capsys.readouterr().err
+    few = {"another.lesson": "a word"}
+    assert "1 written, 0 unchanged, 2 removed" in run_forced(few)
 
 
 def test_a_course_goes_through_the_server_that_runs_on_the_data(
@@ -131,8 +165,31 @@ def test_what_stands_in_the_way_is_one_line(
         assert told.count("\n") == 1
 
 
-def test_an_unknown_flag_is_a_wrong_call(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (["--nonsense", "1"], "nonsense"),
+        (["--tenant", " "], "--tenant"),
+        (["--tenant", "a\nb"], "--tenant"),
+        (["--url", "127.0.0.1:8080"], "--url"),
+    ],
+)
+def test_a_wrong_flag_is_a_wrong_call(
+    flags: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(SystemExit) as ended:
-        main(["site", "--nonsense", "1"])
+        main(["site", *flags])
     assert ended.value.code == 2
-    assert "nonsense" in capsys.readouterr().err
+    assert said in capsys.readouterr().err
+
+
+def test_another_kind_of_server_is_told_in_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    site = write_site(tmp_path, LESSONS)
+    for body in (b"{}", b"[]", b'"x"', b'{"data":[{"id":"m"}]}', b"<html>"):
+        with answering(body) as url:
+            assert main([site, "--url", url]) == 1
+        told = capsys.readouterr().err
+        assert told.startswith("ingest: ")
+        assert told.count("\n") == 1

@@ -26,14 +26,14 @@ def test_chunks_come_in_the_order_of_the_file() -> None:
     assert found[0].title == "Read a lap"
 
 
-def test_a_course_without_lessons_has_no_chunks() -> None:
-    assert parse(b"") == []
-
-
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        (lines(GOOD) + b"\n{", "line 2: not JSON"),
+        (b"", "holds no chunk"),
+        (b"\n \n", "holds no chunk"),
+        (lines(GOOD) + b"\n\n{", "line 3: not JSON"),
+        (lines({**GOOD, "id": "a "}), "line 1: id"),
+        (lines({**GOOD, "text": " \n"}), "line 1: text"),
         (b"[]", "line 1"),
         (lines({**GOOD, "text": ""}), "line 1: text"),
         (lines({**GOOD, "id": 7}), "line 1: id"),
