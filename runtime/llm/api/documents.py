@@ -4,7 +4,15 @@ import json
 from typing import Annotated, Final, Literal
 
 from aiohttp import web
-from pydantic import AliasChoices, Field, JsonValue, StrictFloat, StrictInt, StrictStr
+from pydantic import (
+    AliasChoices,
+    Field,
+    JsonValue,
+    StrictFloat,
+    StrictInt,
+    StrictStr,
+    field_validator,
+)
 
 from runtime.llm.api.chat import body_cap
 from runtime.llm.api.lookup import embedding_model
@@ -123,6 +131,16 @@ class SearchRequest(Wire):
     filter: Annotated[dict[str, FilterValue], Field(max_length=MAX_FILTERS)] | None = Field(
         None, description="top-level keys of the metadata and the values they must have"
     )
+
+    @field_validator("filter", mode="before")
+    @classmethod
+    def _filter_is_flat(cls, value: object) -> object:
+        """Say it in one sentence, which the union of types does not."""
+        if value is None or isinstance(value, dict):
+            values = value.values() if isinstance(value, dict) else ()
+            if all(one is None or isinstance(one, str | int | float) for one in values):
+                return value
+        raise ValueError("must be an object of texts, numbers, true, false or null")
 
 
 class SearchHit(Wire):
