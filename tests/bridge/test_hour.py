@@ -5,7 +5,7 @@ from pathlib import Path
 
 import duckdb
 import numpy as np
-import pandas as pd
+import pandas as pd  # type: ignore[import-untyped]
 import pytest
 
 from runtime.bridge.storage.values import SessionMeta
@@ -32,7 +32,9 @@ async def test_an_hour_is_the_same_for_duckdb_and_pandas(bridge: Bridge, tmp_pat
 
     assert int(answer.headers["X-Bridge-Rows"]) == len(frames)
     by_pandas = pd.read_parquet(io.BytesIO(answer.body))
-    by_duckdb = duckdb.sql(f"SELECT * FROM '{path}' ORDER BY frame_idx").fetchnumpy()
+    found = duckdb.sql(f"SELECT * FROM '{path}' ORDER BY frame_idx")
+    assert found is not None
+    by_duckdb = found.fetchnumpy()
     for name in WIDE:
         column = frames.columns[name]
         assert np.array_equal(by_pandas[name].to_numpy(), column, equal_nan=True), name

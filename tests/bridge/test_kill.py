@@ -72,9 +72,10 @@ async def check(url: str, known: Acknowledged, folder: Path) -> None:
             async with http.get(f"/session/{sid}/export.parquet") as response:
                 assert response.status == 200
                 (folder / "read.parquet").write_bytes(await response.read())
-            read = duckdb.sql(
-                f"SELECT frame_idx, rpm FROM '{folder / 'read.parquet'}'"
-            ).fetchnumpy()
+            path = folder / "read.parquet"
+            found = duckdb.sql(f"SELECT frame_idx, rpm FROM '{path}'")
+            assert found is not None
+            read = found.fetchnumpy()
             assert read["frame_idx"].tolist() == list(range(len(read["rpm"])))
             assert len(np.unique(read["rpm"])) == len(read["rpm"]), "a frame is there twice"
             assert {at: read["rpm"][at] for at in marks} == marks

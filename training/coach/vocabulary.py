@@ -67,9 +67,17 @@ class Encoded:
 
 def encode(tokenizer: Tokenizer, conversations: Iterable[Sequence[Message]]) -> Iterator[Encoded]:
     """The conversations in ChatML; only the words of the assistant and their end are taught."""
-    start, end = tokenizer.token_to_id(START), tokenizer.token_to_id(END)
+    start, end = _id(tokenizer, START), _id(tokenizer, END)
     head: list[int] = [start, *tokenizer.encode("assistant\n").ids]
     texts = [chatml(messages) for messages in conversations]
     for encoding in tokenizer.encode_batch(texts):
         ids: list[int] = encoding.ids
         yield Encoded(ids, taught(ids, head, end))
+
+
+def _id(tokenizer: Tokenizer, token: str) -> int:
+    """The number of a token that the vocabulary has."""
+    number = tokenizer.token_to_id(token)
+    if number is None:
+        raise ValueError(f"the vocabulary has no {token}")
+    return number

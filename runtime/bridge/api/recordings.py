@@ -1,5 +1,6 @@
 """What a session holds: its laps, and all of it as parquet."""
 
+import asyncio
 from contextlib import aclosing
 from typing import Final, Literal
 
@@ -20,6 +21,8 @@ HEADERS: Final = {
     "X-Bridge-Table": "the table",
     "X-Bridge-Rows": "rows of the table",
 }
+STALL_S: Final = 30.0
+"""A reader that takes nothing for this long is cut off."""
 _EDGES: Final = ("out", "in", "partial")
 routes = Routes("session")
 
@@ -106,7 +109,13 @@ async def export(
             if not begun:  # until here an error still gets its status
                 await response.prepare(request)
                 begun = True
-            await response.write(batch)
+            try:
+                async with asyncio.timeout(STALL_S):
+                    await response.write(batch)
+            except TimeoutError:  # a reader that takes nothing would keep the log growing
+                if request.transport is not None:
+                    request.transport.abort()
+                return response
     if not begun:
         await response.prepare(request)
     await response.write_eof()

@@ -17,9 +17,9 @@ import numpy.typing as npt
 from runtime.bridge.storage.backend import Run, Window
 from runtime.bridge.telemetry.values import WIDE, Numbers, Samples
 
-LOOSE: Final = 4096
+LOOSE: Final = 2048
 """This many rows are packed."""
-AT_ONCE: Final = 512
+AT_ONCE: Final = 128
 """This many frames or samples at a time become a block without having been rows."""
 BLOCK: Final = 8192
 """Frames or samples of a block at most."""

@@ -10,7 +10,7 @@ from runtime.llm.documents import rows
 from runtime.llm.documents.cache import IndexFiles
 from runtime.llm.documents.changes import Done
 from runtime.llm.documents.database import Database
-from runtime.llm.documents.pool import Pools
+from runtime.llm.documents.pool import Pools, Unclear
 from runtime.llm.documents.shelf import Shelf
 from runtime.llm.documents.unit import check_query
 from runtime.llm.documents.values import Hit, Where
@@ -90,7 +90,7 @@ class Finder:
     async def _by_index(
         self, collection: rows.Collection, query: bytes, k: int
     ) -> list[Hit] | None:
-        """None: there is no index yet, or writes have been too fast for it."""
+        """None: no index can answer yet or at all, or writes have been too fast for it."""
         jobs, shelf = await self._parts()
         for _ in range(TRIES):
             index = await shelf.ready(collection)
@@ -101,7 +101,10 @@ class Finder:
             among = await self._pools.search.run(jobs.candidates, index, query, k)
             if among is None:
                 return None
-            found = await self._database.read(jobs.hits, collection.id, among, query, k)
+            try:
+                found = await self._database.read(jobs.hits, collection.id, among, query, k)
+            except Unclear:
+                return None
             if found is not None:
                 return found
             with contextlib.suppress(TimeoutError):

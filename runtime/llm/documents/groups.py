@@ -2,7 +2,7 @@
 
 import hashlib
 import struct
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -133,11 +133,6 @@ class Groups:
         self._members.setdefault(node, {node}).add(id_)
         if id_ != node:
             self._joined[id_] = node
-
-
-def expanded(best: Ids, others: Mapping[int, Sequence[int]]) -> list[int]:
-    """The chunks and, behind each, the others of its group."""
-    return [id_ for one in best.tolist() for id_ in (one, *others.get(one, ()))]
 
 
 def _mark(row: Matrix) -> int:

@@ -21,7 +21,6 @@ EXPANSIONS: Final = (EXPANSION_SEARCH, 512, 1024)
 GOOD_RECALL: Final = 0.98
 SAMPLE: Final = 32
 """Stored vectors that a graph is asked for, and as many that lie between stored ones."""
-_TRIED_K: Final = 10
 _BLUR: Final = 1e-6
 _YOUNG: Final = 4_096
 """Up to this size chunks are put in one by one, later on all cores: those that enter a small graph
@@ -110,25 +109,29 @@ class HnswIndex:
                 others[first] = more
         return Near(np.asarray(ids, np.int64), others, len(ids) >= self.nodes)
 
-    def proven(self, count: int, go_on: Callable[[], None]) -> bool:
+    def proven(self, k: int, count: int, go_on: Callable[[], None]) -> bool:
         """Whether the graph finds what comparing everything finds, after searching wider if need.
 
-        A search takes *count* vectors of it. Some searches are tried, which takes half a second for
-        100,000 vectors. *go_on* is called between steps; what it raises is passed on.
+        A search for the *k* best takes *count* vectors of it. Some searches are tried, which takes
+        about a second for 100,000 vectors. *go_on* is called between steps; what it raises is
+        passed on.
         """
         if self.nodes <= count:
             return True
         queries = self._queries()
-        k = min(_TRIED_K, count)
         go_on()
         last = np.asarray(self._graph.search(queries, k, exact=True).distances)[:, k - 1 : k]
         for expansion in EXPANSIONS:
             go_on()
-            self._graph.expansion_search = expansion
+            self._search_wider(expansion)
             found = np.asarray(self._graph.search(queries, count).distances)[:, :k]
             if float((found <= last + _BLUR).mean()) >= GOOD_RECALL:
                 return True
         return False
+
+    def _search_wider(self, expansion: int) -> None:
+        # mypy takes the setter for that of another property
+        self._graph.expansion_search = expansion  # type: ignore[misc]
 
     def _queries(self) -> Matrix:
         """Some stored vectors, and some between two stored ones; the same for the same graph."""
@@ -153,6 +156,6 @@ class HnswIndex:
         """
         index = cls()
         index._graph.load(str(path))
-        index._graph.expansion_search = EXPANSION_SEARCH  # the file may bring its own
+        index._search_wider(EXPANSION_SEARCH)  # the file may bring its own
         index._groups = Groups.at_end_of(path)
         return index

@@ -1,5 +1,6 @@
 """What the store does in threads with vectors: check, load, build, follow, compare, save."""
 
+import logging
 import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
@@ -14,6 +15,8 @@ from runtime.llm.documents.pool import Stopped
 from runtime.llm.documents.schema import readable
 from runtime.llm.documents.values import Hit, Where
 from runtime.llm.documents.vectors import checked, matrix
+
+log = logging.getLogger(__name__)
 
 PATIENCE_S: Final = 0.05
 """How long a search waits for a change of its index before it reads the database instead."""
@@ -46,7 +49,7 @@ class Jobs:
         checked(vectors, count)
 
     def load(self, collection: int) -> Loaded | None:
-        """Read or build the index of a collection; None: it is gone.
+        """Read or build the index of a collection, and try it; None: it is gone.
 
         Not from a snapshot, which would keep deleted text in the log for as long as a build lasts:
         changes from the moment of the call on may be missing. Raises `Stopped`, sqlite3.Error.
@@ -57,12 +60,14 @@ class Jobs:
             if now is None:
                 return None
             graph = self._from_file(connection, now) if now.chunks > self._exact_max else None
-            if graph is not None:
-                return Loaded(graph, now.generation, now.file_generation)
-            blocks = self._blocks(connection, collection)
-            return Loaded(
-                LiveIndex.built(blocks, now.chunks, self._exact_max), now.generation, None
-            )
+            file = None if graph is None else now.file_generation
+            if graph is None:
+                blocks = self._blocks(connection, collection)
+                graph = LiveIndex.built(blocks, now.chunks, self._exact_max)
+            graph.prove(self._go_on)
+            if not graph.faithful:
+                log.info("a graph finds too little; searches of its collection compare all chunks")
+            return Loaded(graph, now.generation, file)
         finally:
             connection.close()
 

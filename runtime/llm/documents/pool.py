@@ -24,6 +24,10 @@ class Stopped(Exception):
     """The store closes; the work was not finished."""
 
 
+class Unclear(Exception):
+    """Candidates from a graph are so alike that there may be others that are as good."""
+
+
 class Pool:
     """Threads that start when they are needed; *most* calls may run or wait at a time."""
 

@@ -3,15 +3,20 @@
 import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Final
 
 import numpy as np
 
 from runtime.llm.documents import rows
 from runtime.llm.documents.exact import Best
 from runtime.llm.documents.index import Candidates
+from runtime.llm.documents.pool import Unclear
 from runtime.llm.documents.schema import snapshot
 from runtime.llm.documents.values import Hit, Where
-from runtime.llm.documents.vectors import Ids, Matrix, Scores, matrix
+from runtime.llm.documents.vectors import Matrix, matrix, scores
+
+ALIKE: Final = 1e-6
+"""Scores that differ by less may stand the other way round in a graph, or be left out by it."""
 
 
 def scan(path: Path, collection: int, query: Matrix, k: int, where: Where) -> list[Hit]:
@@ -31,17 +36,15 @@ def hits(
 ) -> list[Hit] | None:
     """The *k* best of the candidates, best first, with their texts; ties by document, then chunk.
 
-    None: a candidate has been removed meanwhile, so the candidates are of the past.
+    None: a candidate has been removed meanwhile, so the candidates are of the past. Raises
+    `Unclear` where the *k* best cannot be told from what is not among the candidates.
     """
-    ids, scores = among.ids, among.scores
-    if scores is None:
-        block = rows.block_of(connection, collection, ids.tolist())
-        if len(block.ids) < len(ids):
-            return None
-        best = Best(query, k)
-        best.push(np.asarray(block.ids, np.int64), matrix(block.vectors))
-        ids, scores = best.ids, best.scores
-    chosen = _chosen(connection, collection, ids, scores, k)
+    pairs = (
+        _compared(connection, collection, among, query, k)
+        if among.scores is None
+        else list(zip(among.ids.tolist(), among.scores.tolist(), strict=True))
+    )
+    chosen = None if pairs is None else _chosen(connection, collection, pairs, k)
     if chosen is None:
         return None
     found = rows.found(connection, collection, chosen)
@@ -51,11 +54,30 @@ def hits(
     return sorted(answer, key=lambda hit: (-hit.score, hit.document_id, hit.chunk_index))
 
 
+def _compared(
+    connection: sqlite3.Connection, collection: int, among: Candidates, query: Matrix, k: int
+) -> list[tuple[int, float]] | None:
+    """The candidates that may be of the *k* best, each with all that have its vector."""
+    block = rows.block_of(connection, collection, among.ids.tolist())
+    if len(block.ids) < len(among.ids):
+        return None
+    made = dict(zip(block.ids, scores(matrix(block.vectors), query).tolist(), strict=True))
+    pairs: list[tuple[int, float]] = []
+    last = 2.0
+    for one in sorted(made, key=made.__getitem__, reverse=True):
+        if len(pairs) >= k and made[one] < last:
+            break
+        last = made[one]
+        pairs += [(id_, last) for id_ in (one, *among.others.get(one, ()))]
+    if not among.whole and (len(pairs) < k or last - min(made.values()) <= ALIKE):
+        raise Unclear
+    return pairs
+
+
 def _chosen(
-    connection: sqlite3.Connection, collection: int, ids: Ids, scores: Scores, k: int
+    connection: sqlite3.Connection, collection: int, pairs: Sequence[tuple[int, float]], k: int
 ) -> dict[int, float] | None:
     """The *k* best with their scores; asks where the last ones stand if more are equally good."""
-    pairs = list(zip(ids.tolist(), scores.tolist(), strict=True))
     if len(pairs) <= k:
         return dict(pairs)
     last = sorted((score for _, score in pairs), reverse=True)[k - 1]

@@ -179,7 +179,8 @@ async def test_video_frames_replace_those_of_the_same_moment(bridge: Bridge) -> 
         answer = await bridge.ok("POST", "/session/s/video_frames", body)
         assert answer == {"saved": True, "session_id": "s", "n_appended": 1}
     assert len(await bridge.service.db.video("s")) == 1
-    for wrong in ({}, {"frames": []}, {"frames": [{"timestamp": 1}]}):
+    nothing: list[Json] = [{}, {"frames": []}, {"frames": [{"timestamp": 1}]}]
+    for wrong in nothing:
         assert (await bridge.post("/session/s/video_frames", wrong)).status == 400
 
 

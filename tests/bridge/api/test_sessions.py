@@ -5,7 +5,7 @@ from collections import deque
 from pathlib import Path
 
 import numpy as np
-import pyarrow.parquet as pq
+import pyarrow.parquet as pq  # type: ignore[import-untyped]
 import pytest
 
 from runtime.bridge.tracks.drive import drive

@@ -102,7 +102,7 @@ def test_a_graph_forgets_what_was_removed_and_passes_over_what_it_has(count: int
     left = set(range(2, count))
     assert len(graph) == len(left)
     assert set(graph.ids().tolist()) == left
-    assert set(graph.candidates(ROWS[0], 50).tolist()) == left
+    assert set(graph.near(ROWS[0], 50).ids.tolist()) == left
 
 
 def test_a_graph_with_much_removed_asks_to_be_built_anew() -> None:
