@@ -10,7 +10,6 @@ from runtime.web.settings import Clamp, Settings
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 DEFAULT_TRACK: Final = "larkfell"
-DEFAULT_DBC: Final = "paddock-dash"
 
 
 class BridgeSettings(Settings):

@@ -10,7 +10,6 @@ from pydantic import Field
 from runtime.bridge.api.sessions import READ_ERRORS, SessionPath
 from runtime.bridge.service import SERVICE
 from runtime.bridge.storage.errors import BadTable, ExportUnavailable, NoRows, UnknownSession
-from runtime.bridge.storage.values import SessionRow
 from runtime.bridge.summary import Stretch
 from runtime.web.routes import Routes
 from runtime.web.wire import Wire
@@ -120,11 +119,6 @@ async def export(
         await response.prepare(request)
     await response.write_eof()
     return response
-
-
-def length_of(row: SessionRow) -> float:
-    """Seconds between the first and the last thing recorded."""
-    return 0.0 if row.t_start is None or row.t_end is None else row.t_end - row.t_start
 
 
 def _segment(one: Stretch) -> LapSegment:

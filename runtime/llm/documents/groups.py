@@ -136,6 +136,6 @@ class Groups:
 
 
 def _mark(row: Matrix) -> int:
-    """Says which vectors are the same: two of a million differ unseen once in 10 million stores."""
+    """Says which vectors are the same: two of a million differ unseen once in 30 million stores."""
     digest = hashlib.blake2b(row.tobytes(), digest_size=_MARK_BYTES).digest()
     return int.from_bytes(digest, "little")

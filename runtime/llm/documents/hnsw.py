@@ -20,7 +20,8 @@ EXPANSIONS: Final = (EXPANSION_SEARCH, 512, 1024)
 """What is tried, one after the other, until the recall is good."""
 GOOD_RECALL: Final = 0.98
 SAMPLE: Final = 32
-"""Stored vectors that a graph is asked for, and as many that lie between stored ones."""
+"""Stored vectors that a graph is asked for, and as many near stored ones."""
+_LEAN: Final = 0.3
 _BLUR: Final = 1e-6
 _YOUNG: Final = 4_096
 """Up to this size chunks are put in one by one, later on all cores: those that enter a small graph
@@ -134,13 +135,19 @@ class HnswIndex:
         self._graph.expansion_search = expansion  # type: ignore[misc]
 
     def _queries(self) -> Matrix:
-        """Some stored vectors, and some between two stored ones; the same for the same graph."""
-        chosen = np.random.default_rng(self.nodes).choice(self._groups.node_ids(), 2 * SAMPLE)
-        keys = chosen.astype(np.uint64)
+        """Stored vectors, and others as far from those as questions are; the same for one graph.
+
+        Of the others one half leans to another stored vector, the other half anywhere.
+        """
+        source = np.random.default_rng(self.nodes)
+        keys = source.choice(self._groups.node_ids(), 2 * SAMPLE).astype(np.uint64)
         rows = np.vstack(self._graph.get(keys)).astype(np.float32)  # type: ignore[arg-type]
-        mixed = rows[:SAMPLE] + 0.8 * rows[SAMPLE:]
-        lengths = np.maximum(np.linalg.norm(mixed, axis=1, keepdims=True), 1e-6)
-        queries: Matrix = np.concatenate((rows[:SAMPLE], mixed / lengths)).astype(np.float32)
+        stored, others = rows[:SAMPLE], rows[SAMPLE:]
+        half = SAMPLE // 2
+        away = source.standard_normal((half, WIDTH)) / WIDTH**0.5
+        moved = np.concatenate((others[:half] + away, others[half:] + _LEAN * stored[half:]))
+        lengths = np.maximum(np.linalg.norm(moved, axis=1, keepdims=True), _BLUR)
+        queries: Matrix = np.concatenate((stored, moved / lengths)).astype(np.float32)
         return queries
 
     def save(self, path: Path) -> None:
