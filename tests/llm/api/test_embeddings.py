@@ -14,6 +14,7 @@ from openai import AsyncOpenAI
 
 from tests.llm.conftest import Start
 from tests.llm.embed.onnxkit import write_tiny
+from tests.llm.embed.worker import ggufbert
 from tests.llm.serverkit import Answer, Json, Server
 
 PATH = "/v1/embeddings"
@@ -248,6 +249,22 @@ async def test_a_model_that_is_copied_in_later_is_found(
         await asyncio.to_thread(write_tiny, folder, TINY, seed=9)
         (second,) = vectors(await embed(server, "a"))
     assert first != second
+
+
+async def test_a_gguf_encoder_gives_the_vectors_of_the_same_onnx_encoder(
+    start: Start, tmp_path: Path
+) -> None:
+    folder = tmp_path / "both"
+    await asyncio.to_thread(write_tiny, folder, "as-onnx", width=48)
+    await asyncio.to_thread(ggufbert.write, folder / "as-gguf.gguf", width=48)
+    async with start(models=folder, embedding_cache_size=2) as server:
+        listed = (await server.get("/v1/models")).json["data"]
+        kinds = {one["id"]: one["meta"]["kind"] for one in listed}
+        assert kinds["as-gguf"] == kinds["as-onnx"] == "embedding"
+        first = vectors(await embed(server, TEXTS, model="as-onnx"))
+        second = vectors(await embed(server, TEXTS, model="as-gguf"))
+        assert np.allclose(first, second, atol=2e-3)
+        assert (await server.ask("as-gguf")).error["code"] == "LOCAL_INIT_FAILED"
 
 
 async def test_the_stock_client_gets_floats_by_its_defaults(encoding: Server) -> None:
