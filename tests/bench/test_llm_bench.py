@@ -189,8 +189,12 @@ def test_a_verdict_says_what_is_met_and_what_is_not() -> None:
     figures = Figures(
         speeds={
             "5m": {OURS: [Speed(0.5, 0.4, 5.0)], LLAMA_SERVER: [Speed(0.1, 0.4, 5.0)]},
-            "125m": {OURS: fast, LLAMA_SERVER: fast, LLAMA_SERVER + DEFAULTS: slow},
+            "125m": {OURS: fast, LLAMA_SERVER: fast},
             "500m": {OURS: slow, LLAMA_SERVER: fast},
+        },
+        shared={
+            "125m": {OURS + DEFAULTS: fast, LLAMA_SERVER + DEFAULTS: slow},
+            "tiny": {OURS + DEFAULTS: slow, LLAMA_SERVER + DEFAULTS: slow},
         },
         floor=[Pace(0.45, 0.4)],
         turns={"125m": {OURS: [TurnTimes(20.0, 100.0, 1100)]}},
@@ -200,8 +204,9 @@ def test_a_verdict_says_what_is_met_and_what_is_not() -> None:
     said = [(line.split(":")[0][2:], line.split(": ")[-1]) for line in verdicts(figures)]
     assert said == [
         ("met", "1.00 of it"),
-        ("met", "12.0 times"),
         ("NOT MET", "0.08 of it"),
+        ("met", "12.0 times"),
+        ("NOT MET", "1.0 times"),
         ("met", "50 us, of CPU 0 us"),
         ("NOT MET", "1/5.0"),
         ("met", "70 ms, idle 50 ms"),
