@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 ROOT: Final = Path(__file__).resolve().parents[2]
-KILLS: Final = 6
+KILLS: Final = 4
 CLIENTS: Final = 8
 
 Acknowledged = dict[str, dict[int, float]]

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.llm.embed.onnxkit import write_tiny
+
 pytestmark = pytest.mark.skipif(shutil.which("curl") is None, reason="no curl on this machine")
 ADDRESS = "http://127.0.0.1:8080"
 
@@ -17,6 +19,7 @@ ADDRESS = "http://127.0.0.1:8080"
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A server as a newcomer starts it, on a free port."""
     data = tmp_path_factory.mktemp("data")
+    write_tiny(data / "models", "all-minilm-l6-v2")  # in place of the one that pull brings
     command = [sys.executable, "-m", "runtime.llm", "--port", "0", "--data-dir", str(data)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None

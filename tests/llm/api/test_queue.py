@@ -51,7 +51,8 @@ async def test_requests_run_in_the_order_in_which_they_came(server: Server) -> N
             await until(partial(_in_line, server, place - 1))  # its prompt is ready too
     answers = await asyncio.gather(*waiting)
     numbers = [int(answer.headers["X-Request-Id"]) for answer in answers]
-    assert ended[1:] == numbers == sorted(numbers)
+    in_turn = [number for number in ended if number in numbers]  # the first may end among them
+    assert in_turn == numbers == sorted(numbers)
 
 
 async def test_a_finished_request_makes_room_at_once(start: Start) -> None:

@@ -1,0 +1,37 @@
+"""Requests made up from the bridge's own description: no failure, and every answer is described."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.bridge.test_kill import launch
+
+CHECKS = (
+    "not_a_server_error,status_code_conformance,content_type_conformance,"
+    "response_schema_conformance"
+)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(150)
+@pytest.mark.parametrize("backend", ["analytical", "lightweight"])
+def test_every_answer_to_made_up_requests_is_described(tmp_path: Path, backend: str) -> None:
+    process, url = launch(tmp_path, backend)
+    with process:
+        try:
+            run = subprocess.run(
+                [
+                    *(sys.executable, "-m", "schemathesis.cli", "run", f"{url}/openapi.json"),
+                    *("--phases", "fuzzing", "--max-examples", "20", "--checks", CHECKS),
+                    *("--generation-deterministic", "--no-color"),
+                ],
+                cwd=tmp_path,
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+        finally:
+            process.terminate()
+    assert run.returncode == 0, run.stdout[-4000:]
