@@ -96,7 +96,7 @@ format: $(READY)  ## apply the formatter and the safe lint fixes
 	@$(PY) -m ruff check --fix $(CODE)
 	@$(PY) -m ruff format $(CODE)
 
-bench: $(READY)  ## time the build beside other site generators (ARGS=--help shows the options)
+bench: $(READY)  ## time the course build beside its peers (ARGS=--help); servers: python -m bench.llm, bench.vectors
 	@$(PY) -m bench.course $(ARGS)
 
 clean:  ## remove build output and caches, keep .venv
