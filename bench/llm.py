@@ -77,7 +77,7 @@ class Bench:
             self.shared(name, model)
         if "turns" in self._wanted and name != "5m" and self._has_time():
             self.turns(name, model)
-        if "left" in self._wanted and name in ("500m", TINY.name) and self._has_time():
+        if "left" in self._wanted and name != "5m" and self._has_time():
             self.left(name, model)
         if "health" in self._wanted and name in ("5m", TINY.name) and self._has_time():
             self.health(name, model)
