@@ -1,0 +1,317 @@
+"""Reads a CAN bus in a thread of its own, and goes on whatever happens to the adapter."""
+
+import logging
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Final, Literal, NamedTuple, TypeAlias
+
+from runtime.bridge.can.assembler import Assembler
+from runtime.bridge.can.bus import open_source
+from runtime.bridge.can.clock import EpochClock
+from runtime.bridge.can.decode import Decoder
+from runtime.bridge.can.settings import CanSettings
+from runtime.bridge.can.statistics import BusStatistics, IdCount
+from runtime.bridge.can.values import CanFrame, Source, SourceLost
+from runtime.bridge.live.values import Flush
+
+State: TypeAlias = Literal[
+    "off", "starting", "running", "reconnecting", "stopped_for_replay", "failed"
+]
+Open: TypeAlias = Callable[[CanSettings, EpochClock], Source]
+Wait: TypeAlias = Callable[[threading.Event, float], bool]
+"""Waits for the event at most so many seconds; whether it came."""
+
+RETRY_S: Final = (1.0, 2.0, 5.0, 10.0)
+"""Pauses before the next tries to open the adapter; the last one is repeated for ever."""
+SILENT_S: Final = 5.0
+"""A bus that falls silent for so long is opened anew."""
+POLL_S: Final = 0.1
+"""A read waits so long for the first frame: also how late a stop may be noticed."""
+PAUSED_S: Final = 0.5
+"""After so long without a frame what is there of a row goes out, where a clock cannot tell."""
+JOIN_S: Final = 0.8
+log = logging.getLogger(__name__)
+
+
+class CanSnapshot(NamedTuple):
+    """What there is to say about the bus."""
+
+    loaded: bool
+    connected: bool
+    """A frame came within the last five seconds."""
+    state: State
+    interface: str | None
+    channel: str | None
+    bitrate: int | None
+    """Bit/s."""
+    frames_total: int
+    frames_unknown: int
+    frames_error: int
+    """Frames that could not be decoded, and error frames of the bus."""
+    malformed: int
+    """Lines of a serial adapter that were none."""
+    frames_per_second: float
+    bus_load_pct: float | None
+    last_frame_age_s: float | None
+    ids: tuple[IdCount, ...]
+    unknown_ids: tuple[IdCount, ...]
+    last_error: str | None
+    last_error_at: float | None
+    """Unix seconds (UTC)."""
+    reconnects: int
+    next_retry_in_s: float | None
+    faults: int
+    """Faults of our own while rows were made or handed on."""
+
+
+NO_READER: Final = CanSnapshot(
+    False, False, "off", None, None, None, 0, 0, 0, 0, 0.0, None, None, (), (), None, None, 0,
+    None, 0,
+)  # fmt: skip
+"""Where no bus is configured."""
+
+
+class _Run:
+    """One life of the thread; what a stopped one still does is nobody's state any more."""
+
+    def __init__(self) -> None:
+        self.stop = threading.Event()
+        self.state: State = "starting"
+        self.retry_at: float | None = None
+        self.opened = 0
+        self.tries = 0
+        self.said = ""
+        """The last complaint in the log: hours without an adapter are one line."""
+        self.left = False
+        """The thread hangs and was left behind: it must not touch anything any more."""
+        self.thread: threading.Thread | None = None
+
+
+class CanReader:
+    """Hands rows and samples of a bus to *deliver*, which must not block, from its own thread.
+
+    `start`, `stop`, `pause` and `resume` may be called from any thread and take up to a second:
+    not for the event loop. Everything else is quick.
+    """
+
+    def __init__(
+        self,
+        settings: CanSettings,
+        decoder: Decoder,
+        assembler_factory: Callable[[], Assembler],
+        deliver: Callable[[list[Flush]], None],
+        statistics: BusStatistics,
+        clock: EpochClock | None = None,
+        *,
+        opening: Open = open_source,
+        wait: Wait = threading.Event.wait,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.settings = settings
+        self.statistics = statistics
+        self.faults: Counter[str] = Counter()
+        """Exceptions that the thread outlived, by kind."""
+        self._faults = 0
+        self._decoder = decoder
+        self._assembler_factory = assembler_factory
+        self._assembler = assembler_factory()
+        self._deliver = deliver
+        self._clock = clock or EpochClock()
+        self._opening = opening
+        self._wait = wait
+        self._monotonic = monotonic
+        self._turn = threading.Lock()
+        self._run: _Run | None = None
+        self._idle: State = "off"
+        self._anew = False
+        self._reconnects = 0
+        self._error: tuple[str, float] | None = None
+
+    @property
+    def state(self) -> State:
+        """What the reader does at the moment."""
+        run = self._run
+        return self._idle if run is None else run.state
+
+    @property
+    def connected(self) -> bool:
+        """Whether it runs and a frame came within the last five seconds."""
+        age = self.statistics.last_frame_age_s
+        return self.state == "running" and age is not None and age < SILENT_S
+
+    def start(self) -> None:
+        """Begin to read; what was read before belongs to another drive. Harmless when repeated."""
+        with self._turn:
+            if self._run is None:
+                self.begin_session()
+                self._launch()
+
+    def stop(self) -> None:
+        """Leave the bus; returns within a second even where a driver hangs."""
+        with self._turn:
+            self._halt("off")
+
+    def pause(self) -> None:
+        """Leave the bus while a replay runs; nothing happens where nothing is read."""
+        with self._turn:
+            if self._run is not None:
+                self._halt("stopped_for_replay")
+
+    def resume(self) -> None:
+        """Go on after `pause`; distance and clock go on too."""
+        with self._turn:
+            if self._run is None and self._idle == "stopped_for_replay":
+                self._launch()
+
+    def begin_session(self) -> None:
+        """Let the distance start at 0 and the clock be set, with the next frame that comes."""
+        self._anew = True
+
+    def snapshot(self) -> CanSnapshot:
+        """All there is to say; takes a millisecond where a thousand ids are counted."""
+        run, error = self._run, self._error
+        counts = self.statistics.snapshot()
+        retry_at = run.retry_at if run else None
+        return CanSnapshot(
+            loaded=True,
+            connected=self.connected,
+            state=self.state,
+            interface=self.settings.interface,
+            channel=self.settings.channel,
+            bitrate=self.settings.bitrate,
+            frames_total=counts.frames_total,
+            frames_unknown=counts.frames_unknown,
+            frames_error=counts.errors + self._decoder.failed,
+            malformed=counts.malformed,
+            frames_per_second=counts.frames_per_second,
+            bus_load_pct=counts.bus_load_pct,
+            last_frame_age_s=counts.last_frame_age_s,
+            ids=counts.ids,
+            unknown_ids=counts.unknown_ids,
+            last_error=error[0] if error else None,
+            last_error_at=error[1] if error else None,
+            reconnects=self._reconnects,
+            next_retry_in_s=None if retry_at is None else max(retry_at - self._monotonic(), 0.0),
+            faults=self._faults,
+        )
+
+    def _launch(self) -> None:
+        run = self._run = _Run()
+        run.thread = threading.Thread(
+            target=self._main, args=(run,), name="can-reader", daemon=True
+        )
+        run.thread.start()
+
+    def _halt(self, state: State) -> None:
+        run, self._run, self._idle = self._run, None, state
+        if run is None or run.thread is None:
+            return
+        run.stop.set()
+        run.thread.join(JOIN_S)
+        if run.thread.is_alive():
+            run.left = True
+            log.warning("the driver of the CAN adapter does not answer; its thread is left behind")
+
+    def _main(self, run: _Run) -> None:
+        while not run.stop.is_set():
+            try:
+                self._connect(run)
+            except SourceLost as lost:
+                self._failed(run, str(lost))
+            except ValueError as error:
+                self._failed(run, str(error))
+                run.state = "failed"
+                return
+            except Exception as error:  # noqa: BLE001 - a driver may raise anything; we go on
+                self._fault("driver", error)
+                self._failed(run, f"the CAN driver failed: {type(error).__name__}")
+            if run.stop.is_set():
+                return
+            pause = RETRY_S[min(run.tries, len(RETRY_S) - 1)]
+            run.tries += 1
+            run.retry_at = self._monotonic() + pause
+            run.state = "reconnecting"
+            self._wait(run.stop, pause)
+            run.retry_at = None
+            if not self.settings.keep_stamps:
+                self._make(run, self._ticked)
+
+    def _connect(self, run: _Run) -> None:
+        """Open the adapter and read it until it is lost or the run is over."""
+        source = self._opening(self.settings, self._clock)
+        try:
+            if run.stop.is_set():
+                return
+            self._reconnects += run.opened > 0
+            run.opened += 1
+            run.state = "running"
+            run.said = ""
+            self._read(run, source)
+        finally:
+            source.close()
+            self._make(run, self._finished)
+
+    def _read(self, run: _Run, source: Source) -> None:
+        heard: float | None = None
+        paused = False
+        while not run.stop.is_set():
+            received = source.read(POLL_S)
+            now = self._monotonic()
+            if received.frames or received.errors or received.malformed:
+                self.statistics.add(received)
+            if received.frames:
+                heard, paused, run.tries = now, False, 0
+                self._make(run, partial(self._taken, received.frames))
+            elif heard is not None:
+                if now - heard >= SILENT_S:
+                    raise SourceLost(f"no frame for {SILENT_S:.0f} s")
+                if not self.settings.keep_stamps:
+                    self._make(run, self._ticked)
+                elif now - heard >= PAUSED_S and not paused:
+                    paused = True
+                    self._make(run, self._finished)
+
+    def _taken(self, frames: Sequence[CanFrame]) -> list[Flush]:
+        if self._anew:
+            self._anew = False
+            self._clock.anchor()
+            self._decoder.reset()
+            self._assembler = self._assembler_factory()
+        return self._assembler.feed(self._decoder.decode_all(frames))
+
+    def _ticked(self) -> list[Flush]:
+        return self._assembler.tick(self._clock.now())
+
+    def _finished(self) -> list[Flush]:
+        return self._assembler.finish()
+
+    def _make(self, run: _Run, make: Callable[[], list[Flush]]) -> None:
+        """Hand on what *make* gives; a fault of either costs these rows, not the thread."""
+        if run.left:
+            return
+        kind = "rows"
+        try:
+            flushes = make()
+            kind = "delivery"
+            if flushes:
+                self._deliver(flushes)
+        except Exception as error:  # noqa: BLE001 - the loop ends only when it is told to
+            self._fault(kind, error)
+
+    def _failed(self, run: _Run, why: str) -> None:
+        if run.stop.is_set():
+            return
+        self._error = (why, time.time())
+        if why != run.said:
+            log.warning("CAN: %s", why)
+            run.said = why
+
+    def _fault(self, kind: str, error: Exception) -> None:
+        name = f"{kind}: {type(error).__name__}"
+        self._faults += 1
+        self.faults[name] += 1
+        if self.faults[name] == 1:
+            log.error("the CAN reader went on after a fault (%s)", name, exc_info=error)

@@ -1,0 +1,176 @@
+"""Reads a serial CAN adapter in bulk: one system call for all that has come."""
+
+import contextlib
+import os
+import select
+import time
+from collections.abc import Callable
+from typing import Final
+
+import serial  # type: ignore[import-untyped]
+
+from runtime.bridge.can.clock import EpochClock, Spread
+from runtime.bridge.can.settings import SLCAN_BITRATES, CanSettings, silent
+from runtime.bridge.can.slcan import SlcanParser, encode
+from runtime.bridge.can.values import CanFrame, Received, SourceLost
+
+CHUNK: Final = 1 << 16
+AGAIN_S: Final = 2.0
+"""An adapter that says nothing at all is told to open again: many restart when they are opened."""
+WRITE_S: Final = 0.3
+GATHER_S: Final = 0.002
+"""Pause between reads while data stream in: fewer, larger reads at no delay that anyone sees."""
+MANY: Final = 2048
+"""Bytes of one read after which the next follows at once."""
+NOTHING: Final = Received(())
+_EMPTY_LINES: Final = b"\r\r\r"
+"""They end whatever line the adapter was in the middle of."""
+
+
+class SlcanSource:
+    """An open serial adapter; raises `SourceLost` where it cannot be opened, ValueError never.
+
+    Stamps are those of the reception. It listens silently unless it must send.
+    """
+
+    def __init__(
+        self,
+        settings: CanSettings,
+        clock: EpochClock,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._settings = settings
+        self._clock = clock
+        self._monotonic = monotonic
+        self._parser = SlcanParser()
+        self._spread = Spread()
+        self._heard = False
+        self._few = False
+        self._openings = 0
+        self._read_at = clock.now()
+        self._told_at = monotonic()
+        try:
+            self._port = serial.Serial(
+                settings.channel,
+                settings.tty_baudrate,
+                timeout=0,
+                write_timeout=WRITE_S,
+                exclusive=True,
+            )
+        except (OSError, ValueError) as error:
+            raise SourceLost(_unopened(settings.channel, error)) from error
+        self._poll = _Poll(self._port)
+        try:
+            self._tell_to_open()
+        except SourceLost:
+            self.close()
+            raise
+
+    def read(self, timeout_s: float) -> Received:
+        """What has come; waits for the first byte at most *timeout_s*."""
+        try:
+            begin = self._read_at
+            if self._few and (early := begin + GATHER_S - self._clock.now()) > 0:
+                time.sleep(min(early, GATHER_S))
+            if not self._poll.wait(0):
+                if not self._poll.wait(timeout_s):
+                    self._tell_again()
+                    return NOTHING
+                begin = self._clock.now()
+            data = self._poll.read()
+        except (OSError, serial.SerialException) as error:
+            raise _gone(self._settings.channel) from error
+        end = self._read_at = self._clock.now()
+        self._heard = True
+        self._few = len(data) < MANY
+        parsed, malformed = self._parser.feed(data)
+        if not parsed:
+            return Received((), malformed=malformed)
+        stamps = self._spread.over(begin, end, len(parsed))
+        frames = [CanFrame(t, key, data) for t, (key, data) in zip(stamps, parsed, strict=True)]
+        return Received(frames, malformed=malformed)
+
+    def send(self, frame: CanFrame) -> None:
+        """Put a frame on the bus; raises `SourceLost`, ValueError for what is no frame."""
+        if self._settings.listen_only:
+            raise silent()
+        self._write(encode(frame))
+
+    def close(self) -> None:
+        """Tell the adapter to leave the bus, and release it."""
+        with contextlib.suppress(SourceLost, OSError):
+            if self._port.is_open:
+                self._write(b"C\r")
+        with contextlib.suppress(OSError):
+            self._port.close()
+
+    def _tell_again(self) -> None:
+        if not self._heard and self._monotonic() - self._told_at >= AGAIN_S:
+            self._tell_to_open()
+
+    def _tell_to_open(self) -> None:
+        """Commands for the bit rate and the mode.
+
+        Some firmware does not know ``L`` and answers nothing: where the second try brings no
+        answer either, the third sets the silent mode in that firmware's way.
+        """
+        self._openings += 1
+        self._told_at = self._monotonic()
+        mode = "L" if self._settings.listen_only else "O"
+        if mode == "L" and self._openings > 2 and self._openings % 2:
+            mode = "M1\rO"
+        rate = SLCAN_BITRATES[self._settings.bitrate]
+        self._write(_EMPTY_LINES + f"C\rS{rate}\r{mode}\r".encode())
+
+    def _write(self, data: bytes) -> None:
+        try:
+            self._port.write(data)
+        except (OSError, serial.SerialException, ValueError) as error:
+            raise _gone(self._settings.channel) from error
+
+
+class _Poll:
+    """Waits for a serial port and takes what it holds."""
+
+    def __init__(self, port: serial.Serial) -> None:
+        self._port = port
+        self._poll = None
+        if hasattr(select, "poll"):  # knows no largest descriptor, unlike pyserial's select
+            self._fd = port.fileno()
+            self._poll = select.poll()
+            self._poll.register(self._fd, select.POLLIN)
+
+    def wait(self, timeout_s: float) -> bool:
+        """Whether there is something to read, an error included."""
+        if self._poll is not None:
+            return bool(self._poll.poll(timeout_s * 1000))
+        end = time.monotonic() + timeout_s
+        while not self._port.in_waiting:
+            if time.monotonic() >= end:
+                return False
+            time.sleep(GATHER_S)
+        return True
+
+    def read(self) -> bytes:
+        """All that is there; raises OSError where the device is gone."""
+        if self._poll is not None:
+            data = os.read(self._fd, CHUNK)
+            if not data:
+                raise OSError("end of file")
+            return data
+        return bytes(self._port.read(self._port.in_waiting))
+
+
+def _gone(channel: str) -> SourceLost:
+    return SourceLost(f"the CAN adapter {channel} is gone: it was unplugged or fails")
+
+
+def _unopened(channel: str, error: Exception) -> str:
+    code = getattr(error, "errno", None)
+    if code == 2:
+        return f"there is no serial device {channel}: is the CAN adapter plugged in?"
+    if code == 13:
+        return f"no permission to open {channel}: add the user to the group that owns it"
+    if code in (11, 16):
+        return f"{channel} is in use by another program"
+    return f"{channel} cannot be opened as a serial device"

@@ -1,0 +1,192 @@
+"""Counts what a bus brings: rates, load, unknown ids."""
+
+import threading
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final, NamedTuple
+
+from runtime.bridge.can.values import CanFrame, Received
+from runtime.bridge.catalog.dbc import EXTENDED
+
+SPAN_S: Final = 5.0
+"""Rates are those of so many seconds."""
+SLICE_S: Final = 0.5
+MOST_UNKNOWN: Final = 1024
+"""Unknown ids that are told apart; then those that came least often go into one sum."""
+SHOWN_UNKNOWN: Final = 50
+STUFFING: Final = 1.1
+"""Bits on the wire for each bit of a frame, roughly."""
+
+
+class Known(NamedTuple):
+    """A message that is decoded."""
+
+    message: str
+    expected_hz: float | None = None
+
+
+class IdCount(NamedTuple):
+    """What came under one id."""
+
+    key: int
+    message: str | None
+    """None: no message of that id is known."""
+    frames: int
+    hz: float
+    expected_hz: float | None
+    age_s: float
+    """Since its last frame."""
+
+    @property
+    def can_id(self) -> str:
+        """In hexadecimal with prefix: three digits, eight for 29 bits."""
+        return id_text(self.key)
+
+
+class BusCounts(NamedTuple):
+    """The state of the counters at one moment."""
+
+    frames_total: int
+    frames_unknown: int
+    errors: int
+    malformed: int
+    frames_per_second: float
+    bus_load_pct: float
+    last_frame_age_s: float | None
+    ids: tuple[IdCount, ...]
+    """Those that are decoded, by id."""
+    unknown_ids: tuple[IdCount, ...]
+    """The fifty that came most often."""
+    unknown_rest: int
+    """Frames under unknown ids that are no longer told apart."""
+
+
+class _Slice(NamedTuple):
+    """Totals at the moment from which they counted."""
+
+    at: float
+    frames: int
+    bits: int
+    ids: Mapping[int, int]
+
+
+class BusStatistics:
+    """Counts frames in one thread, for any thread to look at."""
+
+    def __init__(
+        self,
+        known: Mapping[int, Known],
+        bitrate: int,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._known = known
+        self._bitrate = bitrate
+        self._monotonic = monotonic
+        self._lock = threading.Lock()
+        self._counts: Counter[int] = Counter()
+        self._seen: dict[int, float] = {}
+        self._total = self._unknown = self._bits = self._errors = self._malformed = 0
+        self._rest = 0
+        self._unknown_ids = 0
+        self._last: float | None = None
+        self._changed = monotonic()
+        self._slices = deque([_Slice(self._changed, 0, 0, {})])
+
+    def add(self, received: Received) -> None:
+        """Count what one read brought."""
+        with self._lock:
+            now = self._monotonic()
+            self._slice(now)
+            self._errors += received.errors
+            self._malformed += received.malformed
+            if received.frames:
+                self._last = self._changed = now
+                self._add(received.frames, now)
+
+    @property
+    def frames_total(self) -> int:
+        """Data frames that were counted until now."""
+        return self._total
+
+    @property
+    def last_frame_age_s(self) -> float | None:
+        """Seconds since the last frame; None before the first."""
+        last = self._last
+        return None if last is None else max(self._monotonic() - last, 0.0)
+
+    def snapshot(self) -> BusCounts:
+        """What was counted until now."""
+        with self._lock:
+            now = self._monotonic()
+            self._slice(now)
+            counts, seen = dict(self._counts), dict(self._seen)
+            before = self._slices[0]
+            totals = (self._total, self._unknown, self._errors, self._malformed)
+            bits = self._bits - before.bits
+            rest = self._rest
+        rows = [self._row(key, counts, seen[key], before, now) for key in counts]
+        unknown = sorted(
+            (row for row in rows if row.message is None), key=lambda row: (-row.frames, row.key)
+        )
+        return BusCounts(
+            *totals,
+            frames_per_second=(totals[0] - before.frames) / SPAN_S,
+            bus_load_pct=bits * STUFFING / (SPAN_S * self._bitrate) * 100,
+            last_frame_age_s=self.last_frame_age_s,
+            ids=tuple(sorted(row for row in rows if row.message is not None)),
+            unknown_ids=tuple(unknown[:SHOWN_UNKNOWN]),
+            unknown_rest=rest,
+        )
+
+    def _row(
+        self, key: int, counts: Mapping[int, int], seen: float, before: _Slice, now: float
+    ) -> IdCount:
+        known = self._known.get(key)
+        # An id that was put into the sum and came back counts less than before.
+        new = max(counts[key] - before.ids.get(key, 0), 0)
+        message, expected = known or (None, None)
+        age = max(now - seen, 0.0)
+        return IdCount(key, message, counts[key], new / SPAN_S, expected, age)
+
+    def _add(self, frames: Iterable[CanFrame], now: float) -> None:
+        known, counts, seen = self._known, self._counts, self._seen
+        total = bits = unknown = 0
+        for _, key, data in frames:
+            total += 1
+            bits += (67 if key & EXTENDED else 47) + 8 * len(data)
+            if key not in known:
+                unknown += 1
+                self._unknown_ids += key not in counts
+            counts[key] += 1
+            seen[key] = now
+        self._total += total
+        self._bits += bits
+        self._unknown += unknown
+        if self._unknown_ids > MOST_UNKNOWN:
+            self._forget()
+
+    def _forget(self) -> None:
+        """Put the rarer half of the unknown ids into the sum."""
+        unknown = sorted(
+            (key for key in self._counts if key not in self._known),
+            key=lambda key: (self._counts[key], self._seen[key]),
+        )
+        for key in unknown[: len(unknown) - MOST_UNKNOWN // 2]:
+            self._rest += self._counts.pop(key)
+            del self._seen[key]
+        self._unknown_ids = min(len(unknown), MOST_UNKNOWN // 2)
+
+    def _slice(self, now: float) -> None:
+        """Keep the totals of every half second of the span."""
+        slices = self._slices
+        if self._changed > slices[-1].at and now - slices[-1].at >= SLICE_S:
+            totals = self._total, self._bits, dict(self._counts)
+            slices.append(_Slice(self._changed, *totals))
+        while len(slices) > 1 and now - slices[1].at >= SPAN_S:
+            slices.popleft()
+
+
+def id_text(key: int) -> str:
+    """An id as users know it."""
+    return f"0x{key & ~EXTENDED:0{8 if key & EXTENDED else 3}x}"
