@@ -1,0 +1,1 @@
+"""Replay: a recorded session goes out once more as a live stream."""

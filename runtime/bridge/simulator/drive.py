@@ -1,0 +1,178 @@
+"""What the sensors of the synthetic car measure at any moment of its drive."""
+
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from runtime.bridge.simulator.course import BAR_PER_PSI, Controls, Course
+from runtime.bridge.simulator.profile import MPH
+from runtime.bridge.simulator.variation import aside, hum, paced
+from runtime.bridge.telemetry.values import Numbers
+from runtime.bridge.tracks.car import G
+
+STEP_S: Final = 0.05
+"""Rates of change are taken over this time to each side."""
+WARMING_S: Final = 120.0
+FUEL_GAL: Final = 14.0
+GAL_PER_LAP: Final = 0.12
+LEAST_GAL: Final = 0.5
+AXLE_M: Final = 1.5
+"""Between the wheels of an axle."""
+LEAN_DEG_PER_G: Final = 2.5
+DIVE_DEG_PER_G: Final = 1.2
+CORNERS: Final = ("fl", "fr", "rl", "rr")
+
+
+class Motion(NamedTuple):
+    """Where the car is and what it does."""
+
+    lap: Numbers
+    """-1 before start/finish was crossed for the first time, then 0, 1, …"""
+    lap_t: Numbers
+    """Seconds of the ideal lap."""
+    s: Numbers
+    """Metres from start/finish."""
+    speed: Numbers
+    """m/s."""
+
+
+@dataclass(frozen=True, eq=False)
+class Drive:
+    """An endless drive, lap after lap in exactly the same time; the same for the same seed.
+
+    It begins flying, `lead_s` before start/finish: N complete laps have been driven after
+    ``duration(N)`` seconds, and each of them lasts `lap_seconds`.
+    """
+
+    course: Course
+    seed: int = 0
+
+    @property
+    def lap_seconds(self) -> float:
+        """The time of every lap."""
+        return self.course.lap.seconds
+
+    @property
+    def lead_s(self) -> float:
+        """From the beginning to start/finish."""
+        return self.course.lead_s
+
+    def duration(self, laps: int) -> float:
+        """Seconds until that many laps are complete."""
+        return self.lead_s + laps * self.lap_seconds
+
+    def laps_at(self, t: float) -> int:
+        """Complete laps at a moment of the drive."""
+        return max(0, int((t - self.lead_s) // self.lap_seconds))
+
+    def motion(self, t: Numbers) -> Motion:
+        """At moments of the drive, from 0 on."""
+        since = t - self.lead_s
+        lap = np.floor(since / self.lap_seconds)
+        within = np.clip(since - lap * self.lap_seconds, 0.0, self.lap_seconds)
+        lap_t, rate = paced(self.seed, lap, within, self.lap_seconds)
+        s, speed = self.course.lap.at(np.clip(lap_t, 0.0, self.lap_seconds))
+        return Motion(lap, lap_t, s, speed * rate)
+
+    def signals_at(self, t: float) -> dict[str, float]:
+        """`signals` of one moment."""
+        return {name: float(values[0]) for name, values in self.signals(np.array([t])).items()}
+
+    def signals(self, t: Numbers) -> dict[str, Numbers]:
+        """All channels of the dash bus under their names there, in the units there.
+
+        Signs are those of a logger that is mounted as it should be: steering, yaw and lateral
+        acceleration + to the right, vertical acceleration 1 at rest.
+        """
+        n = len(t)
+        offsets = np.arange(-2, 3)[:, None] * STEP_S
+        around = self.motion((t[None, :] + offsets).ravel())
+        speeds = around.speed.reshape(5, n)
+        gains = (speeds[2:] - speeds[:-2]) / (2 * STEP_S) / G
+        inner = slice(n, 4 * n)
+        moment = Motion(*(values[inner] for values in around))
+        times = (t[None, :] + offsets[1:4]).ravel()
+        made = self.course.controls(times, moment.lap_t, moment.speed, gains.ravel())
+        before, now, after = (
+            Controls(*(values.reshape(3, n)[row] for values in made)) for row in range(3)
+        )
+        here = Motion(*(values.reshape(3, n)[1] for values in moment))
+        roll = -LEAN_DEG_PER_G * (after.g_lat - before.g_lat) / (2 * STEP_S)
+        pitch = DIVE_DEG_PER_G * (after.g_long - before.g_long) / (2 * STEP_S)
+        return {
+            **self._driving(t, now, roll, pitch),
+            **self._wheels(here.speed, now),
+            **self._fluids(t, now.rpm),
+            **self._position(here),
+            **self._tyres(t),
+        }
+
+    def _driving(
+        self, t: Numbers, now: Controls, roll: Numbers, pitch: Numbers
+    ) -> dict[str, Numbers]:
+        return {
+            "rpm": now.rpm,
+            "gear": np.zeros(len(t)),
+            "brake_press_psi": now.brake_bar / BAR_PER_PSI,
+            "brake_switch": (now.brake_bar > 0).astype(np.float64),
+            "throttle_pos_pct": now.throttle_pct,
+            "steer_angle_deg": now.steering_deg,
+            "lateral_accel_g": now.g_lat + 0.01 * hum(self.seed, "lateral", t),
+            "inline_accel_g": now.g_long + 0.01 * hum(self.seed, "inline", t),
+            "vertical_accel_g": 0.99 + 0.04 * hum(self.seed, "vertical", t),
+            "roll_rate_degs": roll + 0.3 * hum(self.seed, "roll", t),
+            "pitch_rate_degs": pitch + 0.3 * hum(self.seed, "pitch", t),
+        }
+
+    def _wheels(self, speed: Numbers, now: Controls) -> dict[str, Numbers]:
+        """Outer wheels go a longer way, driven ones slip; the front ones average the speed."""
+        yaw = now.g_lat * G / np.maximum(speed, 1.0)
+        outer = yaw * AXLE_M / 2
+        slip = 1.0 + 0.015 * np.clip(now.g_long, -1.0, 1.0)
+        mph = {
+            "wheel_speed_fl_mph": speed + outer,
+            "wheel_speed_fr_mph": speed - outer,
+            "wheel_speed_rl_mph": (speed + outer) * slip,
+            "wheel_speed_rr_mph": (speed - outer) * slip,
+            "speed_mph": speed,
+            "ecu_speed_mph": speed,
+        }
+        turning = {"yaw_rate_degs": np.degrees(yaw)}
+        return {**{name: values / MPH for name, values in mph.items()}, **turning}
+
+    def _fluids(self, t: Numbers, rpm: Numbers) -> dict[str, Numbers]:
+        warm = 1.0 - np.exp(-np.maximum(t, 0.0) / WARMING_S)
+        oil = 75.0 + 140.0 * warm
+        used = GAL_PER_LAP * np.maximum(t, 0.0) / self.lap_seconds
+        return {
+            "water_temp_f": 75.0 + 120.0 * warm + 0.2 * hum(self.seed, "water", t),
+            "water_press_psi": 3.0 + 12.0 * warm + 0.1 * hum(self.seed, "coolant", t),
+            "oil_temp_f": oil - 8.0 * warm + 0.2 * hum(self.seed, "oil", t),
+            "engine_oil_temp_f": oil + 0.2 * hum(self.seed, "sump", t),
+            "oil_press_psi": 18.0 + 57.0 * rpm / 7800.0 - 8.0 * warm,
+            "ambient_temp_f": 71.0 + 0.3 * hum(self.seed, "ambient", t),
+            "fuel_level_gal": np.maximum(FUEL_GAL - used, LEAST_GAL),
+            "battery_volt": 13.9 + 0.1 * hum(self.seed, "battery", t),
+            "stability_flag": np.zeros(len(t)),
+        }
+
+    def _position(self, here: Motion) -> dict[str, Numbers]:
+        right = aside(self.seed, here.lap, here.s / self.course.lap.length_m)
+        lat, lon = self.course.place(here.s, right)
+        return {"gps_lat": lat, "gps_lon": lon}
+
+    def _tyres(self, t: Numbers) -> dict[str, Numbers]:
+        warm = 1.0 - np.exp(-np.maximum(t, 0.0) / (2 * WARMING_S))
+        values = {}
+        for place, corner in enumerate(CORNERS):
+            front = corner.startswith("f")
+            values[f"tire_press_{corner}_psi"] = (
+                (27.0 if front else 26.0) + 6.0 * warm + 0.1 * hum(self.seed, f"psi {corner}", t)
+            )
+            values[f"tire_temp_{corner}_f"] = (
+                75.0 + (105.0 if front else 95.0) * warm + 0.5 * hum(self.seed, f"f {corner}", t)
+            )
+            values[f"tire_sensor_{corner}_mv"] = np.full(len(t), 2950.0 + 5.0 * place)
+            values[f"tire_alarm_{corner}"] = np.zeros(len(t))
+        return values

@@ -1,0 +1,158 @@
+"""Which message is due when, and its bytes: the dash bus of the synthetic car."""
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import Final, NamedTuple
+
+import numpy as np
+from cantools.database.can import Message
+from cantools.database.can.signal import Signal
+
+from runtime.bridge.can.values import CanFrame
+from runtime.bridge.catalog.cars import LoadedCar
+from runtime.bridge.simulator.course import course_of
+from runtime.bridge.simulator.drive import Drive
+from runtime.bridge.simulator.logger import Straight, gearbox_of, logger_of, sent
+from runtime.bridge.telemetry.values import Numbers
+from runtime.bridge.tracks.model import Track
+
+NANO: Final = 1_000_000_000
+SLOT_NS: Final = 250_000
+"""One message begins to send so long after the one before it: about as long as it takes."""
+UNTOLD_HZ: Final = 1.0
+"""Of a message whose rate neither car nor database tells: tyre sensors."""
+
+
+class Sender(NamedTuple):
+    """A message and when it is sent."""
+
+    key: int
+    message: Message
+    period_ns: int
+    first_ns: int
+
+    def due(self, begin_ns: int, end_ns: int) -> Iterator[int]:
+        """Moments from *begin_ns* to before *end_ns*."""
+        count = max(0, -(-(begin_ns - self.first_ns) // self.period_ns))
+        return iter(range(self.first_ns + count * self.period_ns, end_ns, self.period_ns))
+
+
+class Schedule:
+    """The frames of a drive; the same for the same arguments, to the byte."""
+
+    def __init__(
+        self,
+        drive: Drive,
+        messages: Mapping[int, Message],
+        *,
+        rates_hz: Mapping[int, float] | None = None,
+        logger: Mapping[str, Straight] | None = None,
+        anchor_s: float = 0.0,
+    ) -> None:
+        """*messages* by key; those with signals that the drive does not know are left out.
+
+        *rates_hz* by key goes before what the database says; *anchor_s*, seconds since the epoch,
+        is the stamp of the drive's beginning.
+        """
+        self.drive = drive
+        self.anchor_s = anchor_s
+        known = drive.signals_at(0.0).keys()
+        able = {
+            key: message
+            for key, message in sorted(messages.items())
+            if not message.is_multiplexed() and known >= {one.name for one in message.signals}
+        }
+        self.senders = tuple(
+            Sender(key, message, _period_ns(message, (rates_hz or {}).get(key)), place * SLOT_NS)
+            for place, (key, message) in enumerate(able.items())
+        )
+        self._logger = dict(logger_of(None) if logger is None else logger)
+        self._limits = {
+            one.name: _limits(one) for sender in self.senders for one in sender.message.signals
+        }
+
+    @property
+    def frames_per_second(self) -> float:
+        """Over all messages."""
+        return sum(NANO / sender.period_ns for sender in self.senders)
+
+    def second(self, number: int) -> list[CanFrame]:
+        """The frames of one second of the drive, 0 the first; stamps rise strictly.
+
+        However a drive is cut, it is computed second by second: that keeps it the same.
+        """
+        moments = sorted(
+            (ns, place)
+            for place, sender in enumerate(self.senders)
+            for ns in sender.due(number * NANO, (number + 1) * NANO)
+        )
+        if not moments:
+            return []
+        t = np.array([ns for ns, _ in moments], np.float64) / NANO
+        values = self.sent_at(t)
+        frames: list[CanFrame] = []
+        last = -math.inf
+        for row, ((_, place), at) in enumerate(zip(moments, t.tolist(), strict=True)):
+            sender = self.senders[place]
+            data = {one.name: values[one.name][row] for one in sender.message.signals}
+            stamp = self.anchor_s + at
+            if stamp <= last:  # two rates that meet
+                stamp = math.nextafter(last, math.inf)
+            last = stamp
+            frames.append(CanFrame(stamp, sender.key, sender.message.encode(data, strict=False)))
+        return frames
+
+    def between(self, begin_s: float, end_s: float) -> list[CanFrame]:
+        """The frames from one moment of the drive to before another."""
+        first, last = self.anchor_s + begin_s, self.anchor_s + end_s
+        return [
+            frame
+            for number in range(math.floor(begin_s), math.ceil(end_s))
+            for frame in self.second(number)
+            if first <= frame.t < last
+        ]
+
+    def sent_at(self, t: Numbers) -> dict[str, list[float]]:
+        """What the logger sends of every signal at moments, as far as its bits reach."""
+        values = sent(self.drive.signals(t), self._logger)
+        return {
+            name: np.clip(values[name], *limits).tolist() for name, limits in self._limits.items()
+        }
+
+
+def schedule_of(
+    track: Track | None,
+    lap_seconds: float,
+    messages: Mapping[int, Message],
+    car: LoadedCar | None = None,
+    *,
+    seed: int = 0,
+    anchor_s: float = 0.0,
+) -> Schedule:
+    """The drive of *car* around *track*: its logger's signs and offsets, gearbox, messages, rates.
+
+    Without a car, and for one whose file names no message, all that are known are sent.
+    """
+    file = car.file if car else None
+    drive = Drive(course_of(track, lap_seconds, gearbox_of(file)), seed)
+    frames = file.frames if file else {}
+    chosen = {key: message for key, message in messages.items() if key in frames} or messages
+    rates = {key: frame.rate_hz for key, frame in frames.items() if frame.rate_hz is not None}
+    logger = logger_of(car.plan if car else None)
+    return Schedule(drive, chosen, rates_hz=rates, logger=logger, anchor_s=anchor_s)
+
+
+def _period_ns(message: Message, rate_hz: float | None) -> int:
+    if rate_hz is None:
+        rate_hz = 1000.0 / message.cycle_time if message.cycle_time else UNTOLD_HZ
+    return max(SLOT_NS, round(NANO / rate_hz))
+
+
+def _limits(signal: Signal) -> tuple[float, float]:
+    """What the bits of a signal can carry: a lap that nobody could drive still keeps its time."""
+    if signal.is_float:
+        return -math.inf, math.inf
+    half = 1 << (signal.length - 1)
+    raw = (-half, half - 1) if signal.is_signed else (0, 2 * half - 1)
+    ends = [float(signal.scale) * value + float(signal.offset) for value in raw]
+    return min(ends), max(ends)

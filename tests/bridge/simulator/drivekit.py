@@ -1,0 +1,43 @@
+"""The shipped bus, cars and circuits, and the way from frames of the bus to rows."""
+
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from runtime.bridge.can.assembler import Assembler
+from runtime.bridge.can.decode import Decoder
+from runtime.bridge.can.values import CanFrame
+from runtime.bridge.catalog.cars import load_car
+from runtime.bridge.catalog.dbc import load_dbc
+from runtime.bridge.live.values import Flush
+from runtime.bridge.simulator.schedule import Schedule, schedule_of
+from runtime.bridge.telemetry.values import WIDE, Frames
+from runtime.bridge.tracks.library import Library
+from runtime.bridge.tracks.model import Track
+
+DATA: Final = Path(__file__).resolve().parents[3] / "data"
+TRACKS: Final = Library.read(DATA / "tracks").tracks
+LARKFELL: Final = TRACKS["larkfell"]
+MESSAGES: Final = load_dbc(DATA / "dbc" / "paddock-dash.dbc").messages
+CARS: Final = {path.stem: load_car(path) for path in sorted((DATA / "cars").glob("*.yaml"))}
+VESPER: Final = CARS["oberling-vesper-30"]
+
+
+def vesper(
+    track: Track | None = LARKFELL, lap_seconds: float = 60.0, seed: int = 0, anchor_s: float = 0.0
+) -> Schedule:
+    """The simulator's own car."""
+    return schedule_of(track, lap_seconds, MESSAGES, VESPER, seed=seed, anchor_s=anchor_s)
+
+
+def flushed(frames: list[CanFrame], car: str = VESPER.id) -> list[Flush]:
+    """What the bridge makes of frames on its bus."""
+    decoder, assembler = Decoder(MESSAGES, CARS[car].plan), Assembler()
+    return [*assembler.feed(decoder.decode_all(frames)), *assembler.finish()]
+
+
+def rows(flushes: list[Flush]) -> Frames:
+    """The rows of flushes."""
+    wide = [flush.wide for flush in flushes if flush.wide is not None]
+    return Frames({name: np.array([row[name] for row in wide]) for name in WIDE})

@@ -1,0 +1,144 @@
+"""From the synthetic car over bytes on a bus to laps: what comes out is what was driven."""
+
+import itertools
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from runtime.bridge.laps.detect import detect
+from runtime.bridge.simulator.schedule import schedule_of
+from runtime.bridge.telemetry.values import TIMESTAMP
+from runtime.bridge.tracks.model import Track
+from tests.bridge.simulator.drivekit import (
+    LARKFELL,
+    MESSAGES,
+    TRACKS,
+    VESPER,
+    flushed,
+    rows,
+    vesper,
+)
+
+FRAME_S = 0.1
+NO_LINE = replace(LARKFELL, line=None)
+NARROW = {key: MESSAGES[key] for key in (0x451, 0x452)}
+"""What laps are found by: the speed and the position."""
+DRIVES = {
+    "slow": (LARKFELL, 150.0, 2),
+    "usual": (LARKFELL, 60.0, 3),
+    "roundel-pad": (TRACKS["roundel-pad"], 33.3, 3),
+    "tarn-oval": (TRACKS["tarn-oval"], 45.0, 3),
+    "a circuit without a line": (NO_LINE, 90.0, 3),
+    "no circuit": (None, 30.0, 5),
+}
+
+
+def test_ten_laps_are_ten_laps_of_the_time_that_was_set() -> None:
+    schedule = vesper(LARKFELL, 21.0, anchor_s=1_790_000_000.0)
+    frames = schedule.between(0.0, schedule.drive.duration(10) + 1.0)
+
+    found = detect(rows(flushed(frames)), gate=LARKFELL.start, track_length_m=LARKFELL.length_m)
+
+    assert [one.kind for one in found.segments] == ["out", *["lap"] * 10, "in"]
+    times = [lap.duration_s for lap in found.complete]
+    assert times == pytest.approx([21.0] * 10, abs=FRAME_S)
+
+
+@pytest.mark.parametrize(("track", "seconds", "laps"), DRIVES.values(), ids=DRIVES)
+def test_every_driven_lap_is_found_in_its_time(
+    track: Track | None, seconds: float, laps: int
+) -> None:
+    schedule = schedule_of(track, seconds, NARROW, VESPER)
+    frames = schedule.between(0.0, schedule.drive.duration(laps) + 1.0)
+
+    found = detect(
+        rows(flushed(frames)),
+        gate=track.start if track else None,
+        track_length_m=track.length_m if track else None,
+    )
+
+    assert found.method == "gps"
+    times = [lap.duration_s for lap in found.complete]
+    assert times == pytest.approx([seconds] * laps, abs=FRAME_S)
+
+
+def test_every_channel_of_the_bus_arrives_with_its_rate() -> None:
+    schedule = vesper()
+    frames = schedule.between(0.0, 10.0)
+    sent = {signal.name for message in MESSAGES.values() for signal in message.signals}
+
+    flushes = flushed(frames)
+
+    rates = {
+        sender.message.name: sum(frame.key == sender.key for frame in frames) / 10.0
+        for sender in schedule.senders
+    }
+    assert len(rates) == 12
+    assert sum(rates.values()) == schedule.frames_per_second == 254.0
+    assert rates["DASH_DYNAMICS"] == 50.0
+    assert rates["DASH_TIRE_ALARMS"] == 1.0
+    assert len(sent) == 45
+    arrived = {name for flush in flushes for name in flush.extras} | set(flushes[-1].wide or ())
+    renamed = {"gear": "gear_raw"}
+    passed_on = {renamed.get(name, name) for name in sent}
+    assert passed_on <= arrived
+    assert {"gear_position", "g_vert", "water_temp_c", "tpms_fl_kpa"} <= arrived
+
+
+def test_rows_say_what_was_driven() -> None:
+    schedule = vesper()
+    drive = schedule.drive
+    frames = rows(flushed(schedule.between(0.0, 40.0)))
+    t = frames.columns[TIMESTAMP]
+
+    # A row holds what was last heard: up to one period of the message before it.
+    best = {}
+    for name, raw, factor in (
+        ("speed_ms", "ecu_speed_mph", 0.44704),
+        ("g_lat", "lateral_accel_g", 1.0),
+        ("g_long", "inline_accel_g", 1.0),
+        ("steering_deg", "steer_angle_deg", 1.0),
+        ("throttle_pct", "throttle_pos_pct", 1.0),
+        ("brake_bar", "brake_press_psi", 0.0689476),
+        ("rpm", "rpm", 1.0),
+        ("lat", "gps_lat", 1.0),
+        ("lon", "gps_lon", 1.0),
+    ):
+        given = frames.columns[name][2:]
+        wanted = drive.signals(t[2:] - 0.03)[raw] * factor
+        best[name] = float(np.corrcoef(given, wanted)[0, 1])
+    assert min(best.values()) > 0.97, best
+
+    columns = frames.columns
+    fast = np.abs(columns["g_lat"]) > 0.8
+    assert (np.sign(columns["g_lat"]) == np.sign(columns["steering_deg"]))[fast].mean() > 0.97
+    assert not ((columns["brake_bar"] > 0.5) & (columns["throttle_pct"] > 5.0)).any()
+
+
+def test_the_same_seed_gives_the_same_bytes_and_another_one_does_not() -> None:
+    one, again, other = (vesper(seed=seed).between(3.0, 12.0) for seed in (7, 7, 8))
+
+    assert one == again
+    assert [frame[:2] for frame in one] == [frame[:2] for frame in other]
+    assert one != other
+
+
+def test_a_drive_is_the_same_however_it_is_cut() -> None:
+    schedule = vesper(anchor_s=1_790_000_000.0)
+    whole = schedule.between(0.0, 5.0)
+
+    cuts = [0.0, 0.4, 1.7, 1.75, 3.0, 5.0]
+    parts = [schedule.between(a, b) for a, b in itertools.pairwise(cuts)]
+
+    assert [frame for part in parts for frame in part] == whole
+    stamps = [frame.t for frame in whole]
+    assert all(a < b for a, b in itertools.pairwise(stamps))
+
+
+def test_the_gear_of_the_car_file_is_the_gear_that_is_driven() -> None:
+    gears = {flush.extras["gear_position"] for flush in flushed(vesper().between(1.0, 30.0))[20:]}
+
+    assert gears <= {0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0}
+    assert len(gears) >= 4
+    assert VESPER.file.methods["gear_position"].params["ratios"]
