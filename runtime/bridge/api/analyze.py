@@ -1,0 +1,175 @@
+"""Takes a second of a drive, summed up by the driver's device, and answers with coaching."""
+
+import logging
+import time
+from typing import Annotated, Final, Literal
+
+from aiohttp import web
+from pydantic import Field
+
+from runtime.bridge.api.sessions import now_ms
+from runtime.bridge.api.shapes import SessionId, Short
+from runtime.bridge.coach.values import Analysis, Burst
+from runtime.bridge.coaching import keep
+from runtime.bridge.service import SERVICE, Service
+from runtime.bridge.storage.errors import StoreBusy, StoreFailed, StoreFull
+from runtime.bridge.storage.values import NoteRow
+from runtime.web.routes import Routes
+from runtime.web.wire import Wire
+
+log = logging.getLogger(__name__)
+
+FRICTION_SHARE: Final = 0.7
+"""Of the whole acceleration, taken for its parts where a burst does not tell them."""
+BRAKING_BAR: Final = 2.0
+routes = Routes("core")
+
+Count = Annotated[int, Field(ge=0, le=1 << 31)]
+
+
+class AnalyzeRequest(Wire):
+    """About one second of a drive, summed up."""
+
+    session_id: SessionId | None = Field(None, description="present: a note and a cue are made")
+    burst_id: Annotated[int, Field(ge=-(1 << 53), le=1 << 53)] | None = None
+    avg_speed_kmh: float | None = None
+    max_combo_g: float | None = None
+    max_lateral_g: float | None = Field(None, description="absent: 0.7 of max_combo_g")
+    max_long_g: float | None = Field(
+        None, description="absent: 0.7 of max_combo_g, negative while braking"
+    )
+    max_brake_bar: float | None = None
+    avg_throttle_pct: float | None = None
+    avg_steering_deg: float | None = None
+    coast_frames: Count | None = None
+    trail_brake_frames: Count | None = None
+    frame_count: Count | None = None
+    corners_visited: Annotated[list[Short], Field(max_length=100)] | None = None
+    distance_m: float | None = Field(
+        None, description="of the lap, or counted on over laps; absent: the place is not known"
+    )
+    in_corner: bool | None = None
+    past_apex: bool | None = None
+    lap: Annotated[int, Field(ge=-(1 << 53), le=1 << 53)] | None = None
+    driver_level: Short | None = Field(None, description="beginner, intermediate or pro")
+    dist_to_next_corner_m: float | None = Field(None, description="absent: by the track, else 50")
+    next_corner_severity: Annotated[int, Field(ge=1, le=6)] | None = Field(
+        None, description="1 hairpin to 6; absent: by the track, else 3"
+    )
+
+    def burst(self) -> Burst:
+        """The burst with what was left out filled in."""
+        combo, brake = self.max_combo_g or 0.0, self.max_brake_bar or 0.0
+        share = FRICTION_SHARE * combo
+        lateral, long = self.max_lateral_g, self.max_long_g
+        return Burst(
+            session_id=self.session_id or "",
+            burst_id=self.burst_id or 0,
+            avg_speed_kmh=self.avg_speed_kmh or 0.0,
+            max_combo_g=combo,
+            max_lateral_g=share if lateral is None else lateral,
+            max_long_g=(-share if brake > BRAKING_BAR else share) if long is None else long,
+            max_brake_bar=brake,
+            avg_throttle_pct=self.avg_throttle_pct or 0.0,
+            avg_steering_deg=self.avg_steering_deg or 0.0,
+            coast_frames=self.coast_frames or 0,
+            trail_brake_frames=self.trail_brake_frames or 0,
+            frame_count=self.frame_count or 0,
+            corners_visited=tuple(self.corners_visited or ()),
+            distance_m=self.distance_m,
+            in_corner=self.in_corner or False,
+            past_apex=self.past_apex or False,
+            lap=self.lap,
+            driver_level=self.driver_level,
+            dist_to_next_corner_m=self.dist_to_next_corner_m,
+            next_corner_severity=self.next_corner_severity,
+        )
+
+
+class ToneRecord(Wire):
+    """Something to be heard that is no words."""
+
+    layer: str
+    frequency: float = Field(description="Hz")
+    volume: float = Field(ge=0, le=1)
+    pattern: Literal[
+        "silent",
+        "continuous",
+        "pulse",
+        "fast_pulse",
+        "sharp",
+        "buzz",
+        "chime_up",
+        "chime_down",
+        "chime_neutral",
+    ]
+    priority: int = Field(ge=0, le=3, description="0 background, 1 advice, 2 warning, 3 safety")
+    reason: str
+
+
+class AnalyzeAnswer(Wire):
+    """Coaching for a second of a drive."""
+
+    coaching: str = Field(description="the pace note, else words for a tone, else a rule's")
+    pace_note: str = Field(description="what may be said to the driver now; empty: nothing")
+    coach_source: Literal["rule", "local_model", ""]
+    cues: list[ToneRecord]
+    burst_id: int
+    source: Literal["sonic_model", "bridge_rules", "rule", "local_model"]
+    concept: str = Field(description="id of the concept behind the coaching; empty: none")
+    note_id: int | None = Field(description="of the note that was stored")
+
+
+@routes.post("/analyze")
+async def analyze(request: web.Request, *, body: AnalyzeRequest) -> AnalyzeAnswer:
+    """Coach a driver by a second of telemetry; no language model is asked."""
+    service = request.app[SERVICE]
+    burst = body.burst()
+    found = service.cues.analyze(burst, time.monotonic())
+    note_id = None
+    if burst.session_id:
+        keep(service, burst)
+        note_id = await _noted(service, burst, found)
+    if found.cue is not None:
+        service.hub.publish_cue(found.cue)
+    return AnalyzeAnswer(
+        coaching=found.coaching,
+        pace_note=found.pace_note,
+        coach_source=found.coach_source,
+        cues=[
+            ToneRecord(
+                layer=tone.layer,
+                frequency=round(tone.frequency, 1),
+                volume=round(tone.volume, 3),
+                pattern=tone.pattern,
+                priority=tone.priority,
+                reason=tone.reason,
+            )
+            for tone in found.cues
+        ],
+        burst_id=found.burst_id,
+        source=found.source,
+        concept=found.concept,
+        note_id=note_id,
+    )
+
+
+async def _noted(service: Service, burst: Burst, found: Analysis) -> int | None:
+    """Store what is said; None where no database takes it, which keeps no driver waiting."""
+    if service.store is None:
+        return None
+    row = NoteRow(
+        session_id=burst.session_id,
+        text=found.coaching,
+        recorded_at=now_ms(),
+        burst_id=burst.burst_id,
+        distance_m=found.distance_m,
+        source=found.source,
+        emotion=found.emotion,
+        concept=found.concept or None,
+    )
+    try:
+        return (await service.store.add_note(row)).id
+    except (StoreBusy, StoreFull, StoreFailed) as problem:
+        log.warning("a coaching note was not stored: %s", problem)
+        return None

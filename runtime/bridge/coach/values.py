@@ -1,0 +1,150 @@
+"""The values that the coach works on and answers with."""
+
+from typing import Final, Literal, NamedTuple, TypeAlias
+
+from runtime.bridge.live.values import Cue
+
+Level: TypeAlias = Literal["beginner", "intermediate", "pro"]
+Emotion: TypeAlias = Literal[
+    "neutral",
+    "thinking",
+    "analyzing",
+    "encouraging",
+    "proud",
+    "excited",
+    "serious",
+    "concerned",
+    "disappointed",
+    "intense",
+    "relaxed",
+    "tired",
+]
+Pattern: TypeAlias = Literal[
+    "silent",
+    "continuous",
+    "pulse",
+    "fast_pulse",
+    "sharp",
+    "buzz",
+    "chime_up",
+    "chime_down",
+    "chime_neutral",
+]
+Source: TypeAlias = Literal["sonic_model", "bridge_rules", "rule", "local_model"]
+
+BACKGROUND: Final = 0
+ADVICE: Final = 1
+WARNING: Final = 2
+SAFETY: Final = 3
+MOST_WORDS: Final = 20
+USUAL_LEVEL: Final[Level] = "intermediate"
+LEVELS: Final[dict[str, Level]] = {
+    "beginner": "beginner",
+    "intermediate": "intermediate",
+    "pro": "pro",
+    "advanced": "pro",
+}
+
+
+def level_of(word: str | None, usual: Level = USUAL_LEVEL) -> Level:
+    """A driver's level by its name, in any case; *usual* for none and for what is no level."""
+    return LEVELS.get(word.strip().lower(), usual) if word else usual
+
+
+class CueLimits(NamedTuple):
+    """What counts as the whole of a car's grip and brakes."""
+
+    combo_g: float = 2.29
+    brake_bar: float = 73.5
+
+
+class Moment(NamedTuple):
+    """What the driver does, in one look; NaN stands for what was not measured."""
+
+    brake: float
+    """Bar: the highest."""
+    thr: float
+    """Throttle in %: the mean."""
+    glat: float
+    """Lateral acceleration in g, without its side: the highest."""
+    v: float
+    """Speed in km/h: the mean."""
+
+
+class Burst(NamedTuple):
+    """About one second of a drive, summed up; NaN and None stand for what is not known."""
+
+    session_id: str = ""
+    """Empty: of no session."""
+    burst_id: int = 0
+    avg_speed_kmh: float = 0.0
+    max_combo_g: float = 0.0
+    max_lateral_g: float = 0.0
+    """The one farthest from 0, with its side."""
+    max_long_g: float = 0.0
+    max_brake_bar: float = 0.0
+    avg_throttle_pct: float = 0.0
+    avg_steering_deg: float = 0.0
+    coast_frames: int = 0
+    trail_brake_frames: int = 0
+    frame_count: int = 0
+    corners_visited: tuple[str, ...] = ()
+    distance_m: float | None = None
+    """Of the lap, or counted on over laps."""
+    in_corner: bool | None = False
+    past_apex: bool | None = False
+    lap: int | None = None
+    driver_level: str | None = None
+    dist_to_next_corner_m: float | None = None
+    next_corner_severity: int | None = None
+    latest: Moment | None = None
+    """Since the car came into its corner or left it, within the burst; None: nobody told."""
+
+    @property
+    def moment(self) -> Moment:
+        """What the driver does: of the part of the burst that belongs to its end, if known."""
+        return self.latest or Moment(
+            self.max_brake_bar,
+            self.avg_throttle_pct,
+            abs(self.max_lateral_g),
+            self.avg_speed_kmh,
+        )
+
+
+class Tone(NamedTuple):
+    """Something to be heard that is no words."""
+
+    layer: str
+    frequency: float
+    """Hz."""
+    volume: float
+    """0 to 1."""
+    pattern: Pattern
+    priority: int
+    reason: str
+
+
+class Analysis(NamedTuple):
+    """What the coach makes of a burst."""
+
+    coaching: str
+    """The pace note, else the phrase of a tone, else that of a rule; never empty."""
+    pace_note: str
+    """What passed the arbiter; empty: it keeps quiet."""
+    coach_source: Literal["", "rule", "local_model"]
+    cues: tuple[Tone, ...]
+    burst_id: int
+    source: Source
+    """Who said `coaching`."""
+    concept: str
+    """Id of the concept behind the pace note, or of the moment where there is none."""
+    emotion: Emotion
+    cue: Cue | None
+    """`coaching` for the streams; None for a burst of no session."""
+    distance_m: float | None
+    """Of the lap where its length is known."""
+
+    @property
+    def spoken(self) -> bool:
+        """Whether it is worth a driver's ear now."""
+        return self.pace_note != ""
