@@ -35,8 +35,9 @@ class EventStream:
     """A ``text/event-stream`` answer, committed when the block is entered, ended when it is left.
 
     Leaving the block because the reader is gone raises `ReaderGone`, whatever the block was
-    waiting for; a stream that the server closes ends the block quietly. A comment goes out every
-    *heartbeat_s* seconds. A reader that takes nothing for *stall_s* seconds is cut off.
+    waiting for; a stream that the server closes ends the block quietly. The comment *heartbeat*
+    goes out every *heartbeat_s* seconds. A reader that takes nothing for *stall_s* seconds is cut
+    off.
     """
 
     def __init__(
@@ -45,6 +46,7 @@ class EventStream:
         *,
         headers: Mapping[str, str] | None = None,
         heartbeat_s: float = 10.0,
+        heartbeat: bytes = HEARTBEAT,
         stall_s: float = 30.0,
         ends_on_drain: bool = False,
     ) -> None:
@@ -60,6 +62,7 @@ class EventStream:
         self._request = request
         self._writer = cast(StreamWriter, request.writer)
         self._heartbeat_s = heartbeat_s
+        self._heartbeat = heartbeat
         self._stall_s = stall_s
         self._stalled = False
         self._owner: asyncio.Task[object] | None = None
@@ -167,4 +170,4 @@ class EventStream:
             if now >= beat:
                 beat = now + self._heartbeat_s
                 with suppress(ConnectionError):  # its owner hears of it in its own way
-                    await self._writer.write(HEARTBEAT, drain=False)
+                    await self._writer.write(self._heartbeat, drain=False)

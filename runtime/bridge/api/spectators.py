@@ -1,0 +1,205 @@
+"""Lets others watch a session: tokens for them, and the listener that takes nothing else."""
+
+import logging
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
+from typing import Annotated, Final
+from urllib.parse import quote
+
+from aiohttp import web
+from aiohttp.typedefs import Handler
+from pydantic import Field, StrictInt
+
+from runtime.bridge.api.sessions import WRITE_ERRORS
+from runtime.bridge.api.shapes import SessionId
+from runtime.bridge.errors import render
+from runtime.bridge.service import SERVICE, Service
+from runtime.bridge.spectators import GRANT, TTL_S, TooManyTokens
+from runtime.web.errors import Forbidden, Unauthorized
+from runtime.web.guard import Limits
+from runtime.web.hosts import HostPolicy
+from runtime.web.lifecycle import LIFECYCLE, Lifecycle
+from runtime.web.middleware import Door, install
+from runtime.web.routes import Reply, Routes, mount
+from runtime.web.serve import Running, bind, serving
+from runtime.web.wire import Wire
+
+WATCHED: Final = (
+    "/cues/stream",
+    "/telemetry/stream",
+    "/session/{sid}",
+    "/session/{sid}/laps",
+    "/session/{sid}/map",
+    "/session/{sid}/sync",
+)
+"""What a spectator may see, by path pattern."""
+LIMITS: Final = Limits(connections=128, per_peer=48)
+"""Apart from those of the main listener; behind a proxy all spectators have one address."""
+CAREFUL: Final = {"Referrer-Policy": "no-referrer", "Cache-Control": "no-store"}
+log = logging.getLogger(__name__)
+routes = Routes("spectator")
+
+
+class BadToken(Unauthorized):
+    """The token was never good, has expired or was revoked."""
+
+    code = "bad_token"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "a valid token is needed: ?token=<token> or Authorization: Bearer <token>",
+            headers={"WWW-Authenticate": "Bearer"},
+        )
+
+
+class TokenScope(Forbidden):
+    """The token is for another session, or for less than this."""
+
+    code = "token_scope"
+
+    def __init__(self) -> None:
+        super().__init__("the token is for one session, and for watching it only")
+
+
+class TokenRequest(Wire):
+    """Which session, and for how long."""
+
+    session_id: SessionId
+    ttl_s: Annotated[StrictInt, Field(ge=60, le=86_400, description="seconds")] = TTL_S
+
+
+class TokenAnswer(Wire):
+    """A token; it is shown this once."""
+
+    token: str
+    session_id: str
+    expires_at: int = Field(description="Unix seconds")
+    ttl_s: int
+    url: str = Field(description="path and query of a spectator's page")
+
+
+class TokenPath(Wire):
+    """A token."""
+
+    token: str
+
+
+class RevokeAnswer(Wire):
+    """Whether the token was good until now."""
+
+    revoked: bool
+
+
+@routes.post("/spectator/token", errors=(TooManyTokens, *WRITE_ERRORS))
+async def issue_token(request: web.Request, *, body: TokenRequest) -> Reply[TokenAnswer]:
+    """Make a token with which others can watch a session, for a while."""
+    made = await request.app[SERVICE].spectators.issue(body.session_id, body.ttl_s)
+    answer = TokenAnswer(
+        token=made.token,
+        session_id=made.session_id,
+        expires_at=made.expires_at,
+        ttl_s=made.ttl_s,
+        url=f"/spectator/{quote(made.session_id, safe='')}?token={made.token}",
+    )
+    return Reply(answer, headers=CAREFUL)
+
+
+@routes.delete("/spectator/token/{token}", secret_path=True, errors=WRITE_ERRORS)
+async def revoke_token(request: web.Request, *, path: TokenPath) -> RevokeAnswer:
+    """Make a token useless; streams that are open with it end."""
+    return RevokeAnswer(revoked=await request.app[SERVICE].spectators.revoke(path.token))
+
+
+def make_spectator_app(service: Service, groups: Iterable[Routes], host: str) -> web.Application:
+    """An application of those routes of *groups* that spectators may see, behind tokens.
+
+    It uses *service* and neither starts nor stops it. *host* is where it will listen.
+    """
+    app = web.Application(middlewares=[_admit])
+    app[SERVICE] = service
+    settings = service.settings
+    hosts = HostPolicy.bound_to(
+        host, allowed_hosts=settings.allowed_hosts, origins=settings.cors_origins
+    )
+    install(app, Door(render=render, hosts=hosts, request_id_header=True))
+    seen = Routes(routes.tag)
+    seen.routes = [
+        route
+        for group in groups
+        for route in group.routes
+        if route.method == "GET" and route.path in WATCHED
+    ]
+    mount(app, seen)
+    app.router.add_route("*", "/{rest:.*}", _nothing)
+    app.on_response_prepare.append(_careful)
+    return app
+
+
+@asynccontextmanager
+async def spectating(
+    service: Service, groups: Iterable[Routes], host: str, port: int, main: Lifecycle
+) -> AsyncIterator[Running]:
+    """Spectators are let in on a listener of their own until the block ends or *main* drains.
+
+    Raises `CannotBind`.
+    """
+    app = make_spectator_app(service, groups, host)
+    with bind(host, port, "spectator_port") as listener:
+        async with serving(app, listener, limits=LIMITS) as (running, _):
+            follower = _Follower(app[LIFECYCLE])
+            main.streams.add(follower)
+            log.info("spectators are let in on port %d", running.port)
+            try:
+                yield running
+            finally:
+                main.streams.discard(follower)
+
+
+class _Follower:
+    """Ends the spectators' streams when the main listener begins to end."""
+
+    ends_on_drain = True
+
+    def __init__(self, life: Lifecycle) -> None:
+        self._life = life
+
+    def close(self) -> None:
+        """See `OpenStream`."""
+        self._life.drain()
+
+
+@web.middleware
+async def _admit(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """Ask for a token, and see that it is for the session that is asked for."""
+    offered = _offered(request)
+    grant = request.app[SERVICE].spectators.grant(offered) if offered else None
+    if grant is None:
+        raise BadToken
+    asked = request.query.getall("session_id", [])
+    if (sid := request.match_info.get("sid")) is not None:
+        asked = [*asked, sid]
+    if any(name != grant.session_id for name in asked):
+        raise TokenScope
+    request[GRANT] = grant
+    return await handler(request)
+
+
+def _offered(request: web.Request) -> str | None:
+    """The token of the header or, where there is none, of the query."""
+    given = request.headers.getall("Authorization", [])
+    if given:
+        scheme, _, token = given[0].partition(" ")
+        return token.strip() if len(given) == 1 and scheme.lower() == "bearer" else None
+    tokens = request.query.getall("token", [])
+    return tokens[0] if len(tokens) == 1 else None
+
+
+async def _nothing(_request: web.Request) -> web.StreamResponse:
+    """Whatever spectators have no business with."""
+    raise TokenScope
+
+
+async def _careful(_request: web.Request, response: web.StreamResponse) -> None:
+    """The address of a page may hold the token, which other sites shall not see."""
+    for name, value in CAREFUL.items():
+        response.headers.setdefault(name, value)

@@ -1,0 +1,264 @@
+"""Live streams: cues, telemetry and notifications as server-sent events."""
+
+import asyncio
+import re
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext, suppress
+from functools import partial
+from typing import Annotated, Final, Literal
+
+from aiohttp import web
+from pydantic import AfterValidator, ConfigDict, Field, StrictStr
+
+from runtime.bridge.api.shapes import Flag, Short, session_id
+from runtime.bridge.live.encode import KEEPALIVE, hello
+from runtime.bridge.live.hub import Subscription, TooManyListeners
+from runtime.bridge.live.values import EVERYTHING
+from runtime.bridge.service import SERVICE, Service
+from runtime.bridge.spectators import GRANT, MOST_VIEWS
+from runtime.web.absent import absent
+from runtime.web.routes import Routes
+from runtime.web.sse import EventStream
+from runtime.web.wire import Wire
+
+SEND_BUFFER: Final = 8 << 10
+"""Bytes that the system keeps for a reader, so that what a slow one gets is not minutes old."""
+WRITE_LIMIT: Final = 16 << 10
+"""Bytes that wait in this process for a reader before its events do."""
+STALL_S: Final = 8.0
+"""A reader that takes nothing for this long, and a quarter of it at most, is cut off."""
+BEAT_S: Final = 15.0
+NOTIFICATIONS_BEAT_S: Final = 30.0
+CUT_S: Final = 0.5
+"""Seconds that the end of a spectator's stream may take to reach its reader."""
+_NUMBER: Final = re.compile(r"[0-9]{1,18}")
+routes = Routes("live")
+
+
+def _topic(text: str) -> str:
+    """A session id, or ``*``. Raises ValueError."""
+    return text if text == EVERYTHING else session_id(text)
+
+
+Topic = Annotated[
+    StrictStr,
+    AfterValidator(_topic),
+    Field(description="a session, SIM for the active one, _live for bus and replay, * for all"),
+]
+
+
+class CuesQuery(Wire):
+    """Whose cues."""
+
+    session_id: Topic
+    named: Flag = Field(False, description="whether cues come as event: cue, not as messages")
+
+
+class TelemetryQuery(Wire):
+    """Whose frames, and how many of them."""
+
+    session_id: Topic
+    hz: float | None = Field(None, gt=0, description="frames a second at most")
+
+
+class NotificationsQuery(Wire):
+    """Whose notifications."""
+
+    driver: Short = Field(EVERYTHING, description="a driver, who hears broadcasts too; * for all")
+
+
+class CueEvent(Wire):
+    """Something to tell the driver."""
+
+    id: int
+    timestamp: int = Field(description="Unix milliseconds")
+    ts: float = Field(description="Unix seconds")
+    session_id: str
+    burst_id: int
+    phrase_id: str | None
+    text: str
+    priority: int = Field(description="0 background, 1 advice, 2 warning, 3 safety")
+    emotion: str
+    source: str
+    pace_note: str
+    concept: str
+    corner: str | None
+    expected_tts_ms: int
+    distance_m: float | None
+    dropped: int | None = absent("events before this one that were dropped")
+
+
+class TelemetryEvent(Wire):
+    """A frame; further signals follow under their own names."""
+
+    model_config = ConfigDict(extra="allow")
+
+    timestamp: float = Field(description="seconds of the session's clock")
+    distance: float | None
+    speed: float | None
+    g_lat: float | None
+    g_long: float | None
+    combo_g: float | None
+    brake_pressure: float | None
+    throttle: float | None
+    steering: float | None
+    rpm: float | None
+    lat: float | None
+    lon: float | None
+    distance_m: float | None
+    speed_ms: float | None
+    brake_bar: float | None
+    throttle_pct: float | None
+    steering_deg: float | None
+    session_id: str
+    frame_idx: int | None
+    source: Literal["can", "replay", "ingest"]
+    replay_id: str | None = absent("of a replayed frame")
+    dropped: int | None = absent("frames before this one that were dropped")
+
+
+class NotificationEvent(Wire):
+    """Something that happened; further fields depend on its kind."""
+
+    model_config = ConfigDict(extra="allow")
+
+    id: int
+    ts: float = Field(description="Unix seconds")
+    kind: str
+    driver: str = Field(description="empty: addressed to nobody in particular")
+    session_id: str | None = absent()
+    title: str
+    body: str
+    dropped: int | None = absent("notifications before this one that were dropped")
+
+
+@routes.get("/cues/stream", stream=CueEvent, errors=(TooManyListeners,))
+async def cues(request: web.Request, *, query: CuesQuery) -> web.StreamResponse:
+    """Follow the cues of a session; a client that comes back gets what it missed."""
+    service = request.app[SERVICE]
+    _check_room(request, service)
+    subscription = service.hub.subscribe(
+        "cues", [query.session_id], named=query.named, since_id=_last_id(request)
+    )
+    return await _follow(request, subscription, {"session_id": query.session_id}, beat_s=BEAT_S)
+
+
+@routes.get("/telemetry/stream", stream=TelemetryEvent, errors=(TooManyListeners,))
+async def telemetry(request: web.Request, *, query: TelemetryQuery) -> web.StreamResponse:
+    """Follow the frames of a session while they come in or are replayed."""
+    service = request.app[SERVICE]
+    _check_room(request, service)
+    subscription = service.hub.subscribe("telemetry", [query.session_id], hz=query.hz)
+    return await _follow(request, subscription, {"session_id": query.session_id}, beat_s=BEAT_S)
+
+
+@routes.get("/notifications", stream=NotificationEvent, errors=(TooManyListeners,))
+async def notifications(request: web.Request, *, query: NotificationsQuery) -> web.StreamResponse:
+    """Follow the notifications of a driver; those that nobody has got yet come first."""
+    inbox = request.app[SERVICE].inbox
+    subscription = inbox.listen(query.driver, _last_id(request))
+    return await _follow(
+        request,
+        subscription,
+        {"driver": query.driver},
+        beat_s=NOTIFICATIONS_BEAT_S,
+        on_sent=inbox.delivered,
+    )
+
+
+async def _follow(
+    request: web.Request,
+    subscription: Subscription,
+    about: dict[str, object],
+    *,
+    beat_s: float,
+    on_sent: Callable[[int], None] = lambda _: None,
+) -> web.StreamResponse:
+    """Send what *subscription* brings until the reader or the server ends it."""
+    stream = EventStream(
+        request,
+        heartbeat_s=beat_s,
+        heartbeat=KEEPALIVE,
+        stall_s=STALL_S,
+        ends_on_drain=True,
+        headers=_HEADERS,
+    )
+    # Its buffers are made small: not a connection for other requests any more.
+    stream.response.force_close()
+    with _closing(subscription):
+        _tighten(request)
+        async with stream:
+            with _spectated(request, stream), _hasty(request):
+                first = {**about, "heartbeat_s": beat_s}
+                await stream.send(hello(subscription.kind, first, subscription.position))
+                async for event in subscription:
+                    await stream.send(event)
+                    on_sent(subscription.taken)
+    return stream.response
+
+
+_HEADERS: Final = {"Referrer-Policy": "no-referrer"}
+
+
+@contextmanager
+def _closing(subscription: Subscription) -> Iterator[None]:
+    try:
+        yield
+    finally:
+        subscription.close()
+
+
+@contextmanager
+def _hasty(request: web.Request) -> Iterator[None]:
+    """Let nobody who is behind hold up the end of a stream that the server ends."""
+    try:
+        yield
+    except asyncio.CancelledError:
+        if request.transport is not None and request.protocol.writing_paused:
+            request.transport.abort()
+        raise
+
+
+@contextmanager
+def _spectated(request: web.Request, stream: EventStream) -> Iterator[None]:
+    """End the stream of a spectator whose token stops being good."""
+    grant = request.get(GRANT)
+    viewing = (
+        nullcontext()
+        if grant is None
+        else request.app[SERVICE].spectators.viewing(grant, partial(_cut, request, stream))
+    )
+    with viewing:
+        yield
+
+
+def _cut(request: web.Request, stream: EventStream) -> None:
+    """End a stream now, also one whose reader takes nothing any more."""
+    transport = request.transport
+    stream.close()
+    if transport is not None:
+        asyncio.get_running_loop().call_later(CUT_S, transport.abort)
+
+
+def _check_room(request: web.Request, service: Service) -> None:
+    if GRANT in request and service.spectators.views >= MOST_VIEWS:
+        raise TooManyListeners
+
+
+def _tighten(request: web.Request) -> None:
+    """Keep what waits for the reader small, so that it is dropped here and not sent late."""
+    transport = request.transport
+    if transport is None:
+        return
+    transport.set_write_buffer_limits(high=WRITE_LIMIT)
+    wire = transport.get_extra_info("socket")
+    if wire is not None:
+        with suppress(OSError):
+            wire.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER)
+
+
+def _last_id(request: web.Request) -> int | None:
+    """The number of the last event that the client has got."""
+    text = request.headers.get("Last-Event-ID", "")
+    return int(text) if _NUMBER.fullmatch(text) else None

@@ -1,0 +1,162 @@
+"""Notifications: kept until somebody has got them, and told at once to whoever listens."""
+
+import asyncio
+import logging
+import time
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
+
+from runtime.bridge.live.encode import Event, notification_event, object_json
+from runtime.bridge.live.hub import RING, Hub, Subscription
+from runtime.bridge.live.values import EVERYTHING
+from runtime.bridge.storage.errors import StoreError
+from runtime.bridge.storage.inbox import (
+    AddNotification,
+    MarkDelivered,
+    NotificationRow,
+    notifications,
+)
+from runtime.bridge.storage.store import Store
+
+log = logging.getLogger(__name__)
+
+NotificationKind: TypeAlias = Literal[
+    "debrief-ready",
+    "medal-earned",
+    "level-up",
+    "affinity-tier",
+    "track-unlock",
+    "hardware-warning",
+    "evolution-ready",
+    "session-saved",
+    "brief-ready",
+]
+KEPT: Final = 1000
+"""Notifications that are kept, read or not."""
+NOBODY: Final = ""
+"""The driver of what is addressed to nobody in particular."""
+
+
+@dataclass(slots=True)
+class _Kept:
+    topics: tuple[str, ...]
+    event: Event
+    unread: bool
+
+
+class Inbox:
+    """The notifications of all drivers; of the event loop alone.
+
+    Works from memory where there is no database: they are then lost with the process.
+    """
+
+    def __init__(self) -> None:
+        self._hub: Hub | None = None
+        self._store: Store | None = None
+        self._kept: dict[int, _Kept] = {}
+        self._last = 0
+        self._got: list[int] = []
+        self._marking: asyncio.Task[None] | None = None
+
+    async def open(self, hub: Hub, store: Store | None) -> None:
+        """Tell *hub* what comes, and go on with what *store* has kept."""
+        self._hub, self._store = hub, store
+        if store is None:
+            return
+        for row in await store.read(lambda reader: notifications(reader, KEPT)):
+            event = notification_event(row.payload.encode(), row.id)
+            self._kept[row.id] = _Kept(_topics(row.driver), event, row.delivered_at is None)
+            self._last = max(self._last, row.id)
+
+    async def close(self) -> None:
+        """Write down what was delivered."""
+        while self._marking is not None:
+            await asyncio.wait([self._marking])
+
+    async def post(
+        self,
+        kind: NotificationKind,
+        driver: str,
+        title: str,
+        body: str,
+        session_id: str | None = None,
+        **more: object,
+    ) -> int:
+        """Keep a notification and tell it; its number. *more* are further fields, fit for JSON.
+
+        An empty *driver*, or ``*``, addresses nobody in particular: every driver hears it. Where
+        the database fails it is told all the same, and the log says so.
+        """
+        self._last += 1
+        number, now = self._last, time.time()
+        told = NOBODY if driver.strip() == EVERYTHING else driver.strip()
+        fields: dict[str, object] = {"id": number, "ts": round(now, 3), "kind": kind}
+        fields["driver"] = told
+        if session_id is not None:
+            fields["session_id"] = session_id
+        fields |= {"title": title, "body": body}
+        payload = object_json({**more, **fields})
+        if self._store is not None:
+            row = NotificationRow(number, told, kind, payload.decode(), int(now * 1000))
+            try:
+                await self._store.write(AddNotification(row, KEPT))
+            except StoreError as error:
+                log.warning("a notification could not be kept: %s", error)
+        self._tell(number, _topics(told), notification_event(payload, number))
+        return number
+
+    def listen(self, driver: str, since_id: int | None = None) -> Subscription:
+        """What a driver has not got yet, then what comes. Raises `TooManyListeners`.
+
+        ``*`` hears everything. With *since_id* what came behind that number is told again.
+        """
+        assert self._hub is not None
+        everything = driver.strip() in ("", EVERYTHING)
+        topics = (EVERYTHING,) if everything else (_folded(driver), NOBODY)
+        oldest = max(0, self._last - RING)
+        since = since_id
+        if since is not None and not oldest <= since <= self._last:
+            since = oldest
+        backlog = [
+            kept.event
+            for number, kept in self._kept.items()
+            if (kept.unread or (since is not None and number > since))
+            and not set(topics).isdisjoint(kept.topics)
+        ]
+        position = self._last if since is None else since
+        return self._hub.subscribe("notifications", topics, backlog=backlog, position=position)
+
+    def delivered(self, number: int) -> None:
+        """Somebody has got it; written down soon."""
+        kept = self._kept.get(number)
+        if kept is None or not kept.unread:
+            return
+        kept.unread = False
+        self._got.append(number)
+        if self._marking is None and self._store is not None:
+            self._marking = asyncio.create_task(self._mark(self._store))
+
+    def _tell(self, number: int, topics: tuple[str, ...], event: Event) -> None:
+        self._kept[number] = _Kept(topics, event, unread=True)
+        while len(self._kept) > KEPT:
+            del self._kept[next(iter(self._kept))]
+        if self._hub is not None:
+            self._hub.publish_notification(topics, event)
+
+    async def _mark(self, store: Store) -> None:
+        try:
+            while self._got:
+                numbers, self._got = self._got, []
+                await store.write(MarkDelivered(numbers, int(time.time() * 1000)))
+        except StoreError as error:  # they are told once more after the next start
+            log.warning("what was delivered could not be written down: %s", error)
+        finally:
+            self._marking = None
+
+
+def _topics(driver: str) -> tuple[str, ...]:
+    return (_folded(driver), EVERYTHING)
+
+
+def _folded(driver: str) -> str:
+    return driver.strip().casefold()

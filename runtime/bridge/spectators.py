@@ -1,0 +1,192 @@
+"""Tokens that let somebody watch one session from elsewhere, for a while."""
+
+import asyncio
+import hashlib
+import logging
+import re
+import secrets
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Final, NamedTuple
+
+from aiohttp import web
+
+from runtime.bridge.storage.errors import NoDatabase
+from runtime.bridge.storage.inbox import AddToken, RevokeToken, TokenRow, tokens
+from runtime.bridge.storage.store import Store
+from runtime.web.errors import ApiError
+
+TOKEN_BYTES: Final = 24
+PREFIX: Final = "watch_"
+"""Begins every token, so that logs can tell it from other text."""
+TTL_S: Final = 14_400
+MOST_TOKENS: Final = 1000
+MOST_VIEWS: Final = 32
+"""Streams that spectators may have open together; the rest is for the driver's own devices."""
+_TOKEN: Final = re.compile(PREFIX + r"[A-Za-z0-9_%-]+")
+
+
+class TooManyTokens(ApiError):
+    """So many tokens are good that there must be a mistake."""
+
+    status, code = 429, "too_many_tokens"
+
+    def __init__(self) -> None:
+        super().__init__(
+            f"{MOST_TOKENS} tokens are in use; revoke some", headers={"Retry-After": "60"}
+        )
+
+
+class Grant(NamedTuple):
+    """What a good token allows."""
+
+    digest: str
+    session_id: str
+    expires_at: int
+    """Unix milliseconds."""
+
+
+class Issued(NamedTuple):
+    """A new token; it is told this once and cannot be found out again."""
+
+    token: str
+    session_id: str
+    expires_at: int
+    """Unix seconds."""
+    ttl_s: int
+
+
+GRANT: Final = web.RequestKey("grant", Grant)
+"""Of a request that came with a good token."""
+
+
+class Spectators:
+    """The tokens that are good, and the streams that are open with them; of the loop alone."""
+
+    def __init__(self, clock: Callable[[], float] = time.time) -> None:
+        self._clock = clock
+        self._store: Store | None = None
+        self._grants: dict[str, Grant] = {}
+        self._views: dict[str, dict[object, Callable[[], None]]] = {}
+
+    @property
+    def views(self) -> int:
+        """Streams that are open with a token."""
+        return sum(map(len, self._views.values()))
+
+    async def open(self, store: Store | None) -> None:
+        """Go on with the tokens that *store* has kept."""
+        self._store = store
+        if store is not None:
+            now = self._now_ms()
+            rows = await store.read(lambda reader: tokens(reader, now))
+            self._grants = {row[0]: Grant(row.token_hash, row[1], row.expires_at) for row in rows}
+
+    async def close(self) -> None:
+        """End the streams that are open; the tokens stay good for the next start."""
+        for digest, views in list(self._views.items()):
+            for view in list(views):
+                self._cut(digest, view)
+
+    async def issue(self, session_id: str, ttl_s: int = TTL_S) -> Issued:
+        """A new token for a session, which need not exist yet.
+
+        Raises `NoDatabase`, `TooManyTokens` and what writing raises.
+        """
+        store = self._kept_in()
+        now = self._now_ms()
+        for grant in [g for g in self._grants.values() if g.expires_at <= now]:
+            self._withdraw(grant.digest)
+        if len(self._grants) >= MOST_TOKENS:
+            raise TooManyTokens
+        token = PREFIX + secrets.token_urlsafe(TOKEN_BYTES)
+        until = now // 1000 + ttl_s
+        row = TokenRow(_digest(token), session_id, now, until * 1000)
+        await store.write(AddToken(row))
+        self._grants[row.token_hash] = Grant(row.token_hash, session_id, row.expires_at)
+        return Issued(token, session_id, until, ttl_s)
+
+    async def revoke(self, token: str) -> bool:
+        """Make a token useless and end what it has opened; whether it was good until now.
+
+        Raises `NoDatabase` and what writing raises; it is useless for this process then.
+        """
+        store = self._kept_in()
+        grant = self.grant(token)
+        if grant is None:
+            return False
+        self._withdraw(grant.digest)
+        await store.write(RevokeToken(grant.digest, self._now_ms()))
+        return True
+
+    def grant(self, token: str) -> Grant | None:
+        """What *token* allows; None for one that was never good, has expired or was revoked."""
+        found = self._grants.get(_digest(token))
+        return found if found is not None and found.expires_at > self._now_ms() else None
+
+    @contextmanager
+    def viewing(self, grant: Grant, cut: Callable[[], None]) -> Iterator[None]:
+        """Note an open stream; *cut* is called once when its token stops being good."""
+        view = object()
+        self._views.setdefault(grant.digest, {})[view] = cut
+        left_s = (grant.expires_at - self._now_ms()) / 1000
+        timer = asyncio.get_running_loop().call_later(
+            max(0.0, left_s), self._cut, grant.digest, view
+        )
+        if grant.digest not in self._grants:  # revoked on the way here
+            self._cut(grant.digest, view)
+        try:
+            yield
+        finally:
+            timer.cancel()
+            self._close(grant.digest, view)
+
+    def _cut(self, digest: str, view: object) -> None:
+        if (cut := self._close(digest, view)) is not None:
+            cut()
+
+    def _close(self, digest: str, view: object) -> Callable[[], None] | None:
+        views = self._views.get(digest, {})
+        cut = views.pop(view, None)
+        if not views:
+            self._views.pop(digest, None)
+        return cut
+
+    def _withdraw(self, digest: str) -> None:
+        del self._grants[digest]
+        for view in list(self._views.get(digest, ())):
+            self._cut(digest, view)
+
+    def _kept_in(self) -> Store:
+        if self._store is None:
+            raise NoDatabase
+        return self._store
+
+    def _now_ms(self) -> int:
+        return int(self._clock() * 1000)
+
+
+class Masked(logging.Filter):
+    """Keeps tokens out of the log, wherever in a line they are."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Every record passes, without its tokens."""
+        fields = getattr(record, "fields", None)
+        if isinstance(fields, dict):
+            for name, value in fields.items():
+                if isinstance(value, str) and PREFIX in value:
+                    fields[name] = _TOKEN.sub("***", value)
+        if isinstance(record.args, tuple) and PREFIX in str(record.args):
+            record.args = tuple(
+                _TOKEN.sub("***", arg) if isinstance(arg, str) else arg for arg in record.args
+            )
+        return True
+
+
+for _name in ("paddock.access", "paddock.web"):
+    logging.getLogger(_name).addFilter(Masked())
+
+
+def _digest(token: str) -> str:
+    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()

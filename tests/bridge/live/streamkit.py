@@ -1,0 +1,158 @@
+"""A bridge with its streams and spectators, and a client that reads events."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from typing import NamedTuple, Self
+from unittest.mock import patch
+
+import aiohttp
+
+from runtime.bridge.api import spectators, streams
+from runtime.bridge.app import GROUPS, assemble, make_app
+from runtime.bridge.live.hub import Hub
+from runtime.bridge.live.values import Cue, LiveFrame, Origin
+from runtime.bridge.server import PER_PEER
+from runtime.bridge.service import Service
+from runtime.bridge.settings import BridgeSettings
+from runtime.bridge.telemetry.values import WIDE
+from runtime.web.guard import Limits
+from runtime.web.lifecycle import LIFECYCLE
+from runtime.web.routes import mount
+from runtime.web.serve import Running, bind, serving
+from tests.bridge.bridgekit import Json
+
+LIMITS = Limits(per_peer=PER_PEER)
+OWN = tuple(group for group in (streams.routes, spectators.routes) if group not in GROUPS)
+
+
+@dataclass
+class Live:
+    """A running bridge, its listener for spectators, and a client of each."""
+
+    service: Service
+    main: Running
+    guests: Running
+    http: aiohttp.ClientSession
+    guest: aiohttp.ClientSession
+
+    @property
+    def hub(self) -> Hub:
+        return self.service.hub
+
+    async def token(self, session_id: str, **more: Json) -> str:
+        body = {"session_id": session_id, **more}
+        async with self.http.post("/spectator/token", json=body) as response:
+            assert response.status == 200
+            made: str = (await response.json())["token"]
+            return made
+
+
+@asynccontextmanager
+async def living(settings: BridgeSettings, port: int = 0) -> AsyncIterator[Live]:
+    """A bridge on the loopback interface for as long as the block runs."""
+    service = assemble(settings)
+    with patch("runtime.bridge.app.describe_api", return_value={}):
+        app = make_app(service)
+    mount(app, *OWN)
+    async with AsyncExitStack() as stack:
+        listener = stack.enter_context(bind("127.0.0.1", port))
+        main, _ = await stack.enter_async_context(
+            serving(app, listener, limits=LIMITS, last_words_s=0.2)
+        )
+        life, groups = app[LIFECYCLE], (*GROUPS, *OWN)
+        beside = spectators.spectating(service, groups, "127.0.0.1", 0, life)
+        guests = await stack.enter_async_context(beside)
+        http = await stack.enter_async_context(aiohttp.ClientSession(main.url))
+        guest = await stack.enter_async_context(aiohttp.ClientSession(guests.url))
+        yield Live(service, main, guests, http, guest)
+
+
+class Message(NamedTuple):
+    """One event, or a comment."""
+
+    name: str
+    id: int | None
+    data: Json
+    comment: str
+
+
+@dataclass
+class Listener:
+    """An open stream."""
+
+    response: aiohttp.ClientResponse
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Message:
+        found = await self.next()
+        if found is None:
+            raise StopAsyncIteration
+        return found
+
+    async def next(self) -> Message | None:
+        """The next event; None: the stream has ended."""
+        async with asyncio.timeout(20):
+            block = await self.response.content.readuntil(b"\n\n")
+        return parsed(block) if block else None
+
+    async def ended(self) -> bool:
+        """Whether the stream ends, whatever comes before."""
+        try:
+            while await self.next():
+                pass
+        except aiohttp.ClientError:
+            return True
+        return True
+
+
+def parsed(block: bytes) -> Message:
+    """An event as a browser would read it."""
+    fields: dict[str, str] = {}
+    for line in block.decode().strip("\n").split("\n"):
+        name, _, value = line.partition(": ")
+        fields[name] = value if name else line[2:]
+    data = json.loads(fields["data"]) if "data" in fields else None
+    number = int(fields["id"]) if "id" in fields else None
+    comment = block.decode()[2:-2] if block.startswith(b": ") else ""
+    return Message(fields.get("event", "message"), number, data, comment)
+
+
+@asynccontextmanager
+async def listening(
+    http: aiohttp.ClientSession, path: str, headers: Mapping[str, str] | None = None
+) -> AsyncIterator[Listener]:
+    """An open stream whose greeting has been read."""
+    async with http.get(path, headers=headers) as response:
+        assert response.status == 200, await response.read()
+        listener = Listener(response)
+        greeting = await listener.next()
+        assert greeting is not None
+        assert greeting.name == "hello"
+        yield listener
+
+
+async def until(what: Callable[[], bool], seconds: float = 20.0) -> None:
+    """Wait until *what* holds."""
+    for _ in range(int(seconds / 0.01)):
+        if what():
+            return
+        await asyncio.sleep(0.01)
+    raise TimeoutError("waited in vain")
+
+
+def frame(
+    session_id: str = "s", t: float = 1.0, source: Origin = "can", **values: float
+) -> LiveFrame:
+    """A frame in which only the time and *values* are known."""
+    wide = {**dict.fromkeys(WIDE, float("nan")), "timestamp": t, **values}
+    return LiveFrame(session_id, source, wide)
+
+
+def cue(text: str, session_id: str = "s") -> Cue:
+    """A cue of the rules."""
+    return Cue(session_id, text, 1, "", "rule")

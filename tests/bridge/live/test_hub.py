@@ -1,0 +1,244 @@
+"""Who hears what, what a slow listener misses, and where one goes on that comes back."""
+
+import asyncio
+from collections import Counter
+from functools import partial
+
+import pytest
+
+from runtime.bridge.live.hub import QUEUES, RING, Hub, Subscription, TooManyListeners
+from runtime.bridge.live.values import Origin
+from tests.bridge.live.streamkit import Message, cue, frame, parsed
+
+
+class Clock:
+    """A clock that is set by hand."""
+
+    now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def hub(clock: Clock) -> Hub:
+    return Hub(clock=clock, wall=clock)
+
+
+async def waiting(subscription: Subscription) -> list[Message]:
+    """What can be taken without waiting."""
+    found: list[Message] = []
+    while True:
+        coming = asyncio.ensure_future(anext(subscription))
+        await asyncio.sleep(0)
+        if not coming.done():
+            coming.cancel()
+            return found
+        found.append(parsed(coming.result()))
+
+
+@pytest.mark.parametrize(
+    ("source", "session", "heard"),
+    [
+        ("can", "s", {"s", "_live", "*", "SIM"}),
+        ("replay", "s", {"s", "_live", "*", "SIM"}),
+        ("ingest", "s", {"s", "*", "SIM"}),
+        ("can", "other", {"other", "_live", "*"}),
+        ("can", "_live", {"_live", "*"}),
+        ("ingest", "_live", {"_live", "*"}),
+        ("can", "SIM", {"SIM", "_live", "*"}),
+    ],
+)
+async def test_a_frame_reaches_the_listeners_of_its_session(
+    hub: Hub, source: Origin, session: str, heard: set[str]
+) -> None:
+    hub.follow(lambda: "s")
+    names = ("s", "other", "_live", "*", "SIM")
+    listeners = {name: hub.subscribe("telemetry", [name]) for name in names}
+    hub.publish_frame(frame(session, source=source))
+    got = {name: await waiting(one) for name, one in listeners.items()}
+    assert {name for name, events in got.items() if events} == heard
+    assert {len(events) for events in got.values()} <= {0, 1}
+
+
+async def test_the_active_session_is_asked_for_at_each_frame(hub: Hub) -> None:
+    listener = hub.subscribe("telemetry", ["SIM"])
+    hub.publish_frame(frame("one"))
+    for active in ("one", "two"):
+        hub.follow(partial(str, active))
+        hub.publish_frame(frame("one"))
+        hub.publish_frame(frame("two"))
+    assert [event.data["session_id"] for event in await waiting(listener)] == ["one", "two"]
+
+
+async def test_a_listener_of_two_topics_gets_an_event_once(hub: Hub) -> None:
+    listener = hub.subscribe("telemetry", ["s", "*"])
+    hub.publish_frame(frame())
+    assert len(await waiting(listener)) == 1
+
+
+async def test_numbers_grow_and_streams_have_their_own(hub: Hub) -> None:
+    frames, cues = hub.subscribe("telemetry", ["*"]), hub.subscribe("cues", ["*"])
+    for at in range(3):
+        hub.publish_frame(frame(t=at + 1.0))
+        hub.publish_cue(cue("x"))
+    numbers = [event.id for event in await waiting(frames)]
+    assert numbers == [frames.position + at for at in (1, 2, 3)]
+    assert {event.name for event in await waiting(cues)} == {"cue"}
+
+
+@pytest.mark.parametrize("kind", ["telemetry", "cues"])
+async def test_a_full_queue_drops_the_oldest_and_says_so_once(hub: Hub, kind: str) -> None:
+    listener = hub.subscribe(kind, ["s"])  # type: ignore[arg-type] # both are kinds
+    most = QUEUES[listener.kind]
+    for at in range(most + 5):
+        if kind == "cues":
+            hub.publish_cue(cue(str(at)))
+        else:
+            hub.publish_frame(frame(t=float(at)))
+    got = await waiting(listener)
+    assert len(got) == most
+    assert got[0].data["dropped"] == 5
+    assert not any("dropped" in event.data for event in got[1:])
+    first = got[0].data["text"] if kind == "cues" else got[0].data["timestamp"]
+    assert float(first) == 5.0
+    assert (listener.dropped, hub.figures().dropped) == (5, 5)
+
+
+async def test_a_full_queue_of_one_drops_nothing_of_another(hub: Hub) -> None:
+    slow, fast = hub.subscribe("telemetry", ["s"]), hub.subscribe("telemetry", ["s"])
+    got = 0
+    for at in range(1000):
+        hub.publish_frame(frame(t=float(at)))
+        got += len(await waiting(fast))
+    assert (got, fast.dropped) == (1000, 0)
+    assert slow.dropped == 1000 - QUEUES["telemetry"]
+
+
+@pytest.mark.parametrize(
+    ("gaps", "hz", "share"),
+    [
+        ([0.1], 10.0, 1.0),  # as fast as it comes
+        ([0.09, 0.11], 10.0, 1.0),  # uneven
+        ([0.02], 10.0, 0.2),
+        ([0.1], 100.0, 1.0),
+        ([0.1], 3.0, 0.3),
+    ],
+)
+async def test_a_listener_gets_no_more_than_it_asked_for(
+    hub: Hub, clock: Clock, gaps: list[float], hz: float, share: float
+) -> None:
+    listener = hub.subscribe("telemetry", ["s"], hz=hz)
+    got = 0
+    for at in range(1000):
+        hub.publish_frame(frame(t=float(at)))
+        got += len(await waiting(listener))
+        clock.now += gaps[at % len(gaps)]
+    assert got == pytest.approx(1000 * share, rel=0.02)
+    assert listener.dropped == 0
+
+
+async def test_the_end_of_a_replay_passes_every_rate(hub: Hub) -> None:
+    listener = hub.subscribe("telemetry", ["_live"], hz=0.001)
+    hub.publish_frame(frame())
+    hub.publish_frame(frame())
+    hub.publish_control("s", "end", {"replay_id": "r", "frames_emitted": 2})
+    assert [event.name for event in await waiting(listener)] == ["telemetry", "end"]
+
+
+async def test_a_listener_that_comes_back_gets_what_it_missed(hub: Hub) -> None:
+    first = hub.subscribe("cues", ["s"])
+    for at in range(5):
+        hub.publish_cue(cue(str(at)))
+        hub.publish_cue(cue(str(at), "other"))
+    last = (await waiting(first))[2].id
+    hub.forget(first)
+    again = hub.subscribe("cues", ["s"], since_id=last)
+    hub.publish_cue(cue("5"))
+    assert [event.data["text"] for event in await waiting(again)] == ["3", "4", "5"]
+    assert again.position == last
+
+
+@pytest.mark.parametrize("behind", [-10_000_000, -1, 10_000_000])
+async def test_a_number_of_before_a_restart_means_all_that_is_kept(hub: Hub, behind: int) -> None:
+    start = hub.subscribe("cues", ["s"]).position
+    for at in range(3):
+        hub.publish_cue(cue(str(at)))
+    again = hub.subscribe("cues", ["s"], since_id=start + behind)
+    assert [event.data["text"] for event in await waiting(again)] == ["0", "1", "2"]
+    assert again.position == start
+
+
+async def test_numbers_grow_over_a_restart(hub: Hub, clock: Clock) -> None:
+    hub.publish_cue(cue("before"))
+    last = hub.subscribe("cues", ["s"]).position
+    clock.now += 1
+    restarted = Hub(clock=clock, wall=clock)
+    restarted.publish_cue(cue("after"))
+    again = restarted.subscribe("cues", ["s"], since_id=last)
+    assert [event.data["text"] for event in await waiting(again)] == ["after"]
+
+
+async def test_what_was_missed_is_not_cut_to_the_length_of_the_queue(hub: Hub) -> None:
+    start = hub.subscribe("cues", ["s"]).position
+    for at in range(RING + 44):
+        hub.publish_cue(cue(str(at)))
+    again = hub.subscribe("cues", ["s"], since_id=start)
+    got = await waiting(again)
+    assert [event.data["text"] for event in got] == [str(at) for at in range(44, RING + 44)]
+    assert not any("dropped" in event.data for event in got)
+
+
+async def test_without_a_number_only_what_comes_is_heard(hub: Hub) -> None:
+    hub.publish_cue(cue("before"))
+    listener = hub.subscribe("cues", ["s"], named=False)
+    hub.publish_cue(cue("after"))
+    (event,) = await waiting(listener)
+    assert (event.name, event.data["text"]) == ("message", "after")
+
+
+async def test_there_is_an_end_to_listeners_and_a_place_becomes_free() -> None:
+    hub = Hub(most=2)
+    first = hub.subscribe("cues", ["*"])
+    hub.subscribe("telemetry", ["*"])
+    with pytest.raises(TooManyListeners):
+        hub.subscribe("notifications", ["*"])
+    first.close()
+    first.close()
+    hub.subscribe("notifications", ["*"])
+    assert (hub.figures().listeners, hub.figures().refused) == (2, 1)
+
+
+async def test_closing_the_hub_ends_every_listener_wherever_it_waits(hub: Hub) -> None:
+    async def follow(subscription: Subscription) -> int:
+        return len([event async for event in subscription])
+
+    tasks = [asyncio.create_task(follow(hub.subscribe("telemetry", ["s"]))) for _ in range(5)]
+    await asyncio.sleep(0)
+    hub.close()
+    async with asyncio.timeout(10):
+        assert Counter(await asyncio.gather(*tasks)) == {0: 5}
+        assert await follow(hub.subscribe("telemetry", ["s"])) == 0
+    assert hub.figures().listeners == 0
+
+
+async def test_a_listener_that_gave_up_waiting_can_go_on(hub: Hub) -> None:
+    listener = hub.subscribe("telemetry", ["s"])
+    assert await waiting(listener) == []  # a wait that was cancelled
+    hub.publish_frame(frame())
+    assert len(await waiting(listener)) == 1
+
+
+async def test_nothing_is_encoded_that_nobody_hears(
+    hub: Hub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr("runtime.bridge.live.hub.frame_event")
+    hub.subscribe("telemetry", ["other"])
+    hub.subscribe("cues", ["s"])
+    hub.publish_frame(frame())
+    assert hub.figures().published == 0
