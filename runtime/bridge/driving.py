@@ -1,0 +1,198 @@
+"""What runs while the bridge does, besides answering: bus, replay, coach, listeners."""
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncIterator, Iterable
+from contextlib import AsyncExitStack, asynccontextmanager
+from datetime import UTC, datetime
+from typing import Final
+
+from aiohttp import web
+
+from runtime.bridge.api.spectators import spectating
+from runtime.bridge.can.settings import CanSettings
+from runtime.bridge.live.bus import LiveBus, Synthetic, make_bus, make_synthetic_bus
+from runtime.bridge.live.live import Destination, Live
+from runtime.bridge.live.recorder import Recorder
+from runtime.bridge.live.values import LIVE_SESSION, Cue, LiveFrame
+from runtime.bridge.replay.replays import Replays
+from runtime.bridge.service import Service
+from runtime.bridge.settings import BridgeSettings
+from runtime.bridge.storage.store import Store
+from runtime.bridge.storage.values import NoteRow, SessionMeta
+from runtime.bridge.tracks.model import slug
+from runtime.web.errors import ApiError
+from runtime.web.lifecycle import LIFECYCLE
+from runtime.web.routes import Routes
+
+LEAST_SPOKEN: Final = 1
+"""Cues below this priority are no notes."""
+WATCH_S: Final = 0.5
+log = logging.getLogger(__name__)
+
+
+@asynccontextmanager
+async def driving(
+    app: web.Application, service: Service, groups: Iterable[Routes]
+) -> AsyncIterator[None]:
+    """Everything live, for as long as the block runs. The database is open before and after."""
+    settings, store = service.settings, service.store
+    async with AsyncExitStack() as stack:
+        await service.inbox.open(service.hub, store)
+        stack.push_async_callback(service.inbox.close)
+        await service.spectators.open(store)
+        stack.callback(service.hub.close)
+        service.hub.follow(service.active_session)
+        recorder = None
+        if store is not None:
+            await _put_aside(store, settings)
+            recorder = Recorder(store, _meta(service))
+            stack.push_async_callback(recorder.close)
+        default = _default_session(settings)
+        live = service.live = Live(
+            hub=service.hub,
+            cues=service.cues if settings.live_cues else None,
+            recorder=recorder,
+            destination=lambda: _destination(service, default),
+            spoken=lambda cue, frame: _noted(service, cue, frame),
+            anew=lambda: service.bus.begin_session() if service.bus is not None else None,
+        )
+        service.recorder = recorder
+        bus = service.bus = _bus(service, live)
+        if bus is not None:
+            stack.push_async_callback(bus.stop)
+            await bus.start()
+            watching = asyncio.create_task(_watch(service, bus, live))
+            stack.callback(watching.cancel)
+        service.replays = Replays(
+            lambda: service.db,
+            live.publish,
+            service.hub.publish_control,
+            before=bus.pause if bus is not None else _nothing,
+            after=bus.resume if bus is not None else _nothing,
+        )
+        stack.push_async_callback(service.replays.close)
+        if settings.spectator_port is not None:
+            await stack.enter_async_context(
+                spectating(
+                    service,
+                    groups,
+                    settings.spectator_host,
+                    settings.spectator_port,
+                    app[LIFECYCLE],
+                )
+            )
+        yield
+        service.hub.close()
+
+
+async def _nothing() -> None:
+    """Where there is no bus, nothing makes way for a replay."""
+
+
+async def _watch(service: Service, bus: LiveBus, live: Live) -> None:
+    """Tell listeners when the bus begins or ceases to bring frames, and warn of the latter."""
+    connected = False
+    while True:
+        await asyncio.sleep(WATCH_S)
+        if bus.connected == connected:
+            continue
+        connected = bus.connected
+        now = bus.snapshot()
+        session_id = live.bus_session or LIVE_SESSION
+        payload = {"connected": connected, "state": now.state, "last_error": now.last_error}
+        service.hub.publish_control(session_id, "state", payload)
+        if not connected and now.state == "reconnecting":
+            why = now.last_error or "no frame comes"
+            await service.inbox.post(
+                "hardware-warning", "", "The CAN bus is silent", why, session_id
+            )
+
+
+async def _put_aside(store: Store, settings: BridgeSettings) -> None:
+    """What an earlier run left in the session of live frames becomes a session of its own."""
+    row = store.session(settings.can_session_id)
+    if row is not None and settings.can_session_id == LIVE_SESSION and row.t_end is not None:
+        kept = await store.rename_session(row.session_id, slug(row.track or "") or "live")
+        log.info("live frames of an earlier run are kept as %s", kept.session_id)
+
+
+def _default_session(settings: BridgeSettings) -> str:
+    """Where frames of a bus go while no session is open."""
+    if settings.simulate:
+        return f"sim-{datetime.now(UTC):%Y%m%d-%H%M%S}"
+    return settings.can_session_id
+
+
+def _destination(service: Service, default: str) -> Destination:
+    store = service.store
+    if store is None:
+        return Destination(default)
+    session_id = store.active_session() or default
+    row = store.session(session_id)
+    return Destination(session_id, (row.distance_m or 0.0) if row is not None else 0.0)
+
+
+def _meta(service: Service) -> SessionMeta:
+    """What a session that the bus begins is known by."""
+    return SessionMeta(
+        driver_level="intermediate",
+        track=service.active_track.name if service.active_track else None,
+        car=service.wiring.car.id if service.wiring.car else None,
+        source="simulator" if service.settings.simulate else "can",
+    )
+
+
+def _bus(service: Service, live: Live) -> LiveBus | None:
+    settings, wiring = service.settings, service.wiring
+    if settings.simulate:
+        drive = Synthetic(
+            track=service.active_track,
+            lap_seconds=settings.simulate_lap_seconds,
+            speed=settings.simulate_speed,
+            seed=settings.sim_seed,
+            transmit=can_settings(service) if settings.can_channel is not None else None,
+        )
+        return make_synthetic_bus(drive, wiring, settings.can_flush_ms, live.bus)
+    if settings.can_channel is None:
+        return None
+    return make_bus(can_settings(service), wiring, settings.can_flush_ms, live.bus)
+
+
+def can_settings(service: Service) -> CanSettings:
+    """The adapter that the settings name; a car file knows its bus where they do not."""
+    settings, car = service.settings, service.wiring.car
+    bitrate = settings.can_bitrate
+    if "can_bitrate" not in settings.model_fields_set and car is not None:
+        bitrate = car.file.can_bus.bitrate_bps or bitrate
+    return CanSettings(
+        interface=settings.can_interface,
+        channel=settings.can_channel or "",
+        bitrate=bitrate,
+        listen_only=not settings.simulate,
+    )
+
+
+def _noted(service: Service, cue: Cue, frame: LiveFrame) -> None:
+    """Keep what the coach said with the session, without anybody waiting for it."""
+    if service.store is None or cue.priority < LEAST_SPOKEN or not cue.text:
+        return
+    row = NoteRow(
+        session_id=frame.session_id,
+        text=cue.text,
+        recorded_at=int(time.time() * 1000),
+        burst_id=cue.burst_id,
+        distance_m=cue.distance_m,
+        source=cue.source,
+        emotion=cue.emotion,
+        concept=cue.concept or None,
+    )
+    service.aside(_note(service.store, row))
+
+
+async def _note(store: Store, row: NoteRow) -> None:
+    try:
+        await store.add_note(row)
+    except ApiError as problem:
+        log.warning("a coaching note was not stored: %s", problem)

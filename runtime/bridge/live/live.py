@@ -1,0 +1,132 @@
+"""Where every live frame passes: to listeners and coach, and from a bus to the database."""
+
+import logging
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
+from typing import Final, NamedTuple
+
+from runtime.bridge.coach.engine import CueEngine
+from runtime.bridge.live.hub import Hub
+from runtime.bridge.live.recorder import Recorder
+from runtime.bridge.live.values import Cue, Flush, LiveFrame
+from runtime.bridge.telemetry.values import TIMESTAMP, WIDE, Frames, Samples
+
+BACKFILL: Final = 1000
+"""A request with more frames brings a recording: only its last frame is told."""
+log = logging.getLogger(__name__)
+
+
+class Destination(NamedTuple):
+    """Where the frames of a bus go."""
+
+    session_id: str
+    distance_m: float = 0.0
+    """What the session had covered before."""
+
+
+class Live:
+    """Takes frames from the bus, a replay or a request; of the event loop alone.
+
+    *destination* is asked for each batch of a bus; *spoken* hears of every cue that is told, for
+    the session's notes; *anew* is called when the frames of a bus begin to go to another session.
+    """
+
+    def __init__(
+        self,
+        *,
+        hub: Hub,
+        cues: CueEngine | None,
+        recorder: Recorder | None,
+        destination: Callable[[], Destination],
+        spoken: Callable[[Cue, LiveFrame], None],
+        anew: Callable[[], None],
+    ) -> None:
+        self.hub = hub
+        self._cues = cues
+        self._recorder = recorder
+        self._destination = destination
+        self._spoken = spoken
+        self._anew = anew
+        self._bus_session = ""
+        self._told_m = self._offset_m = self._reached_m = 0.0
+
+    @property
+    def bus_session(self) -> str:
+        """The session that the last frame of a bus went to; empty: none came."""
+        return self._bus_session
+
+    def bus(self, flushes: Sequence[Flush]) -> None:
+        """What a CAN bus told."""
+        goal = self._destination()
+        for flush in flushes:
+            if flush.wide is not None:
+                wide = self._placed(goal, flush.wide)
+                flush = flush._replace(wide=wide)
+                self.publish(LiveFrame(goal.session_id, "can", wide, flush.extras))
+            if self._recorder is not None:
+                self._recorder.take(goal.session_id, flush)
+
+    def ingested(
+        self, session_id: str, frames: Frames, extras: Mapping[str, Samples], first_idx: int
+    ) -> None:
+        """What a request brought, once it is on disk."""
+        count = len(frames)
+        begin = 0 if count <= BACKFILL else count - 1
+        columns = {name: frames.columns[name][begin:].tolist() for name in WIDE}
+        latest = _latest(extras, columns[TIMESTAMP])
+        for at in range(count - begin):
+            wide = {name: values[at] for name, values in columns.items()}
+            index = first_idx + begin + at
+            self.publish(LiveFrame(session_id, "ingest", wide, latest[at], index))
+
+    def publish(self, frame: LiveFrame) -> None:
+        """Tell a frame, and what the coach says to it."""
+        self.hub.publish_frame(frame)
+        if self._cues is None:
+            return
+        try:
+            cues = self._cues.feed(frame, time.monotonic())
+        except Exception:  # a coach that stumbles must not cost a frame
+            log.exception("the coach stumbled over a frame")
+            return
+        for cue in cues:
+            self.publish_cue(cue)
+            if frame.source != "replay":
+                self._spoken(cue, frame)
+
+    def publish_cue(self, cue: Cue) -> None:
+        """Tell a cue."""
+        self.hub.publish_cue(cue)
+
+    def _placed(self, goal: Destination, wide: Mapping[str, float]) -> Mapping[str, float]:
+        """The frame with the distance of its session, which goes on where it stood."""
+        told = wide["distance_m"]
+        if goal.session_id != self._bus_session:
+            if self._bus_session:
+                self._anew()
+            self._bus_session, self._reached_m = goal.session_id, goal.distance_m
+            self._told_m = math.inf
+        if math.isnan(told):
+            return wide
+        if told < self._told_m:  # the bus counts from 0 again
+            self._offset_m = self._reached_m - told
+        self._told_m, self._reached_m = told, told + self._offset_m
+        return {**wide, "distance_m": self._reached_m}
+
+
+def _latest(extras: Mapping[str, Samples], times: Sequence[float]) -> list[dict[str, float]]:
+    """The further signals of each frame, which stand at the times of their frames."""
+    found: list[dict[str, float]] = [{} for _ in times]
+    if not extras:
+        return found
+    places = {t: at for at, t in enumerate(times)}
+    for name, samples in extras.items():
+        for t, value in zip(samples.t.tolist(), samples.value.tolist(), strict=True):
+            if (at := places.get(t)) is not None:
+                found[at][name] = value
+    for before, after in pairwise(found):
+        for name, value in before.items():
+            after.setdefault(name, value)
+    return found

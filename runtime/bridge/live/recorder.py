@@ -1,0 +1,137 @@
+"""Stores what a live bus tells, without ever holding the bus up."""
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from runtime.bridge.live.values import Flush
+from runtime.bridge.storage.errors import StoreBusy, StoreFailed, StoreFull
+from runtime.bridge.storage.store import Store
+from runtime.bridge.storage.values import SessionMeta
+from runtime.bridge.telemetry.values import WIDE, Frames, Samples
+from runtime.web.errors import ApiError
+
+MOST_ROWS: Final = 10_000
+"""So many flushes wait at most; then the oldest goes."""
+MOST_AT_ONCE: Final = 500
+RETRY_S: Final = 1.0
+LAST_TRIES_S: Final = 2.0
+"""How long the end of the bridge waits for the database to take the rest."""
+log = logging.getLogger(__name__)
+
+
+class _Waiting(NamedTuple):
+    session_id: str
+    flush: Flush
+
+
+class Recorder:
+    """A bounded queue in front of the store, for the event loop.
+
+    While the database takes nothing, a full disk for instance, flushes wait and are tried again.
+    """
+
+    def __init__(self, store: Store, meta: SessionMeta, *, most: int = MOST_ROWS) -> None:
+        self._store = store
+        self._meta = meta
+        self._most = most
+        self._queue: deque[_Waiting] = deque()
+        self._batch: list[_Waiting] = []
+        """What is being stored."""
+        self._more = asyncio.Event()
+        self._done = asyncio.Event()
+        self._done.set()
+        self._task = asyncio.create_task(self._run())
+        self.dropped = 0
+        """Flushes that were given up."""
+
+    def take(self, session_id: str, flush: Flush) -> None:
+        """Accept what is to be stored; never waits."""
+        if self._queue and len(self._queue) + len(self._batch) >= self._most:
+            self._queue.popleft()
+            self.dropped += 1
+        self._queue.append(_Waiting(session_id, flush))
+        self._done.clear()
+        self._more.set()
+
+    async def settled(self) -> None:
+        """Return once everything that was taken is stored or given up."""
+        await self._done.wait()
+
+    async def close(self) -> None:
+        """Store what waits, if the database takes it, and end."""
+        try:
+            async with asyncio.timeout(LAST_TRIES_S):
+                await self.settled()
+        except TimeoutError:
+            left = len(self._queue) + len(self._batch)
+            log.error("%d live rows could not be stored", left)
+        self._task.cancel()
+        await asyncio.wait([self._task])
+
+    async def _run(self) -> None:
+        while True:
+            await self._more.wait()
+            self._more.clear()
+            while self._queue or self._batch:
+                self._batch = self._batch or self._next()
+                if await self._stored(self._batch):
+                    self._batch = []
+                else:
+                    await asyncio.sleep(RETRY_S)
+            self._done.set()
+
+    def _next(self) -> list[_Waiting]:
+        """What waits for one session, the oldest first."""
+        batch = [self._queue.popleft()]
+        while (
+            self._queue
+            and len(batch) < MOST_AT_ONCE
+            and self._queue[0].session_id == batch[0].session_id
+        ):
+            batch.append(self._queue.popleft())
+        return batch
+
+    async def _stored(self, batch: Sequence[_Waiting]) -> bool:
+        session_id = batch[0].session_id
+        rows = [waiting.flush.wide for waiting in batch if waiting.flush.wide is not None]
+        samples = joined([waiting.flush.samples for waiting in batch])
+        try:
+            if rows:
+                await self._store.append_frames(session_id, framed(rows), samples, self._meta)
+            elif samples:
+                await self._store.append_signals(session_id, samples, self._meta)
+        except (StoreBusy, StoreFull, StoreFailed) as problem:
+            log.warning("live rows wait for the database: %s", problem)
+            return False
+        except ApiError as problem:
+            log.error("live rows are given up: %s", problem)
+            self.dropped += len(batch)
+        except Exception:  # whatever is wrong with these rows, the next ones are taken
+            log.exception("live rows are given up")
+            self.dropped += len(batch)
+        return True
+
+
+def framed(rows: Sequence[Mapping[str, float]]) -> Frames:
+    """Rows as columns."""
+    return Frames({name: np.array([row[name] for row in rows]) for name in WIDE})
+
+
+def joined(parts: Sequence[Mapping[str, Samples]]) -> dict[str, Samples]:
+    """The samples of each signal behind each other."""
+    names = dict.fromkeys(name for part in parts for name in part)
+    found: dict[str, Samples] = {}
+    for name in names:
+        mine = [part[name] for part in parts if name in part]
+        if len(mine) == 1:
+            found[name] = mine[0]
+        else:
+            found[name] = Samples(
+                np.concatenate([one.t for one in mine]), np.concatenate([one.value for one in mine])
+            )
+    return found
