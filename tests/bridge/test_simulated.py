@@ -1,0 +1,199 @@
+"""A bridge that drives a synthetic car: from bytes on a bus to laps, grades, streams, files."""
+
+import asyncio
+import io
+from collections.abc import Callable
+
+import pyarrow.parquet as pq  # type: ignore[import-untyped]
+import pytest
+
+from runtime.bridge.storage.values import SessionMeta
+from tests.bridge.bridgekit import Bridge, Json
+from tests.bridge.conftest import Start
+from tests.bridge.live.streamkit import listening, until
+
+LAP_S = 21.0
+FRAME_S = 0.1
+FAST = {"simulate": True, "simulate_speed": 100.0, "simulate_lap_seconds": LAP_S}
+
+
+async def driven(bridge: Bridge, laps: int) -> str:
+    """Drive so many laps; the session that they were recorded in."""
+
+    def enough() -> bool:
+        state = bridge.service.bus.simulator() if bridge.service.bus else None
+        return state is not None and state.laps > laps
+
+    await until(enough, seconds=50)
+    assert bridge.service.bus is not None
+    await bridge.service.bus.stop()
+    await recorded(bridge)
+    session_id = bridge.service.bus_session()
+    assert session_id is not None
+    return session_id
+
+
+async def recorded(bridge: Bridge) -> None:
+    """Everything that came is on disk."""
+    await asyncio.sleep(0)  # what the reader has handed over
+    assert bridge.service.recorder is not None
+    await bridge.service.recorder.settled()
+
+
+async def test_ten_simulated_laps_are_ten_laps_of_the_time_that_was_set(
+    start: Start, backend: str
+) -> None:
+    async with start(db_backend=backend, **FAST) as bridge:
+        session_id = await driven(bridge, 10)
+        assert session_id.startswith("sim-")
+        found = await bridge.ok("GET", f"/session/{session_id}/laps")
+        laps = [lap for lap in found["laps"] if lap["kind"] == "lap"][:10]
+        assert [lap["method"] for lap in laps] == ["gps"] * 10
+        assert [lap["duration_s"] for lap in laps] == pytest.approx([LAP_S] * 10, abs=FRAME_S)
+        await every_channel_is_there(bridge, session_id)
+        card = await bridge.ok("GET", f"/session/{session_id}/scorecard")
+        assert [one["corner"] for one in card["corners"]] == [
+            f"Turn {number}" for number in range(1, 12)
+        ]
+        assert {one["grade"] for one in card["corners"]} <= set("ABCDF")
+        table = await bridge.get(f"/session/{session_id}/export.parquet")
+        frames = pq.read_table(io.BytesIO(table.body))
+        assert frames["frame_idx"].to_pylist() == list(range(len(frames)))
+        detail = await bridge.ok("GET", f"/session/{session_id}")
+        assert detail["notes"], "the coach said nothing in ten laps"
+
+
+async def every_channel_is_there(bridge: Bridge, session_id: str) -> None:
+    """Each signal of the bus is a capability, under its own or the car file's name."""
+    wiring = bridge.service.wiring
+    assert wiring.car is not None
+    listed = await bridge.ok("GET", f"/session/{session_id}/capabilities")
+    names = {signal["name"] for signal in listed["signals"]}
+    rules = wiring.car.file.signals
+    for message in wiring.messages.values():
+        for signal in message.signals:
+            rule = rules.get(signal.name)
+            own = (
+                {signal.name}
+                if rule is None
+                else {
+                    rule.canonical or rule.rename_to or signal.name,
+                    *(made.name for made in rule.derive),
+                }
+            )
+            assert own & names, signal.name
+
+
+async def test_a_session_that_is_started_takes_the_frames_and_its_own_distance(
+    start: Start,
+) -> None:
+    async with start(**FAST) as bridge:
+        await until(lambda: bridge.service.bus_session() is not None)
+        begun = await bridge.ok("POST", "/session/start", {"session_id": "mine"})
+        await until(lambda: bridge.service.bus_session() == begun["session_id"])
+        assert (await bridge.ok("GET", "/health"))["active_session_id"] == "mine"
+
+        def far() -> bool:
+            row = bridge.service.db.session("mine")
+            return row is not None and row.n_frames > 50
+
+        await until(far)
+        await bridge.service.bus.stop()  # type: ignore[union-attr]
+        await recorded(bridge)
+        frames = await bridge.service.db.read_frames("mine", ["distance_m", "timestamp"])
+        distance = frames.columns["distance_m"]
+        assert distance[0] < 1000.0
+        assert (distance[1:] >= distance[:-1]).all()
+
+
+async def test_a_stream_of_the_active_session_hears_the_bus(start: Start) -> None:
+    async with (
+        start(**FAST) as bridge,
+        listening(bridge.http, "/telemetry/stream?session_id=_live") as everything,
+    ):
+        first = await _frame(everything.next)
+        assert first["source"] == "can"
+        assert first["session_id"].startswith("sim-")
+        assert first["speed"] == first["speed_ms"]
+        async with listening(bridge.http, "/telemetry/stream?session_id=SIM") as active:
+            assert (await _frame(active.next))["session_id"] == first["session_id"]
+
+
+async def _frame(following: Callable[[], Json]) -> Json:
+    """The next frame of a stream."""
+    while (event := await following()) is not None:
+        if event.name == "telemetry":
+            return event.data
+    raise AssertionError("the stream has ended")
+
+
+async def test_a_replay_puts_the_bus_aside_and_gives_it_back(start: Start) -> None:
+    async with start(**FAST) as bridge:
+        await until(lambda: bridge.service.bus_session() is not None)
+        source = {"timestamp": 0.0, "speed": 20.0}
+        body = {"frames": [{**source, "timestamp": at / 10} for at in range(100)]}
+        await bridge.ok("POST", "/session/recorded/frames", body)
+        replay = {"source_session_id": "recorded", "speed": 1.0, "loop": True}
+        await bridge.ok("POST", "/session/replay/start", replay)
+        state = await bridge.ok("GET", "/diagnostics/can")
+        assert state["state"] == "stopped_for_replay"
+        status, code = await bridge.refused("POST", "/session/replay/start", replay)
+        assert (status, code) == (409, "replay_running")
+        assert (await bridge.ok("GET", "/health"))["replay"]["running"] is True
+        await bridge.ok("POST", "/session/replay/stop")
+        state = await bridge.ok("GET", "/diagnostics/can")
+        assert state["state"] in ("starting", "running")
+        assert state["dbc_files"] == ["paddock-dash.dbc"]
+
+
+async def test_live_frames_of_an_earlier_run_become_a_session_of_their_own(
+    start: Start, backend: str
+) -> None:
+    async with start(db_backend=backend) as bridge:
+        await bridge.ok("POST", "/session/_live/frame", {"timestamp": 1.0, "speed": 5.0})
+        meta = SessionMeta(driver="Ada", track="Larkfell")
+        await bridge.service.db.append_signals("_live", {}, meta)
+    async with start(db_backend=backend) as bridge:
+        listed = (await bridge.ok("GET", "/sessions"))["sessions"]
+        assert [row["session_id"].rpartition("-")[0] for row in listed] != ["_live"]
+        assert bridge.service.db.session("_live") is None
+        (row,) = listed
+        assert row["ended_at"] is not None
+        detail = await bridge.ok("GET", f"/session/{row['session_id']}")
+        assert detail["n_frames"] == 1
+
+
+async def test_the_registry_can_show_what_the_bus_does(start: Start) -> None:
+    async with start(**FAST) as bridge:
+        await until(lambda: bridge.service.bus_session() is not None)
+        shown = await bridge.ok("GET", "/signals/registry?include_can_state=true")
+        assert shown["can_state"]["loaded"] is True
+        assert shown["unknown_can_ids"] == []
+        plain = await bridge.ok("GET", "/signals/registry")
+        assert "can_state" not in plain
+
+
+async def test_without_a_bus_the_diagnostics_say_so(start: Start) -> None:
+    async with start() as bridge:
+        state = await bridge.ok("GET", "/diagnostics/can")
+        assert (state["loaded"], state["state"], state["interface"]) == (False, "off", None)
+        health = await bridge.ok("GET", "/health")
+        assert health["simulator"] == {"running": False, "lap_seconds": None, "speed_x": None}
+
+
+async def test_the_end_of_a_session_is_told_to_its_driver(start: Start) -> None:
+    async with (
+        start() as bridge,
+        listening(bridge.http, "/notifications?driver=Ada") as inbox,
+    ):
+        begun = await bridge.ok("POST", "/session/start", {"driver": "Ada"})
+        await bridge.ok("POST", f"/session/{begun['session_id']}/end")
+        told = await inbox.next()
+        assert told is not None
+        assert told.data["kind"] == "session-saved"
+        assert told.data["session_id"] == begun["session_id"]
+        await bridge.ok("POST", f"/session/{begun['session_id']}/end")
+        await bridge.service.inbox.post("medal-earned", "Ada", "Gold", "Well done")
+        again = await inbox.next()
+        assert again is not None
+        assert again.data["kind"] == "medal-earned", "an end that is repeated is no news"
