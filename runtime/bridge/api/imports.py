@@ -2,31 +2,32 @@
 
 import asyncio
 import time
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 from aiohttp import web
 from pydantic import Field, StrictStr
 
-from runtime.bridge.api.sessions import UNNAMED, WRITE_ERRORS, duration_of
+from runtime.bridge.api.sessions import WRITE_ERRORS, duration_of
 from runtime.bridge.api.shapes import Note, SessionId, Short, rounded
+from runtime.bridge.imports.canbus import BusChoice, car_asked, choose
 from runtime.bridge.imports.files import NotImportable, open_inside
 from runtime.bridge.imports.formats import (
     MAX_BYTES,
     SUFFIXES,
     VBO_SUFFIXES,
+    BusNotFound,
+    FormatNotInstalled,
     UnparsableVbo,
     UnreadableRecording,
     read_recording,
 )
-from runtime.bridge.laps.series import series
+from runtime.bridge.imports.naming import place, session_name
 from runtime.bridge.service import SERVICE, Service
 from runtime.bridge.storage.errors import BadFrames, RegistryFull, SessionExists
 from runtime.bridge.storage.values import SessionMeta, SessionRow
 from runtime.bridge.summary import Summary
 from runtime.bridge.telemetry.values import Recording
-from runtime.bridge.tracks.model import slug
 from runtime.web.errors import BadField
 from runtime.web.routes import Routes
 from runtime.web.wire import Wire
@@ -38,12 +39,24 @@ class ImportRequest(Wire):
     """A recorded file on this machine."""
 
     vbo_path: StrictStr | None = Field(None, description="absolute path of a VBO file")
-    path: StrictStr | None = Field(None, description="of a file of any known format")
+    path: StrictStr | None = Field(
+        None,
+        description="absolute path of a file of any known format: VBO, RaceChrono CSV, candump "
+        "(.log), .asc, .blf, .trc, and with their extras .mf4, .xrk, .xrz",
+    )
     session_id: SessionId | None = None
     driver: Short | None = None
     driver_level: Short | None = None
     track: Short | None = Field(None, description="absent: the circuit nearest to the recording")
-    car: Short | None = None
+    car: Short | None = Field(
+        None, description="of a CAN log also the id, or path in the data folder, of its car file"
+    )
+    dbc: Annotated[list[Short], Field(max_length=16)] = Field(
+        [], description="of a CAN log: ids, or paths in the data folder; absent: as set up"
+    )
+    channel: Short | None = Field(
+        None, description="of a CAN log: the channel as the log names it; absent: all as one bus"
+    )
     note: Note | None = None
     coordinate_encoding: Literal["minutes", "degrees", "ddmm"] | None = None
     time_encoding: Literal["hhmmss", "seconds"] | None = None
@@ -74,6 +87,8 @@ class ImportAnswer(Wire):
     warnings: list[Warned]
     unmapped_columns: list[str]
     n_signals: int
+    format: str = Field(description="in which the file was read")
+    facts: dict[str, str] = Field(description="what was found out or guessed while reading")
 
 
 @routes.post(
@@ -84,6 +99,8 @@ class ImportAnswer(Wire):
         BadField,
         UnparsableVbo,
         UnreadableRecording,
+        FormatNotInstalled,
+        BusNotFound,
         SessionExists,
         BadFrames,
         RegistryFull,
@@ -94,8 +111,8 @@ async def import_session(request: web.Request, *, body: ImportRequest) -> Import
     service = request.app[SERVICE]
     store = service.db
     recording, name = await asyncio.to_thread(_read, service, body)
-    track = body.track or _place(service, recording)
-    session_id = body.session_id or _name(slug(track) or UNNAMED, recording.created)
+    track = body.track or place(service.library, service.active_track, recording)
+    session_id = body.session_id or session_name(track, recording.created, time.time())
     meta = SessionMeta(
         driver=body.driver,
         driver_level=body.driver_level or "intermediate",
@@ -124,22 +141,22 @@ def _read(service: Service, body: ImportRequest) -> tuple[Recording, str]:
             name,
             coordinate_encoding=body.coordinate_encoding,
             time_encoding=body.time_encoding,
+            bus=_bus(service, body),
         )
     return recording, name
 
 
-def _place(service: Service, recording: Recording) -> str:
-    """The circuit nearest to a recording; without positions the active one."""
-    centre = series(recording.frames).centre
-    if centre is None:
-        return service.active_track.name if service.active_track else ""
-    near = service.library.near(*centre)
-    return near.name if near else ""
-
-
-def _name(base: str, created: float | None) -> str:
-    moment = datetime.fromtimestamp(created if created is not None else time.time(), UTC)
-    return f"{base}-{moment:%Y%m%d-%H%M%S}"
+def _bus(service: Service, body: ImportRequest) -> BusChoice:
+    """What a CAN log is decoded with: as asked, else as the bridge is set up."""
+    settings = service.settings
+    return choose(
+        settings.data_dir,
+        asked_dbc=body.dbc,
+        asked_car=car_asked(settings.cars_dir, body.car),
+        channel=body.channel or None,
+        usual_dbc=settings.can_dbc,
+        usual_car=None if settings.can_no_car_config else settings.can_car_config,
+    )
 
 
 def _imported(
@@ -165,4 +182,6 @@ def _imported(
         warnings=[Warned(code=d.code, detail=d.detail, count=d.times) for d in recording.doubts],
         unmapped_columns=list(recording.unmapped),
         n_signals=signals,
+        format=recording.facts.get("format", "vbo"),
+        facts=dict(recording.facts),
     )

@@ -58,14 +58,17 @@ def read(
     time = _required(channels, TIME, "time")
     text = table.first_row[_at(channels, time)] if table.first_row else ""
     clock = read_clock(time.values, text, head.created, time_encoding)
+    del table, time
     channels, t = _timed_rows(channels, clock.t, doubts)
     parts, positions = _parts(channels, t, coordinate_encoding, doubts)
+    videos = first_of(channels, VIDEO_FILE)
+    del channels  # what was converted is held once from here on
     parts.facts["time_encoding"] = clock.encoding
     parts.facts["time_base"] = clock.base
     parts.facts["text_encoding"] = head.encoding
     if clock.midnights:
         parts.doubts.append(Doubt("midnight", "the time of day starts again", clock.midnights))
-    return _finish(head, parts, channels, positions)
+    return _finish(head, parts, videos, positions)
 
 
 def _channels(head: Head, table: Table) -> list[Channel]:
@@ -161,9 +164,9 @@ def _without_silence(lat: Numbers, tall: dict[str, Numbers], doubts: list[Doubt]
     return np.where(blind, np.nan, lat)
 
 
-def _finish(head: Head, parts: Parts, channels: list[Channel], positions: Positions) -> Recording:
+def _finish(head: Head, parts: Parts, videos: Channel | None, positions: Positions) -> Recording:
     clean_motion(parts)
-    video = _video(head, parts, channels)
+    video = _video(head, parts, videos)
     path = driven_path(parts.lat, parts.lon)
     lines = head.sections.get("laptiming", ())
     gates = read_gates(lines, path, positions.encoding, positions.east)
@@ -179,9 +182,9 @@ def _finish(head: Head, parts: Parts, channels: list[Channel], positions: Positi
     )
 
 
-def _video(head: Head, parts: Parts, channels: list[Channel]) -> list[VideoFrame]:
+def _video(head: Head, parts: Parts, index: Channel | None) -> list[VideoFrame]:
     """A place in a video file for each row that has a new one; avitime is in milliseconds."""
-    index, ms = first_of(channels, VIDEO_FILE), parts.tall.get("avitime_ms")
+    ms = parts.tall.get("avitime_ms")
     if index is None or ms is None:
         return []
     usable = (index.values >= 1) & (index.values < 10_000) & (ms >= 0) & (ms < 2**53)

@@ -1,5 +1,6 @@
 """The rows of a VBO file as columns: fast where they are regular, row by row where they are not."""
 
+import io
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -55,8 +56,9 @@ def read_table(stream: BinaryIO, columns: int, *, commas: bool) -> Table:
     the file, a line or the table is too large.
     """
     skipped: Counter[str] = Counter()
-    parts: list[list[Numbers]] = [[] for _ in range(columns)]
+    kept: _Columns | None = None
     layout: Layout | None = None
+    left = _size_left(stream)
     rows = 0
     first_row: tuple[str, ...] = ()
     for block in blocks(stream):
@@ -69,16 +71,51 @@ def read_table(stream: BinaryIO, columns: int, *, commas: bool) -> Table:
         rows += len(values)
         if rows > MOST_ROWS or rows * columns > MOST_VALUES:
             raise VboError(f"the file has more than {min(MOST_ROWS, MOST_VALUES // columns)} rows")
-        if len(values):
-            for part, column in zip(parts, values.T, strict=True):
-                part.append(column.copy())
-    if not rows:
+        if not len(values):
+            continue
+        if kept is None:
+            kept = _Columns(columns, min(left * len(values) // len(block), MOST_ROWS))
+        kept.add(values)
+    if kept is None:
         raise VboError(_nothing_read(skipped, columns))
-    joined: list[Numbers] = []
-    for part in parts:  # one column at a time, so that no value is held twice
-        joined.append(np.concatenate(part))
-        part.clear()
-    return Table(joined, first_row, skipped)
+    return Table(kept.take(), first_row, skipped)
+
+
+class _Columns:
+    """Columns that grow: each value is written once, at its place."""
+
+    def __init__(self, count: int, expected: int) -> None:
+        # What is never written costs no memory, so the guess may be generous.
+        self._columns = [np.empty(expected + expected // 16 + 1) for _ in range(count)]
+        self._rows = 0
+
+    def add(self, values: Numbers) -> None:
+        """Put rows behind the others."""
+        end = self._rows + len(values)
+        for at, (column, part) in enumerate(zip(self._columns, values.T, strict=True)):
+            if end > len(column):
+                grown = np.empty(max(end, 2 * len(column)))
+                grown[: self._rows] = column[: self._rows]
+                self._columns[at] = column = grown
+            column[self._rows : end] = part
+        self._rows = end
+
+    def take(self) -> list[Numbers]:
+        """The columns; nothing can be added any more."""
+        return [column[: self._rows] for column in self._columns]
+
+
+def _size_left(stream: BinaryIO) -> int:
+    """Bytes up to the end of a file; 0 where it is not known."""
+    try:
+        if not stream.seekable():
+            return 0
+        here = stream.tell()
+        end = stream.seek(0, io.SEEK_END)
+        stream.seek(here)
+    except (OSError, ValueError):
+        return 0
+    return min(max(end - here, 0), LARGEST_FILE)
 
 
 def _nothing_read(skipped: Counter[str], columns: int) -> str:
