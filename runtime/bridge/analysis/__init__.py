@@ -1,0 +1,1 @@
+"""Session analytics: pure functions from a session's arrays to numbers."""

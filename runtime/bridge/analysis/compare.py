@@ -1,0 +1,290 @@
+"""Two laps side by side: where the one loses time to the other."""
+
+import re
+from collections.abc import Sequence
+from typing import Final, Literal, NamedTuple
+
+import numpy as np
+
+from runtime.bridge.analysis.drive import Drive
+from runtime.bridge.analysis.grid import (
+    AXIS_STEP_M,
+    axis,
+    corner_windows,
+    lap_numbered,
+    mini_sectors,
+    sampled,
+)
+from runtime.bridge.analysis.ideal import ideal_lap
+from runtime.bridge.laps.detect import Segment
+from runtime.bridge.laps.geometry import metres_between
+from runtime.bridge.laps.progress import crossing_times
+from runtime.bridge.laps.sectors import Span, sector_times
+from runtime.bridge.telemetry.values import Gate, Numbers
+
+Kind = Literal["lap", "best", "record", "ideal", "target"]
+LONGEST_S: Final = 3600.0
+SAME_PLACE_M: Final = 50.0
+SAME_LENGTH: Final = 0.1
+"""Share by which the lengths of a lap on one circuit may differ."""
+_NUMBER: Final = re.compile(r"[0-9]{1,6}")
+_CLOCK: Final = re.compile(r"([0-9]{1,2}):([0-5][0-9]\.[0-9]{1,6})")
+_SECONDS: Final = re.compile(r"[0-9]{1,4}\.[0-9]{1,6}")
+_ELSEWHERE: Final = re.compile(r"([^:].*):([0-9]{1,6}|best)")
+
+
+class Reference(NamedTuple):
+    """What somebody wants to compare: a lap, the ideal one, or only a time."""
+
+    kind: Kind
+    session_id: str | None = None
+    """None: the session that is asked about."""
+    lap: int | None = None
+    """None: its best."""
+    time_s: float | None = None
+    """Of a target."""
+
+
+def reference(text: str) -> Reference:
+    """Read ``7``, ``best``, ``ideal``, ``record``, ``session:7``, ``1:35.2`` or ``95.2``.
+
+    A time has a decimal point, a number without one is a lap. Raises ValueError.
+    """
+    word = text.strip()
+    if word in ("best", "ideal", "record"):
+        kind: Kind = "best" if word == "best" else "ideal" if word == "ideal" else "record"
+        return Reference(kind)
+    if _NUMBER.fullmatch(word):
+        return Reference("lap", lap=int(word))
+    if (clock := _CLOCK.fullmatch(word)) is not None:
+        return _target(60 * int(clock[1]) + float(clock[2]))
+    if _SECONDS.fullmatch(word):
+        return _target(float(word))
+    if (other := _ELSEWHERE.fullmatch(word)) is not None:
+        number = None if other[2] == "best" else int(other[2])
+        return Reference("best" if number is None else "lap", other[1], number)
+    raise ValueError(
+        "must be a lap number, <session>:<lap>, best, ideal, record, or a time such as 1:35.200"
+    )
+
+
+def _target(seconds: float) -> Reference:
+    if not 1.0 <= seconds <= LONGEST_S:
+        raise ValueError("a target time must be from 1 second to 1 hour")
+    return Reference("target", time_s=seconds)
+
+
+class Side(NamedTuple):
+    """One of the two laps on the common axis; NaN stands for null."""
+
+    time_s: float | None
+    lap: int | None
+    elapsed: Numbers
+    """Seconds since the start of the lap at each place."""
+    speed_kmh: Numbers
+    throttle_pct: Numbers
+    brake_bar: Numbers
+    g_lat: Numbers
+    sectors: tuple[float | None, ...]
+    """Seconds."""
+    minis: tuple[float | None, ...]
+    """Seconds in the 25 mini-sectors."""
+    corners: tuple[float | None, ...]
+    """Seconds from entry to exit."""
+
+
+class Circuit(NamedTuple):
+    """What two laps are compared on: the circuit of the session that is asked about."""
+
+    track: str | None
+    """Id of the track file."""
+    length_m: float
+    gate: Gate | None
+    """Start/finish, where laps were cut by position."""
+    sectors: tuple[Span, ...]
+    corners: tuple[Span, ...]
+
+
+def circuit(drive: Drive) -> Circuit:
+    """The circuit of a drive."""
+    gate = drive.laps.gate
+    return Circuit(
+        drive.track.id if drive.track is not None else None,
+        drive.length_m,
+        gate,
+        drive.sectors,
+        corner_windows(drive),
+    )
+
+
+def why_apart(one: Circuit, other: Circuit) -> str | None:
+    """Why laps of two circuits cannot be compared; None where they can."""
+    if one.track is not None and other.track is not None and one.track != other.track:
+        return f"the lap is of another circuit: {other.track}, not {one.track}"
+    if abs(one.length_m - other.length_m) > SAME_LENGTH * max(one.length_m, other.length_m):
+        return f"the lap is {other.length_m:.0f} m long, not {one.length_m:.0f} m"
+    if one.gate is not None and other.gate is not None:
+        way = metres_between(one.gate.lat, one.gate.lon, other.gate.lat, other.gate.lon)
+        if way > SAME_PLACE_M:
+            return f"the lap begins {way:.0f} m away; a track file would tell where laps begin"
+    return None
+
+
+def driven_side(drive: Drive, number: int | None, on: Circuit) -> Side:
+    """A driven lap, the best for None, scaled to the circuit *on* which it is shown.
+
+    Raises `UnknownLap`.
+    """
+    lap = lap_numbered(drive, number)
+    found = sampled(drive, lap.number, on.length_m)
+    scale = drive.length_m / on.length_m
+    return Side(
+        lap.duration_s,
+        lap.number,
+        found.elapsed,
+        found.speed_kmh,
+        found.throttle_pct,
+        found.brake_bar,
+        found.g_lat,
+        _in_turn(drive, lap, on.sectors, scale),
+        _in_turn(drive, lap, mini_sectors(on.length_m), scale),
+        tuple(_through(drive, lap, corner, scale) for corner in on.corners),
+    )
+
+
+def target_side(drive: Drive, time_s: float) -> Side:
+    """The best lap, driven in *time_s*: the same line, faster or slower in one proportion.
+
+    Speed goes with that proportion and lateral acceleration with its square; what the pedals
+    would have to do is not known.
+    """
+    side = driven_side(drive, None, circuit(drive))
+    scale = drive.best.duration_s / time_s
+    unknown = np.full(len(side.elapsed), np.nan)
+    return Side(
+        time_s,
+        None,
+        side.elapsed / scale,
+        side.speed_kmh * scale,
+        unknown,
+        unknown,
+        side.g_lat * scale**2,
+        *(
+            tuple(None if one is None else one / scale for one in times)
+            for times in (side.sectors, side.minis, side.corners)
+        ),
+    )
+
+
+def ideal_side(drive: Drive) -> Side:
+    """The best of every sector and mini-sector: times of parts, and nothing between."""
+    found = ideal_lap(drive)
+    unknown = np.full(len(axis(drive.length_m)), np.nan)
+    return Side(
+        found.sectors.time_s,
+        None,
+        unknown,
+        unknown,
+        unknown,
+        unknown,
+        unknown,
+        tuple(one.time_s for one in found.sectors.parts),
+        tuple(one.time_s for one in found.mini.parts),
+        (None,) * len(corner_windows(drive)),
+    )
+
+
+def _in_turn(
+    drive: Drive, lap: Segment, spans: Sequence[Span], scale: float
+) -> tuple[float | None, ...]:
+    """Seconds in parts of another circuit that follow each other around it."""
+    own = [Span(span.name, span.start_m * scale, span.end_m * scale) for span in spans]
+    return tuple(sector_times(drive.laps, drive.progress, lap, own))
+
+
+def _through(drive: Drive, lap: Segment, corner: Span, scale: float) -> float | None:
+    """Seconds of a lap in a corner; of one over start/finish, at both ends of that lap."""
+    places = [corner.start_m * scale, corner.end_m * scale]
+    begin, end = crossing_times(drive.series, drive.progress, lap, places)
+    if begin is None or end is None:
+        return None
+    stays = [(begin, end)]
+    if corner.start_m > corner.end_m:
+        stays = [(begin, lap.t_end), (lap.t_start, end)]
+    if any(a > b or drive.series.gap_time(a, b) > 0 for a, b in stays):
+        return None
+    return sum(b - a for a, b in stays)
+
+
+class PartDelta(NamedTuple):
+    """A part of the lap: seconds of both, and how much more the first took."""
+
+    span: Span
+    a_s: float | None
+    b_s: float | None
+
+    @property
+    def delta_s(self) -> float | None:
+        """Positive: the first is slower."""
+        return None if self.a_s is None or self.b_s is None else self.a_s - self.b_s
+
+
+class CornerDelta(NamedTuple):
+    """A corner: its times, and the lowest speeds on the axis in it."""
+
+    part: PartDelta
+    a_min_kmh: float | None
+    b_min_kmh: float | None
+
+
+class Comparison(NamedTuple):
+    """Two laps on one axis, from start to end every 5 m of the first's circuit."""
+
+    a: Side
+    b: Side
+    distance_m: Numbers
+    delta_s: Numbers
+    """How much longer the first has taken to reach each place; NaN where that is not known."""
+    sectors: tuple[PartDelta, ...]
+    mini_sectors: tuple[PartDelta, ...]
+    corners: tuple[CornerDelta, ...]
+    """In lap order."""
+    step_m: float = AXIS_STEP_M
+
+    @property
+    def gap_s(self) -> float | None:
+        """How much longer the first took for the lap."""
+        known = self.a.time_s is not None and self.b.time_s is not None
+        return self.a.time_s - self.b.time_s if known else None  # type: ignore[operator]
+
+
+def compared(a: Side, b: Side, where: Circuit) -> Comparison:
+    """The two laps on the circuit they were scaled to."""
+    length, at = where.length_m, axis(where.length_m)
+    corners = []
+    for span, a_s, b_s in zip(where.corners, a.corners, b.corners, strict=True):
+        inside = (at - span.start_m) % length <= (span.end_m - span.start_m) % length
+        lows = (_lowest(side.speed_kmh[inside]) for side in (a, b))
+        corners.append(CornerDelta(PartDelta(span, a_s, b_s), *lows))
+    return Comparison(
+        a,
+        b,
+        at,
+        a.elapsed - b.elapsed,
+        _deltas(where.sectors, a.sectors, b.sectors),
+        _deltas(mini_sectors(length), a.minis, b.minis),
+        tuple(corners),
+    )
+
+
+def _deltas(
+    spans: Sequence[Span], a: Sequence[float | None], b: Sequence[float | None]
+) -> tuple[PartDelta, ...]:
+    return tuple(PartDelta(span, a_s, b_s) for span, a_s, b_s in zip(spans, a, b, strict=True))
+
+
+def _lowest(speed: Numbers) -> float | None:
+    """The smallest, where every place has a speed."""
+    if not len(speed) or np.isnan(speed).any():
+        return None
+    return float(speed.min())

@@ -1,0 +1,187 @@
+"""A session on its circuit: what every analytic is computed from."""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Final, Literal
+
+import numpy as np
+
+from runtime.bridge.laps.detect import Laps, Segment
+from runtime.bridge.laps.geometry import Indices, Plane, Ring, ring
+from runtime.bridge.laps.progress import Progress, lap_progress, within
+from runtime.bridge.laps.sectors import Span, thirds
+from runtime.bridge.laps.series import Series
+from runtime.bridge.tracks.corners import Bent, detect_corners, straights
+from runtime.bridge.tracks.model import Corner, Spot, Straight, Track
+
+LEAST_LINE_M: Final = 100.0
+"""A lap shorter than this shows no corners."""
+LEAST_FIXES: Final = 20
+
+
+class NoCompleteLap(ValueError):
+    """The session has frames, but not one complete lap."""
+
+
+class UnknownLap(ValueError):
+    """There is no complete lap of that number."""
+
+
+class NoGeometry(ValueError):
+    """Neither a track file nor usable positions tell where the corners are."""
+
+
+@dataclass(frozen=True, eq=False)
+class Drive:
+    """Laps, circuit and places; every distance is lap progress in metres, in [0, length)."""
+
+    laps: Laps
+    counted: tuple[Segment, ...]
+    """The complete laps that an analytic is about, in time order."""
+    progress: Progress
+    track: Track | None = None
+    partial: bool = False
+    """Whether the whole session counts as one lap."""
+    chosen: int | None = None
+    """Number of the only lap that is looked at."""
+    memo: dict[str, object] = field(default_factory=dict)
+    """What was computed of it and is used by several analytics."""
+
+    @property
+    def series(self) -> Series:
+        """The frames of the session."""
+        return self.laps.series
+
+    @property
+    def length_m(self) -> float:
+        """Of a lap."""
+        return self.progress.length_m
+
+    @property
+    def best(self) -> Segment:
+        """The fastest of the laps looked at, the earliest of equals."""
+        return min(self.counted, key=lambda lap: (lap.duration_s, lap.t_start))
+
+    @cached_property
+    def frames(self) -> slice:
+        """The frames looked at: all, or those of the chosen lap."""
+        return self.counted[0].frames if self.chosen is not None else slice(0, len(self.series))
+
+    @cached_property
+    def lap_of(self) -> Indices:
+        """Number of the lap looked at that each frame of the series belongs to; 0 outside."""
+        numbers = np.zeros(len(self.series), dtype=np.intp)
+        for lap in self.counted:
+            numbers[lap.frames] = lap.number or 0
+        return numbers
+
+    @cached_property
+    def sectors(self) -> tuple[Span, ...]:
+        """Three, from 0 to the length."""
+        own = self.track.sectors if self.track is not None else ()
+        if len(own) != 3 or self.track is None:
+            return thirds(self.length_m)
+        scale = self.length_m / self.track.length_m
+        return tuple(Span(s.name, s.start_m * scale, s.end_m * scale) for s in own)
+
+    @property
+    def geometry(self) -> Literal["track", "detected"] | None:
+        """Where the corners come from; None: they are not known."""
+        if self.track is not None and self.track.corners:
+            return "track"
+        return "detected" if self._detected is not None else None
+
+    @property
+    def corners(self) -> tuple[Corner, ...]:
+        """In lap order; none on a circuit that bends everywhere. Raises `NoGeometry`."""
+        if self.track is not None and self.track.corners:
+            return tuple(self.track.in_lap_order())
+        if self._detected is None:
+            raise NoGeometry
+        return self._detected
+
+    @cached_property
+    def straights(self) -> tuple[Straight, ...]:
+        """As the track file names them, else the stretches outside every corner."""
+        if self.track is not None and self.track.straights:
+            return self.track.straights
+        return straights(self.corners, self.length_m) if self.geometry else ()
+
+    @cached_property
+    def _detected(self) -> tuple[Corner, ...] | None:
+        if self.track is not None and self.track.line is not None:
+            path: Ring | None = self.track.line.ring
+        else:
+            path = driven_line(self)
+        if path is None:
+            return None
+        return tuple(_corner(i, bent) for i, bent in enumerate(detect_corners(path), 1))
+
+
+def drive_of(
+    laps: Laps, track: Track | None = None, *, partial: bool = False, lap: int | None = None
+) -> Drive:
+    """The drive of detected *laps* on *track*; *lap* restricts it to that complete lap.
+
+    With *partial*, a session without a complete lap counts as one. Raises `NoCompleteLap` and
+    `UnknownLap`.
+    """
+    complete = laps.complete
+    whole = partial and not complete
+    if whole and laps.full.duration_s > 0:
+        complete = (laps.full._replace(kind="lap", number=1, valid=True, best=True),)
+    if not complete:
+        raise NoCompleteLap
+    progress = lap_progress(laps, track.line if track is not None else None)
+    if progress is None:
+        progress = _along(laps)
+    if lap is not None:
+        complete = tuple(one for one in complete if one.number == lap)
+        if not complete:
+            raise UnknownLap
+    return Drive(laps, complete, progress, track, partial=whole, chosen=lap)
+
+
+def _along(laps: Laps) -> Progress:
+    """The session as one lap of the length that was driven."""
+    length = max(laps.full.distance_m, 1.0)
+    p = np.minimum(laps.travelled, np.nextafter(length, 0.0))
+    return Progress(p, length, "distance", np.full(len(laps.series), np.nan))
+
+
+def driven_line(drive: Drive) -> Ring | None:
+    """The fastest lap as a path of 5 m steps; None where positions are not good enough."""
+    series, lap = drive.series, drive.best
+    if not series.gps_usable or drive.length_m < LEAST_LINE_M or drive.partial:
+        return None
+    fixed = series.fixed[lap.frames]
+    if fixed.sum() < LEAST_FIXES:
+        return None
+    lat, lon = series["lat"][lap.frames][fixed], series["lon"][lap.frames][fixed]
+    x, y = Plane(float(lat[0]), float(lon[0])).xy(lat, lon)
+    at = np.maximum.accumulate(within(drive.progress, lap)[fixed])
+    inside = (at >= 0) & (at < drive.length_m) & np.append(True, np.diff(at) > 0)
+    if inside.sum() < LEAST_FIXES:
+        return None
+    x, y, at = x[inside], y[inside], at[inside]
+    # A ring begins at 0: the place of the line lies between the lap's last fix and its first.
+    begin = at[-1] - drive.length_m
+    share = -begin / (at[0] - begin)
+    if at[0] > 0:
+        x = np.append(x[-1] + share * (x[0] - x[-1]), x)
+        y = np.append(y[-1] + share * (y[0] - y[-1]), y)
+        at = np.append(0.0, at)
+    return ring(x, y, at, drive.length_m)
+
+
+def _corner(number: int, bent: Bent) -> Corner:
+    return Corner(
+        name=f"C{number}",
+        number=number,
+        direction=bent.direction,
+        severity=bent.severity,
+        entry=Spot(bent.entry_m),
+        apex=Spot(bent.apex_m),
+        exit=Spot(bent.exit_m),
+        curvature_peak=bent.peak,
+    )

@@ -1,0 +1,271 @@
+"""Grades of corners from A to F, and the scorecard of a session."""
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from runtime.bridge.analysis.attribution import Cause, attribution, phrase
+from runtime.bridge.analysis.drive import Drive, UnknownLap
+from runtime.bridge.analysis.passes import Pass, passes_of
+from runtime.bridge.analysis.reference import (
+    NONE,
+    Aim,
+    Basis,
+    References,
+    Taken,
+    aims,
+    basis_of,
+)
+from runtime.bridge.telemetry.ranking import time_text
+
+LETTERS: Final = ((0.95, "A"), (0.90, "B"), (0.80, "C"), (0.70, "D"))
+FULL_MARKS: Final = 0.98
+FREE_GAP: Final = 0.05
+"""A smaller gap costs nothing."""
+WORST_GAP: Final = 0.30
+IDLE_S: Final = 1.5
+"""So long on no pedal is worth no points."""
+WITHIN_S: Final = 0.5
+MEANINGFUL_S: Final = 2.0
+NAMED: Final = 3
+ENTRY, APEX, EXIT, TIME, TRAIL, NOTHING = 0.10, 0.25, 0.30, 0.15, 0.05, 0.15
+"""What each part of a score weighs."""
+SINGLE: Final = "single_pass_no_reference"
+
+
+class Score(NamedTuple):
+    """How good a pass was, each part from 0 to 1; None where a channel is missing."""
+
+    total: float
+    """The weighted mean of the parts that are known."""
+    entry: float | None
+    apex: float | None
+    exit: float | None
+    time: float
+    trail_brake: float | None
+    nothing: float | None
+
+
+class CornerGrade(NamedTuple):
+    """The graded pass of a corner; differences are pass minus reference."""
+
+    corner: str
+    weight: float
+    """Share of lap time that the corner decides, all together 1."""
+    n_passes: int
+    own: Pass | None = None
+    """The graded pass; None for a corner that was never driven whole."""
+    basis: Basis | None = None
+    score: Score | None = None
+    letter: str | None = None
+    detail: str | None = None
+    """A+ for full marks, else the letter."""
+    ungraded: str | None = None
+    """Why there is no grade, though there is a pass."""
+    delta_time_s: float | None = None
+    entry_delta_kmh: float | None = None
+    apex_delta_kmh: float | None = None
+    exit_delta_kmh: float | None = None
+    brake_point_delta_m: float | None = None
+    """Positive: braked earlier."""
+    causes: tuple[Cause, ...] = ()
+    phrase: str = ""
+
+    @property
+    def lost(self) -> float:
+        """Weight times what is missing to a full score; 0 without a grade."""
+        return self.weight * (1.0 - self.score.total) if self.score is not None else 0.0
+
+
+class Scorecard(NamedTuple):
+    """The grades of a session."""
+
+    n_laps: int
+    best_lap_s: float
+    reference_lap_s: float | None
+    basis: Basis
+    letter: str | None
+    total: float | None
+    """The mean of the scores by weight, 0 to 1."""
+    summary: str
+    corners: tuple[CornerGrade, ...]
+    """In lap order."""
+
+
+def score(own: Taken, target: Taken) -> Score:
+    """How good a pass was beside *target*.
+
+    A speed or a time within 5 % of the target is worth full points, 30 % off is worth none;
+    being faster costs nothing. Parts that cannot be known leave their weight to the others.
+    """
+    parts = (
+        (ENTRY, _speed(own.entry_speed_kmh, target.entry_speed_kmh)),
+        (APEX, _speed(own.apex_speed_kmh, target.apex_speed_kmh)),
+        (EXIT, _speed(own.exit_speed_kmh, target.exit_speed_kmh)),
+        (TIME, _points(max(0.0, own.corner_time_s - target.corner_time_s) / own.corner_time_s)),
+        (TRAIL, _trail(own.trail_brake_bar_at_apex, target.trail_brake_bar_at_apex)),
+        (NOTHING, _idle(own.nothing_time_s)),
+    )
+    known = [(weight, points) for weight, points in parts if points is not None]
+    total = sum(weight * points for weight, points in known) / sum(weight for weight, _ in known)
+    entry, apex, leave, time, trail, nothing = (points for _, points in parts)
+    return Score(total, entry, apex, leave, time or 0.0, trail, nothing)
+
+
+def letter(total: float) -> str:
+    """A from 0.95, B from 0.90, C from 0.80, D from 0.70, else F."""
+    return next((name for least, name in LETTERS if total >= least), "F")
+
+
+def detailed(total: float) -> str:
+    """The letter, with A+ from 0.98."""
+    return "A+" if total >= FULL_MARKS else letter(total)
+
+
+def _points(gap: float) -> float:
+    return 1.0 if gap < FREE_GAP else max(0.0, 1.0 - gap / WORST_GAP)
+
+
+def _speed(own: float | None, target: float | None) -> float | None:
+    if own is None or target is None:
+        return None
+    return _points(max(0.0, target - own) / target) if target > 0 else 1.0
+
+
+def _trail(own: float | None, target: float | None) -> float | None:
+    """Brake pressure kept to the apex."""
+    if own is None or target is None:
+        return None
+    return 1.0 if target == 0 else min(own / max(target, 1.0), 1.0)
+
+
+def _idle(nothing_time_s: float | None) -> float | None:
+    return None if nothing_time_s is None else max(0.0, 1.0 - nothing_time_s / IDLE_S)
+
+
+def weights(drive: Drive) -> dict[str, float]:
+    """How much of the lap time each corner decides, all together 1. Raises `NoGeometry`.
+
+    As the track file says for all of them; else 0.5 plus half the share that the straight behind
+    a corner has of the longest such straight.
+    """
+    corners = drive.corners
+    known = [corner.leverage for corner in corners if corner.leverage is not None]
+    if len(known) < len(corners) or sum(known) <= 0:
+        length = drive.length_m
+        bounds = [
+            (one.entry.distance_m, (one.exit.distance_m - one.entry.distance_m) % length)
+            for one in corners
+        ]
+        behind = [
+            _free(entry + span, span, bounds[(at + 1) % len(bounds)][0], length)
+            for at, (entry, span) in enumerate(bounds)
+        ]
+        longest = max(behind, default=0.0)
+        known = [0.5 + 0.5 * (way / longest if longest > 0 else 0.0) for way in behind]
+    total = sum(known)
+    return {one.name: share / total for one, share in zip(corners, known, strict=True)}
+
+
+def _free(end: float, span: float, entry: float, length: float) -> float:
+    """Metres from the exit of one corner to the entry of the next; 0 where they overlap."""
+    way = (entry - end) % length
+    return way if way <= length - span else 0.0
+
+
+def scorecard(drive: Drive, references: References = NONE, lap: int | None = None) -> Scorecard:
+    """The grade of every corner and of the session.
+
+    Against a reference file a corner is as good as its best pass; against the session's own best
+    pass, as its usual one, so that the grade says how repeatable it is. With *lap*, the passes of
+    that lap are graded. Raises `NoGeometry` and `UnknownLap`.
+    """
+    if lap is not None and all(one.number != lap for one in drive.counted):
+        raise UnknownLap
+    passes, compared, shares = passes_of(drive), aims(drive, references), weights(drive)
+    grades = tuple(
+        _grade(name, shares[name], found, compared.get(name), lap) for name, found in passes.items()
+    )
+    reference = references.of(drive.track)
+    basis = basis_of(drive, references)
+    lap_s = reference.lap_time_s if reference and basis == "reference_file" else None
+    graded = [one for one in grades if one.score is not None]
+    weight = sum(one.weight for one in graded)
+    total = None
+    if weight > 0:
+        total = sum(one.weight * one.score.total for one in graded if one.score) / weight
+    return Scorecard(
+        n_laps=len(drive.counted),
+        best_lap_s=drive.best.duration_s,
+        reference_lap_s=lap_s,
+        basis=basis,
+        letter=letter(total) if total is not None else None,
+        total=total,
+        summary=_summary(drive.best.duration_s, lap_s, graded),
+        corners=grades,
+    )
+
+
+def _grade(
+    name: str, weight: float, passes: Sequence[Pass], aim: Aim | None, lap: int | None
+) -> CornerGrade:
+    own = [one for one in passes if lap is None or one.lap == lap]
+    if aim is None or not own:
+        return CornerGrade(name, weight, len(passes))
+    ranked = sorted(own, key=lambda one: (-score(one, aim.target).total, one.t_entry))
+    if aim.basis == "session_best" and len(passes) < 2:
+        return CornerGrade(name, weight, len(passes), ranked[0], ungraded=SINGLE)
+    graded = ranked[0] if aim.basis == "reference_file" else ranked[len(ranked) // 2]
+    points = score(graded, aim.target)
+    causes = attribution(graded, aim.target)
+    return CornerGrade(
+        corner=name,
+        weight=weight,
+        n_passes=len(passes),
+        own=graded,
+        basis=aim.basis,
+        score=points,
+        letter=letter(points.total),
+        detail=detailed(points.total),
+        delta_time_s=graded.corner_time_s - aim.target.corner_time_s,
+        entry_delta_kmh=_difference(graded.entry_speed_kmh, aim.target.entry_speed_kmh),
+        apex_delta_kmh=_difference(graded.apex_speed_kmh, aim.target.apex_speed_kmh),
+        exit_delta_kmh=_difference(graded.exit_speed_kmh, aim.target.exit_speed_kmh),
+        brake_point_delta_m=_difference(graded.brake_point_m, aim.target.brake_point_m),
+        causes=causes,
+        phrase=phrase(name, causes),
+    )
+
+
+def _difference(own: float | None, target: float | None) -> float | None:
+    return own - target if own is not None and target is not None else None
+
+
+def weakest(grades: Sequence[CornerGrade]) -> list[CornerGrade]:
+    """Graded corners, the one that costs most first; those that cost nothing are left out."""
+    costly = [one for one in grades if one.lost > 0]
+    return sorted(costly, key=lambda one: -one.lost)
+
+
+def _summary(best_s: float, reference_s: float | None, graded: Sequence[CornerGrade]) -> str:
+    """One sentence about the session."""
+    if not graded:
+        return "There is no reference and no second pass to compare with, so nothing is graded."
+    if reference_s is not None:
+        gap = best_s - reference_s
+        subject = f"The best lap of {time_text(best_s)}"
+        against = "the reference"
+    else:
+        gap = sum(max(one.delta_time_s or 0.0, 0.0) for one in graded)
+        subject, against = "The usual pass of every corner together", "the best passes"
+    if gap < WITHIN_S:
+        near = f"is {-gap:.3f} s ahead of" if gap < 0 else f"is within {gap:.3f} s of"
+        return f"{subject} {near} {against}."
+    if gap < MEANINGFUL_S:
+        return f"{subject} has a meaningful gap of {gap:.3f} s to {against}."
+    names = [one.corner for one in weakest(graded)[:NAMED]]
+    where = f"; most is to be found in {_joined(names)}" if names else ""
+    return f"{subject} is {gap:.3f} s behind {against}{where}."
+
+
+def _joined(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

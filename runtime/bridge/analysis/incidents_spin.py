@@ -1,0 +1,88 @@
+"""Finds spins in the positions: the course turns far while the speed falls."""
+
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from runtime.bridge.analysis.windows import runs
+from runtime.bridge.laps.geometry import Plane
+from runtime.bridge.laps.series import Flags, Series
+from runtime.bridge.telemetry.values import Numbers
+
+TURNED_DEG: Final = 120.0
+WITHIN_S: Final = 2.0
+SLOWED: Final = 0.7
+"""The speed behind is less than this share of the one before."""
+STEP_S: Final = 0.25
+"""The course is taken over so long, or a period of the recording where that is longer."""
+LEAST_MS: Final = 2.0
+"""Slower than this the course is noise, and the last one known stands."""
+MOST_MS: Final = 150.0
+"""Faster than this it is the position that jumped, not the car."""
+
+
+class Spin(NamedTuple):
+    """The frames of the series in which a car spun, and how far its course turned."""
+
+    first: int
+    last: int
+    turned_deg: float
+    limit_deg: float = TURNED_DEG
+
+
+def spins(series: Series) -> list[Spin]:
+    """Stretches in which the course turned by more than 120 degrees within 2 s, and the speed
+    fell by more than 30 %.
+
+    Nothing where positions are not good enough, or where the recording is so slow that the turn
+    between two fixes may be half a circle.
+    """
+    step = max(STEP_S, series.nominal_s)
+    if not series.gps_usable or 2 * step > WITHIN_S or len(series) < 3:
+        return []
+    t = np.arange(series.t[0], series.t[-1], step)
+    reach = round(WITHIN_S / step)
+    if len(t) <= reach + 1:
+        return []
+    course, speed = _course(series, t)
+    turned = np.abs(course[reach:] - course[:-reach])
+    before, behind = speed[: len(turned)], speed[reach : reach + len(turned)]
+    spun = (turned > TURNED_DEG) & (behind < SLOWED * before)
+    spun &= ~_paused(series, t, reach)[: len(spun)]
+    found = []
+    for begin, end in zip(*runs(spun), strict=True):
+        bounds = np.searchsorted(series.t, [t[begin], t[end - 1] + WITHIN_S])
+        first, last = np.minimum(bounds, len(series) - 1).tolist()
+        found.append(Spin(first, last, float(turned[begin:end].max())))
+    return found
+
+
+def _course(series: Series, t: Numbers) -> tuple[Numbers, Numbers]:
+    """Course in degrees, added up over the turns, between each two moments, and speed in m/s."""
+    fixed = series.fixed
+    lat, lon = series["lat"][fixed], series["lon"][fixed]
+    x, y = Plane(float(lat[0]), float(lon[0])).xy(lat, lon)
+    dx, dy = (np.diff(np.interp(t, series.t[fixed], each)) for each in (x, y))
+    step = float(t[1] - t[0])
+    way = np.hypot(dx, dy)
+    moving = (way >= LEAST_MS * step) & (way <= MOST_MS * step)
+    heading = np.degrees(np.arctan2(dx, dy))
+    # A course that is not known is the one before it; before the first, the first.
+    latest = np.maximum.accumulate(np.where(moving, np.arange(len(way)), 0))
+    turns = np.diff(heading[latest], prepend=heading[latest[0]])
+    course = np.cumsum((turns + 180.0) % 360.0 - 180.0)
+    recorded = series["speed_ms"]
+    known = ~np.isnan(recorded)
+    if known.sum() * 2 < len(known):
+        return course, way / step
+    return course, np.interp(t[:-1], series.t[known], recorded[known])
+
+
+def _paused(series: Series, t: Numbers, reach: int) -> Flags:
+    """Whether nothing was recorded, or no position, at some time of the window from each moment."""
+    fixes = series.t[series.fixed]
+    wide = np.diff(fixes) > max(0.5, 5 * series.nominal_s)
+    before = np.searchsorted(fixes[1:][wide], t)
+    begun = np.searchsorted(fixes[:-1][wide], t + (reach + 1) * (t[1] - t[0]))
+    paused: Flags = begun > before
+    return paused

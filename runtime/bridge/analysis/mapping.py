@@ -1,0 +1,187 @@
+"""The circuit and the driven lines, ready to be drawn."""
+
+from bisect import bisect_left
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from runtime.bridge.analysis.drive import Drive, NoGeometry, driven_line
+from runtime.bridge.analysis.grading import scorecard
+from runtime.bridge.analysis.reference import NONE, References
+from runtime.bridge.laps.detect import Segment
+from runtime.bridge.laps.geometry import Indices, Line, Plane, Ring
+from runtime.bridge.telemetry.values import Numbers
+from runtime.bridge.tracks.model import Corner, DangerZone, Marker, Spot
+
+STEP_M: Final = 5.0
+MOST_POINTS: Final = 2000
+"""Of one lap."""
+GRADE_COLOURS: Final = {
+    "A+": "#1b5e20",
+    "A": "#43a047",
+    "B": "#7cb342",
+    "C": "#fdd835",
+    "D": "#fb8c00",
+    "F": "#e53935",
+}
+NO_GRADE: Final = "#9e9e9e"
+
+
+class LapLine(NamedTuple):
+    """One lap as it was driven: points at least 5 m apart, where there was a fix."""
+
+    lap: int
+    lat: Numbers
+    lon: Numbers
+    speed_ms: Numbers
+    """NaN where no speed was recorded."""
+
+
+class MapCorner(NamedTuple):
+    """A corner and the place of its apex; None where nobody knows where the track lies."""
+
+    corner: Corner
+    lat: float | None
+    lon: float | None
+
+
+class MapPin(NamedTuple):
+    """A marker of the track file and its place."""
+
+    marker: Marker
+    lat: float | None
+    lon: float | None
+
+
+class TrackMap(NamedTuple):
+    """Everything of a drive that can be drawn, in degrees WGS-84."""
+
+    track: str | None
+    """Name of the circuit; None without a track file."""
+    length_m: float
+    corners: tuple[MapCorner, ...]
+    pins: tuple[MapPin, ...]
+    danger_zones: tuple[DangerZone, ...]
+    laps: tuple[LapLine, ...]
+    """The complete laps with a fix, in time order."""
+    centre_lat: Numbers
+    centre_lon: Numbers
+    """The line of the track file, else the fastest lap in steps of 5 m; once around, the start not
+    repeated; empty where there is neither."""
+    bounds: tuple[float, float, float, float] | None
+    """South, west, north, east of all that is drawn; a west above the east lies over the date
+    line."""
+
+
+def track_map(drive: Drive) -> TrackMap:
+    """The map of a drive; without positions, what the track file gives of it."""
+    track = drive.track
+    line, ring, plane = _centre(drive)
+    laps = tuple(one for lap in drive.counted if len((one := _driven(drive, lap)).lat))
+    if line is not None:
+        lat, lon = line.lat, line.lon
+    elif ring is not None and plane is not None:
+        lat, lon = plane.latlon(ring.x, ring.y)
+    else:
+        lat = lon = np.zeros(0)
+    places = _Places(ring, plane)
+    try:
+        corners = drive.corners
+    except NoGeometry:
+        corners = ()
+    lats = np.concatenate([lat, *(one.lat for one in laps)])
+    lons = np.concatenate([lon, *(one.lon for one in laps)])
+    return TrackMap(
+        track=track.name if track is not None else None,
+        length_m=drive.length_m,
+        corners=tuple(MapCorner(c, *places.of_spot(c.apex)) for c in corners),
+        pins=tuple(MapPin(m, *places.of_marker(m)) for m in (track.markers if track else ())),
+        danger_zones=track.danger_zones if track else (),
+        laps=laps,
+        centre_lat=lat,
+        centre_lon=lon,
+        bounds=_bounds(lats, lons),
+    )
+
+
+class _Places(NamedTuple):
+    """Where distances of the centre line lie."""
+
+    ring: Ring | None
+    plane: Plane | None
+
+    def at(self, distance_m: float) -> tuple[float | None, float | None]:
+        """Latitude and longitude."""
+        if self.ring is None or self.plane is None:
+            return None, None
+        lat, lon = self.plane.latlon(*self.ring.at(np.array([distance_m])))
+        return float(lat[0]), float(lon[0])
+
+    def of_spot(self, spot: Spot) -> tuple[float | None, float | None]:
+        """As the track file gives it, else on the line."""
+        known = spot.lat is not None and spot.lon is not None
+        return (spot.lat, spot.lon) if known else self.at(spot.distance_m)
+
+    def of_marker(self, marker: Marker) -> tuple[float | None, float | None]:
+        """As the track file gives it, else on the line."""
+        known = marker.lat is not None and marker.lon is not None
+        return (marker.lat, marker.lon) if known else self.at(marker.distance_m)
+
+
+def _centre(drive: Drive) -> tuple[Line | None, Ring | None, Plane | None]:
+    """The centre line as it was given, and as even steps in a plane."""
+    line = drive.track.line if drive.track is not None else None
+    if line is not None:
+        return line, line.ring, line.plane
+    ring, lap = driven_line(drive), drive.best
+    if ring is None:
+        return None, None, None
+    fixed = np.flatnonzero(drive.series.fixed[lap.frames])
+    at = lap.first + int(fixed[0])  # `driven_line` measures from the lap's first fix
+    return None, ring, Plane(float(drive.series["lat"][at]), float(drive.series["lon"][at]))
+
+
+def _driven(drive: Drive, lap: Segment) -> LapLine:
+    series = drive.series
+    frames = lap.first + np.flatnonzero(series.fixed[lap.frames])
+    chosen = frames[spaced(drive.laps.travelled[frames])]
+    lat, lon = series["lat"][chosen], series["lon"][chosen]
+    return LapLine(lap.number or 0, lat, lon, series["speed_ms"][chosen])
+
+
+def spaced(way: Numbers) -> Indices:
+    """The first point, then each that is 5 m or more behind the one chosen before it.
+
+    *way* never falls. Where that would be more than 2000 points, the steps are longer.
+    """
+    if not len(way):
+        return np.zeros(0, dtype=np.intp)
+    step = max(STEP_M, float(way[-1] - way[0]) / (MOST_POINTS - 1))
+    metres: list[float] = way.tolist()
+    chosen, at = [], 0
+    while at < len(metres):
+        chosen.append(at)
+        at = bisect_left(metres, metres[at] + step, at + 1)
+    return np.array(chosen[:MOST_POINTS], dtype=np.intp)
+
+
+def _bounds(lat: Numbers, lon: Numbers) -> tuple[float, float, float, float] | None:
+    if not len(lat):
+        return None
+    west, east = float(lon.min()), float(lon.max())
+    if east - west > 180.0:  # over the date line
+        west, east = float(lon[lon > 0].min()), float(lon[lon <= 0].max())
+    return float(lat.min()), west, float(lat.max()), east
+
+
+def colour_of(grade: str | None) -> str:
+    """The colour of a corner's grade, as ``#rrggbb``; grey without one."""
+    return GRADE_COLOURS.get(grade or "", NO_GRADE)
+
+
+def corner_colours(drive: Drive, references: References = NONE) -> tuple[tuple[str, str], ...]:
+    """The colour of each corner's grade, by name in lap order; none where no corner is known."""
+    if drive.geometry is None:
+        return ()
+    graded = scorecard(drive, references).corners
+    return tuple((one.corner, colour_of(one.detail)) for one in graded)

@@ -1,0 +1,50 @@
+"""What the feet did: throttle, brake, both or neither."""
+
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from runtime.bridge.analysis.drive import Drive
+
+THROTTLE_PCT: Final = 5.0
+BRAKE_BAR: Final = 1.0
+
+
+class Pedals(NamedTuple):
+    """Frames in each of four states; together they are all frames looked at."""
+
+    n_frames: int
+    throttle_only: int
+    brake_only: int
+    trail_brake: int
+    """Both."""
+    coast: int
+    """Neither."""
+    period_s: float
+    """The median time from a frame to the next."""
+    throttle_recorded: bool
+    """Whether the channel has a reading at all; without one the pedal counts as up."""
+    brake_recorded: bool
+
+
+def pedal_behavior(
+    drive: Drive, throttle_th: float = THROTTLE_PCT, brake_th: float = BRAKE_BAR
+) -> Pedals:
+    """The states of the pedals; a pedal is down strictly above its threshold (%, bar).
+
+    A null reading counts as 0.
+    """
+    throttle = drive.series["throttle_pct"][drive.frames]
+    brake = drive.series["brake_bar"][drive.frames]
+    gas, stop = np.nan_to_num(throttle) > throttle_th, np.nan_to_num(brake) > brake_th
+    states = np.bincount(2 * stop.astype(np.intp) + gas, minlength=4).tolist()
+    return Pedals(
+        n_frames=len(throttle),
+        throttle_only=states[1],
+        brake_only=states[2],
+        trail_brake=states[3],
+        coast=states[0],
+        period_s=drive.series.nominal_s,
+        throttle_recorded=not np.isnan(throttle).all(),
+        brake_recorded=not np.isnan(brake).all(),
+    )

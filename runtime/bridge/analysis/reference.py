@@ -1,0 +1,237 @@
+"""The lap that corners are compared with: of a reference file, else the session's own best."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+
+from runtime.bridge.analysis.drive import Drive, UnknownLap
+from runtime.bridge.analysis.passes import Pass, passes_of
+from runtime.bridge.laps.detect import Segment
+from runtime.bridge.tracks.fields import Fields, Wrong, json_object
+from runtime.bridge.tracks.model import Track, TrackError, slug
+
+Basis: TypeAlias = Literal["reference_file", "session_best"]
+
+METRICS: Final = (
+    "entry_speed_kmh",
+    "apex_speed_kmh",
+    "exit_speed_kmh",
+    "min_speed_kmh",
+    "peak_brake_bar",
+    "brake_point_m",
+    "brake_release_m",
+    "trail_brake_bar_at_apex",
+    "throttle_at_exit_pct",
+    "max_g_lat",
+    "max_combo_g",
+    "coast_seconds",
+    "steering_corrections",
+    "nothing_time_s",
+)
+_SIGNED: Final = ("brake_point_m", "brake_release_m")
+LARGEST: Final = 1e5
+DIGITS: Final = 4
+
+
+class Target(NamedTuple):
+    """A corner as the reference took it; each number is that of `Pass`, None where unknown."""
+
+    corner_time_s: float
+    entry_speed_kmh: float | None = None
+    apex_speed_kmh: float | None = None
+    exit_speed_kmh: float | None = None
+    min_speed_kmh: float | None = None
+    peak_brake_bar: float | None = None
+    brake_point_m: float | None = None
+    brake_release_m: float | None = None
+    trail_brake_bar_at_apex: float | None = None
+    throttle_at_exit_pct: float | None = None
+    max_g_lat: float | None = None
+    max_combo_g: float | None = None
+    coast_seconds: float | None = None
+    steering_corrections: float | None = None
+    nothing_time_s: float | None = None
+    entry_distance_m: float | None = None
+    """Metres of the lap, as are apex and exit."""
+    apex_distance_m: float | None = None
+    exit_distance_m: float | None = None
+
+
+Taken: TypeAlias = Pass | Target
+"""How a corner was taken: in a session, or by a reference."""
+
+
+@dataclass(frozen=True, eq=False)
+class ReferenceLap:
+    """A lap worth comparing with."""
+
+    track: str
+    """Id or name of its circuit."""
+    lap_time_s: float
+    corners: Mapping[str, Target]
+    """By name; one at least."""
+    source_file: str = ""
+    """Where it comes from."""
+    total_distance_m: float | None = None
+    n_frames: int | None = None
+    max_combo_g: float | None = None
+    """The largest combined acceleration of the lap."""
+
+
+@dataclass(frozen=True, eq=False)
+class References:
+    """The reference laps there are, by id of their circuit."""
+
+    laps: Mapping[str, ReferenceLap] = field(default_factory=dict)
+    unreadable: Mapping[str, str] = field(default_factory=dict)
+    """Why a file is no reference lap, by the id of the circuit."""
+
+    def of(self, track: Track | None) -> ReferenceLap | None:
+        """The lap of a circuit; None without one, and for a lap of another circuit."""
+        lap = self.laps.get(track.id) if track is not None else None
+        if lap is None or track is None:
+            return None
+        return lap if slug(lap.track) in (slug(track.id), slug(track.name)) else None
+
+
+NONE: Final = References()
+
+
+class Aim(NamedTuple):
+    """What one corner is compared with."""
+
+    target: Taken
+    basis: Basis
+    own: Pass | None = None
+    """The session's pass that it is, where it is one."""
+
+
+def aims(drive: Drive, references: References = NONE) -> dict[str, Aim]:
+    """What each corner is compared with, where there is anything.
+
+    The reference file where it names the corner, else the session's own quickest pass, the
+    earliest of equals. Raises `NoGeometry`.
+    """
+    lap = references.of(drive.track)
+    found: dict[str, Aim] = {}
+    for name, passes in passes_of(drive).items():
+        if lap is not None and name in lap.corners:
+            found[name] = Aim(lap.corners[name], "reference_file")
+        elif passes:
+            best = min(passes, key=lambda one: (one.corner_time_s, one.t_entry))
+            found[name] = Aim(best, "session_best", best)
+    return found
+
+
+def basis_of(drive: Drive, references: References = NONE) -> Basis:
+    """Whether a reference file counts for any corner of the circuit. Raises `NoGeometry`."""
+    lap = references.of(drive.track)
+    named = lap is not None and any(corner.name in lap.corners for corner in drive.corners)
+    return "reference_file" if named else "session_best"
+
+
+def reference_lap(drive: Drive, number: int | None = None, source: str = "") -> ReferenceLap:
+    """The drive's complete lap of that number, else its best one, as a reference for others.
+
+    Raises `UnknownLap`, and `NoGeometry` where the lap passed no corner whole.
+    """
+    lap = drive.best if number is None else _lap(drive, number)
+    found: dict[str, Target] = {}
+    for corner in drive.corners:
+        for one in passes_of(drive)[corner.name]:
+            if one.lap == lap.number:
+                found[corner.name] = Target(
+                    one.corner_time_s,
+                    **{name: getattr(one, name) for name in METRICS},
+                    entry_distance_m=corner.entry.distance_m,
+                    apex_distance_m=corner.apex.distance_m,
+                    exit_distance_m=corner.exit.distance_m,
+                )
+    combo = drive.series.combo_g[lap.frames]
+    most = float(np.fmax.reduce(combo, initial=np.nan))
+    return ReferenceLap(
+        track=drive.track.id if drive.track is not None else "",
+        lap_time_s=lap.duration_s,
+        corners=found,
+        source_file=f"{source}, lap {lap.number}" if source else "",
+        total_distance_m=lap.distance_m,
+        n_frames=lap.last - lap.first,
+        max_combo_g=None if np.isnan(most) else most,
+    )
+
+
+def _lap(drive: Drive, number: int) -> Segment:
+    for lap in drive.counted:
+        if lap.number == number:
+            return lap
+    raise UnknownLap
+
+
+def reference_json(lap: ReferenceLap) -> dict[str, object]:
+    """The lap as its file holds it, numbers to four places."""
+    return {
+        "track": lap.track,
+        "source_file": lap.source_file,
+        "lap_time_s": round(lap.lap_time_s, DIGITS),
+        "total_distance_m": _short(lap.total_distance_m),
+        "n_frames": lap.n_frames,
+        "max_combo_g": _short(lap.max_combo_g),
+        "corners": {
+            name: {key: _short(value) for key, value in target._asdict().items()}
+            for name, target in lap.corners.items()
+        },
+    }
+
+
+def reference_text(lap: ReferenceLap) -> str:
+    """The file of a reference lap, which `parse_reference` reads."""
+    return json.dumps(reference_json(lap), ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+
+
+def _short(value: float | None) -> float | None:
+    return None if value is None else round(value, DIGITS)
+
+
+def parse_reference(text: str) -> ReferenceLap:
+    """The lap of a reference file. Raises `TrackError`, which says what is wrong and where.
+
+    Lap and corner times must be above 0; of the other numbers any may be missing.
+    """
+    file = json_object(text)
+    try:
+        corners = file.fields("corners")
+        found = {
+            name: _target(Fields(value, f"corners.{name}"))
+            for name, value in corners.values.items()
+        }
+        if not found:
+            raise Wrong("corners: one corner at least is needed")
+        return ReferenceLap(
+            track=file.text("track"),
+            lap_time_s=_above_zero(file, "lap_time_s"),
+            corners=found,
+            source_file=file.text("source_file", ""),
+            total_distance_m=file.maybe("total_distance_m", 0, LARGEST),
+            n_frames=file.whole("n_frames", 0, 10**9) if "n_frames" in file else None,
+            max_combo_g=file.maybe("max_combo_g", 0, LARGEST),
+        )
+    except Wrong as wrong:
+        raise TrackError(str(wrong)) from None
+
+
+def _target(item: Fields) -> Target:
+    known = {
+        name: item.maybe(name, -LARGEST if name in _SIGNED else 0.0, LARGEST)
+        for name in Target._fields[1:]
+    }
+    return Target(_above_zero(item, "corner_time_s"), **known)
+
+
+def _above_zero(item: Fields, name: str) -> float:
+    seconds = item.number(name, 0.0, LARGEST)
+    if seconds <= 0:
+        raise item.wrong(name, "must be above 0")
+    return seconds

@@ -1,0 +1,149 @@
+"""How close to the limit of its tyres a car was driven, and where it went back and forth."""
+
+from typing import Final, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+
+from runtime.bridge.analysis.drive import Drive
+from runtime.bridge.analysis.reference import NONE, References
+from runtime.bridge.laps.geometry import Indices
+from runtime.bridge.laps.stats import quantile
+from runtime.bridge.telemetry.values import Numbers
+
+Band: TypeAlias = Literal["under_driving", "approaching_peak", "at_peak", "over_driving"]
+
+BANDS: Final[tuple[Band, ...]] = ("under_driving", "approaching_peak", "at_peak", "over_driving")
+EDGES: Final = (0.55, 0.80, 0.95)
+"""Shares of the envelope at which the next band begins."""
+ENVELOPE_SHARE: Final = 0.995
+LEAST_ENVELOPE_G: Final = 0.5
+SMOOTHED_S: Final = 0.2
+"""Combined acceleration is averaged over so long, so that noise changes no band."""
+WINDOW_S: Final = 3.0
+STEP_S: Final = 0.5
+CROSSINGS: Final = 4
+MANY_CROSSINGS: Final = 6
+_MEANING: Final[dict[Band, str]] = {
+    "under_driving": "Most of the time much of the grip is left unused.",
+    "approaching_peak": "Most of the time the car is driven briskly, with grip in hand.",
+    "at_peak": "Most of the time the car is driven at the limit of its grip.",
+    "over_driving": "Most of the time the car is asked for more than its grip.",
+}
+
+
+class SlipBands(NamedTuple):
+    """The share of the time in each band of used grip."""
+
+    envelope_g: float
+    dominant: Band
+    """The one with the largest share, the lower of equals."""
+    interpretation: str
+    pct: dict[Band, float]
+    """Of the time in complete laps in which acceleration was recorded; together 100."""
+
+
+class Oscillation(NamedTuple):
+    """3 s in which the used grip went from band to band."""
+
+    t_start: float
+    """Seconds of the session's clock, as is *t_end*."""
+    t_end: float
+    crossings: int
+    peak_combo_g: float
+    severity: Literal["high", "medium"]
+    """High from 6 crossings on."""
+    frame: int
+    """Of the series: where the combined acceleration was largest."""
+
+
+def envelope_g(drive: Drive, references: References = NONE) -> float | None:
+    """All of the grip, in g: the largest combined acceleration of the circuit's reference lap.
+
+    Else the 99.5th percentile of the whole session's, and 0.5 g at least. None where no
+    acceleration was recorded.
+    """
+    lap = references.of(drive.track)
+    if lap is not None and lap.max_combo_g:
+        return lap.max_combo_g
+    usual = quantile(drive.series.combo_g, ENVELOPE_SHARE)
+    return None if usual is None else max(usual, LEAST_ENVELOPE_G)
+
+
+def slip_bands(drive: Drive, references: References = NONE) -> SlipBands | None:
+    """How much of the time was spent in which band; None where no acceleration was recorded."""
+    envelope = envelope_g(drive, references)
+    if envelope is None:
+        return None
+    combo = drive.series.combo_g
+    known = ~np.isnan(combo) & (drive.lap_of > 0)
+    weight = drive.series.weight[known]
+    total = float(weight.sum())
+    if total <= 0:
+        return None
+    spent = np.bincount(_bands(combo[known] / envelope), weight, minlength=len(BANDS))
+    shares = (100.0 * spent / total).tolist()
+    dominant = BANDS[int(np.argmax(shares))]
+    pct = dict(zip(BANDS, shares, strict=True))
+    return SlipBands(envelope, dominant, _MEANING[dominant], pct)
+
+
+def slip_oscillations(drive: Drive, references: References = NONE) -> tuple[Oscillation, ...]:
+    """Windows of 3 s, every 0.5 s, with 4 changes of band or more, by time.
+
+    None overlaps another: that with the most changes stays, the earlier of equals. Only what lies
+    in complete laps is looked at; no change is counted across a gap.
+    """
+    envelope = envelope_g(drive, references)
+    series = drive.series
+    if envelope is None or len(series) < 2:
+        return ()
+    combo = _smoothed(drive)
+    bands = np.where(np.isnan(combo), -1, _bands(np.nan_to_num(combo) / envelope))
+    inside = (drive.lap_of > 0) & (bands >= 0)
+    changed = (bands[1:] != bands[:-1]) & inside[1:] & inside[:-1] & ~series.gap
+    moments = series.t[1:][changed]
+    starts = np.arange(series.t[0], series.t[-1], STEP_S)
+    count = np.searchsorted(moments, starts + WINDOW_S) - np.searchsorted(moments, starts)
+    free = count >= CROSSINGS
+    apart = round(WINDOW_S / STEP_S)
+    kept: list[int] = []
+    for at in np.argsort(-count, kind="stable")[: int(free.sum())].tolist():
+        if free[at]:
+            kept.append(at)
+            free[max(0, at - apart + 1) : at + apart] = False
+    return tuple(_oscillation(drive, float(starts[at]), int(count[at])) for at in sorted(kept))
+
+
+def _oscillation(drive: Drive, begin: float, crossings: int) -> Oscillation:
+    combo = drive.series.combo_g
+    frames = drive.series.between(begin, begin + WINDOW_S)
+    worst = frames.start + int(np.nan_to_num(combo[frames]).argmax())
+    return Oscillation(
+        t_start=begin,
+        t_end=begin + WINDOW_S,
+        crossings=crossings,
+        peak_combo_g=float(combo[worst]),
+        severity="high" if crossings >= MANY_CROSSINGS else "medium",
+        frame=worst,
+    )
+
+
+def _bands(used: Numbers) -> Indices:
+    """Which band each share of the envelope lies in."""
+    return np.searchsorted(np.array(EDGES), used, side="right")
+
+
+def _smoothed(drive: Drive) -> Numbers:
+    """Combined acceleration, averaged over 0.2 s around each frame; NaN where it is unknown."""
+    series = drive.series
+    combo = series.combo_g
+    reach = round(SMOOTHED_S / series.nominal_s / 2) if series.nominal_s > 0 else 0
+    if reach == 0:
+        return combo
+    known = ~np.isnan(combo)
+    sums = np.concatenate([[0.0], np.cumsum(np.where(known, combo, 0.0))])
+    counts = np.concatenate([[0], np.cumsum(known)])
+    at = np.arange(len(combo))
+    lo, hi = np.maximum(at - reach, 0), np.minimum(at + reach + 1, len(combo))
+    mean = (sums[hi] - sums[lo]) / np.maximum(counts[hi] - counts[lo], 1)
+    return np.where(known, mean, np.nan)

@@ -1,0 +1,144 @@
+"""The command that makes a lap a reference for others: `reference SESSION --lap N`."""
+
+import argparse
+import asyncio
+import json
+import os
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final
+from urllib.parse import quote
+
+from runtime.bridge.analysis.drive import NoCompleteLap, NoGeometry, UnknownLap, drive_of
+from runtime.bridge.analysis.reference import ReferenceLap, parse_reference, reference_lap
+from runtime.bridge.analysis.reference_files import write_reference
+from runtime.bridge.app import assemble
+from runtime.bridge.lapping import LapBook
+from runtime.bridge.settings import BridgeSettings
+from runtime.bridge.storage.errors import StoreUnusable
+from runtime.bridge.storage.store import Store
+from runtime.bridge.tracks.library import is_safe_id
+from runtime.bridge.tracks.model import TrackError
+from runtime.web.instance import AlreadyRunning
+
+WAIT_S: Final = 30.0
+LARGEST: Final = 16 * 1024 * 1024
+
+
+class CannotMake(Exception):
+    """There is no such reference to be made; the text says why."""
+
+
+def main(argv: Sequence[str], environ: Mapping[str, str] = os.environ) -> int:
+    """Run the command; flags that it does not know are settings of the bridge.
+
+    0 when the file was written, 1 when not; wrong arguments exit with 2.
+    """
+    arguments, rest = _parser().parse_known_args(argv)
+    settings = BridgeSettings.load(rest, environ)
+    try:
+        lap = _lap(arguments, settings)
+        if not is_safe_id(lap.track):
+            raise CannotMake("the circuit of the session has no track file")
+        out: Path = arguments.out or settings.data_dir / "reference" / f"{lap.track}.json"
+        write_reference(out, lap, force=arguments.force)
+    except (CannotMake, TrackError) as error:
+        return _fail(str(error))
+    except OSError as error:
+        return _fail(error.strerror or str(error))
+    sys.stdout.write(f"{lap.source_file}: {len(lap.corners)} corners, written to {out}\n")
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="reference",
+        description="Writes a lap as the reference of its circuit. A running bridge is asked, "
+        "else its database is read; settings of the bridge, such as --db, may follow.",
+    )
+    parser.add_argument("session", metavar="SESSION", help="id of the session")
+    parser.add_argument("--lap", type=int, help="number of a complete lap; default: the best")
+    parser.add_argument("--url", help="address of a running bridge, such as http://localhost:8765")
+    parser.add_argument("--out", type=Path, help="default: in the data folder, by the circuit's id")
+    parser.add_argument("--force", action="store_true", help="write over a file that is there")
+    return parser
+
+
+def _lap(arguments: argparse.Namespace, settings: BridgeSettings) -> ReferenceLap:
+    """The lap, from a running bridge or from the database. Raises `CannotMake`."""
+    session: str = arguments.session
+    number: int | None = arguments.lap
+    if arguments.url:
+        return _asked(arguments.url, session, number)
+    try:
+        return asyncio.run(_read(settings, session, number))
+    except AlreadyRunning:
+        return _asked(f"http://{settings.host}:{settings.port}", session, number)
+
+
+async def _read(settings: BridgeSettings, session: str, number: int | None) -> ReferenceLap:
+    if not settings.db.exists():
+        raise CannotMake(f"there is no database in {settings.db}")
+    service = assemble(settings)
+    try:
+        store = await Store.open(settings.db, settings.db_backend, ())
+    except StoreUnusable as error:
+        raise CannotMake(str(error)) from error
+    try:
+        row = store.session(session)
+        if row is None or not row.n_frames:
+            raise CannotMake("there is no such session, or it has no telemetry")
+        book = LapBook(store, service.library, service.active_track)
+        drive = drive_of(*await book.found(row))
+        return _with_corners(reference_lap(drive, number, session))
+    except NoCompleteLap:
+        raise CannotMake("the session has no complete lap") from None
+    except UnknownLap:
+        raise CannotMake("the session has no complete lap of that number") from None
+    except NoGeometry:
+        raise CannotMake("nobody knows where the corners of the circuit are") from None
+    finally:
+        await store.close()
+
+
+def _with_corners(lap: ReferenceLap) -> ReferenceLap:
+    if not lap.corners:
+        raise CannotMake("recording paused in every corner of that lap")
+    return lap
+
+
+def _asked(url: str, session: str, number: int | None) -> ReferenceLap:
+    """The lap as a running bridge gives it."""
+    if not url.startswith(("http://", "https://")):
+        raise CannotMake("the address must begin with http:// or https://")
+    query = "" if number is None else f"?lap={number}"
+    address = f"{url.rstrip('/')}/session/{quote(session, safe='')}/reference{query}"
+    try:
+        with urllib.request.urlopen(address, timeout=WAIT_S) as answer:  # noqa: S310 - checked above
+            text = answer.read(LARGEST).decode("utf-8")
+    except urllib.error.HTTPError as error:
+        raise CannotMake(_reason(error)) from None
+    except (urllib.error.URLError, TimeoutError, UnicodeDecodeError) as error:
+        raise CannotMake(f"{url} does not answer as a bridge does: {error}") from None
+    return parse_reference(text)
+
+
+def _reason(error: urllib.error.HTTPError) -> str:
+    """The sentence of an error answer."""
+    try:
+        said = json.loads(error.read(LARGEST))["error"]
+    except (ValueError, KeyError, TypeError):
+        said = None
+    return said if isinstance(said, str) else f"the bridge answered {error.code}"
+
+
+def _fail(text: str) -> int:
+    sys.stderr.write(f"reference: {text}\n")
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

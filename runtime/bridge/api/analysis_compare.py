@@ -1,0 +1,277 @@
+"""Two laps side by side, of one session or of two."""
+
+from typing import Final, Literal, NamedTuple
+
+import numpy as np
+import orjson
+from aiohttp import web
+from pydantic import Field
+
+from runtime.bridge.analyses import Scope
+from runtime.bridge.analysis.compare import (
+    Circuit,
+    Comparison,
+    Kind,
+    PartDelta,
+    Reference,
+    Side,
+    circuit,
+    compared,
+    driven_side,
+    ideal_side,
+    reference,
+    target_side,
+    why_apart,
+)
+from runtime.bridge.api.analysis_shapes import ONE_LAP, analyses_of
+from runtime.bridge.api.sessions import SessionPath
+from runtime.bridge.api.shapes import rounded
+from runtime.bridge.service import SERVICE, Service
+from runtime.bridge.storage.values import SessionRow
+from runtime.bridge.telemetry.ranking import time_text
+from runtime.bridge.telemetry.values import Numbers
+from runtime.bridge.tracks.model import slug
+from runtime.web.errors import BadQuery
+from runtime.web.routes import Routes
+from runtime.web.wire import Wire, json_bytes
+
+LAP_WORDS: Final = (
+    "a lap number; <session>:<lap> or <session>:best; best: of this session; ideal: its best "
+    "sectors and mini-sectors, times only; record: the fastest lap ever of the same driver, car "
+    "and track, or of the track where driver or car is unknown; a time with a decimal point, "
+    "1:35.200 or 95.2: the best lap scaled to it"
+)
+TRIED: Final = 8
+"""So many sessions are looked at for a record before it is given up."""
+CHANNELS: Final = (("speed_kmh", 1), ("throttle_pct", 1), ("brake_bar", 1), ("g_lat", 3))
+routes = Routes("analysis")
+
+
+class CompareQuery(Wire):
+    """Which two laps."""
+
+    a: str = Field(max_length=256, description=LAP_WORDS)
+    b: str = Field("best", max_length=256, description="the same; what a is compared with")
+
+
+class ComparedLap(Wire):
+    """One of the two."""
+
+    ref: str = Field(description="as it was asked for")
+    kind: Literal["lap", "best", "record", "ideal", "target"]
+    session_id: str | None = Field(description="null of ideal and target")
+    lap_number: int | None = Field(description="null of ideal and target")
+    lap_time_s: float | None = Field(description="s; null: the ideal lap lacks a sector")
+    time: str | None = Field(description="the same as m:ss.mmm")
+    driver: str | None
+    car: str | None
+
+
+class PartRecord(Wire):
+    """A part of the lap, seconds of both."""
+
+    name: str
+    start_m: float = Field(description="m of lap progress from start/finish")
+    end_m: float = Field(description="m of lap progress")
+    a_s: float | None = Field(description="s")
+    b_s: float | None = Field(description="s")
+    delta_s: float | None = Field(description="s: a less b, positive: a is slower")
+
+
+class CornerRecord(PartRecord):
+    """A corner from entry to exit; one over start/finish at both ends of the same lap."""
+
+    a_min_speed_kmh: float | None = Field(description="km/h: lowest on the axis in the corner")
+    b_min_speed_kmh: float | None = Field(description="km/h")
+
+
+class Pair(Wire):
+    """A channel of both laps at each place of the axis."""
+
+    a: list[float | None]
+    b: list[float | None]
+
+
+class CompareAnswer(Wire):
+    """Two laps on one axis; null where a channel or a moment was not recorded.
+
+    Laps are scaled to the length of this session's circuit, so that they agree at both ends; the
+    delta at the end is the difference of the lap times.
+    """
+
+    session_id: str
+    a: ComparedLap
+    b: ComparedLap
+    track: str | None = Field(description="id of the track file")
+    length_m: float = Field(description="m: of the axis")
+    step_m: float = Field(description="m: between places, the last step may be shorter")
+    delta_s: float | None = Field(description="s: lap time of a less that of b")
+    distance_m: list[float] = Field(description="m of lap progress, from 0 to the length")
+    time_delta_s: list[float | None] = Field(
+        description="s: by how much a reached the place later than b, each since its lap began"
+    )
+    speed_kmh: Pair
+    throttle_pct: Pair
+    brake_bar: Pair
+    g_lat: Pair = Field(description="g, positive in a right turn")
+    sectors: list[PartRecord]
+    mini_sectors: list[PartRecord] = Field(description="25 of one length")
+    corners: list[CornerRecord] = Field(description="in lap order; empty: not known")
+
+
+class Found(NamedTuple):
+    """A lap that was asked for, with whom it belongs to."""
+
+    ref: str
+    kind: Kind
+    row: SessionRow | None
+    side: Side
+
+
+@routes.get("/session/{sid}/compare", errors=ONE_LAP, answers={200: CompareAnswer})
+async def compare(
+    request: web.Request, *, path: SessionPath, query: CompareQuery
+) -> web.StreamResponse:
+    """Compare two laps: time, speed and pedals every 5 m, and by corner and mini-sector."""
+    service = request.app[SERVICE]
+    row = service.session(path.sid)
+    wanted = [_reference(name, getattr(query, name)) for name in ("a", "b")]
+    where = await analyses_of(service).of(row, Scope(), circuit)
+    a, b = [
+        await _found(service, row, name, getattr(query, name), ref, where)
+        for name, ref in zip("ab", wanted, strict=True)
+    ]
+    found = compared(a.side, b.side, where)
+    return _answer(path.sid, a, b, where, found)
+
+
+def _reference(name: str, text: str) -> Reference:
+    try:
+        return reference(text)
+    except ValueError as problem:
+        raise BadQuery(f"{name}: {problem}", param=name) from problem
+
+
+async def _found(
+    service: Service, row: SessionRow, name: str, text: str, ref: Reference, where: Circuit
+) -> Found:
+    """The lap of a reference. Raises `BadQuery` for one of another circuit."""
+    analyses = analyses_of(service)
+    if ref.kind == "ideal":
+        return Found(text, ref.kind, None, await analyses.of(row, Scope(), ideal_side))
+    if ref.time_s is not None:
+        side = await analyses.of(row, Scope(), target_side, ref.time_s)
+        return Found(text, ref.kind, None, side)
+    owner, number = row, ref.lap
+    if ref.kind == "record":
+        owner, number = await _record(service, row, where)
+    elif ref.session_id is not None and ref.session_id != row.session_id:
+        owner = service.session(ref.session_id)
+        other = await analyses.of(owner, Scope(), circuit)
+        if (why := why_apart(where, other)) is not None:
+            raise BadQuery(f"{name}: {why}", param=name)
+    side = await analyses.of(owner, Scope(), driven_side, number, where)
+    return Found(text, ref.kind, owner, side)
+
+
+async def _record(
+    service: Service, row: SessionRow, where: Circuit
+) -> tuple[SessionRow, int | None]:
+    """The fastest complete lap of all sessions on the circuit; of equals the earliest.
+
+    Of the same driver and car where both are known.
+    """
+    laps: list[tuple[float, int, str, int]] = []
+    for other in service.db.sessions():
+        if _place(service, other) != _place(service, row):
+            continue
+        if row.driver and row.car and (_who(other) != _who(row)):
+            continue
+        summary = await service.book.summary(other)
+        best = min(summary.laps, key=lambda lap: lap.time_s, default=None) if summary else None
+        if best is not None:
+            laps.append((best.time_s, other.started_at, other.session_id, best.number))
+    for _, _, session_id, number in sorted(laps)[:TRIED]:
+        if session_id == row.session_id:
+            return row, number
+        owner = service.session(session_id)
+        there = await analyses_of(service).of(owner, Scope(), circuit)
+        if why_apart(where, there) is None:  # a session may name no circuit, and be elsewhere
+            return owner, number
+    return row, None
+
+
+def _place(service: Service, row: SessionRow) -> str:
+    """The circuit that a session names, else the active one."""
+    track = service.book.circuit(row, None)
+    return track.id if track is not None else slug(row.track or "")
+
+
+def _who(row: SessionRow) -> tuple[str, str]:
+    driver, car = row.driver or "", row.car or ""
+    return driver.strip().casefold(), car.strip().casefold()
+
+
+def _answer(
+    session_id: str, a: Found, b: Found, where: Circuit, found: Comparison
+) -> web.StreamResponse:
+    channels = {
+        name: {
+            "a": _short(getattr(found.a, name), digits),
+            "b": _short(getattr(found.b, name), digits),
+        }
+        for name, digits in CHANNELS
+    }
+    body = {
+        "session_id": session_id,
+        "a": _lap(a).model_dump(),
+        "b": _lap(b).model_dump(),
+        "track": where.track,
+        "length_m": round(where.length_m, 2),
+        "step_m": found.step_m,
+        "delta_s": rounded(found.gap_s, 3),
+        "distance_m": _short(found.distance_m, 2),
+        "time_delta_s": _short(found.delta_s, 3),
+        **channels,
+        "sectors": [_part(one) for one in found.sectors],
+        "mini_sectors": [_part(one) for one in found.mini_sectors],
+        "corners": [
+            {
+                **_part(one.part),
+                "a_min_speed_kmh": rounded(one.a_min_kmh, 1),
+                "b_min_speed_kmh": rounded(one.b_min_kmh, 1),
+            }
+            for one in found.corners
+        ],
+    }
+    return json_bytes(orjson.dumps(body, option=orjson.OPT_SERIALIZE_NUMPY))
+
+
+def _lap(found: Found) -> ComparedLap:
+    side, row = found.side, found.row
+    return ComparedLap(
+        ref=found.ref,
+        kind=found.kind,
+        session_id=row.session_id if row else None,
+        lap_number=side.lap,
+        lap_time_s=rounded(side.time_s, 3),
+        time=None if side.time_s is None else time_text(side.time_s),
+        driver=row.driver if row else None,
+        car=row.car if row else None,
+    )
+
+
+def _part(one: PartDelta) -> dict[str, object]:
+    return {
+        "name": one.span.name,
+        "start_m": round(one.span.start_m, 1),
+        "end_m": round(one.span.end_m, 1),
+        "a_s": rounded(one.a_s, 3),
+        "b_s": rounded(one.b_s, 3),
+        "delta_s": rounded(one.delta_s, 3),
+    }
+
+
+def _short(values: Numbers, digits: int) -> Numbers:
+    """Rounded; NaN becomes null on the wire."""
+    return np.round(values, digits) + 0.0

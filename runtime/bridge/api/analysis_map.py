@@ -1,0 +1,355 @@
+"""The session as pictures: the map, telemetry beside video, clips of what is worth seeing."""
+
+import asyncio
+import math
+from typing import Annotated, Final, cast
+
+import numpy as np
+import orjson
+from aiohttp import web
+from pydantic import Field
+
+from runtime.bridge.analysis.drive import Drive
+from runtime.bridge.analysis.mapping import NO_GRADE, TrackMap, corner_colours, track_map
+from runtime.bridge.analysis.moments import highlights
+from runtime.bridge.analysis.video import WINDOW_S, Ask, Footage, Matched, cuts, footage, matched
+from runtime.bridge.api.analysis_moments import assistance
+from runtime.bridge.api.analysis_shapes import (
+    GUARD,
+    KMH,
+    ONE_LAP,
+    Analytic,
+    LapQuery,
+    WholeQuery,
+    analysed,
+    analyses_of,
+    scope_of,
+    taken_whole,
+)
+from runtime.bridge.api.sessions import SessionPath
+from runtime.bridge.api.shapes import Flag, capped, rounded
+from runtime.bridge.api.tracks import ZoneRecord
+from runtime.bridge.service import SERVICE, Service
+from runtime.bridge.storage.values import SessionRow
+from runtime.bridge.telemetry.values import Numbers
+from runtime.web.errors import BadQuery
+from runtime.web.routes import Routes
+from runtime.web.wire import Wire, json_bytes
+
+MOST_ROWS = 50_000
+CHANNELS = (
+    ("distance_m", 1),
+    ("speed_ms", 3),
+    ("brake_bar", 1),
+    ("throttle_pct", 1),
+    ("g_lat", 3),
+    ("g_long", 3),
+)
+"""What a row of `sync` holds of a frame, and to how many places."""
+FOOTAGE: Final = "footage"
+routes = Routes("analysis")
+
+
+class Pin(Wire):
+    """A marker of the track file."""
+
+    id: str
+    label: str
+    kind: str
+    corner: str | None
+    lat: float | None = Field(description="degrees WGS-84; null: its place is not known")
+    lon: float | None = Field(description="degrees WGS-84")
+    distance_m: float = Field(description="m of lap progress from start/finish")
+
+
+class CornerPin(Wire):
+    """A corner, at its apex."""
+
+    name: str
+    lat: float | None = Field(description="degrees WGS-84")
+    lon: float | None = Field(description="degrees WGS-84")
+    entry_m: float = Field(description="m of lap progress")
+    apex_m: float = Field(description="m of lap progress")
+    exit_m: float = Field(description="m of lap progress; below entry_m: over start/finish")
+    colour: str = Field(description="of its grade, #rrggbb")
+
+
+Point = Annotated[list[float], Field(min_length=2, max_length=2)]
+
+
+class MapAnswer(Analytic):
+    """The circuit and the driven lines; points are [latitude, longitude] in degrees WGS-84."""
+
+    track: str | None = Field(description="name of the circuit")
+    track_length_m: float = Field(description="m")
+    per_corner_color: dict[str, str] = Field(
+        description="#rrggbb of each corner's grade: A+ #1b5e20, A #43a047, B #7cb342, C #fdd835, "
+        "D #fb8c00, F #e53935, without a grade #9e9e9e"
+    )
+    corners: list[CornerPin] = Field(description="in lap order")
+    marker_pins: list[Pin] = Field(description="of the track file, by distance")
+    danger_zones: list[ZoneRecord] = Field(description="of the track file")
+    lap_polylines: dict[str, list[Point]] = Field(
+        description="by lap number: fixes 5 m of travel apart or more, 2000 a lap at most"
+    )
+    lap_speeds: dict[str, list[float | None]] = Field(
+        description="km/h at each of those points; null: not recorded"
+    )
+    centerline: list[Point] = Field(
+        description="reference line of the track file, else the fastest lap in steps of 5 m; the "
+        "start is not repeated at the end"
+    )
+    bounds: list[Point] | None = Field(
+        description="[south, west] and [north, east] of all lines; a west above the east lies "
+        "over the date line; null: no positions"
+    )
+
+
+class SyncQuery(WholeQuery):
+    """Which frames, and how near a video frame must be."""
+
+    begin: float | None = Field(None, alias="from", description="s of the session's clock")
+    end: float | None = Field(None, alias="to", description="s of the session's clock, included")
+    window_s: float = Field(WINDOW_S, description="s: above 0, at most 1; the bound itself counts")
+    limit: Annotated[int, capped(MOST_ROWS)] = Field(5000, description="rows, at most 50000")
+    matched_only: Flag = Field(False, description="leave out frames without a video frame")
+
+
+class SyncRow(Wire):
+    """A frame of telemetry, and the video frame nearest in time to it."""
+
+    frame_idx: int
+    timestamp: float = Field(description="s of the session's clock, which goes on after midnight")
+    distance_m: float | None = Field(description="m as recorded")
+    speed_ms: float | None = Field(description="m/s")
+    brake_bar: float | None = Field(description="bar")
+    throttle_pct: float | None = Field(description="%")
+    g_lat: float | None = Field(description="g, positive in a right turn")
+    g_long: float | None = Field(description="g, positive accelerating")
+    matched: bool = Field(description="whether there is a video frame within the window")
+    file_path: str | None = Field(description="of the video; null without one")
+    file_offset_s: float | None = Field(description="s into the file, as the session says")
+    avitime_ms: int | None = Field(description="ms: the logger's video time")
+    dt_ms: float | None = Field(description="ms from the telemetry frame to the video frame")
+
+
+class SyncAnswer(Analytic):
+    """Telemetry frames in time order, each exactly once."""
+
+    window_s: float
+    rows: list[SyncRow]
+    count: int = Field(description="rows in this answer")
+    more: bool = Field(description="whether frames were left out because of the limit")
+
+
+class ClipSource(Wire):
+    """The part of a video file that shows it."""
+
+    file_path: str
+    in_offset_s: float = Field(description="s into the file")
+    out_offset_s: float = Field(description="s into the file")
+
+
+class Clip(Wire):
+    """A highlight to be cut out of the video."""
+
+    id: str = Field(description="of the highlight")
+    title: str
+    in_s: float = Field(description="s since the first frame of the session")
+    out_s: float = Field(description="s since the first frame")
+    category: str
+    severity: str = Field(description="high, medium, positive or engineering")
+    lap: int = Field(description="complete lap; 0 outside of one")
+    sources: list[ClipSource] = Field(description="by file name; empty without video")
+    available: bool = Field(description="whether any video shows it")
+
+
+class ClipsAnswer(Analytic):
+    """One clip for each highlight, in the order of the highlights."""
+
+    clips: list[Clip]
+    count: int
+
+
+@routes.get("/session/{sid}/map", errors=ONE_LAP, answers={200: MapAnswer})
+async def session_map(
+    request: web.Request, *, path: SessionPath, query: LapQuery
+) -> web.StreamResponse:
+    """Draw the circuit, its corners by grade, and the line of each lap."""
+    service = request.app[SERVICE]
+    partial, found = await analysed(request, path.sid, query, track_map)
+    whole = WholeQuery.model_construct(partial=query.partial)
+    known = service.references.current()
+    _, colours = await analysed(request, path.sid, whole, corner_colours, known)
+    row = service.session(path.sid)
+    body = _map(found, dict(colours), found.track or row.track)
+    return _json({"session_id": path.sid, **({"partial": True} if partial else {}), **body})
+
+
+@routes.get("/session/{sid}/sync", errors=GUARD, answers={200: SyncAnswer})
+async def sync(request: web.Request, *, path: SessionPath, query: SyncQuery) -> web.StreamResponse:
+    """Put each telemetry frame beside the video frame nearest in time."""
+    if not 0.0 < query.window_s <= 1.0:
+        raise BadQuery("window_s: must be above 0 and at most 1", param="window_s")
+    if query.begin is not None and query.end is not None and query.begin > query.end:
+        raise BadQuery("from: must not be after to", param="from")
+    service = request.app[SERVICE]
+    row = service.session(path.sid)
+    drive, video = await _filmed(service, row, query)
+    ask = Ask(query.begin, query.end, query.window_s, query.limit, query.matched_only)
+    return await asyncio.to_thread(_sync, path.sid, drive, video, ask)
+
+
+@routes.get("/session/{sid}/clips", errors=GUARD)
+async def clips(request: web.Request, *, path: SessionPath, query: WholeQuery) -> ClipsAnswer:
+    """List what to cut out of the video for each highlight."""
+    service = request.app[SERVICE]
+    active = await assistance(service, path.sid)
+    known = service.references.current()
+    partial, found = await analysed(request, path.sid, query, highlights, known, active)
+    drive, video = await _filmed(service, service.session(path.sid), query)
+    first = float(drive.series.t[0])
+    made = []
+    for one in found:
+        parts = cuts(video, first + one.video_in_s, first + one.video_out_s)
+        made.append(
+            Clip(
+                id=one.id,
+                title=one.title,
+                in_s=round(one.video_in_s, 3),
+                out_s=round(one.video_out_s, 3),
+                category=one.category,
+                severity=one.severity,
+                lap=one.lap,
+                sources=[
+                    ClipSource(
+                        file_path=part.file_path,
+                        in_offset_s=round(part.in_offset_s, 3),
+                        out_offset_s=round(part.out_offset_s, 3),
+                    )
+                    for part in parts
+                ],
+                available=bool(parts),
+            )
+        )
+    return ClipsAnswer(session_id=path.sid, partial=partial, clips=made, count=len(made))
+
+
+async def _filmed(service: Service, row: SessionRow, query: WholeQuery) -> tuple[Drive, Footage]:
+    """The session and its video, which is kept as long as the session is."""
+    analyses, scope = analyses_of(service), scope_of(query)
+    await analyses.of(row, scope, taken_whole)  # the guard
+    drive = await analyses.drive(row, scope)
+    if FOOTAGE not in drive.memo:
+        video = await service.db.video(row.session_id)
+        drive.memo[FOOTAGE] = await asyncio.to_thread(footage, drive, video)
+    return drive, cast(Footage, drive.memo[FOOTAGE])
+
+
+def _map(found: TrackMap, colours: dict[str, str], name: str | None) -> dict[str, object]:
+    return {
+        "track": name,
+        "track_length_m": round(found.length_m, 2),
+        "per_corner_color": colours,
+        "corners": [
+            {
+                "name": one.corner.name,
+                "lat": rounded(one.lat, 7),
+                "lon": rounded(one.lon, 7),
+                "entry_m": round(one.corner.entry.distance_m, 1),
+                "apex_m": round(one.corner.apex.distance_m, 1),
+                "exit_m": round(one.corner.exit.distance_m, 1),
+                "colour": colours.get(one.corner.name, NO_GRADE),
+            }
+            for one in found.corners
+        ],
+        "marker_pins": [
+            {
+                "id": pin.marker.id,
+                "label": pin.marker.label,
+                "kind": pin.marker.kind,
+                "corner": pin.marker.corner,
+                "lat": rounded(pin.lat, 7),
+                "lon": rounded(pin.lon, 7),
+                "distance_m": round(pin.marker.distance_m, 1),
+            }
+            for pin in found.pins
+        ],
+        "danger_zones": [zone._asdict() for zone in found.danger_zones],
+        "lap_polylines": {str(one.lap): _points(one.lat, one.lon) for one in found.laps},
+        "lap_speeds": {str(one.lap): np.round(one.speed_ms * KMH, 1) for one in found.laps},
+        "centerline": _points(found.centre_lat, found.centre_lon),
+        "bounds": None if found.bounds is None else _bounds(*found.bounds),
+    }
+
+
+def _bounds(south: float, west: float, north: float, east: float) -> list[list[float]]:
+    return [[round(south, 7), round(west, 7)], [round(north, 7), round(east, 7)]]
+
+
+def _points(lat: Numbers, lon: Numbers) -> Numbers:
+    return np.ascontiguousarray(np.column_stack([lat, lon]).round(7))
+
+
+def _sync(session_id: str, drive: Drive, video: Footage, ask: Ask) -> web.StreamResponse:
+    found = matched(drive, video, ask)
+    rows = _rows(drive, video, found)
+    head = {"session_id": session_id, **({"partial": True} if taken_whole(drive) else {})}
+    return _json(
+        {**head, "window_s": ask.window_s, "rows": rows, "count": len(rows), "more": found.more}
+    )
+
+
+def _rows(drive: Drive, video: Footage, found: Matched) -> list[dict[str, object]]:
+    """Frames and their video frames side by side."""
+    series, frames = drive.series, found.frames
+    seen = found.video >= 0
+    whole = Footage(
+        np.append(video.t, np.nan),
+        files=(*video.files, ""),
+        file=np.append(video.file, len(video.files)),
+        offset=np.append(video.offset, np.nan),
+        avitime_ms=np.append(video.avitime_ms, np.nan),
+    )
+    read = [_short(series[name][frames], digits) for name, digits in CHANNELS]
+    shown = zip(
+        series.index[frames].tolist(),
+        series.t[frames].round(3).tolist(),
+        *read,
+        seen.tolist(),
+        [whole.files[i] or None for i in whole.file[found.video].tolist()],
+        _short(whole.offset[found.video], 3),
+        [None if math.isnan(ms) else int(ms) for ms in whole.avitime_ms[found.video].tolist()],
+        _short(found.dt_s * 1000.0, 3),
+        strict=True,
+    )
+    # Spelled out, a row takes half the time of a dict of pairs; there are thousands.
+    return [
+        {
+            "frame_idx": index,
+            "timestamp": t,
+            "distance_m": distance,
+            "speed_ms": speed,
+            "brake_bar": brake,
+            "throttle_pct": throttle,
+            "g_lat": g_lat,
+            "g_long": g_long,
+            "matched": near,
+            "file_path": file,
+            "file_offset_s": offset,
+            "avitime_ms": avitime,
+            "dt_ms": apart,
+        }
+        for (index, t, distance, speed, brake, throttle, g_lat, g_long, *film) in shown
+        for near, file, offset, avitime, apart in (film,)
+    ]
+
+
+def _short(values: Numbers, digits: int) -> list[object]:
+    """Rounded; NaN becomes null on the wire."""
+    found: list[object] = (values.round(digits) + 0.0).tolist()
+    return found
+
+
+def _json(body: dict[str, object]) -> web.StreamResponse:
+    return json_bytes(orjson.dumps(body, option=orjson.OPT_SERIALIZE_NUMPY))

@@ -1,0 +1,221 @@
+"""Two laps on one axis: deltas whose answer is known, references, and laps that do not fit."""
+
+import numpy as np
+import pytest
+
+from runtime.bridge.analysis.compare import (
+    Circuit,
+    Comparison,
+    Reference,
+    circuit,
+    compared,
+    driven_side,
+    ideal_side,
+    reference,
+    target_side,
+    why_apart,
+)
+from runtime.bridge.analysis.drive import Drive, UnknownLap, drive_of
+from runtime.bridge.analysis.grid import axis, channel_at, moments, sampled
+from runtime.bridge.laps.detect import detect
+from runtime.bridge.laps.progress import crossing_times
+from runtime.bridge.telemetry.values import Gate
+from runtime.bridge.tracks.drive import USUAL, drive
+from tests.bridge.analysis.lapkit import LENGTH, OVAL, circled, lapped, on_track, oval, session
+from tests.bridge.laps.sessions import kept
+
+TWO = [(20.0, 20.0, 20.0), (30.0, 20.0, 10.0)]
+
+
+def laps_of(drive: Drive, a: int | None, b: int | None) -> Comparison:
+    where = circuit(drive)
+    return compared(driven_side(drive, a, where), driven_side(drive, b, where), where)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("7", Reference("lap", lap=7)),
+        ("best", Reference("best")),
+        ("ideal", Reference("ideal")),
+        ("record", Reference("record")),
+        ("run-2:3", Reference("lap", "run-2", 3)),
+        ("run:2:3", Reference("lap", "run:2", 3)),
+        ("other:best", Reference("best", "other")),
+        ("1:35.2", Reference("target", time_s=95.2)),
+        ("1:35", Reference("lap", "1", 35)),
+        ("95.25", Reference("target", time_s=95.25)),
+    ],
+)
+def test_a_reference_is_read_as_it_is_written(text: str, expected: Reference) -> None:
+    assert reference(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text", ["", "worst", "1.2.3", ":3", "s:", "s:ideal", "0.5", "99:59.0", "1:60.0", "-1", "nan"]
+)
+def test_anything_else_is_refused_with_a_sentence(text: str) -> None:
+    with pytest.raises(ValueError, match="must be"):
+        reference(text)
+
+
+def test_the_delta_grows_where_time_is_lost() -> None:
+    found = laps_of(lapped(TWO), 2, 1)
+
+    at = found.distance_m
+    expected = np.interp(at, [0, 1000, 2000, 3000], [0.0, 10.0, 10.0, 0.0])
+    np.testing.assert_allclose(found.delta_s, expected, atol=1e-6)
+    assert found.gap_s == pytest.approx(0.0)
+    assert [one.delta_s for one in found.sectors] == pytest.approx([10.0, 0.0, -10.0])
+    minis = [one.delta_s or 0.0 for one in found.mini_sectors]
+    assert len(minis) == 25
+    assert sum(minis) == pytest.approx(0.0, abs=1e-6)
+    assert minis[0] == pytest.approx(10.0 * 3 / 25)
+    assert found.b.speed_kmh[100] == pytest.approx(180.0)
+    assert found.a.speed_kmh[100] == pytest.approx(120.0)
+
+
+def test_the_axis_has_steps_of_five_metres_and_ends_with_the_lap() -> None:
+    assert axis(1000.0).tolist() == [*range(0, 1000, 5), 1000.0]
+    assert axis(1012.0)[-3:].tolist() == [1005.0, 1010.0, 1012.0]
+    assert axis(3.0).tolist() == [0.0, 3.0]
+
+
+def test_comparing_the_other_way_round_turns_the_sign() -> None:
+    drive, _ = oval(3)
+
+    one, other = laps_of(drive, 1, 3), laps_of(drive, 3, 1)
+
+    np.testing.assert_array_equal(one.delta_s, -other.delta_s)
+    assert laps_of(drive, 2, 2).delta_s.tolist() == [0.0] * len(one.delta_s)
+
+
+def test_corner_and_mini_sector_deltas_are_those_of_the_true_times() -> None:
+    drive, truth = oval(3, hz=50.0)
+
+    found = laps_of(drive, 1, 2)
+
+    assert found.gap_s == pytest.approx(truth[0] - truth[1], abs=0.01)
+    assert found.delta_s[-1] == pytest.approx(found.gap_s, abs=1e-9)
+    assert sum(one.delta_s or 0.0 for one in found.mini_sectors) == pytest.approx(found.gap_s)
+    assert [one.part.span.name for one in found.corners] == ["Turn 1", "Turn 2"]
+    for corner in found.corners:
+        span = corner.part.span
+        change = np.interp([span.start_m, span.end_m], found.distance_m, found.delta_s)
+        assert corner.part.delta_s == pytest.approx(change[1] - change[0], abs=0.01)
+        inside = (found.distance_m >= span.start_m) & (found.distance_m <= span.end_m)
+        assert corner.a_min_kmh == pytest.approx(found.a.speed_kmh[inside].min())
+
+
+def test_laps_of_sessions_of_different_lengths_are_scaled_before_they_are_subtracted() -> None:
+    # The same even lap, measured as 1000 m by the one and as 1030 m by the other.
+    short, long = circled(), circled(length_m=1000.0)
+    columns = dict(long.series.frames.columns)
+    columns["distance_m"] = columns["distance_m"] * 1.03
+    long = drive_of(detect(type(long.series.frames)(columns), gate=short.laps.gate))
+    assert long.length_m == pytest.approx(1030.0)
+    where = circuit(short)
+
+    found = compared(driven_side(short, 1, where), driven_side(long, 1, where), where)
+
+    assert np.abs(found.delta_s).max() < 0.01
+    assert why_apart(where, circuit(long)) is None
+
+
+def test_a_target_is_the_best_lap_in_another_time() -> None:
+    drive = lapped([(20.0, 20.0, 20.0), (25.0, 20.0, 20.0)])
+
+    side = target_side(drive, 54.0)
+
+    assert (side.time_s, side.lap) == (54.0, None)
+    assert side.elapsed[-1] == pytest.approx(54.0)
+    assert side.sectors == pytest.approx([18.0, 18.0, 18.0])
+    assert side.speed_kmh[300] == pytest.approx(200.0)
+    assert np.isnan(side.throttle_pct).all()
+
+
+def test_the_ideal_lap_has_times_of_parts_only() -> None:
+    drive = lapped(TWO)
+    where = circuit(drive)
+
+    found = compared(driven_side(drive, 1, where), ideal_side(drive), where)
+
+    assert found.b.time_s == pytest.approx(50.0)
+    assert [one.delta_s for one in found.sectors] == pytest.approx([0.0, 0.0, 10.0])
+    assert all((one.delta_s or 0.0) >= -1e-9 for one in found.mini_sectors)
+    assert np.isnan(found.delta_s).all()
+
+
+def test_what_was_not_recorded_is_null_and_a_pause_is_not_bridged() -> None:
+    frames = session(TWO, throttle_pct=40.0)
+    t = frames.columns["timestamp"]
+    paused = drive_of(detect(kept(frames, (t < 70.0) | (t > 74.0)), track_length_m=LENGTH))
+
+    found = laps_of(paused, 2, 1)
+
+    gone = np.isnan(found.delta_s)
+    at = found.distance_m
+    assert gone[(at > 10 / 30 * 1000 + 10) & (at < 14 / 30 * 1000 - 10)].all()
+    assert not gone[at < 300].any()
+    assert not gone[at > 500].any()
+    assert np.isnan(found.a.throttle_pct[gone]).all()
+    assert np.isnan(found.a.brake_bar).all()
+    assert found.sectors[0].delta_s is None
+    assert [one.delta_s is None for one in found.mini_sectors[:5]] == [
+        *(False, False, True, True, False)
+    ]
+
+
+def test_a_sparse_channel_is_read_between_its_samples() -> None:
+    drive = lapped(TWO, hz=10.0)
+    series = drive.series
+    sparse = np.where(np.arange(len(series)) % 3 == 0, series.t * 2.0, np.nan)
+    series["brake_bar"]  # makes the channel
+    series._channels["brake_bar"] = sparse
+
+    t = np.array([1.0, 10.05, np.nan, 119.0])
+    np.testing.assert_allclose(channel_at(series, "brake_bar", t), t * 2.0)
+
+    series._channels["brake_bar"] = np.where(np.arange(len(series)) % 20 == 0, 1.0, np.nan)
+    far = channel_at(series, "brake_bar", np.array([1.0, 2.0, 4.0]))
+    assert [bool(nothing) for nothing in np.isnan(far)] == [True, False, False]
+
+
+def test_moments_are_the_crossing_times() -> None:
+    drive, _ = oval(2)
+    lap = drive.counted[0]
+    places = np.array([0.0, 123.4, 600.0, drive.length_m])
+
+    assert moments(drive, lap, places).tolist() == crossing_times(
+        drive.series, drive.progress, lap, places.tolist()
+    )
+
+
+def test_sampling_an_unknown_lap_says_so() -> None:
+    with pytest.raises(UnknownLap):
+        sampled(lapped(TWO), 9, LENGTH)
+
+
+@pytest.mark.parametrize(
+    ("other", "word"),
+    [
+        (Circuit("elsewhere", 1000.0, None, (), ()), "another circuit"),
+        (Circuit(None, 1200.0, None, (), ()), "1200 m long"),
+        (Circuit(None, 1000.0, Gate(0.001, 10.0, 0.0), (), ()), "begins 111 m away"),
+    ],
+)
+def test_laps_of_another_place_do_not_fit(other: Circuit, word: str) -> None:
+    here = Circuit("here", 1000.0, Gate(0.0, 10.0, 0.0), (), ())
+
+    assert word in (why_apart(here, other) or "")
+    assert why_apart(here, here) is None
+
+
+def test_positions_with_errors_give_deltas_near_the_truth() -> None:
+    driven = drive(OVAL, 3, hz=10.0, seed=3, skill=0.85, noise=USUAL)
+    clean = drive(OVAL, 3, hz=50.0, seed=3, skill=0.85)
+
+    noisy, true = on_track(OVAL, driven.frames), on_track(OVAL, clean.frames)
+
+    away = laps_of(noisy, 1, 2).delta_s - laps_of(true, 1, 2).delta_s
+    assert np.nanmax(np.abs(away)) < 0.15

@@ -1,0 +1,272 @@
+"""The tables of corners: end of braking, throttle, speed classes, brake zones, reports."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from runtime.bridge.analysis.braking import brake_acceleration, brake_ends, trail_braking
+from runtime.bridge.analysis.corners import corner_classes, corner_letter, corner_reports
+from runtime.bridge.analysis.reference import ReferenceLap, References, Target
+from runtime.bridge.analysis.throttle import changes_of_speed, throttle_boxes
+from runtime.bridge.telemetry.values import Frames, Numbers
+from tests.bridge.analysis.cornerkit import (
+    between,
+    corner,
+    driven,
+    paced_frames,
+    ring_frames,
+    ring_track,
+    without,
+)
+from tests.bridge.laps.sessions import changed
+
+
+def pedalled(laps: int = 2, hz: float = 100.0) -> Frames:
+    """Brakes of 42 bar that fall evenly to 0 from 200 m to 230 m, throttle from 280 m on."""
+
+    def brake(way: Numbers) -> Numbers:
+        return np.interp(way % 1000, [150, 150.01, 200, 230], [0, 42, 42, 0])
+
+    return ring_frames(
+        laps, hz=hz, brake_bar=brake, throttle_pct=lambda way: 80 * between(way, 280, 150)
+    )
+
+
+def test_the_end_of_braking() -> None:
+    found = brake_ends(driven(pedalled(), ring_track()))
+
+    first, second = found.corners
+    assert (first.corner, first.n_passes, second.n_passes) == ("Turn 1", 2, 2)
+    # below 2 bar at 230 - 2/42*30 m; the throttle comes at 280 m
+    assert first.brake_release_m == pytest.approx(30 - 2 / 42 * 30, abs=0.3)
+    assert first.nothing_time_s == pytest.approx((50 + 2 / 42 * 30) / 25, abs=0.03)
+    assert first.bar_at_apex == 0.0
+    assert second.nothing_time_s is None
+    assert found.per_corner_s == {"Turn 1": first.nothing_time_s}
+    assert (found.worst, found.average_s) == ("Turn 1", first.nothing_time_s)
+
+
+def test_the_release_rate_is_pressure_by_time() -> None:
+    def brake(way: Numbers) -> Numbers:
+        return np.interp(way % 1000, [150, 190, 240], [0, 50, 0])
+
+    (first, _) = brake_ends(driven(ring_frames(1, hz=100.0, brake_bar=brake), ring_track())).corners
+    assert first.release_rate_bar_s == pytest.approx(50 / 50 * 25, rel=0.02)
+
+
+def test_pedals_without_a_pause_give_zero_and_missing_ones_nothing() -> None:
+    smooth = ring_frames(1, brake_bar=0.0, throttle_pct=50.0)
+
+    found = brake_ends(driven(smooth, ring_track()))
+    assert (found.average_s, found.worst, found.per_corner_s) == (0.0, None, {})
+    bare = brake_ends(driven(without(smooth, "throttle_pct"), ring_track()))
+    assert bare.average_s is None
+
+
+def test_the_throttle_of_a_corner_as_a_box() -> None:
+    def throttle(way: Numbers) -> Numbers:
+        return np.clip(way % 1000 - 200, 0, 100)
+
+    first, second = throttle_boxes(
+        driven(ring_frames(3, hz=50.0, throttle_pct=throttle), ring_track())
+    )
+    assert (first.n_passes, second.n_passes) == (3, 3)
+    assert first.n_samples == pytest.approx(3 * 200, abs=3)
+    assert first.box is not None
+    assert first.box.median == pytest.approx(50, abs=0.6)
+    assert (first.box.q1, first.box.q3) == pytest.approx((25, 75), abs=0.6)
+    assert first.mean == pytest.approx(50, abs=0.6)
+    assert first.most == pytest.approx(100, abs=1)
+    assert second.box is not None
+    assert (second.least, second.box.q1, second.most) == (100, 100, 100)
+
+
+def test_a_throttle_that_was_not_recorded_has_no_box() -> None:
+    short = (corner("Turn 1", 1, 200, 201, 202), corner("Turn 2", 2, 600, 650, 700))
+    first, second = throttle_boxes(driven(ring_frames(2), ring_track(short)))
+
+    assert (first.n_passes, first.n_samples, first.box) == (0, 0, None)
+    assert (second.n_passes, second.n_samples, second.mean) == (2, 0, None)
+
+
+@pytest.mark.parametrize(
+    ("low", "med", "classes"),
+    [
+        (80.0, 130.0, [["Turn 1"], ["Turn 2"], []]),
+        (50.0, 60.0, [[], [], ["Turn 1", "Turn 2"]]),
+        (50.0, 80.0, [[], ["Turn 1"], ["Turn 2"]]),
+        (100.0, 130.0, [["Turn 1", "Turn 2"], [], []]),
+    ],
+)
+def test_corners_are_slow_medium_or_fast(low: float, med: float, classes: list[list[str]]) -> None:
+    def pace(way: Numbers) -> Numbers:
+        speed: Numbers = 25.0 - 5.0 * between(way, 180, 320)  # 72 and 90 km/h
+        return speed
+
+    found = corner_classes(driven(paced_frames(pace, 2), ring_track()), low, med)
+    assert [one.band for one in found] == ["low_speed", "med_speed", "high_speed"]
+    assert [list(one.corners) for one in found] == classes
+    for one in found:
+        assert (one.mean_kmh is None) == (not one.corners)
+
+
+def test_one_slow_lap_does_not_make_a_slow_corner() -> None:
+    def pace(way: Numbers) -> Numbers:
+        speed: Numbers = 25.0 - 10.0 * between(way, 180, 320) * (way > 4000)
+        return speed
+
+    slow, medium, _ = corner_classes(driven(paced_frames(pace, 5), ring_track()))
+    assert (slow.corners, medium.corners) == ((), ("Turn 1", "Turn 2"))
+    assert medium.mean_kmh == pytest.approx((90 + (4 * 90 + 54) / 5) / 2, abs=0.1)
+
+
+def test_brake_zones_belong_to_the_corner_ahead() -> None:
+    session = ring_frames(
+        2,
+        hz=100.0,
+        brake_bar=lambda way: 40.0 * between(way, 150, 200) + 26 * between(way, 950, 975),
+        g_long=lambda way: -1.1 * between(way, 160, 170) - 0.5 * between(way, 900, 990),
+    )
+    found = brake_acceleration(driven(session, ring_track()))
+
+    (zone,) = found.zones  # that at 950 m lies more than 400 m before Turn 2, 288 m before Turn 1
+    assert (zone.corner, zone.n_passes) == ("Turn 1", 4)
+    assert zone.max_decel_g == pytest.approx((2 * -1.1 + 2 * -0.5) / 4)
+    assert zone.duration_s == pytest.approx((2 + 1) / 2, abs=0.02)
+
+
+def test_a_zone_without_a_corner_ahead_belongs_to_none() -> None:
+    session = ring_frames(2, hz=50.0, brake_bar=lambda way: 40.0 * between(way, 720, 760))
+
+    assert brake_acceleration(driven(session, ring_track())).zones == ()
+
+
+def test_a_pause_parts_a_brake_zone() -> None:
+    from tests.bridge.laps.sessions import kept
+
+    session = ring_frames(1, hz=50.0, brake_bar=lambda way: 40.0 * between(way, 100, 200))
+    way = np.arange(len(session)) * 0.5 - 400
+    (zone,) = brake_acceleration(driven(kept(session, np.abs(way - 150) > 15), ring_track())).zones
+
+    assert zone.n_passes == 2
+    assert zone.max_decel_g is None
+
+
+def test_corner_exits_count_the_push_behind_the_apex() -> None:
+    session = ring_frames(
+        2,
+        hz=50.0,
+        throttle_pct=lambda way: 51.0 * between(way, 270, 400),
+        g_long=lambda way: 0.9 * between(way, 255, 265) + 0.4 * between(way, 280, 290),
+    )
+    first, second = brake_acceleration(driven(session, ring_track())).exits
+
+    assert (first.corner, first.n_passes) == ("Turn 1", 2)
+    assert first.max_long_accel_g == pytest.approx(0.4)
+    assert first.exit_speed_kmh == pytest.approx(90.0)
+    assert second.max_long_accel_g is None
+
+
+@pytest.mark.parametrize(
+    ("delta", "grade"),
+    [(5, "A"), (-1, "A"), (-1.1, "B"), (-3, "B"), (-5, "C"), (-8, "D"), (-8.1, "F")],
+)
+def test_letters_of_apex_speeds(delta: float, grade: str) -> None:
+    assert corner_letter(delta) == grade
+
+
+def test_the_best_pass_has_the_largest_minimum_speed() -> None:
+    def pace(way: Numbers) -> Numbers:
+        low = np.where(way < 1000, 15.0, 20.0)
+        return 25.0 - (25.0 - low) * np.interp(way % 1000, [200, 240, 300], [0, 1, 0])
+
+    drive = driven(paced_frames(pace, 2, hz=50.0), ring_track())
+    target = Target(4.5, entry_speed_kmh=95.0, exit_speed_kmh=90.0, min_speed_kmh=74.0)
+    lap = ReferenceLap("ring", 40.0, {"Turn 1": target})
+    found = corner_reports(drive, References({"ring": lap}))
+    first, second = found.corners
+
+    assert (found.track, found.lap_count, found.reference_available) == ("Ring", 2, True)
+    assert first.best is not None
+    assert first.best.one.lap == 2
+    assert first.best.slowest_m == pytest.approx(240, abs=1)
+    assert first.delta_kmh == pytest.approx(-2.0, abs=0.2)
+    assert first.delta_entry_kmh == pytest.approx(-5.0, abs=0.2)
+    assert first.delta_exit_kmh == pytest.approx(0.0, abs=0.2)
+    assert first.delta_time_s == pytest.approx(first.best.one.corner_time_s - 4.5)
+    assert first.grade == "B"
+    assert first.averages is not None
+    assert first.averages.apex_speed_kmh == pytest.approx((54 + 72) / 2, abs=0.4)
+    assert (second.grade, second.delta_kmh) == ("ungraded", None)
+
+
+def test_without_a_file_corners_are_not_graded() -> None:
+    found = corner_reports(driven(ring_frames(2), ring_track()))
+
+    assert not found.reference_available
+    assert {one.grade for one in found.corners} == {"ungraded"}
+
+
+def test_without_speed_the_quickest_pass_is_the_best() -> None:
+    session = without(paced_frames(lambda way: 25 + way / 1000, 2), "speed_ms")
+    first = corner_reports(driven(session, ring_track())).corners[0]
+
+    assert first.best is not None
+    assert (first.best.one.lap, first.best.slowest_m) == (2, None)
+
+
+@pytest.mark.parametrize(
+    ("peak", "apex", "quality"),
+    [(40.0, 4.0, 1.0), (40.0, 8.0, 0.5), (40.0, 20.0, 0.0), (12.0, 3.0, 1.0), (12.0, 5.5, 0.5)],
+)
+def test_trail_braking_is_best_at_a_tenth_of_the_peak(
+    peak: float, apex: float, quality: float
+) -> None:
+    session = ring_frames(
+        1,
+        hz=50.0,
+        brake_bar=lambda way: peak * between(way, 150, 200) + apex * between(way, 200, 255),
+    )
+    (found,) = trail_braking(driven(session, ring_track()))
+
+    assert (found.corner, found.lap, found.peak_bar, found.apex_bar) == ("Turn 1", 1, peak, apex)
+    assert found.quality == pytest.approx(quality)
+
+
+def test_throttle_in_a_slow_car_is_a_change_of_speed() -> None:
+    session = ring_frames(
+        1,
+        hz=20.0,
+        g_lat=1.0,
+        throttle_pct=lambda way: np.interp(way % 1000, [250, 270], [20, 60]),
+    )
+    lap = ReferenceLap("ring", 40.0, {"Turn 1": Target(4.0, entry_speed_kmh=95.0)})
+    found = changes_of_speed(driven(session, ring_track()), References({"ring": lap}))
+
+    assert [one.corner for one in found] == ["Turn 1", "Turn 1"]  # 0.8 s of rise, 0.5 s apart
+    assert found[0].distance_m == pytest.approx(251, abs=2)
+    assert [found[0].speed_kmh, found[0].reference_kmh] == pytest.approx([90.0, 95.0])
+    assert found[1].throttle_dot == pytest.approx(40 / 0.8, rel=0.05)
+    assert changes_of_speed(driven(changed(session, g_lat=0.4), ring_track())) == ()
+
+
+@settings(max_examples=15, deadline=None)
+@given(seed=st.integers(0, 2**16), factor=st.floats(0.5, 2.0))
+def test_columns_that_do_not_matter_change_nothing_and_units_scale(
+    seed: int, factor: float
+) -> None:
+    chance = np.random.default_rng(seed)
+    session = pedalled(2, hz=20.0)
+    shuffled = changed(session, rpm=chance.uniform(0, 7000, len(session)), steering_deg=5.0)
+    plain, other = (driven(one, ring_track()) for one in (session, shuffled))
+
+    assert brake_ends(other) == brake_ends(plain)
+    assert throttle_boxes(other) == throttle_boxes(plain)
+    assert brake_acceleration(other) == brake_acceleration(plain)
+    scaled = changed(session, throttle_pct=session.columns["throttle_pct"] * factor)
+    for one, twice in zip(
+        throttle_boxes(plain), throttle_boxes(driven(scaled, ring_track())), strict=True
+    ):
+        assert one.mean is not None
+        assert twice.mean == pytest.approx(one.mean * factor)

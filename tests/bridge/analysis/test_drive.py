@@ -1,0 +1,186 @@
+"""A session on its circuit: which laps, which corners, which frames."""
+
+import math
+
+import numpy as np
+import pytest
+
+from runtime.bridge.analysis.drive import NoCompleteLap, NoGeometry, UnknownLap, driven_line
+from runtime.bridge.tracks.library import Library
+from runtime.bridge.tracks.model import Sector, Straight
+from tests.bridge.analysis.cornerkit import (
+    LENGTH,
+    corner,
+    driven,
+    ring_frames,
+    ring_track,
+    without,
+)
+from tests.bridge.laps.sessions import at, frames
+from tests.bridge.tracks.examples import DATA
+
+
+def test_a_session_without_a_complete_lap_is_refused_unless_a_part_is_enough() -> None:
+    session = ring_frames(0)
+
+    with pytest.raises(NoCompleteLap):
+        driven(session, ring_track())
+    drive = driven(session, ring_track(), partial=True)
+    assert drive.partial
+    assert [lap.number for lap in drive.counted] == [1]
+    assert drive.counted[0].frames == slice(0, len(session))
+
+
+def test_partial_changes_nothing_where_there_is_a_lap() -> None:
+    drive = driven(ring_frames(2), ring_track(), partial=True)
+
+    assert not drive.partial
+    assert len(drive.counted) == 2
+
+
+def test_a_single_frame_is_no_lap_of_any_kind() -> None:
+    with pytest.raises(NoCompleteLap):
+        driven(frames([1.0], speed_ms=5.0), ring_track(), partial=True)
+
+
+def test_one_lap_can_be_chosen() -> None:
+    drive = driven(ring_frames(3), ring_track(), lap=2)
+
+    assert [lap.number for lap in drive.counted] == [2]
+    assert drive.frames == drive.counted[0].frames
+    assert set(np.unique(drive.lap_of)) == {0, 2}
+
+
+@pytest.mark.parametrize("lap", [0, 4, -1])
+def test_a_lap_that_is_not_there_cannot(lap: int) -> None:
+    with pytest.raises(UnknownLap):
+        driven(ring_frames(3), ring_track(), lap=lap)
+
+
+def test_every_frame_knows_its_lap() -> None:
+    drive = driven(ring_frames(2, hz=10.0), ring_track())
+
+    # 400 m out at 2.5 m a frame, laps of 400 frames, and 100 m in
+    assert np.bincount(drive.lap_of).tolist() == pytest.approx([160 + 40, 400, 400], abs=2)
+    assert (drive.lap_of[[0, -1]] == 0).all()
+
+
+def test_the_best_lap_is_the_fastest() -> None:
+    drive = driven(ring_frames(3), ring_track())
+
+    assert drive.best.duration_s == min(lap.duration_s for lap in drive.counted)
+
+
+def test_corners_come_from_the_track_file_in_the_order_of_a_lap() -> None:
+    turned = (corner("B", 1, 600, 650, 700), corner("A", 2, 100, 150, 200))
+    drive = driven(ring_frames(1), ring_track(turned))
+
+    assert drive.geometry == "track"
+    assert [one.name for one in drive.corners] == ["A", "B"]
+
+
+def test_a_line_that_bends_everywhere_has_no_corners_but_a_geometry() -> None:
+    drive = driven(ring_frames(2))
+
+    assert drive.geometry == "detected"
+    assert drive.corners == ()
+    assert drive.straights == ()
+
+
+def oval(laps: float, hz: float = 20.0) -> dict[str, np.ndarray]:
+    """Two straights of 300 m, two half circles of 60 m radius, driven to the right at 20 m/s."""
+    arc = math.pi * 60
+    length = 600 + 2 * arc
+    t = np.arange(0.0, laps * length / 20, 1 / hz)
+    s = (20 * t + length - 80) % length  # starts 80 m before the middle of nothing
+    x, y = np.empty_like(s), np.empty_like(s)
+    first, turn, second = s < 300, (s >= 300) & (s < 300 + arc), (s >= 300 + arc) & (s < 600 + arc)
+    last = s >= 600 + arc
+    x[first], y[first] = s[first], 60.0
+    angle = (s[turn] - 300) / 60
+    x[turn], y[turn] = 300 + 60 * np.sin(angle), 60 * np.cos(angle)
+    x[second], y[second] = 300 - (s[second] - 300 - arc), -60.0
+    angle = (s[last] - 600 - arc) / 60
+    x[last], y[last] = -60 * np.sin(angle), -60 * np.cos(angle)
+    return {"t": t, "speed_ms": np.full(len(t), 20.0), **at(x, y, lat0=46.0)}
+
+
+def test_corners_are_found_in_the_driven_line() -> None:
+    made = oval(3.3)
+    drive = driven(frames(made.pop("t"), **made))
+
+    assert drive.geometry == "detected"
+    assert [one.name for one in drive.corners] == ["C1", "C2"]
+    assert [one.direction for one in drive.corners] == ["right", "right"]
+    arc = math.pi * 60
+    for one in drive.corners:
+        window = (one.exit.distance_m - one.entry.distance_m) % drive.length_m
+        assert window == pytest.approx(arc, abs=20)
+    assert len(drive.straights) == 2
+
+
+@pytest.mark.parametrize("name", ["larkfell", "tarn-oval"])
+def test_track_files_give_their_own_corners_sectors_and_straights(name: str) -> None:
+    from runtime.bridge.tracks.drive import drive as synthetic
+
+    track = Library.read(DATA).tracks[name]
+    drive = driven(synthetic(track, 2).frames, track)
+
+    assert drive.corners == tuple(track.in_lap_order())
+    assert drive.sectors[-1].end_m == pytest.approx(track.length_m)
+    assert drive.length_m == pytest.approx(track.length_m)
+
+
+def test_sectors_and_straights_of_the_file_are_taken() -> None:
+    from dataclasses import replace
+
+    sectors = (Sector("a", 0, 200), Sector("b", 200, 900), Sector("c", 900, 1000))
+    track = replace(ring_track(), sectors=sectors, straights=(Straight("Back", 700, 150),))
+    drive = driven(ring_frames(1), track)
+
+    assert [tuple(one) for one in drive.sectors] == [tuple(one) for one in sectors]
+    assert drive.straights == track.straights
+
+
+def test_without_a_file_sectors_are_thirds() -> None:
+    drive = driven(ring_frames(2))
+
+    assert [one.start_m for one in drive.sectors] == pytest.approx(
+        [0, drive.length_m / 3, 2 * drive.length_m / 3]
+    )
+
+
+def test_without_positions_or_file_there_is_no_geometry() -> None:
+    session = without(ring_frames(2, distance_m=lambda way: way % LENGTH), "lat", "lon")
+    drive = driven(session, ring_track(line=False, corners=()))
+
+    assert drive.geometry is None
+    assert drive.straights == ()
+    assert driven_line(drive) is None
+    with pytest.raises(NoGeometry):
+        _ = drive.corners
+
+
+def test_a_part_of_a_lap_has_no_line_of_its_own() -> None:
+    drive = driven(ring_frames(0), partial=True)
+
+    assert drive.geometry is None
+
+
+def test_a_driven_line_lies_where_was_driven() -> None:
+    path = driven_line(driven(ring_frames(2, hz=10.0)))
+
+    assert path is not None
+    centre_x, centre_y = path.x.mean(), path.y.mean()
+    radius = np.hypot(path.x - centre_x, path.y - centre_y)
+    np.testing.assert_allclose(radius, LENGTH / (2 * math.pi), rtol=5e-3)
+
+
+def test_fixes_that_drop_out_leave_the_line_to_the_others() -> None:
+    session = ring_frames(3, hz=10.0, distance_m=lambda way: way + 400)
+    for name in ("lat", "lon"):
+        session.columns[name][50:100] = np.nan
+    drive = driven(session, ring_track())
+
+    assert len(drive.counted) == 3
+    assert not np.isnan(drive.progress.p).any()

@@ -1,0 +1,357 @@
+"""Scores, letters, weights, what a loss is made of, and the scorecard."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from runtime.bridge.analysis.attribution import ADVICE, attribution, phrase
+from runtime.bridge.analysis.drive import UnknownLap
+from runtime.bridge.analysis.grading import (
+    SINGLE,
+    detailed,
+    letter,
+    score,
+    scorecard,
+    weakest,
+    weights,
+)
+from runtime.bridge.analysis.reference import NONE, ReferenceLap, References, Target
+from runtime.bridge.telemetry.values import Numbers
+from tests.bridge.analysis.cornerkit import (
+    TWO,
+    between,
+    corner,
+    driven,
+    paced_frames,
+    passed,
+    ring_frames,
+    ring_track,
+    without,
+)
+
+
+@pytest.mark.parametrize(
+    ("own", "total"),
+    [
+        ({}, 1.0),
+        ({"apex_speed_kmh": 76.1}, 1.0),  # 4.9 % off costs nothing
+        ({"apex_speed_kmh": 72.0}, 1 - 0.25 / 3),  # 10 % of 30 %
+        ({"apex_speed_kmh": 50.0}, 0.75),  # more than 30 %
+        ({"apex_speed_kmh": 0.0}, 0.75),
+        ({"apex_speed_kmh": 120.0}, 1.0),  # faster is not worse
+        ({"entry_speed_kmh": 85.0}, 1 - 0.10 / 2),
+        ({"exit_speed_kmh": 85.0}, 1 - 0.30 / 2),
+        ({"t_exit": 1.0 + 4.0 / 0.85}, 1 - 0.15 / 2),
+        ({"t_exit": 4.0}, 1.0),
+        ({"trail_brake_bar_at_apex": 2.0}, 1 - 0.05 / 2),
+        ({"trail_brake_bar_at_apex": 9.0}, 1.0),
+        ({"nothing_time_s": 0.75}, 1 - 0.15 / 2),
+        ({"nothing_time_s": 3.0}, 0.85),
+    ],
+)
+def test_each_part_of_a_score_has_its_weight(own: dict[str, Any], total: float) -> None:
+    assert score(passed(**own), passed()).total == pytest.approx(total)
+
+
+def test_a_target_that_does_not_trail_asks_for_none() -> None:
+    target = passed(trail_brake_bar_at_apex=0.0)
+
+    assert score(passed(trail_brake_bar_at_apex=0.0), target).trail_brake == 1.0
+    little = score(passed(trail_brake_bar_at_apex=0.3), passed(trail_brake_bar_at_apex=0.6))
+    assert little.trail_brake == pytest.approx(0.3)  # of 1 bar at least
+    assert little.total == pytest.approx(1 - 0.7 * 0.05)
+
+
+def test_parts_without_a_channel_leave_their_weight_to_the_others() -> None:
+    own = passed(nothing_time_s=None, trail_brake_bar_at_apex=None, exit_speed_kmh=85.0)
+
+    found = score(own, passed())
+    assert found.total == pytest.approx(1 - 0.30 / 2 / 0.80)
+    assert (found.nothing, found.trail_brake) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("total", "grade", "detail"),
+    [
+        (1.0, "A", "A+"),
+        (0.98, "A", "A+"),
+        (0.9799, "A", "A"),
+        (0.95, "A", "A"),
+        (0.9499, "B", "B"),
+        (0.90, "B", "B"),
+        (0.80, "C", "C"),
+        (0.7999, "D", "D"),
+        (0.70, "D", "D"),
+        (0.6999, "F", "F"),
+        (0.0, "F", "F"),
+    ],
+)
+def test_letters_begin_at_their_least_score(total: float, grade: str, detail: str) -> None:
+    assert (letter(total), detailed(total)) == (grade, detail)
+
+
+@pytest.mark.parametrize(
+    ("own", "cause", "seconds"),
+    [
+        ({"brake_point_m": 95.0}, "early_brake", 0.04 * 15 / 5),
+        ({"brake_point_m": 75.0}, "late_brake", 0.05 * 5 / 5),
+        ({"brake_point_m": 380.0}, "early_brake", 0.3),  # its share of the second lost
+        ({"brake_point_m": -80.0}, "late_brake", 0.4),
+        ({"apex_speed_kmh": 76.0}, "low_apex_speed", 0.1),
+        ({"apex_speed_kmh": 30.0}, "low_apex_speed", 0.5),
+        ({"exit_speed_kmh": 96.0}, "low_exit_speed", 0.2),
+        ({"throttle_at_exit_pct": 60.0}, "early_lift", 0.04),
+        ({"coast_seconds": 0.4}, "coast_in_corner", 0.34),
+        ({"nothing_time_s": 0.5}, "nothing_time", 0.3),
+        ({"steering_corrections": 4}, "exit_understeer", 0.16),
+        ({"steering_corrections": 40}, "exit_understeer", 0.25),
+    ],
+)
+def test_each_cause_has_its_seconds_and_its_share(
+    own: dict[str, Any], cause: str, seconds: float
+) -> None:
+    (found,) = attribution(passed(t_exit=6.0, **own), passed())
+
+    assert found.cause == cause
+    assert found.seconds == pytest.approx(seconds)
+
+
+@pytest.mark.parametrize(
+    "own",
+    [
+        {"brake_point_m": 85.0},
+        {"brake_point_m": 77.0},
+        {"brake_point_m": None},
+        {"apex_speed_kmh": 78.5},
+        {"exit_speed_kmh": None},
+        {"throttle_at_exit_pct": 85.0},
+        {"coast_seconds": 0.2},
+        {"coast_seconds": None},
+        {"nothing_time_s": 0.3},
+        {"steering_corrections": 2},
+        {"steering_corrections": None},
+    ],
+)
+def test_what_is_within_its_bounds_is_no_cause(own: dict[str, Any]) -> None:
+    assert attribution(passed(t_exit=6.0, **own), passed()) == ()
+
+
+@pytest.mark.parametrize("loss", [-1.0, 0.0, 0.05])
+def test_a_small_loss_is_not_looked_into(loss: float) -> None:
+    assert attribution(passed(t_exit=5.0 + loss, apex_speed_kmh=40.0), passed()) == ()
+
+
+@given(
+    loss=st.floats(0.06, 8),
+    brake=st.floats(-50, 250),
+    apex=st.floats(20, 90),
+    leave=st.floats(20, 110),
+    coast=st.floats(0, 4),
+    nothing=st.floats(0, 3),
+    corrections=st.integers(0, 20),
+)
+def test_causes_never_explain_more_than_was_lost(
+    loss: float,
+    brake: float,
+    apex: float,
+    leave: float,
+    coast: float,
+    nothing: float,
+    corrections: int,
+) -> None:
+    own = passed(
+        t_exit=5.0 + loss,
+        brake_point_m=brake,
+        apex_speed_kmh=apex,
+        exit_speed_kmh=leave,
+        coast_seconds=coast,
+        nothing_time_s=nothing,
+        steering_corrections=corrections,
+    )
+    found = [cause.seconds for cause in attribution(own, passed())]
+
+    assert sum(found) <= loss + 1e-9
+    assert found == sorted(found, reverse=True)
+    assert all(seconds > 0 for seconds in found)
+
+
+def test_the_sentence_is_about_the_largest_cause() -> None:
+    causes = attribution(passed(t_exit=6.0, apex_speed_kmh=70.0, coast_seconds=0.3), passed())
+
+    assert [cause.cause for cause in causes] == ["coast_in_corner", "low_apex_speed"]
+    assert phrase("Turn {1}", causes).startswith("Turn {1}: stay on a pedal")
+    assert "0.3 s" in phrase("Turn 1", causes)
+    assert "well driven" in phrase("Turn 1", ())
+    assert set(ADVICE) >= {cause.cause for cause in causes}
+
+
+def test_weights_follow_the_straight_behind_a_corner() -> None:
+    # behind Turn 1 lie 300 m, behind Turn 2 500 m
+    found = weights(driven(ring_frames(1), ring_track()))
+
+    assert found["Turn 1"] / found["Turn 2"] == pytest.approx((0.5 + 0.5 * 300 / 500) / 1.0)
+    assert sum(found.values()) == pytest.approx(1.0)
+
+
+def test_weights_of_the_track_file_count_where_all_are_there() -> None:
+    both = tuple(one._replace(leverage=value) for one, value in zip(TWO, (0.1, 0.3), strict=True))
+
+    assert weights(driven(ring_frames(1), ring_track(both))) == pytest.approx(
+        {"Turn 1": 0.25, "Turn 2": 0.75}
+    )
+    half = (both[0], TWO[1])
+    assert weights(driven(ring_frames(1), ring_track(half)))["Turn 1"] != pytest.approx(0.25)
+
+
+def test_corners_that_overlap_leave_no_straight_between() -> None:
+    near = (corner("Turn 1", 1, 100, 150, 260), corner("Turn 2", 2, 240, 300, 350))
+
+    found = weights(driven(ring_frames(1), ring_track(near)))
+    assert found["Turn 1"] == pytest.approx(found["Turn 2"] / 2)
+
+
+def test_one_corner_has_all_the_weight() -> None:
+    assert weights(driven(ring_frames(1), ring_track(TWO[:1]))) == {"Turn 1": 1.0}
+
+
+def laps_of(*speeds: float) -> Any:
+    """A session whose laps take Turn 1 at these speeds (m/s); 30 m/s elsewhere."""
+
+    def pace(way: Numbers) -> Numbers:
+        lap = (way // 1000).astype(int).clip(0, len(speeds) - 1)
+        slow = np.array(speeds)[lap]
+        speed: Numbers = 30.0 - (30.0 - slow) * between(way, 180, 320)
+        return speed
+
+    return paced_frames(pace, len(speeds), hz=20.0)
+
+
+def test_against_the_own_best_the_usual_pass_is_graded() -> None:
+    card = scorecard(driven(laps_of(25.0, 20.0, 24.0), ring_track()))
+
+    assert (card.basis, card.n_laps, card.reference_lap_s) == ("session_best", 3, None)
+    first, second = card.corners
+    assert first.own is not None
+    assert (first.own.lap, first.n_passes) == (3, 3)
+    assert first.letter == "A"
+    assert second.score is not None
+    assert second.detail == "A+"
+    assert card.letter == "A"
+
+
+def test_a_wide_spread_lowers_the_grade() -> None:
+    card = scorecard(driven(laps_of(25.0, 16.0, 24.0, 15.0, 15.5), ring_track()))
+
+    first = card.corners[0]
+    assert first.own is not None
+    assert first.own.lap == 2
+    assert first.letter == "F"
+    assert first.delta_time_s == pytest.approx(100 / 16 - 100 / 25, abs=0.05)
+    assert first.apex_delta_kmh == pytest.approx((16 - 25) * 3.6, abs=0.5)
+    assert [cause.cause for cause in first.causes] == ["low_exit_speed", "low_apex_speed"]
+    assert card.total == pytest.approx(
+        sum(one.weight * one.score.total for one in card.corners if one.score)
+    )
+    assert "behind the best passes; most is to be found in Turn 1" in card.summary
+
+
+def test_of_two_passes_the_worse_is_graded() -> None:
+    card = scorecard(driven(laps_of(25.0, 22.0), ring_track()))
+
+    assert card.corners[0].own is not None
+    assert card.corners[0].own.lap == 2
+
+
+def test_a_single_pass_without_a_reference_has_no_grade() -> None:
+    card = scorecard(driven(laps_of(25.0), ring_track()))
+
+    for one in card.corners:
+        assert (one.letter, one.score, one.ungraded) == (None, None, SINGLE)
+        assert one.own is not None
+    assert (card.letter, card.total) == (None, None)
+    assert "nothing is graded" in card.summary
+
+
+def file(lap_s: float = 38.0, **corners: Target) -> References:
+    named = {name.replace("_", " "): target for name, target in corners.items()}
+    return References({"ring": ReferenceLap("ring", lap_s, named)})
+
+
+def test_against_a_file_the_best_pass_is_graded_and_may_win() -> None:
+    drive = driven(laps_of(25.0, 20.0), ring_track())
+    target = Target(5.0, entry_speed_kmh=72.0, apex_speed_kmh=72.0, exit_speed_kmh=72.0)
+    card = scorecard(drive, file(Turn_1=target))
+
+    first, second = card.corners
+    assert card.basis == "reference_file"
+    assert first.own is not None
+    assert (first.own.lap, first.basis, first.letter) == (1, "reference_file", "A")
+    assert first.delta_time_s == pytest.approx(-1.0, abs=0.01)
+    assert second.basis == "session_best"
+
+
+@pytest.mark.parametrize(
+    ("ahead", "said"),
+    [
+        (0.3, "is within 0.300 s of the reference"),
+        (-0.2, "is 0.200 s ahead of the reference"),
+        (1.0, "has a meaningful gap of 1.000 s to the reference"),
+        (2.5, "is 2.500 s behind the reference"),
+    ],
+)
+def test_the_summary_speaks_of_the_gap(ahead: float, said: str) -> None:
+    drive = driven(laps_of(25.0, 25.0), ring_track())
+    card = scorecard(drive, file(drive.best.duration_s - ahead, Turn_1=Target(4.0)))
+
+    assert said in card.summary
+
+
+def test_the_passes_of_one_lap_can_be_graded() -> None:
+    drive = driven(laps_of(25.0, 20.0, 24.0), ring_track())
+
+    card = scorecard(drive, NONE, 2)
+    assert [one.own.lap for one in card.corners if one.own] == [2, 2]
+    assert card.corners[0].n_passes == 3
+    with pytest.raises(UnknownLap):
+        scorecard(drive, NONE, 4)
+
+
+def test_a_corner_never_driven_whole_stays_in_the_list() -> None:
+    short = (*TWO, corner("Turn 3", 3, 800, 801, 802))
+    card = scorecard(driven(laps_of(25.0, 24.0), ring_track(short)))
+
+    last = card.corners[2]
+    assert (last.corner, last.n_passes, last.own, last.letter) == ("Turn 3", 0, None, None)
+
+
+def test_the_weakest_corner_is_the_one_that_costs_most() -> None:
+    drive = driven(laps_of(25.0, 16.0, 24.0, 15.0, 15.5), ring_track())
+
+    assert weakest(scorecard(drive).corners)[0].corner == "Turn 1"
+
+
+def test_a_session_with_nothing_but_positions_is_graded() -> None:
+    session = without(laps_of(25.0, 20.0, 24.0), "speed_ms")
+    card = scorecard(driven(session, ring_track()))
+
+    first = card.corners[0]
+    assert first.score is not None
+    assert (first.score.entry, first.score.apex, first.score.nothing) == (None, None, None)
+    assert first.letter is not None
+
+
+def test_a_circuit_without_corners_has_nothing_to_grade() -> None:
+    card = scorecard(driven(ring_frames(2)))
+
+    assert (card.corners, card.letter) == ((), None)
+
+
+def test_leverages_of_zero_are_no_weights() -> None:
+    none = tuple(one._replace(leverage=0.0) for one in TWO)
+    track = replace(ring_track(), corners=none)
+
+    assert sum(weights(driven(ring_frames(1), track)).values()) == pytest.approx(1.0)

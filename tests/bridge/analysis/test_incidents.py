@@ -1,0 +1,232 @@
+"""Incidents of sessions in which exactly one thing goes wrong."""
+
+import numpy as np
+import pytest
+
+from runtime.bridge.analysis.drive import Drive
+from runtime.bridge.analysis.incidents import Active, Incident, activity, incidents
+from runtime.bridge.analysis.incidents_spin import spins
+from runtime.bridge.telemetry.values import Frames, Numbers, Samples
+from tests.bridge.analysis.cornerkit import (
+    LENGTH,
+    between,
+    driven,
+    paced_frames,
+    ring_frames,
+    ring_track,
+    without,
+)
+from tests.bridge.laps.sessions import at, changed, frames, kept
+
+
+def of(session: Frames, *active: Active, partial: bool = False) -> tuple[Incident, ...]:
+    return incidents(driven(session, ring_track(), partial=partial), active)
+
+
+def test_an_even_drive_has_no_incident() -> None:
+    session = ring_frames(
+        3, hz=20.0, g_lat=1.9, g_long=0.0, brake_bar=0.0, throttle_pct=40.0, combo_g=2.0
+    )
+
+    assert of(session) == ()
+
+
+def test_a_high_load_is_as_bad_as_its_worst_frame() -> None:
+    session = ring_frames(1, hz=10.0, combo_g=1.0)
+    session.columns["combo_g"][300:303] = [2.1, 2.6, 2.2]
+
+    (found,) = of(session)
+    assert (found.kind, found.severity, found.frame, found.lap) == ("over_g", "high", 301, 1)
+    assert found.magnitude == pytest.approx(1.3)
+    assert [found.t_start, found.t_end] == pytest.approx([30.0, 30.2])
+    assert "2.60 g" in found.reason
+
+
+@pytest.mark.parametrize(("apart_s", "count"), [(3.0, 1), (4.8, 1), (5.2, 2), (9.0, 2)])
+def test_events_of_a_kind_close_together_are_one(apart_s: float, count: int) -> None:
+    session = ring_frames(1, hz=10.0, combo_g=1.0)
+    second = 300 + round(apart_s * 10)
+    session.columns["combo_g"][[300, second]] = [2.1, 2.5]
+
+    found = of(session)
+    assert len(found) == count
+    assert found[-1].magnitude == pytest.approx(1.25)
+    assert found[0].t_start == pytest.approx(30.0)
+    assert found[-1].t_end == pytest.approx(30.0 + apart_s)
+
+
+def test_events_of_two_kinds_stay_apart_in_the_order_of_time() -> None:
+    session = ring_frames(1, hz=10.0, combo_g=1.0, g_long=0.0, brake_bar=0.0)
+    session.columns["combo_g"][310] = 2.1
+    session.columns["g_long"][300] = -1.8
+
+    assert [one.kind for one in of(session)] == ["hard_deceleration", "over_g"]
+
+
+@pytest.mark.parametrize(("pressure", "found"), [(0.0, True), (4.9, True), (5.0, False)])
+def test_slowing_hard_is_an_incident_without_brakes_only(pressure: float, found: bool) -> None:
+    session = ring_frames(1, hz=10.0, g_long=0.0, brake_bar=pressure)
+    session.columns["g_long"][300] = -1.6
+
+    assert bool(of(session)) is found
+    assert of(without(session, "brake_bar")) == ()  # nobody knows what the foot did
+
+
+def beside(metres: float, begin: float, end: float, *, speed: float = 25.0) -> Frames:
+    """A drive round the ring, *metres* outside of it between two places of the first lap."""
+    session = ring_frames(2, speed=speed, hz=20.0)
+    way = session.columns["timestamp"] * speed - 400
+    away = np.where((way >= begin) & (way < end), metres, 0.0)
+    radius = LENGTH / (2 * np.pi)
+    angle = way / radius
+    x, y = (radius + away) * np.sin(angle), (radius + away) * np.cos(angle) - radius
+    return changed(session, **at(x, y, 46.0, 7.0))
+
+
+@pytest.mark.parametrize(
+    ("metres", "long_m", "found"),
+    [(12.0, 40, True), (-12.0, 40, True), (7.5, 200, False), (12.0, 10, False)],
+)
+def test_leaving_the_line_needs_eight_metres_for_half_a_second(
+    metres: float, long_m: float, found: bool
+) -> None:
+    session = beside(metres, 500, 500 + long_m)
+
+    kinds = {one.kind for one in of(session)}
+    assert kinds == ({"off_line"} if found else set())
+
+
+def test_the_way_through_the_pits_is_not_off_the_line() -> None:
+    assert of(beside(15.0, -400, -100)) == ()
+
+
+def test_standing_in_a_lap_is_an_incident_and_in_the_pits_is_none() -> None:
+    def halted(way: Numbers) -> Numbers:
+        return 25.0 - 24.5 * between(way, 500, 503)
+
+    (found,) = of(paced_frames(halted, 1, hz=10.0))
+    assert (found.kind, found.lap) == ("stopped", 1)
+    assert found.t_end - found.t_start == pytest.approx(6.0, abs=0.3)
+
+    def before(way: Numbers) -> Numbers:
+        return np.where((way > -200) & (way < -197), 0.5, 25.0)
+
+    assert of(paced_frames(before, 1, hz=10.0)) == ()
+
+
+def spun(turn_deg: float, behind: float, hz: float = 10.0) -> Frames:
+    """Straight on at 30 m/s, a turn within a second, straight on with a share of the speed."""
+    t = np.arange(0.0, 40.0, 1 / hz)
+    heading = np.interp(t, [20, 21], [0.0, np.radians(turn_deg)])
+    speed = np.interp(t, [20, 21], [30.0, 30.0 * behind])
+    x = np.concatenate([[0], np.cumsum(speed * np.sin(heading))[:-1]]) / hz
+    y = np.concatenate([[0], np.cumsum(speed * np.cos(heading))[:-1]]) / hz
+    return frames(t, speed_ms=speed, **at(x, y, 46.0))
+
+
+@pytest.mark.parametrize("hz", [2.0, 5.0, 10.0, 100.0])
+@pytest.mark.parametrize(
+    ("turn", "behind", "found"),
+    [(170.0, 0.3, True), (-170.0, 0.3, True), (100.0, 0.3, False), (170.0, 0.9, False)],
+)
+def test_a_spin_turns_far_and_slows(turn: float, behind: float, found: bool, hz: float) -> None:
+    drive = driven(spun(turn, behind, hz), partial=True)
+
+    kinds = [one.kind for one in incidents(drive)]
+    assert kinds == (["spin"] if found else [])
+    if found:
+        (one,) = spins(drive.series)
+        assert one.turned_deg == pytest.approx(abs(turn), abs=2)
+        assert 18 <= drive.series.t[one.first] <= 20.5
+
+
+def test_a_pause_in_which_the_car_turned_is_no_spin() -> None:
+    session = spun(170.0, 0.3)
+    t = session.columns["timestamp"]
+
+    assert incidents(driven(kept(session, (t < 19.5) | (t > 22)), partial=True)) == ()
+
+
+def test_a_jumping_position_of_a_standing_car_is_no_spin() -> None:
+    chance = np.random.default_rng(3)
+    t = np.arange(0.0, 60.0, 0.1)
+    x = np.where(t < 30, 20 * t, 600.0) + chance.normal(0, 0.03, len(t))
+    session = frames(t, speed_ms=np.where(t < 30, 20.0, 0.0), **at(x, 0 * x, 46.0))
+
+    assert spins(driven(session, partial=True).series) == []
+
+
+def test_a_position_that_jumps_while_braking_is_no_spin() -> None:
+    t = np.arange(0.0, 40.0, 0.1)
+    speed = np.interp(t, [20, 22], [30.0, 10.0])
+    x = np.cumsum(speed) * 0.1
+    x[(t > 20.5) & (t < 21.5)] -= 200.0
+    drive = driven(frames(t, speed_ms=speed, **at(x, 0 * x, 46.0)), partial=True)
+
+    assert spins(drive.series) == []
+
+
+def test_slow_recordings_show_no_spin() -> None:
+    assert spins(driven(spun(170.0, 0.3, hz=0.5), partial=True).series) == []
+
+
+def signal(*pairs: tuple[float, float]) -> dict[str, Samples]:
+    t, value = np.array(pairs, dtype=np.float64).T
+    return {"abs_active": Samples(t, value)}
+
+
+@pytest.mark.parametrize(
+    ("pairs", "found"),
+    [
+        (((0, 0), (1, 1), (1.3, 0)), [(1.0, 1.3)]),
+        (((0, 0), (1, 1), (1.2, 0)), []),
+        (((0, 0), (1, 0.5), (2, 0)), []),
+        (((0, 1), (0.1, 1), (0.2, 1), (0.4, 0)), [(0.0, 0.4)]),
+        (((0, 1),), [(0.0, 1.0)]),  # stands for a second at most
+        (((0, 1), (60, 1), (60.5, 0)), [(0.0, 1.0), (60.0, 60.5)]),
+    ],
+)
+def test_assistance_is_at_work_from_sample_to_sample(
+    pairs: tuple[tuple[float, float], ...], found: list[tuple[float, float]]
+) -> None:
+    assert [(one.t_start, one.t_end) for one in activity(signal(*pairs))] == found
+
+
+def test_no_samples_are_no_activity() -> None:
+    assert activity({}) == ()
+    assert activity({"tc_active": Samples(np.empty(0), np.empty(0))}) == ()
+
+
+def test_assistance_is_an_incident_of_low_severity() -> None:
+    found = of(ring_frames(1, hz=10.0), Active("abs_active", 30.02, 30.7))
+
+    assert [(one.kind, one.severity, one.frame, one.lap) for one in found] == [
+        ("abs_active", "low", 300, 1)
+    ]
+    assert found[0].t_end == pytest.approx(30.7)
+
+
+def test_assistance_after_midnight_lies_where_the_frames_go_on() -> None:
+    plain = ring_frames(1, hz=10.0)
+    late = changed(plain, timestamp=(plain.columns["timestamp"] + 86_380.0) % 86_400)
+
+    (found,) = of(late, Active("tc_active", 20.0, 20.5))
+    assert found.frame == 400
+
+
+def test_a_chosen_lap_has_its_own_incidents() -> None:
+    session = ring_frames(2, hz=10.0, combo_g=1.0)
+    session.columns["combo_g"][[300, 700]] = 2.5
+
+    def laps(lap: int | None) -> list[int | None]:
+        return [one.lap for one in incidents(driven(session, ring_track(), lap=lap))]
+
+    assert (laps(None), laps(1), laps(2)) == ([1, 2], [1], [2])
+
+
+def test_without_channels_nothing_is_made_up() -> None:
+    session = ring_frames(2, g_lat=3.0, g_long=-3.0, brake_bar=0.0)
+    bare = without(session, "g_lat", "g_long", "brake_bar", "speed_ms")
+    drive: Drive = driven(bare, ring_track())
+
+    assert incidents(drive) == ()

@@ -1,0 +1,159 @@
+"""Lap times, sectors, their spread and the ideal lap, on sessions whose times are known."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from runtime.bridge.analysis.drive import drive_of
+from runtime.bridge.analysis.grid import mini_table, parts, sector_table, times
+from runtime.bridge.analysis.ideal import ideal_lap
+from runtime.bridge.analysis.lap_times import lap_time_distribution, lap_time_table
+from runtime.bridge.analysis.sectors import all_sector_times
+from runtime.bridge.api.analysis_shapes import splits, summing
+from runtime.bridge.laps.detect import detect
+from tests.bridge.analysis.lapkit import LENGTH, lapped, oval, session
+from tests.bridge.laps.sessions import changed, kept
+
+THREE = [(20.0, 30.0, 25.0), (21.0, 28.0, 25.0), (19.0, 29.0, 27.0)]
+TENTHS = st.integers(80, 400).map(lambda tenths: tenths / 10)
+LAPS = st.lists(st.tuples(TENTHS, TENTHS, TENTHS), min_size=2, max_size=6)
+
+
+def test_the_table_holds_times_gaps_and_splits() -> None:
+    table = lap_time_table(lapped(THREE))
+
+    assert [round(row.lap.duration_s, 6) for row in table.laps] == [75.0, 74.0, 75.0]
+    assert [round(row.delta_s, 6) for row in table.laps] == [1.0, 0.0, 1.0]
+    assert [row.is_best for row in table.laps] == [False, True, False]
+    found = [[round(split.time_s or 0, 6) for split in row.splits] for row in table.laps]
+    assert found == [list(lap) for lap in THREE]
+    flags = [[split.is_best for split in row.splits] for row in table.laps]
+    assert flags == [[False, False, True], [False, True, True], [True, False, False]]
+    assert table.laps[0].max_speed_ms == pytest.approx(50.0)
+
+
+def test_of_equal_laps_the_earliest_alone_is_the_best() -> None:
+    table = lap_time_table(lapped([(20.0, 20.0, 20.0)] * 4))
+
+    assert [row.is_best for row in table.laps] == [True, False, False, False]
+    assert all(split.is_best for row in table.laps for split in row.splits)
+
+
+def test_the_spread_is_that_of_a_box_plot() -> None:
+    found = lap_time_distribution(lapped([(20, 20, t) for t in (20.0, 21.0, 22.0, 23.0, 60.0)]))
+
+    assert (found.n, round(found.lowest, 6), round(found.highest, 6)) == (5, 60.0, 100.0)
+    box = found.box
+    assert [round(v, 6) for v in (box.q1, box.median, box.q3)] == [61.0, 62.0, 63.0]
+    assert (round(box.low, 6), round(box.high, 6)) == (60.0, 63.0)
+    assert [lap.number for lap in found.outliers] == [5]
+    assert found.mean == pytest.approx(69.2)
+    assert found.deviation == pytest.approx(np.std([60, 61, 62, 63, 100]))
+
+
+def test_the_ideal_lap_adds_the_best_sectors() -> None:
+    found = ideal_lap(lapped(THREE))
+
+    assert found.sectors.time_s == pytest.approx(19.0 + 28.0 + 25.0)
+    assert found.best_s == pytest.approx(74.0)
+    assert found.sectors.gain_s == pytest.approx(2.0)
+    assert [one.from_lap for one in found.sectors.parts] == [3, 2, 1]
+    assert found.bends.parts == ()
+    assert found.bends.time_s is None
+
+
+def test_mini_sectors_find_what_sectors_average_out() -> None:
+    # Each lap is quick in one half of each sector and slow in the other.
+    found = ideal_lap(lapped([(10.0, 20.0) * 3, (20.0, 10.0) * 3]))
+
+    assert found.sectors.gain_s == pytest.approx(0.0, abs=1e-9)
+    assert found.mini.gain_s is not None
+    assert 20.0 < found.mini.gain_s < 30.0
+    assert len(found.mini.parts) == 25
+
+
+def test_a_pause_in_a_sector_leaves_it_out_and_the_ideal_never_beats_logic() -> None:
+    frames = session([(20.0, 30.0, 25.0), (20.0, 28.0, 25.0), (20.0, 29.0, 25.0)])
+    t = frames.columns["timestamp"]
+    paused = drive_of(detect(kept(frames, (t < 105.0) | (t > 108.0)), track_length_m=LENGTH))
+
+    rows = all_sector_times(paused).laps
+    found = ideal_lap(paused)
+
+    assert [row.times_s[1] is None for row in rows] == [False, True, False]
+    assert not any(split.is_best for split in lap_time_table(paused).laps[1].splits[1:2])
+    assert found.sectors.time_s == pytest.approx(73.0)  # the best lap is not above itself
+    assert found.sectors.gain_s == pytest.approx(0.0)
+
+
+@given(LAPS)
+@settings(max_examples=40, deadline=None)
+def test_parts_add_up_and_no_ideal_lap_is_slower_than_the_best(
+    laps: list[tuple[float, float, float]],
+) -> None:
+    drive = lapped(laps)
+    assert [round(lap.duration_s, 6) for lap in drive.counted] == [round(sum(x), 6) for x in laps]
+    for table in (sector_table(drive), mini_table(drive)):
+        for lap, row in zip(drive.counted, table, strict=True):
+            assert sum(time or 0.0 for time in row) == pytest.approx(lap.duration_s, abs=1e-6)
+    found = ideal_lap(drive)
+    for composed in (found.sectors, found.mini):
+        assert composed.time_s is not None
+        assert composed.time_s <= found.best_s
+        assert composed.gain_s is not None
+        assert composed.gain_s >= 0
+    assert found.sectors.time_s == pytest.approx(sum(min(part) for part in zip(*laps, strict=True)))
+
+
+def test_corners_and_straights_cover_the_lap_once() -> None:
+    drive, truth = oval()
+    found = parts(drive)
+
+    assert [part.corner for part in found] == [None, "Turn 1", None, "Turn 2", None]
+    bounds = [part.span for part in found]
+    assert bounds[0].start_m == 0
+    assert bounds[-1].end_m == drive.length_m
+    assert all(a.end_m == b.start_m for a, b in pairwise(bounds))
+    assert bounds[0].name == bounds[-1].name == "Main straight"
+    for row, true in zip(times(drive, bounds), truth, strict=True):
+        assert sum(time or 0.0 for time in row) == pytest.approx(true, abs=0.02)
+
+
+def test_laps_without_positions_or_speed_still_have_times() -> None:
+    frames = session(THREE)
+    drive = drive_of(detect(changed(frames, speed_ms=np.nan), track_length_m=LENGTH))
+
+    assert [row.max_speed_ms for row in lap_time_table(drive).laps] == [None, None, None]
+    assert ideal_lap(drive).sectors.time_s == pytest.approx(72.0)
+
+
+@pytest.mark.parametrize(
+    ("values", "total", "digits", "expected"),
+    [
+        ([1 / 3] * 3, 1.0, 3, [0.334, 0.333, 0.333]),
+        ([33.36, 33.36, 33.28], 100.0, 1, [33.3, 33.4, 33.3]),
+        ([10.0004, 10.0004, 10.0004], 30.0012, 3, [10.001, 10.0, 10.0]),
+        ([0.0, 100.0], 100.0, 1, [0.0, 100.0]),
+        ([], 0.0, 3, []),
+    ],
+)
+def test_rounded_parts_add_up_to_the_rounded_whole(
+    values: list[float], total: float, digits: int, expected: list[float]
+) -> None:
+    assert summing(values, total, digits) == expected
+
+
+@given(st.lists(st.floats(5, 300), min_size=3, max_size=3))
+def test_splits_in_milliseconds_are_the_lap_time_and_each_within_one(times_s: list[float]) -> None:
+    found = splits(times_s, sum(times_s))
+
+    known = [time or 0.0 for time in found]
+    assert round(sum(known), 3) == pytest.approx(round(sum(times_s), 3), abs=0.0011)
+    assert all(abs(a - b) <= 0.001 + 1e-9 for a, b in zip(known, times_s, strict=True))
+
+
+def test_splits_of_a_lap_with_a_pause_are_rounded_each() -> None:
+    assert splits([1.0004, None, 2.0006], 5.0) == [1.0, None, 2.001]

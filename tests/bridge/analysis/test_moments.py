@@ -1,0 +1,239 @@
+"""Highlights: what fires, how it is ranked, and what is left out."""
+
+import numpy as np
+import pytest
+
+from runtime.bridge.analysis.incidents import Active
+from runtime.bridge.analysis.moments import MOST, Moment, highlights
+from runtime.bridge.analysis.reference import NONE, ReferenceLap, References, Target
+from runtime.bridge.telemetry.values import Frames, Numbers
+from runtime.bridge.tracks.drive import USUAL
+from runtime.bridge.tracks.drive import drive as synthetic
+from runtime.bridge.tracks.library import Library
+from tests.bridge.analysis.cornerkit import (
+    between,
+    driven,
+    paced_frames,
+    ring_frames,
+    ring_track,
+    without,
+)
+from tests.bridge.laps.sessions import kept
+from tests.bridge.tracks.examples import DATA
+
+
+def of(
+    session: Frames, references: References = NONE, *active: Active, partial: bool = False
+) -> tuple[Moment, ...]:
+    return highlights(driven(session, ring_track(), partial=partial), references, active)
+
+
+def file(**metrics: float) -> References:
+    target = Target(**{"corner_time_s": 4.0, **metrics})
+    return References({"ring": ReferenceLap("ring", 40.0, {"Turn 1": target})})
+
+
+def categories(found: tuple[Moment, ...]) -> list[str]:
+    return [one.category for one in found]
+
+
+def test_an_even_drive_has_a_best_lap_and_nothing_else() -> None:
+    found = of(ring_frames(2, hz=20.0))
+
+    assert set(categories(found)) <= {"best_lap", "best_sector"}
+    best = next(one for one in found if one.category == "best_lap")
+    assert best.title == "Best lap, 0:40.000"
+
+
+def test_a_moment_lies_at_the_apex_of_its_own_lap() -> None:
+    session = ring_frames(
+        2,
+        hz=10.0,
+        t0=1000.0,
+        combo_g=lambda way: 1.0 + 1.5 * between(way, 278, 282) * (way > 1000),
+    )
+    found = of(session, file(max_combo_g=1.2))
+
+    one = next(one for one in found if one.category == "over_limit_in_corner")
+    assert (one.lap, one.corner, one.severity) == (2, "Turn 1", "high")
+    assert one.distance_m == pytest.approx(250, abs=3)
+    assert one.timestamp_s == pytest.approx((1250 + 400) / 25, abs=0.11)
+    assert one.timestamp == pytest.approx(1000 + one.timestamp_s)
+    assert one.video_in_s == pytest.approx(one.timestamp_s - 3)
+    assert one.video_out_s == pytest.approx(one.timestamp_s + 5)
+    assert one.magnitude == pytest.approx(2.5 / 1.6)
+
+
+@pytest.mark.parametrize(
+    ("reference", "combo", "found"),
+    [(1.2, 1.61, True), (1.2, 1.6, False), (1.8, 1.88, False), (1.8, 1.9, True)],
+)
+def test_over_the_limit_is_above_the_reference(reference: float, combo: float, found: bool) -> None:
+    moments = of(ring_frames(1, combo_g=combo), file(max_combo_g=reference))
+
+    assert ("over_limit_in_corner" in categories(moments)) is found
+
+
+def braked(begin: float, pressure: float = 25.0, laps: int = 1) -> Frames:
+    return ring_frames(
+        laps,
+        hz=50.0,
+        brake_bar=lambda way: pressure * between(way, begin, 240),
+        throttle_pct=lambda way: 90.0 * between(way, 240, begin),
+    )
+
+
+@pytest.mark.parametrize(("begin", "found"), [(150, True), (143, False), (100, False)])
+def test_late_braking_is_five_metres_behind_the_reference(begin: float, found: bool) -> None:
+    moments = of(braked(begin), file(brake_point_m=60.0))
+
+    assert ("late_brake_vs_reference" in categories(moments)) is found
+
+
+@pytest.mark.parametrize(
+    ("pressure", "usual", "found"), [(31, 19, True), (30, 19, False), (50, 20, False)]
+)
+def test_too_much_brake(pressure: float, usual: float, found: bool) -> None:
+    moments = of(braked(100, pressure), file(peak_brake_bar=usual, brake_point_m=100.0))
+
+    assert ("overbraked_vs_reference" in categories(moments)) is found
+
+
+@pytest.mark.parametrize(("exit_kmh", "found"), [(93.1, True), (92.9, False)])
+def test_a_slow_exit(exit_kmh: float, found: bool) -> None:
+    moments = of(ring_frames(1), file(exit_speed_kmh=exit_kmh))
+
+    assert ("slow_exit_vs_reference" in categories(moments)) is found
+
+
+@pytest.mark.parametrize(("laps", "found"), [(2, False), (3, True)])
+def test_the_own_best_pass_tells_from_three_laps_on(laps: int, found: bool) -> None:
+    def pace(way: Numbers) -> Numbers:
+        speed: Numbers = 30.0 - np.where(way < 1000, 10.0, 5.0) * between(way, 180, 320)
+        return speed
+
+    moments = of(paced_frames(pace, laps, hz=20.0))
+    assert ("slow_exit_vs_reference" in categories(moments)) is found
+    assert "improved_vs_first_pass" in categories(moments)
+    for one in moments:
+        if one.category == "slow_exit_vs_reference":
+            assert one.lap == 1
+            assert "the quickest pass" in one.narrative_seed
+
+
+@pytest.mark.parametrize(
+    ("apex_bar", "found"), [(0.9, False), (1.0, True), (4.0, True), (4.2, False)]
+)
+def test_a_clean_release_keeps_a_little_brake_to_the_apex(apex_bar: float, found: bool) -> None:
+    session = ring_frames(
+        1,
+        hz=50.0,
+        brake_bar=lambda way: 20.0 * between(way, 150, 210) + apex_bar * between(way, 210, 255),
+        throttle_pct=lambda way: 50.0 * between(way, 255, 150),
+    )
+
+    assert ("clean_trail_brake" in categories(of(session))) is found
+
+
+def test_coasting_through_a_corner() -> None:
+    session = ring_frames(
+        1, hz=50.0, throttle_pct=lambda way: 50.0 * between(way, 215, 200), brake_bar=0.0
+    )
+    assert "coast_in_corner" in categories(of(session))
+    assert "coast_in_corner" not in categories(of(without(session, "brake_bar")))
+
+
+def test_gaps_of_the_recording_come_last() -> None:
+    session = ring_frames(3, hz=10.0)
+    t = session.columns["timestamp"]
+    found = of(kept(session, ((t < 30) | (t > 32)) & ((t < 70) | (t > 70.9))))
+
+    gaps = [one for one in found if one.category == "telemetry_gap"]
+    assert found[-2:] == tuple(gaps)
+    assert [one.timestamp for one in gaps] == pytest.approx([29.9, 69.9])
+    assert gaps[0].severity == "engineering"
+
+
+def test_a_sector_that_another_lap_drove_faster_is_a_highlight() -> None:
+    def pace(way: Numbers) -> Numbers:
+        first = (way < 1000) * between(way, 400, 500)  # 1 m/s faster in S2 of lap 1 only
+        return 25.0 + first + 0.5 * (way >= 1000)
+
+    found = [one for one in of(paced_frames(pace, 2, hz=20.0)) if one.category == "best_sector"]
+    assert found == []  # lap 2 is faster everywhere else and nearly there
+
+    def quicker(way: Numbers) -> Numbers:
+        speed: Numbers = 25.0 + 5 * (way < 1000) * between(way, 400, 500) + (way >= 1000)
+        return speed
+
+    (one,) = [one for one in of(paced_frames(quicker, 2, hz=20.0)) if one.category == "best_sector"]
+    assert (one.lap, one.title, one.severity) == (1, "Best Sector 2", "positive")
+    assert one.distance_m == pytest.approx(2000 / 3, abs=3)
+
+
+def test_incidents_are_highlights_and_assistance_is_the_least_of_them() -> None:
+    session = ring_frames(1, hz=10.0, combo_g=1.0)
+    session.columns["combo_g"][260] = 2.1
+    active = (Active("abs_active", 45.0, 48.0),)
+
+    found = [one for one in of(session, NONE, *active) if one.category == "incident"]
+    assert [one.title for one in found] == ["Very high load", "Anti-lock brakes at work"]
+    assert all(one.severity == "high" for one in found)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_at_most_eight_of_which_few_are_alike(seed: int) -> None:
+    track = Library.read(DATA).tracks["larkfell"]
+    session = synthetic(track, 4, hz=10.0, skill=0.7, seed=seed, noise=USUAL).frames
+    drive = driven(session, track)
+    found = highlights(drive)
+
+    assert len(found) == MOST
+    assert [one.id for one in found] == [f"h{i}" for i in range(MOST)]
+    order = ["high", "medium", "positive", "engineering"]
+    ranks = [(order.index(one.severity), -one.magnitude) for one in found]
+    assert ranks == sorted(ranks)
+    names = categories(found)
+    assert max(names.count(name) for name in names) <= 2
+    corners = [one.corner for one in found if one.corner]
+    assert max((corners.count(name) for name in corners), default=0) <= 3
+    assert highlights(driven(session, track)) == found
+    for one in found:
+        assert drive.series.t[0] <= one.timestamp <= drive.series.t[-1]
+        assert one.video_in_s < one.video_out_s
+        assert one.narrative_seed.endswith(".")
+
+
+def test_fewer_than_eight_are_filled_up_with_more_of_a_kind() -> None:
+    session = ring_frames(6, hz=10.0, combo_g=1.0)
+    for at in (200, 350, 500, 650, 800, 950, 1100, 1250, 1400):
+        session.columns["combo_g"][at] = 2.5
+
+    found = of(session)
+    assert len(found) == MOST
+    assert categories(found).count("incident") > 2
+
+
+def test_without_known_corners_the_rest_is_found() -> None:
+    session = ring_frames(2, distance_m=lambda way: way % 1000, combo_g=1.0)
+    session.columns["combo_g"][300] = 2.5
+    bare = without(session, "lat", "lon")
+    found = highlights(driven(bare, ring_track(line=False, corners=())))
+
+    assert {"incident", "best_lap"} <= set(categories(found))
+
+
+def test_a_part_of_a_lap_has_moments_but_no_best_lap() -> None:
+    session = ring_frames(0, hz=10.0, combo_g=1.0)
+    session.columns["combo_g"][100] = 2.5
+    found = of(session, partial=True)
+
+    assert categories(found) == ["incident"]
+    assert found[0].lap == 1
+
+
+def test_what_lies_outside_complete_laps_has_lap_zero() -> None:
+    session = ring_frames(1, hz=10.0, combo_g=1.0)
+    session.columns["combo_g"][20] = 2.5
+
+    assert [one.lap for one in of(session) if one.category == "incident"] == [0]

@@ -1,0 +1,262 @@
+"""Statistics, friction circle, hustle map, pedals and straights, from formulas."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+
+from runtime.bridge.analysis.drive import Drive, drive_of
+from runtime.bridge.analysis.friction import friction_circle
+from runtime.bridge.analysis.hustle import hustle_map
+from runtime.bridge.analysis.pedals import pedal_behavior
+from runtime.bridge.analysis.reference import ReferenceLap, References, Target
+from runtime.bridge.analysis.stats import stats
+from runtime.bridge.analysis.straights import straight_line_speed
+from runtime.bridge.laps.detect import detect
+from runtime.bridge.telemetry.values import Frames, Numbers
+from tests.bridge.analysis.lapkit import LENGTH, OVAL, circled, lapped, on_track, oval, session
+from tests.bridge.laps.sessions import changed, circle, circle_gate, kept
+
+PLAIN = [(20.0, 20.0, 20.0)] * 2
+COUNT = len(session(PLAIN))
+
+
+def made(**channels: Numbers | float) -> Drive:
+    """Two laps of a minute at an even 50 m/s, 1201 frames."""
+    return drive_of(detect(changed(session(PLAIN), **channels), track_length_m=LENGTH))
+
+
+def test_even_driving_has_even_numbers() -> None:
+    found = stats(made(throttle_pct=100.0, brake_bar=0.0, g_lat=-0.5, g_long=0.0))
+
+    assert found.top_speed_ms == pytest.approx(50.0)
+    assert found.average_speed_ms == pytest.approx(50.0)
+    assert found.max_g_lat == found.max_combo_g == pytest.approx(0.5)
+    assert (found.max_accel_g, found.max_decel_g, found.max_brake_bar) == (0.0, 0.0, 0.0)
+    assert found.longest_full_throttle_s == pytest.approx(120.0)
+    assert (found.n_frames, found.n_laps, found.n_gaps) == (COUNT, 2, 0)
+    assert found.duration_s == pytest.approx(120.0)
+    assert found.distance_m == pytest.approx(2 * LENGTH)
+    assert found.best_lap_s == pytest.approx(60.0)
+    assert found.sample_rate_hz == pytest.approx(10.0)
+    assert found.time_on_track_s == pytest.approx(120.1)
+
+
+def test_the_average_speed_is_over_time_not_over_frames() -> None:
+    frames = session([(10.0, 10.0, 40.0)] * 2)
+    t = frames.columns["timestamp"]
+    sparse = kept(frames, (t < 60.0) | (np.arange(len(t)) % 4 == 0))  # the second lap at 2.5 Hz
+
+    found = stats(drive_of(detect(sparse, track_length_m=LENGTH)))
+
+    assert found.average_speed_ms == pytest.approx(2 * LENGTH / 120.0, rel=0.01)
+
+
+def test_nothing_is_made_up_for_what_was_not_recorded() -> None:
+    found = stats(made(speed_ms=np.nan))
+
+    assert found[:9] == (None,) * 9
+
+
+def test_full_throttle_runs_end_at_a_lift_and_at_a_pause() -> None:
+    throttle = np.full(COUNT, 100.0)
+    throttle[300:310] = 94.9
+    frames = session(PLAIN, throttle_pct=throttle)
+    assert stats(made(throttle_pct=throttle)).longest_full_throttle_s == pytest.approx(89.0)
+
+    t = frames.columns["timestamp"]
+    paused = detect(kept(frames, (t < 60.0) | (t > 63.0)), track_length_m=LENGTH)
+
+    assert stats(drive_of(paused)).longest_full_throttle_s == pytest.approx(56.9)
+    assert stats(drive_of(paused)).n_gaps == 1
+
+
+def test_one_lap_is_looked_at_alone() -> None:
+    laps = detect(session([(20.0,) * 3, (25.0,) * 3]), track_length_m=LENGTH)
+
+    found = stats(drive_of(laps, lap=2))
+
+    assert found.n_frames == 751
+    assert found.duration_s == pytest.approx(75.0)
+    assert found.distance_m == pytest.approx(LENGTH)
+    assert found.top_speed_ms == pytest.approx(40.0)
+
+
+def test_the_friction_circle_of_even_cornering_is_one_bin() -> None:
+    found = friction_circle(made(g_lat=0.6, g_long=0.8))
+
+    assert found.max_combo_g == found.envelope_g == pytest.approx(1.0)
+    assert found.histogram_pct == pytest.approx([0.0] * 9 + [100.0])
+    assert found.over_limit_pct == 0.0
+    assert found.basis == "session"
+    assert len(found.g_lat) == COUNT
+
+
+def test_the_envelope_is_half_a_g_at_least_and_that_of_the_reference_where_there_is_one() -> None:
+    gentle = made(g_lat=0.1, g_long=0.0)
+    assert friction_circle(gentle).envelope_g == 0.5
+
+    drive, _ = oval(2)
+    lap = ReferenceLap(OVAL.id, 20.0, {"Turn 1": Target(5.0)}, max_combo_g=0.4)
+    found = friction_circle(drive, References({OVAL.id: lap}))
+
+    assert (found.envelope_g, found.basis) == (0.4, "reference_file")
+    assert found.over_limit_pct is not None
+    assert found.over_limit_pct > 10.0
+
+
+def test_a_recorded_combination_counts_before_one_of_its_parts() -> None:
+    assert friction_circle(made(g_lat=0.6, g_long=0.8, combo_g=2.0)).max_combo_g == 2.0
+
+
+def test_the_friction_circle_without_an_accelerometer_is_null() -> None:
+    found = friction_circle(made())
+
+    assert found[:2] == (None, None)
+    assert found.histogram_pct is None
+    assert found.over_limit_pct is None
+    assert len(found.g_lat) == 0
+
+
+@pytest.mark.parametrize(("most", "stride", "count"), [(1500, 1, 1201), (500, 2, 500), (7, 171, 7)])
+def test_the_scatter_takes_every_so_manyth_frame(most: int, stride: int, count: int) -> None:
+    g_lat = np.arange(COUNT) / COUNT
+
+    found = friction_circle(made(g_lat=g_lat, g_long=0.0), samples=most)
+
+    np.testing.assert_array_equal(found.g_lat, g_lat[::stride][:count])
+
+
+@given(
+    arrays.arrays(np.float64, COUNT, elements=st.floats(-3, 3)),
+    arrays.arrays(np.float64, COUNT, elements=st.floats(0, 100)),
+    arrays.arrays(np.float64, COUNT, elements=st.one_of(st.just(math.nan), st.floats(0, 90))),
+)
+@settings(max_examples=15, deadline=None)
+def test_shares_add_up_whatever_was_recorded(g: Numbers, throttle: Numbers, brake: Numbers) -> None:
+    drive = made(g_lat=g, g_long=g[::-1], throttle_pct=throttle, brake_bar=brake)
+
+    histogram = friction_circle(drive).histogram_pct
+    assert histogram is not None
+    assert sum(histogram) == pytest.approx(100.0)
+    found = pedal_behavior(drive)
+    assert found.throttle_only + found.brake_only + found.trail_brake + found.coast == COUNT
+    for stretch in hustle_map(drive):
+        assert stretch.full_share is not None
+        assert 0.0 <= stretch.full_share <= 1.0
+
+
+def test_the_hustle_map_is_the_share_of_time_in_steps_of_fifty_metres() -> None:
+    place = session(PLAIN).columns["distance_m"]
+    lap, at = place // LENGTH, place % LENGTH
+    throttle = np.where((at < 100) | ((at >= 200) & (at < 300) & (lap == 0)), 95.0, 94.0)
+
+    found = hustle_map(made(throttle_pct=throttle))
+
+    assert len(found) == 60
+    assert [one.start_m for one in found[:3]] == [0.0, 50.0, 100.0]
+    shares = [one.full_share for one in found[:7]]
+    assert shares == pytest.approx([1.0, 1.0, 0.0, 0.0, 0.5, 0.5, 0.0])
+    assert sum(one.n_frames for one in found) == 1201
+    assert found[10].n_frames == 20
+
+
+def test_the_last_step_of_the_hustle_map_ends_with_the_lap() -> None:
+    found = hustle_map(oval(2)[0])
+
+    assert len(found) == math.ceil(OVAL.length_m / 50)
+    assert found[-1].end_m == pytest.approx(OVAL.length_m)
+    assert found[-1].start_m == 50 * (len(found) - 1)
+
+
+def test_the_hustle_map_without_a_throttle_has_no_share() -> None:
+    assert {(one.full_share, one.n_frames) for one in hustle_map(made())} == {(None, 0)}
+
+
+def test_pedals_are_down_strictly_above_their_thresholds() -> None:
+    throttle, brake = np.zeros(COUNT), np.zeros(COUNT)
+    throttle[:400], brake[300:500] = 5.0, 1.0
+    throttle[:100], brake[300:350] = 5.1, 1.1
+    throttle[320:350] = 50.0
+    drive = made(throttle_pct=throttle, brake_bar=brake)
+
+    found = pedal_behavior(drive)
+    assert found[1:5] == (100, 20, 30, COUNT - 150)
+    assert found.period_s == pytest.approx(0.1)
+    zero = pedal_behavior(drive, 0.0, 0.0)
+    assert zero[1:5] == (300, 100, 100, COUNT - 500)
+
+
+def test_pedals_that_were_not_recorded_are_up_and_said_to_be_missing() -> None:
+    found = pedal_behavior(made(throttle_pct=50.0))
+
+    assert (found.throttle_only, found.coast) == (COUNT, 0)
+    assert (found.throttle_recorded, found.brake_recorded) == (True, False)
+
+
+def test_straights_have_their_top_speed_and_the_lap_it_is_of() -> None:
+    drive, _ = oval(3)
+    place, speed = drive.progress.p, drive.series["speed_ms"]
+
+    found = straight_line_speed(drive).straights
+
+    assert [one.straight.name for one in found] == ["Main straight", "Straight 2"]
+    back = (place >= 348.5) & (place <= 668.5)
+    assert found[1].top_ms == speed[back].max()
+    assert [top.lap for top in found[1].laps] == [1, 2, 3]
+    for top, lap in zip(found[1].laps, drive.counted, strict=True):
+        assert top.speed_ms == speed[lap.frames][back[lap.frames]].max()
+    main = (place >= 856.99) | (place <= 160.0)
+    assert found[0].top_ms == speed[main].max()
+    tops = [top.speed_ms for top in found[0].laps]
+    assert found[0].average_top_ms == pytest.approx(sum(tops) / 3)
+
+
+def test_a_top_speed_on_the_way_in_belongs_to_no_lap() -> None:
+    drive, _ = oval(2)
+    columns = dict(drive.series.frames.columns)
+    last = drive.counted[-1]
+    speed = columns["speed_ms"].copy()
+    speed[last.last + 3] = 99.0
+    again = on_track(OVAL, Frames({**columns, "speed_ms": speed}))
+
+    found = straight_line_speed(again).straights[0]
+
+    assert (found.top_ms, found.from_lap) == (99.0, None)
+    assert max(top.speed_ms for top in found.laps) < 99.0
+
+
+def test_a_circle_has_no_straights() -> None:
+    assert straight_line_speed(circled()).straights == ()
+
+
+def test_other_columns_change_nothing_and_units_scale() -> None:
+    frames = circle(130.0)
+    chance = np.random.default_rng(1)
+    noise = {name: chance.normal(size=len(frames)) for name in ("steering_deg", "rpm")}
+    one, other = (
+        drive_of(detect(each, gate=circle_gate(), track_length_m=1000.0))
+        for each in (frames, changed(frames, **noise))
+    )
+    assert stats(one) == stats(other)
+    assert hustle_map(one) == hustle_map(other)
+
+    double = changed(frames, speed_ms=2 * frames.columns["speed_ms"])
+    faster = stats(drive_of(detect(double, gate=circle_gate(), track_length_m=1000.0)))
+    assert faster.top_speed_ms == 2 * (stats(one).top_speed_ms or 0.0)
+
+
+def test_a_lap_at_one_hertz_and_over_midnight_is_whole() -> None:
+    frames = circle(130.0, hz=1.0)
+    late = changed(frames, timestamp=(frames.columns["timestamp"] + 86_350.0) % 86_400.0)
+    drive = drive_of(detect(late, gate=circle_gate(), track_length_m=1000.0))
+
+    found = stats(drive)
+
+    assert found.n_laps == 3
+    assert found.best_lap_s == pytest.approx(40.0, abs=0.05)
+    assert found.duration_s == pytest.approx(129.0)
+    assert lapped(PLAIN, hz=1.0).best.duration_s == pytest.approx(60.0)

@@ -1,0 +1,316 @@
+"""Passes of corners whose every number is known beforehand."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from runtime.bridge.analysis.drive import Drive, NoGeometry
+from runtime.bridge.analysis.passes import Pass, mean_of, passes_of
+from runtime.bridge.telemetry.values import Frames, Numbers
+from tests.bridge.analysis.cornerkit import (
+    LENGTH,
+    TWO,
+    between,
+    corner,
+    driven,
+    paced_frames,
+    ring_frames,
+    ring_track,
+    without,
+)
+from tests.bridge.laps.sessions import kept
+
+
+def one(drive: Drive, name: str = "Turn 1") -> Pass:
+    """The only pass of a corner."""
+    (found,) = passes_of(drive)[name]
+    return found
+
+
+@pytest.mark.parametrize("hz", [1.0, 5.0, 10.0, 100.0, 200.0])
+def test_an_even_drive_takes_as_long_as_the_window_is_long(hz: float) -> None:
+    drive = driven(ring_frames(3, speed=20.0, hz=hz), ring_track())
+
+    found = passes_of(drive)
+    assert [p.lap for p in found["Turn 1"]] == [1, 2, 3]
+    for p in (*found["Turn 1"], *found["Turn 2"]):
+        assert p.corner_time_s == pytest.approx(100 / 20, abs=0.01)
+        assert p.entry_speed_kmh == pytest.approx(72.0)
+        assert p.exit_speed_kmh == pytest.approx(72.0)
+        assert p.min_speed_kmh == pytest.approx(72.0)
+    assert found["Turn 1"][0].t_entry == pytest.approx((400 + 200) / 20, abs=0.01)
+
+
+def test_speeds_are_those_of_the_places_not_of_the_frames() -> None:
+    def pace(way: Numbers) -> Numbers:
+        return 30.0 - 10.0 * np.interp(way % LENGTH, [200, 250, 300], [0, 1, 0])
+
+    p = passes_of(driven(paced_frames(pace, 1, hz=20.0), ring_track()))["Turn 1"][0]
+
+    assert p.entry_speed_kmh == pytest.approx(108.0, abs=0.3)
+    assert p.apex_speed_kmh == pytest.approx(72.0, abs=1.0)
+    assert p.min_speed_kmh == pytest.approx(72.0, abs=0.5)
+    assert p.exit_speed_kmh == pytest.approx(108.0, abs=0.3)
+    # time of two even ramps over the way: 50/10 ln(30/20) each
+    assert p.corner_time_s == pytest.approx(2 * 5 * np.log(1.5), abs=0.01)
+
+
+def test_braking_is_measured_from_the_entry() -> None:
+    session = ring_frames(
+        1, hz=100.0, brake_bar=lambda way: 40.0 * between(way, 120, 230), throttle_pct=0.0
+    )
+
+    p = one(driven(session, ring_track()))
+    assert p.peak_brake_bar == 40.0
+    assert p.brake_point_m == pytest.approx(80.0, abs=0.5)
+    assert p.brake_release_m == pytest.approx(30.0, abs=0.5)
+    assert p.trail_brake_bar_at_apex == 0.0
+
+
+def test_braking_inside_the_window_has_a_negative_distance() -> None:
+    session = ring_frames(1, hz=100.0, brake_bar=lambda way: 8.0 * between(way, 220, 240))
+
+    assert one(driven(session, ring_track())).brake_point_m == pytest.approx(-20.0, abs=0.5)
+
+
+@pytest.mark.parametrize("pressure", [0.0, 4.9])
+def test_a_brake_that_is_hardly_touched_has_no_point(pressure: float) -> None:
+    p = one(driven(ring_frames(1, brake_bar=pressure), ring_track()))
+
+    assert (p.brake_point_m, p.brake_release_m) == (None, None)
+    assert p.peak_brake_bar == pressure
+
+
+def test_a_brake_still_held_at_the_exit_has_no_release() -> None:
+    p = one(driven(ring_frames(1, brake_bar=9.0, throttle_pct=0.0), ring_track()))
+
+    assert p.brake_release_m is None
+    assert p.nothing_time_s == 0.0
+
+
+def test_braking_for_the_last_corner_is_not_that_for_this_one() -> None:
+    near = (corner("Turn 1", 1, 200, 250, 300), corner("Turn 2", 2, 350, 400, 450))
+    session = ring_frames(
+        1, hz=100.0, brake_bar=lambda way: 50 * between(way, 150, 220) + 20 * between(way, 330, 360)
+    )
+
+    p = one(driven(session, ring_track(near)), "Turn 2")
+    assert p.peak_brake_bar == 20.0
+    assert p.brake_point_m == pytest.approx(20.0, abs=0.5)
+
+
+def test_time_on_no_pedal_and_coasting() -> None:
+    session = ring_frames(
+        1,
+        hz=100.0,
+        brake_bar=lambda way: 30.0 * between(way, 150, 230),
+        throttle_pct=lambda way: 80.0 * between(way, 280, 150),
+    )
+
+    p = one(driven(session, ring_track()))
+    assert p.nothing_time_s == pytest.approx(50 / 25, abs=0.011)
+    assert p.coast_seconds == pytest.approx(50 / 25, abs=0.011)
+    assert p.throttle_at_exit_pct == 80.0
+
+
+def test_pedals_that_overlap_leave_no_time_between() -> None:
+    session = ring_frames(
+        1,
+        hz=100.0,
+        brake_bar=lambda way: 30.0 * between(way, 150, 260),
+        throttle_pct=lambda way: 40.0 * between(way, 240, 150),
+    )
+
+    p = one(driven(session, ring_track()))
+    assert (p.nothing_time_s, p.coast_seconds) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize(("amplitude", "corrections"), [(10.0, 4), (3.0, 4), (2.9, 0), (0.0, 0)])
+def test_steering_corrections_need_three_degrees_on_both_sides(
+    amplitude: float, corrections: int
+) -> None:
+    def steering(way: Numbers) -> Numbers:  # five half waves of 20 m in the window
+        return amplitude * np.sign(np.sin(np.pi * (way - 200) / 20))
+
+    p = one(driven(ring_frames(1, hz=100.0, steering_deg=steering), ring_track()))
+    assert p.steering_corrections == corrections
+
+
+def test_noise_around_zero_is_no_correction() -> None:
+    chance = np.random.default_rng(1)
+
+    def steering(way: Numbers) -> Numbers:
+        return 20.0 * between(way, 200, 300) + chance.normal(0, 1, len(way))
+
+    p = one(driven(ring_frames(1, hz=50.0, steering_deg=steering), ring_track()))
+    assert p.steering_corrections == 0
+
+
+def test_largest_accelerations_are_without_sign() -> None:
+    session = ring_frames(1, g_lat=lambda way: -1.5 * between(way, 240, 250), g_long=0.0)
+
+    p = one(driven(session, ring_track()))
+    assert (p.max_g_lat, p.max_combo_g) == (1.5, 1.5)
+
+
+def test_a_corner_over_start_finish_belongs_to_the_lap_of_its_apex() -> None:
+    over = (corner("Turn 1", 1, 960, 20, 60), corner("Turn 2", 2, 930, 990, 30))
+    found = passes_of(driven(ring_frames(3, hz=50.0), ring_track(over)))
+
+    assert [p.lap for p in found["Turn 1"]] == [1, 2, 3]
+    assert [p.lap for p in found["Turn 2"]] == [1, 2, 3]
+    for passes in found.values():
+        for p in passes:
+            assert p.corner_time_s == pytest.approx(100 / 25, abs=0.01)
+
+
+def test_braking_before_start_finish_counts_for_the_first_corner() -> None:
+    first = (corner("Turn 1", 1, 50, 80, 120),)
+    session = ring_frames(2, hz=100.0, brake_bar=lambda way: 40.0 * between(way, 950, 60))
+
+    found = passes_of(driven(session, ring_track(first)))["Turn 1"]
+    assert [p.lap for p in found] == [1, 2]
+    for p in found:
+        assert p.brake_point_m == pytest.approx(100.0, abs=0.5)
+
+
+@pytest.mark.parametrize("name", ["Turn 1", "Turn 2"])
+def test_a_corner_in_which_recording_paused_has_no_pass(name: str) -> None:
+    session = ring_frames(2, hz=10.0)
+    way = np.arange(len(session)) * 2.5 - 400
+    middle = {"Turn 1": 1250, "Turn 2": 1650}[name]
+    drive = driven(kept(session, np.abs(way - middle) > 30), ring_track())
+
+    laps = {corner: [p.lap for p in passes] for corner, passes in passes_of(drive).items()}
+    assert laps == {"Turn 1": [1, 2], "Turn 2": [1, 2]} | {name: [1]}
+
+
+def test_an_approach_begins_behind_a_pause() -> None:
+    session = ring_frames(
+        1, hz=50.0, brake_bar=lambda way: 60 * between(way, 20, 40) + 20 * between(way, 150, 210)
+    )
+    way = np.arange(len(session)) * 0.5 - 400
+    p = one(driven(kept(session, np.abs(way - 90) > 20), ring_track()))
+
+    assert p.peak_brake_bar == 20.0
+    assert p.brake_point_m == pytest.approx(50.0, abs=0.6)
+
+
+def test_a_recording_too_slow_for_the_corner_has_no_pass() -> None:
+    short = (corner("Turn 1", 1, 200, 210, 220),)
+
+    assert passes_of(driven(ring_frames(1, hz=1.0), ring_track(short))) == {"Turn 1": ()}
+
+
+MISSING = {
+    "brake_bar": {
+        "peak_brake_bar",
+        "trail_brake_bar_at_apex",
+        "brake_point_m",
+        "brake_release_m",
+        "coast_seconds",
+        "nothing_time_s",
+    },
+    "throttle_pct": {"throttle_at_exit_pct", "coast_seconds", "nothing_time_s"},
+    "steering_deg": {"steering_corrections"},
+    "g_lat": {"max_g_lat"},
+    "combo_g": set(),
+    "speed_ms": {"entry_speed_kmh", "apex_speed_kmh", "exit_speed_kmh", "min_speed_kmh"},
+    "rpm": set(),
+}
+
+
+@pytest.mark.parametrize("name", MISSING)
+def test_what_was_not_recorded_is_none_and_nothing_else(name: str) -> None:
+    session = ring_frames(
+        1,
+        brake_bar=lambda way: 20.0 * between(way, 150, 230),
+        throttle_pct=lambda way: 90.0 * between(way, 250, 150),
+        steering_deg=10.0,
+        g_lat=1.0,
+        g_long=0.0,
+        combo_g=1.0,
+        rpm=5000.0,
+    )
+    p = one(driven(without(session, name), ring_track()))
+
+    assert {field for field in Pass._fields if getattr(p, field) is None} == MISSING[name]
+    whole = one(driven(session, ring_track()))
+    same = set(Pass._fields) - MISSING[name]
+    assert {f: getattr(p, f) for f in same} == {f: getattr(whole, f) for f in same}
+
+
+def test_without_positions_the_distance_tells_the_place() -> None:
+    session = without(ring_frames(2, distance_m=lambda way: way + 400), "lat", "lon")
+    found = passes_of(driven(session, ring_track()))
+
+    assert [p.lap for p in found["Turn 1"]] == [1, 2]
+    assert found["Turn 1"][0].corner_time_s == pytest.approx(4.0, abs=0.01)
+
+
+def test_a_part_of_a_lap_shows_the_corners_it_holds() -> None:
+    session = ring_frames(0, begin_m=-450.0, speed=25.0)  # from 550 m over the line to 100 m
+    drive = driven(session, ring_track(), partial=True)
+
+    found = passes_of(drive)
+    assert [p.lap for p in found["Turn 2"]] == [1]
+    assert found["Turn 1"] == ()
+
+
+def test_passes_of_one_lap_are_those_of_the_session() -> None:
+    session = ring_frames(3, brake_bar=lambda way: 20.0 * between(way, 150, 230))
+    whole = passes_of(driven(session, ring_track()))
+    second = passes_of(driven(session, ring_track(), lap=2))
+
+    assert second == {name: (passes[1],) for name, passes in whole.items()}
+
+
+def test_without_a_track_or_positions_nobody_knows_the_corners() -> None:
+    session = without(ring_frames(2, distance_m=lambda way: way % LENGTH), "lat", "lon")
+    drive = driven(session, ring_track(line=False, corners=()))
+
+    with pytest.raises(NoGeometry):
+        passes_of(drive)
+
+
+def test_midnight_in_a_corner_changes_nothing() -> None:
+    plain = ring_frames(2, hz=10.0)
+    late = Frames({**plain.columns, "timestamp": (plain.columns["timestamp"] + 86_375.0) % 86_400})
+
+    before, behind = (passes_of(driven(session, ring_track())) for session in (plain, late))
+    for name in before:
+        assert [p.corner_time_s for p in behind[name]] == pytest.approx(
+            [p.corner_time_s for p in before[name]]
+        )
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    hz=st.sampled_from([2.0, 10.0, 33.0]),
+    speed=st.floats(15.0, 45.0),
+    begin=st.floats(-500.0, -50.0),
+    seed=st.integers(0, 2**16),
+)
+def test_corner_times_and_stretches_between_add_up_to_the_lap(
+    hz: float, speed: float, begin: float, seed: int
+) -> None:
+    chance = np.random.default_rng(seed)
+    phase = chance.uniform(0, 2 * np.pi)
+
+    def pace(way: Numbers) -> Numbers:
+        return speed * (1 + 0.3 * np.sin(2 * np.pi * way / LENGTH + phase))
+
+    drive = driven(paced_frames(pace, 2, hz=hz, begin_m=begin), ring_track())
+    found = passes_of(drive)
+    for lap in drive.counted:
+        inside = [p for passes in found.values() for p in passes if p.lap == lap.number]
+        bounds = [lap.t_start, *(t for p in inside for t in (p.t_entry, p.t_exit)), lap.t_end]
+        assert bounds == sorted(bounds)
+        assert len(inside) in (len(TWO), len(TWO) - 1)  # at 2 Hz a fast corner has too few frames
+
+
+def test_means_leave_out_what_is_unknown() -> None:
+    assert mean_of([1.0, None, 3.0]) == 2.0
+    assert mean_of([None]) is None
+    assert mean_of([]) is None

@@ -1,0 +1,226 @@
+"""Smoothness, repeatability, the used grip, and what sessions say of a driver."""
+
+import numpy as np
+import pytest
+
+from runtime.bridge.analysis.grading import scorecard
+from runtime.bridge.analysis.grading_events import (
+    DriverEvent,
+    driver_events,
+    limit_archetype,
+    plateau,
+)
+from runtime.bridge.analysis.moments import highlights
+from runtime.bridge.analysis.passes_quality import consistency, smoothness, track_out
+from runtime.bridge.analysis.reference import NONE, ReferenceLap, References, Target
+from runtime.bridge.analysis.slip import envelope_g, slip_bands, slip_oscillations
+from runtime.bridge.telemetry.values import Numbers
+from tests.bridge.analysis.cornerkit import (
+    between,
+    driven,
+    paced_frames,
+    ring_frames,
+    ring_track,
+    without,
+)
+from tests.bridge.laps.sessions import kept
+
+
+def limited(most_g: float) -> References:
+    return References(
+        {"ring": ReferenceLap("ring", 40.0, {"Turn 1": Target(4.0)}, max_combo_g=most_g)}
+    )
+
+
+def test_an_even_hand_is_perfectly_smooth() -> None:
+    session = ring_frames(2, hz=50.0, steering_deg=lambda way: way % 1000, brake_bar=3.0)
+    found = smoothness(driven(session, ring_track()))
+
+    assert list(found) == ["Turn 1", "Turn 2"]
+    assert found["Turn 1"].steering_dot_std == pytest.approx(0.0, abs=1e-6)
+    assert found["Turn 1"].brake_dot_std == 0.0
+    assert found["Turn 1"].throttle_dot_std is None
+
+
+def test_the_calmest_pass_is_shown() -> None:
+    chance = np.random.default_rng(5)
+
+    def steering(way: Numbers) -> Numbers:
+        return chance.normal(30, np.where(way < 1000, 2.0, 0.1))
+
+    session = ring_frames(2, hz=50.0, steering_deg=steering)
+    found = smoothness(driven(session, ring_track()))["Turn 1"]
+    assert found.lap == 2
+    # differences of independent errors, by a 50th of a second
+    assert found.steering_dot_std == pytest.approx(0.1 * np.sqrt(2) * 50, rel=0.2)
+
+
+def test_an_even_driver_is_consistent_and_another_is_not() -> None:
+    even = consistency(driven(ring_frames(3, hz=20.0), ring_track()))
+    assert even.lap_time_std == pytest.approx(0.0, abs=1e-3)
+
+    def pace(way: Numbers) -> Numbers:
+        speed: Numbers = 25.0 - 5.0 * between(way, 200, 300) * (way > 1000)
+        return speed
+
+    found = consistency(driven(paced_frames(pace, 2, hz=50.0), ring_track()))
+    assert found.lap_time_spread == pytest.approx(1.0, abs=0.02)
+    assert found.lap_time_std == pytest.approx(1.0 / np.sqrt(2), abs=0.02)
+    assert found.most_variable is not None
+    assert found.most_variable[0] == "Turn 1"
+    assert found.per_corner_std["Turn 2"] == pytest.approx(0.0, abs=0.01)
+
+
+def test_one_lap_does_not_vary() -> None:
+    found = consistency(driven(ring_frames(1), ring_track()))
+
+    assert (found.lap_time_std, found.lap_time_spread, found.most_variable) == (0.0, 0.0, None)
+
+
+def test_distance_to_the_line() -> None:
+    found = track_out(driven(ring_frames(2, hz=20.0), ring_track()))
+
+    assert found is not None
+    assert found.max_m < 0.2
+    assert found.samples == pytest.approx(2 * 800, abs=2)
+    assert track_out(driven(ring_frames(2))) is None
+
+
+def test_all_of_the_grip_is_the_references_or_nearly_the_most() -> None:
+    session = ring_frames(2, combo_g=1.2)
+    drive = driven(session, ring_track())
+
+    assert envelope_g(drive) == pytest.approx(1.2)
+    assert envelope_g(drive, limited(1.5)) == 1.5
+    assert envelope_g(driven(ring_frames(2, combo_g=0.1), ring_track())) == 0.5
+    assert envelope_g(driven(ring_frames(2), ring_track())) is None
+
+
+@pytest.mark.parametrize(
+    ("combo", "band"),
+    [
+        (0.0, "under_driving"),
+        (0.549, "under_driving"),
+        (0.55, "approaching_peak"),
+        (0.80, "at_peak"),
+        (0.949, "at_peak"),
+        (0.95, "over_driving"),
+        (3.0, "over_driving"),
+    ],
+)
+def test_bands_of_the_used_grip(combo: float, band: str) -> None:
+    found = slip_bands(driven(ring_frames(1, combo_g=combo), ring_track()), limited(1.0))
+
+    assert found is not None
+    assert found.dominant == band
+    assert found.pct[found.dominant] == pytest.approx(100.0)
+    assert found.interpretation
+
+
+def test_shares_of_the_bands_are_shares_of_time() -> None:
+    session = ring_frames(2, hz=50.0, combo_g=lambda way: 0.2 + 0.7 * between(way, 0, 300))
+    found = slip_bands(driven(session, ring_track()), limited(1.0))
+
+    assert found is not None
+    assert sum(found.pct.values()) == pytest.approx(100.0)
+    assert found.pct["at_peak"] == pytest.approx(30.0, abs=0.2)
+    assert slip_bands(driven(without(session, "combo_g"), ring_track())) is None
+
+
+@pytest.mark.parametrize("hz", [20.0, 50.0, 100.0])
+def test_grip_that_goes_back_and_forth_is_an_oscillation(hz: float) -> None:
+    def combo(way: Numbers) -> Numbers:
+        used: Numbers = 0.7 + 0.29 * np.sin(2 * np.pi * way / 37.5)
+        return np.where((way > 500) & (way < 575), used, 0.4)
+
+    session = ring_frames(2, hz=hz, combo_g=combo)
+    found = slip_oscillations(driven(session, ring_track()), limited(1.0))
+
+    assert len(found) == 1
+    assert found[0].crossings >= 4
+    assert found[0].t_end - found[0].t_start == pytest.approx(3.0)
+    assert found[0].peak_combo_g == pytest.approx(0.99, abs=0.02)
+    assert found[0].severity == "high"
+
+
+def test_noise_on_the_edge_of_a_band_is_no_oscillation() -> None:
+    chance = np.random.default_rng(2)
+    noise = chance.normal(0.6, 0.02, 100 * 1000)
+    session = ring_frames(2, hz=100.0, combo_g=lambda way: noise[: len(way)])
+
+    assert slip_oscillations(driven(session, ring_track()), limited(1.0)) == ()
+
+
+def test_a_pause_is_no_change_of_band() -> None:
+    session = ring_frames(2, hz=50.0, combo_g=lambda way: np.where(way > 550, 0.9, 0.4))
+    t = session.columns["timestamp"]
+    paused = kept(session, (t < 37.5) | (t > 39))
+
+    assert slip_oscillations(driven(paused, ring_track()), limited(1.0)) == ()
+
+
+def test_a_session_leaves_events_in_a_history() -> None:
+    def pace(way: Numbers) -> Numbers:
+        speed: Numbers = 25.0 - 8.0 * between(way, 200, 300) * (way < 1000)
+        return speed
+
+    drive = driven(paced_frames(pace, 3, hz=20.0), ring_track())
+    card, moments = scorecard(drive), highlights(drive)
+    found = driver_events(card, moments, None)
+
+    grades = [one for one in found if one.kind == "grade"]
+    assert [one.corner for one in grades] == ["Turn 1", "Turn 2"]
+    assert [one.text for one in grades] == [one.letter for one in card.corners]
+    (best,) = [one for one in found if one.kind == "pb_lap_s"]
+    assert best == DriverEvent("pb_lap_s", None, card.best_lap_s, f"{card.best_lap_s:.3f}")
+    keys = [(one.kind, one.corner) for one in found]
+    assert len(keys) == len(set(keys))
+    assert ("improvement", "Turn 1") in keys
+    assert driver_events(card, moments, None) == found
+    slower = driver_events(card, moments, card.best_lap_s)
+    assert {one.kind for one in slower} == {"grade", "improvement"}
+
+
+def test_a_mistake_is_an_event_for_its_corner() -> None:
+    drive = driven(ring_frames(2, combo_g=lambda way: 1 + between(way, 240, 260)), ring_track())
+    found = driver_events(scorecard(drive), highlights(drive, limited(1.0)), 1.0)
+
+    assert [one.corner for one in found if one.kind == "mistake"] == ["Turn 1"]
+    assert NONE.laps == {}
+
+
+@pytest.mark.parametrize(
+    ("scores", "kind"),
+    [
+        ({}, "unknown"),
+        ({"a": []}, "unknown"),
+        ({"a": [0.7, 0.7]}, "under_limit"),
+        ({"a": [0.75]}, "at_limit"),
+        ({"a": [0.9, 0.7], "b": [0.95, 0.75]}, "oscillating"),
+        ({"a": [0.9, 0.8], "b": [0.9]}, "at_limit"),
+    ],
+)
+def test_how_a_driver_uses_the_grip(scores: dict[str, list[float]], kind: str) -> None:
+    assert limit_archetype(scores) == kind
+
+
+@pytest.mark.parametrize(
+    ("bests", "level", "streak", "after"),
+    [
+        ([], False, 0, None),
+        ([90.0], False, 1, None),
+        ([90.0, 90.05, 90.1], True, 3, None),
+        ([92.0, 90.0, 90.05, 90.1], True, 3, "s0"),
+        ([92.0, 91.0, 90.05, 90.0], False, 2, "s1"),
+        ([90.0, 92.0, 90.05, 90.1, 90.02], False, 3, "s1"),  # an older one was faster
+        ([90.0, 91.0, 92.0], False, 0, "s2"),
+    ],
+)
+def test_a_plateau_is_three_sessions_level_with_the_best(
+    bests: list[float], level: bool, streak: int, after: str | None
+) -> None:
+    found = plateau([(f"s{i}", best) for i, best in enumerate(bests)])
+
+    assert (found.plateau, found.streak_length, found.started_after) == (level, streak, after)
+    assert found.best_lap_s == min(bests, default=None)
+    assert found.reason.endswith(".")
