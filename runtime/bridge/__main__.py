@@ -5,7 +5,11 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-COMMANDS: Final[Mapping[str, str]] = {"track": "runtime.bridge.tracks.command"}
+COMMANDS: Final[Mapping[str, str]] = {
+    "import": "runtime.bridge.imports.command",
+    "reference": "runtime.bridge.analysis_command",
+    "track": "runtime.bridge.tracks.command",
+}
 SERVER: Final = "runtime.bridge.server"
 
 

@@ -8,8 +8,20 @@ from typing import Final
 from aiohttp import web
 
 from runtime.bridge import VERSION
+from runtime.bridge.analyses import Analyses
+from runtime.bridge.analysis.reference_files import ReferenceBook
 from runtime.bridge.api import (
+    analysis_compare,
+    analysis_corners,
+    analysis_laps,
+    analysis_map,
+    analysis_moments,
+    analysis_motion,
+    analysis_pedals,
+    analyze,
+    bus,
     cars,
+    concepts,
     core,
     diagnostics,
     drivers,
@@ -18,17 +30,23 @@ from runtime.bridge.api import (
     laptimes,
     leaderboard,
     recordings,
+    replay,
     sessions,
     signals,
+    spectators,
+    streams,
     tracks,
 )
 from runtime.bridge.api.wire import ErrorAnswer
 from runtime.bridge.catalog.carfile import CarError
-from runtime.bridge.catalog.cars import find_car, load_car
-from runtime.bridge.catalog.dbc import DbcError, load_dbc
+from runtime.bridge.catalog.cars import LoadedCar, find_car, load_car
+from runtime.bridge.catalog.dbc import DbcError, load_dbc, merged
 from runtime.bridge.catalog.registry import load_registry
+from runtime.bridge.coaching import coaching
+from runtime.bridge.driving import can_settings, driving
 from runtime.bridge.errors import JsonObject, render
 from runtime.bridge.lapping import LapBook
+from runtime.bridge.live.bus import Wiring
 from runtime.bridge.service import SERVICE, Service
 from runtime.bridge.settings import BridgeSettings
 from runtime.bridge.storage.errors import SchemaTooNew, StoreUnusable
@@ -49,16 +67,29 @@ GROUPS: Final[tuple[Routes, ...]] = (
     core.routes,
     # The fixed paths below /session stand before those with an id: the first that fits answers.
     imports.routes,
+    replay.routes,
     sessions.routes,
     ingest.routes,
     recordings.routes,
     signals.routes,
+    analysis_laps.routes,
+    analysis_motion.routes,
+    analysis_map.routes,
+    analysis_compare.routes,
+    analysis_corners.routes,
+    analysis_pedals.routes,
+    analysis_moments.routes,
     laptimes.routes,
     tracks.routes,
     cars.routes,
     drivers.routes,
     leaderboard.routes,
     diagnostics.routes,
+    bus.routes,
+    streams.routes,
+    spectators.routes,
+    analyze.routes,
+    concepts.routes,
 )
 EXPOSED: Final = (
     "X-Request-Id",
@@ -70,6 +101,8 @@ EXPOSED: Final = (
 ENDING: Final = Ending(grace_s=7.0)
 BAD_CONFIGURATION: Final = 2
 SCHEMA: Final = 3
+DEFAULT_DBC: Final = "paddock-dash"
+SIMULATED_CAR: Final = "oberling-vesper-30"
 
 
 def describe_api() -> JsonObject:
@@ -101,7 +134,7 @@ def make_app(service: Service) -> web.Application:
     )
     install(app, door)
     mount(app, *GROUPS)
-    publish(app, describe_api())
+    publish(app, describe_api)
     app.cleanup_ctx.append(_lifetime)
     return app
 
@@ -114,36 +147,55 @@ def assemble(settings: BridgeSettings) -> Service:
             log.warning("track %s: %s", track, doubt.detail)
     for track, why in library.unreadable.items():
         log.warning("track %s is left out: %s", track, why)
-    _packs(settings)
-    if settings.simulate or settings.can_channel is not None:
-        log.warning("there is no live source yet: neither the CAN bus nor the simulator is read")
-    return Service(
+    service = Service(
         settings=settings,
         version=VERSION,
         library=library,
         active_track=_active(settings, library),
-        loaded_car=_car(settings),
+        references=ReferenceBook(settings.data_dir / "reference"),
+        wiring=_wiring(settings),
     )
+    service.cues = coaching(service)
+    _check_bus(service)
+    return service
 
 
-def _packs(settings: BridgeSettings) -> None:
-    """Read the DBC files of the settings, which must be good."""
-    for name in settings.can_dbc:
+def _wiring(settings: BridgeSettings) -> Wiring:
+    """DBC files and car of the settings, which must be good."""
+    packs = []
+    for name in settings.can_dbc or [DEFAULT_DBC]:
         known = settings.data_dir / "dbc" / f"{name}.dbc"
+        if not settings.can_dbc and not known.is_file():
+            continue  # a data folder of one's own need not hold ours
         try:
-            load_dbc(known if known.is_file() else Path(name))
+            packs.append(load_dbc(known if known.is_file() else Path(name)))
         except DbcError as error:
             raise CannotStart(f"can_dbc: {error}", BAD_CONFIGURATION) from error
+    return Wiring(merged(packs), _car(settings), tuple(pack.name for pack in packs))
 
 
-def _car(settings: BridgeSettings) -> str:
-    """Id of the car of the settings, whose file must be good."""
-    if settings.can_car_config is None or settings.can_no_car_config:
-        return ""
+def _car(settings: BridgeSettings) -> LoadedCar | None:
+    """The car of the settings, whose file must be good; the simulator's own if none is named."""
+    wanted = settings.can_car_config
+    if settings.can_no_car_config or (wanted is None and not settings.simulate):
+        return None
     try:
-        return load_car(find_car(settings.cars_dir, settings.can_car_config)).id
+        return load_car(find_car(settings.cars_dir, wanted or SIMULATED_CAR))
     except CarError as error:
+        if wanted is None:
+            log.warning("the simulator drives without a car file: %s", error)
+            return None
         raise CannotStart(f"can_car_config: {error}", BAD_CONFIGURATION) from error
+
+
+def _check_bus(service: Service) -> None:
+    """Refuse an adapter that can never work."""
+    if service.settings.can_channel is None:
+        return
+    try:
+        can_settings(service).check()
+    except ValueError as error:
+        raise CannotStart(f"can_channel, can_interface: {error}", BAD_CONFIGURATION) from error
 
 
 def _active(settings: BridgeSettings, library: Library) -> Track | None:
@@ -170,8 +222,12 @@ async def _lifetime(app: web.Application) -> AsyncIterator[None]:
     service.store = await _open(service.settings)
     if service.store is not None:
         service.laps = LapBook(service.store, service.library, service.active_track)
-    yield
-    await service.close()
+        service.analyses = Analyses(service.laps)
+    try:
+        async with driving(app, service, GROUPS):
+            yield
+    finally:
+        await service.close()
 
 
 async def _open(settings: BridgeSettings) -> Store | None:

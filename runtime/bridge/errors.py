@@ -51,6 +51,7 @@ _CONTEXT: Final = (
     "cars_dir",
     "hint",
     "max_points",
+    "source_session_id",
     "request_id",
     "saved",
 )
@@ -80,6 +81,26 @@ class UnknownLap(NotFound):
 
     def __init__(self, session_id: str) -> None:
         super().__init__("the session has no complete lap of that number")
+        self.session_id = session_id
+
+
+class NoCompleteLap(BadRequest):
+    """The session has telemetry, but not one complete lap."""
+
+    code = "no_complete_lap"
+
+    def __init__(self, session_id: str) -> None:
+        super().__init__("the session has no complete lap; partial=true takes it as one")
+        self.session_id = session_id
+
+
+class NoGeometry(ApiError):
+    """Nobody knows where the corners are."""
+
+    status, code = 422, "no_geometry"
+
+    def __init__(self, session_id: str) -> None:
+        super().__init__("neither a track file nor usable positions tell where the corners are")
         self.session_id = session_id
 
 

@@ -59,10 +59,10 @@ class LapBook:
         self._remember(row, found)
         return found
 
-    async def laps(self, row: SessionRow) -> Laps:
-        """The laps with their frames, for analytics."""
+    async def found(self, row: SessionRow) -> tuple[Laps, Track | None]:
+        """The laps with their frames, and the circuit, for analytics."""
         frames = await self._store.read_frames(row.session_id)
-        return (await asyncio.to_thread(self._find, frames, row))[0]
+        return await asyncio.to_thread(self._find, frames, row)
 
     async def _kept(self, row: SessionRow) -> Summary | None:
         """What an earlier run of the bridge found, if the session is still as it was."""

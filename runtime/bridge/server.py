@@ -10,18 +10,22 @@ from aiohttp import web
 
 from runtime.bridge import VERSION
 from runtime.bridge.app import ENDING, assemble, make_app
+from runtime.bridge.service import Service
 from runtime.bridge.settings import BridgeSettings
 from runtime.web.guard import Limits
 from runtime.web.hosts import is_loopback
 from runtime.web.logs import logging_to
-from runtime.web.serve import CannotStart, run
+from runtime.web.serve import BindCodes, CannotStart, Running, run
 
 PER_PEER: Final = 192
 """Connections of one address: every program of this machine has the same one."""
 BAD_CONFIGURATION: Final = 2
+PORT_TAKEN: Final = 3
 COMMANDS: Final = """
 commands:
+  python -m runtime.bridge import FILE...     make sessions of recorded files
   python -m runtime.bridge track build FILE   make a track file from a lap or a centreline
+  python -m runtime.bridge reference SESSION  make a lap the reference of its circuit
 Each explains itself with --help.
 """
 log = logging.getLogger("runtime.bridge")
@@ -60,8 +64,17 @@ def main(argv: Sequence[str]) -> int:
             settings.port,
             limits=Limits(per_peer=PER_PEER),
             ending=ENDING,
+            on_ready=lambda running: _ready(service, running),
             port_setting="port",
+            bind_codes=BindCodes(taken=PORT_TAKEN, impossible=BAD_CONFIGURATION),
         )
+
+
+def _ready(service: Service, running: Running) -> None:
+    """Tell other programs here where this bridge answers."""
+    if service.store is not None:
+        local = running.host in ("0.0.0.0", "::")  # noqa: S104 - nothing is bound to it here
+        service.store.answers_at(f"http://127.0.0.1:{running.port}" if local else running.url)
 
 
 def _fail(text: str) -> int:

@@ -5,13 +5,24 @@ import time
 from collections import deque
 from collections.abc import Coroutine
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Final
 
 from aiohttp import web
 
+from runtime.bridge.analyses import Analyses
+from runtime.bridge.analysis.reference_files import ReferenceBook
+from runtime.bridge.coach.engine import CueEngine
 from runtime.bridge.errors import NoTrack
 from runtime.bridge.lapping import LapBook
+from runtime.bridge.live.bus import NO_WIRING, LiveBus, Wiring
+from runtime.bridge.live.hub import Hub
+from runtime.bridge.live.inbox import Inbox
+from runtime.bridge.live.live import Live
+from runtime.bridge.live.recorder import Recorder
+from runtime.bridge.replay.replays import Replays
 from runtime.bridge.settings import BridgeSettings
+from runtime.bridge.spectators import Spectators
 from runtime.bridge.storage.errors import NoDatabase, UnknownSession
 from runtime.bridge.storage.store import Store
 from runtime.bridge.storage.values import SessionRow
@@ -30,8 +41,18 @@ class Service:
     store: Store | None = None
     """Open while the bridge runs; None where no database could be opened."""
     laps: LapBook | None = None
-    loaded_car: str = ""
-    """Id of the car that the settings name; empty: none."""
+    analyses: Analyses | None = None
+    references: ReferenceBook = field(default_factory=lambda: ReferenceBook(Path("reference")))
+    wiring: Wiring = NO_WIRING
+    """What decodes the bus, the car that the settings name among it."""
+    hub: Hub = field(default_factory=Hub)
+    cues: CueEngine = field(default_factory=lambda: CueEngine(lambda _: None))
+    inbox: Inbox = field(default_factory=Inbox)
+    spectators: Spectators = field(default_factory=Spectators)
+    replays: Replays | None = None
+    live: Live | None = None
+    recorder: Recorder | None = None
+    bus: LiveBus | None = None
     bursts: dict[str, deque[object]] = field(default_factory=dict)
     """What drivers' devices summed up, by session, in memory only."""
     started: float = field(default_factory=time.monotonic)
@@ -43,6 +64,11 @@ class Service:
         if self.store is None:
             raise NoDatabase
         return self.store
+
+    @property
+    def loaded_car(self) -> str:
+        """Id of the car that the settings name; empty: none."""
+        return self.wiring.car.id if self.wiring.car is not None else ""
 
     @property
     def book(self) -> LapBook:
@@ -57,6 +83,21 @@ class Service:
         if self.active_track is None:
             raise NoTrack
         return self.active_track
+
+    def active_session(self) -> str:
+        """The session that was started last and is open, else the bus's while it is connected.
+
+        Empty: neither.
+        """
+        started = self.store.active_session() if self.store is not None else None
+        if started:
+            return started
+        connected = self.bus is not None and self.bus.connected
+        return (self.bus_session() or "") if connected else ""
+
+    def bus_session(self) -> str | None:
+        """Where the last frame of the bus went; None: none came."""
+        return (self.live.bus_session or None) if self.live is not None else None
 
     def session(self, session_id: str) -> SessionRow:
         """A session as it stands. Raises `UnknownSession` and `NoDatabase`."""

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
-from pydantic import Field
+from pydantic import Field, SecretStr
 from pydantic_settings import SettingsConfigDict
 
 from runtime.web.settings import Clamp, Settings
@@ -44,6 +44,37 @@ class BridgeSettings(Settings):
     )
     track: str = Field(DEFAULT_TRACK, description="active track: path or id of a track file")
 
+    live_cues: bool = Field(True, description="let the coach speak to live frames")
+    spectator_port: Annotated[int, Clamp(1, 65535, also=(0,))] | None = Field(
+        None, description="second port for viewers with a token; absent: none"
+    )
+    spectator_host: str = Field(
+        "0.0.0.0",  # noqa: S104 - viewers are elsewhere, and come with a token
+        description="address of the second port",
+    )
+    require_token_remote: bool = Field(
+        False, description="refuse forwarded requests that have no spectator token"
+    )
+
+    model_url: str = Field(
+        "http://localhost:8099/v1",
+        description="OpenAI-compatible server of the coach's language model; empty: none",
+    )
+    model_id: str = Field("", description="its model; empty: the first that it lists")
+    model_key: SecretStr = Field(SecretStr(""), description="key that it asks for")
+    model_timeout_s: Annotated[float, Clamp(1.0, 600.0)] = Field(
+        30.0, description="limit on one answer of the model, waiting for the turn counted"
+    )
+    prompt_log: Path | None = Field(
+        None, description="file that every prompt and answer is written to, as JSON lines"
+    )
+    grading_url: str = Field("", description="OpenAI-compatible server of /score, with /v1")
+    grading_model: str = Field("", description="its model")
+    grading_key: SecretStr = Field(SecretStr(""), description="its key; empty: /score is off")
+    course: str = Field(
+        "", description="folder or address of the built course; empty: site, if it is there"
+    )
+
     can_channel: str | None = Field(None, description="serial device or name of the CAN channel")
     can_interface: str = Field("virtual", description="kind of CAN interface; slcan for USB")
     can_bitrate: Annotated[int, Clamp(10_000, 1_000_000)] = Field(
@@ -56,7 +87,8 @@ class BridgeSettings(Settings):
     can_flush_ms: Annotated[int, Clamp(10, 5_000)] = Field(
         100, description="pause between two live frames"
     )
-    simulate: bool = Field(False, description="drive a synthetic car")
+    simulate: bool = Field(False, description="drive a synthetic car over the active track")
+    sim_seed: int = Field(1, description="what varies in the synthetic drive; one seed, one drive")
     simulate_speed: Annotated[float, Clamp(0.1, 100.0)] = Field(
         1.0, description="speed of the synthetic car's clock"
     )

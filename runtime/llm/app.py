@@ -124,7 +124,7 @@ def make_app(service: Service) -> web.Application:
     )
     install(app, door)
     mount(app, *GROUPS)
-    publish(app, describe_api())
+    publish(app, describe_api)
     app.cleanup_ctx.append(_lifetime)
     app.on_response_prepare.append(_sign_chat)
     app.on_response_prepare.append(tenancy.sign)

@@ -3,8 +3,9 @@
 import inspect
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Final, Literal
 
 from aiohttp import web
@@ -96,18 +97,35 @@ def dump(document: Json) -> str:
 
 
 REFERENCE: Final = Routes("reference")
-_DOCUMENT: Final = web.AppKey("openapi", bytes)
+
+
+class _Document:
+    """A description that is made when it is first asked for."""
+
+    def __init__(self, describe: Callable[[], Json]) -> None:
+        self._describe = describe
+
+    @cached_property
+    def text(self) -> bytes:
+        """As JSON."""
+        return dump(self._describe()).encode()
+
+
+_DOCUMENT: Final = web.AppKey("openapi", _Document)
 
 
 @REFERENCE.get("/openapi.json", text="application/json")
 async def openapi_document(request: web.Request) -> web.StreamResponse:
     """This description."""
-    return json_bytes(request.app[_DOCUMENT])
+    return json_bytes(request.app[_DOCUMENT].text)
 
 
-def publish(app: web.Application, document: Json) -> None:
-    """Serve *document* at ``/openapi.json``, without a key."""
-    app[_DOCUMENT] = dump(document).encode()
+def publish(app: web.Application, description: Callable[[], Json]) -> None:
+    """Serve what *description* gives at ``/openapi.json``, without a key.
+
+    It is made when it is first asked for: that takes longer than the rest of a start.
+    """
+    app[_DOCUMENT] = _Document(description)
     mount(app, REFERENCE)
 
 

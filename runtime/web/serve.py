@@ -1,6 +1,7 @@
 """Running a server: bind, say so, serve, and end within a known time."""
 
 import asyncio
+import errno
 import json
 import logging
 import os
@@ -13,7 +14,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from aiohttp import web
 
@@ -48,6 +49,19 @@ class CannotStart(Exception):
 
 class CannotBind(CannotStart):
     """The address cannot be listened on; the message says which setting to change."""
+
+
+class PortTaken(CannotBind):
+    """Another program listens there."""
+
+
+class BindCodes(NamedTuple):
+    """Exit codes of a server that gets no address."""
+
+    taken: int = 1
+    """Another program listens on the port."""
+    impossible: int = 1
+    """There is no such address here, or it may not be used."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +105,7 @@ def run(
     ending: Ending | None = None,
     on_ready: Callable[[Running], None] | None = None,
     port_setting: str = "server_port",
+    bind_codes: BindCodes | None = None,
 ) -> int:
     """Serve until a signal comes; the exit code of the process.
 
@@ -106,13 +121,22 @@ def run(
             asyncio.run(_run(factory, listener, limits or Limits(), ending, on_ready, watchdog))
     except CannotStart as exc:
         sys.stderr.write(f"{exc}\n")
-        code = exc.exit_code
+        code = _exit_code(exc, bind_codes or BindCodes())
     finally:
         watchdog.stop()
     if left := _left_over(before):
         _LOG.warning("threads still run, and are cut: %s", ", ".join(left))
         watchdog.start(LEAVE_S, code)
     return code
+
+
+def _exit_code(problem: CannotStart, codes: BindCodes) -> int:
+    match problem:
+        case PortTaken():
+            return codes.taken
+        case CannotBind():
+            return codes.impossible
+    return problem.exit_code
 
 
 class _Watchdog:
@@ -183,7 +207,8 @@ def bind(host: str, port: int, port_setting: str = "server_port") -> socket.sock
         listener.setblocking(False)
     except OSError as exc:
         listener.close()
-        raise CannotBind(
+        kind_of = PortTaken if exc.errno == errno.EADDRINUSE else CannotBind
+        raise kind_of(
             f"cannot listen on {host} port {port}: {_reason(exc)}; "
             f"choose another with the setting {port_setting}"
         ) from exc

@@ -1,11 +1,13 @@
 """Starts bridges inside the test's own process, and talks to them."""
 
 import json
+import subprocess
+import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import aiohttp
 from aiohttp import web
@@ -16,6 +18,7 @@ from runtime.bridge.settings import BridgeSettings
 from runtime.bridge.telemetry.values import TIMESTAMP, Frames
 from runtime.web.serve import started
 
+ROOT: Final = Path(__file__).resolve().parents[2]
 Json = Any
 """Parsed JSON, whose shape is what a test is about."""
 
@@ -92,3 +95,17 @@ def frame_objects(frames: Frames) -> list[dict[str, float]]:
         {name: values[at] for name, values in columns.items() if values[at] == values[at]}
         for at in range(len(columns[TIMESTAMP]))
     ]
+
+
+def launch(folder: Path, backend: str) -> tuple[subprocess.Popen[bytes], str]:
+    """A bridge in a process of its own, and its address."""
+    flags = ["--port", "0", "--db", str(folder / "db"), "--db-backend", backend]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "runtime.bridge", *flags],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )
+    assert process.stdout is not None
+    ready = json.loads(process.stdout.readline())
+    return process, f"http://127.0.0.1:{ready['port']}"

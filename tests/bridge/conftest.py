@@ -28,9 +28,8 @@ def backend(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def start(tmp_path: Path, bridge_document: JsonObject, monkeypatch: pytest.MonkeyPatch) -> Start:
+def start(tmp_path: Path) -> Start:
     """Starts a bridge of the test's own."""
-    monkeypatch.setattr("runtime.bridge.app.describe_api", lambda: bridge_document)
 
     def start(**changes: Json) -> AbstractAsyncContextManager[Bridge]:
         return bridging(settings_for(tmp_path, **changes))

@@ -27,9 +27,8 @@ def document() -> JsonObject:
 
 
 @pytest.fixture
-def alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, document: JsonObject) -> None:
+def alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Servers of the test do not see the model that comes with the project."""
-    monkeypatch.setattr("runtime.llm.app.describe_api", lambda: document)
     monkeypatch.setattr("runtime.llm.app.BUNDLED", tmp_path / "nothing" / "bundled.gguf")
 
 

@@ -196,5 +196,5 @@ def make_app(
         ),
     )
     mount(app, *GROUPS)
-    publish(app, describe_sample())
+    publish(app, describe_sample)
     return app

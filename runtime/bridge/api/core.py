@@ -5,9 +5,10 @@ from datetime import UTC, datetime
 from typing import Literal
 
 from aiohttp import web
+from pydantic import Field
 
-from runtime.bridge.api.shapes import iso
-from runtime.bridge.service import SERVICE
+from runtime.bridge.api.shapes import iso, rounded
+from runtime.bridge.service import SERVICE, Service
 from runtime.web.routes import Routes
 from runtime.web.wire import Wire
 
@@ -20,6 +21,12 @@ class CanHealth(Wire):
     connected: bool
     fps: float
     frames_total: int
+    frames_unknown: int
+    channel: str | None
+    bitrate: int | None
+    last_frame_age_s: float | None
+    bus_load_pct: float | None
+    session_id: str | None
 
 
 class SimulatorHealth(Wire):
@@ -43,6 +50,16 @@ class ReplayHealth(Wire):
     """Whether a session is replayed."""
 
     running: bool
+
+
+class StreamsHealth(Wire):
+    """The listeners of live streams."""
+
+    listeners: int
+    published: int
+    dropped: int = Field(description="events that slow listeners did not get")
+    refused: int
+    spectators: int
 
 
 class WriterHealth(Wire):
@@ -82,6 +99,7 @@ class Health(Wire):
     simulator: SimulatorHealth
     local_model: ModelHealth
     replay: ReplayHealth
+    streams: StreamsHealth
     db: DbHealth
     uptime_s: float
 
@@ -94,19 +112,67 @@ async def health(request: web.Request) -> Health:
     now = datetime.now(UTC)
     return Health(
         version=service.version,
-        engine="rules",
-        coach=None,
-        driver_level="intermediate",
+        engine="sonic_model" if service.settings.live_cues else "rules",
+        coach="rule",
+        driver_level=service.cues.level,
         track=service.active_track.name if service.active_track else "",
         analytics_db=store is not None,
-        active_session_id=(store.active_session() if store else None) or "",
-        can=CanHealth(connected=False, fps=0.0, frames_total=0),
+        active_session_id=service.active_session(),
+        can=_can(service),
         timestamp=iso(int(now.timestamp() * 1000)) or "",
-        simulator=SimulatorHealth(running=False, lap_seconds=None, speed_x=None),
+        simulator=_simulator(service),
         local_model=ModelHealth(up=False, transport="none", http_url=None, http_model=None),
-        replay=ReplayHealth(running=False),
+        replay=ReplayHealth(running=service.replays is not None and service.replays.running),
+        streams=_streams(service),
         db=_db(service.store is not None, request),
         uptime_s=round(time.monotonic() - service.started, 1),
+    )
+
+
+def _can(service: Service) -> CanHealth:
+    if service.bus is None:
+        return CanHealth(
+            connected=False,
+            fps=0.0,
+            frames_total=0,
+            frames_unknown=0,
+            channel=None,
+            bitrate=None,
+            last_frame_age_s=None,
+            bus_load_pct=None,
+            session_id=None,
+        )
+    now = service.bus.snapshot()
+    return CanHealth(
+        connected=now.connected,
+        fps=round(now.frames_per_second, 1),
+        frames_total=now.frames_total,
+        frames_unknown=now.frames_unknown,
+        channel=now.channel,
+        bitrate=now.bitrate,
+        last_frame_age_s=rounded(now.last_frame_age_s, 3),
+        bus_load_pct=rounded(now.bus_load_pct, 1),
+        session_id=service.bus_session(),
+    )
+
+
+def _simulator(service: Service) -> SimulatorHealth:
+    state = service.bus.simulator() if service.bus is not None else None
+    if state is None:
+        return SimulatorHealth(running=False, lap_seconds=None, speed_x=None)
+    return SimulatorHealth(
+        running=state.running, lap_seconds=state.lap_seconds, speed_x=state.speed_x
+    )
+
+
+def _streams(service: Service) -> StreamsHealth:
+    figures = service.hub.figures()
+    return StreamsHealth(
+        listeners=figures.listeners,
+        published=figures.published,
+        dropped=figures.dropped,
+        refused=figures.refused,
+        spectators=service.spectators.views,
     )
 
 

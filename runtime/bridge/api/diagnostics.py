@@ -1,7 +1,7 @@
-"""How the bridge's helpers do: the CAN reader, the language model."""
+"""How calls of the language model went."""
 
 import time
-from typing import Annotated, Literal
+from typing import Annotated
 
 from aiohttp import web
 from pydantic import Field
@@ -73,25 +73,6 @@ class FrictionAnswer(Wire):
     rows: list[FrictionRow]
 
 
-class CanDiagnostics(Wire):
-    """The CAN reader, and where it is meant to listen."""
-
-    loaded: bool
-    connected: bool
-    state: Literal["off"]
-    interface: str | None
-    channel: str | None
-    bitrate: int | None
-    session_id: str | None
-    frames_total: int
-    frames_unknown: int
-    frames_error: int
-    frames_per_second: float
-    last_frame_age_s: float | None
-    last_error: str | None
-    last_error_at: str | None
-
-
 @routes.get("/diagnostics/llm_friction", errors=READ_ERRORS)
 async def llm_friction(request: web.Request, *, query: FrictionQuery) -> FrictionAnswer:
     """Show how calls of the language model went, the newest first."""
@@ -121,29 +102,6 @@ async def llm_friction(request: web.Request, *, query: FrictionQuery) -> Frictio
         ],
         reasons=[Reason(reason=name, count=count) for name, count in found.reasons],
         rows=[_row(call) for call in found.rows],
-    )
-
-
-@routes.get("/diagnostics/can")
-async def can(request: web.Request) -> CanDiagnostics:
-    """Show the state of the CAN reader."""
-    settings = request.app[SERVICE].settings
-    asked = settings.can_channel is not None
-    return CanDiagnostics(
-        loaded=False,
-        connected=False,
-        state="off",
-        interface=settings.can_interface if asked else None,
-        channel=settings.can_channel,
-        bitrate=settings.can_bitrate if asked else None,
-        session_id=None,
-        frames_total=0,
-        frames_unknown=0,
-        frames_error=0,
-        frames_per_second=0.0,
-        last_frame_age_s=None,
-        last_error=None,
-        last_error_at=None,
     )
 
 

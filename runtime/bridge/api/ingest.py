@@ -9,13 +9,13 @@ from pydantic import ConfigDict, Field, StrictFloat, StrictInt, StrictStr, WithJ
 from runtime.bridge.api.sessions import WRITE_ERRORS, SessionPath
 from runtime.bridge.api.shapes import Note, Short, session_id
 from runtime.bridge.errors import NotSaved
-from runtime.bridge.service import SERVICE
+from runtime.bridge.service import SERVICE, Service
 from runtime.bridge.storage.errors import BadFrames, RegistryFull
-from runtime.bridge.storage.values import SessionMeta
+from runtime.bridge.storage.values import Appended, SessionMeta
 from runtime.bridge.telemetry.cells import BadBatch, BatchTooLarge, Rejected
 from runtime.bridge.telemetry.ingest import FrameBatch, read_columns, read_frame, read_frames
 from runtime.bridge.telemetry.samples import read_samples
-from runtime.bridge.telemetry.values import VideoFrame
+from runtime.bridge.telemetry.values import Frames, VideoFrame
 from runtime.web.errors import NotFound, TooLarge
 from runtime.web.routes import Routes
 from runtime.web.wire import Wire
@@ -172,7 +172,9 @@ async def add_frames(
         batch = _batch(body)
     else:
         batch = await asyncio.to_thread(_batch, body)
-    done = await request.app[SERVICE].db.append_frames(sid, batch.frames, batch.extras, body.meta())
+    service = request.app[SERVICE]
+    done = await service.db.append_frames(sid, batch.frames, batch.extras, body.meta())
+    _tell(service, sid, batch, done)
     return FramesAnswer(
         session_id=sid,
         n_appended=len(batch.frames),
@@ -191,7 +193,9 @@ async def add_frame(request: web.Request, *, path: SessionPath, body: FrameReque
         batch = read_frame(body.model_extra)
     except BadBatch as error:
         raise _refusal(error) from error
-    done = await request.app[SERVICE].db.append_frames(sid, batch.frames, batch.extras)
+    service = request.app[SERVICE]
+    done = await service.db.append_frames(sid, batch.frames, batch.extras)
+    _tell(service, sid, batch, done)
     return FrameAnswer(session_id=sid, frame_idx=done.first_idx)
 
 
@@ -238,6 +242,13 @@ async def add_signals(
         n_rejected=batch.n_rejected + done.n_rejected,
         rejected=_rejected(batch.rejected),
     )
+
+
+def _tell(service: Service, session_id: str, batch: FrameBatch, done: Appended) -> None:
+    """What is on disk goes to listeners and coach."""
+    if service.live is not None:
+        columns = {**batch.frames.columns, "distance_m": done.distance_m}
+        service.live.ingested(session_id, Frames(columns), batch.extras, done.first_idx)
 
 
 def _batch(body: FramesRequest) -> FrameBatch:

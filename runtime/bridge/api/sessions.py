@@ -18,6 +18,7 @@ from runtime.bridge.storage.errors import (
 )
 from runtime.bridge.storage.values import LapRow, NoteRow, SessionMeta, SessionRow
 from runtime.bridge.summary import Summary
+from runtime.bridge.telemetry.ranking import time_text
 from runtime.bridge.tracks.model import slug
 from runtime.web.routes import Routes
 from runtime.web.wire import Wire
@@ -171,17 +172,25 @@ async def start(request: web.Request, *, body: StartRequest) -> StartAnswer:
 @routes.post("/session/reset")
 async def reset(request: web.Request, *, body: ResetRequest) -> ResetAnswer:
     """Clear what is kept in memory of bursts; the database is not touched."""
-    bursts = request.app[SERVICE].bursts
-    chosen = [body.session_id] if body.session_id else list(bursts)
-    return ResetAnswer(cleared_bursts=sum(len(bursts.pop(name, ())) for name in chosen))
+    service = request.app[SERVICE]
+    chosen = [body.session_id] if body.session_id else list(service.bursts)
+    if body.session_id:
+        service.cues.forget(body.session_id)
+    else:
+        service.cues.reset()
+    cleared = sum(len(service.bursts.pop(name, ())) for name in chosen)
+    return ResetAnswer(cleared_bursts=cleared)
 
 
 @routes.post("/session/{sid}/end", errors=(UnknownSession, *WRITE_ERRORS))
 async def end(request: web.Request, *, path: SessionPath) -> EndAnswer:
     """End a session; ending it again changes nothing."""
     service = request.app[SERVICE]
+    was_open = service.session(path.sid).ended_at is None
     row = await service.db.end_session(path.sid, now_ms())
-    service.aside(_look(service, row))
+    service.cues.forget(row.session_id)
+    service.bursts.pop(row.session_id, None)
+    service.aside(_look(service, row, tell=was_open))
     return EndAnswer(session_id=row.session_id, ended_at=iso(row.ended_at) or "")
 
 
@@ -291,9 +300,19 @@ def duration_of(row: SessionRow) -> float:
     return round(row.t_end - row.t_start, 3)
 
 
-async def _look(service: Service, row: SessionRow) -> None:
-    """Find the laps of a session that has ended, before somebody asks."""
-    await service.book.summary(row)
+async def _look(service: Service, row: SessionRow, *, tell: bool) -> None:
+    """Find the laps of a session that has ended, before somebody asks, and tell the driver."""
+    summary = await service.book.summary(row)
+    if not tell:
+        return
+    laps = len(summary.laps) if summary is not None else 0
+    best = summary.best_s if summary is not None else None
+    said = f"{laps} laps" if laps != 1 else "1 lap"
+    if best is not None:
+        said += f", the best in {time_text(best)}"
+    await service.inbox.post(
+        "session-saved", row.driver or "", "Session saved", said, row.session_id, lap_count=laps
+    )
 
 
 def now_ms() -> int:

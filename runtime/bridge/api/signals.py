@@ -10,6 +10,7 @@ import orjson
 from aiohttp import web
 from pydantic import Field
 
+from runtime.bridge.api.bus import CanDiagnostics, can_state
 from runtime.bridge.api.sessions import READ_ERRORS, WRITE_ERRORS, SessionPath
 from runtime.bridge.api.shapes import Flag, iso, rounded
 from runtime.bridge.errors import TooManyRows, UnknownLap
@@ -64,6 +65,7 @@ class Registry(Wire):
 
     count: int
     signals: list[SignalRecord]
+    can_state: CanDiagnostics | None = absent("only with include_can_state")
     unknown_can_ids: list[UnknownCanId] | None = absent("only with include_can_state")
 
 
@@ -141,9 +143,10 @@ class RecomputeAnswer(Wire):
 @routes.get("/signals/registry", errors=READ_ERRORS)
 async def registry(request: web.Request, *, query: RegistryQuery) -> Registry:
     """List every signal that is known."""
-    store = request.app[SERVICE].db
-    totals = await store.samples_total()
-    rows = store.registry()
+    service = request.app[SERVICE]
+    totals = await service.db.samples_total()
+    rows = service.db.registry()
+    state = await can_state(service) if query.include_can_state else None
     return Registry(
         count=len(rows),
         signals=[
@@ -162,8 +165,16 @@ async def registry(request: web.Request, *, query: RegistryQuery) -> Registry:
             )
             for row in rows
         ],
-        unknown_can_ids=[] if query.include_can_state else None,
+        can_state=state,
+        unknown_can_ids=None if state is None else _unknown(state),
     )
+
+
+def _unknown(state: CanDiagnostics) -> list[UnknownCanId]:
+    return [
+        UnknownCanId(id=int(one.can_id, 16), can_id=one.can_id, hz=one.hz)
+        for one in state.unknown_ids
+    ]
 
 
 @routes.post("/session/{sid}/capabilities/recompute", errors=(UnknownSession, *WRITE_ERRORS))

@@ -21,5 +21,6 @@ class ErrorAnswer(Wire):
     cars_dir: str | None = absent()
     hint: str | None = absent()
     max_points: int | None = absent()
+    source_session_id: str | None = absent("what a running replay replays")
     request_id: str | None = absent()
     saved: Literal[False] | None = absent("of a write")

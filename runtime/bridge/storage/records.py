@@ -5,13 +5,24 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import ClassVar, Final
 
-from runtime.bridge.storage import canonical, registry
+from runtime.bridge.storage import canonical, registry, schema
 from runtime.bridge.storage.errors import BadFrames
 from runtime.bridge.storage.operations import LIGHT, Weight, known
 from runtime.bridge.storage.state import Span
 from runtime.bridge.storage.transaction import Transaction, write_spans
 from runtime.bridge.storage.values import LapRow, NoteRow, SessionMeta, SessionRow, SignalRow
 
+_BY_ID: Final = ("sessions", "session_laps_cache", "spectator_tokens")
+"""A renamed session is written anew, its laps are found anew, and who was let in to watch what is
+live under an id goes on watching that."""
+_ABOUT_SESSIONS: Final = tuple(
+    table.name
+    for step in schema.STEPS
+    for table in step
+    if isinstance(table, schema.Table)
+    and "session_id text" in table.columns
+    and table.name not in _BY_ID
+)
 _LAP_NUMBERS: Final = (
     "lap_time_s",
     "best_sector",
@@ -34,20 +45,11 @@ class StartSession:
 
     def apply(self, tx: Transaction) -> tuple[SessionRow, bool]:
         """The row, and whether the session was there already."""
-        session_id = self.session_id or self._free(tx)
+        session_id = self.session_id or _dated(tx, self.slug, self.now_ms)
         resumed = tx.session(session_id) is not None
         session = tx.ensure(session_id, self.meta, self.now_ms)
         session = replace(session, ended_at=None, activation=tx.draft.next("activation"))
         return tx.put(session).row(), resumed
-
-    def _free(self, tx: Transaction) -> str:
-        moment = datetime.fromtimestamp(self.now_ms / 1000, UTC)
-        base = f"{self.slug}-{moment:%Y%m%d-%H%M%S}"
-        name, number = base, 1
-        while tx.session(name) is not None:
-            number += 1
-            name = f"{base}-{number}"
-        return name
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +71,34 @@ class EndSession:
             tx.settle(session)
         tx.flush()
         return known(tx, self.session_id).row()
+
+
+@dataclass(frozen=True, slots=True)
+class RenameSession:
+    """A session takes an id of *slug* and its start, and ends; the old id is free again."""
+
+    session_id: str
+    slug: str
+
+    weight: ClassVar[Weight] = LIGHT
+
+    def apply(self, tx: Transaction) -> SessionRow:
+        """The row under its new id."""
+        session = known(tx, self.session_id)
+        tx.flush()
+        session = known(tx, self.session_id)
+        session_id = _dated(tx, self.slug, session.started_at)
+        lasted = (session.t_end or 0.0) - (session.t_start or 0.0)
+        ended_at = session.ended_at or session.started_at + round(lasted * 1000)
+        tx.draft.sessions[self.session_id] = None
+        session = tx.put(replace(session, session_id=session_id, ended_at=ended_at))
+        tx.run("DELETE FROM session_laps_cache WHERE session_id = ?", (self.session_id,))
+        for table in _ABOUT_SESSIONS:
+            tx.run(
+                f"UPDATE {table} SET session_id = ? WHERE session_id = ?",  # noqa: S608 - our tables
+                (session_id, self.session_id),
+            )
+        return tx.settle(session).row()
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,3 +235,14 @@ class PutLapCache:
             "INSERT INTO session_laps_cache VALUES (?, ?, ?)",
             (self.session_id, self.version, self.laps),
         )
+
+
+def _dated(tx: Transaction, slug: str, now_ms: int) -> str:
+    """An id that no session has."""
+    moment = datetime.fromtimestamp(now_ms / 1000, UTC)
+    base = f"{slug}-{moment:%Y%m%d-%H%M%S}"
+    name, number = base, 1
+    while tx.session(name) is not None:
+        number += 1
+        name = f"{base}-{number}"
+    return name

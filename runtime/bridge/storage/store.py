@@ -29,6 +29,7 @@ from runtime.bridge.storage.records import (
     PutLapCache,
     Recount,
     Register,
+    RenameSession,
     StartSession,
 )
 from runtime.bridge.storage.state import Session, active, described, newest
@@ -58,6 +59,7 @@ from runtime.bridge.telemetry.values import (
     Samples,
     VideoFrame,
 )
+from runtime.web import instance
 
 T = TypeVar("T")
 Ticket = asyncio.Future[object]
@@ -108,6 +110,10 @@ class Store:
         await self._readers.close()
         await asyncio.to_thread(self._opened.close)
 
+    def answers_at(self, address: str) -> None:
+        """Let other programs that want this database know where its bridge answers."""
+        instance.tell(self._opened.lock, address)
+
     def figures(self) -> Figures:
         """How the writer does; no disk, no waiting."""
         return self._writer.figures()
@@ -127,6 +133,10 @@ class Store:
     async def end_session(self, session_id: str, now_ms: int) -> SessionRow:
         """End it; an end that it has already stays. Raises `UnknownSession`."""
         return await self.write(EndSession(session_id, now_ms))
+
+    async def rename_session(self, session_id: str, slug: str) -> SessionRow:
+        """Give it an id of *slug* and its start; it has then ended. Raises `UnknownSession`."""
+        return await self.write(RenameSession(session_id, slug))
 
     def sessions(
         self,
@@ -152,8 +162,6 @@ class Store:
     def version(self, session_id: str) -> int:
         """Changes with each write of the session's telemetry. Raises `UnknownSession`."""
         return self._known(session_id).version
-
-    # telemetry
 
     async def append_frames(
         self,
@@ -257,8 +265,6 @@ class Store:
         key = self._known(session_id).key
         return await self.read(lambda reader: reading.video(reader, key))
 
-    # laps and notes
-
     async def put_lap(self, row: LapRow) -> LapRow:
         """Store a lap; one of the same number and session is replaced and keeps its id."""
         return await self.write(PutLap(row))
@@ -282,8 +288,6 @@ class Store:
     async def put_lap_cache(self, session_id: str, version: int, laps: str) -> None:
         """Keep the laps found in that version of the telemetry, in place of earlier ones."""
         await self.write(PutLapCache(session_id, version, laps))
-
-    # signals
 
     def registry(self) -> list[SignalRow]:
         """The catalogue by id."""
@@ -334,8 +338,6 @@ class Store:
             total[self._state.names[signal]] += n
         return total
 
-    # export
-
     async def export(self, session_id: str, table: str) -> Export:
         """A table as parquet, see `parquet.SCHEMAS`; the first batch is made when asked for.
 
@@ -343,8 +345,6 @@ class Store:
         being read.
         """
         return await self._exports.export(session_id, table)
-
-    # for parts of the server that have tables of their own
 
     async def write(self, operation: Operation[T]) -> T:
         """Have *operation* committed; its result."""

@@ -6,7 +6,6 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import NamedTuple, Self
-from unittest.mock import patch
 
 import aiohttp
 
@@ -54,8 +53,7 @@ class Live:
 async def living(settings: BridgeSettings, port: int = 0) -> AsyncIterator[Live]:
     """A bridge on the loopback interface for as long as the block runs."""
     service = assemble(settings)
-    with patch("runtime.bridge.app.describe_api", return_value={}):
-        app = make_app(service)
+    app = make_app(service)
     mount(app, *OWN)
     async with AsyncExitStack() as stack:
         listener = stack.enter_context(bind("127.0.0.1", port))
