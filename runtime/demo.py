@@ -15,6 +15,8 @@ from typing import Final
 ROOT: Final = Path(__file__).resolve().parents[1]
 DATA: Final = ROOT / ".demo"
 LLM_DATA: Final = DATA / "llm"
+LAP_S: Final = 105
+"""Of the synthetic car: a brisk lap of the circuit that comes along."""
 START_S: Final = 120.0
 STOP_S: Final = 15.0
 
@@ -38,7 +40,10 @@ def parts(course_port: int, llm_port: int, bridge_port: int) -> list[Part]:
     return [
         Part(
             "bridge",
-            ("-m", "runtime.bridge", "--port", str(bridge_port), "--db", str(DATA / "bridge")),
+            (
+                *("-m", "runtime.bridge", "--port", str(bridge_port), "--db", str(DATA / "bridge")),
+                *("--simulate", "--simulate-lap-seconds", str(LAP_S)),
+            ),
             re.compile(r'"event":"ready","port":(\d+)'),
         ),
         Part(
@@ -149,10 +154,15 @@ Ask the coach:
 
   curl {address}/v1/chat/completions -d '{question}'
 
-Import a recorded lap, and see what the bridge makes of it:
+A car drives laps of {LAP_S} s; follow it, and hear its coach:
 
-  curl {telemetry}/session/import -d '{{"vbo_path":"/path/of/your.vbo"}}'
+  curl -N '{telemetry}/telemetry/stream?session_id=SIM'
+  curl -N '{telemetry}/cues/stream?session_id=*'
+
+After a lap or two, see what the bridge makes of it, or of a lap of your own:
+
   curl {telemetry}/sessions
+  curl {telemetry}/session/import -d '{{"vbo_path":"/path/of/your.vbo"}}'
 """
 
 

@@ -80,11 +80,11 @@ def _lap(arguments: argparse.Namespace, settings: BridgeSettings) -> ReferenceLa
 
 
 async def _read(settings: BridgeSettings, session: str, number: int | None) -> ReferenceLap:
-    if not settings.db.exists():
-        raise CannotMake(f"there is no database in {settings.db}")
+    if not settings.database.exists():
+        raise CannotMake(f"there is no database in {settings.database}")
     service = assemble(settings)
     try:
-        store = await Store.open(settings.db, settings.db_backend, ())
+        store = await Store.open(settings.database, settings.db_backend, ())
     except StoreUnusable as error:
         raise CannotMake(str(error)) from error
     try:

@@ -54,6 +54,7 @@ from runtime.bridge.storage.store import Store
 from runtime.bridge.storage.values import SignalRow
 from runtime.bridge.tracks.library import Library, read_track
 from runtime.bridge.tracks.model import Track, TrackError
+from runtime.bridge.warm.desk import Desk
 from runtime.web.hosts import HostPolicy
 from runtime.web.instance import AlreadyRunning
 from runtime.web.middleware import Door, install
@@ -100,7 +101,6 @@ EXPOSED: Final = (
 )
 ENDING: Final = Ending(grace_s=7.0)
 BAD_CONFIGURATION: Final = 2
-SCHEMA: Final = 3
 DEFAULT_DBC: Final = "paddock-dash"
 SIMULATED_CAR: Final = "oberling-vesper-30"
 
@@ -223,6 +223,7 @@ async def _lifetime(app: web.Application) -> AsyncIterator[None]:
     if service.store is not None:
         service.laps = LapBook(service.store, service.library, service.active_track)
         service.analyses = Analyses(service.laps)
+    service.desk = await Desk.open(service.settings, service.store)
     try:
         async with driving(app, service, GROUPS):
             yield
@@ -246,11 +247,11 @@ async def _open(settings: BridgeSettings) -> Store | None:
         for one in load_registry(settings.registry_file)
     ]
     try:
-        return await Store.open(settings.db, settings.db_backend, seed)
+        return await Store.open(settings.database, settings.db_backend, seed)
     except AlreadyRunning as problem:
         raise CannotStart(str(problem), BAD_CONFIGURATION) from problem
     except SchemaTooNew as problem:
-        raise CannotStart(f"db: {problem}", SCHEMA) from problem
+        raise CannotStart(f"db: {problem}", BAD_CONFIGURATION) from problem
     except StoreUnusable as problem:
         log.error("no database: %s", problem)
         return None

@@ -34,7 +34,7 @@ class BridgeSettings(Settings):
         ROOT / "data", description="folder with cars, dbc, tracks, registry and reference"
     )
     db: Path = Field(
-        ROOT / ".bridge", description="folder of the database; it is made where it is missing"
+        ROOT / ".bridge", description="file of the database, made where missing; or its folder"
     )
     db_backend: Literal["auto", "analytical", "lightweight"] = Field(
         "auto", description="analytical: DuckDB; lightweight: SQLite; auto: by the machine"
@@ -64,6 +64,15 @@ class BridgeSettings(Settings):
     model_key: SecretStr = Field(SecretStr(""), description="key that it asks for")
     model_timeout_s: Annotated[float, Clamp(1.0, 600.0)] = Field(
         30.0, description="limit on one answer of the model, waiting for the turn counted"
+    )
+    agent_backend: Literal["openai", "off"] = Field(
+        "openai", description="what words answers to questions; off: none are answered"
+    )
+    agent_timeout_s: Annotated[float, Clamp(1.0, 600.0)] = Field(
+        45.0, description="limit on the answer to one question"
+    )
+    agent_char_budget: Annotated[int, Clamp(1_000, 1_000_000)] = Field(
+        60_000, description="characters of a conversation that are kept in memory"
     )
     prompt_log: Path | None = Field(
         None, description="file that every prompt and answer is written to, as JSON lines"
@@ -96,6 +105,11 @@ class BridgeSettings(Settings):
         60.0, description="length of one synthetic lap"
     )
     check: bool = Field(False, description="read the configuration, say what is wrong, and end")
+
+    @property
+    def database(self) -> Path:
+        """The file of the database."""
+        return self.db / "bridge.db" if self.db.is_dir() else self.db
 
     @property
     def tracks_dir(self) -> Path:

@@ -32,7 +32,9 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 def examples(root: Path) -> list[str]:
     text = (root / "README.md").read_text(encoding="utf-8")
-    return [line for line in text.splitlines() if line.startswith("curl ")]
+    return [
+        line for line in text.splitlines() if line.startswith("curl ") and f"{ADDRESS}/" in line
+    ]
 
 
 def test_every_curl_line_of_the_readme_works(root: Path, address: str) -> None:

@@ -118,9 +118,9 @@ async def _importer(
     """The database itself, or the bridge that has it open."""
     seed = [_seed(one) for one in load_registry(settings.registry_file)]
     try:
-        store = await Store.open(settings.db, settings.db_backend, seed)
+        store = await Store.open(settings.database, settings.db_backend, seed)
     except AlreadyRunning:
-        address = address_of(_lock_of(settings.db))
+        address = address_of(_lock_of(settings.database))
         if address is None and settings.port:
             address = f"http://127.0.0.1:{settings.port}"
         if address is None:

@@ -1,6 +1,7 @@
 """The streams in a real browser, whose EventSource comes back after the bridge was restarted."""
 
 import asyncio
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -59,3 +60,22 @@ async def test_a_page_follows_a_session_over_a_restart(window: Window, begin: Be
         await got("cues", ["before", "while the page was away", "after"])
         await asyncio.to_thread(window.js, "frames_.close(); cues_.close();")
         await until(lambda: not live.hub.figures().listeners)
+
+
+@pytest.mark.browser
+async def test_the_line_of_the_readme_hears_a_cue(window: Window, begin: Begin, root: Path) -> None:
+    readme = (root / "README.md").read_text(encoding="utf-8")
+    (line,) = re.findall(r"^new EventSource.*$", readme, re.MULTILINE)
+    async with begin(cors_origins=["*"]) as live:
+        live.hub.follow(lambda: "s")
+        await asyncio.to_thread(window.open, f"{live.main.url}/health")
+        typed = line.replace(":8765/", f":{live.main.port}/")
+        typed = typed.replace("console.log(", "heard.push(")
+        await asyncio.to_thread(window.js, f"window.heard = []; {typed}")
+        await until(lambda: live.hub.figures().listeners == 1)
+        live.hub.publish_cue(cue("Brake at the 100 m board."))
+
+        def heard() -> bool:
+            return bool(window.js("return window.heard") == ["Brake at the 100 m board."])
+
+        assert await asyncio.to_thread(window.until, heard, 20)
