@@ -75,10 +75,7 @@ class Analyses:
         """The session on its circuit. Raises what `of` raises."""
         key = _Key(row.session_id, row.version, scope)
         if key not in self._drives:
-            laps, track = await self._book.found(row)
-            made = await _aside(
-                row, lambda: pure.drive_of(laps, track, partial=scope.partial, lap=scope.lap)
-            )
+            made = await self._made(row, scope)
             for old in [old for old in self._drives if old[:2] != key[:2] and old[0] == key[0]]:
                 del self._drives[old]
             self._drives[key] = made
@@ -86,6 +83,13 @@ class Analyses:
                 self._drives.popitem(last=False)
         self._drives.move_to_end(key)
         return self._drives[key]
+
+    async def _made(self, row: SessionRow, scope: Scope) -> Drive:
+        if scope.lap is not None:
+            whole = await self.drive(row, Scope(scope.partial))
+            return await _aside(row, lambda: pure.only(whole, scope.lap or 0))
+        laps, track = await self._book.found(row)
+        return await _aside(row, lambda: pure.drive_of(laps, track, partial=scope.partial))
 
 
 async def _aside(row: SessionRow, work: Callable[[], T]) -> T:

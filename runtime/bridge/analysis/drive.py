@@ -1,6 +1,6 @@
 """A session on its circuit: what every analytic is computed from."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Final, Literal
 
@@ -44,6 +44,8 @@ class Drive:
     """Whether the whole session counts as one lap."""
     chosen: int | None = None
     """Number of the only lap that is looked at."""
+    whole: "Drive | None" = None
+    """The drive that this is a lap of."""
     memo: dict[str, object] = field(default_factory=dict)
     """What was computed of it and is used by several analytics."""
 
@@ -89,16 +91,16 @@ class Drive:
         """Where the corners come from; None: they are not known."""
         if self.track is not None and self.track.corners:
             return "track"
-        return "detected" if self._detected is not None else None
+        return "detected" if self.detected is not None else None
 
     @property
     def corners(self) -> tuple[Corner, ...]:
         """In lap order; none on a circuit that bends everywhere. Raises `NoGeometry`."""
         if self.track is not None and self.track.corners:
             return tuple(self.track.in_lap_order())
-        if self._detected is None:
+        if self.detected is None:
             raise NoGeometry
-        return self._detected
+        return self.detected
 
     @cached_property
     def straights(self) -> tuple[Straight, ...]:
@@ -108,7 +110,10 @@ class Drive:
         return straights(self.corners, self.length_m) if self.geometry else ()
 
     @cached_property
-    def _detected(self) -> tuple[Corner, ...] | None:
+    def detected(self) -> tuple[Corner, ...] | None:
+        """Corners found in the line of the circuit, else in the fastest lap; None without either."""
+        if self.whole is not None:  # the corners do not depend on which lap is looked at
+            return self.whole.detected
         if self.track is not None and self.track.line is not None:
             path: Ring | None = self.track.line.ring
         else:
@@ -135,11 +140,16 @@ def drive_of(
     progress = lap_progress(laps, track.line if track is not None else None)
     if progress is None:
         progress = _along(laps)
-    if lap is not None:
-        complete = tuple(one for one in complete if one.number == lap)
-        if not complete:
-            raise UnknownLap
-    return Drive(laps, complete, progress, track, partial=whole, chosen=lap)
+    drive = Drive(laps, complete, progress, track, partial=whole)
+    return drive if lap is None else only(drive, lap)
+
+
+def only(drive: Drive, lap: int) -> Drive:
+    """One complete lap of a drive, on the circuit of the whole. Raises `UnknownLap`."""
+    counted = tuple(one for one in drive.counted if one.number == lap)
+    if not counted:
+        raise UnknownLap
+    return replace(drive, counted=counted, chosen=lap, whole=drive, memo={})
 
 
 def _along(laps: Laps) -> Progress:

@@ -47,6 +47,10 @@ class Operation(Protocol[Result_co]):
         """Change the store. Raises `ApiError` before its first change, or not at all."""
 
 
+_AT_ONCE: Final = 500
+"""Moments that one statement deletes."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Fill:
     """Samples of a wide column and the frames whose empty cells they might fill."""
@@ -148,14 +152,20 @@ class AppendVideo:
         """How many there were."""
         columns = video_columns(self.frames)
         session = tx.ensure(self.session_id, self.meta, self.now_ms)
+        places: dict[str, list[float]] = {}
         for path, t in zip(
             columns["file_path"].tolist(), columns["timestamp"].tolist(), strict=True
         ):
-            tx.run(
-                "DELETE FROM video_frames WHERE session_key = ? AND file_path = ?"
-                " AND timestamp = ?",
-                (session.key, path, t),
-            )
+            places.setdefault(path, []).append(t)
+        for path, times in places.items():
+            for begin in range(0, len(times), _AT_ONCE):
+                some = times[begin : begin + _AT_ONCE]
+                marks = ",".join("?" * len(some))
+                tx.run(
+                    "DELETE FROM video_frames WHERE session_key = ? AND file_path = ?"  # noqa: S608
+                    f" AND timestamp IN ({marks})",
+                    (session.key, path, *some),
+                )
         tx.touch(tx.session(self.session_id) or session)
         count = len(columns["timestamp"])
         tx.connection.insert(
