@@ -6,18 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from runtime.bridge.app import describe_api
-from runtime.bridge.errors import JsonObject
 from tests.bridge.bridgekit import Bridge, Json, bridging, settings_for
 
 Start = Callable[..., AbstractAsyncContextManager[Bridge]]
 """Starts a bridge; the arguments are settings."""
-
-
-@pytest.fixture(scope="session")
-def bridge_document() -> JsonObject:
-    """The OpenAPI document, made once: that takes longer than the rest of a bridge's start."""
-    return describe_api()
 
 
 @pytest.fixture(params=["analytical", "lightweight"])

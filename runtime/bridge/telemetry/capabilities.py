@@ -1,27 +1,8 @@
-"""What the signals of a session are good for: how often each came, which coaches can use them."""
+"""Which coaches can use the signals of a session."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, NamedTuple
-
-import numpy as np
-
-from runtime.bridge.telemetry.values import TIMESTAMP, WIDE_SIGNALS, Frames, Samples
-
-
-class Extent(NamedTuple):
-    """How much there is of one signal."""
-
-    n_samples: int
-    t_start: float
-    """Seconds."""
-    t_end: float
-
-    @property
-    def mean_hz(self) -> float:
-        """Samples a second; 0 for a single sample or no time between them."""
-        span = self.t_end - self.t_start
-        return self.n_samples / span if self.n_samples > 1 and span > 0 else 0.0
 
 
 @dataclass(frozen=True)
@@ -85,36 +66,6 @@ COACHES: Final = (
         throttle_pct=10.0,
     ),
 )
-
-
-def extents(frames: Frames, signals: Mapping[str, Samples]) -> dict[str, Extent]:
-    """How much there is of each signal, by name; a column that is null throughout is none.
-
-    A signal that comes both ways counts by its column.
-    """
-    t = frames.columns[TIMESTAMP]
-    found = {
-        name: Extent(len(samples.t), float(samples.t.min()), float(samples.t.max()))
-        for name, samples in signals.items()
-        if len(samples.t)
-    }
-    for name in WIDE_SIGNALS:
-        times = t[~np.isnan(frames.columns[name])]
-        if len(times):
-            found[name] = Extent(len(times), float(times.min()), float(times.max()))
-    return dict(sorted(found.items()))
-
-
-def duration_s(found: Mapping[str, Extent]) -> float:
-    """From the first sample of any signal to the last of any."""
-    if not found:
-        return 0.0
-    return max(e.t_end for e in found.values()) - min(e.t_start for e in found.values())
-
-
-def is_useful(mean_hz: float, min_useful_hz: float | None) -> bool:
-    """Whether a signal came often enough."""
-    return min_useful_hz is None or mean_hz >= min_useful_hz
 
 
 def coaching(rates: Mapping[str, float]) -> Coaching:

@@ -249,10 +249,7 @@ async def test_without_a_database_everything_says_so(start: Start, tmp_path: Pat
             assert (await bridge.refused("GET", f"/session/s/{name}"))[0] == 503
 
 
-async def test_the_command_asks_a_running_bridge(
-    tmp_path: Path, bridge_document: Json, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("runtime.bridge.app.describe_api", lambda: bridge_document)
+async def test_the_command_asks_a_running_bridge(tmp_path: Path) -> None:
     out = tmp_path / "lap.json"
     async with bridging(settings_for(tmp_path)) as bridge:
         await filled(bridge)
@@ -275,11 +272,8 @@ async def test_the_command_asks_a_running_bridge(
 
 async def test_the_command_reads_a_database_that_is_not_in_use(
     tmp_path: Path,
-    bridge_document: Json,
-    monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr("runtime.bridge.app.describe_api", lambda: bridge_document)
     async with bridging(settings_for(tmp_path)) as bridge:
         await filled(bridge)
         standing = {"timestamp": 1.0, "speed_ms": 0.0}

@@ -1,56 +1,8 @@
 """What a session's signals are good for."""
 
-import numpy as np
 import pytest
 
-from runtime.bridge.telemetry.capabilities import (
-    COACHES,
-    Extent,
-    coaching,
-    duration_s,
-    extents,
-    is_useful,
-)
-from runtime.bridge.telemetry.values import TIMESTAMP, WIDE, Frames, Samples
-
-NAN = float("nan")
-
-
-def test_the_extent_of_each_signal_is_found() -> None:
-    columns = {name: np.full(3, NAN) for name in WIDE}
-    columns[TIMESTAMP] = np.array([10.0, 11.0, 12.0])
-    columns["rpm"] = np.array([NAN, 1000.0, 2000.0])
-    columns["speed_ms"] = np.array([1.0, 2.0, 3.0])
-    signals = {
-        "oil": Samples(np.array([15.0, 9.0]), np.array([1.0, 2.0])),
-        "none": Samples(np.empty(0), np.empty(0)),
-        "rpm": Samples(np.array([1.0]), np.array([1.0])),
-    }
-    found = extents(Frames(columns), signals)
-    assert found == {"oil": (2, 9, 15), "rpm": (2, 11, 12), "speed_ms": (3, 10, 12)}
-    assert list(found) == sorted(found)
-    assert duration_s(found) == 6
-    assert duration_s({}) == 0
-
-
-@pytest.mark.parametrize(
-    ("extent", "hz"),
-    [
-        (Extent(3, 0, 1), 3.0),
-        (Extent(1, 5, 5), 0.0),
-        (Extent(2, 5, 5), 0.0),
-        (Extent(101, 0, 10), 10.1),
-    ],
-)
-def test_the_rate_is_samples_by_time(extent: Extent, hz: float) -> None:
-    assert extent.mean_hz == hz
-
-
-def test_a_signal_is_useful_from_its_least_rate_on() -> None:
-    assert is_useful(0.0, None)
-    assert is_useful(5.0, 5.0)
-    assert not is_useful(4.999, 5.0)
-
+from runtime.bridge.telemetry.capabilities import COACHES, coaching
 
 WIDE_RATES = dict.fromkeys(
     ("speed_ms", "distance_m", "brake_bar", "throttle_pct", "g_lat", "combo_g", "rpm"), 10.0
