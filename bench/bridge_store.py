@@ -1,4 +1,4 @@
-"""Measures the bridge's storage, both back-ends in turn: `python -m bench.bridge_store --quick`."""
+"""Measures the bridge's storage, alone and over HTTP: `python -m bench.bridge_store --quick`."""
 
 import argparse
 import asyncio
@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from bench import bridge_store_http
 from runtime.bridge.storage.store import Store
 from runtime.bridge.storage.values import Backend
 from runtime.bridge.telemetry.values import WIDE, Frames, Recording, Samples
@@ -184,6 +185,11 @@ def table(load: Load, sleeps_ms: tuple[float, ...]) -> Iterator[str]:
                 yield from asyncio.run(writes(kind, Path(name), sleep_ms, load))
         for kind in KINDS:
             yield from asyncio.run(reads(kind, Path(name), load))
+    for sleep_ms in sleeps_ms:
+        for kind in KINDS:
+            yield from bridge_store_http.writes(kind, sleep_ms, load.seconds)
+    for kind in KINDS:
+        yield from bridge_store_http.reads(kind, load.frames)
 
 
 def main() -> None:

@@ -208,12 +208,15 @@ async def _sign(request: web.Request, response: web.StreamResponse) -> None:
 
 
 def _log_access(request: web.Request, status: int, seconds: float) -> None:
-    if not _ACCESS.isEnabledFor(logging.INFO):
-        return
     route = matched(request)
+    quiet = route is not None and route.options.get("quiet", False) and status < 400
+    level = logging.DEBUG if quiet else logging.INFO
+    if not _ACCESS.isEnabledFor(level):
+        return
     secret = route is not None and route.options.get("secret_path", False)
     shown = route.path if route is not None and secret else logs.scrub(request.path_qs)
-    _ACCESS.info(
+    _ACCESS.log(
+        level,
         "request",
         extra={
             "fields": {

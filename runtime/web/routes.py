@@ -71,6 +71,8 @@ class Options(TypedDict, total=False):
     """Runs after authentication and before the body is read; may raise an `ApiError`."""
     secret_path: bool
     """Whether the path carries a secret: the log then shows its pattern."""
+    quiet: bool
+    """Whether requests that succeed are logged at debug only: for those that come all the time."""
     summary: str
     """One line for the reference; the docstring's first line if absent."""
 

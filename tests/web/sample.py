@@ -104,7 +104,7 @@ async def add_item(request: web.Request, *, body: NewItem) -> Item:
     return Item(name=body.name, size=body.size)
 
 
-@ITEMS.post("/v1/bench", lenient_body=True, answers={202: None})
+@ITEMS.post("/v1/bench", lenient_body=True, answers={202: None}, quiet=True)
 async def bench(request: web.Request, *, body: Times) -> Tick:
     """Run a benchmark."""
     return Tick(n=body.times)

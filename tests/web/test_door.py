@@ -180,6 +180,21 @@ async def test_the_access_log_has_a_line_without_secrets(
     assert (fields[0]["status"], fields[0]["method"], fields[0]["agent"]) == (200, "GET", "t")
 
 
+async def test_a_request_that_comes_all_the_time_is_logged_when_it_fails(
+    client: aiohttp.ClientSession, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    for headers in (GOOD, {}):
+        async with client.post("/v1/bench", json={"times": 2}, headers=headers):
+            pass
+    fields = [getattr(r, "fields", {}) for r in caplog.records if r.name == "paddock.access"]
+    assert [field["status"] for field in fields] == [401]
+    caplog.set_level(logging.DEBUG)
+    async with client.post("/v1/bench", json={"times": 2}, headers=GOOD):
+        pass
+    assert [r.levelname for r in caplog.records if r.name == "paddock.access"] == ["INFO", "DEBUG"]
+
+
 async def test_a_path_that_carries_a_secret_is_logged_as_its_pattern(
     client: aiohttp.ClientSession, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -185,7 +185,7 @@ async def add_frames(
     )
 
 
-@routes.post("/session/{sid}/frame", errors=ERRORS)
+@routes.post("/session/{sid}/frame", errors=ERRORS, quiet=True)
 async def add_frame(request: web.Request, *, path: SessionPath, body: FrameRequest) -> FrameAnswer:
     """Append one frame; tells its index."""
     sid = _new_id(path.sid)

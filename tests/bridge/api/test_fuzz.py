@@ -25,7 +25,7 @@ def test_every_answer_to_made_up_requests_is_described(tmp_path: Path, backend: 
             run = subprocess.run(
                 [
                     *(sys.executable, "-m", "schemathesis.cli", "run", f"{url}/openapi.json"),
-                    *("--phases", "fuzzing", "--max-examples", "20", "--checks", CHECKS),
+                    *("--phases", "fuzzing", "--max-examples", "12", "--checks", CHECKS),
                     *("--generation-deterministic", "--no-color"),
                     *("--exclude-path-regex", ENDLESS),
                 ],

@@ -10,7 +10,8 @@ import pytest
 
 from runtime.bridge.storage.values import Backend
 
-KILLS = int(os.environ.get("BRIDGE_TEST_KILLS", "100"))
+KILLS = int(os.environ.get("BRIDGE_TEST_STORE_KILLS", "25"))
+"""Many more are made over HTTP, see tests/bridge/test_kill.py."""
 
 
 @pytest.mark.slow

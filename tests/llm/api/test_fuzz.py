@@ -12,7 +12,7 @@ from tests.llm.faults.program import Program, running
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
 
-EXAMPLES = 120
+EXAMPLES = 40
 CONFIG = """
 [[operations]]  # that the last message is the user's is more than a schema can say
 include-name = "POST /v1/chat/completions"

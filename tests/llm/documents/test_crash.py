@@ -1,9 +1,10 @@
 """Kills a program that writes to the store, again and again, and looks at what is left."""
 
 import asyncio
+import json
+import os
 import random
 import signal
-import sys
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 
 from runtime.llm.documents.store import DocumentStore, StoreSettings
 from runtime.llm.documents.values import Hit
+from tests.forker import ENDED, ROOT, command
 from tests.llm.documents.kit import MODEL, named, query
 from tests.llm.documents.writer import NAMES, TENANTS, VECTORS
 
@@ -48,28 +50,24 @@ class Log:
         return kept
 
 
-async def run_and_kill(folder: Path, seed: int, after: int, log: Log) -> None:
+async def run_and_kill(
+    forker: asyncio.subprocess.Process, folder: Path, seed: int, after: int, log: Log
+) -> None:
     """Let the program run until it has said *after* lines, then a bit, and kill it."""
-    root = Path(__file__).parents[3]
-    program = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "tests.llm.documents.writer", str(folder), str(seed), str(EXACT_MAX),
-        cwd=root, stdout=asyncio.subprocess.PIPE,
-    )  # fmt: skip
-    assert program.stdout is not None
-    lines = program.stdout
+    assert forker.stdin is not None
+    assert forker.stdout is not None
+    lines = forker.stdout
+    forker.stdin.write(json.dumps([str(folder), str(seed), str(EXACT_MAX)]).encode() + b"\n")
+    pid = int(await lines.readline())
     try:
         assert await lines.readline() == b"open\n"
         async for line in first(lines, after):
             log.read(line)
-        with_luck = random.Random(seed).random() * 0.004
-        await asyncio.wait({asyncio.ensure_future(program.wait())}, timeout=with_luck)
+        await asyncio.sleep(random.Random(seed).random() * 0.004)
     finally:
-        program.send_signal(signal.SIGKILL)
-    rest = (await lines.read()).decode()
-    await program.wait()
-    for line in rest.splitlines(keepends=True):
-        if line.endswith("\n"):
-            log.read(line)
+        os.kill(pid, signal.SIGKILL)
+    while (line := (await lines.readline()).decode()) != ENDED:
+        log.read(line)
 
 
 async def first(lines: asyncio.StreamReader, count: int) -> AsyncIterator[str]:
@@ -117,8 +115,14 @@ async def assert_index_and_rows_agree(store: DocumentStore) -> None:
 async def kill_often(folder: Path, seeds: range) -> Log:
     """A store whose writer is killed once for each seed; checked after each."""
     chance, log = random.Random(seeds.start), Log()
+    forker = await asyncio.create_subprocess_exec(
+        *command("tests.llm.documents.writer"),
+        cwd=ROOT,
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+    )
     for seed in seeds:
-        await run_and_kill(folder, seed, chance.randrange(0, 60), log)
+        await run_and_kill(forker, folder, seed, chance.randrange(0, 60), log)
         store = await DocumentStore.open(folder, StoreSettings(exact_max=EXACT_MAX))
         try:
             assert store.recovered_from is None
@@ -127,6 +131,7 @@ async def kill_often(folder: Path, seeds: range) -> Log:
                 await assert_index_and_rows_agree(store)
         finally:
             await store.close()
+    await forker.communicate(b"")  # the end of its input ends it
     return log
 
 

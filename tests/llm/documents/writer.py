@@ -3,6 +3,7 @@
 import asyncio
 import random
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from runtime.llm.documents.store import DocumentStore, StoreSettings
@@ -19,7 +20,13 @@ def say(line: str) -> None:
     sys.stdout.flush()
 
 
-async def main(folder: str, seed: int, exact_max: int) -> None:
+def main(arguments: Sequence[str]) -> None:
+    """Write until the process is killed: folder, seed, and how much is searched exactly."""
+    folder, seed, exact_max = arguments
+    asyncio.run(run(folder, int(seed), int(exact_max)))
+
+
+async def run(folder: str, seed: int, exact_max: int) -> None:
     store = await DocumentStore.open(Path(folder), StoreSettings(exact_max=exact_max))
     say("open")
     await asyncio.gather(*(write(store, tenant, seed) for tenant in TENANTS))
@@ -45,4 +52,4 @@ async def write(store: DocumentStore, tenant: str, seed: int) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3])))
+    main(sys.argv[1:])
