@@ -172,6 +172,11 @@ class Hub:
         """How the streams do."""
         return HubFigures(len(self._all), self.published, self.dropped, self.refused)
 
+    @property
+    def hears_telemetry(self) -> bool:
+        """Whether anybody listens to any session's frames."""
+        return bool(self._topics["telemetry"])
+
     def publish_frame(self, frame: LiveFrame) -> None:
         """Give a frame to the listeners of its session."""
         live = frame.source != "ingest"

@@ -15,7 +15,27 @@ from runtime.bridge.telemetry.values import TIMESTAMP, WIDE, Frames, Samples
 
 BACKFILL: Final = 1000
 """A request with more frames brings a recording: only its last frame is told."""
+COACHED_HZ: Final = 500.0
+"""Frames of requests that the coach hears a second; a burst of as many may come at once."""
 log = logging.getLogger(__name__)
+
+
+class Budget:
+    """So much a second, saved up for one second."""
+
+    def __init__(self, per_s: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self._per_s, self._clock = per_s, clock
+        self._left, self._at = per_s, clock()
+
+    def take(self, much: int) -> bool:
+        """Whether there is so much left, which is then taken."""
+        now = self._clock()
+        self._left = min(self._left + (now - self._at) * self._per_s, self._per_s)
+        self._at = now
+        if much > self._left:
+            return False
+        self._left -= much
+        return True
 
 
 class Destination(NamedTuple):
@@ -49,6 +69,7 @@ class Live:
         self._destination = destination
         self._spoken = spoken
         self._anew = anew
+        self._budget = Budget(COACHED_HZ)
         self._bus_session = ""
         self._told_m = self._offset_m = self._reached_m = 0.0
 
@@ -71,20 +92,27 @@ class Live:
     def ingested(
         self, session_id: str, frames: Frames, extras: Mapping[str, Samples], first_idx: int
     ) -> None:
-        """What a request brought, once it is on disk."""
+        """What a request brought, once it is on disk.
+
+        The coach hears what a car can send; a flood is an upload, and nobody drives it.
+        """
         count = len(frames)
         begin = 0 if count <= BACKFILL else count - 1
+        coached = self._cues is not None and self._budget.take(count - begin)
+        if not coached and not self.hub.hears_telemetry:
+            return
         columns = {name: frames.columns[name][begin:].tolist() for name in WIDE}
         latest = _latest(extras, columns[TIMESTAMP])
         for at in range(count - begin):
             wide = {name: values[at] for name, values in columns.items()}
             index = first_idx + begin + at
-            self.publish(LiveFrame(session_id, "ingest", wide, latest[at], index))
+            frame = LiveFrame(session_id, "ingest", wide, latest[at], index)
+            self.publish(frame, coached=coached)
 
-    def publish(self, frame: LiveFrame) -> None:
+    def publish(self, frame: LiveFrame, *, coached: bool = True) -> None:
         """Tell a frame, and what the coach says to it."""
         self.hub.publish_frame(frame)
-        if self._cues is None:
+        if self._cues is None or not coached:
             return
         try:
             cues = self._cues.feed(frame, time.monotonic())

@@ -1,0 +1,144 @@
+"""Where live frames pass: what is told, to whom, and with which distance."""
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+
+from runtime.bridge.coach.engine import CueEngine
+from runtime.bridge.live.hub import Hub
+from runtime.bridge.live.live import BACKFILL, COACHED_HZ, Budget, Destination, Live
+from runtime.bridge.live.values import Cue, Flush, LiveFrame
+from runtime.bridge.telemetry.values import TIMESTAMP, WIDE, Frames, Samples
+
+
+class Listening(Hub):
+    """A hub that keeps what it is given."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.frames: list[LiveFrame] = []
+
+    @property
+    def hears_telemetry(self) -> bool:
+        return True
+
+    def publish_frame(self, frame: LiveFrame) -> None:
+        self.frames.append(frame)
+
+
+class Engine(CueEngine):
+    """A coach that counts, and says what it is told to say."""
+
+    def __init__(self, says: Cue | None = None, *, broken: bool = False) -> None:
+        super().__init__(lambda _: None)
+        self.fed = 0
+        self._says, self._broken = says, broken
+
+    def feed(self, frame: LiveFrame, now: float) -> list[Cue]:
+        self.fed += 1
+        if self._broken:
+            raise RuntimeError("a bug")
+        return [self._says] if self._says is not None else []
+
+
+class Drive:
+    """A `Live` with everything around it in sight."""
+
+    def __init__(self, engine: Engine | None = None) -> None:
+        self.hub = Listening()
+        self.goal = Destination("a")
+        self.begun = 0
+        self.spoken: list[str] = []
+        self.engine = engine if engine is not None else Engine()
+        self.live = Live(
+            hub=self.hub,
+            cues=self.engine,
+            recorder=None,
+            destination=lambda: self.goal,
+            spoken=lambda cue, frame: self.spoken.append(f"{frame.source}: {cue.text}"),
+            anew=self._anew,
+        )
+
+    def _anew(self) -> None:
+        self.begun += 1
+
+    def bus(self, *distances: float) -> list[float]:
+        """The distances that were told."""
+        before = len(self.hub.frames)
+        self.live.bus([flush(distance) for distance in distances])
+        return [frame.wide["distance_m"] for frame in self.hub.frames[before:]]
+
+
+def flush(distance: float) -> Flush:
+    return Flush({**dict.fromkeys(WIDE, 0.0), "distance_m": distance}, {}, {})
+
+
+def frames(count: int) -> Frames:
+    columns = {name: np.zeros(count) for name in WIDE}
+    return Frames({**columns, TIMESTAMP: np.arange(float(count))})
+
+
+def test_a_session_begins_at_nothing_and_goes_on_where_it_stood() -> None:
+    drive = Drive()
+    assert drive.bus(500.0, 510.0) == [0.0, 10.0]
+    drive.goal = Destination("b", 1000.0)
+    assert drive.bus(520.0, 525.0) == [1000.0, 1005.0]
+    assert drive.begun == 1
+    assert drive.bus(0.0, 3.0) == [1005.0, 1008.0], "the bus counts from 0 again"
+
+
+def test_a_distance_that_is_not_known_stays_so() -> None:
+    drive = Drive()
+    assert all(map(math.isnan, drive.bus(math.nan)))
+    assert drive.bus(7.0, 9.0) == [0.0, 2.0]
+
+
+def test_further_signals_of_a_request_stand_at_their_frames_and_stay() -> None:
+    drive = Drive()
+    extras: Mapping[str, Samples] = {"oil": Samples(np.array([1.0]), np.array([90.0]))}
+    drive.live.ingested("s", frames(3), extras, 40)
+    assert [frame.extras for frame in drive.hub.frames] == [{}, {"oil": 90.0}, {"oil": 90.0}]
+    assert [frame.frame_idx for frame in drive.hub.frames] == [40, 41, 42]
+
+
+def test_of_a_recording_that_is_sent_only_the_last_frame_is_told() -> None:
+    drive = Drive()
+    drive.live.ingested("s", frames(BACKFILL + 1), {}, 0)
+    assert [frame.frame_idx for frame in drive.hub.frames] == [BACKFILL]
+
+
+def test_a_flood_of_frames_does_not_reach_the_coach() -> None:
+    drive = Drive()
+    for _ in range(30):
+        drive.live.ingested("s", frames(100), {}, 0)
+    assert len(drive.hub.frames) == 3000
+    assert COACHED_HZ <= drive.engine.fed < 3000
+
+
+def test_a_budget_is_saved_up_for_a_second() -> None:
+    now = [0.0]
+    budget = Budget(10.0, lambda: now[0])
+    assert budget.take(10)
+    assert not budget.take(1)
+    now[0] = 0.5
+    assert not budget.take(6)
+    assert budget.take(5)
+    now[0] = 100.0
+    assert not budget.take(11)
+    assert budget.take(10)
+
+
+def test_what_the_coach_says_to_a_replay_is_no_note() -> None:
+    says = Cue("s", "Brake later.", 1, "", "rule")
+    drive = Drive(Engine(says))
+    wide = dict.fromkeys(WIDE, 0.0)
+    for source in ("replay", "ingest", "can"):
+        drive.live.publish(LiveFrame("s", source, wide))
+    assert drive.spoken == ["ingest: Brake later.", "can: Brake later."]
+
+
+def test_a_coach_that_stumbles_costs_no_frame() -> None:
+    drive = Drive(Engine(broken=True))
+    drive.bus(1.0, 2.0)
+    assert len(drive.hub.frames) == 2
