@@ -14,6 +14,9 @@ ARGS ?=
 
 PY := .venv/bin/python
 READY := .venv/.ready
+# The suite runs on up to four cores, a file of tests on one of them; browsers come after it, by themselves.
+SPREAD := $(PY) -m pytest -n logical --maxprocesses 4 --dist loadfile
+NONE_IS_FINE := || [ $$? = 5 ]
 CODE := course runtime build.py bench deploy tests training
 
 help:  ## list these commands
@@ -68,10 +71,11 @@ build: $(READY)  ## build the course into site/
 	@$(PY) build.py build $(ARGS)
 
 test: $(READY)  ## run the whole test suite (ARGS="-k name" is passed to pytest)
-	@$(PY) -m pytest $(ARGS)
+	@$(SPREAD) -m 'not browser' $(ARGS) $(NONE_IS_FINE)
+	@$(PY) -m pytest -m browser $(ARGS) $(NONE_IS_FINE)
 
 test-fast: $(READY)  ## run the suite without crash, soak and browser tests
-	@$(PY) -m pytest -m 'not slow and not browser' $(ARGS)
+	@$(SPREAD) -m 'not slow and not browser' $(ARGS)
 
 test-deps:  ## install the system packages of the browser tests (Debian or Ubuntu, root or sudo)
 	@set -eu; \
