@@ -43,6 +43,7 @@ def parts(course_port: int, llm_port: int, bridge_port: int) -> list[Part]:
             (
                 *("-m", "runtime.bridge", "--port", str(bridge_port), "--db", str(DATA / "bridge")),
                 *("--simulate", "--simulate-lap-seconds", str(LAP_S)),
+                *("--model-url", f"http://127.0.0.1:{llm_port}/v1"),
             ),
             re.compile(r'"event":"ready","port":(\d+)'),
         ),
@@ -70,14 +71,15 @@ def preparations(course: int) -> list[tuple[str, ...]]:
 
 
 def free(port: int) -> int:
-    """*port* where nothing listens on it, else 0, which means any."""
+    """*port* where nothing listens on it, else another; one program is told another's port."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind(("127.0.0.1", port))
         except OSError:
-            return 0
-    return port
+            probe.bind(("127.0.0.1", 0))
+        chosen: int = probe.getsockname()[1]
+    return chosen
 
 
 async def launch(command: tuple[str, ...], *, quiet: bool = False) -> asyncio.subprocess.Process:
@@ -159,9 +161,10 @@ A car drives laps of {LAP_S} s; follow it, and hear its coach:
   curl -N '{telemetry}/telemetry/stream?session_id=SIM'
   curl -N '{telemetry}/cues/stream?session_id=*'
 
-After a lap or two, see what the bridge makes of it, or of a lap of your own:
+After a lap or two, see what the bridge makes of it, ask about it, or bring a lap of your own:
 
   curl {telemetry}/sessions
+  curl {telemetry}/coach/ask -d '{{"session_id":"sim-…","question":"Where do I lose time?"}}'
   curl {telemetry}/session/import -d '{{"vbo_path":"/path/of/your.vbo"}}'
 """
 

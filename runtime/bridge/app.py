@@ -8,6 +8,7 @@ from typing import Final
 from aiohttp import web
 
 from runtime.bridge import VERSION
+from runtime.bridge.agents.opening import open_coach
 from runtime.bridge.analyses import Analyses
 from runtime.bridge.analysis.reference_files import ReferenceBook
 from runtime.bridge.api import (
@@ -22,13 +23,16 @@ from runtime.bridge.api import (
     bus,
     cars,
     concepts,
+    conversations,
     core,
     diagnostics,
     drivers,
     imports,
     ingest,
+    insights,
     laptimes,
     leaderboard,
+    questions,
     recordings,
     replay,
     sessions,
@@ -36,6 +40,9 @@ from runtime.bridge.api import (
     spectators,
     streams,
     tracks,
+)
+from runtime.bridge.api import (
+    coaching as coaching_routes,
 )
 from runtime.bridge.api.wire import ErrorAnswer
 from runtime.bridge.catalog.carfile import CarError
@@ -91,6 +98,10 @@ GROUPS: Final[tuple[Routes, ...]] = (
     spectators.routes,
     analyze.routes,
     concepts.routes,
+    coaching_routes.routes,
+    conversations.routes,
+    insights.routes,
+    questions.routes,
 )
 EXPOSED: Final = (
     "X-Request-Id",
@@ -224,6 +235,7 @@ async def _lifetime(app: web.Application) -> AsyncIterator[None]:
         service.laps = LapBook(service.store, service.library, service.active_track)
         service.analyses = Analyses(service.laps)
     service.desk = await Desk.open(service.settings, service.store)
+    service.questions = open_coach(service, service.settings, service.desk.model)
     try:
         async with driving(app, service, GROUPS):
             yield

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from aiohttp import web
 
+from runtime.bridge.agents.coach import Coach
 from runtime.bridge.analyses import Analyses
 from runtime.bridge.analysis.reference_files import ReferenceBook
 from runtime.bridge.coach.engine import CueEngine
@@ -28,6 +29,7 @@ from runtime.bridge.storage.store import Store
 from runtime.bridge.storage.values import SessionRow
 from runtime.bridge.tracks.library import Library
 from runtime.bridge.tracks.model import Track
+from runtime.bridge.warm.desk import Desk
 
 
 @dataclass
@@ -42,6 +44,8 @@ class Service:
     """Open while the bridge runs; None where no database could be opened."""
     laps: LapBook | None = None
     analyses: Analyses | None = None
+    desk: Desk | None = None
+    """The model and the lessons of the coach, while the bridge runs."""
     references: ReferenceBook = field(default_factory=lambda: ReferenceBook(Path("reference")))
     wiring: Wiring = NO_WIRING
     """What decodes the bus, the car that the settings name among it."""
@@ -53,6 +57,8 @@ class Service:
     live: Live | None = None
     recorder: Recorder | None = None
     bus: LiveBus | None = None
+    questions: Coach | None = None
+    """Answers questions; None without a database, and where `agents.coach.why_off` says why."""
     bursts: dict[str, deque[object]] = field(default_factory=dict)
     """What drivers' devices summed up, by session, in memory only."""
     started: float = field(default_factory=time.monotonic)
@@ -118,6 +124,10 @@ class Service:
             task.cancel()
         if self._background:
             await asyncio.wait(self._background)
+        if self.questions is not None:
+            await self.questions.close()
+        if self.desk is not None:
+            await self.desk.close()
         if self.store is not None:
             await self.store.close()
 

@@ -57,7 +57,7 @@ class BridgeSettings(Settings):
     )
 
     model_url: str = Field(
-        "http://localhost:8099/v1",
+        "http://127.0.0.1:8080/v1",
         description="OpenAI-compatible server of the coach's language model; empty: none",
     )
     model_id: str = Field("", description="its model; empty: the first that it lists")

@@ -72,7 +72,12 @@ class Bridge:
 
 def settings_for(folder: Path, **changes: Json) -> BridgeSettings:
     """Settings for a test."""
-    defaults: dict[str, Json] = {"port": 0, "db": folder / "db", "db_backend": "lightweight"}
+    defaults: dict[str, Json] = {
+        "port": 0,
+        "db": folder / "db",
+        "db_backend": "lightweight",
+        "model_url": "",
+    }
     return BridgeSettings.model_validate({**defaults, **changes})
 
 

@@ -111,7 +111,7 @@ class Drive:
 
     @cached_property
     def detected(self) -> tuple[Corner, ...] | None:
-        """Corners found in the line of the circuit, else in the fastest lap; None without either."""
+        """Corners found in the circuit's line, else in the fastest lap; None without either."""
         if self.whole is not None:  # the corners do not depend on which lap is looked at
             return self.whole.detected
         if self.track is not None and self.track.line is not None:

@@ -113,7 +113,7 @@ async def health(request: web.Request) -> Health:
     return Health(
         version=service.version,
         engine="sonic_model" if service.settings.live_cues else "rules",
-        coach="rule",
+        coach=service.desk.coach if service.desk is not None else "rule",
         driver_level=service.cues.level,
         track=service.active_track.name if service.active_track else "",
         analytics_db=store is not None,
@@ -121,7 +121,7 @@ async def health(request: web.Request) -> Health:
         can=_can(service),
         timestamp=iso(int(now.timestamp() * 1000)) or "",
         simulator=_simulator(service),
-        local_model=ModelHealth(up=False, transport="none", http_url=None, http_model=None),
+        local_model=_model(service),
         replay=ReplayHealth(running=service.replays is not None and service.replays.running),
         streams=_streams(service),
         db=_db(service.store is not None, request),
@@ -154,6 +154,13 @@ def _can(service: Service) -> CanHealth:
         bus_load_pct=rounded(now.bus_load_pct, 1),
         session_id=service.bus_session(),
     )
+
+
+def _model(service: Service) -> ModelHealth:
+    if service.desk is None:
+        return ModelHealth(up=False, transport="none", http_url=None, http_model=None)
+    now = service.desk.state
+    return ModelHealth(up=now.up, transport=now.transport, http_url=now.url, http_model=now.model)
 
 
 def _simulator(service: Service) -> SimulatorHealth:

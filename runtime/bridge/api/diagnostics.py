@@ -54,6 +54,7 @@ class FrictionRow(Wire):
     latency_ms: float | None
     truncated: bool
     fell_back: bool
+    reason: str | None
     error: str | None
     emotion: str | None
     ts: str
@@ -117,6 +118,7 @@ def _row(call: Call) -> FrictionRow:
         latency_ms=rounded(call.latency_ms, 1),
         truncated=call.truncated,
         fell_back=call.fell_back,
+        reason=call.reason,
         error=call.error,
         emotion=call.emotion,
         ts=iso(call.ts) or "",

@@ -1,6 +1,6 @@
 """How a driver develops, session by session."""
 
-from typing import Final
+from typing import Final, Literal
 
 from aiohttp import web
 from pydantic import Field
@@ -10,7 +10,9 @@ from runtime.bridge.api.shapes import iso, rounded
 from runtime.bridge.drivers import ENOUGH, Driven, Progress, Step, progress, steps
 from runtime.bridge.errors import UnknownDriver
 from runtime.bridge.service import SERVICE, Service
+from runtime.bridge.storage.coaching import driver_events
 from runtime.bridge.tracks.model import slug
+from runtime.bridge.warm.grades import grades
 from runtime.web.routes import Reply, Routes
 from runtime.web.wire import Wire
 
@@ -95,6 +97,13 @@ class CornerScore(Wire):
     delta_score: float
 
 
+class SessionScore(Wire):
+    """A corner in one session."""
+
+    session_id: str
+    score: float = Field(description="0 to 1")
+
+
 class Profile(Wire):
     """What is known of a driver; nulls and nothing for an unknown one."""
 
@@ -106,6 +115,13 @@ class Profile(Wire):
     n_recent_grade_events: int
     sessions: int
     plateau: bool
+    limit_archetype: Literal["under_limit", "oscillating", "at_limit", "unknown"] = Field(
+        description="mean of the scores below 0.75: under_limit; scores of a corner that differ by "
+        "more than 0.10: oscillating; no grades: unknown"
+    )
+    corner_history: dict[str, list[SessionScore]] = Field(
+        description="every grade by corner, oldest first"
+    )
 
 
 @routes.get(
@@ -144,19 +160,31 @@ async def profile(request: web.Request, *, path: DriverPath) -> Profile:
     own = [row.session_id for row in service.db.sessions() if _same(row.driver, path.id)]
     driven = await _driven(service, own)
     found = progress(driven)
+    told = grades(await service.db.read(lambda reader: driver_events(reader, path.id)))
     return Profile(
         driver_id=path.id,
-        weakest_recent_corner=None,
-        weakest_recent_score=None,
-        biggest_improvement=None,
+        weakest_recent_corner=told.weakest,
+        weakest_recent_score=rounded(told.weakest_score, 3),
+        biggest_improvement=CornerScore(
+            corner=told.improved, delta_score=round(told.improvement or 0.0, 3)
+        )
+        if told.improved is not None
+        else None,
         best_lap_history=[
             BestLap(session_id=step.session_id, lap_s=round(step.best_s, 3))
             for step in steps(driven)
             if step.best_s is not None
         ],
-        n_recent_grade_events=0,
+        n_recent_grade_events=told.recent,
         sessions=len(own),
         plateau=found.plateau if found else False,
+        limit_archetype=told.archetype,
+        corner_history={
+            corner: [
+                SessionScore(session_id=one.session_id, score=round(one.score, 4)) for one in known
+            ]
+            for corner, known in told.corners.items()
+        },
     )
 
 

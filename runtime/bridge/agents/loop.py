@@ -1,0 +1,253 @@
+"""Answers one question: facts by code, words by a model where there is one, every number checked.
+
+The loop is our own, and short, because nothing in it is open: code chooses the tools before the
+model speaks, so that what libraries for agents bring (tool calls out of a model's text, retries,
+plans) has no place here, and their dependencies would outweigh the recorder.
+"""
+
+import time
+from collections.abc import AsyncGenerator, Coroutine
+from contextlib import aclosing
+from typing import Any, Protocol, TypeAlias
+from uuid import uuid4
+
+from runtime.bridge.agents.answers import cited, template
+from runtime.bridge.agents.errors import ModelTimeout
+from runtime.bridge.agents.history import Histories, key_of
+from runtime.bridge.agents.passages import Passages
+from runtime.bridge.agents.prompt import bare, evidence, messages, recent
+from runtime.bridge.agents.roster import BY_INTENT, plan
+from runtime.bridge.agents.sieve import Sieve
+from runtime.bridge.agents.sources import Sources
+from runtime.bridge.agents.tools import use
+from runtime.bridge.agents.traces import Trace
+from runtime.bridge.agents.values import Answer, Found, Lesson, Question, Turn
+from runtime.bridge.agents.voice import MODEL_FREE, SMALL_PARAMS, Voice, refused, voice
+from runtime.bridge.storage.coaching import AddTraces, TurnRow
+from runtime.bridge.warm.emotion import Strainer
+from runtime.bridge.warm.grounding import false_part, sentences
+from runtime.bridge.warm.model import Message, ModelClient, ModelFailed, Reason
+
+Event: TypeAlias = str | Answer
+"""A piece of the answer, then the whole of it."""
+
+
+class Owner(Protocol):
+    """What an answer needs of the coach."""
+
+    sources: Sources
+    model: ModelClient
+    passages: Passages
+    histories: Histories
+    timeout_s: float
+
+    def aside(self, work: Coroutine[Any, Any, Any]) -> None:
+        """Do *work* without the answer waiting for it."""
+
+    async def written(self, rows: list[TurnRow]) -> int:
+        """Store rows of a conversation; how many were."""
+
+
+class Answering:
+    """One question on its way."""
+
+    def __init__(self, owner: Owner, question: Question) -> None:
+        self._owner = owner
+        self._question = question
+        self._agent = BY_INTENT[question.intent]
+        self._trace = Trace(uuid4().hex[:16], question.session_id, self._agent.name)
+        self._began = time.monotonic()
+        self._asked_at = _now_ms()
+        self._said: list[str] = []
+        self._dropped = 0
+        self._emotion = "neutral"
+        self._modelled_it = False
+        self._reason: Reason | None = None
+
+    async def events(self) -> AsyncGenerator[Event, None]:
+        """See `Questions.stream`."""
+        self._trace.add("intent", self._question.intent)
+        succeeded = False
+        try:
+            found = await self._gathered()
+            lessons = await self._passages()
+            async with aclosing(self._worded(found, lessons)) as pieces:
+                async for piece in pieces:
+                    yield piece
+            succeeded = True
+            yield self._answer(found, lessons)
+        except ModelFailed as late:
+            self._trace.add("error", late.reason, success=False)
+            raise ModelTimeout from late
+        finally:
+            self._trace.add("agent", self._question.intent, self._passed_ms(), success=succeeded)
+            rows = self._trace.rows
+            self._owner.aside(self._owner.sources.store.write(AddTraces(rows)))
+
+    async def _gathered(self) -> tuple[Found, ...]:
+        found = []
+        for call in plan(self._question):
+            self._trace.add("tool_start", call.tool)
+            began = time.monotonic()
+            one = await use(self._owner.sources, self._question, call.tool, call.arguments)
+            passed = (time.monotonic() - began) * 1000
+            self._trace.add("tool", call.tool, passed, success=not one.empty)
+            found.append(one)
+        return tuple(found)
+
+    async def _passages(self) -> tuple[Lesson, ...]:
+        if not self._open:
+            return ()
+        return await self._owner.passages.find(self._question.text)
+
+    async def _worded(
+        self, found: tuple[Found, ...], lessons: tuple[Lesson, ...]
+    ) -> AsyncGenerator[str, None]:
+        """The pieces of the answer: what code says, then what the model may say.
+
+        Raises `ModelFailed` for a timeout alone.
+        """
+        said = voice(self._question, found, lessons, small=await self._small())
+        for line in sentences(said.begun):
+            yield self._next(line)
+        if not said.silent:
+            try:
+                async with aclosing(self._modelled(found, lessons, said)) as pieces:
+                    async for piece in pieces:
+                        self._modelled_it = True
+                        yield piece
+            except ModelFailed as failed:
+                self._reason = failed.reason
+                if failed.reason == "timeout":
+                    raise
+        if self._modelled_it:
+            if lessons:
+                yield self._next(cited(lessons))
+            return
+        self._emotion = self._agent.emotion
+        whole = template(self._question, found, lessons)
+        for line in sentences(whole.removeprefix(said.begun)):
+            yield self._next(line)
+
+    async def _small(self) -> bool:
+        """Whether the model is one that is asked for little."""
+        if not self._open:
+            return False
+        client = self._owner.model
+        if client.endpoint.url and client.state.model is None:
+            await client.probe()
+        model = client.state.model
+        count = await self._owner.passages.params(model) if model else None
+        return count is not None and count < SMALL_PARAMS
+
+    @property
+    def _open(self) -> bool:
+        """Whether words may add anything to the facts."""
+        return self._question.intent not in MODEL_FREE and self._question.sql is None
+
+    async def _modelled(
+        self, found: tuple[Found, ...], lessons: tuple[Lesson, ...], said: Voice
+    ) -> AsyncGenerator[str, None]:
+        """What the model says and the facts bear out. Raises `ModelFailed`."""
+        sources = self._owner.sources
+        where = await sources.circuit_of(sources.session(self._question.session_id))
+        truth = evidence(found, lessons, where)
+        chats = self._chats(found, lessons, said)
+        for at, chat in enumerate(chats):
+            sieve = Sieve(
+                lambda line: (
+                    false_part(line, truth) is None
+                    and not (said.asked is not None and said.begun and refused(line))
+                ),
+                *sentences(said.begun),
+            )
+            try:
+                async with aclosing(self._called(chat, sieve)) as pieces:
+                    async for piece in pieces:
+                        yield piece
+                return
+            except ModelFailed as failed:
+                too_long = failed.detail is not None and failed.detail.startswith("status 4")
+                if not too_long or at + 1 == len(chats):
+                    raise
+
+    def _chats(
+        self, found: tuple[Found, ...], lessons: tuple[Lesson, ...], said: Voice
+    ) -> list[list[Message]]:
+        """What is sent; the second where a model has no room for what was said before."""
+        if said.asked is not None:
+            return [bare(said.asked)]
+        key = key_of(self._question.driver_id, self._question.session_id)
+        turns = recent(self._owner.histories.turns(key), self._owner.histories.budget)
+        tries = [turns, []] if turns else [[]]
+        return [messages(self._agent, self._question, found, lessons, some) for some in tries]
+
+    async def _called(self, chat: list[Message], sieve: Sieve) -> AsyncGenerator[str, None]:
+        strainer, shown = Strainer(), 0
+        async with self._owner.model.call(
+            "ask",
+            "post_session",
+            chat,
+            session_id=self._question.session_id or None,
+            timeout_s=self._left_s(),
+        ) as call:
+            try:
+                async with aclosing(call.stream()) as pieces:  # type: ignore[type-var]
+                    async for piece in pieces:
+                        for line in sieve.feed(strainer.feed(piece)):
+                            shown += 1
+                            yield self._next(line)
+                for line in sieve.finish(strainer.finish(), cut=call.row.truncated):
+                    shown += 1
+                    yield self._next(line)
+            except ModelFailed as failed:
+                if not shown or failed.reason == "timeout":
+                    raise
+                call.fell_back(failed.reason, failed.detail)
+            finally:
+                self._dropped += sieve.dropped
+            if not shown:
+                self._reason = "ungrounded"
+                call.fell_back("ungrounded")
+            self._emotion = strainer.emotion
+            call.felt(strainer.emotion)
+
+    def _next(self, line: str) -> str:
+        """A further sentence, with the blank before it."""
+        piece = f" {line}" if self._said else line
+        self._said.append(piece)
+        return piece
+
+    def _left_s(self) -> float:
+        return max(self._owner.timeout_s - self._passed_ms() / 1000, 0.05)
+
+    def _passed_ms(self) -> float:
+        return (time.monotonic() - self._began) * 1000
+
+    def _answer(self, found: tuple[Found, ...], lessons: tuple[Lesson, ...]) -> Answer:
+        question, text = self._question, "".join(self._said)
+        turn = Turn(question.text, text, self._emotion, self._asked_at, _now_ms())
+        count, left = self._owner.histories.add(
+            question.driver_id, question.session_id, turn, time.monotonic()
+        )
+        if left:
+            self._owner.aside(self._owner.written(left))
+        return Answer(
+            text=text,
+            emotion=self._emotion,
+            intent=question.intent,
+            agent=self._agent.name,
+            qa_key=key_of(question.driver_id, question.session_id),
+            turn=count,
+            trace_id=self._trace.trace_id,
+            latency_ms=self._passed_ms(),
+            source="local_model" if self._modelled_it else "template",
+            reason=self._reason,
+            dropped=self._dropped,
+            found=found,
+            lessons=lessons,
+        )
+
+
+def _now_ms() -> int:
+    return int(time.time() * 1000)

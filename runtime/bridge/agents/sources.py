@@ -1,0 +1,88 @@
+"""What the tools may read: the stored sessions, their analytics, the circuits, the clock."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import NamedTuple
+
+from runtime.bridge.agents.scratch import Scratch
+from runtime.bridge.analyses import Analyses, Scope
+from runtime.bridge.analysis import drive as pure
+from runtime.bridge.analysis.incidents import ASSISTS, Active, activity
+from runtime.bridge.analysis.reference_files import ReferenceBook
+from runtime.bridge.errors import NoCompleteLap, NoGeometry
+from runtime.bridge.lapping import LapBook
+from runtime.bridge.storage.store import Store
+from runtime.bridge.storage.values import SessionRow
+from runtime.bridge.tracks.library import Library
+from runtime.bridge.tracks.model import Corner, Track
+
+
+def local_hour() -> int:
+    """Of the machine's own clock."""
+    return datetime.now().astimezone().hour
+
+
+class Circuit(NamedTuple):
+    """Where a session was driven."""
+
+    track: Track | None
+    """None: there is no file of it."""
+    corners: tuple[Corner, ...]
+    """Of the file, else as the driven line shows them."""
+
+
+@dataclass(frozen=True)
+class Sources:
+    """The parts of the bridge that answers come from."""
+
+    store: Store
+    book: LapBook
+    analyses: Analyses
+    references: ReferenceBook
+    library: Library
+    active_track: Track | None
+    scratch: Scratch
+    hour: Callable[[], int] = local_hour
+
+    def session(self, session_id: str) -> SessionRow | None:
+        """A session as it stands; None: there is none of that id."""
+        return self.store.session(session_id) if session_id else None
+
+    def track_of(self, row: SessionRow | None) -> Track | None:
+        """The circuit that a session names, else the active one."""
+        if row is None:
+            return self.active_track
+        return self.book.circuit(row, None)
+
+    async def circuit_of(self, row: SessionRow | None) -> Circuit:
+        """Where a session was driven, as its positions tell; without a session the active one."""
+        track = self.track_of(row)
+        if row is None or not row.n_frames:
+            return Circuit(track, track.corners if track else ())
+        try:
+            drive = await self.analyses.drive(row, Scope(partial=True))
+        except (NoCompleteLap, NoGeometry):
+            return Circuit(track, track.corners if track else ())
+        try:
+            return Circuit(drive.track, drive.corners)
+        except pure.NoGeometry:
+            return Circuit(drive.track, ())
+
+    async def active(self, session_id: str) -> tuple[Active, ...]:
+        """When assistance systems worked in a session."""
+        known = {row.name for row in self.store.registry()}
+        names = [name for name in ASSISTS if name in known]
+        if not names:
+            return ()
+        return activity(await self.store.read_signals(session_id, names))
+
+    def driven_by(self, driver_id: str) -> list[SessionRow]:
+        """The sessions of a driver, by their start."""
+        name = driver_id.strip().casefold()
+        own = [
+            row
+            for row in self.store.sessions()
+            if name and (row.driver or "").strip().casefold() == name
+        ]
+        return sorted(own, key=lambda row: (row.started_at, row.session_id))

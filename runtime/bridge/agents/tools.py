@@ -1,0 +1,220 @@
+"""The tools by name: each reads the sources and brings facts; none is ever chosen by a model."""
+
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Final
+
+from runtime.bridge.agents import corner_tools, driver_tools, lap_tools
+from runtime.bridge.agents.sources import Sources
+from runtime.bridge.agents.sql_tool import query
+from runtime.bridge.agents.values import Fact, Found, Question
+from runtime.bridge.analyses import Scope
+from runtime.bridge.analysis.drive import Drive
+from runtime.bridge.analysis.grading import scorecard, weakest
+from runtime.bridge.analysis.reference import References
+from runtime.bridge.drivers import Driven
+from runtime.bridge.errors import NoCompleteLap, NoGeometry
+from runtime.bridge.storage import coaching
+from runtime.bridge.storage.errors import NoRows, StoreBusy, StoreFailed, StoreFull
+from runtime.bridge.storage.values import NoteRow, SessionRow
+
+KMH: Final = 3.6
+MOST_SESSIONS: Final = 200
+MOST_TRACES: Final = 1000
+SCRIPT: Final = "voice_script"
+SHOWN: Final = 6
+"""Rows of a query that are told in words."""
+Tool = Callable[[Sources, Question, Mapping[str, object]], Awaitable[Found]]
+WHY: Final = {
+    NoRows: "This session has no telemetry yet.",
+    NoCompleteLap: "This session has no complete lap yet.",
+    NoGeometry: "Neither a track file nor the positions tell where the corners are.",
+}
+"""What is said in place of facts."""
+
+
+async def use(
+    sources: Sources, question: Question, name: str, arguments: Mapping[str, object]
+) -> Found:
+    """What a tool brings; where there is nothing to look at, that is what it brings."""
+    if name in OF_SESSION and sources.session(question.session_id) is None:
+        text = "There is no session of that id." if question.session_id else "No session is chosen."
+        return Found(name, text, empty=True)
+    try:
+        return await TOOLS[name](sources, question, arguments)
+    except (NoRows, NoCompleteLap, NoGeometry) as nothing:
+        return Found(name, WHY[type(nothing)], empty=True)
+
+
+def _row(sources: Sources, question: Question) -> SessionRow:
+    row = sources.session(question.session_id)
+    assert row is not None  # `use` has looked
+    return row
+
+
+async def _overview(sources: Sources, question: Question, _: Mapping[str, object]) -> Found:
+    return await sources.analyses.of(_row(sources, question), Scope(), lap_tools.overview)
+
+
+async def _highlights(sources: Sources, question: Question, _: Mapping[str, object]) -> Found:
+    active = await sources.active(question.session_id)
+    references = sources.references.current()
+    return await sources.analyses.of(
+        _row(sources, question), Scope(), lap_tools.session_highlights, references, active
+    )
+
+
+async def _corner(sources: Sources, question: Question, given: Mapping[str, object]) -> Found:
+    name = given.get("corner", question.corner)
+    return await sources.analyses.of(
+        _row(sources, question),
+        Scope(),
+        corner_tools.corner_history,
+        sources.references.current(),
+        None if name is None else str(name),
+    )
+
+
+async def _reference(sources: Sources, question: Question, _: Mapping[str, object]) -> Found:
+    references = sources.references.current()
+    return await sources.analyses.of(
+        _row(sources, question), Scope(), corner_tools.reference_comparison, references
+    )
+
+
+async def _delta(sources: Sources, question: Question, _: Mapping[str, object]) -> Found:
+    return await sources.analyses.of(
+        _row(sources, question), Scope(), lap_tools.lap_delta, question.laps
+    )
+
+
+async def _incidents(sources: Sources, question: Question, _: Mapping[str, object]) -> Found:
+    active = await sources.active(question.session_id)
+    return await sources.analyses.of(
+        _row(sources, question), Scope(), lap_tools.incident_moments, active
+    )
+
+
+async def _pace(sources: Sources, question: Question, _: Mapping[str, object]) -> Found:
+    return await sources.analyses.of(_row(sources, question), Scope(), lap_tools.race_pace)
+
+
+async def _goal(sources: Sources, question: Question, _: Mapping[str, object]) -> Found:
+    return await sources.analyses.of(
+        _row(sources, question), Scope(), lap_tools.goal_targets, question.target_s
+    )
+
+
+async def _variance(sources: Sources, question: Question, _: Mapping[str, object]) -> Found:
+    return await sources.analyses.of(_row(sources, question), Scope(), corner_tools.corner_variance)
+
+
+async def _setup(sources: Sources, question: Question, _: Mapping[str, object]) -> Found:
+    references = sources.references.current()
+    return await sources.analyses.of(
+        _row(sources, question), Scope(), driver_tools.setup_indicators, references
+    )
+
+
+async def _progress(sources: Sources, question: Question, _: Mapping[str, object]) -> Found:
+    row = sources.session(question.session_id)
+    driver = question.driver_id or (row.driver if row else None) or ""
+    own = sources.driven_by(driver)
+    track = sources.track_of(row or (own[-1] if own else None))
+    driven = []
+    for one in own:
+        if sources.track_of(one) is not track:
+            continue
+        summary = await sources.book.summary(one)
+        if summary is not None:
+            driven.append(Driven(one.session_id, one.started_at, summary))
+    return driver_tools.progress_report(driver, driven)
+
+
+async def _weather(sources: Sources, question: Question, _: Mapping[str, object]) -> Found:
+    track = (await sources.circuit_of(sources.session(question.session_id))).track
+    return driver_tools.weather_context(track, sources.hour())
+
+
+async def _plan(sources: Sources, question: Question, _: Mapping[str, object]) -> Found:
+    return driver_tools.session_plan_context(question.count, await _weak(sources, question))
+
+
+async def _brief(sources: Sources, question: Question, _: Mapping[str, object]) -> Found:
+    track = (await sources.circuit_of(sources.session(question.session_id))).track
+    return driver_tools.day_brief(track, await _weak(sources, question))
+
+
+async def _weak(sources: Sources, question: Question) -> tuple[str, ...]:
+    """Corners that cost most: in the session, else in the driver's last that has a grade."""
+    row = sources.session(question.session_id)
+    tried = [row] if row is not None else sources.driven_by(question.driver_id)[:-4:-1]
+    for one in tried:
+        try:
+            found = await sources.analyses.of(one, Scope(), _costly, sources.references.current())
+        except (NoRows, NoCompleteLap, NoGeometry):
+            continue
+        if found:
+            return found
+    return ()
+
+
+def _costly(drive: Drive, references: References) -> tuple[str, ...]:
+    return tuple(one.corner for one in weakest(scorecard(drive, references).corners))
+
+
+async def _script(sources: Sources, question: Question, _: Mapping[str, object]) -> Found:
+    track = (await sources.circuit_of(sources.session(question.session_id))).track
+    return driver_tools.audio_script_context(track, question.corner)
+
+
+async def _save_script(sources: Sources, question: Question, given: Mapping[str, object]) -> Found:
+    """Keep the phrases as notes of the session, where the player of cues finds them."""
+    found = await _script(sources, question, given)
+    if found.empty:
+        return Found("save_voice_scripts", "There was nothing to keep.", empty=True)
+    now = int(time.time() * 1000)
+    try:
+        for line in found.details:
+            note = NoteRow(question.session_id, line, now, source=SCRIPT)
+            await sources.store.add_note(note)
+    except (StoreBusy, StoreFull, StoreFailed):
+        return Found("save_voice_scripts", "The phrases could not be kept.", empty=True)
+    kept = len(found.details)
+    text = f"{kept} phrase{'s are' if kept != 1 else ' is'} kept among the notes of the session."
+    return Found("save_voice_scripts", text, facts=(Fact("phrases kept", kept),))
+
+
+async def _traces(sources: Sources, _question: Question, _: Mapping[str, object]) -> Found:
+    rows = await sources.store.read(lambda inner: coaching.traces(inner, None, None, MOST_TRACES))
+    return driver_tools.agent_telemetry(rows)
+
+
+TOOLS: Final[Mapping[str, Tool]] = {
+    "sql_query": query,
+    "lap_delta": _delta,
+    "corner_history": _corner,
+    "progress_report": _progress,
+    "setup_indicators": _setup,
+    "session_highlights": _highlights,
+    "reference_comparison": _reference,
+    "weather_context": _weather,
+    "session_plan_context": _plan,
+    "incident_moments": _incidents,
+    "race_pace": _pace,
+    "goal_targets": _goal,
+    "corner_variance": _variance,
+    "agent_telemetry": _traces,
+    "audio_script_context": _script,
+    "save_voice_scripts": _save_script,
+    "session_overview": _overview,
+    "day_brief": _brief,
+}
+OF_SESSION: Final = frozenset(
+    {
+        *("lap_delta", "corner_history", "setup_indicators", "session_highlights"),
+        *("reference_comparison", "incident_moments", "race_pace", "goal_targets"),
+        *("corner_variance", "save_voice_scripts", "session_overview"),
+    }
+)
+"""Tools that look at the session of the question."""

@@ -1,0 +1,61 @@
+"""What of an answer code says, and what is left to a model of which size; pure.
+
+A model of a few million parameters answers a plain question about driving, and comments on one
+line of numbers, about as it was trained to. Given a page of facts it returns words without sense,
+none of them wrong enough to be caught. So such a model is asked for little, and only there.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from runtime.bridge.agents.answers import lead, template
+from runtime.bridge.agents.values import Found, Lesson, Question
+from runtime.bridge.agents.words import plain
+
+SMALL_PARAMS: Final = 200_000_000
+"""Parameters below which a model is small."""
+MODEL_FREE: Final = frozenset({"voice_script", "agent_meta"})
+"""Intents whose answer is the facts themselves."""
+TRUSTED: Final = frozenset({"corner", "setup"})
+"""Intents that a small model adds a sentence to, beside open questions."""
+_REFUSAL: Final = re.compile(
+    r"(?:sorry|i do not|i don't|i only|i am|i'm|i cannot|i can't|that is outside|not on public)\b",
+    re.IGNORECASE,
+)
+
+
+class Voice(NamedTuple):
+    """How an answer is put together."""
+
+    begun: str
+    """What code says first; a `template` begins with it."""
+    asked: str | None
+    """What a small model is asked, alone; None: a larger one gets the facts, see *silent*."""
+    silent: bool = False
+    """Whether no model is asked."""
+
+
+def voice(
+    question: Question, found: Sequence[Found], lessons: Sequence[Lesson], *, small: bool
+) -> Voice:
+    """Who says what."""
+    told = [one for one in found if not one.empty]
+    if question.intent in MODEL_FREE or question.sql is not None:
+        return Voice("", None, silent=True)
+    if question.open:
+        return Voice("", question.text if small else None)
+    if not small:
+        return Voice(lead(found) if told else "", None)
+    begun = template(question, found, lessons, advice=False) if told else ""
+    if question.intent not in TRUSTED or not told:
+        return Voice(begun, None, silent=True)
+    if question.intent == "corner":
+        line = next((one.line for one in told if one.line), None)
+        return Voice(begun, line, silent=line is None)
+    return Voice(begun, question.text)
+
+
+def refused(line: str) -> bool:
+    """Whether a sentence of a small model only says that it has none."""
+    return _REFUSAL.match(plain(line)) is not None

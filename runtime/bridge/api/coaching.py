@@ -1,0 +1,319 @@
+"""What the coach says before and behind a session, and the grade that a larger model gives."""
+
+from collections.abc import Awaitable
+from datetime import UTC, date, datetime
+from typing import Annotated, TypeVar
+
+from aiohttp import web
+from pydantic import Field, StrictBool, StrictStr
+
+from runtime.bridge.analyses import Scope
+from runtime.bridge.analysis.braking import trail_braking
+from runtime.bridge.analysis.grading_events import driver_events
+from runtime.bridge.analysis.passes_quality import smoothness, track_out
+from runtime.bridge.analysis.slip import slip_bands, slip_oscillations
+from runtime.bridge.analysis.throttle import changes_of_speed
+from runtime.bridge.api import coaching_shapes as shapes
+from runtime.bridge.api.analysis_corners import CORNERS, GradeQuery, get_scorecard
+from runtime.bridge.api.analysis_laps import session_stats
+from runtime.bridge.api.analysis_moments import assistance, get_highlights, get_incidents
+from runtime.bridge.api.analysis_motion import FrictionAnswer, FrictionQuery, friction, hustle
+from runtime.bridge.api.analysis_pedals import end_of_braking
+from runtime.bridge.api.analysis_shapes import LapQuery, analyses_of
+from runtime.bridge.api.coaching_shapes import BriefAnswer, DebriefAnswer
+from runtime.bridge.api.imports import ImportRequest, import_session
+from runtime.bridge.api.sessions import WRITE_ERRORS, SessionPath, now_ms
+from runtime.bridge.api.shapes import SessionId, Short, capped
+from runtime.bridge.errors import NoGeometry
+from runtime.bridge.imports.files import NotImportable
+from runtime.bridge.imports.formats import UnparsableVbo
+from runtime.bridge.service import SERVICE, Service
+from runtime.bridge.storage.coaching import AddEvents, AddTurns, NewEvent, TurnRow
+from runtime.bridge.storage.errors import UnknownSession
+from runtime.bridge.storage.values import SessionRow
+from runtime.bridge.tracks.weather import phase_at
+from runtime.bridge.warm.brief import USUAL_GOAL, Plan
+from runtime.bridge.warm.coach import (
+    Narrative,
+    best_before,
+    desk_of,
+    events_of,
+    review_of,
+    tell_brief,
+    tell_debrief,
+)
+from runtime.bridge.warm.grades import grades
+from runtime.bridge.warm.review import Fragments, Review
+from runtime.bridge.warm.told import short
+from runtime.web.errors import BadField, BadQuery, BadRequest
+from runtime.web.routes import Routes
+from runtime.web.wire import Wire
+
+T = TypeVar("T")
+SCATTER = 300
+"""Points of the friction circle in a debrief."""
+WEAKEST_CONCEPT = "brake_end_focus"
+"""What is read before a session with a weak corner."""
+routes = Routes("coaching")
+
+
+class NothingRecorded(BadRequest):
+    """The session has no telemetry to speak about."""
+
+    code = "no_frames"
+
+    def __init__(self, session_id: str) -> None:
+        super().__init__("the session has no telemetry")
+        self.session_id = session_id
+
+
+class BriefQuery(Wire):
+    """Before which session."""
+
+    driver: Short = Field("", description="whose history is looked at")
+    date: Short | None = Field(None, description="YYYY-MM-DD; absent: today, UTC")
+    focus: Short | None = Field(None, description="up to three things, by commas")
+    goal: Short = Field(USUAL_GOAL, description="what the session is for")
+    hour_local: Annotated[int, capped(10**6, -(10**6))] | None = Field(
+        None, description="0 to 23; absent: now"
+    )
+    session_id: SessionId | None = Field(None, description="kept with the conversation")
+
+
+class DebriefRequest(Wire):
+    """Which session is spoken about."""
+
+    session_id: SessionId | None = Field(None, description="a session, or the id for vbo_path")
+    vbo_path: StrictStr | None = Field(
+        None, description="absolute path of a VBO file, imported where the id has no frames"
+    )
+    driver_id: Short | None = Field(None, description="absent: the session's driver")
+    persist_to_profile: StrictBool = Field(True, description="add to the driver's history")
+    partial: StrictBool = Field(
+        False, description="take a session without a complete lap as one lap"
+    )
+
+
+@routes.get("/coach/brief", errors=WRITE_ERRORS)
+async def brief(request: web.Request, *, query: BriefQuery) -> BriefAnswer:
+    """Say what matters before a session: surface, dangers, what to work on."""
+    service = request.app[SERVICE]
+    plan = await _plan(service, query)
+    told = await tell_brief(service, plan, query.session_id)
+    await _keep_turn(service, "coach_brief", query.session_id or "", plan.driver, told)
+    await service.inbox.post(
+        "brief-ready", plan.driver, "Your briefing is ready", plan.goal, query.session_id
+    )
+    known = plan.grades
+    return BriefAnswer(
+        driver_id=plan.driver,
+        date=plan.date,
+        weather_phase=plan.phase.id,
+        surface_state=plan.phase.surface_state,
+        weather_note=plan.phase.coaching_note,
+        weakest_recent_corner=known.weakest,
+        biggest_recent_improvement=shapes.ImprovedCorner(
+            corner=known.improved, delta_score=round(known.improvement or 0.0, 3)
+        )
+        if known.improved is not None
+        else None,
+        danger_zones_today=[one.description for one in plan.zones],
+        narrative_md=told.text,
+        narrative=told.text,
+        focus=list(told.focus),
+        lesson=shapes.lesson(plan.lesson) if plan.lesson is not None else None,
+        emotion=told.emotion,
+        source=told.source,
+        fell_back=told.fell_back,
+        ungrounded_dropped=told.dropped,
+        latency_ms=told.latency_ms,
+    )
+
+
+@routes.post(
+    "/coach/debrief",
+    errors=(
+        BadField,
+        NothingRecorded,
+        NotImportable,
+        UnparsableVbo,
+        *(error for error in CORNERS if error is not NoGeometry),
+        *WRITE_ERRORS,
+    ),
+)
+async def debrief(request: web.Request, *, body: DebriefRequest) -> DebriefAnswer:
+    """Say what a session was worth: what went well, what cost time, what to work on."""
+    service = request.app[SERVICE]
+    row = await _session(request, service, body)
+    driver = (body.driver_id or row.driver or "").strip()
+    scope = Scope(body.partial)
+    review = await review_of(
+        service,
+        analyses_of(service),
+        row,
+        scope,
+        driver=driver,
+        active=await assistance(service, row.session_id),
+    )
+    told, given = await tell_debrief(service, review)
+    added = 0
+    if body.persist_to_profile and driver and not review.partial:
+        added = await _remember(service, review, driver)
+    await _keep_turn(service, "coach_debrief", row.session_id, driver, told)
+    await service.inbox.post(
+        "debrief-ready",
+        driver,
+        "Your debrief is ready",
+        told.focus[0] if told.focus else "",
+        row.session_id,
+    )
+    return await _bundle(request, row, scope, review, told, given, driver, added)
+
+
+async def _plan(service: Service, query: BriefQuery) -> Plan:
+    """What a briefing is made from. Raises `BadQuery`."""
+    service.db  # noqa: B018 - no database: say so before anything is asked
+    day = _day(query.date)
+    hour = datetime.now().astimezone().hour if query.hour_local is None else query.hour_local
+    try:
+        phase = phase_at(hour, service.active_track)
+    except ValueError as problem:
+        raise BadQuery("hour_local must be from 0 to 23", param="hour_local") from problem
+    driver = query.driver.strip()
+    known = grades(await events_of(service, driver))
+    asked = short((query.focus or "").split(","))
+    return Plan(
+        driver=driver,
+        date=day.isoformat(),
+        hour=hour,
+        goal=query.goal.strip() or USUAL_GOAL,
+        asked=asked,
+        phase=phase,
+        grades=known,
+        track=service.active_track,
+        best_s=await best_before(service, None, driver),
+        lesson=desk_of(service).lessons.of(WEAKEST_CONCEPT),
+    )
+
+
+def _day(text: str | None) -> date:
+    if text is None:
+        return datetime.now(UTC).date()
+    try:
+        if len(text) != len("2000-01-01"):
+            raise ValueError
+        return date.fromisoformat(text)
+    except ValueError as problem:
+        raise BadQuery("date must be a day as YYYY-MM-DD", param="date") from problem
+
+
+async def _session(request: web.Request, service: Service, body: DebriefRequest) -> SessionRow:
+    """The session to speak about, imported where it is a file."""
+    if body.session_id is None and body.vbo_path is None:
+        raise BadField("give session_id, or vbo_path", param="session_id")
+    row = service.db.session(body.session_id) if body.session_id is not None else None
+    if body.vbo_path is not None and (row is None or not row.n_frames):
+        wanted = ImportRequest(
+            vbo_path=body.vbo_path, session_id=body.session_id, driver=body.driver_id
+        )
+        row = service.session((await import_session(request, body=wanted)).session_id)
+    if row is None:
+        raise UnknownSession(body.session_id or "")
+    if not row.n_frames:
+        raise NothingRecorded(row.session_id)
+    return row
+
+
+async def _remember(service: Service, review: Review, driver: str) -> int:
+    """Add to the driver's history; how much was new."""
+    if review.card is None:
+        return 0
+    events = driver_events(review.card, review.moments, review.best_before_s)
+    told = [NewEvent(one.kind, one.corner or "", one.value, one.text) for one in events]
+    return await service.db.write(AddEvents(driver, review.session_id, told, now_ms()))
+
+
+async def _keep_turn(
+    service: Service, role: str, session_id: str, driver: str, told: Narrative
+) -> None:
+    turn = TurnRow(session_id, driver, role, told.text, now_ms(), told.focus, told.emotion)
+    await service.db.write(AddTurns((turn,)))
+
+
+async def _bundle(
+    request: web.Request,
+    row: SessionRow,
+    scope: Scope,
+    review: Review,
+    told: Narrative,
+    given: Fragments,
+    driver: str,
+    added: int,
+) -> DebriefAnswer:
+    """What is said, with everything that it rests on."""
+    values: dict[str, object] = {
+        "session_id": row.session_id,
+        "partial": True if review.partial else None,
+        "track": review.track,
+        "driver_id": driver,
+        "narrative": told.text,
+        "narrative_md": told.text,
+        "narrative_source": told.source,
+        "emotion": told.emotion,
+        "focus": list(told.focus),
+        "next_focus": review.next_focus,
+        "next_focus_lesson": shapes.lesson(review.taught[0].lesson) if review.taught else None,
+        "consistency": shapes.consistent(review.consistency) if review.consistency else None,
+        "pedagogy": [shapes.teaching(one) for one in review.taught],
+        "fragments": shapes.FragmentsRecord(**given._asdict()),
+        "fell_back": told.fell_back,
+        "ungrounded_dropped": told.dropped,
+        "sentences_kept": told.kept,
+        "events_added": added,
+        "latency_ms": told.latency_ms,
+    }
+    blocks = await _blocks(request, row, scope)
+    return DebriefAnswer.model_validate({**values, **blocks})
+
+
+async def _blocks(request: web.Request, row: SessionRow, scope: Scope) -> dict[str, object]:
+    """The analytics of a session as their own routes answer them."""
+    service = request.app[SERVICE]
+    analyses, references = analyses_of(service), service.references.current()
+    path, query = SessionPath(sid=row.session_id), LapQuery(partial=scope.partial)
+    grading = GradeQuery(partial=scope.partial)
+    scored = await _cornering(get_scorecard(request, path=path, query=grading))
+    ends = await _cornering(end_of_braking(request, path=path, query=query))
+    calm = await _cornering(analyses.of(row, scope, smoothness))
+    trail = await _cornering(analyses.of(row, scope, trail_braking))
+    changes = await _cornering(analyses.of(row, scope, changes_of_speed, references))
+    circle = FrictionQuery(partial=scope.partial, samples=SCATTER)
+    circled = await friction(request, path=path, query=circle)
+    assert isinstance(circled, web.Response)
+    assert isinstance(circled.body, bytes)
+    beside = await analyses.of(row, scope, track_out)
+    bands = await analyses.of(row, scope, slip_bands, references)
+    waves = await analyses.of(row, scope, slip_oscillations, references)
+    return {
+        "scorecard": scored.scorecard if scored else None,
+        "highlights": (await get_highlights(request, path=path, query=query)).highlights,
+        "stats": (await session_stats(request, path=path, query=query)).stats,
+        "smoothness": {name: shapes.smooth(one) for name, one in (calm or {}).items()},
+        "friction": FrictionAnswer.model_validate_json(circled.body).friction,
+        "hustle_map": (await hustle(request, path=path, query=query)).hustle_map,
+        "track_out": shapes.beside(beside) if beside is not None else None,
+        "trail_brake": [shapes.trailing(one) for one in trail or ()],
+        "eob": ends.eob if ends else None,
+        "slip_band": shapes.slipping(bands) if bands is not None else None,
+        "slip_oscillations": [shapes.oscillating(one) for one in waves],
+        "change_of_speed_events": [shapes.changing(one) for one in changes or ()],
+        "incidents": (await get_incidents(request, path=path, query=query)).incidents,
+    }
+
+
+async def _cornering(work: Awaitable[T]) -> T | None:
+    """What is said of corners; None where nobody knows where they are."""
+    try:
+        return await work
+    except NoGeometry:
+        return None

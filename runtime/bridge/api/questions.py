@@ -1,0 +1,334 @@
+"""Questions to the coach: answers at once or sentence by sentence, who answers, and the steps."""
+
+import math
+import re
+from contextlib import aclosing
+from datetime import UTC, datetime
+from typing import Annotated, Final
+
+import orjson
+from aiohttp import web
+from pydantic import Field, StrictStr
+
+from runtime.bridge.agents.coach import Coach, why_off
+from runtime.bridge.agents.errors import ModelTimeout, QuestionsOff, TooManyQuestions
+from runtime.bridge.agents.history import key_of
+from runtime.bridge.agents.roster import AGENTS
+from runtime.bridge.agents.values import Answer, Question
+from runtime.bridge.api.sessions import READ_ERRORS
+from runtime.bridge.api.shapes import Short
+from runtime.bridge.service import SERVICE, Service
+from runtime.bridge.storage import coaching
+from runtime.bridge.storage.coaching import TraceRow
+from runtime.bridge.storage.errors import NoDatabase, StoreBusy, StoreFailed
+from runtime.web.absent import absent
+from runtime.web.errors import ApiError, BadField
+from runtime.web.routes import Routes
+from runtime.web.sse import EventStream
+from runtime.web.wire import Wire
+
+LONGEST: Final = 4000
+BEAT_S: Final = 15.0
+STEPS: Final = 200
+MOST_STEPS: Final = 1000
+ERRORS: Final = (QuestionsOff, TooManyQuestions, ModelTimeout, *READ_ERRORS)
+_WHOLE: Final = re.compile(r"[0-9]{1,9}")
+routes = Routes("coaching")
+
+
+class AskRequest(Wire):
+    """A question to the coach."""
+
+    question: StrictStr = Field(description="1 to 4000 characters")
+    driver_id: Short = Field("", description="whose history and conversation it belongs to")
+    session_id: Short = Field("", description="the session it is about; empty: none")
+    intent: Short | None = Field(
+        None, description="who shall answer, past the router; one that is unknown is ignored"
+    )
+
+
+class SourceRecord(Wire):
+    """A tool that was asked, and what it said."""
+
+    tool: str
+    summary: str
+
+
+class LessonReference(Wire):
+    """A lesson of the course that goes with the answer."""
+
+    id: str
+    title: str
+    url: str | None
+
+
+class AskAnswer(Wire):
+    """What the coach says."""
+
+    answer: str
+    emotion: str
+    qa_key: str = Field(description="name of the conversation: driver and session")
+    turn: int = Field(description="questions with their answers in memory, this one among them")
+    intent: str
+    agent: str
+    trace_id: str = Field(description="of the steps in /coach/traces")
+    latency_ms: float
+    source: str = Field(
+        description="local_model: the first sentence is ours, the others the model's as far as "
+        "the facts bear them out; template: all of it comes from the facts"
+    )
+    reason: str | None = absent("why the model had no part: busy, model_unreachable, ungrounded, …")
+    ungrounded_dropped: int = Field(description="sentences of the model that no fact bears out")
+    sources: list[SourceRecord]
+    lessons: list[LessonReference]
+
+
+class AskEvent(Wire):
+    """A piece of the answer, or its end; the end names what `/coach/ask` answers."""
+
+    delta: str | None = absent("all of them one after the other are the answer")
+    done: bool | None = absent("true: nothing follows")
+    answer: str | None = absent()
+    emotion: str | None = absent()
+    qa_key: str | None = absent()
+    turn: int | None = absent()
+    error: str | None = absent("the answer broke off")
+
+
+class EndRequest(Wire):
+    """Which conversation is over."""
+
+    driver_id: Short = ""
+    session_id: Short = ""
+    qa_key: Annotated[StrictStr, Field(max_length=520)] | None = Field(
+        None, description="in place of both"
+    )
+
+
+class Flushed(Wire):
+    """What was written of it."""
+
+    flushed: int = Field(description="rows: two a turn; 0 for a conversation that is not in memory")
+    qa_key: str
+
+
+class AgentRecord(Wire):
+    """One role of the coach."""
+
+    name: str
+    role: str
+    intent: str
+    example_questions: list[str]
+
+
+class AgentList(Wire):
+    """Who answers questions, in the order in which the router tries them."""
+
+    available: bool
+    reason: str | None = absent("why nobody does")
+    agents: list[AgentRecord]
+    count: int
+
+
+class TracesQuery(Wire):
+    """Which steps; what cannot be read counts as absent."""
+
+    session_id: str | None = None
+    limit: str | None = Field(None, description="absent: 200; 1000 at most")
+    since_ts: str | None = Field(None, description="ISO 8601 or Unix seconds; later steps only")
+
+
+class TraceRecord(Wire):
+    """One step on the way to an answer."""
+
+    id: int
+    trace_id: str
+    session_id: str
+    agent_name: str
+    event_type: str = Field(description="intent, agent, tool_start, tool or error")
+    detail: str
+    latency_ms: float
+    success: bool
+    ts: str = Field(description="ISO 8601 in UTC with microseconds; no two are equal")
+
+
+class TraceList(Wire):
+    """Steps, oldest first: the newest, or with since_ts the first ones behind it."""
+
+    available: bool
+    reason: str | None = absent("why there are none")
+    traces: list[TraceRecord]
+    count: int
+    next_since_ts: str | None = Field(description="for the next request")
+
+
+@routes.post("/coach/ask", errors=ERRORS)
+async def ask(request: web.Request, *, body: AskRequest) -> AskAnswer:
+    """Ask the coach; without a language model the answer is made of the facts alone."""
+    coach = _coach(request.app[SERVICE])
+    answer = await coach.ask(await _question(coach, body))
+    return _answer(answer)
+
+
+@routes.post("/coach/ask/stream", stream=AskEvent, errors=ERRORS)
+async def ask_stream(request: web.Request, *, body: AskRequest) -> web.StreamResponse:
+    """Ask the coach, and get the answer sentence by sentence."""
+    coach = _coach(request.app[SERVICE])
+    question = await _question(coach, body)
+    coach.admit()
+    stream = EventStream(request, heartbeat_s=BEAT_S, ends_on_drain=True)
+    async with stream:
+        try:
+            async with aclosing(coach.stream(question)) as events:
+                async for event in events:
+                    said = (
+                        _event(delta=event)
+                        if isinstance(event, str)
+                        else _event(done=True, **_answer(event).model_dump(exclude_none=True))
+                    )
+                    await stream.send(said)
+        except ApiError as error:
+            text = orjson.dumps({"error": error.message})
+            await stream.send(b"event: error\ndata: " + text + b"\n\n")
+            await stream.send(_event(done=True, error=error.message, answer=""))
+    return stream.response
+
+
+@routes.post("/coach/ask/end", errors=(QuestionsOff, *READ_ERRORS))
+async def ask_end(request: web.Request, *, body: EndRequest) -> Flushed:
+    """End a conversation: it is written to the conversations of driver and session."""
+    coach = _coach(request.app[SERVICE])
+    key = body.qa_key if body.qa_key is not None else key_of(body.driver_id, body.session_id)
+    return Flushed(flushed=await coach.end(key), qa_key=key)
+
+
+@routes.get("/coach/agents")
+async def agents(request: web.Request) -> AgentList:
+    """List who answers which questions."""
+    why = why_off(request.app[SERVICE].settings.agent_backend)
+    if why is not None:
+        return AgentList(available=False, reason=why, agents=[], count=0)
+    listed = [
+        AgentRecord(
+            name=one.name,
+            role=one.role,
+            intent=one.intent,
+            example_questions=list(one.example_questions),
+        )
+        for one in AGENTS
+    ]
+    return AgentList(available=True, agents=listed, count=len(listed))
+
+
+@routes.get("/coach/traces")
+async def traces(request: web.Request, *, query: TracesQuery) -> TraceList:
+    """List the steps that led to answers."""
+    service = request.app[SERVICE]
+    why = why_off(service.settings.agent_backend)
+    since = _micros(query.since_ts)
+    if why is None and service.store is None:
+        why = "no database is open"
+    if why is not None or service.store is None:
+        return _nothing(why or "", query.since_ts)
+    limit = _limit(query.limit)
+    wanted = query.session_id or None
+    try:
+        found = await service.store.read(lambda inner: coaching.traces(inner, wanted, since, limit))
+    except (NoDatabase, StoreBusy, StoreFailed) as problem:
+        return _nothing(problem.message, query.since_ts)
+    return TraceList(
+        available=True,
+        traces=[_step(row) for row in found],
+        count=len(found),
+        next_since_ts=_moment(found[-1].ts) if found else query.since_ts,
+    )
+
+
+def _coach(service: Service) -> Coach:
+    """Who answers. Raises `QuestionsOff` and `NoDatabase`."""
+    if (why := why_off(service.settings.agent_backend)) is not None:
+        raise QuestionsOff(why)
+    if service.questions is None:
+        raise NoDatabase
+    return service.questions
+
+
+async def _question(coach: Coach, body: AskRequest) -> Question:
+    text = body.question.strip()
+    if not text:
+        raise BadField("question: must not be blank", param="question")
+    if len(body.question) > LONGEST:
+        raise BadField(f"question: at most {LONGEST} characters", param="question")
+    return await coach.understand(text, body.driver_id, body.session_id, body.intent)
+
+
+def _answer(found: Answer) -> AskAnswer:
+    return AskAnswer(
+        answer=found.text,
+        emotion=found.emotion,
+        qa_key=found.qa_key,
+        turn=found.turn,
+        intent=found.intent,
+        agent=found.agent,
+        trace_id=found.trace_id,
+        latency_ms=round(found.latency_ms, 3),
+        source=found.source,
+        reason=found.reason,
+        ungrounded_dropped=found.dropped,
+        sources=[SourceRecord(tool=one.tool, summary=one.summary) for one in found.found],
+        lessons=[LessonReference(id=one.id, title=one.title, url=one.url) for one in found.lessons],
+    )
+
+
+def _event(**fields: object) -> bytes:
+    return b"data: " + orjson.dumps(fields) + b"\n\n"
+
+
+def _nothing(why: str, since: str | None) -> TraceList:
+    return TraceList(available=False, reason=why, traces=[], count=0, next_since_ts=since)
+
+
+def _step(row: TraceRow) -> TraceRecord:
+    return TraceRecord(
+        id=row.id,
+        trace_id=row.trace_id,
+        session_id=row.session_id,
+        agent_name=row.agent_name,
+        event_type=row.event_type,
+        detail=row.detail,
+        latency_ms=row.latency_ms,
+        success=row.success,
+        ts=_moment(row.ts),
+    )
+
+
+def _moment(micros: int) -> str:
+    seconds, rest = divmod(micros, 1_000_000)
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}.{rest:06d}Z"
+
+
+def _limit(text: str | None) -> int:
+    if text is None or not _WHOLE.fullmatch(text) or int(text) < 1:
+        return STEPS
+    return min(int(text), MOST_STEPS)
+
+
+def _micros(text: str | None) -> int | None:
+    """Unix microseconds of a moment; None for what is no moment."""
+    if not text:
+        return None
+    try:
+        seconds = float(text)
+    except ValueError:
+        return _iso_micros(text)
+    return round(seconds * 1e6) if math.isfinite(seconds) and abs(seconds) < 1e11 else None
+
+
+def _iso_micros(text: str) -> int | None:
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    moment = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+    since = moment - datetime(1970, 1, 1, tzinfo=UTC)
+    return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds

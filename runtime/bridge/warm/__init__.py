@@ -1,0 +1,1 @@
+"""Coaching that takes its time: before a session, behind it, and over several of them."""

@@ -1,0 +1,73 @@
+"""What a driver's history says: the weakest corner, the one that came on, how the grip is used."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
+
+from runtime.bridge.analysis.grading_events import Archetype, limit_archetype
+from runtime.bridge.storage.coaching import EventRow
+
+GRADE: Final = "grade"
+NEWEST: Final = 50
+"""Grades that are looked at."""
+RECENT: Final = 5
+"""Grades of a corner whose mean tells how weak it is."""
+COMPARED: Final = 3
+
+
+class Score(NamedTuple):
+    """A corner in one session."""
+
+    session_id: str
+    score: float
+    """0 to 1."""
+
+
+class Grades(NamedTuple):
+    """The grades of a driver in one look."""
+
+    weakest: str | None = None
+    weakest_score: float | None = None
+    """Mean of its last five grades, 0 to 1."""
+    improved: str | None = None
+    improvement: float | None = None
+    """Mean of its last three grades less that of the three before."""
+    recent: int = 0
+    archetype: Archetype = "unknown"
+    corners: Mapping[str, tuple[Score, ...]] = {}
+    """Every grade by corner, oldest first."""
+
+
+def grades(events: Sequence[EventRow]) -> Grades:
+    """What the newest 50 grades of *events* say, which are given in the order they happened."""
+    every = [event for event in events if event.kind == GRADE and event.corner]
+    recent = every[-NEWEST:]
+    scores: dict[str, list[float]] = defaultdict(list)
+    for event in recent:
+        scores[event.corner].append(event.value)
+    means = {corner: _mean(values[-RECENT:]) for corner, values in scores.items()}
+    weakest = min(means, key=lambda corner: (means[corner], corner), default=None)
+    gains = {
+        corner: _mean(values[-COMPARED:]) - _mean(values[-2 * COMPARED : -COMPARED])
+        for corner, values in scores.items()
+        if len(values) > COMPARED
+    }
+    improved = min(gains, key=lambda corner: (-gains[corner], corner), default=None)
+    if improved is not None and gains[improved] <= 0:
+        improved = None
+    history: dict[str, list[Score]] = defaultdict(list)
+    for event in every:
+        history[event.corner].append(Score(event.session_id, event.value))
+    return Grades(
+        weakest=weakest,
+        weakest_score=means[weakest] if weakest is not None else None,
+        improved=improved,
+        improvement=gains[improved] if improved is not None else None,
+        recent=len(recent),
+        archetype=limit_archetype(scores),
+        corners={corner: tuple(known) for corner, known in sorted(history.items())},
+    )
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values)

@@ -1,0 +1,499 @@
+"""Questions to the coach over HTTP, on both databases: without a model, and with all kinds."""
+
+import asyncio
+import json
+import re
+from collections.abc import AsyncIterator
+from typing import Any, Final
+
+import pytest
+from aiohttp import web
+
+from runtime.bridge.agents import coach
+from runtime.bridge.agents.intents import INTENTS
+from runtime.bridge.agents.questions import MOST_AT_ONCE, Questions
+from runtime.bridge.agents.roster import AGENTS
+from runtime.bridge.agents.values import Answer
+from runtime.bridge.tracks.drive import drive
+from tests.bridge.analysis.lapkit import OVAL
+from tests.bridge.bridgekit import Bridge, Json
+from tests.bridge.conftest import Start
+from tests.bridge.warm.modelkit import (
+    LARKFELL,
+    Behaviour,
+    babbles,
+    breaks_off,
+    closed_port,
+    drips,
+    hangs,
+    laps,
+    raw,
+    says,
+    serving,
+)
+
+DRIVEN: Final = laps(3)
+NUMBER: Final = re.compile(r"\d+(?::\d\d)?(?:\.\d+)?")
+
+
+async def fill(bridge: Bridge) -> None:
+    """Three laps of a driver, under the id *s*."""
+    await bridge.ok(
+        "POST", "/session/start", {"session_id": "s", "driver": "Mia", "track": LARKFELL.name}
+    )
+    await bridge.service.db.append_frames("s", DRIVEN)
+
+
+def questions_of(bridge: Bridge) -> Questions:
+    found = bridge.service.questions
+    assert isinstance(found, Questions)
+    return found
+
+
+async def ask(bridge: Bridge, question: str, **more: Json) -> Json:
+    body = {"question": question, "driver_id": "Mia", "session_id": "s", **more}
+    return await bridge.ok("POST", "/coach/ask", body)
+
+
+async def streamed(bridge: Bridge, question: str, **more: Json) -> list[tuple[str, Json]]:
+    """Kind and data of each event."""
+    body = {"question": question, "driver_id": "Mia", "session_id": "s", **more}
+    answer = await bridge.post("/coach/ask/stream", body)
+    assert answer.status == 200
+    assert answer.headers["Content-Type"].startswith("text/event-stream")
+    events = []
+    for block in answer.body.decode().split("\n\n"):
+        lines = [line for line in block.split("\n") if line and not line.startswith(":")]
+        if lines:
+            kind = lines[0].removeprefix("event: ") if lines[0].startswith("event: ") else ""
+            assert lines[-1].startswith("data: ")
+            events.append((kind, json.loads(lines[-1].removeprefix("data: "))))
+    return events
+
+
+@pytest.fixture
+async def alone(start: Start, backend: str) -> AsyncIterator[Bridge]:
+    """A bridge without a model."""
+    async with start(db_backend=backend, model_url=closed_port()) as running:
+        await fill(running)
+        yield running
+
+
+async def test_every_example_is_answered_from_the_facts_without_a_model(alone: Bridge) -> None:
+    listed = await alone.ok("GET", "/coach/agents")
+    assert listed["available"] is True
+    assert listed["count"] == len(INTENTS) == 17
+    for one in listed["agents"]:
+        for question in one["example_questions"]:
+            found = await ask(alone, question)
+            assert (found["intent"], found["agent"]) == (one["intent"], one["name"])
+            assert found["source"] == "template"
+            assert len(found["answer"]) > 20
+            assert "None" not in found["answer"]
+            assert "nan" not in found["answer"]
+            assert found["sources"]
+            assert found["qa_key"] == "Mia:s"
+            assert found["answer"].startswith(found["sources"][0]["summary"])
+
+
+async def test_numbers_in_answers_are_those_of_the_analytics(alone: Bridge) -> None:
+    stats = (await alone.ok("GET", "/session/s/stats"))["stats"]
+    table = await alone.ok("GET", "/session/s/lap_time_table")
+    top = await ask(alone, "What was my top speed?")
+    assert top["answer"] == f"Your highest speed was {stats['top_speed_kmh']:.1f} km/h."
+    listed = await ask(alone, "List all laps")
+    for lap in table["laps"]:
+        assert f"{lap['time']} on lap {lap['lap_number']}" in listed["answer"]
+    delta = await ask(alone, "fastest vs slowest")
+    slowest = max(lap["delta_to_best_s"] for lap in table["laps"])
+    assert f"{slowest:.3f} s slower" in delta["answer"]
+
+
+async def test_both_databases_give_one_answer_to_a_query(alone: Bridge) -> None:
+    found = await ask(alone, "SELECT lap, count(*) AS n FROM frames GROUP BY lap ORDER BY lap")
+    assert found["answer"].startswith("The query found 4 rows. Lap 1, n ")
+    text = "SELECT session_id, driver, laps FROM sessions"
+    assert (await ask(alone, text))["answer"] == (
+        "The query says: session id s, driver Mia, laps 3."
+    )
+    for hostile in ("SELECT * FROM read_text('/etc/passwd')", "```sql\nDROP TABLE sessions\n```"):
+        refused = await ask(alone, hostile)
+        assert refused["answer"].startswith("The query was not run: ")
+        assert "passwd" not in refused["answer"]
+    assert (await ask(alone, text, session_id=""))["answer"].startswith("The query says")
+
+
+async def test_what_cannot_be_answered_says_why(alone: Bridge) -> None:
+    await alone.ok("POST", "/session/start", {"session_id": "empty"})
+    assert "no telemetry yet" in (await ask(alone, "T4?", session_id="empty"))["answer"]
+    assert "no session of that id" in (await ask(alone, "T4?", session_id="nobody"))["answer"]
+    assert "No session is chosen" in (await ask(alone, "T4?", session_id=""))["answer"]
+    assert (await ask(alone, "weather?", session_id=""))["answer"].startswith("At this hour")
+
+
+async def test_bad_questions_are_refused(alone: Bridge) -> None:
+    for path in ("/coach/ask", "/coach/ask/stream"):
+        for body in ({}, {"question": " "}, {"question": 7}, {"question": "x" * 4001}):
+            assert await alone.refused("POST", path, body) == (400, "bad_field"), body
+    assert (await ask(alone, "x" * 4000))["turn"] == 1
+
+
+async def test_turns_are_counted_and_written_once(alone: Bridge) -> None:
+    assert (await ask(alone, "weather?"))["turn"] == 1
+    assert (await ask(alone, "top speed?"))["turn"] == 2
+    ended = await alone.ok("POST", "/coach/ask/end", {"driver_id": "Mia", "session_id": "s"})
+    assert ended == {"flushed": 4, "qa_key": "Mia:s"}
+    again = await alone.ok("POST", "/coach/ask/end", {"qa_key": "Mia:s"})
+    assert again == {"flushed": 0, "qa_key": "Mia:s"}
+    rows = await alone.service.db.read(
+        lambda inner: inner.rows("SELECT role, text, driver_id FROM conversations ORDER BY id")
+    )
+    assert [row[0] for row in rows] == ["user", "assistant"] * 2
+    assert rows[0][1] == "weather?"
+    assert (await ask(alone, "weather?"))["turn"] == 1
+
+
+async def test_a_conversation_is_written_when_its_session_ends_or_nobody_goes_on(
+    alone: Bridge,
+) -> None:
+    questions = questions_of(alone)
+    await ask(alone, "weather?")
+    assert await questions.sweep() == 0
+    await alone.ok("POST", "/session/s/end", {})
+    assert await questions.sweep() == 2
+    await ask(alone, "weather?")
+    assert await questions.sweep() == 0  # it began behind the end
+    assert await questions.sweep(now=1e12) == 2
+
+
+async def test_what_is_in_memory_at_the_end_of_the_bridge_is_written(
+    start: Start, backend: str
+) -> None:
+    async with start(db_backend=backend, model_url="") as first:
+        await fill(first)
+        await ask(first, "weather?")
+    async with start(db_backend=backend, model_url="") as second:
+        rows = await second.service.db.read(
+            lambda inner: inner.rows("SELECT count(*) FROM conversations")
+        )
+        assert rows == [(2,)]
+
+
+async def test_traces_can_be_polled_without_gap_or_repetition(alone: Bridge) -> None:
+    for _ in range(3):
+        await ask(alone, "T4?")
+    await ask(alone, "weather?", session_id="")
+    await questions_of(alone).settled()
+    whole = await alone.ok("GET", "/coach/traces?session_id=s")
+    kinds = [one["event_type"] for one in whole["traces"]]
+    assert kinds == ["intent", "tool_start", "tool", "agent"] * 3
+    assert whole["traces"][2]["detail"] == "corner_history"
+    seen: list[int] = []
+    since = "0"
+    while page := (await alone.ok("GET", f"/coach/traces?limit=5&since_ts={since}"))["traces"]:
+        seen += [one["id"] for one in page]
+        since = page[-1]["ts"]
+    assert len(seen) == len(set(seen)) == 16
+    newest = await alone.ok("GET", "/coach/traces?limit=2")
+    assert [one["id"] for one in newest["traces"]] == sorted(seen)[-2:]
+    for bad in ("limit=x", "limit=-1", "since_ts=yesterday", "since_ts=nan", "limit=99999"):
+        assert (await alone.ok("GET", f"/coach/traces?{bad}"))["count"] == 16
+
+
+@pytest.mark.parametrize("missing", [False, True])
+async def test_without_what_answers_routes_say_so(
+    start: Start, monkeypatch: pytest.MonkeyPatch, *, missing: bool
+) -> None:
+    if missing:
+        monkeypatch.setattr(coach, "PACKAGE", "no_such_package_here")
+    async with start(agent_backend="openai" if missing else "off", model_url="") as bridge:
+        for path in ("/coach/ask", "/coach/ask/stream"):
+            refused = await bridge.refused("POST", path, {"question": "x"})
+            assert refused == (503, "questions_off")
+        assert (await bridge.refused("POST", "/coach/ask/end"))[0] == 503
+        agents = await bridge.ok("GET", "/coach/agents")
+        assert (agents["available"], agents["agents"]) == (False, [])
+        traces = await bridge.ok("GET", "/coach/traces?since_ts=5")
+        assert (traces["available"], traces["traces"]) == (False, [])
+        assert traces["next_since_ts"] == "5"
+
+
+LIES: Final = (
+    "You were 9.99 s faster in Turn 4. Brake at 777 m. [EMOTION: proud] Turn 99 was perfect."
+    " Your best lap was 0:12.345. Ease the brake off as you turn. Lap 44 was a dream, at 411 km/h."
+    " You lost seven tenths in Turn 10. Look far ahead."
+)
+
+
+async def test_no_false_number_of_a_lying_model_survives(start: Start, backend: str) -> None:
+    async with (
+        serving(says(LIES)) as model,
+        start(db_backend=backend, model_url=model.url) as bridge,
+    ):
+        await fill(bridge)
+        for question in ("How is turn 4?", "Am I consistent?", "Set me a goal", "what is grip"):
+            found = await ask(bridge, question)
+            assert found["source"] == "local_model"
+            assert found["emotion"] == "proud"
+            assert "Ease the brake off as you turn. Look far ahead." in found["answer"]
+            assert "EMOTION" not in found["answer"]
+            assert found["ungrounded_dropped"] == 6
+            questions = questions_of(bridge)
+            truth = await questions.ask(await questions.understand(question, "x", "s"))
+            known = " ".join(one.evidence for one in truth.found)
+            for number in NUMBER.findall(found["answer"]):
+                assert number in known, number
+        assert "Turn 4 took" in model.seen[0]["messages"][-1]["content"]
+
+
+async def test_a_model_sees_the_last_six_turns_and_the_facts(start: Start) -> None:
+    async with serving(says("Look far ahead.")) as model, start(model_url=model.url) as bridge:
+        await fill(bridge)
+        for number in range(9):
+            await ask(bridge, f"Am I consistent, {number}?")
+        sent = model.seen[-1]["messages"]
+        assert [one["role"] for one in sent] == ["system", *["user", "assistant"] * 6, "user"]
+        assert sent[1]["content"] == "Am I consistent, 2?"
+        assert "standard deviation" in sent[-1]["content"]
+        assert sent[-1]["content"].endswith("Am I consistent, 8?")
+        assert model.seen[-1]["temperature"] == 0.0
+
+
+async def test_a_model_without_room_for_the_history_is_asked_again_without(start: Start) -> None:
+    async def behave(request: web.Request) -> web.StreamResponse:
+        body = await request.json()
+        if len(body["messages"]) > 2:
+            return web.Response(status=400, body=b"{}")
+        return await says("Look far ahead.")(request)
+
+    async with serving(behave) as model, start(model_url=model.url) as bridge:
+        await fill(bridge)
+        assert (await ask(bridge, "Am I consistent?"))["source"] == "local_model"
+        assert (await ask(bridge, "Am I consistent?"))["source"] == "local_model"
+        assert [len(one["messages"]) for one in model.seen] == [2, 4, 2]
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "reason"),
+    [
+        (raw(b"\xff\xfe nonsense"), "bad_reply"),
+        (raw(b"{}", 500), "bad_reply"),
+        (raw(b"<html>", 404), "bad_reply"),
+        (says(""), "empty"),
+        (says("   [EMOTION: sad] "), "ungrounded"),
+        (says("You did 999 km/h in Turn 4."), "ungrounded"),
+        (breaks_off, "bad_reply"),
+    ],
+)
+async def test_whatever_a_model_answers_there_is_an_answer(
+    start: Start, behaviour: Behaviour, reason: str
+) -> None:
+    async with serving(behaviour) as model, start(model_url=model.url) as bridge:
+        await fill(bridge)
+        found = await ask(bridge, "How is turn 4?")
+        assert (found["source"], found["reason"]) == ("template", reason)
+        assert found["answer"].startswith("Turn 4 took ")
+        events = await streamed(bridge, "How is turn 4?")
+        assert "".join(data.get("delta", "") for _, data in events) == events[-1][1]["answer"]
+
+
+async def test_a_model_that_babbles_is_cut_off(start: Start) -> None:
+    async with serving(babbles) as model, start(model_url=model.url) as bridge:
+        await fill(bridge)
+        found = await ask(bridge, "How is turn 4?")
+        assert len(found["answer"]) < 8000
+
+
+@pytest.mark.parametrize("behaviour", [hangs, drips])
+async def test_a_model_that_hangs_is_a_timeout(start: Start, behaviour: Behaviour) -> None:
+    async with serving(behaviour) as model, start(model_url=model.url) as bridge:
+        await fill(bridge)
+        questions_of(bridge).timeout_s = 0.3
+        answer = await bridge.post("/coach/ask", {"question": "T4?", "session_id": "s"})
+        assert (answer.status, answer.json["code"]) == (504, "model_timeout")
+        events = await streamed(bridge, "How is turn 4?")
+        assert events[0][1]["delta"].startswith("Turn 4 took ")
+        assert events[-2][0] == "error"
+        assert events[-1][1]["done"] is True
+        assert events[-1][1]["error"]
+        assert (await ask(bridge, "write a voice script"))["source"] == "template"
+        await questions_of(bridge).settled()
+        traces = (await bridge.ok("GET", "/coach/traces"))["traces"]
+        assert "error" in [one["event_type"] for one in traces]
+
+
+async def test_a_stream_adds_up_to_the_answer_and_never_shows_a_tag(start: Start) -> None:
+    text = "Ease off the brake [EMO\nTION: x] as you turn. [emotion: Serious]Look ahead."
+    async with serving(says(text)) as model, start(model_url=model.url) as bridge:
+        await fill(bridge)
+        events = await streamed(bridge, "How is turn 4?")
+        assert {kind for kind, _ in events} == {""}
+        deltas = [data["delta"] for _, data in events[:-1]]
+        last = events[-1][1]
+        assert "".join(deltas) == last["answer"]
+        assert last["done"] is True
+        assert (last["emotion"], last["qa_key"], last["turn"]) == ("serious", "Mia:s", 1)
+        assert all("emotion" not in delta.lower() for delta in deltas)
+        assert deltas[0].startswith("Turn 4 took ")
+
+
+async def test_a_reader_who_leaves_ends_the_model_s_work(start: Start) -> None:
+    async with serving(hangs) as model, start(model_url=model.url) as bridge:
+        await fill(bridge)
+        body = {"question": "How is turn 4?", "session_id": "s"}
+        for path in ("/coach/ask/stream", "/coach/ask"):
+            model.busy.clear()
+            model.gone.clear()
+            task = asyncio.create_task(bridge.post(path, body))
+            await model.busy.wait()
+            task.cancel()
+            async with asyncio.timeout(5):
+                await model.gone.wait()
+        assert questions_of(bridge).histories.known() == []
+
+
+async def test_one_queue_takes_all_questions(start: Start) -> None:
+    gate = asyncio.Event()
+
+    async def behave(request: web.Request) -> web.StreamResponse:
+        await gate.wait()
+        return await says("Look far ahead.")(request)
+
+    async with serving(behave) as model, start(model_url=model.url) as bridge:
+        await fill(bridge)
+        tasks = [asyncio.create_task(ask(bridge, "How is turn 4?")) for _ in range(MOST_AT_ONCE)]
+        done: set[asyncio.Task[Any]] = set()
+        while len(done) < MOST_AT_ONCE - 5:
+            done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED, timeout=0.05)
+        assert {task.result()["reason"] for task in done} == {"busy"}
+        gate.set()
+        answers = await asyncio.gather(*tasks)
+        assert [one["source"] for one in answers].count("local_model") == 5
+        assert model.most == 1
+
+
+async def test_more_questions_than_are_taken_are_refused(start: Start) -> None:
+    async with serving(hangs) as model, start(model_url=model.url) as bridge:
+        await fill(bridge)
+        questions = questions_of(bridge)
+        questions._under_way = MOST_AT_ONCE
+        for path in ("/coach/ask", "/coach/ask/stream"):
+            answer = await bridge.post(path, {"question": "T4?"})
+            assert (answer.status, answer.json["code"]) == (503, "too_many_questions")
+            assert answer.headers["Retry-After"] == "2"
+        questions._under_way = 0
+        assert model.seen == []
+
+
+async def test_a_small_model_gets_one_line_and_no_page_of_facts(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with (
+        serving(says("Sorry, I do not know. Release the brake more slowly.")) as model,
+        start(model_url=model.url) as bridge,
+    ):
+        await fill(bridge)
+
+        async def params(_: str) -> float:
+            return 2_263_104.0
+
+        monkeypatch.setattr(questions_of(bridge).passages, "params", params)
+        await bridge.service.desk.model.probe()  # type: ignore[union-attr]
+        balance = await ask(bridge, "How is the balance?")
+        assert model.seen[-1]["messages"] == [{"role": "user", "content": "How is the balance?"}]
+        assert balance["answer"].endswith("Release the brake more slowly.")
+        assert "Sorry" not in balance["answer"]
+        asked = len(model.seen)
+        goal = await ask(bridge, "Set me a goal")
+        assert goal["source"] == "template"
+        assert len(model.seen) == asked
+        open_one = await ask(bridge, "What is trail braking?")
+        assert open_one["answer"].startswith("Sorry, I do not know.")
+
+
+async def test_lessons_of_an_ingested_course_are_cited(start: Start) -> None:
+    hit = {
+        "text": "Hold a little brake into the corner.",
+        "metadata": {
+            "lessonId": "trail-braking",
+            "title": "Trail the brake into the corner",
+            "url": "https://course.example/trail-braking/",
+        },
+    }
+    asked: list[tuple[str | None, Any]] = []
+
+    async def search(request: web.Request) -> web.Response:
+        asked.append((request.headers.get("X-Client-Id"), await request.json()))
+        return web.json_response({"data": [hit, hit, {"metadata": 7}], "model": "bert"})
+
+    async def models(_: web.Request) -> web.Response:
+        return web.json_response({"data": [{"id": "bert", "meta": {"kind": "embedding"}}]})
+
+    app = web.Application()
+    app.router.add_post("/v1/search", search)
+    app.router.add_get("/v1/models", models)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    url = f"http://127.0.0.1:{runner.addresses[0][1]}/v1"
+    try:
+        async with start(model_url=url) as bridge:
+            await fill(bridge)
+            found = await ask(bridge, "How is turn 4?")
+            assert found["lessons"] == [
+                {
+                    "id": "trail-braking",
+                    "title": "Trail the brake into the corner",
+                    "url": "https://course.example/trail-braking/",
+                }
+            ]
+            assert found["answer"].endswith("lesson “Trail the brake into the corner”.")
+            assert asked[0][0] == "course"
+            assert asked[0][1]["model"] == "bert"
+            assert (await ask(bridge, "SELECT lap FROM laps"))["lessons"] == []
+    finally:
+        await runner.cleanup()
+
+
+async def test_voice_scripts_are_kept_as_notes_only_when_asked_for(alone: Bridge) -> None:
+    await ask(alone, "Write me a voice script")
+    assert (await alone.ok("GET", "/session/s"))["notes"] == []
+    found = await ask(alone, "Save a voice script for T4")
+    assert "1 phrase is kept" in found["answer"]
+    notes = (await alone.ok("GET", "/session/s"))["notes"]
+    assert [note["text"] for note in notes] == [
+        "Storm Hook: right 1. The hardest stop of the lap, downhill."
+    ]
+
+
+async def test_an_answer_knows_its_parts(alone: Bridge) -> None:
+    questions = questions_of(alone)
+    found = await questions.ask(await questions.understand("How is T4?", "Mia", "s"))
+    assert isinstance(found, Answer)
+    assert [one.tool for one in found.found] == ["corner_history"]
+    assert found.agent in {one.name for one in AGENTS}
+
+
+async def test_corners_are_those_of_the_place_where_the_session_was_driven(alone: Bridge) -> None:
+    await alone.ok("POST", "/session/start", {"session_id": "oval"})
+    await alone.service.db.append_frames("oval", drive(OVAL, 2, hz=10.0, skill=0.9).frames)
+    found = await ask(alone, "How is turn 2?", session_id="oval")
+    assert found["answer"].startswith("Turn 2 took ")
+    assert (await ask(alone, "How is turn 9?", session_id="oval"))["answer"].startswith(
+        "There is no such corner here; known are Turn 1, Turn 2."
+    )
+    assert (await ask(alone, "How is Kittiwake?", session_id="oval"))["intent"] == "telemetry"
+    assert (await ask(alone, "How is Kittiwake?"))["intent"] == "corner"
+
+
+async def test_without_a_database_roles_are_listed_and_questions_refused(alone: Bridge) -> None:
+    service = alone.service
+    kept = service.store, service.questions
+    service.store = service.questions = None
+    try:
+        refused = await alone.refused("POST", "/coach/ask", {"question": "x"})
+        assert refused == (503, "no_database")
+        assert (await alone.ok("GET", "/coach/agents"))["count"] == 17
+        assert (await alone.ok("GET", "/coach/traces"))["available"] is False
+    finally:
+        service.store, service.questions = kept

@@ -1,0 +1,60 @@
+"""Sessions on paper, looked at as a debrief does."""
+
+from pathlib import Path
+
+from runtime.bridge.analysis.drive import NoGeometry, drive_of
+from runtime.bridge.analysis.grading import scorecard
+from runtime.bridge.analysis.ideal import ideal_lap
+from runtime.bridge.analysis.lap_times import lap_time_table
+from runtime.bridge.analysis.moments import highlights
+from runtime.bridge.analysis.passes_quality import consistency
+from runtime.bridge.analysis.stats import stats
+from runtime.bridge.laps.detect import detect_laps
+from runtime.bridge.laps.series import series
+from runtime.bridge.telemetry.values import Frames
+from runtime.bridge.tracks.drive import USUAL, drive
+from runtime.bridge.tracks.library import read_track
+from runtime.bridge.warm.lessons import Lessons
+from runtime.bridge.warm.pedagogy import pedagogy
+from runtime.bridge.warm.review import Review
+from tests.bridge.bridgekit import ROOT
+
+TRACKS: Path = ROOT / "data" / "tracks"
+
+
+def review(
+    track: str = "larkfell",
+    laps: int = 4,
+    seed: int = 1,
+    skill: float = 0.85,
+    *,
+    frames: Frames | None = None,
+    before: float | None = None,
+    partial: bool = False,
+    bare: bool = False,
+) -> Review:
+    """A session; *bare*: without the track's file."""
+    known = read_track(TRACKS / f"{track}.json")[0]
+    if frames is None:
+        frames = drive(known, laps, seed=seed, skill=skill, noise=USUAL).frames
+    found = detect_laps(series(frames), gate=known.start, track_length_m=known.length_m)
+    driven = drive_of(found, None if bare else known, partial=partial)
+    try:
+        card, even, corners = scorecard(driven), consistency(driven), driven.corners
+    except NoGeometry:
+        card, even, corners = None, None, ()
+    return Review(
+        session_id="s",
+        track=known.name,
+        driver="Mia",
+        partial=driven.partial,
+        stats=stats(driven),
+        laps=lap_time_table(driven),
+        ideal=ideal_lap(driven),
+        moments=highlights(driven),
+        card=card,
+        consistency=even,
+        corners=corners,
+        taught=pedagogy(card.corners, Lessons()) if card is not None else (),
+        best_before_s=before,
+    )

@@ -1,0 +1,114 @@
+"""What a driver's history, the course and a grader's reply come to."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from runtime.bridge.coach.concepts import CONCEPTS
+from runtime.bridge.storage.coaching import EventRow
+from runtime.bridge.warm.desk import lessons_of
+from runtime.bridge.warm.grades import grades
+from runtime.bridge.warm.insights import Driving, Idle, Piece, insights
+from runtime.bridge.warm.lessons import Lessons, parse_catalog
+from runtime.bridge.warm.pedagogy import ADVICE
+from runtime.bridge.warm.scoring import aggregates, verdict
+from runtime.bridge.warm.wire import BadReply
+from tests.bridge.bridgekit import ROOT
+from tests.bridge.warm.reviewkit import review
+
+
+def graded(*scores: tuple[str, float]) -> list[EventRow]:
+    """Grades of corners in the order in which they were given."""
+    return [
+        EventRow(at, f"s{at}", corner, "grade", score, "B")
+        for at, (corner, score) in enumerate(scores, start=1)
+    ]
+
+
+def test_the_weakest_corner_is_that_of_the_last_five_grades() -> None:
+    found = grades(graded(*[("A", 0.1)] * 3, *[("A", 0.9)] * 5, *[("B", 0.8)] * 2))
+    assert found.weakest == "B"
+    assert found.weakest_score == pytest.approx(0.8)
+    assert found.improved == "A"
+    assert found.recent == 10
+
+
+def test_only_the_newest_fifty_grades_count_and_only_grades() -> None:
+    old = graded(*[("A", 0.0)] * 10, *[("B", 0.9)] * 50)
+    other = EventRow(99, "s", "C", "mistake", 0.0, "spin")
+    found = grades([*old, other])
+    assert found.weakest == "B"
+    assert found.recent == 50
+    assert len(found.corners["A"]) == 10
+
+
+def test_a_corner_that_got_worse_is_no_improvement() -> None:
+    assert grades(graded(*[("A", 0.9)] * 3, *[("A", 0.8)] * 3)).improved is None
+    assert grades([]).weakest is None
+    assert grades([]).archetype == "unknown"
+
+
+@given(st.lists(st.tuples(st.sampled_from("ABC"), st.floats(0.0, 1.0)), max_size=80))
+def test_a_history_says_nothing_impossible(scores: list[tuple[str, float]]) -> None:
+    found = grades(graded(*scores))
+    assert found.weakest_score is None or 0.0 <= found.weakest_score <= 1.0
+    assert found.improvement is None or 0.0 < found.improvement <= 1.0
+    assert sum(len(known) for known in found.corners.values()) == len(scores)
+
+
+def test_every_concept_and_every_cause_has_a_lesson() -> None:
+    lessons = Lessons()
+    assert all(lessons.of(concept.id).title for concept in CONCEPTS)
+    assert all(lessons.of(advice.concept).url is None for advice in ADVICE.values())
+
+
+def test_a_built_course_gives_the_lessons_their_addresses() -> None:
+    lesson = {"id": "exits", "title": "Out of corners", "url": "lessons/exits/"}
+    catalog = {
+        "concepts": [{"id": "exit_speed", "lessonIds": ["gone", "exits"]}],
+        "phases": [{"id": "p", "lessons": [lesson]}],
+    }
+    found = parse_catalog(json.dumps(catalog), "http://course/")
+    assert found.of("exit_speed") == ("exits", "Out of corners", "http://course/lessons/exits/")
+    assert found.of("late_apex").url is None
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"concepts": 3, "phases": []}', "[" * 9999])
+def test_what_is_no_catalog_is_told_so(text: str) -> None:
+    with pytest.raises(ValueError, match=r"."):
+        parse_catalog(text)
+
+
+async def test_a_course_that_is_not_there_leaves_lessons_without_addresses() -> None:
+    for course in (str(ROOT / "nowhere"), "http://127.0.0.1:9"):
+        assert (await lessons_of(course)).of("exit_speed").url is None
+
+
+def test_a_grade_is_read_out_of_talk_and_kept_in_its_bounds() -> None:
+    assert verdict('Well: {"score": 61.6, "why": " even "} ok') == (62, "even")
+    assert verdict('{"score": -5, "why": "x"}').score == 0
+    for reply in ("", "7", '{"score": true, "why": "x"}', '{"score": NaN, "why": "x"}', "{" * 9999):
+        with pytest.raises(BadReply):
+            verdict(reply)
+
+
+def test_a_grader_is_told_no_name_and_no_place() -> None:
+    told = json.dumps(aggregates(review()))
+    for secret in ("Turn", "Mia", "Larkfell", '"lat"', "Gannet"):
+        assert secret not in told
+
+
+def test_habits_are_found_where_they_are() -> None:
+    rolling = Piece(("T1",), True, 100, 40, 0, 60.0, 1.2)
+    other = Piece(("T2",), True, 100, 40, 0, 60.0, 1.2)
+    idle = tuple(Idle("T1", 0.5) for _ in range(3))
+    lazy = Driving((rolling, other), idle, 0.5, 90.0, 3, 1000, 400)
+    found = insights([lazy], [])
+    assert len(found) == 3
+    assert [one.effort for one in found] == sorted(one.effort for one in found)
+    assert {"coast_excess", "grip_headroom", "nothing_time"} == {one.id for one in found}
+    quick = Piece(("T1",), True, 100, 0, 5, 120.0, 2.0)
+    assert insights([Driving((quick,), (), 0.1, 80.0, 3, 1000, 10)], []) == ()
+    assert insights([], []) == ()
