@@ -65,7 +65,9 @@ class Analyses:
             async with self._turn:
                 if name not in self._results:
                     drive = await self.drive(row, scope)
-                    self._results[name] = await _aside(row, lambda: compute(drive, *args, **kwargs))
+                    self._results[name] = await _aside(
+                        row, scope, lambda: compute(drive, *args, **kwargs)
+                    )
         self._results.move_to_end(name)
         while len(self._results) > RESULTS:
             self._results.popitem(last=False)
@@ -87,17 +89,17 @@ class Analyses:
     async def _made(self, row: SessionRow, scope: Scope) -> Drive:
         if scope.lap is not None:
             whole = await self.drive(row, Scope(scope.partial))
-            return await _aside(row, lambda: pure.only(whole, scope.lap or 0))
+            return await _aside(row, scope, lambda: pure.only(whole, scope.lap or 0))
         laps, track = await self._book.found(row)
-        return await _aside(row, lambda: pure.drive_of(laps, track, partial=scope.partial))
+        return await _aside(row, scope, lambda: pure.drive_of(laps, track, partial=scope.partial))
 
 
-async def _aside(row: SessionRow, work: Callable[[], T]) -> T:
+async def _aside(row: SessionRow, scope: Scope, work: Callable[[], T]) -> T:
     """Do pure work in a thread; its errors as those of the bridge."""
     try:
         return await asyncio.to_thread(work)
     except pure.NoCompleteLap as problem:
-        raise errors.NoCompleteLap(row.session_id) from problem
+        raise errors.NoCompleteLap(row.session_id, partial=scope.partial) from problem
     except pure.UnknownLap as problem:
         raise errors.UnknownLap(row.session_id) from problem
     except pure.NoGeometry as problem:

@@ -17,6 +17,7 @@ from runtime.bridge.analysis.reference import ReferenceLap, parse_reference, ref
 from runtime.bridge.analysis.reference_files import write_reference
 from runtime.bridge.app import assemble
 from runtime.bridge.lapping import LapBook
+from runtime.bridge.server_flags import add_server_flags
 from runtime.bridge.settings import BridgeSettings
 from runtime.bridge.storage.errors import StoreUnusable
 from runtime.bridge.storage.store import Store
@@ -38,7 +39,7 @@ def main(argv: Sequence[str], environ: Mapping[str, str] = os.environ) -> int:
     0 when the file was written, 1 when not; wrong arguments exit with 2.
     """
     arguments, rest = _parser().parse_known_args(argv)
-    settings = BridgeSettings.load(rest, environ)
+    settings = BridgeSettings.load([*arguments.server, *rest], environ)
     try:
         lap = _lap(arguments, settings)
         if not is_safe_id(lap.track):
@@ -57,13 +58,15 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="reference",
         description="Writes a lap as the reference of its circuit. A running bridge is asked, "
-        "else its database is read; settings of the bridge, such as --db, may follow.",
+        "else its database is read.",
+        allow_abbrev=False,
     )
     parser.add_argument("session", metavar="SESSION", help="id of the session")
     parser.add_argument("--lap", type=int, help="number of a complete lap; default: the best")
     parser.add_argument("--url", help="address of a running bridge, such as http://localhost:8765")
     parser.add_argument("--out", type=Path, help="default: in the data folder, by the circuit's id")
     parser.add_argument("--force", action="store_true", help="write over a file that is there")
+    add_server_flags(parser, ("config", "data_dir", "db", "db_backend", "port"))
     return parser
 
 

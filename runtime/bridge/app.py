@@ -45,6 +45,7 @@ from runtime.bridge.api import (
     coaching as coaching_routes,
 )
 from runtime.bridge.api.wire import ErrorAnswer
+from runtime.bridge.can.settings import check_interface
 from runtime.bridge.catalog.carfile import CarError
 from runtime.bridge.catalog.cars import LoadedCar, find_car, load_car
 from runtime.bridge.catalog.dbc import DbcError, load_dbc, merged
@@ -131,7 +132,7 @@ def describe_api() -> JsonObject:
 def make_app(service: Service) -> web.Application:
     """The application around *service*, whose parts start and stop with it."""
     settings = service.settings
-    app = web.Application()
+    app = web.Application(middlewares=[spectators.presented])
     app[SERVICE] = service
     door = Door(
         render=render,
@@ -139,6 +140,7 @@ def make_app(service: Service) -> web.Application:
             settings.host,
             allowed_hosts=settings.allowed_hosts,
             origins=settings.cors_origins,
+            pages=spectators.PAGES,
         ),
         exposed_headers=EXPOSED,
         request_id_header=True,
@@ -201,6 +203,10 @@ def _car(settings: BridgeSettings) -> LoadedCar | None:
 
 def _check_bus(service: Service) -> None:
     """Refuse an adapter that can never work."""
+    try:
+        check_interface(service.settings.can_interface)
+    except ValueError as error:
+        raise CannotStart(f"can_interface: {error}", BAD_CONFIGURATION) from error
     if service.settings.can_channel is None:
         return
     try:

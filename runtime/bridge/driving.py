@@ -19,9 +19,10 @@ from runtime.bridge.live.values import LIVE_SESSION, Cue, LiveFrame
 from runtime.bridge.replay.replays import Replays
 from runtime.bridge.service import Service
 from runtime.bridge.settings import BridgeSettings
+from runtime.bridge.simulator.profile import natural_seconds
 from runtime.bridge.storage.store import Store
 from runtime.bridge.storage.values import NoteRow, SessionMeta
-from runtime.bridge.tracks.model import slug
+from runtime.bridge.tracks.model import Track, slug
 from runtime.web.errors import ApiError
 from runtime.web.lifecycle import LIFECYCLE
 from runtime.web.routes import Routes
@@ -49,12 +50,12 @@ async def driving(
             await _put_aside(store, settings)
             recorder = Recorder(store, _meta(service))
             stack.push_async_callback(recorder.close)
-        default = _default_session(settings)
+        own = OwnSession(settings)
         live = service.live = Live(
             hub=service.hub,
             cues=service.cues if settings.live_cues else None,
             recorder=recorder,
-            destination=lambda: _destination(service, default),
+            destination=lambda: _destination(service, own),
             spoken=lambda cue, frame: _noted(service, cue, frame),
             anew=lambda: service.bus.begin_session() if service.bus is not None else None,
         )
@@ -118,19 +119,36 @@ async def _put_aside(store: Store, settings: BridgeSettings) -> None:
         log.info("live frames of an earlier run are kept as %s", kept.session_id)
 
 
-def _default_session(settings: BridgeSettings) -> str:
-    """Where frames of a bus go while no session is open."""
-    if settings.simulate:
-        return f"sim-{datetime.now(UTC):%Y%m%d-%H%M%S}"
-    return settings.can_session_id
+class OwnSession:
+    """Where frames of a bus go while no session is open: never to a session that has ended."""
+
+    def __init__(self, settings: BridgeSettings) -> None:
+        self._dated = "sim" if settings.simulate else settings.can_session_id.lstrip("_") or "live"
+        self._id = self._dated_id() if settings.simulate else settings.can_session_id
+
+    def id(self, store: Store | None) -> str:
+        """The id; another one once that session has ended."""
+        if store is not None and _has_ended(store, self._id):
+            first = self._id = self._dated_id()
+            number = 1
+            while store.session(self._id) is not None:
+                number += 1
+                self._id = f"{first}-{number}"
+        return self._id
+
+    def _dated_id(self) -> str:
+        return f"{self._dated}-{datetime.now(UTC):%Y%m%d-%H%M%S}"
 
 
-def _destination(service: Service, default: str) -> Destination:
-    store = service.store
-    if store is None:
-        return Destination(default)
-    session_id = store.active_session() or default
+def _has_ended(store: Store, session_id: str) -> bool:
     row = store.session(session_id)
+    return row is not None and row.ended_at is not None
+
+
+def _destination(service: Service, own: OwnSession) -> Destination:
+    store = service.store
+    session_id = (store.active_session() if store is not None else None) or own.id(store)
+    row = store.session(session_id) if store is not None else None
     return Destination(session_id, (row.distance_m or 0.0) if row is not None else 0.0)
 
 
@@ -149,7 +167,7 @@ def _bus(service: Service, live: Live) -> LiveBus | None:
     if settings.simulate:
         drive = Synthetic(
             track=service.active_track,
-            lap_seconds=settings.simulate_lap_seconds,
+            lap_seconds=lap_seconds(settings, service.active_track),
             speed=settings.simulate_speed,
             seed=settings.sim_seed,
             transmit=can_settings(service) if settings.can_channel is not None else None,
@@ -158,6 +176,14 @@ def _bus(service: Service, live: Live) -> LiveBus | None:
     if settings.can_channel is None:
         return None
     return make_bus(can_settings(service), wiring, settings.can_flush_ms, live.bus)
+
+
+def lap_seconds(settings: BridgeSettings, track: Track | None) -> float:
+    """Of a synthetic lap: as it was set; else what the usual car needs, where it has a line."""
+    given = "simulate_lap_seconds" in settings.model_fields_set
+    if given or track is None or track.line is None:
+        return settings.simulate_lap_seconds
+    return natural_seconds(track)
 
 
 def can_settings(service: Service) -> CanSettings:

@@ -89,8 +89,13 @@ class NoCompleteLap(BadRequest):
 
     code = "no_complete_lap"
 
-    def __init__(self, session_id: str) -> None:
-        super().__init__("the session has no complete lap; partial=true takes it as one")
+    def __init__(self, session_id: str, *, partial: bool = False) -> None:
+        """*partial*: the session was to count as one lap, and has no time that it could take."""
+        if partial:
+            why = "the session's frames cover no time, so it does not count as one lap either"
+        else:
+            why = "the session has no complete lap; partial=true takes it as one"
+        super().__init__(why)
         self.session_id = session_id
 
 

@@ -33,7 +33,7 @@ log = logging.getLogger("runtime.bridge")
 
 def main(argv: Sequence[str]) -> int:
     """Run the bridge until it is told to stop; the exit code of the process."""
-    if list(argv) == ["--version"]:
+    if "--version" in argv:
         sys.stdout.write(f"{VERSION}\n")
         return 0
     try:

@@ -102,7 +102,9 @@ class BridgeSettings(Settings):
         1.0, description="speed of the synthetic car's clock"
     )
     simulate_lap_seconds: Annotated[float, Clamp(10.0, 1_200.0)] = Field(
-        60.0, description="length of one synthetic lap"
+        60.0,
+        description="length of one synthetic lap; absent: what the usual car needs on a circuit "
+        "with a reference line, else this",
     )
     check: bool = Field(False, description="read the configuration, say what is wrong, and end")
 

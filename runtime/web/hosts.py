@@ -44,7 +44,7 @@ class HostPolicy:
     origins: tuple[str, ...] = ()
     """Origins of other sites that may call: exact, with ``:*`` for the port, or ``*`` for any."""
     pages: frozenset[str] = frozenset()
-    """Paths of HTML pages, which links on other sites may open."""
+    """Paths of HTML pages, which links on other sites may open; ``/*``: all right below."""
 
     @classmethod
     def bound_to(
@@ -77,6 +77,10 @@ class HostPolicy:
             # A last label of digits is a short or decimal address to some programs, no name.
             return self.lan and name.endswith(".localhost")
         return not address.is_unspecified and (self.lan or address.is_loopback)
+
+    def is_page(self, path: str) -> bool:
+        """Whether *path* is that of an HTML page."""
+        return path in self.pages or f"{path.rpartition('/')[0]}/*" in self.pages
 
     def lists(self, origin: str) -> bool:
         """Whether *origin* is one of the other sites that may call."""
@@ -130,7 +134,7 @@ def refusal(
     if ours and all(site in ("same-origin", "none") for site in sites):
         return None
     opened = headers.getall("Sec-Fetch-Mode", []) == ["navigate"] and method in ("GET", "HEAD")
-    if opened and not origins and path in policy.pages:
+    if opened and not origins and policy.is_page(path):
         return None
     return CrossSite("web pages of other sites may not call this server")
 

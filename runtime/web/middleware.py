@@ -1,6 +1,7 @@
 """The door of a server: one order of checks for every request, one envelope for every error."""
 
 import asyncio
+import json
 import logging
 import time
 from collections.abc import Callable, Mapping
@@ -120,6 +121,9 @@ async def _answer(
         if exc.status < 400:
             raise
         error = translate(exc)
+        if request.method == "OPTIONS" and isinstance(error, MethodNotAllowed):
+            allowed = {"Allow": f"{error.headers['Allow']}, OPTIONS"}
+            return web.Response(status=204, headers=allowed)
     except ReaderGone:
         return request[STREAM]
     except Exception:  # noqa: BLE001 - the one place where whatever broke becomes an answer
@@ -163,11 +167,19 @@ def _check(request: web.Request, door: Door) -> web.Response | None:
 
 def error_response(render: Render, error: ApiError, *, close: bool = False) -> web.Response:
     """The answer that says *error*; *close* ends the connection after it."""
-    response = json_bytes(orjson.dumps(render(error)), error.status, error.headers)
+    response = json_bytes(_written(render(error)), error.status, error.headers)
     response.headers["Server"] = NAME
     if close or error.headers.get("Connection") == "close":
         response.force_close()
     return response
+
+
+def _written(body: Mapping[str, object]) -> bytes:
+    """*body* as JSON, whatever it holds: an error must reach its reader."""
+    try:
+        return orjson.dumps(body)
+    except orjson.JSONEncodeError:  # a half surrogate, or an integer beyond 64 bits
+        return json.dumps(body, default=str).encode()
 
 
 def translate(exc: web.HTTPException) -> ApiError:

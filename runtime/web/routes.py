@@ -1,5 +1,6 @@
 """Typed handlers on paths: the signature of a handler is its contract with the client."""
 
+import asyncio
 import inspect
 import types
 from collections.abc import Awaitable, Callable, Mapping
@@ -28,6 +29,8 @@ from runtime.web.wire import json_response, parse_body, parse_path, parse_query
 R = TypeVar("R", bound=BaseModel | None)
 SMALL_BODY: Final = 64 * 1024
 """Body cap in bytes of a route that names none."""
+_LARGE_BODY: Final = 256 * 1024
+"""Bytes from which a body is parsed off the event loop."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +76,8 @@ class Options(TypedDict, total=False):
     """Whether the path carries a secret: the log then shows its pattern."""
     quiet: bool
     """Whether requests that succeed are logged at debug only: for those that come all the time."""
+    alone: bool
+    """Whether other methods on a fixed path are refused, though a pattern would fit it too."""
     summary: str
     """One line for the reference; the docstring's first line if absent."""
 
@@ -123,6 +128,8 @@ class Route:
         cap = self.options.get("body_cap", SMALL_BODY)
         raw = await read_body(request, cap if isinstance(cap, int) else cap(request.app))
         try:
+            if len(raw) > _LARGE_BODY:
+                return await asyncio.to_thread(parse_body, model, raw)
             return parse_body(model, raw)
         except BadJson:
             if self.options.get("lenient_body"):
@@ -174,6 +181,16 @@ def mount(app: web.Application, *groups: Routes) -> None:
         methods = ("GET", "HEAD") if route.method == "GET" else (route.method,)
         for method in methods:
             app.router.add_route(method, route.path, handle, expect_handler=wait_with_continue)
+        if route.options.get("alone"):
+            refuse = _refusing(methods)
+            app.router.add_route("*", route.path, refuse, expect_handler=wait_with_continue)
+
+
+def _refusing(allowed: tuple[str, ...]) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
+    async def refuse(request: web.Request) -> web.StreamResponse:
+        raise web.HTTPMethodNotAllowed(request.method, allowed)
+
+    return refuse
 
 
 def matched(request: web.Request) -> Route | None:

@@ -14,6 +14,9 @@ from runtime.web.errors import BadField, BadJson, BadQuery, NotFound
 
 M = TypeVar("M", bound=BaseModel)
 JSON: Final = "application/json"
+_INTEGERS: Final = (-(1 << 63), (1 << 64) - 1)
+"""What a JSON number that is an integer may be, here as in the library that writes answers."""
+_LONG: Final = re.compile(rb"[0-9]{19}")
 
 
 class Wire(BaseModel):
@@ -25,6 +28,10 @@ class Wire(BaseModel):
     model_config = ConfigDict(
         extra="ignore", frozen=True, allow_inf_nan=False, strict=True, protected_namespaces=()
     )
+
+
+class Plain(Wire):
+    """For large bodies: fields are `Any` and texts only; what was parsed is not copied."""
 
 
 def json_response(
@@ -58,6 +65,8 @@ def parse_body(model: type[M], raw: bytes) -> M:
     if not isinstance(whole, dict):
         raise BadJson("the body must be a JSON object")
     try:
+        if issubclass(model, Plain):
+            return model.model_validate(whole)
         return _validated(model, raw or b"{}", whole)
     except ValidationError as exc:
         param, message = explain(model, exc)
@@ -65,6 +74,8 @@ def parse_body(model: type[M], raw: bytes) -> M:
 
 
 def _validated(model: type[M], raw: bytes, whole: dict[str, object]) -> M:
+    if _LONG.search(raw):
+        raw = orjson.dumps(whole)  # where integers beyond 64 bits are none
     try:
         return model.model_validate_json(raw)
     except ValidationError as exc:
@@ -80,6 +91,8 @@ def _make_whole(tree: dict[str, object], exc: ValidationError) -> bool:
     for error in exc.errors(include_url=False):
         value = error["input"]
         if error["type"] != "int_type" or not isinstance(value, float) or not value.is_integer():
+            continue
+        if not _INTEGERS[0] <= int(value) <= _INTEGERS[1]:
             continue
         *path, last = error["loc"]
         at: object = tree

@@ -65,10 +65,13 @@ class Connection:
         head = f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n\r\n"
         self._writer.write(head.encode() + body)
         answer = (await self._reader.readuntil(b"\r\n\r\n")).lower()
+        if answer.startswith(b"http/1.1 503 "):  # busy: nothing was taken
+            await self._reader.readexactly(_length(answer))
+            await asyncio.sleep(0.05)
+            return await self.ask(method, path, body)
         assert answer.startswith(b"http/1.1 200 "), answer
         if b"transfer-encoding: chunked" not in answer:
-            length = answer.partition(b"content-length: ")[2].partition(b"\r\n")[0]
-            return await self._reader.readexactly(int(length))
+            return await self._reader.readexactly(_length(answer))
         parts = []
         while size := int(await self._reader.readuntil(b"\r\n"), 16):
             parts.append((await self._reader.readexactly(size + 2))[:-2])
@@ -77,6 +80,11 @@ class Connection:
 
     def close(self) -> None:
         self._writer.close()
+
+
+def _length(head: bytes) -> int:
+    """Bytes of the body behind a head in small letters."""
+    return int(head.partition(b"content-length: ")[2].partition(b"\r\n")[0])
 
 
 async def send(port: int, number: int, trial: int, known: Marks, begun: asyncio.Event) -> None:

@@ -16,7 +16,8 @@ KILLS: Final = int(os.environ.get("BRIDGE_TEST_KILLS", "200"))
 @pytest.mark.timeout(240)
 def test_no_acknowledged_frame_is_lost_or_doubled(tmp_path: Path, backend: str, root: Path) -> None:
     program = [sys.executable, "-m", "tests.bridge.killkit", backend, str(tmp_path)]
-    done = subprocess.run([*program, str(KILLS)], cwd=root, capture_output=True, check=True)
+    done = subprocess.run([*program, str(KILLS)], cwd=root, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr.decode()[-3000:]
     found = json.loads(done.stdout)
     assert {name: found[name] for name in ("lost", "doubled", "gaps")} == {
         "lost": 0,

@@ -36,12 +36,13 @@ def test_a_taken_port_ends_with_3(tmp_path: Path) -> None:
     ("flags", "named"),
     [
         (("--can-interface", "smoke", "--can-channel", "x"), "smoke"),
+        (("--can-interface", "smoke"), "known: virtual, slcan"),
         (("--can-interface", "slcan", "--can-channel", "x", "--can-bitrate", "33333"), "33333"),
         (("--can-dbc", "nothing.dbc"), "nothing.dbc"),
         (("--can-car-config", "no-such-car"), "there is no such car"),
         (("--simulate-speed", "fast"), "--simulate-speed"),
     ],
-    ids=["interface", "bitrate", "dbc", "car", "speed"],
+    ids=["interface", "interface alone", "bitrate", "dbc", "car", "speed"],
 )
 def test_a_bad_setting_ends_with_2_and_is_named(
     tmp_path: Path, flags: tuple[str, ...], named: str

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from runtime.bridge import VERSION
 from runtime.bridge.server import main
 
 
@@ -17,6 +18,14 @@ def test_a_taken_port_ends_with_code_3(tmp_path: Path, capsys: pytest.CaptureFix
     assert f"cannot listen on 127.0.0.1 port {port}" in said.err
     assert "the setting port" in said.err
     assert not (tmp_path / "db").exists()
+
+
+@pytest.mark.parametrize("flags", [["--version"], ["--port", "0", "--version"]])
+def test_the_version_is_told_whatever_else_is_said(
+    flags: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(flags) == 0
+    assert capsys.readouterr().out == f"{VERSION}\n"
 
 
 @pytest.mark.parametrize(

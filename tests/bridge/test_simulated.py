@@ -3,14 +3,20 @@
 import asyncio
 import io
 from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime
 
+import numpy as np
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 import pytest
 
+from runtime.bridge.driving import lap_seconds
+from runtime.bridge.settings import BridgeSettings
 from runtime.bridge.storage.values import SessionMeta
 from tests.bridge.bridgekit import Bridge, Json
 from tests.bridge.conftest import Start
 from tests.bridge.live.streamkit import listening, until
+from tests.bridge.simulator.drivekit import LARKFELL, flushed, vesper
 
 LAP_S = 21.0
 FRAME_S = 0.1
@@ -106,6 +112,63 @@ async def test_a_session_that_is_started_takes_the_frames_and_its_own_distance(
         assert (distance[1:] >= distance[:-1]).all()
 
 
+async def test_a_session_of_the_bus_that_was_ended_is_followed_by_another(start: Start) -> None:
+    async with start(**FAST) as bridge:
+        await until(lambda: bridge.service.bus_session() is not None)
+        first = bridge.service.bus_session()
+        assert first is not None
+        await until(lambda: bridge.service.db.session(first) is not None)
+        await bridge.ok("POST", f"/session/{first}/end")
+        await until(lambda: bridge.service.bus_session() != first)
+        second = bridge.service.bus_session()
+        assert second is not None
+        assert second.startswith("sim-")
+        await until(lambda: bridge.service.db.session(second) is not None)
+        await bridge.ok("POST", f"/session/{second}/end")
+        await until(lambda: bridge.service.bus_session() not in (first, second))
+
+
+async def test_frames_of_a_car_do_not_go_on_in_a_live_session_that_was_ended(start: Start) -> None:
+    async with start() as bridge:
+        assert bridge.service.live is not None
+        assert bridge.service.recorder is not None
+        names = []
+        for _ in range(3):
+            bridge.service.live.bus(flushed(vesper().between(0.0, 2.0)))
+            await bridge.service.recorder.settled()
+            name = bridge.service.bus_session()
+            assert name is not None
+            names.append(name)
+            await bridge.ok("POST", f"/session/{name}/end")
+        assert names[0] == "_live"
+        assert len(set(names)) == 3
+        assert [name.startswith("live-") for name in names] == [False, True, True]
+
+
+async def test_laps_of_a_clock_that_runs_ahead_were_not_recorded_later_than_now(
+    start: Start,
+) -> None:
+    async with start(**FAST) as bridge:
+        session_id = await driven(bridge, 3)
+        laps = (await bridge.ok("GET", f"/session/{session_id}"))["laps"]
+        entries = (await bridge.ok("GET", "/leaderboard"))["entries"]
+        now = f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%S.%f}"
+        assert laps
+        assert entries
+        assert all(one["recorded_at"] <= now for one in (*laps, *entries))
+
+
+def test_the_usual_car_drives_at_its_own_pace_unless_a_time_is_set() -> None:
+    usual, given = BridgeSettings(), BridgeSettings(simulate_lap_seconds=60.0)
+    no_line = replace(LARKFELL, line=None)
+    assert lap_seconds(usual, LARKFELL) == pytest.approx(112.0, abs=1.0)
+    assert lap_seconds(usual, no_line) == lap_seconds(usual, None) == 60.0
+    assert lap_seconds(given, LARKFELL) == lap_seconds(given, no_line) == 60.0
+    drive = vesper(lap_seconds=lap_seconds(usual, LARKFELL)).drive
+    seen = drive.signals(np.arange(0.0, drive.duration(2), 0.1))
+    assert np.hypot(seen["lateral_accel_g"], seen["inline_accel_g"]).max() < 2.0
+
+
 async def test_a_stream_of_the_active_session_hears_the_bus(start: Start) -> None:
     async with (
         start(**FAST) as bridge,
@@ -178,7 +241,12 @@ async def test_without_a_bus_the_diagnostics_say_so(start: Start) -> None:
         state = await bridge.ok("GET", "/diagnostics/can")
         assert (state["loaded"], state["state"], state["interface"]) == (False, "off", None)
         health = await bridge.ok("GET", "/health")
-        assert health["simulator"] == {"running": False, "lap_seconds": None, "speed_x": None}
+        assert health["simulator"] == {
+            "running": False,
+            "lap_seconds": None,
+            "speed_x": None,
+            "reached_x": None,
+        }
 
 
 async def test_the_end_of_a_session_is_told_to_its_driver(start: Start) -> None:

@@ -73,13 +73,27 @@ async def test_checks_come_in_one_order(
             assert answer.headers["Content-Type"] == "application/json; charset=utf-8"
 
 
-@pytest.mark.parametrize("method", ["PUT", "PATCH", "TRACE", "OPTIONS"])
+@pytest.mark.parametrize("method", ["PUT", "PATCH", "TRACE"])
 async def test_a_wrong_method_is_told_the_right_ones(
     client: aiohttp.ClientSession, method: str
 ) -> None:
     async with client.request(method, "/v1/items/x", headers=GOOD) as answer:
         assert answer.status == 405
         assert answer.headers["Allow"] == "DELETE, GET, HEAD"
+
+
+async def test_options_tell_the_methods_of_a_known_path_to_who_may_know(
+    client: aiohttp.ClientSession,
+) -> None:
+    for path, headers, status, allowed in (
+        ("/v1/items/x", GOOD, 204, "DELETE, GET, HEAD, OPTIONS"),
+        ("/v1/items/x", {**GOOD, "Origin": APP}, 204, "DELETE, GET, HEAD, OPTIONS"),
+        ("/health", {}, 204, "GET, HEAD, OPTIONS"),
+        ("/v1/items/x", {}, 401, None),
+        ("/v1/nothing", GOOD, 404, None),
+    ):
+        async with client.options(path, headers=headers) as answer:
+            assert (answer.status, answer.headers.get("Allow")) == (status, allowed), path
 
 
 async def test_what_breaks_inside_is_a_500_that_tells_nothing(

@@ -1,8 +1,10 @@
 """What a handler's signature does to a request."""
 
+import json
+import threading
 from collections.abc import AsyncIterator
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Any
 
 import aiohttp
 import pytest
@@ -11,9 +13,10 @@ from multidict import MultiDict
 from pydantic import AfterValidator, Field
 
 from runtime.web.errors import BadField, BadJson, BadQuery, NotFound
-from runtime.web.routes import Reply, Routes
+from runtime.web.middleware import error_response
+from runtime.web.routes import Reply, Routes, mount
 from runtime.web.serve import Running, started
-from runtime.web.wire import Wire, json_response, parse_body, parse_path, parse_query
+from runtime.web.wire import Plain, Wire, json_response, parse_body, parse_path, parse_query
 from tests.web.sample import make_app
 
 
@@ -108,6 +111,11 @@ def test_what_is_no_json_object_is_refused(raw: bytes) -> None:
         (b'{"name":"a","count":1.5}', "count", "valid integer"),
         (b'{"name":"a","count":"1","pair":2.0}', "count", "valid integer"),
         (b'{"name":"a","count":2.0,"pair":3}', "pair", "must be even"),
+        (b'{"name":"a","count":1e30}', "count", "valid integer"),
+        (b'{"name":"a","count":-1e30}', "count", "valid integer"),
+        (b'{"name":"a","count":99999999999999999999}', "count", "valid integer"),
+        (b'{"name":"a","count":18446744073709551616}', "count", "valid integer"),
+        (b'{"name":"a","extra":{"b":1e300}}', "extra", "valid integer"),
         (b'{"name":"a","flag":1}', "flag", "valid boolean"),
         (b'{"name":"a","ratio":"1"}', "ratio", "valid number"),
         (b'{"name":"a","side":"up"}', "side", "'left' or 'right'"),
@@ -259,3 +267,48 @@ async def test_head_of_a_stream_ends_at_once(server: Running) -> None:
     async with aiohttp.ClientSession(server.url) as client, client.head("/wait") as answer:
         assert answer.status == 200
         assert answer.headers["Content-Type"] == "text/event-stream"
+
+
+class Batch(Plain):
+    values: Any = None
+    name: str | None = None
+
+
+def test_a_large_body_keeps_what_was_parsed_and_its_texts_are_checked() -> None:
+    batch = parse_body(Batch, b'{"values":[1,{"a":2.5},null],"name":"x","more":1}')
+    assert (batch.values, batch.name) == ([1, {"a": 2.5}, None], "x")
+    with pytest.raises(BadField) as found:
+        parse_body(Batch, b'{"values":[],"name":7}')
+    assert found.value.param == "name"
+
+
+async def test_a_large_body_is_parsed_off_the_event_loop() -> None:
+    parsed_on: list[int] = []
+
+    def noted(value: object) -> object:
+        parsed_on.append(threading.get_ident())
+        return value
+
+    class Noted(Plain):
+        values: Annotated[Any, AfterValidator(noted)] = None
+
+    routes = Routes("test")
+
+    @routes.post("/big", body_cap=1 << 20)
+    async def big(request: web.Request, *, body: Noted) -> Body:
+        return Body(name=str(len(body.values)))
+
+    app = make_app()
+    mount(app, routes)
+    async with started(app) as running, aiohttp.ClientSession() as client:
+        for count in (1, 400_000):
+            async with client.post(f"{running.url}/big", json={"values": "a" * count}) as answer:
+                assert (await answer.json())["name"] == str(count)
+    assert parsed_on[0] == threading.get_ident() != parsed_on[1]
+
+
+@pytest.mark.parametrize("value", [10**30, "half \ud800"])
+def test_an_error_is_written_whatever_it_holds(value: object) -> None:
+    response = error_response(lambda error: {"error": value}, BadField("wrong"))
+    assert isinstance(response.body, bytes)
+    assert json.loads(response.body) == {"error": value}

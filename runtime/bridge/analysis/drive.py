@@ -6,7 +6,7 @@ from typing import Final, Literal
 
 import numpy as np
 
-from runtime.bridge.laps.detect import Laps, Segment
+from runtime.bridge.laps.detect import TIE_S, Laps, Segment
 from runtime.bridge.laps.geometry import Indices, Plane, Ring, ring
 from runtime.bridge.laps.progress import Progress, lap_progress, within
 from runtime.bridge.laps.sectors import Span, thirds
@@ -62,7 +62,8 @@ class Drive:
     @property
     def best(self) -> Segment:
         """The fastest of the laps looked at, the earliest of equals."""
-        return min(self.counted, key=lambda lap: (lap.duration_s, lap.t_start))
+        least = min(lap.duration_s for lap in self.counted)
+        return next(lap for lap in self.counted if lap.duration_s <= least + TIE_S)
 
     @cached_property
     def frames(self) -> slice:

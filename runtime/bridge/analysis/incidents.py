@@ -6,7 +6,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from runtime.bridge.analysis.drive import Drive
-from runtime.bridge.analysis.incidents_spin import spins
+from runtime.bridge.analysis.incidents_spin import Road, spins
 from runtime.bridge.analysis.windows import runs
 from runtime.bridge.laps.geometry import Indices
 from runtime.bridge.laps.series import DAY_S, Flags
@@ -164,7 +164,10 @@ def _hard(drive: Drive) -> Iterator[_Event]:
 
 
 def _spins(drive: Drive) -> Iterator[_Event]:
-    for one in spins(drive.series):
+    path = drive.track.line.ring if drive.track is not None and drive.track.line else None
+    known = path is not None and drive.progress.basis == "line"
+    road = Road(path, drive.progress.p) if path is not None and known else None
+    for one in spins(drive.series, road):
         reason = f"the course turned by {one.turned_deg:.0f} degrees while the speed fell"
         magnitude = one.turned_deg / one.limit_deg
         yield _Event("spin", one.first, one.last, one.first, magnitude, reason)

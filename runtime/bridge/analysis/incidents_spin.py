@@ -5,7 +5,8 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from runtime.bridge.analysis.windows import runs
-from runtime.bridge.laps.geometry import Plane
+from runtime.bridge.laps.geometry import Plane, Ring
+from runtime.bridge.laps.progress import unwrap
 from runtime.bridge.laps.series import Flags, Series
 from runtime.bridge.telemetry.values import Numbers
 
@@ -13,6 +14,8 @@ TURNED_DEG: Final = 120.0
 WITHIN_S: Final = 2.0
 SLOWED: Final = 0.7
 """The speed behind is less than this share of the one before."""
+OWN_DEG: Final = 60.0
+"""By so much more than the road did between the same places the course of a spin has turned."""
 STEP_S: Final = 0.25
 """The course is taken over so long, or a period of the recording where that is longer."""
 LEAST_MS: Final = 2.0
@@ -30,12 +33,21 @@ class Spin(NamedTuple):
     limit_deg: float = TURNED_DEG
 
 
-def spins(series: Series) -> list[Spin]:
+class Road(NamedTuple):
+    """The line that the frames of a series follow, and where on it each of them is."""
+
+    path: Ring
+    progress: Numbers
+    """Metres, in [0, length)."""
+
+
+def spins(series: Series, road: Road | None = None) -> list[Spin]:
     """Stretches in which the course turned by more than 120 degrees within 2 s, and the speed
     fell by more than 30 %.
 
-    Nothing where positions are not good enough, or where the recording is so slow that the turn
-    between two fixes may be half a circle.
+    Where the *road* is known, the course has turned by 60 degrees more or less than it: who
+    drives a hairpin fast does not spin. Nothing where positions are not good enough, or where the
+    recording is so slow that the turn between two fixes may be half a circle.
     """
     step = max(STEP_S, series.nominal_s)
     if not series.gps_usable or 2 * step > WITHIN_S or len(series) < 3:
@@ -45,10 +57,14 @@ def spins(series: Series) -> list[Spin]:
     if len(t) <= reach + 1:
         return []
     course, speed = _course(series, t)
-    turned = np.abs(course[reach:] - course[:-reach])
+    turns = course[reach:] - course[:-reach]
+    turned = np.abs(turns)
     before, behind = speed[: len(turned)], speed[reach : reach + len(turned)]
     spun = (turned > TURNED_DEG) & (behind < SLOWED * before)
     spun &= ~_paused(series, t, reach)[: len(spun)]
+    if road is not None and spun.any():
+        bends = _bends(series, road, t)
+        spun &= np.abs(turns - (bends[reach:] - bends[:-reach])) > OWN_DEG
     found = []
     for begin, end in zip(*runs(spun), strict=True):
         bounds = np.searchsorted(series.t, [t[begin], t[end - 1] + WITHIN_S])
@@ -76,6 +92,20 @@ def _course(series: Series, t: Numbers) -> tuple[Numbers, Numbers]:
     if known.sum() * 2 < len(known):
         return course, way / step
     return course, np.interp(t[:-1], series.t[known], recorded[known])
+
+
+def _bends(series: Series, road: Road, t: Numbers) -> Numbers:
+    """Degrees that the road has turned, added up, between each two moments."""
+    path = road.path
+    turned = np.concatenate([[0.0], np.cumsum(path.curvature)]) * path.step
+    at = np.interp(t, series.t, unwrap(road.progress, path.length_m))
+    # What is added up to a point is the heading of the step that begins there, in its middle.
+    ends = np.arange(len(path) + 1) * path.step - path.step / 2
+    laps = np.floor((at - ends[0]) / path.length_m)
+    within = np.interp(at - laps * path.length_m, ends, turned)
+    heading = within + laps * turned[-1]
+    between: Numbers = (heading[:-1] + heading[1:]) / 2
+    return between
 
 
 def _paused(series: Series, t: Numbers, reach: int) -> Flags:

@@ -4,9 +4,9 @@ from typing import NamedTuple
 
 from runtime.bridge.analysis.drive import Drive
 from runtime.bridge.analysis.grid import sector_table
-from runtime.bridge.analysis.sectors import TIE_S, bests
+from runtime.bridge.analysis.sectors import bests
 from runtime.bridge.analysis.stats import highest
-from runtime.bridge.laps.detect import Segment
+from runtime.bridge.laps.detect import TIE_S, Segment
 from runtime.bridge.laps.stats import Box, box_plot, deviation
 
 
@@ -48,7 +48,7 @@ def lap_time_table(drive: Drive) -> LapTable:
             Split(span.name, time, time is not None and top is not None and time <= top + TIE_S)
             for span, time, top in zip(drive.sectors, times, quickest, strict=True)
         )
-        delta = lap.duration_s - best.duration_s
+        delta = max(lap.duration_s - best.duration_s, 0.0)
         laps.append(
             LapTime(lap, delta, lap is best, splits, highest(drive.series["speed_ms"][lap.frames]))
         )

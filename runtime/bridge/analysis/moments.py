@@ -11,6 +11,7 @@ from runtime.bridge.analysis.incidents import ASSISTS, Active, incidents
 from runtime.bridge.analysis.moments_passes import Candidate, Severity, pass_candidates
 from runtime.bridge.analysis.reference import NONE, References
 from runtime.bridge.analysis.slip import CROSSINGS, slip_oscillations
+from runtime.bridge.laps.detect import TIE_S
 from runtime.bridge.laps.sectors import sector_times
 from runtime.bridge.laps.series import GAP_PERIODS, GAP_S
 from runtime.bridge.telemetry.ranking import time_text
@@ -21,6 +22,7 @@ OF_A_CORNER: Final = 3
 LEAD_IN_S: Final = 3.0
 LEAD_OUT_S: Final = 5.0
 GAPS: Final = 16
+LEAST_GAIN_S: Final = 0.001
 """So many of the longest pauses are considered."""
 ORDER: Final[tuple[Severity, ...]] = ("high", "medium", "positive", "engineering")
 _TITLES: Final[dict[str, str]] = {
@@ -188,9 +190,10 @@ def _best_sectors(drive: Drive) -> Iterator[Candidate]:
         own = times[best][at]
         if not known or own is None:
             continue
-        least, lap = min(known, key=lambda one: (one[0], one[1].t_start))
+        least = min(time for time, _ in known)
+        lap = next(lap for time, lap in known if time <= least + TIE_S)
         later = times[lap][at:]
-        if least >= own or None in later:
+        if own - least < LEAST_GAIN_S or None in later:
             continue
         end = lap.t_end - sum(time for time in later[1:] if time is not None)
         frame = min(int(np.searchsorted(drive.series.t, end)), lap.last - 1)

@@ -1,14 +1,11 @@
 """The three sectors of each lap."""
 
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from runtime.bridge.analysis.drive import Drive
 from runtime.bridge.analysis.grid import Times, sector_table
-from runtime.bridge.laps.detect import Segment
+from runtime.bridge.laps.detect import TIE_S, Segment
 from runtime.bridge.laps.sectors import Span
-
-TIE_S: Final = 1e-6
-"""Times closer than this are one time."""
 
 
 class LapSectors(NamedTuple):
@@ -49,10 +46,14 @@ def bests(drive: Drive, spans: tuple[Span, ...], table: Times) -> tuple[Best, ..
     found = []
     for at, part in enumerate(spans):
         times = [
-            (time, lap.t_start, lap.number)
+            (time, lap.number)
             for lap, row in zip(drive.counted, table, strict=True)
             if (time := row[at]) is not None
         ]
-        time, _, number = min(times) if times else (None, 0.0, None)
-        found.append(Best(part, time, number))
+        least = min((time for time, _ in times), default=None)
+        if least is None:
+            found.append(Best(part, None, None))
+            continue
+        number = next(number for time, number in times if time <= least + TIE_S)
+        found.append(Best(part, least, number))
     return tuple(found)

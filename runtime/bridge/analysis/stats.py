@@ -57,7 +57,7 @@ def stats(drive: Drive) -> Stats:
         longest_full_throttle_s=_longest(series, frames),
         time_on_track_s=None
         if np.isnan(speed).all()
-        else float(weight[np.flatnonzero(speed > ON_TRACK_MS)].sum()),
+        else min(float(weight[np.flatnonzero(speed > ON_TRACK_MS)].sum()), whole.duration_s),
         n_frames=len(speed),
         duration_s=whole.duration_s,
         distance_m=whole.distance_m,

@@ -45,9 +45,14 @@ class SessionNumbers(Wire):
     longest_full_throttle_s: float | None = Field(
         description="s: longest run of frames with the throttle at 95 % or more; a pause ends it"
     )
-    time_on_track_s: float | None = Field(description="s: faster than 5 m/s")
+    time_on_track_s: float | None = Field(
+        description="s: faster than 5 m/s, within session_duration_s"
+    )
     n_frames: int = Field(description="frames whose time goes forward")
-    session_duration_s: float = Field(description="s: of the session, or of the chosen lap")
+    session_duration_s: float = Field(
+        description="s: from the first frame to the last, or of the chosen lap; samples of signals "
+        "before and after are not counted"
+    )
     distance_m: float = Field(description="m: driven in that time")
     n_laps: int = Field(description="complete laps")
     best_lap_s: float = Field(description="s: the fastest of them")

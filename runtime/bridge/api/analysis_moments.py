@@ -60,7 +60,8 @@ class IncidentRecord(Wire):
     ] = Field(
         description="over_g: combo_g above 2; off_line: farther from the reference line than half "
         "the track and 8 m for 0.5 s, faster than 5 m/s; spin: course turned by over 120 degrees "
-        "in 2 s and speed down by over 30 %; stopped: slower than 2 m/s for 3 s; "
+        "in 2 s, 60 of them not with the reference line, and speed down by over 30 %; stopped: "
+        "slower than 2 m/s for 3 s; "
         "hard_deceleration: g_long below -1.5 with less than 5 bar; abs_active, tc_active: that "
         "signal above 0.5 for 0.3 s. off_line and stopped in complete laps only"
     )

@@ -34,7 +34,10 @@ class SimulatorHealth(Wire):
 
     running: bool
     lap_seconds: float | None
-    speed_x: float | None
+    speed_x: float | None = Field(description="speed of its clock that was asked for")
+    reached_x: float | None = Field(
+        description="speed that was reached over the last seconds; null: not known yet"
+    )
 
 
 class ModelHealth(Wire):
@@ -166,9 +169,12 @@ def _model(service: Service) -> ModelHealth:
 def _simulator(service: Service) -> SimulatorHealth:
     state = service.bus.simulator() if service.bus is not None else None
     if state is None:
-        return SimulatorHealth(running=False, lap_seconds=None, speed_x=None)
+        return SimulatorHealth(running=False, lap_seconds=None, speed_x=None, reached_x=None)
     return SimulatorHealth(
-        running=state.running, lap_seconds=state.lap_seconds, speed_x=state.speed_x
+        running=state.running,
+        lap_seconds=state.lap_seconds,
+        speed_x=state.speed_x,
+        reached_x=rounded(state.reached_x, 1),
     )
 
 

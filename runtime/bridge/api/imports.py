@@ -10,7 +10,7 @@ from pydantic import Field, StrictStr
 
 from runtime.bridge.api.sessions import WRITE_ERRORS, duration_of
 from runtime.bridge.api.shapes import Note, SessionId, Short, rounded
-from runtime.bridge.imports.canbus import BusChoice, car_asked, choose
+from runtime.bridge.imports.canbus import BusChoice, car_asked, car_driven, choose
 from runtime.bridge.imports.files import NotImportable, open_inside
 from runtime.bridge.imports.formats import (
     MAX_BYTES,
@@ -93,6 +93,7 @@ class ImportAnswer(Wire):
 
 @routes.post(
     "/session/import",
+    alone=True,
     errors=(
         *WRITE_ERRORS,
         NotImportable,
@@ -117,7 +118,7 @@ async def import_session(request: web.Request, *, body: ImportRequest) -> Import
         driver=body.driver,
         driver_level=body.driver_level or "intermediate",
         track=track,
-        car=body.car,
+        car=car_driven(body.car, recording.facts),
         note=body.note,
         source=name,
     )

@@ -18,7 +18,7 @@ from runtime.bridge.telemetry.samples import read_samples
 from runtime.bridge.telemetry.values import Frames, VideoFrame
 from runtime.web.errors import NotFound, TooLarge
 from runtime.web.routes import Routes
-from runtime.web.wire import Wire
+from runtime.web.wire import Plain, Wire
 
 BODY_CAP: Final = 64 << 20
 MOST_VIDEO_FRAMES: Final = 100_000
@@ -60,7 +60,7 @@ SampleObjects = Annotated[
 ]
 
 
-class FramesRequest(Wire):
+class FramesRequest(Plain):
     """Frames to append, and what is known of their session."""
 
     frames: FrameObjects = None
@@ -140,7 +140,7 @@ class VideoAnswer(Wire):
     n_appended: int
 
 
-class SignalsRequest(Wire):
+class SignalsRequest(Plain):
     """Samples to append."""
 
     signals: SampleObjects = None

@@ -1,7 +1,6 @@
 """Laps as somebody reports them, beside those that the telemetry shows."""
 
-import math
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from aiohttp import web
 from pydantic import Field, StrictFloat, StrictInt
@@ -16,6 +15,9 @@ from runtime.web.wire import Wire
 
 routes = Routes("driver")
 Number = StrictFloat | StrictInt
+SHORTEST_S: Final = 1.0
+LONGEST_S: Final = 86_400.0
+"""A reported lap takes no longer, and not less than a second."""
 
 
 class LapsQuery(Wire):
@@ -51,7 +53,7 @@ class LapRequest(Wire):
 
     session_id: SessionId
     lap_number: Annotated[StrictInt, Field(ge=0, le=1_000_000)]
-    lap_time_s: Number = Field(description="seconds, above 0")
+    lap_time_s: Number = Field(description="seconds: 1 to 86 400")
     best_sector: Number | None = None
     avg_speed_kmh: Number | None = None
     max_combo_g: Number | None = None
@@ -90,8 +92,8 @@ async def list_laps(request: web.Request, *, query: LapsQuery) -> LapTimes:
 async def put_lap(request: web.Request, *, body: LapRequest) -> LapSaved:
     """Store a lap."""
     time_s = float(body.lap_time_s)
-    if not (math.isfinite(time_s) and time_s > 0):
-        raise BadField("lap_time_s: must be above 0", param="lap_time_s")
+    if not SHORTEST_S <= time_s <= LONGEST_S:
+        raise BadField("lap_time_s: must be 1 to 86400 seconds", param="lap_time_s")
     row = await request.app[SERVICE].db.put_lap(
         LapRow(
             session_id=body.session_id,

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from aiohttp import web
 
-from runtime.bridge.api.sessions import READ_ERRORS
+from runtime.bridge.api.sessions import READ_ERRORS, recorded_ms
 from runtime.bridge.api.shapes import capped, iso
 from runtime.bridge.service import SERVICE, Service
 from runtime.bridge.telemetry.ranking import MAX_ENTRIES, Candidate, Entry, leaderboard
@@ -57,7 +57,6 @@ async def _candidates(service: Service) -> AsyncIterator[Candidate]:
     rows = {row.session_id: row for row in service.db.sessions()}
     for row in rows.values():
         summary = await service.book.summary(row)
-        first = row.t_start or 0.0
         for lap in summary.laps if summary else ():
             yield Candidate(
                 driver=row.driver or "",
@@ -66,7 +65,7 @@ async def _candidates(service: Service) -> AsyncIterator[Candidate]:
                 session_id=row.session_id,
                 lap_number=lap.number,
                 lap_time_s=lap.time_s,
-                recorded_at=row.started_at + round((lap.t_end - first) * 1000),
+                recorded_at=recorded_ms(row, lap.t_end),
             )
     for posted in await service.db.laps():
         owner = rows.get(posted.session_id)

@@ -43,7 +43,7 @@ class StartRequest(Wire):
     driver: Short | None = None
     driver_level: Short | None = Field(None, description="beginner, intermediate or pro")
     track: Short | None = Field(None, description="absent: the active track")
-    car: Short | None = None
+    car: Short | None = Field(None, description="absent: the loaded car")
     note: Note | None = None
     session_id: SessionId | None = Field(None, description="absent: made of track and time")
 
@@ -130,7 +130,10 @@ class SessionDetail(Wire):
     best_lap_s: float | None
     n_frames: int
     n_signals: int
-    duration_s: float
+    duration_s: float = Field(
+        description="s: from the first to the last thing recorded, samples of signals counted; "
+        "'Full session' of its laps is the frames alone"
+    )
     distance_m: float | None
 
 
@@ -147,7 +150,7 @@ class ResetAnswer(Wire):
     status: Literal["ok"] = "ok"
 
 
-@routes.post("/session/start", errors=WRITE_ERRORS)
+@routes.post("/session/start", alone=True, errors=WRITE_ERRORS)
 async def start(request: web.Request, *, body: StartRequest) -> StartAnswer:
     """Begin a session, or go on with one; it becomes the active one."""
     service = request.app[SERVICE]
@@ -158,7 +161,7 @@ async def start(request: web.Request, *, body: StartRequest) -> StartAnswer:
         driver=body.driver,
         driver_level=body.driver_level or "intermediate",
         track=body.track if existing else track,
-        car=body.car,
+        car=body.car if existing else body.car or service.loaded_car or None,
         note=body.note,
     )
     row, resumed = await service.db.start_session(
@@ -169,7 +172,7 @@ async def start(request: web.Request, *, body: StartRequest) -> StartAnswer:
     )
 
 
-@routes.post("/session/reset")
+@routes.post("/session/reset", alone=True)
 async def reset(request: web.Request, *, body: ResetRequest) -> ResetAnswer:
     """Clear what is kept in memory of bursts; the database is not touched."""
     service = request.app[SERVICE]
@@ -265,8 +268,7 @@ def _reported(posted: Sequence[LapRow]) -> list[LapRecord]:
 
 
 def _derived(summary: Summary, row: SessionRow) -> list[LapRecord]:
-    """Laps found in the telemetry; recorded when the session's clock says, from its start on."""
-    first = row.t_start or 0.0
+    """Laps found in the telemetry."""
     return [
         LapRecord(
             lap_number=lap.number,
@@ -275,10 +277,19 @@ def _derived(summary: Summary, row: SessionRow) -> list[LapRecord]:
             avg_speed_kmh=rounded(lap.avg_speed_kmh, 1),
             max_combo_g=rounded(lap.max_combo_g, 3),
             coast_pct=rounded(lap.coast_pct, 1),
-            recorded_at=iso(row.started_at + round((lap.t_end - first) * 1000)) or "",
+            recorded_at=iso(recorded_ms(row, lap.t_end)) or "",
         )
         for lap in summary.laps
     ]
+
+
+def recorded_ms(row: SessionRow, t: float) -> int:
+    """The time of day, Unix milliseconds, of a moment of a session's clock.
+
+    That clock counts from the start of the session. It may run ahead of the day's, as the
+    synthetic car's does: nothing was recorded later than now.
+    """
+    return min(row.started_at + round((t - (row.t_start or 0.0)) * 1000), now_ms())
 
 
 def _note(note: NoteRow) -> NoteRecord:

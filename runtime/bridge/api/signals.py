@@ -284,9 +284,11 @@ async def _resampled(service: Service, row: SessionRow, wanted: resampling.Query
         raise NoRows("the session has no data", session_id=row.session_id)
     known = {one.name: one for one in store.registry()}
     asked = [*wanted.names, *(() if wanted.axis in resampling.AXES else (wanted.axis,))]
-    for name in asked:
-        if name not in known:
-            raise resampling.BadResample("names", "names holds a signal that is not registered")
+    if wanted.axis not in (*resampling.AXES, *known):
+        words = "axis must be time, distance or the name of a registered signal"
+        raise resampling.BadResample("axis", words)
+    if not known.keys() >= set(wanted.names):
+        raise resampling.BadResample("names", "names holds a signal that is not registered")
     tall = [name for name in asked if name not in WIDE_SIGNALS]
     frames = await store.read_frames(row.session_id)
     samples = await store.read_signals(row.session_id, tall) if tall else {}

@@ -1,8 +1,10 @@
 """Lets others watch a session: tokens for them, and the listener that takes nothing else."""
 
 import logging
+import secrets
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Annotated, Final
 from urllib.parse import quote
 
@@ -10,20 +12,24 @@ from aiohttp import web
 from aiohttp.typedefs import Handler
 from pydantic import Field, StrictInt
 
-from runtime.bridge.api.sessions import WRITE_ERRORS
+from runtime.bridge.api.sessions import WRITE_ERRORS, SessionPath
 from runtime.bridge.api.shapes import SessionId
 from runtime.bridge.errors import render
 from runtime.bridge.service import SERVICE, Service
-from runtime.bridge.spectators import GRANT, TTL_S, TooManyTokens
+from runtime.bridge.spectators import GRANT, TTL_S, Grant, TooManyTokens
 from runtime.web.errors import Forbidden, Unauthorized
 from runtime.web.guard import Limits
 from runtime.web.hosts import HostPolicy
 from runtime.web.lifecycle import LIFECYCLE, Lifecycle
 from runtime.web.middleware import Door, install
-from runtime.web.routes import Reply, Routes, mount
+from runtime.web.routes import Reply, Routes, matched, mount
 from runtime.web.serve import Running, bind, serving
 from runtime.web.wire import Wire
 
+PAGE: Final = "/spectator/{sid}"
+PAGES: Final = ("/spectator/*",)
+"""Links on other sites may open these."""
+FORWARDED: Final = ("X-Forwarded-For", "Forwarded")
 WATCHED: Final = (
     "/cues/stream",
     "/telemetry/stream",
@@ -31,11 +37,16 @@ WATCHED: Final = (
     "/session/{sid}/laps",
     "/session/{sid}/map",
     "/session/{sid}/sync",
+    PAGE,
 )
 """What a spectator may see, by path pattern."""
 LIMITS: Final = Limits(connections=128, per_peer=48)
 """Apart from those of the main listener; behind a proxy all spectators have one address."""
 CAREFUL: Final = {"Referrer-Policy": "no-referrer", "Cache-Control": "no-store"}
+_HTML: Final = {
+    name: (Path(__file__).parents[1] / "pages" / f"{name}.html").read_text("utf-8")
+    for name in ("spectator", "refused")
+}
 log = logging.getLogger(__name__)
 routes = Routes("spectator")
 
@@ -90,7 +101,7 @@ class RevokeAnswer(Wire):
     revoked: bool
 
 
-@routes.post("/spectator/token", errors=(TooManyTokens, *WRITE_ERRORS))
+@routes.post("/spectator/token", alone=True, errors=(TooManyTokens, *WRITE_ERRORS))
 async def issue_token(request: web.Request, *, body: TokenRequest) -> Reply[TokenAnswer]:
     """Make a token with which others can watch a session, for a while."""
     made = await request.app[SERVICE].spectators.issue(body.session_id, body.ttl_s)
@@ -110,6 +121,17 @@ async def revoke_token(request: web.Request, *, path: TokenPath) -> RevokeAnswer
     return RevokeAnswer(revoked=await request.app[SERVICE].spectators.revoke(path.token))
 
 
+@routes.get(PAGE, text="text/html", errors=(BadToken, TokenScope))
+async def watch(request: web.Request, *, path: SessionPath) -> web.StreamResponse:
+    """A page that shows the session live, for the token in its address."""
+    grant = request.get(GRANT)
+    if grant is None:
+        return _refused(request)
+    if grant.session_id != path.sid:
+        raise TokenScope
+    return _page("spectator")
+
+
 def make_spectator_app(service: Service, groups: Iterable[Routes], host: str) -> web.Application:
     """An application of those routes of *groups* that spectators may see, behind tokens.
 
@@ -119,7 +141,10 @@ def make_spectator_app(service: Service, groups: Iterable[Routes], host: str) ->
     app[SERVICE] = service
     settings = service.settings
     hosts = HostPolicy.bound_to(
-        host, allowed_hosts=settings.allowed_hosts, origins=settings.cors_origins
+        host,
+        allowed_hosts=settings.allowed_hosts,
+        origins=settings.cors_origins,
+        pages=PAGES,
     )
     install(app, Door(render=render, hosts=hosts, request_id_header=True))
     seen = Routes(routes.tag)
@@ -171,17 +196,80 @@ class _Follower:
 @web.middleware
 async def _admit(request: web.Request, handler: Handler) -> web.StreamResponse:
     """Ask for a token, and see that it is for the session that is asked for."""
+    if (grant := _granted(request)) is None:
+        return _refused(request)
+    _check_session(request, grant)
+    request[GRANT] = grant
+    return await handler(request)
+
+
+@web.middleware
+async def presented(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """On the main listener: no token is needed, but one that is presented must be good.
+
+    With ``require_token_remote`` what a proxy forwards is judged as on the spectators' listener.
+    """
+    forwarded = request.app[SERVICE].settings.require_token_remote and any(
+        name in request.headers for name in FORWARDED
+    )
+    if forwarded or "token" in request.query or _has_bearer(request):
+        if (grant := _granted(request)) is None:
+            return _refused(request)
+        if forwarded:
+            route = matched(request)
+            if route is None or route.method != "GET" or route.path not in WATCHED:
+                raise TokenScope
+            _check_session(request, grant)
+        request[GRANT] = grant
+    return await handler(request)
+
+
+def _granted(request: web.Request) -> Grant | None:
+    """What the token of a request allows; None where it has none that is good."""
     offered = _offered(request)
-    grant = request.app[SERVICE].spectators.grant(offered) if offered else None
-    if grant is None:
+    return request.app[SERVICE].spectators.grant(offered) if offered else None
+
+
+def _refused(request: web.Request) -> web.StreamResponse:
+    """A page that says so, to who asked for one; to programs `BadToken` is raised."""
+    route = matched(request)
+    if route is None or route.path != PAGE or "text/html" not in request.headers.get("Accept", ""):
         raise BadToken
+    return _page("refused", BadToken.status)
+
+
+def _page(name: str, status: int = 200) -> web.Response:
+    """A page of ours, in which nothing runs and nothing is loaded but what is written in it."""
+    nonce = secrets.token_urlsafe(16)
+    policy = (
+        f"default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; "
+        "connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; "
+        "frame-ancestors 'none'"
+    )
+    return web.Response(
+        status=status,
+        text=_HTML[name].replace("{nonce}", nonce),
+        content_type="text/html",
+        headers={
+            **CAREFUL,
+            "Content-Security-Policy": policy,
+            "X-Content-Type-Options": "nosniff",
+        },
+    )
+
+
+def _check_session(request: web.Request, grant: Grant) -> None:
+    """Raise `TokenScope` where another session is asked for than that of the token."""
     asked = request.query.getall("session_id", [])
     if (sid := request.match_info.get("sid")) is not None:
         asked = [*asked, sid]
     if any(name != grant.session_id for name in asked):
         raise TokenScope
-    request[GRANT] = grant
-    return await handler(request)
+
+
+def _has_bearer(request: web.Request) -> bool:
+    schemes = (given.partition(" ")[0] for given in request.headers.getall("Authorization", []))
+    return any(scheme.lower() == "bearer" for scheme in schemes)
 
 
 def _offered(request: web.Request) -> str | None:

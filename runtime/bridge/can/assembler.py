@@ -12,10 +12,6 @@ from runtime.bridge.can.speed import LONGEST_PAUSE_S, SPEEDS, STALE_S, USUAL, Sp
 from runtime.bridge.live.values import Flush
 from runtime.bridge.telemetry.values import TIMESTAMP, WIDE, WIDE_SIGNALS, Samples
 
-MOVED_M: Final = 0.001
-"""A car that moved less between two rows stands still."""
-STILL_ROW_S: Final = 1.0
-"""While it does, so many seconds pass between two rows."""
 EXTRA_STALE_S: Final = 10.0
 EXTRA_PAUSE_S: Final = 60.0
 """What `STALE_S` and `LONGEST_PAUSE_S` are for columns, for further signals, many of which come
@@ -56,8 +52,9 @@ class Assembler:
     A row holds what was last heard before its time. What was silent for too long is null: a
     sensor that died does not go on telling its last value. Columns that the frames do not bring
     stay null, except for the distance, `DistanceFilter`'s, the resultant g, and the speed, which
-    wheels or GPS tell where nothing else does. A row comes once a second while the car stands;
-    a second after the whole bus fell silent there is one that shows it, and then none.
+    wheels or GPS tell where nothing else does. A car that stands gives as many rows as one that
+    moves: a pause of the rows would be a pause of the recording, and no time of the lap. A second
+    after the whole bus fell silent there is a row that shows it, and then none.
     """
 
     def __init__(self, flush_ms: float = 100.0) -> None:
@@ -72,7 +69,6 @@ class Assembler:
         self._due = math.inf
         self._quiet_at = math.inf
         self._row_t = -math.inf
-        self._row_m = _NAN
 
     def feed(self, decoded: Iterable[Stamped]) -> list[Flush]:
         """Take what frames brought, in the order of their arrival; what is complete comes out."""
@@ -169,7 +165,7 @@ class Assembler:
                 self._distance.travelled(t, signals[name])
 
     def _close(self, t: float, flushes: list[Flush]) -> None:
-        """Put out what was heard before *t*, with a row unless the car stands."""
+        """Put out what was heard before *t*, with a row."""
         samples = {}
         for signal in self._touched:
             samples[signal.name] = Samples(np.array(signal.times), np.array(signal.values))
@@ -180,17 +176,12 @@ class Assembler:
         if wide is not None or samples:
             flushes.append(Flush(wide, samples, self._extras(t)))
 
-    def _row(self, t: float) -> dict[str, float] | None:
-        metres = self._metres(t)
-        speed = self._speed.at(t)
-        stands = speed == speed and abs(metres - self._row_m) < MOVED_M  # unknown speeds move
-        if stands and t - self._row_t < STILL_ROW_S - self._flush_s / 2:
-            return None
-        self._row_t, self._row_m = t, metres
+    def _row(self, t: float) -> dict[str, float]:
+        self._row_t = t
         row = dict.fromkeys(WIDE, _NAN)
         row[TIMESTAMP] = t
-        row["distance_m"] = metres
-        row["speed_ms"] = speed
+        row["distance_m"] = self._metres(t)
+        row["speed_ms"] = self._speed.at(t)
         for name in _MEASURED:
             signal = self._signals.get(name)
             if signal is not None and signal.is_fresh(t, STALE_S, LONGEST_PAUSE_S):

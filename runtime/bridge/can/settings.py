@@ -43,9 +43,7 @@ class CanSettings:
 
     def check(self) -> None:
         """Raise ValueError, in words for users, where this can never work."""
-        if self.interface not in INTERFACES:
-            known = ", ".join(INTERFACES)
-            raise ValueError(f"there is no CAN interface {self.interface!r}; known: {known}")
+        check_interface(self.interface)
         if not self.channel:
             raise ValueError(f"the CAN interface {self.interface} needs a channel")
         if self.bitrate <= 0 or self.tty_baudrate <= 0:
@@ -55,6 +53,13 @@ class CanSettings:
             raise ValueError(f"serial adapters know no bit rate of {self.bitrate}; known: {known}")
         if self.interface == "kvaser" and not self.channel.isdecimal():
             raise ValueError("the channel of a kvaser interface is a number, from 0")
+
+
+def check_interface(interface: str) -> None:
+    """Raise ValueError, in words for users, where there is no such kind."""
+    if interface not in INTERFACES:
+        known = ", ".join(INTERFACES)
+        raise ValueError(f"there is no CAN interface {interface!r}; known: {known}")
 
 
 def silent() -> SourceLost:

@@ -12,9 +12,6 @@ from runtime.bridge.vbo.motion import distance as way_by_fixes
 from runtime.bridge.vbo.motion import valid_fixes
 
 STEP_S: Final = 0.1
-MOVED_M: Final = 0.001
-STILL_ROW_S: Final = 1.0
-_NAN: Final = float("nan")
 
 
 def even_times(t: Numbers, step: float = STEP_S) -> Numbers:
@@ -66,8 +63,9 @@ def speeds(signals: Mapping[str, Samples], times: Numbers) -> Numbers:
     return found
 
 
-def frames_at(times: Numbers, signals: Mapping[str, Samples], *, sparse: bool = True) -> Frames:
-    """A frame at each time; *sparse*: while the car stands only one a second.
+def frames_at(times: Numbers, signals: Mapping[str, Samples]) -> Frames:
+    """A frame at each time, whether the car moves or not: a pause of the frames would be a pause
+    of the recording, and no time of the lap.
 
     Columns that no signal tells are null, but for the distance, the resultant acceleration and
     the speed, which wheels or GPS tell where nothing else does.
@@ -84,9 +82,6 @@ def frames_at(times: Numbers, signals: Mapping[str, Samples], *, sparse: bool = 
     for name in ("lat", "lon"):
         columns[name] = np.where(fixed, columns[name], np.nan)
     columns["distance_m"] = _distance(columns, times)
-    if sparse:
-        kept = _moving(times, columns["distance_m"])
-        columns = {name: values[kept] for name, values in columns.items()}
     return Frames({name: columns[name] + 0.0 for name in WIDE})
 
 
@@ -98,15 +93,3 @@ def _distance(columns: Mapping[str, Numbers], times: Numbers) -> Numbers:
     if np.isfinite(columns["lat"]).any():
         return way_by_fixes(times, columns["lat"], columns["lon"], speed)
     return unknown
-
-
-def _moving(times: Numbers, metres: Numbers) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    kept = np.zeros(len(times), np.bool_)
-    last_t, last_m = -np.inf, _NAN
-    for at, (t, reached) in enumerate(zip(times.tolist(), metres.tolist(), strict=True)):
-        still = abs(reached - last_m) < MOVED_M  # an unknown distance counts as moved
-        if still and t - last_t < STILL_ROW_S - STEP_S / 2:
-            continue
-        kept[at] = True
-        last_t, last_m = t, reached
-    return kept

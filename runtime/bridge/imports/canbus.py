@@ -1,6 +1,6 @@
 """Decides which databases and which car file a CAN log is decoded with."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -81,6 +81,12 @@ def car_asked(folder: Path, car: str | None) -> str | None:
     plain = "/" not in car and "\\" not in car and "\0" not in car
     there = plain and any((folder / f"{car}{suffix}").is_file() for suffix in SUFFIXES)
     return car if there else None
+
+
+def car_driven(called: str | None, facts: Mapping[str, str]) -> str | None:
+    """What a session of a log keeps as its car: its name, else the id of its car file."""
+    decoded = facts.get("car", "none")
+    return decoded if decoded != "none" and (not called or called.endswith(SUFFIXES)) else called
 
 
 def _dbc(folder: Path, name: str, choice: BusChoice) -> Path:

@@ -51,7 +51,7 @@ def record_channels(
     if created is not None:
         facts["start_date"] = "as written, read as UTC"
     return Recording(
-        frames=frames_at(times, helpers, sparse=False),
+        frames=frames_at(times, helpers),
         signals=named,
         created=created,
         facts=facts,

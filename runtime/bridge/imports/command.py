@@ -15,13 +15,14 @@ from typing import Final, Protocol
 import aiohttp
 
 from runtime.bridge.catalog.registry import CatalogSignal, load_registry
-from runtime.bridge.imports.canbus import BusChoice, car_asked
+from runtime.bridge.imports.canbus import BusChoice, car_asked, car_driven
 from runtime.bridge.imports.files import open_inside
 from runtime.bridge.imports.formats import MAX_BYTES, SUFFIXES, read_recording
 from runtime.bridge.imports.naming import place, session_name
 from runtime.bridge.imports.progress import Bar
 from runtime.bridge.laps.detect import detect_laps
 from runtime.bridge.laps.series import series
+from runtime.bridge.server_flags import add_server_flags
 from runtime.bridge.settings import BridgeSettings
 from runtime.bridge.storage.errors import StoreUnusable
 from runtime.bridge.storage.store import Store
@@ -35,12 +36,16 @@ LONGEST_S: Final = 900.0
 """A running bridge that takes longer over one file is given up."""
 WRONG_USE: Final = 2
 INTERRUPTED: Final = 130
+SHOWN: Final = frozenset(
+    "config data_dir db db_backend port can_dbc can_car_config can_no_car_config".split()
+)
+"""Settings of the server that an import uses."""
 EXAMPLES: Final = """examples:
   python -m runtime.bridge import session.vbo --driver Ada
   python -m runtime.bridge import *.log --dbc my-car.dbc --car tarnhow-pip-180
 
 Files: VBO, RaceChrono CSV, candump (.log), Vector .asc and .blf, PEAK .trc; .mf4 and .xrk/.xrz with
-their extras. Other flags are those of the server. While a bridge runs on the database the files are
+their extras. While a bridge runs on the database the files are
 brought in through it, otherwise directly."""
 
 
@@ -65,7 +70,7 @@ def main(argv: Sequence[str]) -> int:
     chosen, rest = parser.parse_known_args(argv)
     if chosen.session_id and len(chosen.files) > 1:
         parser.error("--session-id names one session: give one file")
-    settings = BridgeSettings.load(rest, os.environ)
+    settings = BridgeSettings.load([*chosen.server, *rest], os.environ)
     logging.basicConfig(level=logging.ERROR, format="%(message)s")
     try:
         return asyncio.run(_import(chosen, settings))
@@ -94,6 +99,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--channel", default="", help="channel of a CAN log; default: all")
     parser.add_argument("--session-id", default="", help="default: circuit and time of recording")
     parser.add_argument("--json", action="store_true", help="one line of JSON for each file")
+    add_server_flags(parser, SHOWN)
     return parser
 
 
@@ -215,7 +221,7 @@ class _Direct:
                 driver=chosen.driver or None,
                 driver_level=chosen.driver_level or "intermediate",
                 track=track,
-                car=chosen.car or None,
+                car=car_driven(chosen.car or None, recording.facts),
                 note=chosen.note or None,
                 source=file.name,
             )

@@ -18,7 +18,7 @@ _FLAGS: Final = (
 
 
 class NotImportable(BadRequest):
-    """The file is missing, forbidden, too large, empty or of another kind; which, is not told."""
+    """The file is missing, forbidden, too large or of another kind; which, is not told."""
 
     code: ClassVar[str] = "not_importable"
 
@@ -70,7 +70,7 @@ def _check(
     max_bytes: int,
 ) -> None:
     status = os.fstat(descriptor)
-    if not stat.S_ISREG(status.st_mode) or not 0 < status.st_size <= max_bytes:
+    if not stat.S_ISREG(status.st_mode) or status.st_size > max_bytes:
         raise ValueError("no regular file of a fitting size")
     place = given.resolve(strict=True)
     # The place is only believed when the file there is the one that is open.

@@ -28,6 +28,8 @@ OUTLIERS_FROM: Final = 5
 MOVING_MS: Final = 1.0
 REST_S: Final = 30.0
 STINT_S: Final = 20.0
+TIE_S: Final = 1e-6
+"""Times closer than this are one time."""
 
 
 class Segment(NamedTuple):
@@ -282,7 +284,8 @@ def _judged(segments: Sequence[Segment]) -> tuple[Segment, ...]:
         if segment.kind == "lap" and segment.valid:
             seconds = segment.duration_s
             outlier = box is not None and box.is_outlier(seconds)
-            segment = segment._replace(outlier=outlier, best=seconds == best)
-            best = None if seconds == best else best
+            fastest = best is not None and seconds <= best + TIE_S
+            segment = segment._replace(outlier=outlier, best=fastest)
+            best = None if fastest else best
         judged.append(segment)
     return tuple(judged)

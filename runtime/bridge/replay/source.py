@@ -50,18 +50,24 @@ class Recorded:
         self._store = store
         self._frames = frames
         self._names = tuple(names)
+        self._head: Window | None = None
         self.session_id = session_id
         self.size = max(FEWEST, min(MOST, CELLS // max(len(self._names), 1)))
         """Frames of a window."""
 
     @classmethod
     async def read(cls, store: Store, row: SessionRow) -> Self:
-        """Its frames, and which further signals it has. Raises `NoRows` without frames."""
+        """Its frames, which further signals it has, and of these what the first frames need.
+
+        Raises `NoRows` without frames.
+        """
         if not row.n_frames:
             raise NoRows("the session has no telemetry to replay", session_id=row.session_id)
         frames = await store.read_frames(row.session_id)
         names = [name for name in await store.signal_names(row.session_id) if name not in WIDE]
-        return cls(store, row.session_id, frames, names)
+        recorded = cls(store, row.session_id, frames, names)
+        recorded._head = await recorded._window(0)
+        return recorded
 
     def __len__(self) -> int:
         return len(self._frames)
@@ -86,6 +92,9 @@ class Recorded:
             await asyncio.gather(coming, return_exceptions=True)
 
     async def _window(self, first: int) -> Window:
+        if first == 0 and self._head is not None:  # kept for the first pass only
+            head, self._head = self._head, None
+            return head
         part = slice(first, min(first + self.size, len(self)))
         columns, extras = await asyncio.to_thread(self._arrays, part)
         for place, name in enumerate(self._names):  # one by one: each may be as large as all frames

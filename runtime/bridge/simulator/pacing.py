@@ -1,6 +1,7 @@
 """How far a drive has come by the wall clock, and how much of it a reader can still take."""
 
 import math
+from collections import deque
 from typing import Final, NamedTuple
 
 LARGEST_LAG_S: Final = 0.5
@@ -11,6 +12,15 @@ PATIENCE_S: Final = 1.0
 """After so long without any sign of the reader one more frame asks for one."""
 FIRST_PATIENCE_S: Final = 0.05
 """The same until there was a first sign: the reader is about to open the bus."""
+
+
+REACHED_OVER_S: Final = 5.0
+"""Wall time over which the reached speed is told."""
+MARK_S: Final = 0.25
+SHORT: Final = 0.8
+"""Below this share of the speed that was asked for, the machine does not follow …"""
+SHORT_S: Final = 10.0
+"""… and after so long of it somebody is told."""
 
 
 class Pacer:
@@ -33,6 +43,34 @@ class Pacer:
         """Tell that *moment* of the drive comes next; a long stop is not caught up on."""
         if self.due(now) - moment > LARGEST_LAG_S * self._speed:
             self._drive, self._wall = moment, now
+
+
+class Reached:
+    """How many times as fast as the wall clock a drive really was in the last seconds."""
+
+    def __init__(self, speed: float) -> None:
+        self._speed = speed
+        self._marks: deque[tuple[float, float]] = deque()
+        self._short_since: float | None = None
+        self.factor: float | None = None
+        """None: not known yet."""
+
+    def come(self, now: float, moment: float) -> bool:
+        """Tell how far the drive has come; whether it has been too slow for long."""
+        if self._marks and now - self._marks[-1][0] < MARK_S:
+            return False
+        self._marks.append((now, moment))
+        while len(self._marks) > 2 and now - self._marks[1][0] >= REACHED_OVER_S:
+            self._marks.popleft()
+        since, begin = self._marks[0]
+        if now - since < 4 * MARK_S:
+            return False
+        self.factor = (moment - begin) / (now - since)
+        if self.factor >= SHORT * self._speed:
+            self._short_since = None
+        elif self._short_since is None:
+            self._short_since = now
+        return self._short_since is not None and now - self._short_since >= SHORT_S
 
 
 class Room(NamedTuple):

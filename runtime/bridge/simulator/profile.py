@@ -61,12 +61,12 @@ class OnLine(NamedTuple):
     """1/m at even steps of the lap, positive to the right."""
 
 
-def on_line(track: Track, seconds: float) -> OnLine:
+def on_line(track: Track, seconds: float | None = None) -> OnLine:
     """The lap of a touring car at its limit, quickened or slowed as a whole to *seconds*.
 
     A lap that is k times as fast takes k² times the grip and k³ times the power: the car gets them,
     so that the pedals stay what they are. On a slower lap the usual car is driven more gently.
-    Raises `TrackError` without a line.
+    Without *seconds* it is as it is. Raises `TrackError` without a line.
     """
     if track.line is None:
         raise TrackError("the circuit has no reference line to drive on")
@@ -80,10 +80,17 @@ def on_line(track: Track, seconds: float) -> OnLine:
     speed[-1] = speed[0]
     s = s[: around + 1]
     t = np.concatenate([[0.0], np.cumsum(2 * np.diff(s) / (speed[1:] + speed[:-1]))])
+    if seconds is None:
+        return OnLine(Lap(t, s, speed), car, curvature)
     factor = float(t[-1]) / seconds
     t = t / factor
     t[-1] = seconds
     return OnLine(Lap(t, s, speed * factor), _stronger(car, max(factor, 1.0)), curvature)
+
+
+def natural_seconds(track: Track) -> float:
+    """The lap time of the usual car at its limit, to the tenth. Raises `TrackError`: no line."""
+    return round(on_line(track).lap.seconds, 1)
 
 
 def _stronger(car: Car, factor: float) -> Car:

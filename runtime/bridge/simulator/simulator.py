@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 from runtime.bridge.can.values import CanFrame, Source, SourceLost
-from runtime.bridge.simulator.pacing import Backpressure, Pacer
+from runtime.bridge.simulator.pacing import Backpressure, Pacer, Reached
 from runtime.bridge.simulator.schedule import Schedule
 
 log = logging.getLogger(__name__)
@@ -30,6 +30,9 @@ class SimulatorState(NamedTuple):
     running: bool
     lap_seconds: float
     speed_x: float
+    """As it was asked for."""
+    reached_x: float | None
+    """As it was over the last seconds; None while it is not known, or nothing drives."""
     laps: int
     """Complete ones."""
     drive_s: float
@@ -72,6 +75,8 @@ class Simulator:
         self._drive_s = 0.0
         self._sent = 0
         self._held_up = False
+        self._reached = Reached(speed)
+        self._told_short = False
         self._error: str | None = None
 
     def start(self) -> None:
@@ -95,10 +100,12 @@ class Simulator:
     def state(self) -> SimulatorState:
         """Cheap, from any thread."""
         thread = self._thread
+        running = thread is not None and thread.is_alive() and not self._ending.is_set()
         return SimulatorState(
-            running=thread is not None and thread.is_alive() and not self._ending.is_set(),
+            running=running,
             lap_seconds=self._schedule.drive.lap_seconds,
             speed_x=self._speed,
+            reached_x=self._reached.factor if running else None,
             laps=self._schedule.drive.laps_at(self._drive_s),
             drive_s=self._drive_s,
             frames_sent=self._sent,
@@ -132,6 +139,7 @@ class Simulator:
         now = self._clock()
         pacer = Pacer(self._speed, now - self._drive_s / self._speed)
         pressure = Backpressure(self._reader()) if self._reader else None
+        self._reached = Reached(self._speed)
         while not ending.is_set():
             now = self._clock()
             room = pressure.room(self._reader(), now) if pressure and self._reader else None
@@ -144,9 +152,22 @@ class Simulator:
                 self._sent += len(batch)
                 if pressure and room:
                     pressure.sent(len(batch), now, probing=room.probing)
-            pacer.held_at(self._clock(), self._ahead())
+            now = self._clock()
+            pacer.held_at(now, self._ahead())
+            if self._reached.come(now, min(pacer.due(now), self._ahead())):
+                self._falls_short()
             if len(batch) < most or not most:
                 ending.wait(self._pause(pacer))
+
+    def _falls_short(self) -> None:
+        """Say once that the clock is slower than it was asked to be."""
+        if not self._told_short:
+            log.warning(
+                "the synthetic car is to drive %g times as fast as the clock; %.1f are reached",
+                self._speed,
+                self._reached.factor or 0.0,
+            )
+        self._told_short = True
 
     def _take(self, until_s: float, most: int) -> list[CanFrame]:
         """The next frames that are due by then."""

@@ -9,14 +9,14 @@ import platform
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO, Final
+from typing import IO, Final, NamedTuple
 
 import numpy as np
 
 from runtime.bridge.storage import registry, salvage, schema, sqlite
 from runtime.bridge.storage.backend import Connection, Engine, Row, Window
-from runtime.bridge.storage.errors import Damaged, StoreUnusable
-from runtime.bridge.storage.records import Register
+from runtime.bridge.storage.errors import Damaged, StoreFull, StoreUnusable
+from runtime.bridge.storage.records import Opening
 from runtime.bridge.storage.state import Session, Span, State, travelled
 from runtime.bridge.storage.transaction import SESSION_COLUMNS, Transaction
 from runtime.bridge.storage.values import Backend, Choice, SessionMeta, SignalRow
@@ -35,6 +35,14 @@ _DUCK_WAL: Final = ".wal"
 _DUCK_MAGIC: Final = b"DUCK"
 
 
+class Loaded(NamedTuple):
+    """What a database has, see `Opened`."""
+
+    state: State
+    staged: list[int]
+    owed: Opening | None
+
+
 @dataclass(slots=True)
 class Opened:
     """An open database and what was found in it."""
@@ -45,6 +53,8 @@ class Opened:
     recovered_from: str | None
     staged: list[int]
     """Keys of imports that did not come to their end."""
+    owed: Opening | None = None
+    """What could not be written yet for want of room."""
 
     def close(self) -> None:
         """Close the database, then let others in."""
@@ -74,7 +84,7 @@ def open_database(
         backend = chosen(path, choice)
         engine, aside = _mended(path, backend, steps)
         try:
-            state, staged = loaded(engine, seed)
+            found = loaded(engine, seed)
         except Exception as error:
             broken = isinstance(engine.translated(error), Damaged)
             engine.close()
@@ -83,11 +93,11 @@ def open_database(
             log.exception("the database cannot be read")
             aside = salvage.set_aside(path, _ends(backend))
             engine = _engine(path, backend, steps)
-            state, staged = loaded(engine, seed)
+            found = loaded(engine, seed)
     except BaseException:
         lock.close()
         raise
-    return Opened(engine, state, lock, aside, staged)
+    return Opened(engine, found.state, lock, aside, found.staged, found.owed)
 
 
 def chosen(path: Path, choice: Choice) -> Backend:
@@ -183,13 +193,11 @@ def _sqlite(path: Path, steps: tuple[schema.Step, ...]) -> tuple[Engine, str | N
     """SQLite, and the copy of its log if it silently dropped commits out of it."""
     wal = path.with_name(path.name + sqlite.WAL)
     expected = salvage.logged_pages(wal)
-    copy = salvage.keep_copy(wal) if expected else None
+    valid = sqlite.logged(path) if expected else None
+    if valid is None or valid >= expected:
+        return sqlite.Sqlite(path, steps), None
+    copy = salvage.keep_copy(wal)
     engine = sqlite.Sqlite(path, steps)
-    if copy is None:
-        return engine, None
-    if engine.logged() >= expected:
-        path.with_name(copy).unlink()
-        return engine, None
     log.error("the log of the database was damaged; it was kept as %s", copy)
     return engine, copy
 
@@ -218,8 +226,11 @@ def _shortened(
     return engine, copies[1]
 
 
-def loaded(engine: Engine, seed: Sequence[SignalRow]) -> tuple[State, list[int]]:
-    """The state as the database has it; what a crash left uncounted is counted."""
+def loaded(engine: Engine, seed: Sequence[SignalRow]) -> Loaded:
+    """The state as the database has it; what a crash left uncounted is counted.
+
+    On a full disk nothing is written: that is then owed.
+    """
     connection = engine.writer
     state = State()
     for row in connection.rows(f"SELECT {registry.COLUMNS} FROM signal_registry"):  # noqa: S608 - constants
@@ -233,16 +244,33 @@ def loaded(engine: Engine, seed: Sequence[SignalRow]) -> tuple[State, list[int]]
         "session_key": max([*(session.key for session in sessions), *staged], default=0),
         "activation": max((session.activation for session in sessions), default=0),
     }
-    state.sessions = {session.session_id: session for session in sessions}
-    connection.begin(write=True)
+    state.sessions = {
+        session.session_id: _recounted(connection, session, state) if session.dirty else session
+        for session in sessions
+    }
+    first = Opening(state.boots, tuple(seed))
     try:
+        _write(connection, state, first)
+    except Exception as error:
+        if not isinstance(engine.translated(error), StoreFull):
+            raise
+        log.warning("the disk is full: what is stored can be read, and nothing can be written")
+        engine.revive(error)
+        return Loaded(state, staged, first)
+    return Loaded(state, staged, None)
+
+
+def reloaded(engine: Engine) -> tuple[State, Opening | None]:
+    """The state of a database that was opened anew, and what is owed to it."""
+    found = loaded(engine, ())
+    return found.state, found.owed
+
+
+def _write(connection: Connection, state: State, first: Opening) -> None:
+    try:
+        connection.begin(write=True)
         tx = Transaction(connection, state)
-        tx.run("UPDATE schema_version SET boots = ?", (state.boots,))
-        Register(seed).apply(tx)
-        tx.draft.settle()
-        for session in sessions:
-            if session.dirty:
-                _recount(tx, session, state)
+        first.apply(tx)
         tx.flush()
         connection.commit()
     except BaseException:
@@ -250,19 +278,16 @@ def loaded(engine: Engine, seed: Sequence[SignalRow]) -> tuple[State, list[int]]
             connection.rollback()
         raise
     tx.draft.settle()
-    return state, staged
 
 
-def _recount(tx: Transaction, session: Session, state: State) -> None:
-    counted = measured(tx.connection, session.key, state.wide)
-    recounted = replace(
+def _recounted(connection: Connection, session: Session, state: State) -> Session:
+    counted = measured(connection, session.key, state.wide)
+    return replace(
         session.spread(counted.spans or {}),
         n_frames=counted.n_frames,
         odometer=counted.odometer,
         version=state.boots << 32,  # above every version that was ever given out
     )
-    tx.put(recounted)
-    tx.settle(recounted)
 
 
 def _session(values: Row) -> Session:

@@ -216,6 +216,24 @@ class Register:
 
 
 @dataclass(frozen=True, slots=True)
+class Opening:
+    """What an opening writes: that it was, the catalogue's new entries, what was counted anew."""
+
+    boots: int
+    seed: Sequence[SignalRow]
+
+    weight: ClassVar[Weight] = LIGHT
+
+    def apply(self, tx: Transaction) -> None:
+        """See `Operation`."""
+        tx.run("UPDATE schema_version SET boots = ?", (self.boots,))
+        Register(self.seed).apply(tx)
+        for session in list(tx.draft.base.sessions.values()):
+            if session.dirty:
+                tx.settle(tx.put(session))
+
+
+@dataclass(frozen=True, slots=True)
 class PutLapCache:
     """The laps found in a session, for as long as its telemetry has that version."""
 

@@ -7,15 +7,18 @@ locks, and a reader of the one then sees half of a commit of the other.
 import contextlib
 import errno
 import sqlite3
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 from runtime.bridge.storage import schema
 from runtime.bridge.storage.backend import Columns, Row
 from runtime.bridge.storage.blocks import Blocks
 from runtime.bridge.storage.errors import Damaged, StoreFailed, StoreFull, StoreUnusable
 from runtime.bridge.storage.values import Backend
+
+T = TypeVar("T")
 
 MAGIC: Final = b"SQLite format 3\0"
 WAL: Final = "-wal"
@@ -25,6 +28,11 @@ _LOG_BYTES: Final = 16 << 20
 """To which the log is cut after a checkpoint."""
 _DAMAGED: Final = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _NO_SPACE: Final = (errno.ENOSPC, errno.EDQUOT)
+SPARE: Final = ".spare"
+_SPARE_BYTES: Final = 64 << 10
+"""SQLite cannot even read without the 32 KiB of its index of the log."""
+_LAST_PAGE: Final = slice(16, 20)
+"""Of the index: the number of the last page that is valid."""
 
 DIALECT: Final = schema.Dialect(
     {"int": "INTEGER", "real": "REAL", "text": "TEXT", "blob": "BLOB"},
@@ -89,12 +97,8 @@ class Sqlite:
         """Open or make the database. Raises `Damaged`, `StoreUnusable`."""
         self._path = path
         with _opening(self):
-            plain = _connect(path)
-            try:
-                _prepare(plain, steps)
-            except BaseException:
-                plain.close()
-                raise
+            plain = _sparing(path, lambda: _prepared(path, steps))
+        _spare(path)
         self.writer = SqliteConnection(plain)
 
     def reader(self) -> SqliteConnection:
@@ -107,10 +111,6 @@ class Sqlite:
         """See `Engine`; also empties the log where no reader needs it."""
         with contextlib.suppress(sqlite3.OperationalError):
             self.writer.inner.execute("PRAGMA wal_checkpoint(PASSIVE)")
-
-    def logged(self) -> int:
-        """How many pages of the log are valid."""
-        return int(self.writer.rows("PRAGMA wal_checkpoint(PASSIVE)")[0][1])
 
     def tend(self) -> None:
         """See `Engine`; SQLite does it by itself."""
@@ -138,6 +138,29 @@ class Sqlite:
         self.writer.close()
 
 
+def logged(path: Path) -> int | None:
+    """How many pages of the log SQLite takes for valid; neither log nor database are changed.
+
+    None: it cannot say, as the database cannot be read now.
+    """
+    try:
+        return _sparing(path, lambda: _logged(path))
+    except sqlite3.OperationalError:
+        return None
+    except sqlite3.DatabaseError:
+        return 0
+
+
+def _logged(path: Path) -> int:
+    # One that only reads leaves the log alone, also when it closes as the last.
+    plain = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
+    with contextlib.closing(plain):
+        plain.execute(f"PRAGMA busy_timeout = {_BUSY_MS}")
+        plain.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        index = path.with_name(path.name + "-shm").read_bytes()
+    return int.from_bytes(index[_LAST_PAGE], sys.byteorder)
+
+
 def no_room(path: Path) -> bool:
     """Whether a small file cannot be written beside *path* for want of space."""
     probe = path.with_name(path.name + ".room")
@@ -149,6 +172,39 @@ def no_room(path: Path) -> bool:
         with contextlib.suppress(OSError):
             probe.unlink(missing_ok=True)
     return False
+
+
+def _spare(path: Path) -> None:
+    """Keep a little room, so that a disk that others have filled can be read after a restart."""
+    spare = path.with_name(path.name + SPARE)
+    if spare.exists():
+        return
+    try:
+        spare.write_bytes(bytes(_SPARE_BYTES))
+    except OSError:
+        spare.unlink(missing_ok=True)
+
+
+def _sparing(path: Path, work: Callable[[], T]) -> T:
+    """The result of *work*; the room that was kept is given up where it needs some."""
+    try:
+        return work()
+    except sqlite3.OperationalError:
+        spare = path.with_name(path.name + SPARE)
+        if not spare.exists() or not no_room(path):
+            raise
+        spare.unlink()
+        return work()
+
+
+def _prepared(path: Path, steps: tuple[schema.Step, ...]) -> sqlite3.Connection:
+    plain = _connect(path)
+    try:
+        _prepare(plain, steps)
+    except BaseException:
+        plain.close()
+        raise
+    return plain
 
 
 def _connect(path: Path) -> sqlite3.Connection:
@@ -189,4 +245,8 @@ def _opening(engine: Sqlite) -> Iterator[None]:
         known = engine.translated(error)
         if isinstance(known, Damaged):
             raise known from error
+        if isinstance(known, StoreFull):
+            raise StoreUnusable(
+                "the disk of the database of BRIDGE_DB is full: make room"
+            ) from error
         raise StoreUnusable(f"the database of BRIDGE_DB cannot be opened: {error}") from error

@@ -81,10 +81,7 @@ class Store:
         self._loop = asyncio.get_running_loop()
         self._readers = Readers(opened.engine)
         self._writer: Writer[Ticket] = Writer(
-            opened.engine,
-            opened.state,
-            self._answered,
-            lambda engine: opening.loaded(engine, ())[0],
+            opened.engine, opened.state, self._answered, opening.reloaded, opened.owed
         )
         self._exports = exporting.Exports(opened.state, self._readers)
         self.backend: Backend = opened.engine.kind

@@ -72,12 +72,15 @@ class Writer(Generic[Ticket]):
         engine: Engine,
         state: State,
         answer: Callable[[list[Finished[Ticket]]], None],
-        reload: Callable[[Engine], State],
+        reload: Callable[[Engine], tuple[State, Operation[None] | None]],
+        owed: Operation[None] | None = None,
     ) -> None:
+        """*owed* is written first of all, as soon as it can be."""
         self._engine = engine
         self._state = state
         self._answer = answer
         self._reload = reload
+        self._owed = owed
         self._changed = threading.Condition()
         self._waiting: deque[_Job[Ticket]] = deque()
         self._stepped: deque[_Stepped[Ticket]] = deque()
@@ -211,6 +214,10 @@ class Writer(Generic[Ticket]):
 
     def _transact(self, work: Callable[[Transaction], object], size: int = 1) -> Exception | None:
         """Commit *work*; the error for its callers, if it failed and left no trace."""
+        owed, self._owed = self._owed, None
+        if owed is not None and (error := self._transact(owed.apply)) is not None:
+            self._owed = owed
+            return error
         connection = self._engine.writer
         started = time.perf_counter()
         tx = Transaction(connection, self._state)
@@ -250,7 +257,8 @@ class Writer(Generic[Ticket]):
         """Begin again with what is on disk, if the engine can go on in no other way."""
         try:
             if self._engine.revive(error):
-                fresh = self._reload(self._engine)
+                fresh, owed = self._reload(self._engine)
+                self._owed = self._owed or owed
                 self._state.become(fresh)
                 log.warning("the database was opened anew")
         except Exception:

@@ -51,7 +51,7 @@ def leaderboard(laps: Iterable[Candidate], track: str = "", limit: int = 50) -> 
     wanted = slug(track)
     best: dict[tuple[str, str, str], tuple[int, int, str, int, Candidate]] = {}
     for lap in laps:
-        if not (lap.lap_time_s > 0 and math.isfinite(lap.lap_time_s)):
+        if not math.isfinite(lap.lap_time_s) or milliseconds(lap.lap_time_s) <= 0:
             continue
         if wanted and slug(lap.track) != wanted:
             continue

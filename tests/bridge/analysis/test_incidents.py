@@ -17,6 +17,7 @@ from tests.bridge.analysis.cornerkit import (
     without,
 )
 from tests.bridge.laps.sessions import at, changed, frames, kept
+from tests.bridge.simulator.drivekit import LARKFELL, flushed, rows, vesper
 
 
 def of(session: Frames, *active: Active, partial: bool = False) -> tuple[Incident, ...]:
@@ -138,6 +139,38 @@ def test_a_spin_turns_far_and_slows(turn: float, behind: float, found: bool, hz:
         (one,) = spins(drive.series)
         assert one.turned_deg == pytest.approx(abs(turn), abs=2)
         assert 18 <= drive.series.t[one.first] <= 20.5
+
+
+def test_a_hairpin_that_is_driven_fast_is_no_spin() -> None:
+    session = rows(flushed(vesper(lap_seconds=60.0).between(0.0, 140.0)))
+    drive = driven(session, LARKFELL)
+
+    assert spins(drive.series), "the course does turn that far"
+    assert "spin" not in {one.kind for one in incidents(drive)}
+
+
+def spun_at(begin_m: float, turn_deg: float) -> Frames:
+    """Along Larkfell's line at 25 m/s; from a place on the course turns away and the car stops."""
+    assert LARKFELL.line is not None
+    hz, path = 20.0, LARKFELL.line.ring
+    t = np.arange(0.0, 40.0, 1 / hz)
+    speed = np.interp(t, [30.0, 32.0], [25.0, 2.0])
+    way = begin_m - 30.0 * 25.0 + np.concatenate([[0.0], np.cumsum(speed)[:-1]]) / hz
+    (x, y), (ahead_x, ahead_y) = path.at(way), path.at(way + 0.5)
+    course = np.arctan2(ahead_x - x, ahead_y - y)
+    course += np.interp(t, [30.0, 31.0], [0.0, np.radians(turn_deg)])
+    east, north = (np.cumsum(speed * turn(course)) / hz for turn in (np.sin, np.cos))
+    lat, lon = LARKFELL.line.plane.latlon(east + x[0], north + y[0])
+    return frames(t, speed_ms=speed, lat=lat, lon=lon)
+
+
+@pytest.mark.parametrize("place", [400.0, 1060.0, 1075.0])  # a straight, Turn 4
+@pytest.mark.parametrize("turn_deg", [170.0, 250.0])
+def test_a_spin_in_a_corner_or_out_of_one_is_found(place: float, turn_deg: float) -> None:
+    drive = driven(spun_at(place, turn_deg), LARKFELL, partial=True)
+
+    assert drive.progress.basis == "line"
+    assert "spin" in {one.kind for one in incidents(drive)}
 
 
 def test_a_pause_in_which_the_car_turned_is_no_spin() -> None:

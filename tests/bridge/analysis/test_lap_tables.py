@@ -1,5 +1,6 @@
 """Lap times, sectors, their spread and the ideal lap, on sessions whose times are known."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -40,6 +41,22 @@ def test_of_equal_laps_the_earliest_alone_is_the_best() -> None:
 
     assert [row.is_best for row in table.laps] == [True, False, False, False]
     assert all(split.is_best for row in table.laps for split in row.splits)
+
+
+def test_noise_below_a_microsecond_makes_no_lap_and_no_sector_faster() -> None:
+    equal = lapped([(20.0, 20.0, 20.0)] * 3)
+    noisy = replace(
+        equal,
+        laps=equal.laps,
+        counted=tuple(
+            lap._replace(t_end=lap.t_end - 1e-9 * at) for at, lap in enumerate(equal.counted)
+        ),
+        memo={},
+    )
+
+    assert noisy.best.number == 1
+    assert [row.delta_s for row in lap_time_table(noisy).laps] == [0.0, 0.0, 0.0]
+    assert [one.from_lap for one in ideal_lap(noisy).sectors.parts] == [1, 1, 1]
 
 
 def test_the_spread_is_that_of_a_box_plot() -> None:

@@ -18,7 +18,7 @@ from tests.bridge.analysis.cornerkit import (
     ring_track,
     without,
 )
-from tests.bridge.laps.sessions import kept
+from tests.bridge.laps.sessions import changed, kept
 from tests.bridge.tracks.examples import DATA
 
 
@@ -43,6 +43,15 @@ def test_an_even_drive_has_a_best_lap_and_nothing_else() -> None:
     assert set(categories(found)) <= {"best_lap", "best_sector"}
     best = next(one for one in found if one.category == "best_lap")
     assert best.title == "Best lap, 0:40.000"
+
+
+def test_a_sector_that_was_not_faster_in_milliseconds_is_no_moment() -> None:
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        frames = ring_frames(4, hz=20.0)
+        noisy = frames.columns["distance_m"] + rng.normal(0, 1e-9, len(frames))
+        found = of(changed(frames, distance_m=noisy))
+        assert "best_sector" not in categories(found)
 
 
 def test_a_moment_lies_at_the_apex_of_its_own_lap() -> None:

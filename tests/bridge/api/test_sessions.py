@@ -29,7 +29,9 @@ async def test_health_of_a_new_bridge(bridge: Bridge, backend: str) -> None:
     assert health["db"]["backend"] == backend
     assert health["track"] == "Larkfell Circuit"
     assert health["active_session_id"] == ""
-    assert health["can"] == {"connected": False, "fps": 0.0, "frames_total": 0}
+    can = health["can"]
+    assert (can["connected"], can["fps"], can["frames_total"]) == (False, 0.0, 0)
+    assert can["channel"] is None
     assert health["timestamp"].endswith("Z")
 
 
@@ -145,10 +147,11 @@ async def test_a_file_that_cannot_be_imported_is_one_message(bridge: Bridge, pat
     assert (await bridge.ok("GET", "/sessions"))["count"] == 0
 
 
+@pytest.mark.parametrize("text", ["hello\n", ""])
 async def test_a_file_that_is_no_vbo_is_422_and_leaves_nothing(
-    bridge: Bridge, tmp_path: Path
+    bridge: Bridge, tmp_path: Path, text: str
 ) -> None:
-    (tmp_path / "bad.vbo").write_text("hello\n", encoding="utf-8")
+    (tmp_path / "bad.vbo").write_text(text, encoding="utf-8")
     refused = await bridge.refused(
         "POST", "/session/import", {"vbo_path": str(tmp_path / "bad.vbo")}
     )
@@ -191,6 +194,8 @@ async def test_reported_laps_are_kept_replaced_and_listed(bridge: Bridge) -> Non
         {"lap_number": 1, "lap_time_s": 90},
         {"session_id": "s", "lap_number": 1, "lap_time_s": 0},
         {"session_id": "s", "lap_number": 1, "lap_time_s": "fast"},
+        {"session_id": "s", "lap_number": 1e30, "lap_time_s": 61},
+        {"session_id": "s", "lap_number": 2**63, "lap_time_s": 61},
     ):
         assert await bridge.refused("POST", "/lap", wrong) == (400, "bad_field")
 

@@ -165,15 +165,12 @@ def test_half_a_place_is_none() -> None:
     assert math.isnan(row["lat"])
 
 
-def test_a_car_that_stands_gives_a_row_a_second_and_all_samples() -> None:
-    flushes = Assembler(100).feed(drive(10.02, speed_ms=0.0, oil=5.0))
-    assert seconds(flushes) == [0.1 + n for n in range(10)]
+@pytest.mark.parametrize("signals", [{"speed_ms": 0.0}, {"rpm": 900.0}])
+def test_a_car_that_stands_gives_as_many_rows_as_one_that_moves(signals: dict[str, float]) -> None:
+    flushes = Assembler(100).feed(drive(10.02, oil=5.0, **signals))
+    assert seconds(flushes) == [n / 10 for n in range(1, 101)]
     assert len(samples(flushes, "oil")) == 500
-    assert len(flushes) == 100  # samples are not held back
-
-
-def test_rows_are_not_thinned_while_nobody_knows_the_speed() -> None:
-    assert len(rows(Assembler(100).feed(drive(5.05, rpm=900.0)))) == 50
+    assert len(flushes) == 100
 
 
 def test_a_silent_bus_gives_what_is_left_one_row_that_shows_it_and_no_more() -> None:

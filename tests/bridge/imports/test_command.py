@@ -98,6 +98,26 @@ def test_wrong_use_exits_with_2(arguments: list[str], capsys: pytest.CaptureFixt
     assert capsys.readouterr().err
 
 
+def test_flags_of_the_server_may_stand_before_the_files(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write(tmp_path / "good.log", drive(5))
+    flags = ["--db", str(tmp_path / "db"), "--db-backend=lightweight", "--no-simulate"]
+    assert command.main([*flags, str(path)]) == 0
+    assert capsys.readouterr().out.startswith("good.log: session ")
+    assert (tmp_path / "db").is_file()
+
+
+def test_the_help_names_the_database(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as leaving:
+        command.main(["--help"])
+    assert leaving.value.code == 0
+    shown = capsys.readouterr().out
+    assert "--db DB" in shown
+    assert "--data-dir" in shown
+    assert "--simulate" not in shown
+
+
 def test_a_terminal_is_shown_how_far_it_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

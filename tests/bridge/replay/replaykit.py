@@ -1,7 +1,7 @@
 """A replay whose clock stands in the test's hand."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -9,6 +9,7 @@ import numpy as np
 from runtime.bridge.live.values import Control, LiveFrame
 from runtime.bridge.replay.replays import Replays
 from runtime.bridge.service import Service
+from runtime.bridge.storage.store import Store
 from runtime.bridge.telemetry.values import TIMESTAMP, WIDE, Frames, Samples
 
 
@@ -38,6 +39,7 @@ class Stage:
         self.until = float("inf")
         """The replay waits for ever once the clock is there."""
         self._changed = asyncio.Event()
+        self._going_on = asyncio.Event()
         self.replays = Replays(
             lambda: service.db,
             self._publish,
@@ -61,6 +63,22 @@ class Stage:
             while self.replays.running or self.bus[-1:] != ["on"]:
                 self._changed.clear()
                 await self._changed.wait()
+
+    def hold_reading(self, store: Store) -> asyncio.Event:
+        """Let no further signal be read until `go_on`; set once one would be."""
+        reading, read = asyncio.Event(), store.read_signals
+
+        async def held(session_id: str, names: Sequence[str]) -> dict[str, Samples]:
+            reading.set()
+            await self._going_on.wait()
+            return await read(session_id, names)
+
+        store.read_signals = held  # type: ignore[method-assign]
+        return reading
+
+    def go_on(self) -> None:
+        """See `hold_reading`."""
+        self._going_on.set()
 
     async def _before(self) -> None:
         self.bus.append("off")

@@ -1,5 +1,6 @@
 """Replay over HTTP on both databases: every frame once, in order, at its time; begin and end."""
 
+import asyncio
 import math
 from collections.abc import AsyncIterator
 from itertools import pairwise
@@ -85,6 +86,23 @@ async def test_windows_leave_no_seam(
 
     cut = [frame._replace(replay_id=None) for _, frame in stage.sent]
     assert repr(cut) == repr(whole)  # NaN is not equal to itself
+
+
+async def test_a_start_is_answered_once_the_first_frame_can_go_out(
+    bridge: Bridge, stage: Stage
+) -> None:
+    reading = stage.hold_reading(bridge.service.db)
+    starting = asyncio.create_task(bridge.ok("POST", START, {"source_session_id": "ride"}))
+    async with asyncio.timeout(10):
+        await reading.wait()
+    for _ in range(20):
+        await asyncio.sleep(0)
+    assert not starting.done()
+    assert stage.bus == []  # the bus is read on until then
+    stage.go_on()
+    await starting
+    await stage.end()
+    assert len(stage.sent) == 7
 
 
 async def test_the_end_is_told_and_the_bus_is_read_again(bridge: Bridge, stage: Stage) -> None:
@@ -214,10 +232,10 @@ async def test_a_bus_that_does_not_stop_leaves_everything_as_it_was(
 async def test_a_replay_that_breaks_off_is_over(
     bridge: Bridge, stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def fails(*_: object) -> None:
+    def fails(*_: object) -> None:
         raise RuntimeError("the disk is gone")
 
-    monkeypatch.setattr(bridge.service.db, "read_signals", fails)
+    monkeypatch.setattr(stage.replays, "_publish", fails)
     await bridge.ok("POST", START, {"source_session_id": "ride"})
     await stage.end()
 

@@ -1,5 +1,6 @@
 """The thread that drives: paced, never ahead of its reader, and gone when it is told to go."""
 
+import itertools
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -11,7 +12,7 @@ import pytest
 from runtime.bridge.can.bus import open_source
 from runtime.bridge.can.settings import CanSettings
 from runtime.bridge.can.values import CanFrame, SourceLost
-from runtime.bridge.simulator.pacing import PATIENCE_S, WINDOW, Backpressure, Pacer
+from runtime.bridge.simulator.pacing import PATIENCE_S, WINDOW, Backpressure, Pacer, Reached
 from runtime.bridge.simulator.simulator import Simulator, SourceSend
 from tests.bridge.simulator.drivekit import vesper
 
@@ -164,6 +165,33 @@ def test_a_long_stop_is_not_caught_up_on_but_a_short_one_is() -> None:
     assert pacer.due(106.0) == 20.0
     assert pacer.wait_s(106.0, 25.0) == pytest.approx(0.5)
     assert pacer.wait_s(106.0, 15.0) == 0.0
+
+
+def test_the_speed_that_is_reached_is_told_and_too_little_of_it_once(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    reached = Reached(100.0)
+    assert reached.factor is None
+    for n in range(40):
+        assert not reached.come(n / 2, n * 50.0)
+    assert reached.factor == pytest.approx(100.0)
+    short = [reached.come(20.0 + n / 2, 2000.0 + n * 10.0) for n in range(40)]
+    assert reached.factor == pytest.approx(20.0)
+    assert short == sorted(short)
+    assert 20 <= short.index(True) <= 24, "ten seconds after the first short one"
+
+    seconds = itertools.count(0.0, 0.5)
+    simulator = Simulator(Bus(), vesper(), 100.0, clock=lambda: next(seconds))
+    with driving(simulator):
+        eventually(lambda: bool(caplog.records))
+        state = simulator.state()
+        assert state.reached_x is not None
+        assert state.reached_x < 80.0
+        sent = state.frames_sent
+        eventually(lambda: simulator.state().frames_sent > 2 * sent)
+    assert simulator.state().reached_x is None
+    (said,) = caplog.messages
+    assert "100 times" in said
 
 
 def test_a_lost_bus_is_told_and_tried_again() -> None:

@@ -1,0 +1,91 @@
+"""The page of a spectator, and tokens on the main listener."""
+
+import re
+
+import aiohttp
+import pytest
+
+from tests.bridge.live.conftest import Begin
+from tests.bridge.live.streamkit import Live
+
+HTML = {"Accept": "text/html,*/*;q=0.8"}
+FROM_AFAR = {"X-Forwarded-For": "203.0.113.9"}
+
+
+async def status(http: aiohttp.ClientSession, path: str, **headers: str) -> tuple[int, str]:
+    """Status and code of an answer; empty: it is no refusal."""
+    async with http.get(path, headers={k.replace("_", "-"): v for k, v in headers.items()}) as got:
+        if got.content_type != "application/json":
+            return got.status, ""
+        return got.status, (await got.json()).get("code", "")
+
+
+async def test_the_address_of_a_token_shows_a_page_that_loads_nothing_else(live: Live) -> None:
+    async with live.http.post("/spectator/token", json={"session_id": "s"}) as response:
+        url = (await response.json())["url"]
+    nonces = []
+    for http in (live.http, live.guest):
+        async with http.get(url, headers=HTML) as page:
+            text = await page.text()
+            assert page.status == 200
+            assert page.headers["Content-Type"] == "text/html; charset=utf-8"
+            assert page.headers["Referrer-Policy"] == "no-referrer"
+            policy = page.headers["Content-Security-Policy"]
+        (nonce,) = set(re.findall(r"nonce-([^']+)'", policy))
+        nonces.append(nonce)
+        assert policy.startswith("default-src 'none';")
+        assert "unsafe" not in policy
+        assert set(re.findall(r'<(?:script|style) nonce="([^"]*)">', text)) == {nonce}
+        assert not re.search(r'(?:src|href)="(?!data:,")|https?://|@import|url\(', text)
+    assert len(set(nonces)) == 2
+
+
+async def test_a_page_opens_from_a_link_on_another_site(live: Live) -> None:
+    token = await live.token("s")
+    headers = {**HTML, "Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}
+    for http in (live.http, live.guest):
+        async with http.get(f"/spectator/s?token={token}", headers=headers) as page:
+            assert page.status == 200
+        async with http.get(f"/session/s?token={token}", headers=headers) as other:
+            assert other.status == 403
+
+
+async def test_without_a_good_token_the_page_says_so(live: Live) -> None:
+    token = await live.token("s")
+    for http in (live.http, live.guest):
+        for query in ("", "?token=", "?token=x", f"?token={token}&token={token}"):
+            async with http.get(f"/spectator/s{query}", headers=HTML) as page:
+                assert page.status == 401
+                assert page.content_type == "text/html"
+                assert "This link is not good" in await page.text()
+            assert await status(http, f"/spectator/s{query}") == (401, "bad_token")
+        other = await status(http, f"/spectator/other?token={token}", **HTML)
+        assert other == (403, "token_scope")
+
+
+async def test_a_token_that_is_presented_must_be_good_on_the_main_listener(live: Live) -> None:
+    token = await live.token("s")
+    for path in ("/health", "/sessions", "/nothing"):
+        assert await status(live.http, f"{path}?token=x") == (401, "bad_token")
+        assert await status(live.http, path, Authorization="Bearer x") == (401, "bad_token")
+        assert (await status(live.http, path))[0] in (200, 404)
+        assert (await status(live.http, f"{path}?token={token}"))[0] in (200, 404)
+        assert (await status(live.http, path, Authorization=f"Bearer {token}"))[0] in (200, 404)
+
+
+@pytest.mark.parametrize("header", ["X-Forwarded-For", "Forwarded"])
+async def test_forwarded_requests_need_a_token_where_that_is_set(begin: Begin, header: str) -> None:
+    async with begin(require_token_remote=True) as live:
+        token = await live.token("s")
+        afar = {header: "for=203.0.113.9"}
+        assert await status(live.http, "/health", **afar) == (401, "bad_token")
+        assert await status(live.http, "/health") == (200, "")
+        seen = await status(live.http, f"/session/s?token={token}", **afar)
+        assert seen == (404, "unknown_session")
+        for path in ("/health", "/session/t", "/nothing", "/sessions"):
+            found = await status(live.http, f"{path}?token={token}", **afar)
+            assert found == (403, "token_scope"), path
+
+
+async def test_forwarded_requests_are_as_any_where_it_is_not(live: Live) -> None:
+    assert await status(live.http, "/health", **FROM_AFAR) == (200, "")
