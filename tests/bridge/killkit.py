@@ -40,7 +40,7 @@ LONGEST_S: Final = 0.06
 """From the first acknowledgement to the kill."""
 EARLY: Final = 8
 """One bridge of so many is killed at any moment of its start."""
-ENOUGH_S: Final = 100.0
+ENOUGH_S: Final = 75.0
 """No further trial begins after this long, on a machine that is busy with other things."""
 LOADED: Final = (duck.Duck.kind, parquet.ParquetFile)
 """Loaded once, before the forks."""
