@@ -202,6 +202,8 @@ def main(kind: str, folder: str, count: str) -> None:
     total: dict[str, int] = {}
     until = time.monotonic() + ENOUGH_S
     for first in range(0, int(count), ONE_DATABASE):
+        if time.monotonic() > until:
+            break
         path = Path(folder) / str(first)
         app[SERVICE].settings = settings_for(path, **settings)
         numbers = range(first, min(first + ONE_DATABASE, int(count)))
