@@ -14,7 +14,7 @@ from runtime.bridge.api.analysis_moments import Highlight, IncidentRecord
 from runtime.bridge.api.analysis_motion import Friction, HustleStretch
 from runtime.bridge.api.analysis_pedals import BrakeEndSummary
 from runtime.bridge.api.shapes import rounded
-from runtime.bridge.warm.emotion import Emotion
+from runtime.bridge.coach.values import Emotion
 from runtime.bridge.warm.lessons import Lesson
 from runtime.bridge.warm.pedagogy import Teaching
 from runtime.web.absent import absent

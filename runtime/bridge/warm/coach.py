@@ -14,6 +14,7 @@ from runtime.bridge.analysis.lap_times import lap_time_table
 from runtime.bridge.analysis.moments import highlights
 from runtime.bridge.analysis.passes_quality import Consistency, consistency
 from runtime.bridge.analysis.stats import stats
+from runtime.bridge.coach.values import Emotion
 from runtime.bridge.errors import NoGeometry
 from runtime.bridge.service import Service
 from runtime.bridge.storage.coaching import EventRow, driver_events
@@ -22,7 +23,7 @@ from runtime.bridge.tracks.model import Corner, slug
 from runtime.bridge.warm.brief import Plan, brief_evidence, plain_brief, weather_line
 from runtime.bridge.warm.debrief import debrief
 from runtime.bridge.warm.desk import Desk
-from runtime.bridge.warm.emotion import Emotion, felt
+from runtime.bridge.warm.emotion import felt
 from runtime.bridge.warm.model import Message, Mode, ModelFailed, Role
 from runtime.bridge.warm.pedagogy import pedagogy
 from runtime.bridge.warm.prompts import (

@@ -6,8 +6,8 @@ from typing import Final, NamedTuple
 from runtime.bridge.analysis.attribution import Cause
 from runtime.bridge.analysis.grading import CornerGrade
 from runtime.bridge.analysis.moments import Moment
+from runtime.bridge.coach.values import Emotion
 from runtime.bridge.telemetry.ranking import time_text
-from runtime.bridge.warm.emotion import Emotion
 from runtime.bridge.warm.lessons import Lesson
 from runtime.bridge.warm.pedagogy import ADVICE
 from runtime.bridge.warm.review import Review, best_corner

@@ -1,22 +1,10 @@
 """The mood of a text: a tag that a model may write, taken out before anybody reads it."""
 
 import re
-from typing import Final, Literal, NamedTuple, TypeAlias, cast, get_args
+from typing import Final, NamedTuple, cast, get_args
 
-Emotion: TypeAlias = Literal[
-    "neutral",
-    "thinking",
-    "analyzing",
-    "encouraging",
-    "proud",
-    "excited",
-    "serious",
-    "concerned",
-    "disappointed",
-    "intense",
-    "relaxed",
-    "tired",
-]
+from runtime.bridge.coach.values import Emotion
+
 EMOTIONS: Final[tuple[Emotion, ...]] = get_args(Emotion)
 HELD: Final = 32
 """A tag is no longer than this; what is longer is text."""
