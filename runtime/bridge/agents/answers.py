@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
+from runtime.bridge.agents.asked import Topic
 from runtime.bridge.agents.roster import BY_INTENT
 from runtime.bridge.agents.values import Found, Lesson, Question
 
@@ -11,6 +12,9 @@ QUERY_ROWS: Final = 12
 DATALESS: Final = frozenset({"mindset", "weather", "brief"})
 EVERY: Final = frozenset({"voice_script"})
 """Intents whose answer is the details themselves, all of them."""
+NOTHING: Final = "no_answer"
+SUPPORTING: Final = 2
+"""Facts that are told behind the one that was asked for."""
 NOTHING_KNOWN: Final[dict[str, str]] = {
     "corner": "Name a session, and I look at how you took that corner.",
     "telemetry": "Ask about a session with a complete lap, and I answer with its numbers.",
@@ -34,9 +38,15 @@ def template(
     asked = question.sql is not None
     told = [one for one in found if not one.empty]
     parts = [one.summary for one in told]
-    if question.intent in EVERY:
+    if question.topic is not None:
+        parts = _interleaved(found, (SUPPORTING,))
+        if not told and not question.session_id and question.intent in NOTHING_KNOWN:
+            parts.append(NOTHING_KNOWN[question.intent])
+    elif found and found[0].tool == NOTHING:
+        parts = [found[0].summary, *found[0].details, *(one.summary for one in told)]
+    elif question.intent in EVERY:
         parts = [line for one in told for line in (one.summary, *one.details)]
-    elif told:
+    elif told or len(found) > 1:
         parts = _interleaved(found, (QUERY_ROWS,) if asked else agent.details)
     else:
         parts = list(dict.fromkeys(one.summary for one in found))
@@ -56,6 +66,10 @@ def cited(lessons: Sequence[Lesson]) -> str:
 
 def _follows(question: Question, told: Sequence[Found]) -> bool:
     """Whether advice has something to follow from; moods and the day need no data."""
+    if question.topic is not None and question.topic != Topic(
+        "corner", corners=question.topic.corners
+    ):
+        return False  # who asks for a fact gets that
     if question.intent == "corner":
         return any(one.line for one in told)  # what went well needs no advice
     return question.intent in DATALESS or any(one.details for one in told)

@@ -22,7 +22,7 @@ class Coach(Protocol):
         """Raises `TooManyQuestions` while no further question can be taken."""
 
     async def ask(self, question: Question) -> Answer:
-        """The whole answer. Raises `ModelTimeout`, `TooManyQuestions`."""
+        """The whole answer. Raises `TooManyQuestions`."""
 
     def stream(self, question: Question) -> AsyncGenerator[str | Answer, None]:
         """The answer sentence by sentence, then as a whole. Raises what `ask` raises."""

@@ -1,41 +1,69 @@
 """What a session says about its corners; pure functions of a drive."""
 
 from collections.abc import Sequence
-from statistics import median
+from typing import Final
 
+from runtime.bridge.agents.corner_words import reasons, speeds_of, why_slow
 from runtime.bridge.agents.values import Fact, Found
-from runtime.bridge.agents.words import joined, known
+from runtime.bridge.agents.words import known, no_corner
 from runtime.bridge.analysis.drive import Drive
-from runtime.bridge.analysis.grading import CornerGrade, Scorecard, scorecard, weakest
+from runtime.bridge.analysis.grading import CornerGrade, Scorecard, scorecard
 from runtime.bridge.analysis.passes import Pass, passes_of
 from runtime.bridge.analysis.passes_quality import consistency
-from runtime.bridge.analysis.reference import NONE, References
+from runtime.bridge.analysis.reference import NONE, Aim, References, aims
+
+MOST: Final = 4
+"""Corners that are told of in one answer."""
+LEAST_S: Final = 0.005
+"""A smaller difference is none that could be shown."""
 
 
-def corner_history(drive: Drive, references: References, name: str | None) -> Found:
-    """How a corner was taken: best pass, usual pass, and what the difference is made of.
+def corner_history(
+    drive: Drive, references: References, name: str | None, *, advise: bool = False
+) -> Found:
+    """How a corner was taken: one pass beside the one that measures it, and what lies between.
 
-    Without a *name*, the corner that costs most.
+    Against a reference file that is the best pass, else the usual pass beside the quickest one.
+    Without a *name*, the corner that costs most. With *advise* what to do comes first.
     """
     card = scorecard(drive, references)
     grades = {one.corner: one for one in card.corners}
     if name is None:
-        costly = weakest(card.corners)
+        costly = costliest(card.corners)
         name = costly[0].corner if costly else next(iter(grades), None)
     passes = passes_of(drive).get(name or "", ())
     if name is None or name not in grades or not passes:
-        there = ", ".join(grades) or "none"
-        what = f"{name} was not driven whole" if name in grades else "There is no such corner here"
-        return Found("corner_history", f"{what}; known are {there}.", empty=True)
-    quickest = min(passes, key=lambda one: one.corner_time_s)
-    grade = grades[name]
+        what = no_corner(grades)
+        if name in grades:
+            what = f"{name} was not driven whole; known are {', '.join(grades)}."
+        return Found("corner_history", what, empty=True)
+    quickest = min(passes, key=lambda one: (one.corner_time_s, one.t_entry))
+    grade, aim = grades[name], aims(drive, references)[name]
+    summary = _corner_summary(name, grade, quickest, aim, len(passes))
+    details = _corner_details(grade, quickest, aim)
+    if advise and grade.own is not None:
+        summary, details = _advised(name, grade, aim, summary)
     return Found(
         "corner_history",
-        _corner_summary(name, passes, quickest),
-        tuple(_corner_details(grade, quickest)),
+        summary,
+        tuple(details),
         (*_pass_facts(f"{name}, best pass", quickest), *_grade_facts(grade)),
         line=_line(grade),
     )
+
+
+def side_by_side(drive: Drive, references: References, names: tuple[str, ...]) -> Found:
+    """Several corners, each in one sentence."""
+    found = [corner_history(drive, references, name) for name in names[:MOST]]
+    facts = tuple(fact for one in found for fact in one.facts)
+    told = " ".join(dict.fromkeys(one.summary for one in found))
+    return Found("corner_history", told, (), facts, empty=all(one.empty for one in found))
+
+
+def costliest(grades: Sequence[CornerGrade]) -> list[CornerGrade]:
+    """Corners in which seconds were lost to what they are measured by, the most first."""
+    costly = [one for one in grades if one.delta_time_s is not None and one.delta_time_s > 0]
+    return sorted(costly, key=lambda one: -(one.delta_time_s or 0.0))
 
 
 def _line(grade: CornerGrade) -> str:
@@ -57,40 +85,60 @@ def _line(grade: CornerGrade) -> str:
     return f"{own.corner}: {', '.join(parts)}" if parts else ""
 
 
-def _corner_summary(name: str, passes: Sequence[Pass], quickest: Pass) -> str:
-    times = [one.corner_time_s for one in passes]
+def _corner_summary(name: str, grade: CornerGrade, quickest: Pass, aim: Aim, passes: int) -> str:
     best = f"{name} took {quickest.corner_time_s:.2f} s at best, on lap {quickest.lap}"
-    if len(times) == 1:
+    own = grade.own
+    if aim.basis == "reference_file" and own is not None:
+        gap = own.corner_time_s - aim.target.corner_time_s
+        word = "longer" if gap >= 0 else "less"
+        pass_ = f"{name} took {own.corner_time_s:.2f} s on your best pass, lap {own.lap}"
+        return f"{pass_}, {abs(gap):.2f} s {word} than the reference lap."
+    if passes == 1:
         return f"{best}, its only pass."
-    return f"{best}; {median(times):.2f} s is the middle of {len(times)} passes."
+    if own is None or own is quickest:
+        return f"{best}; that is your usual pass, too."
+    gap = own.corner_time_s - quickest.corner_time_s
+    if gap < LEAST_S:
+        return f"{best}; your usual pass takes no longer."
+    return (
+        f"{best}; your usual pass, as on lap {own.lap}, takes {own.corner_time_s:.2f} s,"
+        f" {gap:.2f} s longer."
+    )
 
 
-def _corner_details(grade: CornerGrade, quickest: Pass) -> list[str]:
-    details = []
-    speeds = [
-        f"{value:.0f} km/h {where}"
-        for value, where in (
-            (quickest.entry_speed_kmh, "at the entry"),
-            (quickest.min_speed_kmh, "at the slowest point"),
-            (quickest.exit_speed_kmh, "at the exit"),
-        )
-        if value is not None
-    ]
-    if speeds:
-        details.append(f"That pass had {joined(speeds)}.")
-    if grade.causes:
-        details.append(grade.phrase)
-    elif grade.letter == "A":
-        details.append("Your usual pass earns an A: leave it as it is.")
-    elif grade.letter is not None:
-        details.append(f"Your usual pass earns {_article(grade.letter)} {grade.letter}.")
-    return details
+def _corner_details(grade: CornerGrade, quickest: Pass, aim: Aim) -> list[str]:
+    """Why it took longer, else that it need not change; on the basis of the summary."""
+    own = grade.own
+    if grade.letter is None or own is None:
+        return speeds_of(quickest)
+    if why := why_slow(own, aim.target, beside_of(aim)):
+        return why
+    passed = "best" if aim.basis == "reference_file" else "usual"
+    if grade.letter == "A":
+        return [f"Your {passed} pass earns an A: leave it as it is."]
+    if own is quickest:
+        return speeds_of(quickest)
+    return [f"Your {passed} pass earns {_article(grade.letter)} {grade.letter}."]
+
+
+def beside_of(aim: Aim) -> str:
+    """What a corner is compared with, in words."""
+    return "the reference lap" if aim.own is None else f"your quickest pass, lap {aim.own.lap},"
+
+
+def _advised(name: str, grade: CornerGrade, aim: Aim, summary: str) -> tuple[str, list[str]]:
+    """What to do first, and what it follows from behind it."""
+    own = grade.own
+    found = reasons(own, aim.target, beside_of(aim)) if own is not None else []
+    if not found:
+        return f"Drive {name} as you do: nothing there costs you much.", [summary]
+    return f"In {name} {found[0].advice}: {found[0].was}.", [summary]
 
 
 def reference_comparison(drive: Drive, references: References = NONE) -> Found:
     """Every corner beside what it is compared with, and where most is to be found."""
     card = scorecard(drive, references)
-    costly = weakest(card.corners)
+    costly = costliest(card.corners)
     facts = [Fact("best lap", card.best_lap_s, "lap")]
     if card.reference_lap_s is not None:
         facts.append(Fact("reference lap", card.reference_lap_s, "lap"))
@@ -98,12 +146,19 @@ def reference_comparison(drive: Drive, references: References = NONE) -> Found:
         facts.append(Fact("gap to the reference", gap, "s", 3))
     for one in card.corners:
         facts += _grade_facts(one)
-    details = [f"{one.phrase}" for one in costly[:2] if one.causes]
+    compared = aims(drive, references)
+    details = [line for one in costly[:2] if (line := _in_short(one, compared[one.corner]))]
     good = [one for one in card.corners if one.letter == "A"]
     if good:
         top = max(good, key=lambda one: one.score.total if one.score else 0.0)
         details.append(f"Keep {top.corner} as it is: it earns an A.")
     return Found("reference_comparison", _against(card), tuple(details), tuple(facts))
+
+
+def _in_short(one: CornerGrade, aim: Aim) -> str:
+    """A corner and the first reason of its loss."""
+    found = reasons(one.own, aim.target, beside_of(aim)) if one.own is not None else []
+    return f"{one.corner}: {found[0].advice}; {found[0].was}." if found else ""
 
 
 def _against(card: Scorecard) -> str:

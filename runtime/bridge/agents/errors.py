@@ -18,12 +18,3 @@ class TooManyQuestions(ApiError):
         super().__init__(
             "too many questions are being answered; try again", headers={"Retry-After": "2"}
         )
-
-
-class ModelTimeout(ApiError):
-    """The language model did not answer in time."""
-
-    status, code = 504, "model_timeout"
-
-    def __init__(self) -> None:
-        super().__init__("the language model did not answer in time")

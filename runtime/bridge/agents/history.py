@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from runtime.bridge.agents.followups import Subject
 from runtime.bridge.agents.values import Turn
 from runtime.bridge.storage.coaching import TurnRow
 
@@ -24,6 +25,8 @@ class Conversation:
     turns: list[Turn] = field(default_factory=list)
     touched: float = 0.0
     """Seconds of a monotonic clock."""
+    subject: Subject | None = None
+    """What the last question was about."""
 
     @property
     def chars(self) -> int:
@@ -49,14 +52,25 @@ class Histories:
         known = self._known.get(key)
         return list(known.turns) if known else []
 
+    def subject(self, key: str) -> Subject | None:
+        """What the last question of a conversation was about; None where it was no single fact."""
+        known = self._known.get(key)
+        return known.subject if known else None
+
     def add(
-        self, driver_id: str, session_id: str, turn: Turn, now: float
+        self,
+        driver_id: str,
+        session_id: str,
+        turn: Turn,
+        now: float,
+        subject: Subject | None = None,
     ) -> tuple[int, list[TurnRow]]:
         """Remember a turn; how many there are, and what had to leave memory for it."""
         key = key_of(driver_id, session_id)
         talk = self._known.setdefault(key, Conversation(driver_id, session_id))
         talk.turns.append(turn)
         talk.touched = now
+        talk.subject = subject
         self._known.move_to_end(key)
         left: list[TurnRow] = []
         while len(talk.turns) > 1 and (talk.chars > self.budget or len(talk.turns) > MOST_TURNS):

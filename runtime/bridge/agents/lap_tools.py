@@ -5,7 +5,7 @@ from statistics import median
 from typing import Final
 
 from runtime.bridge.agents.values import Fact, Found
-from runtime.bridge.agents.words import joined, known
+from runtime.bridge.agents.words import joined, known, numbered
 from runtime.bridge.analysis.compare import CornerDelta, circuit, compared, driven_side
 from runtime.bridge.analysis.drive import Drive
 from runtime.bridge.analysis.ideal import ideal_lap
@@ -75,12 +75,13 @@ def lap_delta(drive: Drive, laps: tuple[int, ...] = ()) -> Found:
     """
     there = {one.number for one in drive.counted}
     if missing := [n for n in laps[:2] if n not in there]:
-        have = f"{len(there)} complete laps" if len(there) != 1 else "one complete lap"
         return Found(
             "lap_delta",
-            f"There is no complete lap {missing[0]}; the session has {have}.",
+            f"There is no complete lap {missing[0]}; the session has {numbered(there)}.",
             empty=True,
         )
+    if len(laps) > 1 and laps[0] == laps[1]:
+        return _same(drive, laps[0])
     slower, faster = _two(drive, laps)
     if slower is faster:
         return Found("lap_delta", "There is only one complete lap, and nothing beside it.")
@@ -106,6 +107,25 @@ def lap_delta(drive: Drive, laps: tuple[int, ...] = ()) -> Found:
         facts += known(f"{part.span.name}, difference", part.delta_s, "s", digits=3)
     summary = f"Lap {slower.number} was {by} lap {faster.number}: {times}."
     return Found("lap_delta", summary, tuple(details), tuple(facts))
+
+
+def _same(drive: Drive, number: int) -> Found:
+    """What is said where a lap stands beside itself."""
+    own = next(one for one in drive.counted if one.number == number)
+    time = time_text(own.duration_s)
+    others = [one for one in drive.counted if one is not own]
+    facts = (Fact(f"lap {number}", own.duration_s, "lap"),)
+    summary = (
+        f"Lap {number} and lap {number} are the same lap, {time}, so nothing lies between them."
+    )
+    if not others:
+        return Found("lap_delta", summary, (), facts)
+    return Found(
+        "lap_delta",
+        summary,
+        (f"Name another: there are {numbered(o.number for o in drive.counted)}.",),
+        facts,
+    )
 
 
 def _two(drive: Drive, laps: tuple[int, ...]) -> tuple[Segment, Segment]:

@@ -5,14 +5,16 @@ model speaks, so that what libraries for agents bring (tool calls out of a model
 plans) has no place here, and their dependencies would outweigh the recorder.
 """
 
+import asyncio
 import time
 from collections.abc import AsyncGenerator, Coroutine
 from contextlib import aclosing
-from typing import Any, Protocol, TypeAlias
+from functools import partial
+from typing import Any, Final, Protocol, TypeAlias
 from uuid import uuid4
 
 from runtime.bridge.agents.answers import cited, template
-from runtime.bridge.agents.errors import ModelTimeout
+from runtime.bridge.agents.followups import Subject
 from runtime.bridge.agents.history import Histories, key_of
 from runtime.bridge.agents.passages import Passages
 from runtime.bridge.agents.prompt import bare, evidence, messages, recent
@@ -25,9 +27,10 @@ from runtime.bridge.agents.values import Answer, Found, Lesson, Question, Turn
 from runtime.bridge.agents.voice import MODEL_FREE, SMALL_PARAMS, Voice, refused, voice
 from runtime.bridge.storage.coaching import AddTraces, TurnRow
 from runtime.bridge.warm.emotion import Strainer
-from runtime.bridge.warm.grounding import false_part, sentences
+from runtime.bridge.warm.grounding import Reader, sentences
 from runtime.bridge.warm.model import Message, ModelClient, ModelFailed, Reason
 
+TOO_LONG: Final = "That took too long to look up."
 Event: TypeAlias = str | Answer
 """A piece of the answer, then the whole of it."""
 
@@ -76,9 +79,6 @@ class Answering:
                     yield piece
             succeeded = True
             yield self._answer(found, lessons)
-        except ModelFailed as late:
-            self._trace.add("error", late.reason, success=False)
-            raise ModelTimeout from late
         finally:
             self._trace.add("agent", self._question.intent, self._passed_ms(), success=succeeded)
             rows = self._trace.rows
@@ -89,7 +89,11 @@ class Answering:
         for call in plan(self._question):
             self._trace.add("tool_start", call.tool)
             began = time.monotonic()
-            one = await use(self._owner.sources, self._question, call.tool, call.arguments)
+            try:
+                async with asyncio.timeout(self._left_s()):
+                    one = await use(self._owner.sources, self._question, call.tool, call.arguments)
+            except TimeoutError:
+                one = Found(call.tool, TOO_LONG, empty=True)
             passed = (time.monotonic() - began) * 1000
             self._trace.add("tool", call.tool, passed, success=not one.empty)
             found.append(one)
@@ -98,14 +102,18 @@ class Answering:
     async def _passages(self) -> tuple[Lesson, ...]:
         if not self._open:
             return ()
-        return await self._owner.passages.find(self._question.text)
+        try:
+            async with asyncio.timeout(self._left_s()):
+                return await self._owner.passages.find(self._question.text)
+        except TimeoutError:
+            return ()
 
     async def _worded(
         self, found: tuple[Found, ...], lessons: tuple[Lesson, ...]
     ) -> AsyncGenerator[str, None]:
         """The pieces of the answer: what code says, then what the model may say.
 
-        Raises `ModelFailed` for a timeout alone.
+        Where the model fails, or breaks off, code says the rest.
         """
         said = voice(self._question, found, lessons, small=await self._small())
         for line in sentences(said.begun):
@@ -119,20 +127,30 @@ class Answering:
             except ModelFailed as failed:
                 self._reason = failed.reason
                 if failed.reason == "timeout":
-                    raise
-        if self._modelled_it:
+                    self._trace.add("error", failed.reason, success=False)
+        if self._modelled_it and self._reason is None:
             if lessons:
                 yield self._next(cited(lessons))
             return
-        self._emotion = self._agent.emotion
+        if not self._modelled_it:
+            self._emotion = self._agent.emotion
         whole = template(self._question, found, lessons)
+        told = {line.strip() for line in self._said}
         for line in sentences(whole.removeprefix(said.begun)):
-            yield self._next(line)
+            if line not in told:
+                yield self._next(line)
 
     async def _small(self) -> bool:
         """Whether the model is one that is asked for little."""
         if not self._open:
             return False
+        try:
+            async with asyncio.timeout(self._left_s()):
+                return await self._counted()
+        except TimeoutError:
+            return False
+
+    async def _counted(self) -> bool:
         client = self._owner.model
         if client.endpoint.url and client.state.model is None:
             await client.probe()
@@ -148,19 +166,14 @@ class Answering:
     async def _modelled(
         self, found: tuple[Found, ...], lessons: tuple[Lesson, ...], said: Voice
     ) -> AsyncGenerator[str, None]:
-        """What the model says and the facts bear out. Raises `ModelFailed`."""
+        """What the model says and the facts bear out. Raises `ModelFailed`, behind pieces too."""
         sources = self._owner.sources
         where = await sources.circuit_of(sources.session(self._question.session_id))
         truth = evidence(found, lessons, where)
         chats = self._chats(found, lessons, said)
         for at, chat in enumerate(chats):
-            sieve = Sieve(
-                lambda line: (
-                    false_part(line, truth) is None
-                    and not (said.asked is not None and said.begun and refused(line))
-                ),
-                *sentences(said.begun),
-            )
+            reader = Reader(truth, self._question.corner if said.begun else None)
+            sieve = Sieve(partial(_passes, reader, said), *sentences(said.begun))
             try:
                 async with aclosing(self._called(chat, sieve)) as pieces:
                     async for piece in pieces:
@@ -168,7 +181,7 @@ class Answering:
                 return
             except ModelFailed as failed:
                 too_long = failed.detail is not None and failed.detail.startswith("status 4")
-                if not too_long or at + 1 == len(chats):
+                if self._modelled_it or not too_long or at + 1 == len(chats):
                     raise
 
     def _chats(
@@ -201,9 +214,8 @@ class Answering:
                     shown += 1
                     yield self._next(line)
             except ModelFailed as failed:
-                if not shown or failed.reason == "timeout":
-                    raise
                 call.fell_back(failed.reason, failed.detail)
+                raise
             finally:
                 self._dropped += sieve.dropped
             if not shown:
@@ -211,6 +223,12 @@ class Answering:
                 call.fell_back("ungrounded")
             self._emotion = strainer.emotion
             call.felt(strainer.emotion)
+
+    @property
+    def _subject(self) -> Subject | None:
+        """What a next question may go on from."""
+        topic = self._question.topic
+        return Subject(topic, self._question.intent) if topic is not None else None
 
     def _next(self, line: str) -> str:
         """A further sentence, with the blank before it."""
@@ -228,7 +246,7 @@ class Answering:
         question, text = self._question, "".join(self._said)
         turn = Turn(question.text, text, self._emotion, self._asked_at, _now_ms())
         count, left = self._owner.histories.add(
-            question.driver_id, question.session_id, turn, time.monotonic()
+            question.driver_id, question.session_id, turn, time.monotonic(), self._subject
         )
         if left:
             self._owner.aside(self._owner.written(left))
@@ -247,6 +265,12 @@ class Answering:
             found=found,
             lessons=lessons,
         )
+
+
+def _passes(reader: Reader, said: Voice, line: str) -> bool:
+    """Whether a sentence of a model may be shown."""
+    empty_words = said.asked is not None and bool(said.begun) and refused(line)
+    return not empty_words and reader(line)
 
 
 def _now_ms() -> int:

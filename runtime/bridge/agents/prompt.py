@@ -74,8 +74,10 @@ def evidence(found: Sequence[Found], lessons: Sequence[Lesson], where: Circuit) 
     for one in found:
         known += [one.summary, *one.details, f"{one.line}."]
         known += [f"{fact.line}." for fact in one.facts]
-        known += [dict(row) for row in one.rows]
-    places = [Place(one.name, one.number, one.nicknames) for one in where.corners]
+        known += [dict(row) for row in (*one.rows, *one.known)]
+    places = [
+        Place(one.name, one.number, one.nicknames, direction=one.direction) for one in where.corners
+    ]
     track = where.track
     names = [track.name, *(one.name for one in track.straights)] if track else []
     return evidence_of(known, places, [*names, *(one.title for one in lessons)])

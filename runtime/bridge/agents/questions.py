@@ -8,7 +8,7 @@ from contextlib import aclosing
 from typing import Any, Final
 
 from runtime.bridge.agents.errors import TooManyQuestions
-from runtime.bridge.agents.history import Histories
+from runtime.bridge.agents.history import Histories, key_of
 from runtime.bridge.agents.intents import understood
 from runtime.bridge.agents.loop import Answering, Event
 from runtime.bridge.agents.passages import Passages
@@ -72,9 +72,10 @@ class Questions:
         return understood(
             text,
             wanted=intent,
-            corners=where.corners,
+            names=where.names,
             session_id=session_id,
             driver_id=driver_id,
+            last=self.histories.subject(key_of(driver_id, session_id)) if session_id else None,
         )
 
     def admit(self) -> None:
@@ -83,7 +84,7 @@ class Questions:
             raise TooManyQuestions
 
     async def ask(self, question: Question) -> Answer:
-        """The whole answer. Raises `ModelTimeout`, `TooManyQuestions`."""
+        """The whole answer. Raises `TooManyQuestions`."""
         async with aclosing(self.stream(question)) as events:
             async for event in events:
                 if isinstance(event, Answer):

@@ -8,6 +8,7 @@ import re
 from typing import Final, NamedTuple
 
 from runtime.bridge.agents.quantities import numbers
+from runtime.bridge.agents.topic_tools import calls_of
 from runtime.bridge.agents.values import Call, Intent, Question
 from runtime.bridge.agents.words import plain
 
@@ -33,10 +34,10 @@ AGENTS: Final = (
         "debrief",
         "Looks back on a session: what was good, what cost time, what comes next",
         ("How did I do?", "Give me a session summary.", "Debrief my run."),
-        ("session_overview", "session_highlights", "reference_comparison"),
+        ("session_overview", "corner_strength", "time_loss"),
         "The debrief of the session holds every corner with its evidence.",
         emotion="proud",
-        details=(0, 2, 2),
+        details=(0, 0, 2),
     ),
     Agent(
         "BriefAgent",
@@ -111,9 +112,9 @@ AGENTS: Final = (
         "goal",
         "Sets the next lap time to aim for",
         ("Set me a goal.", "What lap time should I aim for?", "Is 1:30 a realistic target lap?"),
-        ("goal_targets", "corner_history"),
+        ("goal_targets", "time_loss"),
         "A goal is reached by one corner, not by trying harder everywhere.",
-        details=(3, 1),
+        details=(2, 1),
     ),
     Agent(
         "MentalMapAgent",
@@ -154,9 +155,9 @@ AGENTS: Final = (
         "mindset",
         "Helps when it does not go forward",
         ("I am frustrated, nothing works.", "I have hit a plateau."),
-        ("progress_report", "session_highlights"),
+        ("corner_strength", "progress_report"),
         "Leave the clock alone for a few laps and drive one corner well, again and again.",
-        details=(2, 0),
+        details=(0, 1),
     ),
     Agent(
         "AgentMetaAgent",
@@ -171,7 +172,7 @@ AGENTS: Final = (
         "telemetry",
         "Answers with the numbers of the session",
         ("What was my top speed?", "How hard did I brake on each lap?", "Where do I lose time?"),
-        ("sql_query", "session_overview", "corner_history"),
+        ("sql_query", "session_overview", "time_loss"),
         emotion="analyzing",
     ),
 )
@@ -182,9 +183,12 @@ _SAVE: Final = re.compile(r"\b(?:save|keep|store)\b")
 
 def plan(question: Question) -> tuple[Call, ...]:
     """The tools that answer a question, in their order."""
+    if question.topic is not None:
+        return calls_of(question.topic)
     agent = BY_INTENT[question.intent]
     if question.intent == "telemetry":
-        return numbers(question)
+        queries = tuple(call for call in numbers(question) if call.tool == "sql_query")
+        return queries or (Call("no_answer"), Call("session_overview"))
     calls = [Call(name) for name in agent.tools]
     if question.intent == "voice_script" and _SAVE.search(plain(question.text)):
         calls.append(Call("save_voice_scripts"))

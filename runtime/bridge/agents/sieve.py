@@ -4,20 +4,24 @@ import re
 from collections.abc import Callable
 from typing import Final
 
-from runtime.bridge.warm.grounding import sentences
+from runtime.bridge.warm.grounding import leans, sentences
 
 _BULLET: Final = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)]|#{1,6})\s+")
 _ENDS: Final = (".", "!", "?", "\u201d", '"', ")")
 
 
 class Sieve:
-    """Holds a sentence back until it is whole; those that fail go, and so do repetitions."""
+    """Holds a sentence back until it is whole; those that fail go, and so do repetitions.
+
+    What leans on a sentence that went, as *It cost you more* does, goes with it.
+    """
 
     def __init__(self, passes: Callable[[str], bool], *known: str) -> None:
         self.dropped = 0
         """Sentences that failed."""
         self._passes = passes
         self._waiting = ""
+        self._gone = False
         self._seen = set(known)
 
     def feed(self, piece: str) -> list[str]:
@@ -46,10 +50,11 @@ class Sieve:
             if line in self._seen:
                 continue
             self._seen.add(line)
-            if self._passes(line):
-                shown.append(line)
-            else:
+            self._gone = not self._passes(line) or (self._gone and leans(line))
+            if self._gone:
                 self.dropped += 1
+            else:
+                shown.append(line)
         return shown
 
 

@@ -1,10 +1,11 @@
 """What the tools may read: the stored sessions, their analytics, the circuits, the clock."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
+from runtime.bridge.agents.naming import Names
 from runtime.bridge.agents.scratch import Scratch
 from runtime.bridge.analyses import Analyses, Scope
 from runtime.bridge.analysis import drive as pure
@@ -15,7 +16,7 @@ from runtime.bridge.lapping import LapBook
 from runtime.bridge.storage.store import Store
 from runtime.bridge.storage.values import SessionRow
 from runtime.bridge.tracks.library import Library
-from runtime.bridge.tracks.model import Corner, Track
+from runtime.bridge.tracks.model import Corner, Straight, Track
 
 
 def local_hour() -> int:
@@ -30,6 +31,18 @@ class Circuit(NamedTuple):
     """None: there is no file of it."""
     corners: tuple[Corner, ...]
     """Of the file, else as the driven line shows them."""
+    sectors: tuple[str, ...] = ()
+    """Names, in lap order; so are *straights*."""
+    straights: tuple[str, ...] = ()
+    main: str = ""
+    """The straight with start and finish."""
+    length_m: float | None = None
+    """Of a lap."""
+
+    @property
+    def names(self) -> Names:
+        """What its parts are called."""
+        return Names(self.corners, self.sectors, self.straights, self.main)
 
 
 @dataclass(frozen=True)
@@ -59,15 +72,23 @@ class Sources:
         """Where a session was driven, as its positions tell; without a session the active one."""
         track = self.track_of(row)
         if row is None or not row.n_frames:
-            return Circuit(track, track.corners if track else ())
+            return _on_file(track)
         try:
             drive = await self.analyses.drive(row, Scope(partial=True))
         except (NoCompleteLap, NoGeometry):
-            return Circuit(track, track.corners if track else ())
+            return _on_file(track)
         try:
-            return Circuit(drive.track, drive.corners)
+            corners = drive.corners
         except pure.NoGeometry:
-            return Circuit(drive.track, ())
+            corners = ()
+        return Circuit(
+            drive.track,
+            corners,
+            tuple(one.name for one in drive.sectors),
+            tuple(one.name for one in drive.straights) if corners else (),
+            _main(drive.straights) if corners else "",
+            drive.length_m,
+        )
 
     async def active(self, session_id: str) -> tuple[Active, ...]:
         """When assistance systems worked in a session."""
@@ -86,3 +107,21 @@ class Sources:
             if name and (row.driver or "").strip().casefold() == name
         ]
         return sorted(own, key=lambda row: (row.started_at, row.session_id))
+
+
+def _on_file(track: Track | None) -> Circuit:
+    """A circuit of which only the file is known."""
+    if track is None:
+        return Circuit(None, ())
+    return Circuit(
+        track,
+        tuple(track.in_lap_order()),
+        tuple(one.name for one in track.sectors),
+        tuple(one.name for one in track.straights),
+        _main(track.straights),
+        track.length_m,
+    )
+
+
+def _main(straights: Iterable[Straight]) -> str:
+    return next((one.name for one in straights if one.start_m > one.end_m), "")

@@ -109,7 +109,7 @@ def _parsed(query: str) -> exp.Expr:
     if len(found) != 1:
         raise Refused("exactly one statement is run")
     if not isinstance(found[0], exp.Select | exp.SetOperation):
-        raise Refused("only SELECT and WITH … SELECT are run")
+        raise Refused("only SELECT and WITH … SELECT are run, which read and change nothing")
     if sum(1 for _ in found[0].walk()) > MOST_NODES:
         raise Refused("the query is too large")
     return found[0]

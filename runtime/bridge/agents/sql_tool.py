@@ -21,6 +21,7 @@ from runtime.bridge.storage.errors import NoRows
 from runtime.bridge.storage.values import SessionRow
 from runtime.bridge.summary import summarise
 from runtime.bridge.telemetry.values import Numbers
+from runtime.bridge.warm.emotion import felt
 
 KMH: Final = 3.6
 MOST_SESSIONS: Final = 200
@@ -68,7 +69,7 @@ def _tabled(table: Table, given: Mapping[str, object]) -> Found:
     if "unit" in given:
         return _measured(rows, str(given["label"]), str(given["unit"]))
     told = [
-        ", ".join(f"{name.replace('_', ' ')} {_said(cell)}" for name, cell in row.items())
+        ", ".join(f"{_name(name)} {_said(cell)}" for name, cell in row.items())
         for row in rows[:SHOWN]
     ]
     if len(rows) == 1:
@@ -96,9 +97,15 @@ def _measured(rows: Sequence[Mapping[str, Cell]], label: str, unit: str) -> Foun
 
 
 def _said(cell: object) -> str:
+    if isinstance(cell, str):
+        return felt(cell).text or "empty"
     if isinstance(cell, float):
         return f"{cell:.3f}".rstrip("0").rstrip(".")
     return "unknown" if cell is None else str(cell)
+
+
+def _name(column: str) -> str:
+    return felt(column).text.replace("_", " ") or "value"
 
 
 def _views(drive: Drive, names: tuple[str, ...]) -> dict[str, View]:

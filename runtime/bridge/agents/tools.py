@@ -2,9 +2,16 @@
 
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from typing import Final
 
-from runtime.bridge.agents import corner_tools, driver_tools, lap_tools
+from runtime.bridge.agents import corner_answers, corner_tools, driver_tools, lap_answers, lap_tools
+from runtime.bridge.agents.fact_tools import (
+    FACT_TOOLS,
+    FACTS_OF_SESSION,
+    driven_sessions,
+    row_of,
+)
 from runtime.bridge.agents.sources import Sources
 from runtime.bridge.agents.sql_tool import query
 from runtime.bridge.agents.values import Fact, Found, Question
@@ -12,11 +19,11 @@ from runtime.bridge.analyses import Scope
 from runtime.bridge.analysis.drive import Drive
 from runtime.bridge.analysis.grading import scorecard, weakest
 from runtime.bridge.analysis.reference import References
-from runtime.bridge.drivers import Driven
 from runtime.bridge.errors import NoCompleteLap, NoGeometry
 from runtime.bridge.storage import coaching
 from runtime.bridge.storage.errors import NoRows, StoreBusy, StoreFailed, StoreFull
-from runtime.bridge.storage.values import NoteRow, SessionRow
+from runtime.bridge.storage.values import NoteRow
+from runtime.bridge.warm.emotion import felt
 
 KMH: Final = 3.6
 MOST_SESSIONS: Final = 200
@@ -41,94 +48,114 @@ async def use(
         text = "There is no session of that id." if question.session_id else "No session is chosen."
         return Found(name, text, empty=True)
     try:
-        return await TOOLS[name](sources, question, arguments)
+        return untagged(await TOOLS[name](sources, question, arguments))
     except (NoRows, NoCompleteLap, NoGeometry) as nothing:
         return Found(name, WHY[type(nothing)], empty=True)
 
 
-def _row(sources: Sources, question: Question) -> SessionRow:
-    row = sources.session(question.session_id)
-    assert row is not None  # `use` has looked
-    return row
+def untagged(found: Found) -> Found:
+    """Without what looks like the tag of a mood: names and results of queries are anybody's."""
+    return replace(
+        found,
+        summary=felt(found.summary).text,
+        details=tuple(felt(one).text for one in found.details),
+        rows=tuple(
+            {
+                felt(name).text: felt(cell).text if isinstance(cell, str) else cell
+                for name, cell in row.items()
+            }
+            for row in found.rows
+        ),
+    )
 
 
 async def _overview(sources: Sources, question: Question, _: Mapping[str, object]) -> Found:
-    return await sources.analyses.of(_row(sources, question), Scope(), lap_tools.overview)
+    return await sources.analyses.of(row_of(sources, question), Scope(), lap_tools.overview)
 
 
 async def _highlights(sources: Sources, question: Question, _: Mapping[str, object]) -> Found:
     active = await sources.active(question.session_id)
     references = sources.references.current()
     return await sources.analyses.of(
-        _row(sources, question), Scope(), lap_tools.session_highlights, references, active
+        row_of(sources, question), Scope(), lap_tools.session_highlights, references, active
     )
 
 
 async def _corner(sources: Sources, question: Question, given: Mapping[str, object]) -> Found:
-    name = given.get("corner", question.corner)
+    name, topic = given.get("corner", question.corner), question.topic
+    advise = topic is not None and (topic.should or topic.why)
+    if topic is not None and topic.corners and topic.laps:
+        return await sources.analyses.of(
+            row_of(sources, question),
+            Scope(),
+            corner_answers.on_lap,
+            topic,
+            sources.references.current(),
+        )
+    if topic is not None and len(topic.corners) > 1:
+        return await sources.analyses.of(
+            row_of(sources, question),
+            Scope(),
+            corner_tools.side_by_side,
+            sources.references.current(),
+            topic.corners,
+        )
     return await sources.analyses.of(
-        _row(sources, question),
+        row_of(sources, question),
         Scope(),
         corner_tools.corner_history,
         sources.references.current(),
         None if name is None else str(name),
+        advise=advise,
     )
 
 
 async def _reference(sources: Sources, question: Question, _: Mapping[str, object]) -> Found:
     references = sources.references.current()
     return await sources.analyses.of(
-        _row(sources, question), Scope(), corner_tools.reference_comparison, references
+        row_of(sources, question), Scope(), corner_tools.reference_comparison, references
     )
 
 
 async def _delta(sources: Sources, question: Question, _: Mapping[str, object]) -> Found:
-    return await sources.analyses.of(
-        _row(sources, question), Scope(), lap_tools.lap_delta, question.laps
-    )
+    row, topic = row_of(sources, question), question.topic
+    if topic is not None and topic.ask == "versus":
+        return await sources.analyses.of(row, Scope(), lap_answers.versus, topic)
+    return await sources.analyses.of(row, Scope(), lap_tools.lap_delta, question.laps)
 
 
 async def _incidents(sources: Sources, question: Question, _: Mapping[str, object]) -> Found:
     active = await sources.active(question.session_id)
     return await sources.analyses.of(
-        _row(sources, question), Scope(), lap_tools.incident_moments, active
+        row_of(sources, question), Scope(), lap_tools.incident_moments, active
     )
 
 
 async def _pace(sources: Sources, question: Question, _: Mapping[str, object]) -> Found:
-    return await sources.analyses.of(_row(sources, question), Scope(), lap_tools.race_pace)
+    return await sources.analyses.of(row_of(sources, question), Scope(), lap_tools.race_pace)
 
 
 async def _goal(sources: Sources, question: Question, _: Mapping[str, object]) -> Found:
     return await sources.analyses.of(
-        _row(sources, question), Scope(), lap_tools.goal_targets, question.target_s
+        row_of(sources, question), Scope(), lap_tools.goal_targets, question.target_s
     )
 
 
 async def _variance(sources: Sources, question: Question, _: Mapping[str, object]) -> Found:
-    return await sources.analyses.of(_row(sources, question), Scope(), corner_tools.corner_variance)
+    return await sources.analyses.of(
+        row_of(sources, question), Scope(), corner_tools.corner_variance
+    )
 
 
 async def _setup(sources: Sources, question: Question, _: Mapping[str, object]) -> Found:
     references = sources.references.current()
     return await sources.analyses.of(
-        _row(sources, question), Scope(), driver_tools.setup_indicators, references
+        row_of(sources, question), Scope(), driver_tools.setup_indicators, references
     )
 
 
 async def _progress(sources: Sources, question: Question, _: Mapping[str, object]) -> Found:
-    row = sources.session(question.session_id)
-    driver = question.driver_id or (row.driver if row else None) or ""
-    own = sources.driven_by(driver)
-    track = sources.track_of(row or (own[-1] if own else None))
-    driven = []
-    for one in own:
-        if sources.track_of(one) is not track:
-            continue
-        summary = await sources.book.summary(one)
-        if summary is not None:
-            driven.append(Driven(one.session_id, one.started_at, summary))
-    return driver_tools.progress_report(driver, driven)
+    return driver_tools.progress_report(*await driven_sessions(sources, question))
 
 
 async def _weather(sources: Sources, question: Question, _: Mapping[str, object]) -> Found:
@@ -209,12 +236,14 @@ TOOLS: Final[Mapping[str, Tool]] = {
     "save_voice_scripts": _save_script,
     "session_overview": _overview,
     "day_brief": _brief,
+    **FACT_TOOLS,
 }
 OF_SESSION: Final = frozenset(
     {
         *("lap_delta", "corner_history", "setup_indicators", "session_highlights"),
         *("reference_comparison", "incident_moments", "race_pace", "goal_targets"),
         *("corner_variance", "save_voice_scripts", "session_overview"),
+        *FACTS_OF_SESSION,
     }
 )
 """Tools that look at the session of the question."""

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, TypeAlias
 
+from runtime.bridge.agents.asked import Topic
 from runtime.bridge.telemetry.ranking import time_text
 
 Intent: TypeAlias = Literal[
@@ -66,6 +67,8 @@ class Found:
     """Further sentences, the most useful first."""
     facts: tuple[Fact, ...] = ()
     rows: tuple[Mapping[str, Cell], ...] = ()
+    known: tuple[Mapping[str, Cell], ...] = ()
+    """The facts that a model may put in its own words: keys say what a number is, and of what."""
     line: str = ""
     """The one line of numbers that matters most, as a small model reads it."""
     empty: bool = False
@@ -105,6 +108,8 @@ class Question:
     """Whether it asks about driving as such, and names nothing that the data hold."""
     sql: str | None = None
     """The statement, where the question is one."""
+    topic: Topic | None = None
+    """The single fact that is asked for, if it is one."""
 
 
 class Lesson(NamedTuple):

@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from runtime.bridge.agents.answers import lead, template
+from runtime.bridge.agents.answers import NOTHING, lead, template
 from runtime.bridge.agents.values import Found, Lesson, Question
 from runtime.bridge.agents.words import plain
 
@@ -46,9 +46,11 @@ def voice(
     if question.open:
         return Voice("", question.text if small else None)
     if not small:
-        return Voice(lead(found) if told else "", None)
+        known = bool(told) or question.topic is not None
+        return Voice(lead(found) if known and found[0].tool != NOTHING else "", None)
     begun = template(question, found, lessons, advice=False) if told else ""
-    if question.intent not in TRUSTED or not told:
+    factual = question.topic is not None and question.topic.ask != "corner"
+    if question.intent not in TRUSTED or not told or factual:
         return Voice(begun, None, silent=True)
     if question.intent == "corner":
         line = next((one.line for one in told if one.line), None)

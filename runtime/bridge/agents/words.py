@@ -1,8 +1,11 @@
 """Reads words as they were meant, and puts them together; pure."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Final
 
 from runtime.bridge.agents.values import Fact
+
+_ORDINALS: Final = ("fastest", "second fastest", "third fastest")
 
 
 def plain(text: str) -> str:
@@ -20,3 +23,23 @@ def known(
 ) -> list[Fact]:
     """A fact about a value that may not have been recorded."""
     return [] if value is None else [Fact(label, value * scale, unit, digits)]
+
+
+def numbered(numbers: Iterable[int | None]) -> str:
+    """Which laps there are, as few words as tell it."""
+    own = sorted(number for number in numbers if number is not None)
+    if len(own) == 1:
+        return f"lap {own[0]} only"
+    if own == list(range(own[0], own[-1] + 1)):
+        return f"laps {own[0]} to {own[-1]}"
+    return f"laps {joined([str(number) for number in own])}"
+
+
+def ordinal(rank: int) -> str:
+    """A place by time, 1 being the fastest."""
+    return _ORDINALS[rank - 1] if rank <= len(_ORDINALS) else f"{rank}th fastest"
+
+
+def no_corner(corners: Iterable[str]) -> str:
+    """What is said of a corner that there is not."""
+    return f"There is no such corner here; known are {', '.join(corners) or 'none'}."

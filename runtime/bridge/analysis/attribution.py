@@ -58,13 +58,13 @@ def attribution(own: Pass, target: Taken) -> tuple[Cause, ...]:
     return tuple(sorted(scaled, key=lambda cause: -cause.seconds))
 
 
-def phrase(corner: str, causes: tuple[Cause, ...]) -> str:
+def phrase(corner: str, causes: tuple[Cause, ...], *, good: bool = True) -> str:
     """One sentence for the driver: what to do about the largest cause, praise where there is none.
 
-    *causes* come from `attribution`.
+    *causes* come from `attribution`; *good*: the grade of the corner is worth more than that.
     """
     if not causes:
-        return f"{corner}: well driven, do the same again."
+        return f"{corner}: {'well driven' if good else 'no time lost here'}, do the same again."
     return f"{corner}: {ADVICE[causes[0].cause].format(causes[0].detail)}."
 
 

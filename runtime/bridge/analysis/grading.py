@@ -19,6 +19,8 @@ from runtime.bridge.telemetry.ranking import time_text
 
 LETTERS: Final = ((0.95, "A"), (0.90, "B"), (0.80, "C"), (0.70, "D"))
 FULL_MARKS: Final = 0.98
+GOOD: Final = 0.90
+"""A corner with so many points was driven well."""
 FREE_GAP: Final = 0.05
 """A smaller gap costs nothing."""
 WORST_GAP: Final = 0.30
@@ -54,6 +56,8 @@ class CornerGrade(NamedTuple):
     n_passes: int
     own: Pass | None = None
     """The graded pass; None for a corner that was never driven whole."""
+    target: Taken | None = None
+    """What it is compared with."""
     basis: Basis | None = None
     score: Score | None = None
     letter: str | None = None
@@ -222,6 +226,7 @@ def _grade(
         weight=weight,
         n_passes=len(passes),
         own=graded,
+        target=aim.target,
         basis=aim.basis,
         score=points,
         letter=letter(points.total),
@@ -232,7 +237,7 @@ def _grade(
         exit_delta_kmh=_difference(graded.exit_speed_kmh, aim.target.exit_speed_kmh),
         brake_point_delta_m=_difference(graded.brake_point_m, aim.target.brake_point_m),
         causes=causes,
-        phrase=phrase(name, causes),
+        phrase=phrase(name, causes, good=points.total >= GOOD),
     )
 
 

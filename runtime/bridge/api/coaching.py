@@ -1,5 +1,6 @@
 """What the coach says before and behind a session, and the grade that a larger model gives."""
 
+import time
 from collections.abc import Awaitable
 from datetime import UTC, date, datetime
 from typing import Annotated, TypeVar
@@ -32,16 +33,17 @@ from runtime.bridge.storage.coaching import AddEvents, AddTurns, NewEvent, TurnR
 from runtime.bridge.storage.errors import UnknownSession
 from runtime.bridge.storage.values import SessionRow
 from runtime.bridge.tracks.weather import phase_at
-from runtime.bridge.warm.brief import USUAL_GOAL, Plan
+from runtime.bridge.warm.brief import USUAL_GOAL, Plan, concept_of, placed_zones
 from runtime.bridge.warm.coach import (
     Narrative,
     best_before,
     desk_of,
-    events_of,
+    events_here,
     review_of,
     tell_brief,
     tell_debrief,
 )
+from runtime.bridge.warm.emotion import felt
 from runtime.bridge.warm.grades import grades
 from runtime.bridge.warm.review import Fragments, Review
 from runtime.bridge.warm.told import short
@@ -52,8 +54,6 @@ from runtime.web.wire import Wire
 T = TypeVar("T")
 SCATTER = 300
 """Points of the friction circle in a debrief."""
-WEAKEST_CONCEPT = "brake_end_focus"
-"""What is read before a session with a weak corner."""
 routes = Routes("coaching")
 
 
@@ -97,6 +97,7 @@ class DebriefRequest(Wire):
 @routes.get("/coach/brief", errors=WRITE_ERRORS)
 async def brief(request: web.Request, *, query: BriefQuery) -> BriefAnswer:
     """Say what matters before a session: surface, dangers, what to work on."""
+    began = time.monotonic()
     service = request.app[SERVICE]
     plan = await _plan(service, query)
     told = await tell_brief(service, plan, query.session_id)
@@ -117,7 +118,7 @@ async def brief(request: web.Request, *, query: BriefQuery) -> BriefAnswer:
         )
         if known.improved is not None
         else None,
-        danger_zones_today=[one.description for one in plan.zones],
+        danger_zones_today=list(placed_zones(plan)),
         narrative_md=told.text,
         narrative=told.text,
         focus=list(told.focus),
@@ -126,7 +127,7 @@ async def brief(request: web.Request, *, query: BriefQuery) -> BriefAnswer:
         source=told.source,
         fell_back=told.fell_back,
         ungrounded_dropped=told.dropped,
-        latency_ms=told.latency_ms,
+        latency_ms=_since(began),
     )
 
 
@@ -143,6 +144,7 @@ async def brief(request: web.Request, *, query: BriefQuery) -> BriefAnswer:
 )
 async def debrief(request: web.Request, *, body: DebriefRequest) -> DebriefAnswer:
     """Say what a session was worth: what went well, what cost time, what to work on."""
+    began = time.monotonic()
     service = request.app[SERVICE]
     row = await _session(request, service, body)
     driver = (body.driver_id or row.driver or "").strip()
@@ -167,7 +169,9 @@ async def debrief(request: web.Request, *, body: DebriefRequest) -> DebriefAnswe
         told.focus[0] if told.focus else "",
         row.session_id,
     )
-    return await _bundle(request, row, scope, review, told, given, driver, added)
+    values = _values(row, review, told, given, driver, added)
+    blocks = await _blocks(request, row, scope)
+    return DebriefAnswer.model_validate({**values, **blocks, "latency_ms": _since(began)})
 
 
 async def _plan(service: Service, query: BriefQuery) -> Plan:
@@ -180,19 +184,19 @@ async def _plan(service: Service, query: BriefQuery) -> Plan:
     except ValueError as problem:
         raise BadQuery("hour_local must be from 0 to 23", param="hour_local") from problem
     driver = query.driver.strip()
-    known = grades(await events_of(service, driver))
-    asked = short((query.focus or "").split(","))
+    known = grades(await events_here(service, driver))
+    asked = short(felt(query.focus or "").text.split(","))
     return Plan(
         driver=driver,
         date=day.isoformat(),
         hour=hour,
-        goal=query.goal.strip() or USUAL_GOAL,
+        goal=" ".join(felt(query.goal).text.split()) or USUAL_GOAL,
         asked=asked,
         phase=phase,
         grades=known,
         track=service.active_track,
         best_s=await best_before(service, None, driver),
-        lesson=desk_of(service).lessons.of(WEAKEST_CONCEPT),
+        lesson=desk_of(service).lessons.of(concept_of(asked, known.weakest)),
     )
 
 
@@ -240,18 +244,16 @@ async def _keep_turn(
     await service.db.write(AddTurns((turn,)))
 
 
-async def _bundle(
-    request: web.Request,
+def _values(
     row: SessionRow,
-    scope: Scope,
     review: Review,
     told: Narrative,
     given: Fragments,
     driver: str,
     added: int,
-) -> DebriefAnswer:
-    """What is said, with everything that it rests on."""
-    values: dict[str, object] = {
+) -> dict[str, object]:
+    """What is said, and what it rests on."""
+    return {
         "session_id": row.session_id,
         "partial": True if review.partial else None,
         "track": review.track,
@@ -262,7 +264,7 @@ async def _bundle(
         "emotion": told.emotion,
         "focus": list(told.focus),
         "next_focus": review.next_focus,
-        "next_focus_lesson": shapes.lesson(review.taught[0].lesson) if review.taught else None,
+        "next_focus_lesson": shapes.lesson(review.lesson),
         "consistency": shapes.consistent(review.consistency) if review.consistency else None,
         "pedagogy": [shapes.teaching(one) for one in review.taught],
         "fragments": shapes.FragmentsRecord(**given._asdict()),
@@ -270,10 +272,12 @@ async def _bundle(
         "ungrounded_dropped": told.dropped,
         "sentences_kept": told.kept,
         "events_added": added,
-        "latency_ms": told.latency_ms,
     }
-    blocks = await _blocks(request, row, scope)
-    return DebriefAnswer.model_validate({**values, **blocks})
+
+
+def _since(began: float) -> float:
+    """Milliseconds since a moment of the monotonic clock."""
+    return round((time.monotonic() - began) * 1000, 1)
 
 
 async def _blocks(request: web.Request, row: SessionRow, scope: Scope) -> dict[str, object]:

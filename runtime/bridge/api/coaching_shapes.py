@@ -162,7 +162,7 @@ class DebriefAnswer(Wire):
     ungrounded_dropped: int = Field(description="sentences of the model that were left out")
     sentences_kept: int = Field(description="sentences of the model that were shown")
     events_added: int = Field(description="what was new in the driver's history")
-    latency_ms: float
+    latency_ms: float = Field(description="of all the work on this answer")
 
 
 class ImprovedCorner(Wire):
@@ -191,7 +191,7 @@ class BriefAnswer(Wire):
     source: Told
     fell_back: bool
     ungrounded_dropped: int
-    latency_ms: float
+    latency_ms: float = Field(description="of all the work on this answer")
 
 
 def lesson(one: Lesson) -> LessonRecord:

@@ -1,9 +1,10 @@
 """How a driver develops, session by session."""
 
-from typing import Final, Literal
+import re
+from typing import Annotated, Final, Literal
 
 from aiohttp import web
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from runtime.bridge.api.sessions import READ_ERRORS
 from runtime.bridge.api.shapes import iso, rounded
@@ -20,10 +21,18 @@ LONGEST_ID: Final = 256
 routes = Routes("driver")
 
 
+def driver_name(text: str) -> str:
+    """A name that a driver can have. Raises ValueError for a way through folders and the like."""
+    steps = {step.strip() for step in re.split(r"[/\\]", text)}
+    if not text.strip() or len(text) > LONGEST_ID or steps & {".", ".."} or not text.isprintable():
+        raise ValueError(f"no name of a driver: 1 to {LONGEST_ID} printable letters")
+    return text
+
+
 class DriverPath(Wire):
     """The name of a driver."""
 
-    id: str
+    id: Annotated[str, AfterValidator(driver_name)]
 
 
 class EvolutionQuery(Wire):
@@ -136,7 +145,7 @@ async def evolution(
     service = request.app[SERVICE]
     own = [row for row in service.db.sessions() if _same(row.driver, path.id)]
     if not own:
-        raise UnknownDriver(path.id[:LONGEST_ID])
+        raise UnknownDriver(path.id)
     active = service.active_track.name if service.active_track else ""
     track = query.track if query.track is not None else active
     there = [row.session_id for row in own if slug(row.track or "") == slug(track)]

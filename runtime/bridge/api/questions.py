@@ -11,7 +11,7 @@ from aiohttp import web
 from pydantic import Field, StrictStr
 
 from runtime.bridge.agents.coach import Coach, why_off
-from runtime.bridge.agents.errors import ModelTimeout, QuestionsOff, TooManyQuestions
+from runtime.bridge.agents.errors import QuestionsOff, TooManyQuestions
 from runtime.bridge.agents.history import key_of
 from runtime.bridge.agents.roster import AGENTS
 from runtime.bridge.agents.values import Answer, Question
@@ -31,7 +31,7 @@ LONGEST: Final = 4000
 BEAT_S: Final = 15.0
 STEPS: Final = 200
 MOST_STEPS: Final = 1000
-ERRORS: Final = (QuestionsOff, TooManyQuestions, ModelTimeout, *READ_ERRORS)
+ERRORS: Final = (QuestionsOff, TooManyQuestions, *READ_ERRORS)
 _WHOLE: Final = re.compile(r"[0-9]{1,9}")
 routes = Routes("coaching")
 
@@ -77,9 +77,14 @@ class AskAnswer(Wire):
         description="local_model: the first sentence is ours, the others the model's as far as "
         "the facts bear them out; template: all of it comes from the facts"
     )
-    reason: str | None = absent("why the model had no part: busy, model_unreachable, ungrounded, …")
+    reason: str | None = absent(
+        "why the model had no part, or broke off: timeout, busy, model_unreachable, ungrounded, …"
+    )
     ungrounded_dropped: int = Field(description="sentences of the model that no fact bears out")
     sources: list[SourceRecord]
+    rows: list[dict[str, float | int | str | bool | None]] | None = absent(
+        "what a query found, 200 rows at most; for questions that are one"
+    )
     lessons: list[LessonReference]
 
 
@@ -276,8 +281,15 @@ def _answer(found: Answer) -> AskAnswer:
         reason=found.reason,
         ungrounded_dropped=found.dropped,
         sources=[SourceRecord(tool=one.tool, summary=one.summary) for one in found.found],
+        rows=_rows(found),
         lessons=[LessonReference(id=one.id, title=one.title, url=one.url) for one in found.lessons],
     )
+
+
+def _rows(found: Answer) -> list[dict[str, float | int | str | bool | None]] | None:
+    """The result of a query, where one was asked for and could be run."""
+    rows = [dict(row) for one in found.found for row in one.rows if one.tool == "sql_query"]
+    return rows or None
 
 
 def _event(**fields: object) -> bytes:

@@ -1,13 +1,15 @@
 """What is said to a driver before a session; pure."""
 
+import re
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from runtime.bridge.telemetry.ranking import time_text
-from runtime.bridge.tracks.model import DangerZone, Track, WeatherPhase
+from runtime.bridge.tracks.model import Corner, DangerZone, Track, WeatherPhase
 from runtime.bridge.warm.evidence import Evidence, Place, evidence_of
 from runtime.bridge.warm.grades import Grades
 from runtime.bridge.warm.lessons import Lesson
+from runtime.bridge.warm.same import opposes
 
 ZONES: Final = 2
 USUAL_GOAL: Final = "personal best lap"
@@ -18,7 +20,41 @@ PHASES: Final = {
     "peak_grip": "Peak grip",
     "late_session": "Late in the day",
 }
+SURFACES: Final = {
+    "cool damp": "the surface is cool and damp",
+    "rising grip": "the grip is rising",
+    "optimal": "the grip is at its best",
+    "tire degradation": "the tyres and the grip fade",
+}
+NEAR_M: Final = 200.0
+"""A danger so near ahead of a corner is that of its approach."""
+LEARNING: Final = "look_ahead"
+"""The concept for a day without history."""
+USUAL: Final = "brake_end_focus"
+CONCEPTS: Final = (
+    (r"trail", "trail_brake"),
+    (r"brak|stop", "brake_end_focus"),
+    (r"exit|throttle|power", "exit_speed"),
+    (r"apex|line|turn-in", "late_apex"),
+    (r"vision|eyes|look|consisten|rhythm|smooth", "look_ahead"),
+    (r"commit|flat|straight", "full_commitment"),
+)
+"""What a driver asks for, and the concept that teaches it."""
 Json = dict[str, object]
+
+
+def concept_of(asked: Sequence[str], weakest: str | None) -> str:
+    """The concept to read about: what was asked for, else that of a weak corner or a new day."""
+    for item in asked:
+        for words, concept in CONCEPTS:
+            if re.search(rf"\b(?:{words})", item, re.IGNORECASE):
+                return concept
+    return USUAL if weakest is not None else LEARNING
+
+
+def place(corner: Corner) -> Place:
+    """A corner as sentences about it are checked."""
+    return Place(corner.name, corner.number, corner.nicknames, corner.direction)
 
 
 class Plan(NamedTuple):
@@ -50,34 +86,47 @@ class Plan(NamedTuple):
         return self.asked or (*weakest, "consistency", "exit speed")[:3]
 
 
-def plain_brief(plan: Plan) -> str:
-    """The briefing without any model, in Markdown."""
-    parts = [weather_line(plan), _form(plan), _weakest(plan), *_respect(plan), _tasks(plan)]
-    if plan.lesson is not None and plan.grades.weakest:
-        title = plan.lesson.title
-        shown = f"[{title}]({plan.lesson.url})" if plan.lesson.url else f"*{title}*"
-        parts.append(f"Ten minutes of reading that fit today: {shown}.")
-    return "\n\n".join(part for part in parts if part)
+def brief_parts(plan: Plan) -> tuple[str, ...]:
+    """The briefing without any model, in Markdown: surface, form, dangers, tasks, reading."""
+    parts = (
+        weather_line(plan),
+        _form(plan),
+        _weakest(plan),
+        _respect(plan),
+        _tasks(plan),
+        _reading(plan.lesson),
+    )
+    return tuple(part for part in parts if part)
 
 
 def weather_line(plan: Plan) -> str:
     """What the surface is like."""
     name = PHASES.get(plan.phase.id, plan.phase.id.replace("_", " ").capitalize())
     where = f" at {plan.track.name}" if plan.track is not None else ""
-    return f"{name}{where}: the surface is {plan.phase.surface_state}. {plan.phase.coaching_note}"
+    state = plan.phase.surface_state
+    surface = SURFACES.get(state, f"the surface is {state}")
+    return f"{name}{where}: {surface}. {plan.phase.coaching_note}".strip()
+
+
+def placed_zones(plan: Plan) -> tuple[str, ...]:
+    """The places to respect, each with where it lies, the worst first."""
+    track = plan.track
+    if track is None:
+        return ()
+    return tuple(f"{_place(track, one)}: {one.description}" for one in plan.zones)
 
 
 def brief_evidence(plan: Plan) -> Evidence:
     """What may be said in a briefing."""
     track = plan.track
-    places = [Place(one.name, one.number, one.nicknames) for one in track.corners] if track else []
+    places = [place(one) for one in track.corners] if track is not None else []
     names = [plan.driver, *([track.name] if track else [])]
     if track is not None:
         names += [one.name for one in track.sectors]
         names += [one.name for one in track.straights]
     if plan.lesson is not None:
         names.append(plan.lesson.title)
-    return evidence_of(brief_facts(plan), places, names)
+    return evidence_of(brief_facts(plan), places, names, brief_parts(plan))
 
 
 def brief_facts(plan: Plan) -> Json:
@@ -89,7 +138,7 @@ def brief_facts(plan: Plan) -> Json:
         tips = {"tip": corner.coaching_tip} if corner is not None and corner.coaching_tip else {}
     known: Json = {
         "weather": {"surface": plan.phase.surface_state, "note": plan.phase.coaching_note},
-        "danger_zones": [one.description for one in plan.zones],
+        "danger_zones": list(placed_zones(plan)),
         "goal": plan.goal,
         "focus": list(plan.focus),
     }
@@ -116,8 +165,10 @@ def _form(plan: Plan) -> str:
     if plan.grades.improved is not None and plan.grades.improvement is not None:
         said.append(
             f"{plan.grades.improved} has come on: {100 * plan.grades.improvement:.0f} points up on "
-            "the sessions before. Trust it today."
+            f"the sessions before.{'' if _slippery(plan) else ' Trust it today.'}"
         )
+    if not said and plan.grades.weakest is not None:
+        return "There is no lap time of yours to beat here yet: build up over three laps."
     if not said:
         return "No history yet, so today is for learning the place: build up over three laps."
     return " ".join(said)
@@ -129,29 +180,67 @@ def _weakest(plan: Plan) -> str:
         return ""
     corner = plan.track.corner(weakest) if plan.track is not None else None
     nick = f" ({corner.nicknames[0]})" if corner is not None and corner.nicknames else ""
-    tip = f" {corner.coaching_tip}" if corner is not None and corner.coaching_tip else ""
-    return f"Work on **{weakest}**{nick}: it has been your weakest corner lately.{tip}"
+    tip = corner.coaching_tip if corner is not None else ""
+    if opposes(tip, plan.phase.coaching_note):  # the surface of the day comes first
+        tip = ""
+    return f"Work on **{weakest}**{nick}: it has been your weakest corner lately. {tip}".strip()
 
 
-def _respect(plan: Plan) -> Sequence[str]:
-    zones = plan.zones[:ZONES]
-    if not zones or plan.track is None:
-        return ()
-    lines = [f"- {_place(plan.track, one)}{one.description}" for one in zones]
-    return ("Respect:\n" + "\n".join(lines),)
+def _slippery(plan: Plan) -> bool:
+    return re.search(r"damp|wet|cool|cold", plan.phase.surface_state) is not None
+
+
+def _respect(plan: Plan) -> str:
+    if plan.track is None:
+        return (
+            "Respect: no circuit is set, so take one slow lap to see where there is no room to run "
+            "wide."
+        )
+    zones = placed_zones(plan)[:ZONES]
+    if not zones:
+        return (
+            f"Respect: no danger zone is marked for {plan.track.name}, so build up and leave room "
+            "at first."
+        )
+    return "Respect:\n" + "\n".join(f"- {one}" for one in zones)
 
 
 def _place(track: Track, zone: DangerZone) -> str:
-    """The corner that a zone lies at, where it lies at one."""
+    """Where a zone lies: at which corner, and at which metres of the lap."""
+    length = track.length_m
+    metres = f"{zone.start_m:,.0f} to {zone.end_m:,.0f} m"
+    span = (zone.end_m - zone.start_m) % length
+    middle = zone.start_m + span / 2
     for corner in track.in_lap_order():
-        reach = (corner.exit.distance_m - corner.entry.distance_m) % track.length_m
-        if (zone.start_m - corner.entry.distance_m) % track.length_m <= reach or (
-            zone.end_m - corner.entry.distance_m
-        ) % track.length_m <= reach:
-            return f"{corner.name}: "
-    return ""
+        entry, leave = corner.entry.distance_m, corner.exit.distance_m
+        reach = (leave - entry) % length
+        begin, centre = (zone.start_m - entry) % length, (middle - entry) % length
+        end = (zone.end_m - entry) % length
+        apex = (corner.apex.distance_m - entry) % length
+        if apex <= begin <= reach < end:
+            return f"Exit of {_called(corner)}, {metres}"
+        if centre <= reach:
+            return f"{_called(corner)}, {metres}"
+    for corner in track.in_lap_order():
+        ahead = (corner.entry.distance_m - middle) % length
+        if ahead <= max(NEAR_M, span):
+            return f"Before {_called(corner)}, {metres}"
+    return f"At {zone.start_m:,.0f} m"
+
+
+def _called(corner: Corner) -> str:
+    return f"{corner.name} ({corner.nicknames[0]})" if corner.nicknames else corner.name
 
 
 def _tasks(plan: Plan) -> str:
     items = "\n".join(f"- {item}" for item in plan.focus)
-    return f"Goal: {plan.goal}. Keep in mind:\n{items}"
+    first = plan.goal == USUAL_GOAL and plan.best_s is None
+    goal = "a first clean lap, by which the next ones are measured" if first else plan.goal
+    return f"Goal: {goal.rstrip('.')}. Keep in mind:\n{items}"
+
+
+def _reading(lesson: Lesson | None) -> str:
+    if lesson is None:
+        return ""
+    title = f"[{lesson.title}]({lesson.url})" if lesson.url else f"*{lesson.title}*"
+    return f"Ten minutes of reading that fit today: {title}."

@@ -1,7 +1,6 @@
 """Briefs and debriefs of a running bridge: the evidence, and the model's words or plain ones."""
 
 import asyncio
-import time
 from collections.abc import Callable, Sequence
 from typing import Final, Literal, NamedTuple, TypeAlias
 
@@ -20,12 +19,13 @@ from runtime.bridge.service import Service
 from runtime.bridge.storage.coaching import EventRow, driver_events
 from runtime.bridge.storage.values import SessionRow
 from runtime.bridge.tracks.model import Corner, slug
-from runtime.bridge.warm.brief import Plan, brief_evidence, plain_brief, weather_line
+from runtime.bridge.warm.brief import Plan, brief_evidence, brief_parts
 from runtime.bridge.warm.debrief import debrief
 from runtime.bridge.warm.desk import Desk
 from runtime.bridge.warm.emotion import felt
+from runtime.bridge.warm.findings import findings
 from runtime.bridge.warm.model import Message, Mode, ModelFailed, Role
-from runtime.bridge.warm.pedagogy import pedagogy
+from runtime.bridge.warm.pedagogy import pedagogy, to_read
 from runtime.bridge.warm.prompts import (
     brief_prompt,
     debrief_prompt,
@@ -33,7 +33,8 @@ from runtime.bridge.warm.prompts import (
     small_debrief_prompt,
 )
 from runtime.bridge.warm.review import Fragments, Review, fragments
-from runtime.bridge.warm.told import focused, may_say, told_brief, told_comment, told_debrief
+from runtime.bridge.warm.room import Room, coasting, rooms
+from runtime.bridge.warm.told import focused, may_say, told_brief, told_debrief
 
 Source: TypeAlias = Literal["local_model", "template"]
 CALM: Final[Emotion] = "encouraging"
@@ -47,9 +48,8 @@ class Narrative(NamedTuple):
     source: Source
     emotion: Emotion
     focus: tuple[str, ...]
-    latency_ms: float
     dropped: int = 0
-    """Sentences of the model that no evidence carried."""
+    """Sentences of the model that were left out."""
     kept: int = 0
 
     @property
@@ -64,6 +64,7 @@ class Corners(NamedTuple):
     card: Scorecard | None = None
     consistency: Consistency | None = None
     places: tuple[Corner, ...] = ()
+    rooms: tuple[Room, ...] = ()
 
 
 def desk_of(service: Service) -> Desk:
@@ -89,10 +90,13 @@ async def review_of(
             await analyses.of(row, scope, scorecard, references),
             await analyses.of(row, scope, consistency),
             await analyses.of(row, scope, places_of),
+            await analyses.of(row, scope, rooms, references),
         )
     except NoGeometry:
         corners = Corners()
     lessons = desk_of(service).lessons
+    found = findings(corners.card, corners.rooms, await analyses.of(row, scope, coasting))
+    taught = pedagogy(found, lessons)
     return Review(
         session_id=row.session_id,
         track=drive.track.name if drive.track is not None else row.track or "",
@@ -105,7 +109,9 @@ async def review_of(
         card=corners.card,
         consistency=corners.consistency,
         corners=corners.places,
-        taught=pedagogy(corners.card.corners, lessons) if corners.card is not None else (),
+        found=found,
+        taught=taught,
+        lesson=to_read(taught, lessons),
         best_before_s=await best_before(service, row, driver),
     )
 
@@ -121,71 +127,103 @@ async def best_before(service: Service, row: SessionRow | None, driver: str) -> 
     Without a session: on the active track.
     """
     own = row.session_id if row is not None else None
-    active = service.active_track.name if service.active_track else ""
-    track = slug((row.track if row is not None else None) or active)
-    bests = []
-    for event in await events_of(service, driver):
-        if event.kind != "pb_lap_s" or event.session_id == own:
-            continue
-        there = service.db.session(event.session_id)
-        if there is not None and slug(there.track or active) == track:
-            bests.append(event.value)
-    return min(bests, default=None)
+    track = row.track if row is not None else None
+    found = [
+        event.value
+        for event in await events_here(service, driver, track)
+        if event.kind == "pb_lap_s" and event.session_id != own
+    ]
+    return min(found, default=None)
 
 
-async def events_of(service: Service, driver: str) -> Sequence[EventRow]:
-    """What is remembered of a driver; nothing of nobody."""
+async def events_here(
+    service: Service, driver: str, track: str | None = None
+) -> Sequence[EventRow]:
+    """What is remembered of a driver on a track, else on the active one; nothing of nobody.
+
+    Where no track is known at all, everything is.
+    """
     if not driver.strip():
         return ()
-    return await service.db.read(lambda reader: driver_events(reader, driver))
+    events = await service.db.read(lambda reader: driver_events(reader, driver))
+    active = service.active_track.name if service.active_track else ""
+    wanted = slug(track or active)
+    if not wanted:
+        return events
+    sessions = {event.session_id for event in events}
+    there = {name: service.db.session(name) for name in sessions}
+    return [
+        event
+        for event in events
+        if (row := there[event.session_id]) is not None and slug(row.track or active) == wanted
+    ]
 
 
 async def tell_debrief(service: Service, review: Review) -> tuple[Narrative, Fragments]:
     """The debrief of a session, and what it was made from."""
-    began = time.monotonic()
     story, given = debrief(review), fragments(review)
-    evidence = given.evidence(review)
+    names = spoken(review.corners, [one.corner for one in review.found])
     small = await desk_of(service).model.is_small()
-    prompt = small_debrief_prompt(review) if small else debrief_prompt(given)
-    plain = Narrative(story.text, "template", story.emotion, story.items, 0.0)
+    prompt = small_debrief_prompt(review) if small else debrief_prompt(given, story.text)
+    plain = Narrative(story.text, "template", story.emotion, story.items)
 
     def made(text: str) -> Narrative | None:
         mood = felt(text)
-        found = focused(mood.text)
-        write = told_comment if small else told_debrief
-        told = write(found.text, story, evidence)
+        evidence = given.evidence(review, story.text)
+        told = told_debrief(focused(mood.text).text, story, evidence, names)
         if told is None:
             return None
-        emotion = mood.emotion if mood.emotion != "neutral" else story.emotion
-        items = may_say(found.items, evidence) or story.items
-        return Narrative(told.text, "local_model", emotion, items, 0.0, told.dropped, told.kept)
+        emotion = story.emotion
+        if mood.emotion != "neutral" and emotion != "concerned":
+            emotion = mood.emotion
+        return plain._replace(
+            text=told.text,
+            source="local_model",
+            emotion=emotion,
+            dropped=told.dropped,
+            kept=told.kept,
+        )
 
     told = await _asked(service, "debrief", "post_session", prompt, review.session_id, made)
-    return _timed(told or plain, began), given
+    return told or plain, given
 
 
 async def tell_brief(service: Service, plan: Plan, session_id: str | None) -> Narrative:
     """The briefing before a session."""
-    began = time.monotonic()
-    evidence = brief_evidence(plan)
+    parts = brief_parts(plan)
+    corners = plan.track.corners if plan.track is not None else ()
+    names = spoken(corners)
+    plain = Narrative("\n\n".join(parts), "template", CALM, plan.focus)
     small = await desk_of(service).model.is_small()
-    prompt = small_brief_prompt(plan) if small else brief_prompt(plan)
-    plain = Narrative(plain_brief(plan), "template", CALM, plan.focus, 0.0)
+    prompt = small_brief_prompt(plan) if small else brief_prompt(plan, plain.text)
 
     def made(text: str) -> Narrative | None:
         mood = felt(text)
         found = focused(mood.text)
-        # A small model adds a word to the plain text, where a larger one writes its own.
-        head, least = (plain.text, 1) if small else (weather_line(plan), 2)
-        told = told_brief(found.text, head, evidence, least)
+        evidence = brief_evidence(plan)
+        told = told_brief(found.text, parts, plan.grades.weakest, evidence, names)
         if told is None:
             return None
-        emotion = mood.emotion if mood.emotion != "neutral" else CALM
-        items = may_say(found.items, evidence) or plan.focus
-        return Narrative(told.text, "local_model", emotion, items, 0.0, told.dropped, told.kept)
+        items = plan.focus if plan.asked else may_say(found.items, names)
+        return Narrative(
+            text=told.text,
+            source="local_model",
+            emotion=mood.emotion if mood.emotion != "neutral" else CALM,
+            focus=items or plan.focus,
+            dropped=told.dropped,
+            kept=told.kept,
+        )
 
-    told = await _asked(service, "brief", "pre_brief", prompt, session_id, made)
-    return _timed(told or plain, began)
+    return await _asked(service, "brief", "pre_brief", prompt, session_id, made) or plain
+
+
+def spoken(corners: Sequence[Corner], others: Sequence[str] = ()) -> dict[str, str]:
+    """Every name of the corners in small letters, with the name that the track file uses."""
+    found = {name.casefold(): name for name in others if name}
+    for corner in corners:
+        for name in (corner.name, f"turn {corner.number}", *corner.nicknames):
+            found.setdefault(name.casefold(), corner.name)
+    return found
 
 
 async def _asked(
@@ -209,7 +247,3 @@ async def _asked(
         else:
             call.felt(told.emotion)
         return told
-
-
-def _timed(told: Narrative, began: float) -> Narrative:
-    return told._replace(latency_ms=round((time.monotonic() - began) * 1000, 1))

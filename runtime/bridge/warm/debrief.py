@@ -1,27 +1,57 @@
 """What is said to a driver behind a session: in plain words, from the numbers alone; pure."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
-from runtime.bridge.analysis.attribution import Cause
-from runtime.bridge.analysis.grading import CornerGrade
+from runtime.bridge.analysis.grading import GOOD, CornerGrade
 from runtime.bridge.analysis.moments import Moment
 from runtime.bridge.coach.values import Emotion
 from runtime.bridge.telemetry.ranking import time_text
+from runtime.bridge.warm.findings import Finding
 from runtime.bridge.warm.lessons import Lesson
 from runtime.bridge.warm.pedagogy import ADVICE
-from runtime.bridge.warm.review import Review, best_corner
+from runtime.bridge.warm.problems import goal, paragraph
+from runtime.bridge.warm.review import Review, best_corner, points
 
 PROBLEMS: Final = 2
-GOOD: Final = 0.90
-"""A corner with so many points is worth praise."""
 STEADY_S: Final = 0.08
 """A usual pass that is so near to the best one is steady."""
 CLOSE_SHARE: Final = 0.01
 """Laps that differ by less of the lap time are even."""
-WORTH_SHARE: Final = 0.3
-"""A second cause is told when it costs so much of the first one's time."""
+SAME_S: Final = 0.05
+"""Laps that differ by less are alike."""
+WORTH_S: Final = 0.05
+LEAST_M: Final = 200.0
+"""Less of a way tells nothing of anybody's driving."""
+CALMING: Final = frozenset({"late_brake", "exit_understeer"})
+"""Causes whose advice makes a corner calmer."""
+DARING: Final = frozenset({"early_brake", "low_apex_speed", "slow_apex", "unused_grip"})
+"""Causes whose advice asks for more at the way in."""
 OFF: Final = frozenset({"Spin", "Off the line", "Standing in a lap"})
+PRAISED: Final[Mapping[str, str]] = {
+    "improved_vs_first_pass": "You found something: {}",
+    "clean_trail_brake": "A clean brake release: {}",
+}
+"""Moments that are worth praise."""
+_PEDALS: Final = (r"bleed|a little brake|brake a little longer|throttle|power", r"\bwait\b|patient")
+_EXIT: Final = (r"throttle|power|straight wheel|opens", r"\bwait\b|patient|sacrifice")
+_APEX: Final = (r"bleed|turn in|a little brake", r"give up|sacrifice|tight")
+FITTING: Final[Mapping[str, tuple[str, str]]] = {
+    "early_brake": (r"brake later|later and lighter", r"longer|early|gently"),
+    "late_brake": (r"straight line|firm|hardest|brake (?:early|a little longer)", r"\blater\b"),
+    "low_apex_speed": _APEX,
+    "slow_apex": _APEX,
+    "unused_grip": _APEX,
+    "low_exit_speed": _EXIT,
+    "early_lift": _EXIT,
+    "late_throttle": _PEDALS,
+    "rolling": _PEDALS,
+    "coast_in_corner": _PEDALS,
+    "nothing_time": _PEDALS,
+    "exit_understeer": (r"one steering|turn in late|straight wheel", r"turn in early"),
+}
+"""What the note of a circuit's file on a corner must hold, and may not, to be told for a cause."""
 
 
 class Story(NamedTuple):
@@ -34,33 +64,68 @@ class Story(NamedTuple):
     focus: str
     """The one thing to work on."""
     reading: str
-    """Where the course teaches it; empty where nothing is to be learned."""
+    """Where the course teaches it."""
     items: tuple[str, ...]
     """The focus in a few words, at most three."""
     emotion: Emotion
+    corners: tuple[str, ...] = ()
+    """The corner of each problem; empty for one that is about none."""
+    focus_corner: str = ""
+    """The corner that the focus is about; empty where it is about none."""
 
     @property
     def text(self) -> str:
         """The whole of it in Markdown."""
-        parts = (self.opening, *self.problems, self.focus, self.reading)
-        return "\n\n".join(part for part in parts if part)
+        return "\n\n".join(part for part in self.parts if part)
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """Its paragraphs in their order."""
+        return (self.opening, *self.problems, self.focus, self.reading)
 
 
 def debrief(review: Review) -> Story:
     """The debrief of a session without any model."""
-    costly = review.costly[:PROBLEMS]
     scare = _scare(review.moments)
-    problems = [_problem(review, one, at) for at, one in enumerate(costly)]
+    found = _told(review, scare)
+    around = (None, *found, None)
+    alone = len(review.laps.laps) < 2
+    told = [
+        paragraph(one, review.corner(one.corner), around[at], around[at + 2], alone=alone)
+        for at, one in enumerate(found)
+    ]
+    corners = [one.corner for one in found]
     if scare is not None:
-        problems = [_scared(scare), *problems][:PROBLEMS]
+        told, corners = [_scared(scare), *told], [scare.corner or "", *corners]
+    praised = _praised(review)
     return Story(
-        opening=_opening(review),
-        problems=tuple(problems),
-        focus=_focus(review, costly),
-        reading=_reading(review),
-        items=_items(review, costly),
+        opening=_opening(review, praised),
+        problems=tuple(told[:PROBLEMS]),
+        focus=_focus(review, found, scare),
+        reading=reading(_lesson(review, found)),
+        items=_items(review, found),
         emotion=_emotion(review, scare),
+        corners=tuple(corners[:PROBLEMS]),
+        focus_corner=found[0].corner if found else "",
     )
+
+
+def _told(review: Review, scare: Moment | None) -> tuple[Finding, ...]:
+    """The findings that are told: after a scare nobody is asked to go in faster or later."""
+    if scare is None:
+        return review.found[:PROBLEMS]
+    calm = (
+        one
+        for one in review.found
+        if one.cause in CALMING or (one.corner != scare.corner and one.cause not in DARING)
+    )
+    return tuple(calm)[: PROBLEMS - 1]
+
+
+def _lesson(review: Review, found: Sequence[Finding]) -> Lesson:
+    """What to read about the first of them."""
+    taught = (one for one in review.taught if found and one.corner == found[0].corner)
+    return next((one.lesson for one in taught), review.lesson)
 
 
 def reading(lesson: Lesson) -> str:
@@ -69,139 +134,131 @@ def reading(lesson: Lesson) -> str:
     return f"To read before you go out again: {title}."
 
 
-def _opening(review: Review) -> str:
-    best = review.laps.best
-    time = time_text(best.duration_s)
-    if review.partial:
-        return "There is no complete lap here yet, but enough driving to learn from."
-    said = [_best_lap(review, time, best.number or 0)]
-    even = _even(review)
-    if even:
-        said.append(even)
-    card = review.card
-    praised = best_corner(card) if card is not None else None
-    told = {one.corner for one in review.costly[:PROBLEMS]}
-    if praised is not None and praised.corner not in told and _points(praised) >= GOOD:
-        said.append(_praise(praised))
-    return " ".join(said)
+def _opening(review: Review, praised: CornerGrade | None) -> str:
+    said = [_driven(review)] if review.partial else [_best_lap(review), _even(review)]
+    if praised is not None:
+        said.append(_praise(review, praised))
+    elif moment := _good_moment(review):
+        said.append(moment)
+    return " ".join(one for one in said if one)
 
 
-def _points(one: CornerGrade) -> float:
-    return one.score.total if one.score is not None else 0.0
+def _driven(review: Review) -> str:
+    """What there is instead of a complete lap."""
+    metres, seconds = review.stats.distance_m, review.stats.duration_s
+    if metres < LEAST_M:
+        return (
+            "Good: the logger writes. There is too little of it to judge any driving yet: "
+            f"{seconds:.1f} s and {metres:,.0f} m."
+        )
+    return (
+        f"A good start: no complete lap yet, but {metres:,.0f} m in {seconds:,.0f} s to learn from."
+    )
 
 
-def _best_lap(review: Review, time: str, lap: int) -> str:
-    before = review.best_before_s
-    count = len(review.laps.laps)
-    if before is not None and before - review.laps.best.duration_s >= 0.001:
-        gained = before - review.laps.best.duration_s
+def _best_lap(review: Review) -> str:
+    best, before = review.laps.best, review.best_before_s
+    time, lap, count = time_text(best.duration_s), best.number or 0, len(review.laps.laps)
+    if before is not None and before - best.duration_s >= 0.001:
+        gained = before - best.duration_s
         return f"A new best for you here: {time} on lap {lap}, {gained:.2f} s faster than before."
     if count == 1:
-        return f"One clean lap is in the book: {time}."
-    if before is not None:
-        return f"Good work over {count} laps: the best one was lap {lap} with {time}."
+        return f"A good start: one complete lap in {time}."
+    if _spread(review) < SAME_S:
+        return f"Good work: {count} laps that are all alike, the best one {time}."
     return f"Good work: your best of {count} laps was lap {lap} with {time}."
 
 
-def _even(review: Review) -> str:
+def _spread(review: Review) -> float:
     times = [one.lap.duration_s for one in review.laps.laps]
-    spread = max(times) - min(times)
-    if len(times) < 3 or spread > CLOSE_SHARE * min(times):
+    return max(times) - min(times)
+
+
+def _even(review: Review) -> str:
+    count, spread = len(review.laps.laps), _spread(review)
+    if count < 3 or not SAME_S <= spread <= CLOSE_SHARE * review.laps.best.duration_s:
         return ""
-    return f"All {len(times)} laps lie {spread:.1f} s apart, which is a base to build on."
+    return f"All {count} laps lie within {spread:.2f} s, which is a base to build on."
 
 
-def _praise(one: CornerGrade) -> str:
-    if one.basis == "reference_file" and one.delta_time_s is not None and one.delta_time_s < 0:
-        return f"{one.corner} is your corner: {-one.delta_time_s:.2f} s faster than the reference."
+def _praised(review: Review) -> CornerGrade | None:
+    """The best corner that nothing else is said about."""
+    if review.card is None:
+        return None
+    blamed = {one.corner for one in review.found} | {review.next_focus}
+    blamed |= {one.corner for one in review.moments if one.severity in ("high", "medium")}
+    found = best_corner(one for one in review.card.corners if one.corner not in blamed)
+    return found if found is not None and points(found) >= GOOD else None
+
+
+def _praise(review: Review, one: CornerGrade) -> str:
+    assert review.card is not None
     away = one.delta_time_s
-    if away is not None and 0.005 < away <= STEADY_S and one.basis == "session_best":
-        return (
-            f"{one.corner} is in your hands: pass after pass it comes out the same, only "
-            f"{away:.2f} s off your best."
-        )
-    return f"{one.corner} went best of all: keep it exactly as it is."
-
-
-def _problem(review: Review, one: CornerGrade, at: int) -> str:
-    loss = one.delta_time_s or 0.0
     if one.basis == "reference_file":
-        against = "against the reference, on your best pass"
-    else:
-        against = "in a usual pass against your best one"
-    name = _named(review, one.corner)
-    first = " is worth the work first" if at == 0 else " comes next"
-    lead = f"{name}{first}: {loss:.2f} s lost {against}."
-    first, *second = (cause.detail for cause in _causes(one))
-    return " ".join([lead, _what(first), *(f"And {detail}." for detail in second)])
+        if away is not None and away <= -0.005:
+            return f"{one.corner} is your corner: {-away:.2f} s faster than the reference."
+    elif away is not None and 0.005 < away <= STEADY_S and one.n_passes > 2:
+        return f"{one.corner} is steady: your usual pass is {away:.2f} s off your best one."
+    if one is best_corner(review.card.corners):
+        return f"{one.corner} went best of all: keep it exactly as it is."
+    return f"{one.corner} went well: keep it exactly as it is."
 
 
-def _causes(one: CornerGrade) -> list[Cause]:
-    """The largest, and a second one of weight that is not the same in other words."""
-    first, *others = one.causes
-    idle = {"coast_in_corner", "nothing_time"}
-    second = [
-        cause
-        for cause in others
-        if cause.seconds >= WORTH_SHARE * first.seconds and {first.cause, cause.cause} != idle
-    ]
-    return [first, *second[:1]]
+def _good_moment(review: Review) -> str:
+    """The first good moment of a corner that is no problem."""
+    blamed = {one.corner for one in review.found}
+    for one in review.moments:
+        if one.category in PRAISED and one.corner and one.corner not in blamed:
+            seed = f"{one.narrative_seed[:1].lower()}{one.narrative_seed[1:]}"
+            return PRAISED[one.category].format(seed)
+    return ""
 
 
-def _what(details: str) -> str:
-    return f"{details[:1].upper()}{details[1:]}."
-
-
-def _named(review: Review, name: str) -> str:
-    """A corner with the name that drivers use, in bold."""
-    corner = review.corner(name)
-    nick = corner.nicknames[0] if corner is not None and corner.nicknames else ""
-    return f"**{name}** ({nick})" if nick else f"**{name}**"
-
-
-def _focus(review: Review, costly: Sequence[CornerGrade]) -> str:
-    if not costly:
+def _focus(review: Review, found: Sequence[Finding], scare: Moment | None) -> str:
+    if not found and scare is not None:
+        where = f" and take {scare.corner} a step slower" if scare.corner else ""
+        return f"One thing for the next run: build up again over two laps{where}."
+    if not found:
         return _no_focus(review)
-    one = costly[0]
-    advice = ADVICE[one.causes[0].cause]
-    corner = review.corner(one.corner)
-    said = [f"One thing for the next run: at {one.corner}, {advice.tip}."]
-    if corner is not None and corner.coaching_tip:
-        said.append(f"Local knowledge: {corner.coaching_tip[:1].lower()}{corner.coaching_tip[1:]}")
-    said.append(f"You will know that it works when you {advice.mark.format(_goal(one))}.")
+    one = found[0]
+    advice, number = ADVICE[one.cause], goal(one)
+    where = f"at {one.corner}" if one.corner else "all around the lap"
+    said = [f"One thing for the next run: {where}, {advice.tip}."]
+    tip = _tip(review, one)
+    if tip:
+        said.append(f'The notes on this corner say: "{tip}"')
+    if number or "{}" not in advice.mark:
+        said.append(f"You will know that it works when you {advice.mark.format(number)}.")
     return " ".join(said)
 
 
-def _goal(one: CornerGrade) -> str:
-    """The number that the mark of the largest cause asks for."""
-    cause, own = one.causes[0].cause, one.own
-    if own is None:
-        return "a little more"
-    if cause == "low_exit_speed" and own.exit_speed_kmh and one.exit_delta_kmh:
-        return _instead(own.exit_speed_kmh, one.exit_delta_kmh)
-    if cause == "low_apex_speed" and own.apex_speed_kmh and one.apex_delta_kmh:
-        return _instead(own.apex_speed_kmh, one.apex_delta_kmh)
-    return "a little"
-
-
-def _instead(own_kmh: float, delta_kmh: float) -> str:
-    return f"{own_kmh - delta_kmh:.0f} km/h instead of {own_kmh:.0f} km/h"
+def _tip(review: Review, one: Finding) -> str:
+    """What the circuit's file notes on the corner, where that is about the same thing."""
+    corner = review.corner(one.corner)
+    tip = corner.coaching_tip.strip() if corner is not None else ""
+    wanted, opposed = FITTING[one.cause]
+    fits = re.search(wanted, tip, re.IGNORECASE) and not re.search(opposed, tip, re.IGNORECASE)
+    return tip if fits else ""
 
 
 def _no_focus(review: Review) -> str:
     if review.partial:
         return "One thing for the next run: drive two whole laps, so that they can be compared."
-    if len(review.laps.laps) < 2 and (review.card is None or review.card.letter is None):
+    if len(review.laps.laps) < 2:
         return (
-            "One thing for the next run: drive three more laps at the same pace. A second pass of "
-            "each corner is what shows where your time is."
+            "One thing for the next run: drive three more laps at the same pace. No corner of this "
+            "lap stands out by itself, and other laps show where your time is."
+        )
+    if review.card is None or review.card.letter is None:
+        return (
+            "One thing for the next run: bring the laps together. From the best one to the slowest "
+            f"it is {_spread(review):.2f} s, and markers for braking and turning in make that less."
         )
     gain = review.ideal.sectors.gain_s
-    if gain is not None and gain >= 0.05:
-        part = _best_elsewhere(review)
+    if gain is not None and gain >= WORTH_S:
         return (
-            "One thing for the next run: put the pieces together. Your best sectors in one lap are "
-            f"worth {gain:.2f} s{part}."
+            "One thing for the next run: put the pieces together. Your best sectors in one lap "
+            f"are worth {gain:.2f} s{_best_elsewhere(review)}."
         )
     return (
         "One thing for the next run: repeat it. There is little left in any single corner, so now "
@@ -214,28 +271,15 @@ def _best_elsewhere(review: Review) -> str:
     other = [one for one in review.ideal.sectors.parts if one.from_lap != best and one.from_lap]
     if not other:
         return ""
-    return f", and the best {other[0].part.name} was on lap {other[0].from_lap}"
+    return f", and your best {other[0].part.name} was on lap {other[0].from_lap}"
 
 
-def _reading(review: Review) -> str:
-    return reading(review.taught[0].lesson) if review.taught else ""
-
-
-def _items(review: Review, costly: Sequence[CornerGrade]) -> tuple[str, ...]:
-    words = {
-        "early_brake": "brake later",
-        "late_brake": "brake sooner",
-        "low_apex_speed": "apex speed",
-        "low_exit_speed": "exit speed",
-        "early_lift": "throttle at the exit",
-        "coast_in_corner": "no coasting",
-        "nothing_time": "brake straight to throttle",
-        "exit_understeer": "one steering movement",
-    }
-    items = [f"{one.corner}: {words[one.causes[0].cause]}" for one in costly]
+def _items(review: Review, found: Sequence[Finding]) -> tuple[str, ...]:
+    items = [f"{one.corner or 'Everywhere'}: {ADVICE[one.cause].item}" for one in found]
     if not items:
-        items = ["a second lap to compare" if len(review.laps.laps) < 2 else "the same lap again"]
-    return tuple(items[:3])
+        few = len(review.laps.laps) < 2
+        items = ["more laps to compare" if few else "the same lap again"]
+    return tuple(items)
 
 
 def _scare(moments: Sequence[Moment]) -> Moment | None:
@@ -258,4 +302,5 @@ def _emotion(review: Review, scare: Moment | None) -> Emotion:
     total = review.card.total if review.card is not None else None
     if total is not None and total < 0.7:
         return "serious"
-    return "proud" if total is not None and total >= 0.95 else "encouraging"
+    proud = total is not None and total >= 0.95 and not review.found
+    return "proud" if proud else "encouraging"

@@ -191,8 +191,8 @@ def _headroom(pieces: Sequence[Piece]) -> Insight | None:
     return Insight(
         id="grip_headroom",
         title="Grip in hand",
-        detail=f"Corners are taken with {mean:.2f} g on average. Add speed in small steps where "
-        "there is room beside the track.",
+        detail=f"The largest load of a corner is {mean:.2f} g on average. Where the tyres are "
+        "quiet and there is room beside the track, add speed in small steps.",
         corners=tuple(sorted(unused, key=lambda corner: (unused[corner], corner))[:CORNERS]),
         metric_label="mean of the largest load",
         metric_value=f"{mean:.2f} g",
@@ -227,15 +227,16 @@ def _late(pieces: Sequence[Piece]) -> Insight | None:
     corners = _often(slow, most=None)
     if not corners:
         return None
-    slowest = min(one.speed_kmh for one in slow)
+    slowest = min(slow, key=lambda one: one.speed_kmh)
+    where = slowest.corners[0] if slowest.corners else "A corner"
     return Insight(
         id="braking_late",
         title="Slow in the middle of the corner",
-        detail=f"Down to {slowest:.0f} km/h on average through a corner. Brake a little sooner and "
-        "carry the speed you keep.",
+        detail=f"{where} is driven with {slowest.speed_kmh:.0f} km/h on average. Brake a little "
+        "sooner there and carry the speed you keep.",
         corners=corners[:CORNERS],
         metric_label="slowest mean of a corner",
-        metric_value=f"{slowest:.0f} km/h",
+        metric_value=f"{slowest.speed_kmh:.0f} km/h",
         effort=2,
         gain_s=0.5,
         evidence=len(corners),
@@ -257,7 +258,7 @@ def _idle(sessions: Sequence[Driving]) -> Insight | None:
     return Insight(
         id="nothing_time",
         title="A pause between brake and throttle",
-        detail=f"At {worst[0]} {mean:.1f} s pass between the pedals. Hold a breath of brake until "
+        detail=f"At {worst[0]}, {mean:.1f} s pass between the pedals. Hold a breath of brake until "
         "the throttle takes over.",
         corners=tuple(worst),
         metric_label="longest mean pause",

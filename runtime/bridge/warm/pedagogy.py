@@ -3,10 +3,12 @@
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from runtime.bridge.analysis.grading import CornerGrade, weakest
+from runtime.bridge.warm.findings import Finding
 from runtime.bridge.warm.lessons import Lesson, Lessons
+from runtime.bridge.warm.problems import evidence_said
 
-MOST: Final = 4
+EVEN: Final = "look_ahead"
+"""The concept of a session in which nothing else is to be found: eyes up, the same lap again."""
 
 
 class Advice(NamedTuple):
@@ -16,49 +18,83 @@ class Advice(NamedTuple):
     tip: str
     """To the driver, as the rest of a sentence behind *at Turn 3,*."""
     mark: str
-    """How to see that it worked; {} is the number to reach, where there is one."""
+    """How to see that it worked, behind *when you*; {} is the number to reach, if there is one."""
+    item: str
+    """The same in a few words."""
 
 
 ADVICE: Final = {
     "early_brake": Advice(
         "brake_end_focus",
-        "look at the place where braking should end and start later by half of what you were early",
-        "brake {} later than today and still make the apex",
+        "look at the place where braking should end and begin to brake a little later",
+        "brake {} later and still make the apex",
+        "brake later",
     ),
     "late_brake": Advice(
         "brake_end_focus",
         "start braking a little sooner, so that the car is settled when you turn in",
         "arrive with the braking done and the wheel quiet",
+        "brake sooner",
     ),
     "low_apex_speed": Advice(
         "trail_brake",
         "let the brake up slowly while you turn in, instead of slowing the car twice",
         "pass the apex with {}",
+        "apex speed",
     ),
     "low_exit_speed": Advice(
         "exit_speed",
-        "wait with the throttle until you can open it once and keep it open",
+        "have the car turned by the apex, so that the throttle opens once and stays open",
         "leave with {}",
+        "exit speed",
     ),
     "early_lift": Advice(
         "exit_speed",
         "unwind the wheel earlier, so that the throttle can go down and stay down",
-        "be on full throttle before the exit kerb",
+        "are on full throttle before the exit kerb",
+        "throttle at the exit",
+    ),
+    "late_throttle": Advice(
+        "exit_speed",
+        "look at the exit from the apex on and squeeze the throttle as the wheel opens",
+        "open the throttle {} behind the apex",
+        "throttle from the apex",
     ),
     "coast_in_corner": Advice(
         "early_brake_release",
         "keep a little brake until the throttle takes over, one pedal or the other",
-        "have no gap between the pedals",
+        "spend {} on no pedal",
+        "one pedal or the other",
+    ),
+    "rolling": Advice(
+        "exit_speed",
+        "pick up a light throttle as soon as the car is turned, instead of rolling through",
+        "spend {} on no pedal",
+        "a light throttle instead of rolling",
     ),
     "nothing_time": Advice(
         "early_brake_release",
         "hold a breath of brake past turn-in and go straight from it to the throttle",
-        "have no gap between the pedals",
+        "need {} from the brake to the throttle",
+        "brake straight to throttle",
     ),
     "exit_understeer": Advice(
         "late_apex",
         "turn in later and once; if the hands must correct, the throttle came too soon",
         "need one steering movement from turn-in to exit",
+        "one steering movement",
+    ),
+    "slow_apex": Advice(
+        "brake_end_focus",
+        "release the brake a little sooner and let the car roll in faster, in small steps",
+        "pass the apex with {} and the car still holds its line",
+        "apex speed in small steps",
+    ),
+    "unused_grip": Advice(
+        "look_ahead",
+        "look through to the exit and add speed in small steps, as long as the car holds its line",
+        "pass the apex with {}",
+        "more speed in small steps",
     ),
 }
 """By the cause of lost time."""
@@ -76,22 +112,23 @@ class Teaching(NamedTuple):
     lesson: Lesson
 
 
-def pedagogy(grades: Sequence[CornerGrade], lessons: Lessons) -> tuple[Teaching, ...]:
-    """What the costliest corners teach: the largest cause of each, the costliest corner first."""
-    found = []
-    for one in weakest(grades):
-        if not one.causes:
-            continue
-        cause = one.causes[0]
-        advice = ADVICE[cause.cause]
-        found.append(
-            Teaching(
-                concept=advice.concept,
-                corner=one.corner,
-                cause=cause.cause,
-                evidence=f"{cause.detail[:1].upper()}{cause.detail[1:]}.",
-                tip=f"{advice.tip[:1].upper()}{advice.tip[1:]}.",
-                lesson=lessons.of(advice.concept),
-            )
-        )
-    return tuple(found[:MOST])
+def pedagogy(found: Sequence[Finding], lessons: Lessons) -> tuple[Teaching, ...]:
+    """What findings teach, in their order."""
+    return tuple(_teaching(one, lessons) for one in found)
+
+
+def to_read(taught: Sequence[Teaching], lessons: Lessons) -> Lesson:
+    """The lesson of the most important finding; one on looking ahead where there is none."""
+    return taught[0].lesson if taught else lessons.of(EVEN)
+
+
+def _teaching(one: Finding, lessons: Lessons) -> Teaching:
+    advice, said = ADVICE[one.cause], evidence_said(one)
+    return Teaching(
+        concept=advice.concept,
+        corner=one.corner,
+        cause=one.cause,
+        evidence=f"{said[:1].upper()}{said[1:]}.",
+        tip=f"{advice.tip[:1].upper()}{advice.tip[1:]}.",
+        lesson=lessons.of(advice.concept),
+    )

@@ -5,6 +5,7 @@ from typing import Final
 
 from runtime.bridge.warm.brief import Plan, brief_facts
 from runtime.bridge.warm.emotion import EMOTIONS
+from runtime.bridge.warm.findings import Finding
 from runtime.bridge.warm.model import Message
 from runtime.bridge.warm.review import Fragments, Review
 
@@ -17,49 +18,50 @@ _RULES: Final = (
 )
 
 
-def debrief_prompt(fragments: Fragments) -> list[Message]:
-    """Ask for a debrief of a session."""
+def debrief_prompt(fragments: Fragments, told: str) -> list[Message]:
+    """Ask for what the debrief *told* lacks."""
     system = (
-        "You are a driving coach who talks to a driver after a session. First say one thing that "
-        "went well. Then at most two problems with their numbers. Then one thing to work on. "
-        f"{_RULES}"
+        "You are a driving coach. The driver has read the debrief below. Add three to five short "
+        "sentences: why the one thing to work on pays, how hands, feet and eyes do it, and a word "
+        f"of encouragement. Repeat nothing, name no other problem and no other goal. {_RULES}"
     )
-    user = f"{_told(fragments)}\nWrite the debrief."
+    user = f"{_told(fragments)}\nThe debrief:\n{told[:MOST_FACTS]}\nWhat do you add?"
     return [{"role": "system", "content": system}, {"role": "user", "content": user}]
 
 
-def brief_prompt(plan: Plan) -> list[Message]:
-    """Ask for a briefing before a session."""
+def brief_prompt(plan: Plan, told: str) -> list[Message]:
+    """Ask for what the briefing *told* lacks."""
     system = (
-        "You are a driving coach who talks to a driver before a session. Say what the surface is "
-        "like, what to respect and what to work on, in at most six sentences. Then give at most "
-        f'three short items to focus on as <FOCUS>["…", "…"]</FOCUS>. {_RULES}'
+        "You are a driving coach. The driver has read the briefing below. Add two to four short "
+        "sentences about the surface and about how to work on the tasks. Repeat nothing. Then give "
+        f'at most three short items to focus on as <FOCUS>["…", "…"]</FOCUS>. {_RULES}'
     )
-    user = f"Facts: {_json(brief_facts(plan))}\nWrite the briefing."
+    facts = _json(brief_facts(plan))
+    user = f"Facts: {facts}\nThe briefing:\n{told[:MOST_FACTS]}\nWhat do you add?"
     return [{"role": "system", "content": system}, {"role": "user", "content": user}]
 
 
 def small_debrief_prompt(review: Review) -> list[Message]:
     """Ask a very small model about the corner that matters most: a question of its own kind."""
-    if not review.costly:
-        return [{"role": "user", "content": "How do I get more consistent?"}]
-    one = review.costly[0]
-    cause, own = one.causes[0].cause, one.own
-    question = f"I want to work on exit speed at {one.corner}. What should I do?"
-    if cause in ("early_brake", "late_brake"):
-        question = f"How should I brake at {one.corner}?"
-    elif cause == "exit_understeer":
-        question = f"How do I drive a late apex at {one.corner}?"
-    elif cause == "low_apex_speed" and own and own.apex_speed_kmh and one.apex_delta_kmh:
-        target = own.apex_speed_kmh - one.apex_delta_kmh
-        question = (
-            f"{one.corner}: apex {own.apex_speed_kmh:.1f} km/h, reference apex {target:.1f} km/h"
-        )
-    elif cause == "coast_in_corner" and own and own.coast_seconds:
-        question = f"{one.corner}: coasting time {own.coast_seconds:.1f} s"
-    elif cause == "nothing_time" and own and own.nothing_time_s:
-        question = f"{one.corner}: coasting time {own.nothing_time_s:.1f} s"
+    question = "How do I get more consistent?"
+    if review.found and review.found[0].corner:
+        question = _about(review.found[0])
     return [{"role": "user", "content": question}]
+
+
+def _about(one: Finding) -> str:
+    """The question that a very small model knows best for a finding."""
+    if one.family == "braking":
+        return f"How should I brake at {one.corner}?"
+    if one.family == "hands":
+        return f"The steering is busy at {one.corner}. What should I do?"
+    if one.cause in ("rolling", "late_throttle"):
+        return f"How do I get on the throttle earlier at {one.corner}?"
+    if one.family == "pedals" or one.cause == "low_apex_speed":
+        return f"How do I trail brake at {one.corner}?"
+    if one.family == "apex":
+        return f"How do I carry more speed to the apex at {one.corner}?"
+    return f"I want to work on exit speed at {one.corner}. What should I do?"
 
 
 def small_brief_prompt(plan: Plan) -> list[Message]:
@@ -70,7 +72,7 @@ def small_brief_prompt(plan: Plan) -> list[Message]:
     elif plan.grades.weakest:
         question = f"I want to work on exit speed at {plan.grades.weakest}. What should I do?"
     else:
-        question = "How do I learn a new track?"
+        question = "How do I get more consistent?"
     return [{"role": "user", "content": question}]
 
 
@@ -83,8 +85,9 @@ def _told(fragments: Fragments) -> str:
     lines += [
         f"- {item['corner']}: {item['evidence']} {item['tip']}" for item in fragments.pedagogy
     ]
-    best = fragments.telemetry.get("best_lap")
-    head = f"Facts of the session: {_json({'best_lap': best})}"
+    known = {key: fragments.telemetry.get(key) for key in ("best_lap", "distance_m")}
+    known = {key: value for key, value in known.items() if value is not None}
+    head = f"Facts of the session: {_json(known)}"
     return "\n".join([head, *lines])[:MOST_FACTS]
 
 

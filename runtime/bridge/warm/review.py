@@ -1,6 +1,6 @@
 """What a session comes to, in plain values: the evidence of a debrief; pure."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from runtime.bridge.analysis.grading import CornerGrade, Scorecard, weakest
@@ -10,8 +10,12 @@ from runtime.bridge.analysis.moments import Moment
 from runtime.bridge.analysis.passes_quality import Consistency
 from runtime.bridge.analysis.stats import Stats
 from runtime.bridge.tracks.model import Corner
+from runtime.bridge.warm.brief import place
 from runtime.bridge.warm.evidence import Evidence, Place, evidence_of
+from runtime.bridge.warm.findings import Finding
+from runtime.bridge.warm.lessons import Lesson
 from runtime.bridge.warm.pedagogy import Teaching
+from runtime.bridge.warm.problems import facts
 
 KMH: Final = 3.6
 LAPS: Final = 40
@@ -36,15 +40,14 @@ class Review(NamedTuple):
     """None where nobody knows where the corners are, as is *consistency*."""
     consistency: Consistency | None = None
     corners: tuple[Corner, ...] = ()
+    found: tuple[Finding, ...] = ()
+    """What is worth telling, the most important first."""
     taught: tuple[Teaching, ...] = ()
+    """What each of them teaches."""
+    lesson: Lesson = Lesson("", "", None)
+    """What to read."""
     best_before_s: float | None = None
     """The driver's best lap here in earlier sessions."""
-
-    @property
-    def costly(self) -> list[CornerGrade]:
-        """Corners in which time was lost, the one that matters most first."""
-        grades = self.card.corners if self.card is not None else ()
-        return [one for one in weakest(grades) if one.causes]
 
     @property
     def next_focus(self) -> str | None:
@@ -64,15 +67,15 @@ class Fragments(NamedTuple):
     highlights: list[Json]
     pedagogy: list[Json]
 
-    def evidence(self, review: Review) -> Evidence:
-        """What may be said."""
-        places = [Place(one.name, one.number, one.nicknames) for one in review.corners]
+    def evidence(self, review: Review, *told: str) -> Evidence:
+        """What may be said; *told* are texts that are true."""
+        places = [place(one) for one in review.corners]
         known = [one.corner for one in review.card.corners] if review.card is not None else []
         places += [Place(name) for name in known if all(name != one.name for one in places)]
         sectors = [best.part.name for best in review.ideal.sectors.parts]
         names = [review.track, review.driver, *sectors]
         names += [item.lesson.title for item in review.taught]
-        return evidence_of(self._asdict(), places, names)
+        return evidence_of(self._asdict(), places, names, told)
 
 
 def fragments(review: Review) -> Fragments:
@@ -91,6 +94,8 @@ def fragments(review: Review) -> Fragments:
         "top_speed_kmh": _r(_kmh(review.stats.top_speed_ms), 1),
         "max_combo_g": _r(review.stats.max_combo_g, 2),
         "max_brake_bar": _r(review.stats.max_brake_bar, 1),
+        "distance_m": _r(review.stats.distance_m, 0),
+        "session_duration_s": _r(review.stats.duration_s, 1),
     }
     before = review.best_before_s
     if before is not None:
@@ -103,6 +108,12 @@ def fragments(review: Review) -> Fragments:
     if review.card is not None:
         telemetry["session_grade"] = review.card.letter
         telemetry["corners"] = _corners(review)
+        telemetry["costs_most"] = _costs_most(review.card.corners)
+        best = best_corner(review.card.corners)
+        telemetry["best_corner"] = best.corner if best is not None else None
+    telemetry["to_win"] = [facts(one) for one in review.found] or None
+    if review.partial:  # what was driven is no lap, and its time no lap time
+        del telemetry["laps"], telemetry["best_lap"], telemetry["n_laps"]
     return Fragments(
         {key: value for key, value in telemetry.items() if value is not None},
         [_moment(one) for one in review.moments],
@@ -110,21 +121,32 @@ def fragments(review: Review) -> Fragments:
     )
 
 
-def best_corner(card: Scorecard) -> CornerGrade | None:
+def best_corner(grades: Iterable[CornerGrade]) -> CornerGrade | None:
     """The corner driven best; of equals the one that decides more of the lap."""
-    graded = [one for one in card.corners if one.score is not None]
-    return max(
-        graded,
-        key=lambda one: (one.score.total if one.score else 0.0, one.weight, one.corner),
-        default=None,
-    )
+    graded = [one for one in grades if one.score is not None]
+    return max(graded, key=lambda one: (points(one), one.weight, one.corner), default=None)
+
+
+def _costs_most(grades: Iterable[CornerGrade]) -> str | None:
+    """The corner where the most time is lost; None where losses are of different kinds, or none."""
+    lost = [one for one in grades if one.delta_time_s is not None and one.delta_time_s > 0]
+    if len({one.basis for one in lost}) != 1:
+        return None
+    return max(lost, key=lambda one: one.delta_time_s or 0.0).corner
+
+
+def points(one: CornerGrade) -> float:
+    """Its score; 0 without one."""
+    return one.score.total if one.score is not None else 0.0
 
 
 def _corners(review: Review) -> list[Json]:
     assert review.card is not None
-    best = best_corner(review.card)
-    chosen: Sequence[CornerGrade] = review.costly[:CORNERS]
-    chosen = [*chosen, *([best] if best is not None and best not in chosen else [])]
+    best = best_corner(review.card.corners)
+    told = {one.corner for one in review.found}
+    chosen = [one for one in weakest(review.card.corners) if one.causes][:CORNERS]
+    chosen += [one for one in review.card.corners if one.corner in told and one not in chosen]
+    chosen += [best] if best is not None and best not in chosen else []
     return [_corner(one) for one in chosen]
 
 
@@ -136,6 +158,7 @@ def _corner(one: CornerGrade) -> Json:
         "score_pct": _r(one.score.total, 4) if one.score else None,
         "lap": own.lap if own else None,
         "n_passes": one.n_passes,
+        "basis": one.basis,
         "delta_time_s": _r(one.delta_time_s),
         "apex_speed_kmh": _r(own.apex_speed_kmh, 1) if own else None,
         "apex_delta_kmh": _r(one.apex_delta_kmh, 1),

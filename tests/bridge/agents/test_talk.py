@@ -2,6 +2,7 @@
 
 import json
 import time
+from dataclasses import replace
 from typing import Final
 
 import pytest
@@ -161,7 +162,8 @@ def test_an_answer_of_facts_says_facts_advice_and_lesson_in_that_order() -> None
     bare = template(asked, [KNOWN], advice=False)
     assert text.startswith(bare)
     nothing = Found("corner_history", "This session has no complete lap yet.", empty=True)
-    assert "Name a session" in template(asked, [nothing])
+    assert template(asked, [nothing]) == nothing.summary
+    assert "Name a session" in template(replace(asked, session_id=""), [nothing])
 
 
 def test_code_begins_and_a_small_model_is_asked_for_little() -> None:

@@ -8,15 +8,19 @@ from runtime.bridge.analysis.ideal import ideal_lap
 from runtime.bridge.analysis.lap_times import lap_time_table
 from runtime.bridge.analysis.moments import highlights
 from runtime.bridge.analysis.passes_quality import consistency
+from runtime.bridge.analysis.reference import NONE, References
 from runtime.bridge.analysis.stats import stats
 from runtime.bridge.laps.detect import detect_laps
 from runtime.bridge.laps.series import series
 from runtime.bridge.telemetry.values import Frames
 from runtime.bridge.tracks.drive import USUAL, drive
 from runtime.bridge.tracks.library import read_track
+from runtime.bridge.warm.coach import spoken
+from runtime.bridge.warm.findings import findings
 from runtime.bridge.warm.lessons import Lessons
-from runtime.bridge.warm.pedagogy import pedagogy
+from runtime.bridge.warm.pedagogy import pedagogy, to_read
 from runtime.bridge.warm.review import Review
+from runtime.bridge.warm.room import coasting, rooms
 from tests.bridge.bridgekit import ROOT
 
 TRACKS: Path = ROOT / "data" / "tracks"
@@ -32,6 +36,7 @@ def review(
     before: float | None = None,
     partial: bool = False,
     bare: bool = False,
+    references: References = NONE,
 ) -> Review:
     """A session; *bare*: without the track's file."""
     known = read_track(TRACKS / f"{track}.json")[0]
@@ -40,9 +45,12 @@ def review(
     found = detect_laps(series(frames), gate=known.start, track_length_m=known.length_m)
     driven = drive_of(found, None if bare else known, partial=partial)
     try:
-        card, even, corners = scorecard(driven), consistency(driven), driven.corners
+        card, even, corners = scorecard(driven, references), consistency(driven), driven.corners
+        told = findings(card, rooms(driven, references), coasting(driven))
     except NoGeometry:
         card, even, corners = None, None, ()
+        told = findings(None, (), coasting(driven))
+    taught = pedagogy(told, Lessons())
     return Review(
         session_id="s",
         track=known.name,
@@ -51,10 +59,17 @@ def review(
         stats=stats(driven),
         laps=lap_time_table(driven),
         ideal=ideal_lap(driven),
-        moments=highlights(driven),
+        moments=highlights(driven, references),
         card=card,
         consistency=even,
         corners=corners,
-        taught=pedagogy(card.corners, Lessons()) if card is not None else (),
+        found=told,
+        taught=taught,
+        lesson=to_read(taught, Lessons()),
         best_before_s=before,
     )
+
+
+def names_of(found: Review) -> dict[str, str]:
+    """Every name of the corners of a session."""
+    return spoken(found.corners, [one.corner for one in found.found])

@@ -45,11 +45,9 @@ EVIDENCE = evidence_of(KNOWN, PLACES, ["Larkfell", "Mia"])
         "There are 0.4 s to gain at Turn 3.",
         "Turn 3 was 0.41 s slower than your best.",
         "You were slower at Turn 3.",
-        "Turns 3 and 4 decide the lap.",
         "Mia, look far through the corner at Larkfell.",
         "You drove two laps.",
-        "On your second lap the line was good.",
-        "Take a second look at the kerb.",
+        "On your second lap you took 1:38.204.",
         "One thing: keep your eyes up with two hands on the wheel.",
     ],
 )
@@ -152,10 +150,13 @@ def test_no_false_number_survives_whatever_the_wording(
 
 @given(st.sampled_from([0.41, 88.2, 62.0]), st.integers(0, 3))
 def test_a_true_number_survives_however_it_is_rounded(value: float, digits: int) -> None:
-    unit = {0.41: "s", 88.2: "km/h", 62.0: "bar"}[value]
+    worded = {
+        0.41: "You lost {} s at Turn 3.",
+        88.2: "Your apex speed at Turn 3 was {} km/h.",
+        62.0: "You braked with {} bar at Turn 4.",
+    }
     assume(float(f"{value:.{digits}f}") > 0)
-    sentence = f"It was {value:.{digits}f} {unit}."
-    assert grounded(sentence, EVIDENCE).kept == 1
+    assert grounded(worded[value].format(f"{value:.{digits}f}"), EVIDENCE).kept == 1
 
 
 @given(st.text(max_size=200))

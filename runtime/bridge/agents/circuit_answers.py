@@ -1,0 +1,133 @@
+"""Single facts about a circuit, its corners and a session as such; pure."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from runtime.bridge.agents.asked import Topic
+from runtime.bridge.agents.naming import FLATTEST, SHARPEST
+from runtime.bridge.agents.values import Fact, Found
+from runtime.bridge.agents.words import joined, no_corner
+from runtime.bridge.coach.concepts import CONCEPTS
+from runtime.bridge.tracks.model import Corner, Track
+
+TOOL: Final = "circuit_facts"
+LEVEL_M: Final = 0.5
+SEVERITIES: Final = {
+    1: "a hairpin",
+    2: "a tight corner",
+    3: "a medium-tight corner",
+    4: "a medium corner",
+    5: "a fast corner",
+    6: "barely a bend",
+}
+
+
+def shape(topic: Topic, corners: Sequence[Corner]) -> Found:
+    """What a corner is like: its side, how tight it is, its rise, its names, the advice for it."""
+    known = {one.name: one for one in corners}
+    if any(name not in known for name in topic.corners):
+        return Found(TOOL, no_corner(known), empty=True)
+    told = [_shape(known[name], topic.what) for name in topic.corners]
+    corner = known[topic.corners[0]]
+    facts = tuple(
+        fact
+        for name in topic.corners
+        for fact in (
+            Fact(f"{name}, direction", known[name].direction),
+            Fact(f"{name}, severity", known[name].severity),
+        )
+    )
+    details = [] if len(told) > 1 else [_more(corner, topic.what)]
+    return Found(TOOL, " ".join(told), tuple(one for one in details if one), facts)
+
+
+def _shape(corner: Corner, what: str) -> str:
+    name, side = corner.name, f"{corner.direction}-hander"
+    if what == "severity":
+        kind = SEVERITIES.get(corner.severity, "a corner")
+        scale = f"where {SHARPEST} is a hairpin and {FLATTEST} barely a bend"
+        return f"{name} is {kind}: severity {corner.severity}, {scale}."
+    if what == "slope":
+        rise = corner.elevation_change_m
+        if rise is None:
+            return f"The heights of {name} are not known: the track file would give them."
+        if abs(rise) < LEVEL_M:
+            return f"{name} is level: {rise:+.1f} m from entry to exit."
+        word = "rises" if rise > 0 else "falls"
+        return f"{name} {word} by {abs(rise):.1f} m from entry to exit."
+    if what == "tip" and corner.coaching_tip:
+        return f"{name}: {corner.coaching_tip}"
+    if what == "name":
+        names = f", also called {joined(list(corner.nicknames))}," if corner.nicknames else ""
+        return (
+            f"{name}{names} is a {side}; it lies {corner.entry.distance_m:.0f} to"
+            f" {corner.exit.distance_m:.0f} m into the lap."
+        )
+    return f"{name} is a {side}."
+
+
+def _more(corner: Corner, what: str) -> str:
+    if what == "direction":
+        return f"It is {SEVERITIES.get(corner.severity, 'a corner')}."
+    if what == "severity":
+        return f"It is a {corner.direction}-hander."
+    return ""
+
+
+def counted(
+    topic: Topic,
+    corners: Sequence[Corner],
+    sectors: Sequence[str],
+    straights: Sequence[str],
+    track: Track | None,
+) -> Found:
+    """How many corners, sectors or straights there are."""
+    names = {
+        "corner": [one.name for one in corners],
+        "sector": list(sectors),
+        "straight": list(straights),
+    }[topic.what]
+    where = track.name if track is not None else "The circuit"
+    facts = (Fact(f"{topic.what}s", len(names)),)
+    summary = f"{where} has {len(names)} {topic.what}{'s' if len(names) != 1 else ''}."
+    details = (f"They are {joined(names)}.",) if names else ()
+    return Found(TOOL, summary, details, facts)
+
+
+def circuit(
+    topic: Topic, track: Track | None, corners: Sequence[Corner], length_m: float | None
+) -> Found:
+    """The circuit itself."""
+    name = track.name if track is not None else ""
+    if topic.what == "corners":
+        listed = joined([one.name for one in corners]) if corners else "not known"
+        return Found(TOOL, f"The corners are {listed}.", (), ())
+    length = track.length_m if track is not None else length_m
+    if length is None:
+        return Found(
+            TOOL, "There is no file of the circuit, and no lap that would tell.", empty=True
+        )
+    facts = (Fact("length of a lap", length, "m", 0),)
+    if topic.what == "name":
+        called = f"The circuit is {name}" if name else "The circuit has no file here"
+        return Found(TOOL, f"{called}; a lap is {length:.0f} m long.", (), facts)
+    whose = f"A lap of {name}" if name else "A lap"
+    return Found(TOOL, f"{whose} is {length:.0f} m long, with {len(corners)} corners.", (), facts)
+
+
+def concept(topic: Topic) -> Found:
+    """What a concept of the coach means."""
+    found = next(one for one in CONCEPTS if one.id == topic.what)
+    return Found("concept_facts", f"{found.title}: {found.description}")
+
+
+def unknown(*, greeted: bool = False) -> Found:
+    """What is said to a question that no tool answers, or to a word that is no question."""
+    text = (
+        "That I cannot tell from the data: I know laps, sectors, corners, speeds, pedals and"
+        " accelerations of a session."
+    )
+    if greeted:
+        text = "I am ready for questions about laps, sectors, corners, speeds and pedals."
+    example = "Ask for example where you lose most time, or how turn 4 was."
+    return Found("no_answer", text, (example,), empty=True)

@@ -1,0 +1,199 @@
+"""The tools that answer a question's topic: each reads what one fact needs."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Final
+
+from runtime.bridge.agents import (
+    circuit_answers,
+    corner_answers,
+    lap_answers,
+    loss_answers,
+    mishap_answers,
+    sector_answers,
+    series_answers,
+    session_answers,
+)
+from runtime.bridge.agents.asked import Topic
+from runtime.bridge.agents.channels import BY_ID, signals_of
+from runtime.bridge.agents.sources import Sources
+from runtime.bridge.agents.topic_words import GREETING
+from runtime.bridge.agents.topics import SHORT
+from runtime.bridge.agents.values import Found, Question
+from runtime.bridge.agents.words import plain
+from runtime.bridge.analyses import Scope
+from runtime.bridge.analysis import drive as pure
+from runtime.bridge.analysis.drive import Drive
+from runtime.bridge.analysis.incidents import ASSISTS
+from runtime.bridge.analysis.stats import stats
+from runtime.bridge.drivers import Driven
+from runtime.bridge.errors import NoGeometry
+from runtime.bridge.storage.values import SessionRow
+
+Tool = Callable[[Sources, Question, Mapping[str, object]], Awaitable[Found]]
+LAPS: Final = {
+    "count": lap_answers.lap_count,
+    "lap": lap_answers.lap_fact,
+    "versus": lap_answers.versus,
+    "usual_lap": lap_answers.usual_lap,
+    "ideal_lap": lap_answers.ideal,
+}
+SECTORS: Final = {
+    "sector": sector_answers.sector_fact,
+    "sector_rank": sector_answers.sector_rank,
+}
+CORNERS: Final = {"measure": corner_answers.measure, "spread": corner_answers.spread}
+
+
+def row_of(sources: Sources, question: Question) -> SessionRow:
+    """The session of a question that is known to have one."""
+    row = sources.session(question.session_id)
+    assert row is not None  # `tools.use` has looked
+    return row
+
+
+def _topic(question: Question) -> Topic:
+    assert question.topic is not None  # the plan chose the tool by it
+    return question.topic
+
+
+async def _laps(sources: Sources, question: Question, _: Mapping[str, object]) -> Found:
+    topic = _topic(question)
+    return await sources.analyses.of(row_of(sources, question), Scope(), LAPS[topic.ask], topic)
+
+
+async def _sectors(sources: Sources, question: Question, _: Mapping[str, object]) -> Found:
+    topic = _topic(question)
+    return await sources.analyses.of(row_of(sources, question), Scope(), SECTORS[topic.ask], topic)
+
+
+async def _corners(sources: Sources, question: Question, _: Mapping[str, object]) -> Found:
+    topic = _topic(question)
+    return await sources.analyses.of(row_of(sources, question), Scope(), CORNERS[topic.ask], topic)
+
+
+async def _loss(sources: Sources, question: Question, _: Mapping[str, object]) -> Found:
+    topic = question.topic if question.topic and question.topic.ask == "loss" else Topic("loss")
+    references = sources.references.current()
+    row = row_of(sources, question)
+    return await sources.analyses.of(row, Scope(), loss_answers.loss, topic, references)
+
+
+async def _strength(sources: Sources, question: Question, _: Mapping[str, object]) -> Found:
+    references = sources.references.current()
+    row = row_of(sources, question)
+    topic = question.topic
+    asked = topic if topic is not None and topic.ask == "strength" else Topic("strength")
+    return await sources.analyses.of(row, Scope(), loss_answers.strength, asked, references)
+
+
+async def _series(sources: Sources, question: Question, _: Mapping[str, object]) -> Found:
+    topic, row = _topic(question), row_of(sources, question)
+    scope = Scope(partial=not topic.corners)
+    if topic.ask == "extreme":
+        return await sources.analyses.of(row, scope, series_answers.extreme, topic)
+    asked = BY_ID[topic.what]
+    names = signals_of(asked, await sources.store.signal_names(row.session_id))
+    if not names:
+        return Found("channel_facts", series_answers.absent(asked), empty=True)
+    samples = await sources.store.read_signals(row.session_id, names)
+    units = {one.name: one.units or "" for one in sources.store.registry()}
+    drive = await sources.analyses.drive(row, scope)
+    try:
+        return series_answers.channel(drive, topic, samples, units)
+    except pure.NoGeometry as problem:
+        raise NoGeometry(row.session_id) from problem
+
+
+async def _mishap(sources: Sources, question: Question, _: Mapping[str, object]) -> Found:
+    topic, row = _topic(question), row_of(sources, question)
+    active = await sources.active(question.session_id)
+    names = frozenset(await sources.store.signal_names(row.session_id)) & frozenset(ASSISTS)
+    return await sources.analyses.of(row, Scope(), mishap_answers.mishap, topic, active, names)
+
+
+async def driven_sessions(sources: Sources, question: Question) -> tuple[str, list[Driven]]:
+    """The driver of a question, and their sessions on its circuit, in the order of time."""
+    row = sources.session(question.session_id)
+    driver = question.driver_id or (row.driver if row else None) or ""
+    own = sources.driven_by(driver)
+    track = sources.track_of(row or (own[-1] if own else None))
+    driven = []
+    for one in own:
+        if sources.track_of(one) is not track:
+            continue
+        summary = await sources.book.summary(one)
+        if summary is not None:
+            driven.append(Driven(one.session_id, one.started_at, summary))
+    return driver, driven
+
+
+async def _before(sources: Sources, question: Question, _: Mapping[str, object]) -> Found:
+    driver, driven = await driven_sessions(sources, question)
+    if not driver:
+        text = "Name a driver, or a session that has one: then I compare with the one before."
+        return Found("last_session", text, empty=True)
+    told = session_answers.ever if _topic(question).what == "ever" else session_answers.before
+    return told(driver, driven, question.session_id)
+
+
+async def _circuit(sources: Sources, question: Question, _: Mapping[str, object]) -> Found:
+    topic = _topic(question)
+    where = await sources.circuit_of(sources.session(question.session_id))
+    if topic.ask == "shape":
+        return circuit_answers.shape(topic, where.corners)
+    if topic.ask == "count":
+        return circuit_answers.counted(
+            topic, where.corners, where.sectors, where.straights, where.track
+        )
+    return circuit_answers.circuit(topic, where.track, where.corners, where.length_m)
+
+
+async def _session(sources: Sources, question: Question, _: Mapping[str, object]) -> Found:
+    topic, row = _topic(question), sources.session(question.session_id)
+    if topic.ask == "count":
+        driver = question.driver_id or (row.driver if row else None) or ""
+        return session_answers.session_count(driver, len(sources.driven_by(driver)))
+    if row is None:
+        text = "There is no session of that id." if question.session_id else "No session is chosen."
+        return Found("session_facts", text, empty=True)
+    driven = None
+    if topic.what == "distance" and row.n_frames:
+        driven = await sources.analyses.of(row, Scope(partial=True), _distance)
+    return session_answers.session_fact(topic, row, driven)
+
+
+def _distance(drive: Drive) -> float:
+    return stats(drive).distance_m
+
+
+async def _concept(_: Sources, question: Question, __: Mapping[str, object]) -> Found:
+    return circuit_answers.concept(_topic(question))
+
+
+async def _unknown(_: Sources, question: Question, __: Mapping[str, object]) -> Found:
+    text = plain(question.text)
+    greeted = len(text.split()) <= SHORT and GREETING.search(text) is not None
+    return circuit_answers.unknown(greeted=greeted)
+
+
+FACT_TOOLS: Final[Mapping[str, Tool]] = {
+    "lap_facts": _laps,
+    "sector_facts": _sectors,
+    "corner_facts": _corners,
+    "channel_facts": _series,
+    "time_loss": _loss,
+    "corner_strength": _strength,
+    "incident_facts": _mishap,
+    "last_session": _before,
+    "circuit_facts": _circuit,
+    "session_facts": _session,
+    "concept_facts": _concept,
+    "no_answer": _unknown,
+}
+FACTS_OF_SESSION: Final = frozenset(
+    {
+        *("lap_facts", "sector_facts", "corner_facts", "channel_facts", "time_loss"),
+        *("corner_strength", "incident_facts"),
+    }
+)
+"""Those that look at the session of the question."""

@@ -1,0 +1,123 @@
+"""Reads a question that goes on from the last one: and turn 4? why? how fast was I there?; pure."""
+
+import re
+from dataclasses import replace
+from typing import Final, NamedTuple
+
+from runtime.bridge.agents import topic_words as words
+from runtime.bridge.agents.asked import Ask, Topic
+from runtime.bridge.agents.measures import MEASURES
+from runtime.bridge.agents.naming import Named
+from runtime.bridge.agents.values import Intent
+
+_WHY_ONLY: Final = re.compile(
+    r"(?:and |but |so |ok(?:ay)?,? )?(?:why|how come|what(?:'s| is| was) the reason|how so"
+    r"|wh(?:y|at) (?:is|was|did) (?:that|it|this)(?: (?:so|happen|slow))?)[?!. ]*"
+)
+_STARTS: Final = re.compile(
+    r"^(?:ok(?:ay)?,? |so )?(?:and|what about|how about|same|also|then|but)\b"
+)
+_LEANS: Final = re.compile(r"^(?:on|in|at|for|with)\b")
+_THERE: Final = re.compile(
+    r"\b(?:there|that (?:corner|turn|lap|one|sector)|this (?:corner|turn|lap|sector))\b"
+    r"|\b(?:in|on|of|for|through|into) it[?.! ]*$"
+)
+_FILL: Final = re.compile(
+    r"^(?:and|(?:what|how) about|ok(?:ay)?|so|same|also|then|but|for|on|in|at|with|the|my|of|to"
+    r"|now|CORNER|LAP|SECTOR|STRAIGHT|[,.?! ])+$"
+)
+_MEASURED: Final = frozenset({"measure", "extreme", "channel"})
+
+
+class Subject(NamedTuple):
+    """What the last question of a conversation was about."""
+
+    topic: Topic
+    intent: Intent
+
+
+def followed(told: Named, own: Topic | None, last: Subject | None) -> Topic | None:
+    """The topic of a question behind *last*; *own* is what it says by itself.
+
+    It is *own* where the question needs nothing of the last one.
+    """
+    if last is None:
+        return own
+    text, before = told.text, last.topic
+    if _WHY_ONLY.fullmatch(text):
+        return _reason(before)
+    goes_on = _STARTS.search(text) is not None
+    names = bool(told.corners or told.laps or told.sectors or told.straights)
+    leans = goes_on or _LEANS.match(text) is not None
+    if names and _FILL.match(text) and (leans or _alike(told, before)):
+        return _moved(before, told)
+    if own is None or own.ask == "unknown":
+        spot = words.first(words.SPOTS, text)
+        if goes_on and spot and before.ask in ("measure", "corner") and before.corners:
+            return replace(before, ask="measure", what="speed", spot=spot, how="")
+        return own
+    if goes_on or _THERE.search(text):
+        return _filled(own, before)
+    return own
+
+
+def _alike(told: Named, before: Topic) -> bool:
+    """Whether a bare name replaces one of the same kind."""
+    if told.corners:
+        return bool(before.corners)
+    if told.laps:
+        return bool(before.laps)
+    return bool(told.sectors and before.sectors)
+
+
+def _reason(before: Topic) -> Topic:
+    """Why something is as it is: the corner behind a number, the place behind a lap."""
+    if before.ask in ("lap", "versus"):
+        return Topic("loss", laps=before.laps, why=True)
+    if before.ask in ("corner", "measure", "channel", "spread") and before.corners:
+        return Topic("corner", corners=before.corners, laps=before.laps, why=True)
+    if before.ask in ("sector", "sector_rank", "loss"):
+        return replace(before, why=True)
+    if before.ask in ("before", "ideal_lap", "usual_lap", "spread", "strength"):
+        return Topic("loss", why=True)
+    return before
+
+
+def _moved(before: Topic, told: Named) -> Topic:
+    """The same question about another place or lap."""
+    if told.corners and before.ask in _MEASURED and before.what in _CORNER_MEASURES:
+        ask: Ask = "channel" if before.ask == "channel" else "measure"
+        moved = replace(before, ask=ask, corners=told.corners, sectors=(), straights=())
+    elif told.corners and not before.corners:
+        laps = before.laps if before.ask in ("lap", "sector", "loss") else ()
+        moved = Topic("corner", corners=told.corners, laps=laps)
+    elif told.sectors and not before.sectors:
+        moved = Topic("sector", sectors=told.sectors, laps=before.laps)
+    elif told.laps and before.ask in ("count", "before", "usual_lap", "ideal_lap", "circuit"):
+        moved = Topic("lap", laps=told.laps)
+    elif told.laps and before.ask == "versus":
+        moved = replace(before, laps=(*told.laps, *before.laps)[:2])
+    else:
+        moved = replace(
+            before,
+            corners=told.corners or before.corners,
+            sectors=told.sectors or before.sectors,
+            straights=told.straights or before.straights,
+        )
+    return replace(moved, laps=told.laps) if told.laps and moved.ask != "versus" else moved
+
+
+def _filled(own: Topic, before: Topic) -> Topic:
+    """A question of its own, asked about the place of the last one."""
+    corners = own.corners or before.corners
+    filled = replace(own, corners=corners, laps=own.laps or before.laps)
+    if own.ask == "extreme" and corners and not own.corners:
+        return replace(filled, ask="measure") if own.what in _CORNER_MEASURES else own
+    if own.ask in ("loss", "strength") and corners and not own.corners:
+        return Topic("corner", corners=corners, laps=own.laps, should=own.should, why=own.why)
+    return filled if own.ask in _PLACED else own
+
+
+_PLACED: Final = frozenset({"measure", "channel", "extreme", "spread", "mishap", "shape"})
+"""Facts that have a place."""
+_CORNER_MEASURES: Final = frozenset(name.split()[0] for name in MEASURES) | {"gear_position"}

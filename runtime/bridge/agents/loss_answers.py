@@ -1,0 +1,231 @@
+"""Where time goes, and where none does, each answer on a basis that it names; pure."""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from runtime.bridge.agents.asked import Topic
+from runtime.bridge.agents.corner_tools import beside_of, costliest
+from runtime.bridge.agents.corner_words import reasons, why_slow
+from runtime.bridge.agents.lap_answers import Missing, laps_of, losses, where
+from runtime.bridge.agents.lap_tools import LEAST_PART_S
+from runtime.bridge.agents.values import Fact, Found
+from runtime.bridge.agents.words import joined, no_corner
+from runtime.bridge.analysis.drive import Drive
+from runtime.bridge.analysis.grading import CornerGrade, scorecard
+from runtime.bridge.analysis.grid import parts
+from runtime.bridge.analysis.passes import passes_of
+from runtime.bridge.analysis.reference import NONE, Aim, References, aims
+from runtime.bridge.laps.detect import Segment
+
+TOOL: Final = "time_loss"
+LEAST_KMH: Final = 0.5
+LITTLE_S: Final = 0.05
+"""A corner that costs less is not worth a word of advice."""
+
+
+def loss(drive: Drive, topic: Topic, references: References = NONE) -> Found:
+    """Where most time goes: on a lap or on all beside the best lap, else corner by corner."""
+    try:
+        laps = laps_of(drive, topic.laps)
+    except Missing as missing:
+        return Found(TOOL, str(missing), empty=True)
+    others = [lap for lap in laps if lap is not drive.best]
+    if others:
+        beside = laps[1] if len(laps) > 1 and laps[1] is not others[0] else drive.best
+        return _on_lap(drive, others[0], beside)
+    if laps and len(drive.counted) > 1 and not (topic.laps and isinstance(topic.laps[0], int)):
+        return _against_best(drive)
+    return _by_corner(drive, topic, references)
+
+
+def _on_lap(drive: Drive, lap: Segment, beside: Segment) -> Found:
+    found = losses(drive, lap, beside)
+    lost = [one for one in found if one.seconds >= LEAST_PART_S]
+    best = "your best lap, " if beside is drive.best else ""
+    other = f"{best}lap {beside.number}"
+    if not lost:
+        text = f"Lap {lap.number} loses nowhere {LEAST_PART_S:g} s or more to {other}."
+        return Found(TOOL, text)
+    first, *more = lost
+    facts = tuple(
+        Fact(f"{one.name}, lost on lap {lap.number}", one.seconds, "s", 2) for one in lost
+    )
+    summary = (
+        f"On lap {lap.number} you lost most {where(first.name)}: {first.seconds:.2f} s against"
+        f" {other}."
+    )
+    details = [f"Next come {joined([one.text for one in more[:2]])}."] if more else []
+    return Found(TOOL, summary, (*_reason(drive, first.name, lap, beside), *details), facts)
+
+
+def _reason(drive: Drive, corner: str, lap: Segment, beside: Segment) -> list[str]:
+    """What the loss in a corner is made of; of a straight, the exit that it begins with."""
+    if corner not in passes_of(drive):
+        return _exit_before(drive, corner, lap, beside)
+    by_lap = {one.lap: one for one in passes_of(drive).get(corner, ())}
+    own, target = by_lap.get(lap.number or 0), by_lap.get(beside.number or 0)
+    if own is None or target is None:
+        return []
+    return why_slow(own, target, f"lap {target.lap}")[:1]
+
+
+def _exit_before(drive: Drive, name: str, lap: Segment, beside: Segment) -> list[str]:
+    """How the corner before a straight was left, where that was slower."""
+    begin = next((one.span.start_m for one in parts(drive) if one.span.name == name), None)
+    if begin is None or not drive.corners:
+        return []
+    corner = min(drive.corners, key=lambda one: (begin - one.exit.distance_m) % drive.length_m).name
+    by_lap = {one.lap: one.exit_speed_kmh for one in passes_of(drive)[corner]}
+    own, other = by_lap.get(lap.number or 0), by_lap.get(beside.number or 0)
+    if own is None or other is None or other - own < LEAST_KMH:
+        return []
+    speeds = f"{own:.1f} km/h on lap {lap.number}, {other:.1f} km/h on lap {beside.number}"
+    return [f"It begins with the exit of {corner}: {speeds}."]
+
+
+def _against_best(drive: Drive) -> Found:
+    """All other laps beside the best one, part by part, on average."""
+    best = drive.best
+    others = [lap for lap in drive.counted if lap is not best and not lap.outlier]
+    others = others or [lap for lap in drive.counted if lap is not best]
+    sums: dict[str, list[float]] = {}
+    for lap in others:
+        for one in losses(drive, lap, best):
+            sums.setdefault(one.name, []).append(one.seconds)
+    means = {name: sum(values) / len(values) for name, values in sums.items()}
+    ranked = sorted(
+        (name for name in means if means[name] >= LEAST_PART_S), key=lambda n: -means[n]
+    )
+    if not ranked:
+        text = f"Nowhere do your other laps lose {LEAST_PART_S:g} s or more to your best"
+        return Found(TOOL, f"{text}, lap {best.number}.")
+    facts = tuple(Fact(f"{name}, lost to the best lap", means[name], "s", 2) for name in ranked)
+    first = ranked[0]
+    laps = f"{len(others)} other laps" if len(others) > 1 else "other lap"
+    summary = (
+        f"Most goes {where(first)}: your {laps} take {means[first]:.2f} s longer there than your"
+        f" best lap, lap {best.number}{', on average' if len(others) > 1 else ''}."
+    )
+    worst = max(others, key=lambda lap: dict(_pairs(drive, lap, best)).get(first, 0.0))
+    details = _reason(drive, first, worst, best)
+    rest = [f"{means[name]:.2f} s {where(name)}" for name in ranked[1:3]]
+    details += [f"Next come {joined(rest)}."] if rest else []
+    return Found(TOOL, summary, tuple(details), facts)
+
+
+def _pairs(drive: Drive, lap: Segment, best: Segment) -> list[tuple[str, float]]:
+    return [(one.name, one.seconds) for one in losses(drive, lap, best)]
+
+
+def _by_corner(drive: Drive, topic: Topic, references: References) -> Found:
+    """The usual pass of every corner beside the quickest one, or the best beside a reference."""
+    card = scorecard(drive, references)
+    ranked = costliest(card.corners)
+    if all(one.own is None or one.letter is None for one in card.corners):
+        text = (
+            "One lap alone does not show where time goes; drive a second, or give a reference lap."
+        )
+        return Found(TOOL, text, empty=True)
+    if not ranked:
+        return Found(TOOL, "No corner costs you time: your usual passes are your quickest ones.")
+    first, *more = ranked
+    aim = aims(drive, references)[first.corner]
+    seconds = first.delta_time_s or 0.0
+    facts = tuple(
+        Fact(f"{one.corner}, time lost", one.delta_time_s or 0.0, "s", 2) for one in ranked
+    )
+    summary = f"You lose most in {first.corner}: {_basis(first, aim, seconds)}."
+    if seconds < LITTLE_S:
+        most = f"most, {seconds:.2f} s, goes in {first.corner}"
+        beside_it = "the reference lap" if aim.own is None else "your quickest passes"
+        text = f"No corner costs you {LITTLE_S:g} s against {beside_it}: {most}."
+        return Found(TOOL, text, (), facts)
+    own, beside = first.own, beside_of(aim)
+    details = why_slow(own, aim.target, beside)[:1] if own is not None else []
+    rest = [f"{one.corner} with {one.delta_time_s or 0.0:.2f} s" for one in more[:2]]
+    details += [f"Next come {joined(rest)}."] if rest else []
+    found = reasons(own, aim.target, beside) if own is not None else []
+    if (topic.should or topic.why) and found:
+        details = [summary, *details[1:]]
+        begin = f"Work on {first.corner} first" if topic.should else f"In {first.corner}"
+        summary = f"{begin}: {found[0].advice}; {found[0].was}."
+    return Found(TOOL, summary, tuple(details), facts, line=_line(first))
+
+
+def _basis(one: CornerGrade, aim: Aim, seconds: float) -> str:
+    if aim.own is None:
+        return f"your best pass takes {seconds:.2f} s longer than the reference lap"
+    lap = one.own.lap if one.own is not None else 0
+    return (
+        f"your usual pass, as on lap {lap}, takes {seconds:.2f} s longer than your quickest,"
+        f" on lap {aim.own.lap}"
+    )
+
+
+def _line(one: CornerGrade) -> str:
+    if one.own is None or not one.causes:
+        return ""
+    coasted = one.own.coast_seconds
+    return (
+        f"{one.corner}: coast {coasted:.1f} s"
+        if coasted and one.causes[0].cause == "coast_in_corner"
+        else ""
+    )
+
+
+def strength(drive: Drive, topic: Topic, references: References = NONE) -> Found:
+    """The corner with the best score, and why it is that."""
+    card = scorecard(drive, references)
+    graded: Sequence[CornerGrade] = [one for one in card.corners if one.score is not None]
+    if not graded:
+        text = "One lap alone does not show which corner is your best; drive a second."
+        return Found("corner_strength", text, empty=True)
+    ranked = sorted(graded, key=lambda one: -(one.score.total if one.score else 0.0))
+    if topic.what == "grade":
+        return _grades(topic, ranked, aims(drive, references))
+    best = ranked[0]
+    aim = aims(drive, references)[best.corner]
+    seconds = max(best.delta_time_s or 0.0, 0.0)
+    beside = (
+        "the reference lap" if aim.own is None else f"your quickest there, on lap {aim.own.lap}"
+    )
+    whose = "best" if aim.own is None else "usual"
+    summary = (
+        f"Your best corner is {best.corner}, grade {best.detail}: your {whose} pass is within"
+        f" {seconds:.2f} s of {beside}."
+    )
+    facts = tuple(
+        fact
+        for one in ranked
+        for fact in (
+            Fact(f"{one.corner}, grade", one.detail or ""),
+            Fact(f"{one.corner}, time lost", one.delta_time_s or 0.0, "s", 2),
+        )
+    )
+    rest = [f"{one.corner} with {one.detail}" for one in ranked[1:3]]
+    details = (f"Next come {joined(rest)}.",) if rest else ()
+    return Found("corner_strength", summary, details, facts)
+
+
+def _grades(topic: Topic, ranked: Sequence[CornerGrade], compared: Mapping[str, Aim]) -> Found:
+    """The grades of the corners that are named, else of all, the best first."""
+    facts = tuple(Fact(f"{one.corner}, grade", one.detail or "") for one in ranked)
+    if not topic.corners:
+        told = [f"{one.corner} {one.detail}" for one in ranked]
+        return Found("corner_strength", f"Your corners by grade: {joined(told)}.", (), facts)
+    found = [one for one in ranked if one.corner in topic.corners]
+    if not found:
+        text = (
+            no_corner(sorted(compared)) if topic.corners[0] not in compared else "It has no grade."
+        )
+        return Found("corner_strength", text, empty=True)
+    told = []
+    for one in found:
+        aim, seconds = compared[one.corner], max(one.delta_time_s or 0.0, 0.0)
+        whose = "best" if aim.own is None else "usual"
+        beside = beside_of(aim).rstrip(",")
+        told.append(
+            f"{one.corner} has grade {one.detail}: your {whose} pass is {seconds:.2f} s slower"
+            f" than {beside}."
+        )
+    return Found("corner_strength", " ".join(told), (), facts)

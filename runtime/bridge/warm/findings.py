@@ -1,0 +1,144 @@
+"""What of a session is worth telling its driver: a few corners, one cause each; pure."""
+
+from collections.abc import Mapping, Sequence
+from typing import Final, Literal, NamedTuple, TypeAlias
+
+from runtime.bridge.analysis.attribution import Cause
+from runtime.bridge.analysis.grading import CornerGrade, Scorecard, weakest
+from runtime.bridge.warm.room import Room
+
+Basis: TypeAlias = Literal["own_best", "reference", "pass"]
+
+MOST: Final = 4
+WORTH_SHARE: Final = 0.3
+"""A second cause is told when it costs so much of the first one's time."""
+OTHER_SHARE: Final = 0.4
+"""Another fault is told rather than the same one again when there is so much in it."""
+LEAST_MORE: Final = {"coast_in_corner": 0.15, "nothing_time": 0.15, "exit_understeer": 2.0}
+"""A pass is told to have wasted more than another when the difference is so large, and so large a
+share of what it wasted."""
+MORE_SHARE: Final = 0.15
+FAMILIES: Final[Mapping[str, str]] = {
+    "early_brake": "braking",
+    "late_brake": "braking",
+    "low_apex_speed": "apex",
+    "slow_apex": "apex",
+    "unused_grip": "apex",
+    "low_exit_speed": "exit",
+    "early_lift": "exit",
+    "coast_in_corner": "pedals",
+    "nothing_time": "pedals",
+    "rolling": "pedals",
+    "late_throttle": "pedals",
+    "exit_understeer": "hands",
+}
+"""Causes that are the same fault in other words."""
+
+
+class Finding(NamedTuple):
+    """A corner with something to win."""
+
+    corner: str
+    """Empty: all over the lap."""
+    cause: str
+    """The largest that can be told, one of `pedagogy.ADVICE`."""
+    basis: Basis
+    """What the pass is measured by: the best one, a reference, or nothing but itself."""
+    grade: CornerGrade | None = None
+    causes: tuple[Cause, ...] = ()
+    """Of a loss, those that are told: at most two, of two families."""
+    room: Room | None = None
+    """What is there to win, where it is no loss."""
+
+    @property
+    def family(self) -> str:
+        """The fault, whatever it is called."""
+        return FAMILIES[self.cause]
+
+    @property
+    def lost_s(self) -> float:
+        """Seconds lost against the basis; 0 where there is none."""
+        return self.grade.delta_time_s or 0.0 if self.causes and self.grade else 0.0
+
+
+def findings(
+    card: Scorecard | None, rooms: Sequence[Room], lap: Room | None = None
+) -> tuple[Finding, ...]:
+    """What to tell, the most important first: four corners at most, each once.
+
+    The corner with the most to win comes first, as a loss where its causes can be told. Then come
+    losses by their time, then what is there to win by what may be in it, another fault rather
+    than the same one again. *lap* counts where there is nothing else.
+    """
+    grades = card.corners if card is not None else ()
+    losses = sorted(filter(None, map(_loss, grades)), key=lambda one: -one.lost_s)
+    wins = _wins(grades, rooms)
+    focus = next((one.corner for one in weakest(grades)), None)
+    first = next((one for one in (*losses, *wins) if one.corner == focus), None)
+    found = [first] if first is not None else []
+    for some in (losses, wins):
+        while len(found) < MOST and (one := _next(some, found)) is not None:
+            found.append(one)
+    if not found and lap is not None:
+        found = [Finding("", lap.cause, "pass", room=lap)]
+    return tuple(found[:MOST])
+
+
+def _loss(grade: CornerGrade) -> Finding | None:
+    """The causes of a loss that the pass differs in; None where none is."""
+    told = [cause for cause in grade.causes if more(cause.cause, grade) is not None]
+    if not told:
+        return None
+    first, *others = told
+    second = [
+        cause
+        for cause in others
+        if cause.seconds >= WORTH_SHARE * first.seconds
+        and FAMILIES[cause.cause] != FAMILIES[first.cause]
+    ]
+    basis: Basis = "reference" if grade.basis == "reference_file" else "own_best"
+    return Finding(grade.corner, first.cause, basis, grade, (first, *second[:1]))
+
+
+def more(cause: str, grade: CornerGrade) -> float | None:
+    """How much more of it there is than in the pass that is compared with; None: as good as none.
+
+    0 for what is a difference by itself.
+    """
+    least = LEAST_MORE.get(cause)
+    if least is None:
+        return 0.0
+    own, target = grade.own, grade.target
+    name = {"coast_in_corner": "coast_seconds", "nothing_time": "nothing_time_s"}.get(
+        cause, "steering_corrections"
+    )
+    here, there = getattr(own, name, None), getattr(target, name, None)
+    if here is None or there is None:
+        return None
+    difference = float(here) - float(there)
+    return difference if difference >= max(least, MORE_SHARE * float(here)) else None
+
+
+def _wins(grades: Sequence[CornerGrade], rooms: Sequence[Room]) -> list[Finding]:
+    """What is there to win, that with most in it first."""
+    graded = {one.corner: one for one in grades}
+    ordered = sorted(rooms, key=lambda one: -one.worth)
+    return [
+        Finding(room.corner, room.cause, "pass", graded.get(room.corner), room=room)
+        for room in ordered
+    ]
+
+
+def _next(some: Sequence[Finding], told: Sequence[Finding]) -> Finding | None:
+    """Of a corner that was not told yet; rather a fault that was not, if there is enough in it."""
+    corners, families = {one.corner for one in told}, {one.family for one in told}
+    left = [one for one in some if one.corner not in corners]
+    if not left:
+        return None
+    enough = OTHER_SHARE * _worth(left[0])
+    fresh = (one for one in left if one.family not in families and _worth(one) >= enough)
+    return next(fresh, left[0])
+
+
+def _worth(one: Finding) -> float:
+    return one.room.worth if one.room is not None else one.lost_s
