@@ -1,22 +1,28 @@
 """Reading of VBO files: ours beside a plain Python reader and pandas, in MB/s.
 
-python -m bench.bridge_vbo --mb 50 --rounds 5
+python -m bench.bridge_vbo --mb 50 --rounds 5 --large 530
 
 The other two only turn the rows into numbers; ours also gives positions, times, distance, signs
-and doubts. Rounds are interleaved and the best of each counts, for the machine may be busy.
+and doubts. Rounds are interleaved and the best of each counts, for the machine may be busy. A large
+file is read once more by a process of its own, which says how much memory that takes.
 """
 
 import argparse
 import io
+import math
 import resource
+import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import pandas  # type: ignore[import-untyped]
 
+from runtime.bridge.imports.formats import read_recording
 from runtime.bridge.vbo.read import read
 from runtime.bridge.vbo.sections import read_head
 from runtime.bridge.vbo.table import read_table
@@ -34,27 +40,34 @@ class Figure(NamedTuple):
     rows: int
 
 
-def make(megabytes: float) -> bytes:
-    """A file of 23 columns at 100 Hz in a native logger's dialect, about *megabytes* large."""
-    head = f"File created on 15/06/2025 @ 14:25:30\r\n[column names]\r\n{COLUMNS}\r\n[data]\r\n"
-    rows = max(10, int(megabytes * 1e6 / 291))
-    t = np.arange(rows) * 0.01
-    angle = t * 0.09
-    noise = np.random.default_rng(1).standard_normal((rows, 15))
-    lat = 52.0 * 60 + np.cos(angle) * 0.2
-    lon = -4.5 * 60 - np.sin(angle) * 0.2 / np.cos(np.radians(52.0))
+def rows_of(megabytes: float) -> int:
+    """How many rows make a file that large."""
+    return max(10, int(megabytes * 1e6 / 291))
+
+
+def lines_of(rows: int) -> Iterator[str]:
+    """A file of 23 columns at 100 Hz in a native logger's dialect."""
+    yield f"File created on 15/06/2025 @ 14:25:30\r\n[column names]\r\n{COLUMNS}\r\n[data]\r\n"
+    chance = np.random.default_rng(1)
     speed = 0.09 * 0.2 * 1852.0 * 3.6
-    lines = [head]
     for at in range(rows):
-        second = 36_000 + t[at]
+        since = at * 0.01
+        angle = since * 0.09
+        second = 36_000 + since
         clock = f"{int(second // 3600):02d}{int(second // 60 % 60):02d}{second % 60:06.3f}"
-        place = f"{lat[at]:+015.8f} {lon[at]:+015.8f}"
-        course = np.degrees(-angle[at] + np.pi / 2) % 360
-        channels = " ".join(f"{value:+.6E}" for value in noise[at])
-        lines.append(
-            f"009 {clock} {place} {speed:07.3f} {course:07.3f} +0012.50 +000.00 {channels}\r\n"
+        lat = 52.0 * 60 + math.cos(angle) * 0.2
+        lon = -4.5 * 60 - math.sin(angle) * 0.2 / math.cos(math.radians(52.0))
+        course = math.degrees(-angle + math.pi / 2) % 360
+        channels = " ".join([f"{value:+.6E}" for value in chance.standard_normal(15).tolist()])
+        yield (
+            f"009 {clock} {lat:+015.8f} {lon:+015.8f} {speed:07.3f} {course:07.3f} "
+            f"+0012.50 +000.00 {channels}\r\n"
         )
-    return "".join(lines).encode("ascii")
+
+
+def make(megabytes: float) -> bytes:
+    """A file of about that size."""
+    return "".join(lines_of(rows_of(megabytes))).encode("ascii")
 
 
 def plain(data: bytes) -> int:
@@ -119,12 +132,50 @@ def measure(data: bytes, rounds: int) -> list[Figure]:
     return list(best.values())
 
 
+def large(megabytes: float) -> str:
+    """What a process of its own needs to read a file of that size from the disk."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "large.vbo"
+        with path.open("w", encoding="ascii", newline="") as file:
+            file.writelines(lines_of(rows_of(megabytes)))
+        told = subprocess.run(
+            [sys.executable, "-m", "bench.bridge_vbo", "--read", str(path)],
+            check=True,
+            capture_output=True,
+            text=True,
+        )
+    return told.stdout
+
+
+def read_once(path: Path) -> str:
+    """Read a file as an import does; tells time, and the most memory over that at the start."""
+    before = memory_mb()
+    began = time.process_time()
+    with path.open("rb") as file:
+        rows = len(read_recording(file, path.name).frames)
+    took = time.process_time() - began
+    size = path.stat().st_size / 1e6
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024 - before
+    return f"{size:.0f} MB, {rows:,} rows: {size / took:.0f} MB/s, {peak:.0f} MB over the start"
+
+
+def memory_mb() -> float:
+    """What this process holds now."""
+    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    return pages * resource.getpagesize() / 2**20
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Print the table."""
     parser = argparse.ArgumentParser(prog="python -m bench.bridge_vbo", description=__doc__)
     parser.add_argument("--mb", type=float, default=50.0)
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--large", type=float, default=0.0, help="MB of a file read for memory")
+    parser.add_argument("--read", type=Path, help=argparse.SUPPRESS)
     given = parser.parse_args(argv)
+    if given.read:
+        print(read_once(given.read))
+        return 0
     data = make(given.mb)
     megabytes = len(data) / 1e6
     figures = measure(data, given.rounds)
@@ -133,7 +184,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     for name, seconds, rows in figures:
         times = figures[0].seconds / seconds
         print(f"{name:28} {megabytes / seconds:8.1f} {rows / seconds:10,.0f} {times:6.1f}")
-    print(f"peak memory {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB")
+    if given.large:
+        print(large(given.large), end="")
     return 0
 
 

@@ -177,13 +177,18 @@ async def session_map(
 ) -> web.StreamResponse:
     """Draw the circuit, its corners by grade, and the line of each lap."""
     service = request.app[SERVICE]
-    partial, found = await analysed(request, path.sid, query, track_map)
-    whole = WholeQuery.model_construct(partial=query.partial)
     known = service.references.current()
-    _, colours = await analysed(request, path.sid, whole, corner_colours, known)
     row = service.session(path.sid)
-    body = _map(found, dict(colours), found.track or row.track)
-    return _json({"session_id": path.sid, **({"partial": True} if partial else {}), **body})
+
+    async def write() -> bytes:
+        partial, found = await analysed(request, path.sid, query, track_map)
+        whole = WholeQuery.model_construct(partial=query.partial)
+        _, colours = await analysed(request, path.sid, whole, corner_colours, known)
+        body = _map(found, dict(colours), found.track or row.track)
+        return _json({"session_id": path.sid, **({"partial": True} if partial else {}), **body})
+
+    name = ("map", known, row.track)
+    return json_bytes(await analyses_of(service).written(row, scope_of(query), name, write))
 
 
 @routes.get("/session/{sid}/sync", errors=GUARD, answers={200: SyncAnswer})
@@ -195,9 +200,14 @@ async def sync(request: web.Request, *, path: SessionPath, query: SyncQuery) -> 
         raise BadQuery("from: must not be after to", param="from")
     service = request.app[SERVICE]
     row = service.session(path.sid)
-    drive, video = await _filmed(service, row, query)
     ask = Ask(query.begin, query.end, query.window_s, query.limit, query.matched_only)
-    return await asyncio.to_thread(_sync, path.sid, drive, video, ask)
+
+    async def write() -> bytes:
+        drive, video = await _filmed(service, row, query)
+        return await asyncio.to_thread(_sync, path.sid, drive, video, ask)
+
+    body = await analyses_of(service).written(row, scope_of(query), (FOOTAGE, ask), write)
+    return json_bytes(body)
 
 
 @routes.get("/session/{sid}/clips", errors=GUARD)
@@ -291,7 +301,7 @@ def _points(lat: Numbers, lon: Numbers) -> Numbers:
     return np.ascontiguousarray(np.column_stack([lat, lon]).round(7))
 
 
-def _sync(session_id: str, drive: Drive, video: Footage, ask: Ask) -> web.StreamResponse:
+def _sync(session_id: str, drive: Drive, video: Footage, ask: Ask) -> bytes:
     found = matched(drive, video, ask)
     rows = _rows(drive, video, found)
     head = {"session_id": session_id, **({"partial": True} if taken_whole(drive) else {})}
@@ -351,5 +361,5 @@ def _short(values: Numbers, digits: int) -> list[object]:
     return found
 
 
-def _json(body: dict[str, object]) -> web.StreamResponse:
-    return json_bytes(orjson.dumps(body, option=orjson.OPT_SERIALIZE_NUMPY))
+def _json(body: dict[str, object]) -> bytes:
+    return orjson.dumps(body, option=orjson.OPT_SERIALIZE_NUMPY)

@@ -8,7 +8,7 @@ from pydantic import Field
 from runtime.bridge.analysis.drive import Drive
 from runtime.bridge.analysis.incidents import ASSISTS, Active, Incident, activity, incidents
 from runtime.bridge.analysis.moments import Moment, highlights
-from runtime.bridge.api.analysis_shapes import ONE_LAP, Analytic, LapQuery, analysed
+from runtime.bridge.api.analysis_shapes import ONE_LAP, Analytic, LapQuery, analysed, analyses_of
 from runtime.bridge.api.sessions import SessionPath
 from runtime.bridge.api.shapes import rounded
 from runtime.bridge.service import SERVICE, Service
@@ -99,12 +99,16 @@ async def get_incidents(request: web.Request, *, path: SessionPath, query: LapQu
 
 async def assistance(service: Service, session_id: str) -> tuple[Active, ...]:
     """When assistance systems worked in a session. Raises `UnknownSession`."""
-    service.session(session_id)
+    row = service.session(session_id)
     known = {row.name for row in service.db.registry()}
     names = [name for name in ASSISTS if name in known]
     if not names:
         return ()
-    return activity(await service.db.read_signals(session_id, names))
+
+    async def find() -> tuple[Active, ...]:
+        return activity(await service.db.read_signals(session_id, names))
+
+    return await analyses_of(service).once(row, (ASSISTS, *names), find)
 
 
 def _highlight(one: Moment) -> Highlight:

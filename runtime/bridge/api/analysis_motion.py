@@ -15,7 +15,9 @@ from runtime.bridge.api.analysis_shapes import (
     Analytic,
     LapQuery,
     analysed,
+    analyses_of,
     kmh,
+    scope_of,
     summing,
 )
 from runtime.bridge.api.sessions import SessionPath
@@ -167,10 +169,18 @@ async def friction(
     request: web.Request, *, path: SessionPath, query: FrictionQuery
 ) -> web.StreamResponse:
     """Show how much of the grip was used, and for how long."""
-    known = request.app[SERVICE].references.current()
-    partial, found = await analysed(request, path.sid, query, friction_circle, known, query.samples)
-    head = {"session_id": path.sid, **({"partial": True} if partial else {})}
-    return json_bytes(orjson.dumps({**head, "friction": _friction(found)}))
+    service = request.app[SERVICE]
+    known, row = service.references.current(), service.session(path.sid)
+
+    async def write() -> bytes:
+        partial, found = await analysed(
+            request, path.sid, query, friction_circle, known, query.samples
+        )
+        head = {"session_id": path.sid, **({"partial": True} if partial else {})}
+        return orjson.dumps({**head, "friction": _friction(found)})
+
+    name = ("friction", known, query.samples)
+    return json_bytes(await analyses_of(service).written(row, scope_of(query), name, write))
 
 
 @routes.get("/session/{sid}/hustle_map", errors=ONE_LAP)

@@ -2,6 +2,7 @@
 
 import re
 from binascii import unhexlify
+from struct import Struct
 from typing import Final, NamedTuple
 
 from runtime.bridge.can.values import CanFrame
@@ -17,6 +18,9 @@ _CACHED: Final = 8192
 _BEGIN: Final = (b"t", b"T", b"r", b"R")
 """They begin a frame and are no hex digits: behind noise they tell where it may go on."""
 _HEX: Final = frozenset(b"0123456789abcdefABCDEF")
+_FULL: Final = 22
+"""Bytes of a full line: ``t``, three digits, the length code ``8``, sixteen digits, its end."""
+_ID_AND_DATA: Final = Struct(">H8s")
 _REPLY: Final = re.compile(rb"[zZ]|F[0-9a-fA-F]{2}|[VvN][0-9A-Za-z]{4}")
 """What an adapter answers: sent, status, version, serial number."""
 
@@ -45,7 +49,13 @@ class SlcanParser:
 
     def feed(self, data: bytes) -> tuple[list[tuple[int, bytes]], int]:
         """Keys and data of the frames that *data* complete, and how many lines were none."""
-        lines = _with_one_end(self._rest + data).split(b"\r")
+        text = _with_one_end(self._rest + data)
+        if not self._long and (cut := text.rfind(b"\r") + 1):
+            full = _full_frames(text[:cut])
+            if full is not None and len(text) - cut <= LONGEST_LINE:
+                self._rest = text[cut:]
+                return full, 0
+        lines = text.split(b"\r")
         rest = lines.pop()
         frames: list[tuple[int, bytes]] = []
         malformed = 0
@@ -121,6 +131,27 @@ def _with_one_end(data: bytes) -> bytes:
     if b"\n" in data:
         data = data.replace(b"\n", b"\r")
     return data
+
+
+def _full_frames(text: bytes) -> list[tuple[int, bytes]] | None:
+    """The frames of a text of full lines and nothing else; None for any other text.
+
+    Eight bytes under an id of 11 bits are what a full bus brings. Together they are read in a
+    quarter of the time that they take one by one.
+    """
+    n, over = divmod(len(text), _FULL)
+    if over or text[::_FULL] != b"t" * n or text[_FULL - 1 :: _FULL] != b"\r" * n:
+        return None
+    if text[4::_FULL] != b"8" * n or text[1::_FULL].strip(b"01234567"):
+        return None
+    digits = bytearray(text)
+    del digits[_FULL - 1 :: _FULL]
+    del digits[4 :: _FULL - 1]
+    digits[:: _FULL - 2] = b"0" * n  # in place of the t: four digits of the id
+    try:
+        return list(_ID_AND_DATA.iter_unpack(unhexlify(digits)))
+    except ValueError:
+        return None
 
 
 def _head(line: bytes) -> _Head | None:

@@ -23,6 +23,7 @@ from runtime.bridge.imports.errors import (
 from runtime.bridge.imports.foreign import Foreign, read_apart
 from runtime.bridge.imports.mf4 import Mf4Reader
 from runtime.bridge.imports.racechrono import RaceChronoError
+from runtime.bridge.imports.spill import Spill
 from runtime.bridge.telemetry.values import Recording
 from runtime.bridge.vbo.clock import TimeEncoding
 from runtime.bridge.vbo.errors import VboError
@@ -102,7 +103,10 @@ def read_recording(
             return racechrono.read(stream)
         if vbo:
             recording = read_vbo(
-                stream, coordinate_encoding=coordinate_encoding, time_encoding=time_encoding
+                stream,
+                coordinate_encoding=coordinate_encoding,
+                time_encoding=time_encoding,
+                shelf=Spill(),
             )
             return dataclasses.replace(recording, facts={"format": "vbo", **recording.facts})
     except (VboError, RaceChronoError, LogError) as error:

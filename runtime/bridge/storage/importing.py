@@ -1,7 +1,7 @@
 """A whole recording, brought in beside the live frames: unseen until its last piece is there."""
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar, Final, Protocol
 
@@ -15,7 +15,7 @@ from runtime.bridge.storage.operations import LIGHT, Operation, Weight, Work, vi
 from runtime.bridge.storage.state import Session, Span, travelled
 from runtime.bridge.storage.transaction import Transaction, write_spans
 from runtime.bridge.storage.values import Imported, SessionMeta, said
-from runtime.bridge.telemetry.values import WIDE, WIDE_SIGNALS, Numbers, Recording, Samples
+from runtime.bridge.telemetry.values import WIDE, WIDE_SIGNALS, Frames, Numbers, Recording, Samples
 
 PIECE: Final = 32_768
 """Frames or samples of one commit; live frames wait for one such piece at most."""
@@ -94,17 +94,19 @@ class ImportRecording:
     def steps(self) -> Iterator[Operation[object]]:
         """See `Step`."""
         yield Work(self._stage)
-        numbers = canonical.matrix(self._recording.frames)
-        signals = canonical.signals(self._recording.signals)
-        _fill(numbers, signals)
-        count = numbers.shape[1]
-        for start in range(0, count, PIECE):
-            yield _Frames(self, numbers[:, start : start + PIECE])
-        for name, samples in signals.items():
+        frames, signals = self._recording.frames, self._recording.signals
+        if not set(WIDE_SIGNALS).isdisjoint(map(canonical.text, signals)):
+            frames, signals = _filled(frames, signals)
+        if len({len(column) for column in frames.columns.values()}) > 1:
+            raise BadFrames("the columns of the frames differ in length")
+        for start in range(0, len(frames), PIECE):
+            part = {name: column[start : start + PIECE] for name, column in frames.columns.items()}
+            yield _Frames(self, canonical.matrix(Frames(part)))
+        for name, samples in _one_by_one(signals):
+            self._tall += 1
             for start in range(0, len(samples.t), PIECE):
-                part = Samples(*(column[start : start + PIECE] for column in samples))
-                yield _Signal(self, name, part)
-        self._tall = len(signals)
+                run = Samples(*(column[start : start + PIECE] for column in samples))
+                yield _Signal(self, name, run)
         video = video_columns(self._recording.video)
         for start in range(0, len(video["timestamp"]), PIECE):
             piece = {name: column[start : start + PIECE] for name, column in video.items()}
@@ -202,6 +204,22 @@ class _Signal:
 
     def apply(self, tx: Transaction) -> None:
         self.owner.signal(tx, self.name, self.samples)
+
+
+def _one_by_one(signals: Mapping[str, Samples]) -> Iterator[tuple[str, Samples]]:
+    """The signals in canonical form; of a large recording they are not in memory together."""
+    if len(set(map(canonical.text, signals))) < len(signals):
+        yield from canonical.signals(signals).items()
+        return
+    for name in signals:
+        yield from canonical.signals({name: signals[name]}).items()
+
+
+def _filled(frames: Frames, signals: Mapping[str, Samples]) -> tuple[Frames, Mapping[str, Samples]]:
+    """The same with wide columns among the frames, where they were signals."""
+    numbers, named = canonical.matrix(frames), canonical.signals(signals)
+    _fill(numbers, named)
+    return Frames(dict(zip(WIDE, numbers, strict=True))), named
 
 
 def _fill(numbers: Numbers, signals: dict[str, Samples]) -> None:

@@ -6,6 +6,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from runtime.bridge.telemetry.values import Numbers
+from runtime.bridge.vbo.pieces import piecewise
 
 TimeEncoding: TypeAlias = Literal["hhmmss", "seconds"]
 DAY_S: Final = 86_400.0
@@ -74,6 +75,7 @@ def _irregular(t: Numbers) -> int:
     return int(np.sum(steps > 5.0 * np.median(steps))) if len(steps) else 0
 
 
+@piecewise
 def unpack(packed: Numbers) -> Numbers:
     """Seconds of the day of times packed as HHMMSS.sss; NaN where that cannot be."""
     hours, minutes = packed // 10_000, packed // 100 % 100
@@ -87,7 +89,7 @@ def _without_strays(seconds: Numbers) -> Numbers:
     known = np.flatnonzero(np.isfinite(seconds))
     t = seconds[known]
     steps = np.diff(t)
-    if len(steps) < 2:
+    if len(steps) < 2 or not (steps < 0).any():
         return seconds
     into, out_of = steps[:-1], steps[1:]
     usual = np.median(np.abs(steps))
@@ -101,8 +103,11 @@ def _without_strays(seconds: Numbers) -> Numbers:
 def unwrap(seconds: Numbers) -> tuple[Numbers, int]:
     """Add a day after every step back of more than half a day, and count those."""
     known = np.isfinite(seconds)
-    steps = np.diff(seconds[known])
-    turns = np.cumsum((steps < -DAY_S / 2).astype(np.int64) - (steps > DAY_S / 2))
+    steps = np.diff(seconds if known.all() else seconds[known])
+    back, ahead = steps < -DAY_S / 2, steps > DAY_S / 2
+    if not back.any():
+        return seconds + 0.0, 0
+    turns = np.cumsum(back.astype(np.int64) - ahead)
     days = np.maximum(np.concatenate(([0], turns)), 0)
     result = seconds.copy()
     result[known] += days[: int(known.sum())] * DAY_S

@@ -10,6 +10,7 @@ import numpy as np
 
 from runtime.bridge.telemetry.values import WIDE, Doubt, Numbers
 from runtime.bridge.vbo import units
+from runtime.bridge.vbo.shelf import AS_THEY_ARE, Keeper
 from runtime.bridge.vbo.units import SAME, Scale, scale_of
 
 LONGEST_NAME: Final = 128
@@ -175,7 +176,7 @@ class Sorted(NamedTuple):
     doubts: tuple[Doubt, ...]
 
 
-def sort_channels(channels: Sequence[Channel]) -> Sorted:
+def sort_channels(channels: Sequence[Channel], keep: Keeper = AS_THEY_ARE) -> Sorted:
     """Map channels to signals, converted and without the numbers that stand for no reading."""
     doubts: list[Doubt] = []
     used: set[str] = set()
@@ -187,7 +188,8 @@ def sort_channels(channels: Sequence[Channel]) -> Sorted:
                 continue
             used.add(channel.name)
             values = _converted(channel, name, target, doubts)
-            found[kind][name] = _without_sentinels(key_of(name), values, channel.name, doubts)
+            values = _without_sentinels(key_of(name), values, channel.name, doubts)
+            found[kind][name] = keep(values)
     own: list[str] = []
     tall = found["tall"]
     taken = {name.casefold() for name in (*WIDE, *WIDE_TARGETS, *TALL_TARGETS)}
@@ -199,7 +201,7 @@ def sort_channels(channels: Sequence[Channel]) -> Sorted:
             name = f"{clean_name(channel.name)[: LONGEST_NAME - 8]}_{number}"
             number += 1
         taken.add(name.casefold())
-        tall[name] = _without_sentinels(channel.key, channel.values, channel.name, doubts)
+        tall[name] = keep(_without_sentinels(channel.key, channel.values, channel.name, doubts))
         own.append(name)
     return Sorted(found["wide"], tall, tuple(own), tuple(doubts))
 

@@ -37,7 +37,8 @@ class Gates(NamedTuple):
 def driven_path(lat: Numbers, lon: Numbers, every_m: float = 2.0) -> Path:
     """The places where a fix lies at least *every_m* from the last one taken, roughly."""
     known = np.isfinite(lat) & np.isfinite(lon)
-    lat, lon = lat[known], lon[known]
+    if not known.all():
+        lat, lon = lat[known], lon[known]
     if len(lat) < 2:
         return Path(lat[:0], lon[:0], lat[:0])
     along = np.cumsum(haversine(lat[:-1], lon[:-1], lat[1:], lon[1:]))

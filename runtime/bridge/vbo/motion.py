@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from runtime.bridge.telemetry.values import Numbers
+from runtime.bridge.vbo.pieces import piecewise
 
 Flags = npt.NDArray[np.bool_]
 Places = npt.NDArray[np.intp]
@@ -17,6 +18,7 @@ MOVING_MS: Final = 0.5
 _DRIVING_MS: Final = 3.0
 
 
+@piecewise
 def haversine(lat1: Numbers, lon1: Numbers, lat2: Numbers, lon2: Numbers) -> Numbers:
     """Metres between places in degrees, on a sphere."""
     north, east = np.radians(lat2 - lat1) / 2, np.radians(lon2 - lon1) / 2
@@ -27,6 +29,7 @@ def haversine(lat1: Numbers, lon1: Numbers, lat2: Numbers, lon2: Numbers) -> Num
     return metres
 
 
+@piecewise
 def bearing(lat1: Numbers, lon1: Numbers, lat2: Numbers, lon2: Numbers) -> Numbers:
     """Degrees from north, clockwise, of short ways between places in degrees."""
     east = np.mod(lon2 - lon1 + 540.0, 360.0) - 180.0
@@ -72,10 +75,9 @@ def spikes(t: Numbers, lat: Numbers, lon: Numbers) -> Flags:
     at = np.flatnonzero(valid_fixes(lat, lon))
     if len(at) < 2:
         return bad
-    period = nominal_period(t[at])
-    steps = np.maximum(np.diff(t[at]), period / 2)
-    metres = haversine(lat[at[:-1]], lon[at[:-1]], lat[at[1:]], lon[at[1:]])
-    jumps = metres > FASTEST_MS * steps
+    lat, lon, clock = (at_places(column, at) for column in (lat, lon, t))
+    steps = np.maximum(np.diff(clock), nominal_period(clock) / 2)
+    jumps = haversine(lat[:-1], lon[:-1], lat[1:], lon[1:]) > FASTEST_MS * steps
     if not jumps.any():
         return bad
     piece = np.concatenate(([0], np.cumsum(jumps)))
@@ -94,32 +96,53 @@ def distance(t: Numbers, lat: Numbers, lon: Numbers, speed: Numbers) -> Numbers:
     of speed where there is no fix; nothing across a gap or where time does not go forward.
     """
     along = forward(t)
-    total = np.zeros(len(t))
     if len(along) < 2:
-        return total
-    metres = _steps(t[along], lat[along], lon[along], speed[along])
-    total[along[1:]] = np.cumsum(metres)
-    return np.maximum.accumulate(total)
+        return np.zeros(len(t))
+    metres = _steps(*(at_places(column, along) for column in (t, lat, lon, speed)))
+    total = np.zeros(len(t))
+    total[along[1:]] = np.cumsum(metres, out=metres)
+    return np.maximum.accumulate(total, out=total)
+
+
+def at_places(values: Numbers, places: Places) -> Numbers:
+    """The values at rising places; the column itself where these are all."""
+    return values if len(places) == len(values) else values[places]
 
 
 def _steps(t: Numbers, lat: Numbers, lon: Numbers, speed: Numbers) -> Numbers:
-    span, gap = np.diff(t), longest_step(t)
+    gap = longest_step(t)
+    rate = _rates(t, lat, lon, gap)
     filled = _filled(t, speed)
     driven = (filled[1:] + filled[:-1]) / 2
-    metres = np.nan_to_num(driven * span)
+    known = np.isfinite(rate)
+    rate[driven < MOVING_MS] = 0.0  # an unknown speed counts as moving
+    np.copyto(driven, rate, where=known)
+    del rate, known
+    span = np.diff(t)
+    metres = np.nan_to_num(np.multiply(driven, span, out=driven), copy=False)
+    metres[span > gap] = 0.0
+    return metres
+
+
+def _rates(t: Numbers, lat: Numbers, lon: Numbers, gap: float) -> Numbers:
+    """Metres a second from each row to the next; NaN where no fix, or a gap, lies on one side.
+
+    Rows between two fixes share the way between these by their time.
+    """
     fixes = np.flatnonzero(valid_fixes(lat, lon))
-    if len(fixes) > 1:
-        here, there = fixes[:-1], fixes[1:]
-        way = haversine(lat[here], lon[here], lat[there], lon[there])
-        between = t[there] - t[here]
-        per_second = np.where(between <= gap, way / between, np.nan)
-        # Rows between two fixes share the way between these by their time.
-        rate = np.full(len(span), np.nan)
-        rate[fixes[0] : fixes[-1]] = np.repeat(per_second, there - here)
-        known = np.isfinite(rate)
-        moving = ~(driven < MOVING_MS)  # an unknown speed counts as moving
-        metres[known] = np.where(moving, rate * span, 0.0)[known]
-    return np.where(span > gap, 0.0, metres)
+    whole = len(t)
+    if len(fixes) < 2:
+        return np.full(whole - 1, np.nan)
+    lat, lon, t = (at_places(column, fixes) for column in (lat, lon, t))
+    rates = haversine(lat[:-1], lon[:-1], lat[1:], lon[1:])
+    took = np.diff(t)
+    rates /= took
+    rates[took > gap] = np.nan
+    if len(fixes) == whole:
+        return rates
+    rate = np.full(whole - 1, np.nan)
+    rate[fixes[0] : fixes[-1]] = np.repeat(rates, np.diff(fixes))
+    return rate
 
 
 def _filled(t: Numbers, values: Numbers) -> Numbers:
@@ -145,11 +168,11 @@ def marks(t: Numbers, valid: Flags, speed: Numbers) -> Marks:
     none = np.empty(0, dtype=np.intp)
     if len(along) < 2:
         return Marks(none, none, np.empty(0))
-    clock = t[along]
+    clock = at_places(t, along)
     pace = max(nominal_period(clock) * 0.999, min(1.0, (clock[-1] - clock[0]) / 8))
     fresh = np.diff(np.floor((clock - clock[0]) / pace)) > 0
     chosen = np.concatenate(([0], np.flatnonzero(fresh) + 1))
-    v = speed[along]
+    v = at_places(speed, along)
     integral = np.concatenate(([0.0], np.cumsum((v[1:] + v[:-1]) / 2 * np.diff(clock))))
     driven = np.diff(integral[chosen])
     took = np.diff(clock[chosen])

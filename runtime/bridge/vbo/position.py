@@ -7,6 +7,7 @@ import numpy as np
 
 from runtime.bridge.telemetry.values import Doubt, Numbers
 from runtime.bridge.vbo.motion import (
+    Flags,
     Marks,
     angle_between,
     bearing,
@@ -52,7 +53,7 @@ def read_positions(
 ) -> Positions:
     """Find how coordinates are written and decode them. Speed in m/s; NaN where unknown."""
     silent = (lat == 0.0) & (lon == 0.0)
-    lat, lon = np.where(silent, np.nan, lat), np.where(silent, np.nan, lon)
+    lat, lon = _blank(lat, silent), _blank(lon, silent)
     doubts: list[Doubt] = []
     if forced is None:
         encoding, doubt = _find(lat, lon, t, speed)
@@ -68,8 +69,12 @@ def read_positions(
     odd = int(np.sum(~valid & np.isfinite(lat) & np.isfinite(lon)))
     if odd:
         doubts.append(Doubt("positions_impossible", "positions that lie on no globe", odd))
-    north, across = np.where(valid, north, np.nan), np.where(valid, across, np.nan)
+    north, across = _blank(north, ~valid), _blank(across, ~valid)
     return Positions(north, across, encoding, east, tuple(doubts))
+
+
+def _blank(values: Numbers, where: Flags) -> Numbers:
+    return np.where(where, np.nan, values) if where.any() else values
 
 
 def _find(

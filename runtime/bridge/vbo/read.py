@@ -24,7 +24,8 @@ from runtime.bridge.vbo.errors import VboError
 from runtime.bridge.vbo.laptiming import driven_path, read_gates
 from runtime.bridge.vbo.position import CoordinateEncoding, Positions, read_positions
 from runtime.bridge.vbo.sections import Head, read_head
-from runtime.bridge.vbo.table import Table, read_table
+from runtime.bridge.vbo.shelf import Keeper, Shelf
+from runtime.bridge.vbo.table import LARGE, Table, read_table
 
 MOST_VIDEO_FRAMES: Final = 500_000
 MOST_COMMENTS: Final = 200
@@ -42,25 +43,30 @@ def read(
     *,
     coordinate_encoding: CoordinateEncoding | None = None,
     time_encoding: TimeEncoding | None = None,
+    shelf: Shelf | None = None,
 ) -> Recording:
     """Read a file from its bytes or from a binary stream at its start.
 
     The encodings force how coordinates and times are decoded; left out, the file's own numbers
     decide, and `Recording.facts` says how. Whatever was odd is a counted `Doubt`. Timestamps are
     Unix seconds where the file gives a date and times of day, else seconds since its first row.
+    The columns of a large file lie on the *shelf*, if there is one, and may not be changed.
     Raises VboError, and nothing else, for a file that cannot be read.
     """
     stream = io.BytesIO(data) if isinstance(data, bytes | bytearray | memoryview) else data
     head = read_head(stream)
-    table = read_table(stream, len(head.names), commas=head.commas)
-    doubts = [Doubt(code, _SKIPPED[code], n) for code, n in table.skipped.items() if n]
+    table = read_table(stream, len(head.names), commas=head.commas, shelf=shelf)
+    keep = Keeper(shelf if len(table) * len(head.names) >= LARGE else None)
+    skipped = sorted(table.skipped.items(), key=lambda one: one[0] != "values_unreadable")
+    doubts = [Doubt(code, _SKIPPED[code], n) for code, n in skipped if n]
     channels = _channels(head, table)
     time = _required(channels, TIME, "time")
     text = table.first_row[_at(channels, time)] if table.first_row else ""
     clock = read_clock(time.values, text, head.created, time_encoding)
     del table, time
-    channels, t = _timed_rows(channels, clock.t, doubts)
-    parts, positions = _parts(channels, t, coordinate_encoding, doubts)
+    channels, t = _timed_rows(channels, keep(clock.t), doubts, keep)
+    clock = clock._replace(t=t)
+    parts, positions = _parts(channels, t, coordinate_encoding, doubts, keep)
     videos = first_of(channels, VIDEO_FILE)
     del channels  # what was converted is held once from here on
     parts.facts["time_encoding"] = clock.encoding
@@ -103,7 +109,7 @@ def _at(channels: list[Channel], wanted: Channel) -> int:
 
 
 def _timed_rows(
-    channels: list[Channel], t: Numbers, doubts: list[Doubt]
+    channels: list[Channel], t: Numbers, doubts: list[Doubt], keep: Keeper
 ) -> tuple[list[Channel], Numbers]:
     timed = np.isfinite(t)
     if timed.all():
@@ -112,44 +118,52 @@ def _timed_rows(
         raise VboError("no row of the file has a time")
     text = "rows without a time, or with one out of line, are left out"
     doubts.append(Doubt("rows_without_time", text, int(np.sum(~timed))))
-    return [channel._replace(values=channel.values[timed]) for channel in channels], t[timed]
+    return [channel._replace(values=keep(channel.values[timed])) for channel in channels], keep(
+        t[timed]
+    )
 
 
 def _parts(
-    channels: list[Channel], t: Numbers, forced: CoordinateEncoding | None, doubts: list[Doubt]
+    channels: list[Channel],
+    t: Numbers,
+    forced: CoordinateEncoding | None,
+    doubts: list[Doubt],
+    keep: Keeper,
 ) -> tuple[Parts, Positions]:
     time, lat, lon = (first_of(channels, names) for names in (TIME, LAT, LON))
     placed = [lat, lon] if lat and lon else []
     special = [channel.name for channel in (time, *placed) if channel]
-    kept = sort_channels([channel for channel in channels if channel.name not in special])
+    kept = sort_channels([channel for channel in channels if channel.name not in special], keep)
     doubts += kept.doubts
     nothing = np.full(len(t), np.nan)
     tall = dict(kept.tall)
     if "satellites" in tall:
-        _unpack_satellites(tall)
+        _unpack_satellites(tall, keep)
     speed, heading = kept.wide.get("speed_ms", nothing), tall.get("heading_deg", nothing)
     if lat and lon:
         raw = _without_silence(lat.values, tall, doubts)
         found = read_positions(raw, lon.values, t, speed, heading, forced)
+        found = found._replace(lat=keep(found.lat), lon=keep(found.lon))
     else:
         found = Positions(nothing, nothing, forced or "minutes", -1.0)
         doubts.append(Doubt("no_positions", "the file has no columns of latitude and longitude"))
     doubts += found.doubts
     facts: dict[str, str] = {"coordinate_encoding": found.encoding}
     facts["longitude_positive"] = "east" if found.east > 0 else "west"
-    parts = Parts(t, found.lat, found.lon, dict(kept.wide), tall, kept.unmapped, facts, doubts)
+    wide = dict(kept.wide)
+    parts = Parts(t, found.lat, found.lon, wide, tall, kept.unmapped, facts, doubts, keep)
     return parts, found
 
 
-def _unpack_satellites(tall: dict[str, Numbers]) -> None:
+def _unpack_satellites(tall: dict[str, Numbers], keep: Keeper) -> None:
     """Satellites lie in six bits; 64 marks the brake trigger and 128 a differential fix."""
     raw = tall["satellites"]
     known = np.isfinite(raw) & (raw >= 0) & (raw < 2**31)
     bits = np.where(known, raw, 0.0).astype(np.int64)
-    tall["satellites"] = np.where(known, bits & 63, np.nan)
+    tall["satellites"] = keep(np.where(known, bits & 63, np.nan))
     for name, bit in (("brake_trigger", 64), ("dgps_fix", 128)):
         if (bits & bit).any():
-            tall.setdefault(name, np.where(known, (bits & bit) / bit, np.nan))
+            tall.setdefault(name, keep(np.where(known, (bits & bit) / bit, np.nan)))
 
 
 def _without_silence(lat: Numbers, tall: dict[str, Numbers], doubts: list[Doubt]) -> Numbers:

@@ -1,6 +1,7 @@
 """The rows of a VBO file as columns: fast where they are regular, row by row where they are not."""
 
 import io
+import itertools
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -10,17 +11,24 @@ import numpy as np
 
 from runtime.bridge.telemetry.values import Numbers
 from runtime.bridge.vbo.errors import VboError
-from runtime.bridge.vbo.fixed import parse_fixed
+from runtime.bridge.vbo.fixed import Scratch, parse_fixed
 from runtime.bridge.vbo.sections import LONGEST_LINE
+from runtime.bridge.vbo.shelf import Shelf
 
 LARGEST_FILE: Final = 512 * 1024 * 1024
 MOST_ROWS: Final = 10_000_000
 MOST_VALUES: Final = 100_000_000
 LARGEST_VALUE: Final = 1e30
 """Larger numbers are no readings, and would overflow in products."""
-BLOCK: Final = 2_097_152
+BLOCK: Final = 262_144
+"""Bytes that are worked on at once: all that is made of them stays near the processor."""
+LARGE: Final = 8_000_000
+"""Numbers of a table that is better kept elsewhere: 64 MB."""
+_ROWS_WAITING: Final = 16_384
 _PIECE: Final = 32
 _LOOKED_AT: Final = 50
+_MANY_ALIKE: Final = 64
+"""So many rows of one length are worth to be looked at together."""
 
 
 class Layout(NamedTuple):
@@ -48,37 +56,50 @@ class Table:
         return len(self.columns[0])
 
 
-def read_table(stream: BinaryIO, columns: int, *, commas: bool) -> Table:
+def read_table(
+    stream: BinaryIO, columns: int, *, commas: bool, shelf: Shelf | None = None
+) -> Table:
     """Read every row to the end of the file.
 
     Rows with too few or too many cells, and rows without any number, are left out and counted.
-    Memory is 8 bytes a value and a few blocks. Raises VboError when no row can be read, or when
-    the file, a line or the table is too large.
+    Memory is 8 bytes a value and a few blocks; with a *shelf*, large tables lie there. Raises
+    VboError when no row can be read, or when the file, a line or the table is too large.
     """
     skipped: Counter[str] = Counter()
-    kept: _Columns | None = None
+    kept: _Columns | _Shelved | None = None
     layout: Layout | None = None
     left = _size_left(stream)
     rows = 0
     first_row: tuple[str, ...] = ()
+    scratch = Scratch()
     for block in blocks(stream):
         if layout is None:
             layout = find_layout(block.split(b"\n")[:_LOOKED_AT], columns, commas=commas)
         if not first_row:
             first_row = _first_row(block, layout)
-        values = parse_block(block, layout, skipped)
-        values[~(np.abs(values) < LARGEST_VALUE)] = np.nan  # infinities too
+        values = parse_block(block, layout, skipped, scratch)
+        if not _possible(values):
+            values[~(np.abs(values) < LARGEST_VALUE)] = np.nan  # infinities too
         rows += len(values)
         if rows > MOST_ROWS or rows * columns > MOST_VALUES:
             raise VboError(f"the file has more than {min(MOST_ROWS, MOST_VALUES // columns)} rows")
         if not len(values):
             continue
         if kept is None:
-            kept = _Columns(columns, min(left * len(values) // len(block), MOST_ROWS))
+            expected = min(left * len(values) // len(block), MOST_ROWS)
+            large = shelf is not None and expected * columns >= LARGE
+            kept = _Shelved(columns, shelf) if shelf and large else _Columns(columns, expected)
         kept.add(values)
     if kept is None:
         raise VboError(_nothing_read(skipped, columns))
     return Table(kept.take(), first_row, skipped)
+
+
+def _possible(values: Numbers) -> bool:
+    """Whether all are numbers that can be readings."""
+    if not len(values):
+        return True
+    return bool(values.max() < LARGEST_VALUE and values.min() > -LARGEST_VALUE)  # False for NaN
 
 
 class _Columns:
@@ -103,6 +124,39 @@ class _Columns:
     def take(self) -> list[Numbers]:
         """The columns; nothing can be added any more."""
         return [column[: self._rows] for column in self._columns]
+
+
+class _Shelved:
+    """Columns that grow on a shelf."""
+
+    def __init__(self, count: int, shelf: Shelf) -> None:
+        self._shelf = shelf
+        most = min(MOST_ROWS, MOST_VALUES // count)
+        self._places = [shelf.reserve(most) for _ in range(count)]
+        self._waiting = np.empty((count, _ROWS_WAITING))
+        self._filled = 0
+        self._rows = 0
+
+    def add(self, values: Numbers) -> None:
+        """Put rows behind the others."""
+        while len(values):
+            part = values[: _ROWS_WAITING - self._filled]
+            self._waiting[:, self._filled : self._filled + len(part)] = part.T
+            self._filled += len(part)
+            values = values[len(part) :]
+            if self._filled == _ROWS_WAITING:
+                self._put_away()
+
+    def take(self) -> list[Numbers]:
+        """The columns; nothing can be added any more."""
+        self._put_away()
+        return [self._shelf.view(place, self._rows) for place in self._places]
+
+    def _put_away(self) -> None:
+        for place, column in zip(self._places, self._waiting, strict=True):
+            self._shelf.write(place + 8 * self._rows, column[: self._filled])
+        self._rows += self._filled
+        self._filled = 0
 
 
 def _size_left(stream: BinaryIO) -> int:
@@ -177,14 +231,48 @@ def find_layout(lines: Sequence[bytes], columns: int, *, commas: bool) -> Layout
     return Layout(columns, commas=True)
 
 
-def parse_block(block: bytes, layout: Layout, skipped: Counter[str]) -> Numbers:
-    """The rows of some lines as a table of numbers; what cannot be used is counted."""
-    if not block.strip():
+def parse_block(
+    block: bytes, layout: Layout, skipped: Counter[str], scratch: Scratch | None = None
+) -> Numbers:
+    """The rows of some lines as a table of numbers; what cannot be used is counted.
+
+    With *scratch* the result holds until that is used again.
+    """
+    if not block or block.isspace():
         return np.empty((0, layout.columns))
     block = _points(block, layout)
-    fixed = None if layout.commas else parse_fixed(block, layout.columns)
+    if layout.commas:
+        return _loose(block, layout, skipped)
+    scratch = scratch or Scratch()
+    fixed = parse_fixed(block, layout.columns, scratch)
     if fixed is not None:
         return fixed
+    tables = []
+    for piece in _pieces(block):
+        fixed = parse_fixed(piece, layout.columns, scratch)
+        tables.append(_loose(piece, layout, skipped) if fixed is None else fixed.copy())
+    return np.concatenate(tables)
+
+
+def _pieces(block: bytes) -> Iterator[bytes]:
+    """The lines of a block: many in a row that are of one length, and what lies between those."""
+    ends = np.flatnonzero(np.frombuffer(block, np.uint8) == ord("\n")) + 1
+    if not len(ends) or ends[-1] < len(block):
+        ends = np.append(ends, len(block))
+    lengths = np.diff(ends, prepend=0)
+    begins = np.concatenate(([0], np.flatnonzero(np.diff(lengths)) + 1))
+    many = np.diff(begins, append=len(ends)) >= _MANY_ALIKE
+    cuts = {0, len(block)}
+    for first, behind in zip(begins[many], np.append(begins, len(ends))[1:][many], strict=True):
+        cuts |= {int(ends[first] - lengths[first]), int(ends[behind - 1])}
+    for start, end in itertools.pairwise(sorted(cuts)):
+        yield block[start:end]
+
+
+def _loose(block: bytes, layout: Layout, skipped: Counter[str]) -> Numbers:
+    """Rows of any form, a few at a time where they are not all regular."""
+    if not block or block.isspace():
+        return np.empty((0, layout.columns))
     lines = block.decode("latin-1").split("\n")
     values = _regular(lines, layout)
     if values is not None:

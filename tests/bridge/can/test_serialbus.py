@@ -9,7 +9,14 @@ import pytest
 
 from runtime.bridge.can.bus import open_source
 from runtime.bridge.can.clock import EpochClock
-from runtime.bridge.can.serialbus import AGAIN_S, SlcanSource
+from runtime.bridge.can.serialbus import (
+    AGAIN_S,
+    CHUNK,
+    GATHER_DENSE_S,
+    GATHER_S,
+    SlcanSource,
+    pause_after,
+)
 from runtime.bridge.can.settings import SLCAN_BITRATES, CanSettings
 from runtime.bridge.can.slcan import encode
 from runtime.bridge.can.values import CanFrame, SourceLost
@@ -67,6 +74,24 @@ def test_frames_come_with_growing_stamps_of_their_reception(device: Adapter) -> 
     stamps = [begin, *(frame.t for frame in frames), clock.now()]
     assert all(a < b for a, b in itertools.pairwise(stamps))
     source.close()
+
+
+@pytest.mark.parametrize(
+    ("n", "since_s", "pause_s"),
+    [
+        (22, 0.003, GATHER_S),  # 350 frames a second
+        (22, 60.0, GATHER_S),
+        (880, 60.0, GATHER_S),  # a burst after silence
+        (880, 0.005, GATHER_DENSE_S),  # a full bus
+        (1408, 0.008, GATHER_DENSE_S),
+        (4095, 0.008, 0.0),  # more is waiting
+        (CHUNK, 0.0, 0.0),
+    ],
+)
+def test_a_full_bus_is_read_less_often_and_a_quiet_one_as_soon_as_ever(
+    n: int, since_s: float, pause_s: float
+) -> None:
+    assert pause_after(n, since_s) == pause_s <= 0.01
 
 
 def test_a_silent_bus_brings_nothing_in_the_time_given(device: Adapter) -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from runtime.bridge.vbo.fixed import parse_fixed
+from runtime.bridge.vbo.fixed import Scratch, parse_fixed
 
 
 def plain(block: bytes) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
@@ -55,6 +55,29 @@ def test_digits_and_powers_round_once(cells: list[tuple[int, int, bool, bool]]) 
         for digits, power, minus, flag in cells
     ]
     assert same_bits("".join(f"{row}\n" for row in rows).encode(), 2)
+
+
+@pytest.mark.parametrize("before", range(16))
+def test_a_point_may_stand_anywhere(before: int) -> None:
+    chance = np.random.default_rng(before)
+    rows = []
+    for digits in chance.integers(0, 10, (40, 15)):
+        text = "".join(map(str, digits))
+        number = f"{text[:before]}.{text[before:]}" if before else f"0.{text[1:]}"
+        rows.append(f"-{number} {text[: before or 1]} {text}\n")
+    assert same_bits("".join(rows).encode(), 3)
+
+
+def test_one_block_after_the_other_in_the_same_memory() -> None:
+    scratch = Scratch()
+    for rows in (50, 3, 70):
+        for form in ("{:+.6E} {:09.3f}\n", "{:05.1f}\n", "1 {:+03.0f} {:+.2E} {:06.2f}\n"):
+            numbers = np.random.default_rng(rows).uniform(10, 99, (rows, 4))
+            block = "".join(form.format(*row) for row in numbers.tolist()).encode()
+            columns = len(block.split(b"\n")[0].split())
+            values = parse_fixed(block, columns, scratch)
+            assert values is not None
+            assert np.ascontiguousarray(values).tobytes() == plain(block).tobytes()
 
 
 @pytest.mark.parametrize(

@@ -4,13 +4,14 @@ import contextlib
 import io
 import time
 import tracemalloc
+from collections import Counter
 
 import numpy as np
 import pytest
 
 from runtime.bridge.vbo import table
 from runtime.bridge.vbo.errors import VboError
-from runtime.bridge.vbo.table import Table, blocks, read_table
+from runtime.bridge.vbo.table import Layout, Table, blocks, read_table
 
 
 def read(text: str | bytes, columns: int = 3, *, commas: bool = False) -> Table:
@@ -71,6 +72,21 @@ def test_a_cell_without_a_number_is_null_and_counted(cell: str) -> None:
     assert np.isnan(found.columns[1][0])
     assert found.columns[1][1] == 5.0
     assert found.skipped["values_unreadable"] == 1
+
+
+def test_rows_of_one_length_are_read_together_wherever_odd_ones_stand() -> None:
+    chance = np.random.default_rng(4)
+    lines = [f"{n:06d} {n * 0.5:+010.3f} {-n:+.3E}" for n in range(1000, 3000)]
+    for at in sorted(chance.choice(2000, 12, replace=False), reverse=True):
+        odd = ["1 2", "1 2 3", "", "9 x 7", "[data]", "001000 +00500.000 -1.000E+0x"]
+        lines[at:at] = [odd[at % len(odd)]] * (at % 3 + 1)
+    for text in ("\n".join(lines), "\n".join(lines) + "\n", "\n\n" + "\r\n".join(lines)):
+        apart = Counter[str]()
+        expected = table._row_by_row(text.split("\n"), Layout(3), apart)
+        together = Counter[str]()
+        found = table.parse_block(text.encode(), Layout(3), together)
+        assert np.array_equal(found, expected, equal_nan=True)
+        assert +together == +apart
 
 
 def test_empty_cells_between_commas_are_null() -> None:
