@@ -6,7 +6,8 @@ import numpy as np
 
 from runtime.bridge.laps.detect import Laps, Segment
 from runtime.bridge.laps.geometry import Indices, Line, Ring
-from runtime.bridge.laps.series import Series
+from runtime.bridge.laps.series import Series, rolled_out
+from runtime.bridge.laps.steady import steadied
 from runtime.bridge.telemetry.values import Numbers
 
 ON_LINE_M: Final = 30.0
@@ -127,6 +128,10 @@ def _on_line(laps: Laps, line: Line) -> Progress | None:
     found = path.project(x, y, np.round(near / path.step).astype(np.intp))
     p, offset = np.full(len(series), np.nan), np.full(len(series), np.nan)
     p[frames], offset[frames] = found
+    rolled = rolled_out(series)
+    if rolled is not None and len(frames) > 1:
+        even = steadied(unwrap(found[0], line.length_m), rolled[frames], t, series.nominal_s)
+        p[frames] = even % line.length_m
     if len(frames) < len(series):
         p = _filled(p, frames, laps.travelled, line.length_m)
     return Progress(p, line.length_m, "line", offset)

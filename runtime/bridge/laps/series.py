@@ -201,11 +201,9 @@ def travelled(series: Series, length_m: float | None = None) -> Numbers:
             even = np.interp(series.t, series.t[known], recorded[known])
         since: Numbers = even - even[0]
         return since
-    speed = series["speed_ms"]
-    known = ~np.isnan(speed)
-    if known.sum() * 2 >= max(len(series), 2):
-        even = np.interp(series.t, series.t[known], np.maximum(speed[known], 0.0))
-        return _summed(np.where(series.gap, 0.0, (even[1:] + even[:-1]) / 2 * series.dt))
+    rolled = rolled_out(series)
+    if rolled is not None:
+        return rolled
     if series.fixed.sum() < 2:
         return np.zeros(len(series))
     lat, lon = series["lat"][series.fixed], series["lon"][series.fixed]
@@ -213,6 +211,19 @@ def travelled(series: Series, length_m: float | None = None) -> Numbers:
     steps = np.hypot(np.diff(x), np.diff(y))
     way = np.interp(series.t, series.t[series.fixed], _summed(steps))
     return _summed(np.where(series.gap, 0.0, np.diff(way)))
+
+
+def rolled_out(series: Series) -> Numbers | None:
+    """Metres since the first frame by the integral of speed; None where too little of it is known.
+
+    Half of the frames must have a speed. A gap adds nothing.
+    """
+    speed = series["speed_ms"]
+    known = ~np.isnan(speed)
+    if known.sum() * 2 < max(len(series), 2):
+        return None
+    even = np.interp(series.t, series.t[known], np.maximum(speed[known], 0.0))
+    return _summed(np.where(series.gap, 0.0, (even[1:] + even[:-1]) / 2 * series.dt))
 
 
 def _summed(steps: Numbers) -> Numbers:

@@ -87,7 +87,7 @@ def test_sectors_of_driven_laps_add_up_and_agree_with_the_distance(
         start_m = np.interp(begin, laps.series.t, laps.travelled)
         at = [start_m + span.end_m for span in spans[:-1]]
         truth = np.interp(at, laps.travelled, laps.series.t) - begin
-        slack = 0.01 if noise is QUIET else 0.15
+        slack = 0.01 if noise is QUIET else 0.2
         assert np.cumsum([time or 0.0 for time in times])[:-1] == pytest.approx(truth, abs=slack)
 
 
