@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -16,7 +16,9 @@ TEXT_LIMIT: Final = 1024 * 1024
 DEVICE_NAMES: Final = frozenset(
     ["con", "prn", "aux", "nul", *(f"{name}{n}" for name in ("com", "lpt") for n in range(10))]
 )
+_USUAL: Final = frozenset({"lesson.md", "quiz.yaml", "phase.yaml"})
 _PORTABLE: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,119}\Z")
+_DIGITS: Final = frozenset("0123456789")
 _NUMBERED: Final = re.compile(r"([0-9]{2,4})-(.+)\Z")
 _MERGE: Final = re.compile(r"^(?:<{7}|>{7})(?: .*)?$", re.MULTILINE)
 _MIDDLE: Final = re.compile(r"^={7}$", re.MULTILINE)
@@ -63,7 +65,7 @@ class Folder:
 
 def split_number(name: str) -> tuple[str, str] | None:
     """``10-brake-trace`` as (``10``, ``brake-trace``), or None without a number."""
-    match = _NUMBERED.match(name)
+    match = _NUMBERED.match(name) if name[:1] in _DIGITS else None
     return (match[1], match[2]) if match else None
 
 
@@ -123,6 +125,8 @@ def _bad_name(name: str, file: str, seen: dict[str, str]) -> Problem | None:
             hint="Windows and macOS would keep only one of the two: rename one",
         )
     seen[folded] = name
+    if name in _USUAL:
+        return None
     stem = folded.split(".")[0]
     number = split_number(stem)
     if stem in DEVICE_NAMES or (number and number[1] in DEVICE_NAMES):
@@ -232,7 +236,7 @@ def merge_marker(text: str, file: str) -> Problem | None:
     match = None
     if "<<<<<<<" in text or ">>>>>>>" in text:
         match = _MERGE.search(text)
-    if match is None and "=======" in text and file.endswith((".yaml", ".lock")):
+    if match is None and file.endswith((".yaml", ".lock")) and "=======" in text:
         match = _MIDDLE.search(text)
     if match is None:
         return None
@@ -296,6 +300,13 @@ def _stem(name: str) -> str:
 def is_language(tag: str) -> bool:
     """Whether *tag* can stand in ``lesson.<tag>.md``."""
     return bool(_LANGUAGE.match(tag))
+
+
+def is_translation(name: str, offered: Collection[str]) -> bool:
+    """Whether *name* is ``lesson.<tag>.md`` or ``quiz.<tag>.yaml`` of a language in *offered*."""
+    kind, _, rest = name.partition(".")
+    tag, _, suffix = rest.rpartition(".")
+    return (kind, suffix) in (("lesson", "md"), ("quiz", "yaml")) and tag in offered
 
 
 def is_regular(path: Path) -> bool:

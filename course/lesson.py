@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from course import markdown, yamlsource
 from course.diagnostics import TOP, Diagnostic, Problem, diagnostic
@@ -13,18 +13,20 @@ KIB: Final = 1024
 _OPENING: Final = "---\n"
 
 
-@dataclass(frozen=True, slots=True)
-class Setup:
-    """What every lesson of one language is read with."""
+class Setup(NamedTuple):
+    """What every lesson of one language is read with.
+
+    ``base_url`` (with a final slash) is where the files that readers take away link to.
+    """
 
     words: markdown.Words
     interfaces: frozenset[str]
     lesson_limit: int = 64 * KIB
     file_urls: bool = False
+    base_url: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Parts:
+class Parts(NamedTuple):
     """The bytes of one lesson folder, by name below it (``code/x.py``).
 
     ``unread`` names the files that exist and cannot be read, which is reported already.
@@ -78,6 +80,11 @@ class Lesson:
     def authored(self) -> bool:
         """Whether lesson material exists."""
         return self.front.get("status") == "authored"
+
+    @property
+    def sound(self) -> bool:
+        """Whether nothing in the folder stops the build."""
+        return self.usable and all(one["severity"] != "error" for one in self.diagnostics)
 
 
 def split_front(text: str) -> tuple[str, str, int] | None:

@@ -16,6 +16,7 @@ from course.files import (
     Entry,
     Folder,
     is_language,
+    is_translation,
     merge_marker,
     missing,
     read_bytes,
@@ -43,18 +44,23 @@ def read_all(parts: list[Parts], setup: Setup) -> list[Lesson]:
     return [lesson_reader.read(one, setup) for one in parts]
 
 
-def load(root: Path, read: Reader = read_all, *, file_urls: bool = False) -> Sources:
+def load(
+    root: Path, read: Reader = read_all, *, file_urls: bool = False, base_url: str | None = None
+) -> Sources:
     """The content folder below *root*; *read* turns lesson folders into lessons, in order.
+
+    *base_url* replaces that of the course.
 
     What it returns is used up last, so that other processes may read lessons in the meantime.
     """
-    return _Loader(root, file_urls).load(read)
+    return _Loader(root, file_urls, base_url).load(read)
 
 
 class _Loader:
-    def __init__(self, root: Path, file_urls: bool) -> None:
+    def __init__(self, root: Path, file_urls: bool, base_url: str | None) -> None:
         self.root = root
         self.file_urls = file_urls
+        self.base_url = base_url
         self.out = Sources()
         self.problems: list[Problem] = []
         self.has_words = True
@@ -84,7 +90,9 @@ class _Loader:
         self.course = course = self.course_data(tree) or {}
         self.labels = words = self.words(tree, course.get("lang", "en"))
         self.lesson_limit = self.budget("lessonKiB", LESSON_KIB)
-        out.setup = Setup(words, interfaces(), self.lesson_limit, self.file_urls)
+        base_url = self.base_url or course.get("baseUrl")
+        address = f"{base_url.rstrip('/')}/" if base_url else None
+        out.setup = Setup(words, interfaces(), self.lesson_limit, self.file_urls, address)
         parts, owners = self.phases(tree)
         out.parts = {one.folder: one for one in parts}
         records = read(parts, out.setup)
@@ -286,7 +294,7 @@ class _Loader:
         for entry in folder.files:
             if entry.name in ("lesson.md", "quiz.yaml"):
                 self.add(files, entry, entry.name, TEXT_LIMIT)
-            elif not self.is_translation(entry.name):
+            elif not is_translation(entry.name, self.course.get("languages", ())):
                 known = ["lesson.md", "quiz.yaml", "code/", "media/"]
                 self.problems.append(unknown(entry, known, "a lesson folder"))
         media_limit = self.budget("mediaKiB", MEDIA_KIB)
@@ -299,15 +307,10 @@ class _Loader:
                 self.problems.append(unknown(sub, ["code", "media"], "a lesson folder"))
         if "lesson.md" not in files:
             return None
+        if not folder.folders and len(files) == len(folder.files):
+            return Parts(folder.file, name, phase, files)
         every = {entry.file.removeprefix(f"{folder.file}/") for entry in folder.walk()}
         return Parts(folder.file, name, phase, files, frozenset(every - set(files)))
-
-    def is_translation(self, name: str) -> bool:
-        """Whether *name* is ``lesson.<tag>.md`` or ``quiz.<tag>.yaml`` of an offered language."""
-        kind, _, rest = name.partition(".")
-        tag, _, suffix = rest.rpartition(".")
-        offered = self.course.get("languages", ())
-        return (kind, suffix) in (("lesson", "md"), ("quiz", "yaml")) and tag in offered
 
     def add(self, files: dict[str, bytes], entry: Entry, name: str, limit: int) -> None:
         """Read *entry* into *files*."""

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import struct
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from course import svg
 from course.diagnostics import Problem, Span, short
+
+if TYPE_CHECKING:
+    from course.svg import Drawing
 
 TYPES: Final = {"svg": "image/svg+xml", "png": "image/png", "webp": "image/webp"}
 _PNG: Final = b"\x89PNG\r\n\x1a\n"
@@ -31,9 +33,15 @@ def describe(name: str, data: bytes, lesson_id: str) -> dict[str, Any]:
 def dimensions(suffix: str, data: bytes) -> tuple[int, int] | None:
     """Width and height in pixels (user units for SVG), or None when the bytes hold none."""
     if suffix == "svg":
-        return svg.read(data).size
+        return _drawing(data).size
     size = _png(data) if suffix == "png" else _webp(data)
     return size if size and min(size) > 0 else None
+
+
+def _drawing(data: bytes) -> Drawing:
+    from course import svg  # its parser is not needed by a course without drawings
+
+    return svg.read(data)
 
 
 def _png(data: bytes) -> tuple[int, int] | None:
@@ -61,7 +69,7 @@ def _webp(data: bytes) -> tuple[int, int] | None:
 def problem(name: str, data: bytes, file: str) -> Problem | None:
     """Why the image must not be published, or None."""
     suffix = name.rpartition(".")[2].lower()
-    harm = svg.read(data).harm if suffix == "svg" else None
+    harm = _drawing(data).harm if suffix == "svg" else None
     if harm is not None:
         line, column = harm.line, harm.column
         return Problem(

@@ -7,7 +7,8 @@ import hashlib
 
 from markupsafe import Markup
 
-from course.shell import TEMPLATES, Shell
+from course.shell import Shell
+from course.templating import TEMPLATES
 
 
 def page(shell: Shell) -> str:

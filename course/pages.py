@@ -78,6 +78,7 @@ class Pages:
             page=shell.frame(phase["url"], phase["title"], phase["summary"], "phases", trail),
             root=DEEP,
             phase=phase,
+            lessons=shell.rows(phase["lessons"], DEEP, phase["number"]),
             part=around.part,
             minutes=sum(
                 lesson["minutes"] for lesson in phase["lessons"] if lesson["status"] == "authored"
@@ -136,7 +137,10 @@ class Pages:
         """
         shell = self._shell
         by_id = {lesson["id"]: lesson for lesson in lessons}
-        steps = [(step, [by_id[found] for found in step["lessonIds"]]) for step in pathway["steps"]]
+        steps = [
+            (step, shell.rows([by_id[found] for found in step["lessonIds"]], DEEP))
+            for step in pathway["steps"]
+        ]
         return shell.render(
             "pathway.html",
             page=self._detail("pathways", pathway),

@@ -84,10 +84,16 @@ class _Member:
 
 
 class Forked:
-    """A crew of *size* forked processes, which inherit everything and share nothing later."""
+    """A crew of *size* forked processes, which inherit everything and share nothing later.
 
-    def __init__(self, handler: Handler, size: int) -> None:
+    A member that has no request works *ahead*, step by step, until there is nothing left to do.
+    """
+
+    def __init__(
+        self, handler: Handler, size: int, ahead: Callable[[], bool] = lambda: False
+    ) -> None:
         self.size = size
+        self._ahead = ahead
         self._members: list[_Member] = []
         for _ in range(size):
             self._members.append(self._start(handler))
@@ -112,7 +118,7 @@ class Forked:
         try:
             for descriptor in (our_sink, our_source, *self._descriptors()):
                 os.close(descriptor)
-            _serve(handler, their_source, their_sink)
+            _serve(handler, self._ahead, their_source, their_sink)
             status = 0
         finally:
             os._exit(status)
@@ -184,7 +190,7 @@ def aside(function: Callable[[], T]) -> Callable[[], T]:
     return wait
 
 
-def _serve(handler: Handler, source: int, sink: int) -> None:
+def _serve(handler: Handler, ahead: Callable[[], bool], source: int, sink: int) -> None:
     """Answer requests in pieces until there is none; an empty piece ends an answer."""
     while (request := _receive(source)) is not None:
         try:
@@ -201,6 +207,15 @@ def _serve(handler: Handler, source: int, sink: int) -> None:
             return
         except Exception as error:  # noqa: BLE001  (handed to the parent, which raises it)
             _send(sink, error)
+        _use_time(ahead, source)
+
+
+def _use_time(ahead: Callable[[], bool], source: int) -> None:
+    """Work ahead until the next request comes."""
+    # What fails here fails again, and is told, when it is asked for.
+    with suppress(Exception):
+        while not select.select([source], [], [], 0)[0] and ahead():
+            pass
 
 
 def _send(sink: int, message: object) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from course.options import Options
-from course.tree import MANIFEST, Refusal, Tree, locked
+from course.tree import MANIFEST, Refusal, Tree, locked, read_manifest
 
 CONTENT: Final = "content"
 _OURS: Final = re.compile(r"(?:phase-.+|state-[0-9a-f]+|links)\.json(?:\.[0-9]+)?\Z")
@@ -44,7 +44,7 @@ def _check_out(out: Path, content: Path, root: Path) -> None:
         )
     if _overlap(place, content):
         raise _no_output(f"{out} overlaps the sources in {CONTENT}/", "give a folder outside it")
-    if out.is_dir() and (out / MANIFEST).exists() and Tree(out).live is None:
+    if (out / MANIFEST).exists() and read_manifest(out) is None:
         raise _no_output(
             f"{out / MANIFEST} cannot be read, so nobody knows which files are the build's",
             "restore that file, or delete the whole folder if it held nothing but the site",

@@ -112,17 +112,17 @@ def _choice(question: dict[str, Any], path: tuple[str | int, ...], file: str) ->
             hint="add options:",
         )
         return
-    texts: set[str] = set()
-    for number, option in enumerate(options):
-        if option["text"] in texts:
-            yield Problem(
-                "QUZ003",
-                file,
-                "the same option stands twice",
-                (*path, "options", number, "text"),
-                hint="reword one of the two",
-            )
-        texts.add(option["text"])
+    texts = [option["text"] for option in options]
+    if len(set(texts)) < len(texts):
+        for number, text in enumerate(texts):
+            if text in texts[:number]:
+                yield Problem(
+                    "QUZ003",
+                    file,
+                    "the same option stands twice",
+                    (*path, "options", number, "text"),
+                    hint="reword one of the two",
+                )
     marked = [number for number, option in enumerate(options) if option.get("correct")]
     correct = len(marked)
     if question.get("kind", "single") == "single" and correct != 1:
@@ -150,13 +150,13 @@ def _choice(question: dict[str, Any], path: tuple[str | int, ...], file: str) ->
 
 
 def _guessable(questions: list[dict[str, Any]], file: str) -> Iterator[Problem]:
-    single = [
-        (question, [option.get("correct", False) for option in question["options"]])
-        for question in questions
-        if question.get("kind", "single") == "single" and "options" in question
-    ]
-    single = [(question, marks) for question, marks in single if marks.count(True) == 1]
-    longest = sum(_longest_is_correct(question["options"]) for question, _ in single)
+    single = []
+    for question in questions:
+        if question.get("kind", "single") == "single" and "options" in question:
+            marks = [option.get("correct", False) for option in question["options"]]
+            if marks.count(True) == 1:
+                single.append((question, marks))
+    longest = sum([_longest_is_correct(question["options"], marks) for question, marks in single])
     if len(single) >= ENOUGH and longest > LONGEST_SHARE * len(single):
         yield Problem(
             "QUZ009",
@@ -178,10 +178,11 @@ def _guessable(questions: list[dict[str, Any]], file: str) -> Iterator[Problem]:
             )
 
 
-def _longest_is_correct(options: list[dict[str, Any]]) -> bool:
-    lengths = sorted((len(option["text"]) for option in options), reverse=True)
-    longest = max(options, key=lambda option: len(option["text"]))
-    return bool(longest.get("correct")) and lengths[0] > lengths[1]
+def _longest_is_correct(options: list[dict[str, Any]], marks: list[bool]) -> bool:
+    """Whether the option that *marks* names is longer than every other."""
+    lengths = [len(option["text"]) for option in options]
+    most = max(lengths)
+    return lengths.count(most) == 1 and marks[lengths.index(most)]
 
 
 def published(questions: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -196,7 +197,8 @@ def _published(question: dict[str, Any]) -> dict[str, Any]:
     order = list(range(len(given)))
     if question.get("shuffle", True):
         seed = question["id"].encode()
-        order.sort(key=lambda n: blake2b(b"%s/%d" % (seed, n), digest_size=8).digest())
+        ranks = [blake2b(b"%s/%d" % (seed, n), digest_size=8).digest() for n in order]
+        order.sort(key=ranks.__getitem__)
     options, answer = [], []
     for letter, index in zip(LETTERS, order, strict=False):
         option = given[index]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from course.inline import attribute, frequent, html, prose
+from course.inline import attribute, frequent, html, paragraphs
 
 _WORDS: Final = (
     "check_answer",
@@ -53,9 +53,8 @@ class QuizPage:
             f"{html(question['prompt'])}</legend>"
         )
         asked = self._numeric if question["kind"] == "numeric" else self._choice
-        return (
-            f"{asked(question, legend)}{prose(question['explanation'])}\n</details>\n</fieldset>\n"
-        )
+        reasons = paragraphs(question["explanation"])
+        return f"{asked(question, legend)}{reasons}\n</details>\n</fieldset>\n"
 
     def _numeric(self, question: Mapping[str, Any], legend: str) -> str:
         value, tolerance = question["value"], question.get("tolerance", 0)

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
-from typing import Any, Final
+from types import SimpleNamespace
+from typing import Any, Final, NamedTuple
 
-from jinja2 import Environment, FunctionLoader, StrictUndefined, Template
+from jinja2 import Template
 from markupsafe import Markup
 
 from course.inline import attribute, frequent, html, inline, plain, prose
+from course.templating import environment
 
-TEMPLATES: Final = Path(__file__).parent / "templates"
 RIGHT_TO_LEFT: Final = frozenset({"ar", "dv", "fa", "he", "ps", "sd", "ug", "ur", "yi"})
 TOP, FLAT, DEEP = "", "../", "../../"  # from a page to the site root, by depth
 
@@ -22,8 +20,8 @@ Resource = Mapping[str, Any]
 Ref = Mapping[str, Any]  # {id, title, url, status?}; url from the site root, with a final slash
 Trail = Sequence[tuple[str, str]]  # breadcrumb after the home page: (url, title)
 
-_CONSTANT: Final = re.compile(r"\{\{ (?:(w|c|asset)\.)?([a-z_]+) \}\}")
 _PLANNED: Final = {"status": "planned"}
+_MARK: Final = "\x1e"  # no source file holds this character
 _MAIN_ITEMS: Final = (
     ("phases", "phases/", "course"),
     ("pathways", "pathways/", "pathways"),
@@ -33,8 +31,7 @@ _MAIN_ITEMS: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class SiteInfo:
+class SiteInfo(NamedTuple):
     """What all pages of one build share.
 
     ``words`` is ``ui/<lang>.yaml`` without ``kinds``; ``assets`` maps logical names to paths
@@ -51,8 +48,7 @@ class SiteInfo:
     edit_base: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Around:
+class Around(NamedTuple):
     """The neighbours of a page, resolved to ``{id, title, url, status?}``.
 
     ``url`` counts from the site root and has a final slash. Each page reads what concerns it:
@@ -77,8 +73,7 @@ class Around:
     lessons: Sequence[Ref] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
+class Frame(NamedTuple):
     """The parts around the content of one page."""
 
     title: str
@@ -96,16 +91,8 @@ class Shell:
         self.site = site
         self.words = site.words
         self.index = "index.html" if site.file_urls else ""
-        self._constants = self._site_constants()
-        self._env = Environment(
-            loader=FunctionLoader(self._source),
-            autoescape=_escaped_by_jinja,  # noqa: S701  (one template escapes by itself)
-            undefined=StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-        )
-        self._env.globals.clear()  # unused, and copied by each render (3 of 14 us)
-        self._env.filters |= {
+        self.name = plain(site.course["title"]).partition(":")[0]
+        filters = {
             "attribute": attribute,
             "html": html,
             "inline": inline,
@@ -116,6 +103,7 @@ class Shell:
             "lessons": self.lessons,
             "size": size,
         }
+        self._env = environment(self._constants(), filters)
         self.template: Callable[[str], Template] = cache(self._env.get_template)
         words = [attribute(self.words[key]) for key in ("breadcrumb", "home")]
         self._crumbs = (
@@ -123,10 +111,39 @@ class Shell:
             f'<li><a href="%s">{words[1]}</a></li>%s</ol></nav>'
         )
         self._chrome: Callable[..., tuple[Markup, Markup]] = cache(self._render_chrome)
+        self._moulds: dict[tuple[str, ...], str] = {}
 
     def render(self, template: str, **values: Any) -> Markup:
         """The template of that name as HTML that is safe to put into another page."""
         return Markup(self.template(template).render(values))  # noqa: S704  (escaped by jinja)
+
+    def pour(self, template: str, frame: Frame, values: Mapping[str, str]) -> str:
+        """The template filled with *values*, all escaped, which it only asks whether there are any.
+
+        It is rendered once for each choice of values that are there: a mould for the others.
+        """
+        filling = {
+            **values,
+            "page.title": attribute(frame.title),
+            "page.description": attribute(frame.description),
+            "page.address": attribute(frame.address),
+            "page.header": frame.header,
+            "page.footer": frame.footer,
+            "page.crumbs": frame.crumbs,
+        }
+        shape = (template, *[name for name, value in filling.items() if value])
+        mould = self._moulds.get(shape)
+        if mould is None:
+            mould = self._moulds[shape] = self._mould(shape, filling)
+        return mould % filling
+
+    def _mould(self, shape: tuple[str, ...], names: Iterable[str]) -> str:
+        """A format of the page with a place for each name of *shape*, behind the template's."""
+        template, *there = shape
+        marks = dict.fromkeys(names, "") | {name: f"{_MARK}({name})s" for name in there}
+        page = {name[5:]: Markup(mark) for name, mark in marks.items() if name[:5] == "page."}  # noqa: S704
+        html = self.template(template).render({**marks, "page": Frame(**page), "root": DEEP})
+        return html.replace("%", "%%").replace(_MARK, "%")
 
     def word(self, key: str) -> str:
         """An interface word, escaped."""
@@ -143,7 +160,7 @@ class Shell:
         """Head, header, breadcrumb and footer of the page at *path* (from the site root)."""
         root = "../" * path.count("/")
         header, footer = self._chrome(root, section, path == f"{section}/")
-        name = self._constants["c.name"] if path else ""
+        name = self.name if path else ""
         return Frame(
             title=f"{plain(title)} | {name}" if name else plain(title),
             description=plain(description),
@@ -172,6 +189,22 @@ class Shell:
         """List items, one link each; empty for no refs."""
         items = [f"<li>{self._link(ref, root)}</li>" for ref in refs]
         return Markup("\n".join(items))  # noqa: S704  (escaped by html)
+
+    def rows(self, lessons: Iterable[Ref], root: str, number: str = "") -> Markup:
+        """Lines with title and minutes; with the *number* of their phase, in full."""
+        rows = [self._row(lesson, root, number) for lesson in lessons]
+        return Markup("".join(rows))  # noqa: S704  (escaped by html)
+
+    def _row(self, lesson: Ref, root: str, number: str) -> str:
+        place = summary = amount = ""
+        if number:
+            place = f'<span class="number">{attribute(number)}.{lesson["position"]}</span>'
+            summary = f"<p>{html(lesson['summary'])}</p>"
+        if "minutes" in lesson:
+            estimate = f" ({self.word('estimate')})" if lesson["status"] == "planned" else ""
+            time = f"{lesson['minutes']} {self.word('minutes_unit')}{estimate}"
+            amount = f'<span class="amount">{time}</span>'
+        return f"<li>{place}<div>{self._link(lesson, root)}{summary}</div>{amount}</li>\n"
 
     def names(self, refs: Iterable[Ref], root: str) -> Markup:
         """Links in one line, or the word for none."""
@@ -263,35 +296,26 @@ class Shell:
         )
         return header, self.render("footer.html", root=root)
 
-    def _site_constants(self) -> dict[str, str]:
+    def _constants(self) -> dict[str, Any]:
+        """What every template may name: words ``w``, assets, the course ``c``; all escaped."""
         course = self.site.course
         language = course["lang"].partition("-")[0]
-        constants = {f"w.{key}": word for key, word in self.words.items()}
-        constants |= {
-            f"asset.{name.replace('.', '_')}": path for name, path in self.site.assets.items()
+        facts = {key: plain(course[key]) for key in ("title", "version", "updated")}
+        facts |= {"lang": course["lang"], "licence": course["licence"], "name": self.name}
+        facts["dir"] = "rtl" if language in RIGHT_TO_LEFT else "ltr"
+        assets = {name.replace(".", "_"): path for name, path in self.site.assets.items()}
+        return {
+            "w": _escaped(self.words),
+            "c": _escaped(facts),
+            "asset": _escaped(assets),
+            "index": self.index,
         }
-        constants |= {f"c.{key}": plain(course[key]) for key in ("title", "version", "updated")}
-        constants["c.lang"] = course["lang"]
-        constants["c.licence"] = course["licence"]
-        constants["c.dir"] = "rtl" if language in RIGHT_TO_LEFT else "ltr"
-        constants["c.name"] = plain(course["title"]).partition(":")[0]
-        constants["index"] = self.index
-        return constants
-
-    def _source(self, name: str) -> str:
-        """A template with the words of this build already in place: they cost nothing a page."""
-        return _CONSTANT.sub(self._constant, (TEMPLATES / name).read_text(encoding="utf-8"))
-
-    def _constant(self, found: re.Match[str]) -> str:
-        if found[1] is None and found[2] != "index":
-            return found[0]
-        key = f"{found[1]}.{found[2]}" if found[1] else found[2]
-        return attribute(self._constants[key]).replace("{", "&#123;")
 
 
-def _escaped_by_jinja(template: str | None) -> bool:
-    """The page of a lesson is rendered a thousand times; what it is given is escaped already."""
-    return template != "lesson.html"
+def _escaped(texts: Mapping[str, str]) -> SimpleNamespace:
+    """*texts* as they stand in an attribute; no engine that reads the page again finds a tag."""
+    safe = {key: attribute(text).replace("{", "&#123;") for key, text in texts.items()}
+    return SimpleNamespace(**{key: Markup(text) for key, text in safe.items()})  # noqa: S704
 
 
 def size(count: int) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import errno
 import hashlib
 import os
@@ -331,6 +330,8 @@ def _exchange(one: Path, other: Path) -> bool:
     """Swap two folders in one step; False where the system has no such call."""
     if os.name != "posix":
         return False
+    import ctypes  # only a build that changes something asks
+
     library = ctypes.CDLL(None, use_errno=True)
     first, second = os.fsencode(one), os.fsencode(other)
     if hasattr(library, "renameat2"):

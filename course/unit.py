@@ -20,7 +20,7 @@ from course.companions.source import lesson_markdown
 from course.diagnostics import Problem, short
 from course.lesson import KIB, Lesson
 from course.pages import Around, Pages
-from course.resources import catalog_entry, content_hash, json_bytes, lesson_resource
+from course.resources import catalog_entry, content_hash, json_bytes, own_resource, place
 from course.tree import File
 
 MEDIA_TYPES: Final = {
@@ -35,7 +35,6 @@ MEDIA_TYPES: Final = {
 class Unit:
     """What one lesson contributes; JSON-able but for ``outputs``, whose bytes are not cached.
 
-    ``hashes`` holds the SHA-256 of those outputs for which it is known already.
     ``body`` is its Markdown for the full text, where each link into the site begins with
     ``ROOT``; ``printed`` its HTML on a page to print, empty when there is none.
     """
@@ -50,7 +49,6 @@ class Unit:
     printed: str = ""
     facts: dict[str, dict[str, Any]] = field(default_factory=dict)
     outputs: dict[str, bytes] = field(default_factory=dict)
-    hashes: dict[str, str] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
 
     def cached(self) -> dict[str, Any]:
@@ -76,40 +74,78 @@ def unit_key(record_key: str, related: Mapping[str, Any], build_key: str) -> str
     return digest.hexdigest()
 
 
-def full_resource(
-    record: Lesson, related: Mapping[str, Any], base_url: str | None
-) -> tuple[dict[str, Any], dict[str, bytes]]:
-    """The resource of a lesson, complete, and the companions that it names, by path.
+@dataclass(slots=True)
+class Draft:
+    """What a lesson contributes by itself, whatever stands around it.
 
-    Files that readers take away link to *base_url* when it is known.
+    ``outputs`` are the companions that ``resource`` names with their digests; ``files`` those of
+    them that are written already. ``terms``, ``chunks`` and ``body`` are those of the unit.
     """
-    resource = lesson_resource(record, related)
-    outputs: dict[str, bytes] = {}
-    if record.authored:
-        resource["artifacts"] = artifacts = []
-        for kind, path, text in _companions(resource, record.id, base_url or "../"):
-            data = text if isinstance(text, bytes) else text.encode()
-            outputs[path] = data
-            artifacts.append(
-                {
-                    "kind": kind,
-                    "url": path,
-                    "mediaType": MEDIA_TYPES[kind],
-                    "bytes": len(data),
-                    "sha256": hashlib.sha256(data).hexdigest(),
-                }
-            )
+
+    resource: dict[str, Any]
+    terms: dict[str, Any]
+    chunks: bytes
+    body: str = ""
+    outputs: dict[str, bytes] = field(default_factory=dict)
+    files: dict[str, File] = field(default_factory=dict)
+
+    def hashes(self) -> dict[str, str]:
+        """The SHA-256 of each companion, by path."""
+        return {one["url"]: one["sha256"] for one in self.resource.get("artifacts", ())}
+
+
+def draft(record: Lesson, base_url: str | None, *, file_urls: bool) -> Draft:
+    """The draft of a lesson; files that readers take away link to *base_url* when it is known."""
+    resource = own_resource(record)
+    made = Draft(
+        resource,
+        search.lesson_terms(resource),
+        b"".join([orjson.dumps(chunk) + b"\n" for chunk in chunks(resource)]),
+    )
+    if not record.authored:
+        return made
+    content = resource["content"]
+    index = "index.html" if file_urls else ""
+    made.body = readdressed(content["markdown"], content["media"], ROOT, index)
+    resource["artifacts"] = artifacts = []
+    for kind, path, text in _companions(resource, record.id, base_url or "../"):
+        data = text if isinstance(text, bytes) else text.encode()
+        made.outputs[path] = data
+        artifacts.append(
+            {
+                "kind": kind,
+                "url": path,
+                "mediaType": MEDIA_TYPES[kind],
+                "bytes": len(data),
+                "sha256": hashlib.sha256(data).hexdigest(),
+            }
+        )
+    return made
+
+
+def full_resource(drawn: Draft, related: Mapping[str, Any]) -> dict[str, Any]:
+    """The resource of a lesson, complete."""
+    resource = drawn.resource
+    place(resource, related)
+    if "artifacts" in resource:
         resource["contentHash"] = content_hash(resource)
     resource["revision"] = related["revision"]
-    return resource, outputs
+    return resource
 
 
 def build_unit(
-    record: Lesson, related: Mapping[str, Any], pages: Pages, key: str, page_limit: int
+    record: Lesson,
+    drawn: Draft,
+    related: Mapping[str, Any],
+    pages: Pages,
+    key: str,
+    page_limit: int,
 ) -> Unit:
-    """Page, resource, aliases and companions of a lesson."""
-    resource, outputs = full_resource(record, related, pages.base_url)
-    unit = Unit(record.id, key, catalog_entry(resource))
+    """Page, resource, aliases and companions of a lesson; uses its draft up."""
+    resource = full_resource(drawn, related)
+    unit = Unit(record.id, key, catalog_entry(resource), drawn.files, drawn.terms, drawn.chunks)
+    unit.body, unit.outputs = drawn.body, drawn.outputs
+    outputs = unit.outputs
     for problem in schema.check("lesson.v1", resource, record.file):
         unit.problems.append(_broken_resource(problem, resource["resource"]))
     page = f"{resource['url']}index.html"
@@ -124,15 +160,8 @@ def build_unit(
         unit.facts[old] = outcheck.facts(old, text)
         outputs[f"api/v1/lessons/{alias}.json"] = outputs[resource["resource"]]
     unit.problems += _page_problems(record, html, len(outputs[page]), page_limit)
-    unit.terms = search.lesson_terms(resource)
-    unit.chunks = b"".join([orjson.dumps(chunk) + b"\n" for chunk in chunks(resource)])
-    if record.authored:
-        content = resource["content"]
-        unit.body = readdressed(content["markdown"], content["media"], ROOT, pages.index)
     if related["printed"]:
         unit.printed = str(pages.printed(resource))
-    unit.outputs = outputs
-    unit.hashes = {one["url"]: one["sha256"] for one in resource.get("artifacts", ())}
     return unit
 
 

@@ -23,7 +23,7 @@ from course.graph import Graph, LessonNode
 from course.links import KINDS
 from course.pages import Around, Pages, not_found_hashes
 from course.tree import File
-from course.unit import Unit, full_resource
+from course.unit import Unit, draft, full_resource
 
 Ref = dict[str, Any]
 Put = Callable[[str, bytes], File]
@@ -274,7 +274,8 @@ def _texts(
     first = next((node for node in graph.lessons.values() if node.authored), None)
     if first is not None:
         graph.sources.material(first.record)
-        examples["lesson"] = full_resource(first.record, builder.related(first), pages.base_url)[0]
+        drawn = draft(first.record, pages.base_url, file_urls=bool(pages.index))
+        examples["lesson"] = full_resource(drawn, builder.related(first))
     put("openapi.json", resources.json_bytes(openapi(examples)))
     return made
 

@@ -1,24 +1,27 @@
 """The short way through YAML: what nearly every source is made of, read line by line.
 
-Mappings and lists in block form whose values stand on one line. A text that holds anything else
-is left to the full parser, which alone knows what is wrong with it and where.
+Mappings and lists in block form whose values stand on one line, and comments that fill a line. A
+text that holds anything else is left to the full parser, which alone knows what is wrong with it
+and where.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from typing import Any, Final
 
-Scalar = Callable[[str], Any]
-
+MAX_DEPTH: Final = 24
+_NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]{0,14})(\.[0-9]{1,15}(?:[eE][-+]?[0-9]{1,2})?)?\Z")
+_WORDS: Final[dict[str, object]] = {"true": True, "false": False, "null": None, "": None}
 # A plain value begins with no indicator and ends with neither blank nor colon.
 _LINE: Final = re.compile(
-    r"^( *)(- )?(?:([A-Za-z_][\w-]{0,99}):(?: (?=\S)|$))?"
+    r"^(?:#.*)?( *)(- )?(?:([A-Za-z_][\w-]{0,99}):(?: (?=\S)|$))?"
     r"((?:[^\s\-?:,\[\]{}#&*!|>'\"%@`]|-(?=\S)|[\"'\[{])(?:.*[^\s:])?)?$",
     re.MULTILINE,
 )
 _MARKS: Final = frozenset("\"'[{")
+_NOTHING: Final = "[]\n"
+_VISIBLE: Final = bytes([10, *range(32, 127)])
 _NOWHERE: Final = -2  # no line begins there
 _ATOM: Final = r"(?:https:)?[A-Za-z0-9/](?:[^,?:#&*!|%@`\"'\\\[\]{}]*[^,?:#&*!|%@`\"'\\\[\]{}\s])?"
 _FLOW_LIST: Final = re.compile(rf"\[(?:{_ATOM}(?:, {_ATOM})*)?\]")
@@ -30,23 +33,39 @@ class _OtherFormError(Exception):
     """The text is not of the short form."""
 
 
-def read(text: str, scalar: Scalar, max_depth: int) -> Any:
-    """The data of *text*, or None when the full parser has to look at it.
+def scalar(text: str) -> Any:
+    """YAML 1.2 core scalars only; everything else stays the string that the author sees."""
+    first = text[:1]
+    if first in "-0123456789" and (match := _NUMBER.match(text)):
+        return float(text) if match[1] else int(text)
+    if first in "tfn" and text in _WORDS:
+        return _WORDS[text]
+    return text or None
 
-    *scalar* gives the value of a plain word.
-    """
-    if " #" in text or not text.endswith("\n") or not text.replace("\n", "").isprintable():
+
+def read(text: str) -> Any:
+    """The data of *text*, or None when the full parser has to look at it."""
+    if " #" in text or not text.endswith("\n") or not _printable(text):
         return None
+    if text == _NOTHING:
+        return []
     lines = _LINE.findall(text)
     if len(lines) != text.count("\n") + 1:
         return None
     try:
-        return _tree(lines, scalar, max_depth)
+        return _tree(lines)
     except _OtherFormError:
         return None
 
 
-def _tree(lines: list[tuple[str, str, str, str]], scalar: Scalar, max_depth: int) -> Any:
+def _printable(text: str) -> bool:
+    """Whether *text* holds nothing invisible but line ends."""
+    if text.isascii():
+        return not text.encode().translate(None, _VISIBLE)
+    return text.replace("\n", "").isprintable()
+
+
+def _tree(lines: list[tuple[str, str, str, str]]) -> Any:
     root: Any = {}
     stack = [(-1, root)]  # column and container, outermost first
     column, inner = -1, root
@@ -58,10 +77,10 @@ def _tree(lines: list[tuple[str, str, str, str]], scalar: Scalar, max_depth: int
                 if dash:
                     raise _OtherFormError
                 continue
-            inner = _container(stack, at, bool(dash), name, max_depth)
+            inner = _container(stack, at, bool(dash), name)
             column, name = at, None
             if dash and not key:
-                inner.append(_value(value, scalar))
+                inner.append(_value(value))
                 column = _NOWHERE
                 continue
             if dash:
@@ -75,7 +94,7 @@ def _tree(lines: list[tuple[str, str, str, str]], scalar: Scalar, max_depth: int
         if not value:
             name = key
         elif value[0] in _MARKS or ": " in value:
-            inner[key] = _value(value, scalar)
+            inner[key] = _value(value)
         else:
             inner[key] = scalar(value)
     if name is not None:
@@ -83,13 +102,11 @@ def _tree(lines: list[tuple[str, str, str, str]], scalar: Scalar, max_depth: int
     return root[""]
 
 
-def _container(
-    stack: list[tuple[int, Any]], at: int, dash: bool, name: str | None, max_depth: int
-) -> Any:
+def _container(stack: list[tuple[int, Any]], at: int, dash: bool, name: str | None) -> Any:
     """The mapping or list that a line at column *at* belongs to; *name* is still without value."""
     column, inner = stack[-1]
     if name is not None:
-        if at <= column or len(stack) > max_depth:
+        if at <= column or len(stack) > MAX_DEPTH:
             raise _OtherFormError
         inner[name] = [] if dash else {}
         stack.append((at, inner[name]))
@@ -102,7 +119,7 @@ def _container(
     return inner
 
 
-def _value(text: str, scalar: Scalar) -> Any:
+def _value(text: str) -> Any:
     """A value that stands on one line."""
     first = text[0]
     if first in "\"'":
@@ -114,13 +131,13 @@ def _value(text: str, scalar: Scalar) -> Any:
             raise _OtherFormError
         return [scalar(word) for word in text[1:-1].split(", ")] if len(text) > 2 else []
     if first == "{":
-        return _mapping(text, scalar)
+        return _mapping(text)
     if ": " in text:
         raise _OtherFormError
     return scalar(text)
 
 
-def _mapping(text: str, scalar: Scalar) -> dict[str, Any]:
+def _mapping(text: str) -> dict[str, Any]:
     if not _FLOW_MAPPING.fullmatch(text):
         raise _OtherFormError
     pairs = [pair.partition(": ") for pair in text[1:-1].split(", ")]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
@@ -56,22 +56,32 @@ class _Cut(NamedTuple):
     defines: bool
 
 
-def sections(lesson: Mapping[str, Any], root: str | None = None) -> list[Section]:
+def sections(lesson: Mapping[str, Any], root: str | None = None) -> Sequence[Section]:
     """The sections of an authored lesson, in the order of its blocks.
 
     With *root* (a prefix such as ``../`` or an absolute base address), links to the course and
     its images are rewritten to start with it.
     """
-    cut = _cut(lesson["content"]["markdown"])
-    bodies = cut.bodies
-    if root is not None:
-        media = [entry["url"] for entry in lesson["content"]["media"]]
-        move = _Rewriter(media, root, defines=cut.defines)
-        bodies = tuple(
+    content = lesson["content"]
+    names = tuple([(block["id"], block["kind"]) for block in content["blocks"]])
+    if root is None:
+        return _sections(content["markdown"], names)
+    cut = _cut(content["markdown"])
+    move = _Rewriter([entry["url"] for entry in content["media"]], root, defines=cut.defines)
+    bodies = tuple(
+        [
             tuple([part if isinstance(part, Code) else move(part) for part in body])
-            for body in bodies
-        )
-    return _named(lesson["content"]["blocks"], cut.heads, bodies)
+            for body in cut.bodies
+        ]
+    )
+    return _named(names, cut.heads, bodies)
+
+
+@lru_cache(maxsize=1)  # the companions of one lesson are made one after the other
+def _sections(markdown: str, names: tuple[tuple[str, str], ...]) -> tuple[Section, ...]:
+    """The sections as they are written."""
+    cut = _cut(markdown)
+    return _named(names, cut.heads, cut.bodies)
 
 
 def readdressed(
@@ -84,7 +94,7 @@ def readdressed(
     return _marked(markdown, tuple([entry["url"] for entry in media]), index).replace(ROOT, root)
 
 
-@lru_cache(maxsize=1)  # the companions of one lesson are made one after the other
+@lru_cache(maxsize=1)  # the same
 def _marked(markdown: str, media: tuple[str, ...], index: str) -> str:
     """The Markdown with ``ROOT`` where its links have to start."""
     cut = _cut(markdown)
@@ -150,16 +160,16 @@ def _add_text(text: str, heads: list[str], bodies: list[list[str | Code]]) -> No
 
 
 def _named(
-    blocks: list[dict[str, Any]],
+    names: tuple[tuple[str, str], ...],
     heads: tuple[str, ...],
     bodies: tuple[tuple[str | Code, ...], ...],
-) -> list[Section]:
+) -> tuple[Section, ...]:
     """Sections with the ids and kinds of the blocks; one section when they do not line up."""
-    if len(blocks) == len(heads):
-        named = zip(blocks, heads, bodies, strict=True)
-        return [Section(block["id"], block["kind"], head, body) for block, head, body in named]
+    if len(names) == len(heads):
+        named = zip(names, heads, bodies, strict=True)
+        return tuple([Section(name, kind, head, body) for (name, kind), head, body in named])
     whole = tuple(part for body in bodies for part in body)
-    return [Section(blocks[0]["id"], "text", "", whole)]
+    return (Section(names[0][0], "text", "", whole),)
 
 
 class _Rewriter:

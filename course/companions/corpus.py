@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
 from typing import Any, Final
 
 from course.companions import plain
@@ -82,27 +81,32 @@ def _passages(lesson: Mapping[str, Any]) -> Iterator[_Passage]:
 def _packed(section: Section, opening: Iterator[str], waiting: _Passage | None) -> list[_Passage]:
     """The text of one section, behind what waits from the one before, in as few as fit."""
     heading = plain.words(section.heading)
-    packed = [waiting or _Passage(section.id, heading)]
-    for piece in chain(opening, _pieces(section, spoken=waiting is not None)):
-        if packed[-1].size >= SHORTEST and packed[-1].size + 2 + len(piece) > LONGEST:
-            packed.append(_Passage(section.id, heading))
-        packed[-1].add(piece)
+    passage = waiting or _Passage(section.id, heading)
+    packed = [passage]
+    for piece in [*opening, *_pieces(section, spoken=waiting is not None)]:
+        if passage.size >= SHORTEST and passage.size + 2 + len(piece) > LONGEST:
+            passage = _Passage(section.id, heading)
+            packed.append(passage)
+        passage.add(piece)
     return packed
 
 
-def _pieces(section: Section, *, spoken: bool) -> Iterator[str]:
+def _pieces(section: Section, *, spoken: bool) -> list[str]:
     """The section's text in pieces that fit; with its heading when *spoken*."""
-    for number, part in enumerate(section.parts):
+    found: list[str] = []
+    silent = bool(section.heading) and not spoken
+    for part in section.parts:
         if isinstance(part, Code):
             if part.language == "text" and not part.output and len(part.source) <= _FORMULA:
-                yield " ".join(part.source.split())
+                found.append(" ".join(part.source.split()))
         else:
-            silent = number == 0 and section.heading and not spoken
             for unit in plain.units(part.partition("\n")[2] if silent else part):
                 if len(unit) <= _PIECE:
-                    yield unit
+                    found.append(unit)
                 else:
-                    yield from _split(unit)
+                    found.extend(_split(unit))
+        silent = False
+    return found
 
 
 def _split(text: str) -> Iterator[str]:

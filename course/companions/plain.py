@@ -20,19 +20,27 @@ _CODE: Final = "\x00"  # stands for a code span; no source file holds this chara
 _STRUCTURED: Final = frozenset("|>#-*+0123456789")
 
 
-def units(markdown: str) -> Iterator[str]:
+def units(markdown: str) -> list[str]:
     """Each block of *markdown* (no fenced code) without its marks; lists and tables keep lines."""
+    found: list[str] = []
     for raw in words(markdown).split("\n\n"):
         block = raw.strip()
         if not block:
             continue
-        breaks = block.count("\n")
         if block[0] not in _STRUCTURED:
-            yield " ".join(block.split()) if breaks else block
-        elif block.startswith("- ") and block.count("\n- ") == breaks and "- [" not in block:
-            yield block[2:].replace("\n- ", "\n")
+            found.append(" ".join(block.split()) if "\n" in block else block)
+        elif _is_plain_list(block):
+            found.append(block[2:].replace("\n- ", "\n"))
         elif text := "\n".join(_lines(block)):
-            yield text
+            found.append(text)
+    return found
+
+
+def _is_plain_list(block: str) -> bool:
+    """Whether each line is an item of its own, without a box to tick."""
+    return (
+        block.startswith("- ") and block.count("\n- ") == block.count("\n") and "- [" not in block
+    )
 
 
 def words(text: str) -> str:

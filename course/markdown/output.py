@@ -105,7 +105,8 @@ class _Writer:
     def heading(self, level: str, inner: str) -> str:
         """A heading with its anchor; its kind stands in a span of its own."""
         head = next(self.headings)
-        inner = _TAGS.sub(self.tag, inner)
+        if "<" in inner:
+            inner = _TAGS.sub(self.tag, inner)
         if level == "1":
             return ""
         if head.prefix:

@@ -16,6 +16,8 @@ from course.markdown.types import OPTIONS, CodeBlock, Outline, Source
 _REFERENCES: Final = ("ReferenceUnknown", "CollapsedUnknown", "Reference", "Collapsed")
 _FOOTNOTE: Final = re.compile(rb"(?<!\\)\[\^([^\]\s]+)\]")
 _CONTAINERS: Final = ("List", "BlockQuote")
+_CELL: Final = {"Start": "TableCell"}
+_HEAD_ENDS: Final = {"End": "TableHead"}
 NESTED_LIMIT: Final = 12
 
 
@@ -43,7 +45,6 @@ class _Reader:
         )
         self.headings = headings.Headings(self.out)
         self.captures: list[list[str]] = []
-        self.cells: list[str] | None = None
         self.depth = 0
         self.at = 0
 
@@ -64,23 +65,23 @@ class _Reader:
         Two thirds of all events are texts and the ends of elements that nobody waits for, so
         these come first.
         """
-        body = self.out.body
+        body, captures = self.out.body, self.captures
         for event, where in self.stream:
             if type(event) is str:
                 self.text(" ")
             elif (text := event.get("Text")) is not None:
                 body.prose += len(text)
-                if self.captures:
+                if captures:
                     self.text(text)
                 if "[^" in text:
                     self.lost_footnotes(where["start"], where["end"])
             elif (tag := event.get("End")) is not None:
                 if type(tag) is not str:
                     (tag,) = tag
+                    if tag in _CONTAINERS:
+                        self.depth -= 1
                 if tag == until:
                     break
-                if tag in _CONTAINERS:
-                    self.depth -= 1
             elif (tag := event.get("Start")) is not None:
                 if type(tag) is not str or tag in _STARTS:
                     self.begin(tag, where)
@@ -179,9 +180,11 @@ class _Reader:
     def table(self, detail: Any, start: int, end: int) -> None:
         """A table: each column needs a heading, but for the corner above row headings."""
         cells: list[str] = []
-        self.cells = cells
-        self.walk("TableHead")
-        self.cells = None
+        for event, _ in self.stream:
+            if event == _CELL:
+                cells.append(self.inner("TableCell"))
+            elif event == _HEAD_ENDS:
+                break
         empty = next((n for n, text in enumerate(cells, 1) if not text), None)
         corner = empty == 1 and len(cells) > 1 and all(cells[1:])
         if empty is not None and not corner:
@@ -192,11 +195,6 @@ class _Reader:
                 end,
                 hint="name each column in the first row",
             )
-
-    def table_cell(self, detail: Any, start: int, end: int) -> None:
-        """One cell; only those of the first row are looked at."""
-        if self.cells is not None:
-            self.cells.append(self.inner("TableCell"))
 
     # -- footnotes and references -----------------------------------------------------------
 
@@ -236,7 +234,6 @@ _STARTS: Final[dict[str, Callable[[_Reader, Any, int, int], None]]] = {
     "Image": _Reader.image,
     "CodeBlock": _Reader.code_block,
     "Table": _Reader.table,
-    "TableCell": _Reader.table_cell,
     "FootnoteDefinition": _Reader.footnote,
     "HtmlBlock": _Reader.raw_html,
     "List": _Reader.container,

@@ -37,14 +37,15 @@ class Words:
     done: str
     to_do: str
     alerts: Mapping[str, str]
+    _folded: dict[str, str] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        for kind, name in self.kinds.items():
+            self._folded.setdefault(name.casefold(), kind)
 
     def kind_of(self, word: str) -> str | None:
         """The block kind that *word* names, ignoring case."""
-        folded = word.casefold()
-        for kind, name in self.kinds.items():
-            if name.casefold() == folded:
-                return kind
-        return None
+        return self._folded.get(word.casefold())
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ and neither a build that changes nothing nor a process that only renders needs o
 
 from __future__ import annotations
 
+import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
@@ -52,5 +53,7 @@ _HOMES: Final = {
 def __getattr__(name: str) -> object:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    # A search through all installed packages for plugins, of which none concerns these models.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     home = next((home for home, names in _HOMES.items() if name in names), "route_sources")
     return getattr(import_module(f"{__name__}.{home}"), name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from course.resources.catalog import catalog, numbers
 from course.resources.form import content_hash, json_bytes, page
-from course.resources.lesson import catalog_entry, lesson_resource, relations
+from course.resources.lesson import catalog_entry, own_resource, place, relations
 from course.resources.projects import projects
 from course.resources.routes import pathways, printable, printed, roles
 from course.resources.schemas import INDEX, schema_index, schema_url
@@ -15,10 +15,11 @@ __all__ = [
     "catalog_entry",
     "content_hash",
     "json_bytes",
-    "lesson_resource",
     "numbers",
+    "own_resource",
     "page",
     "pathways",
+    "place",
     "printable",
     "printed",
     "projects",

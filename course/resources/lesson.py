@@ -86,8 +86,8 @@ def _title(item: Item[Any]) -> str:
     return str(item.view.title) if item.view is not None else item.id
 
 
-def lesson_resource(record: Lesson, related: Mapping[str, Any]) -> dict[str, Any]:
-    """The resource of a lesson with its material, still without artifacts, hash and revision."""
+def own_resource(record: Lesson) -> dict[str, Any]:
+    """What the resource of a lesson says by itself, whatever stands around it."""
     front = record.front
     name = record.id
     resource: dict[str, Any] = {
@@ -97,23 +97,14 @@ def lesson_resource(record: Lesson, related: Mapping[str, Any]) -> dict[str, Any
         "status": front["status"],
         "summary": front["summary"],
         "objectives": front["objectives"],
-        "unlocks": [ref["id"] for ref in related["unlocks"]],
-        "phaseId": related["phase"]["id"],
-        "position": related["position"],
         "url": page("lessons", name),
         "resource": f"{API}/lessons/{name}.json",
-        "phase": related["phase"],
-        "pathwayIds": [ref["id"] for ref in related["pathways"]],
-        "projectIds": [ref["id"] for ref in related["projects"]],
     }
     for key in _LISTS:
         resource[key] = front.get(key, [])
     for key in _OPTIONAL:
         if key in front:
             resource[key] = front[key]
-    for key in ("previous", "next"):
-        if related[key] is not None:
-            resource[key] = related[key]
     if not record.authored:
         resource["notice"] = PLANNED_NOTICE
         return resource
@@ -130,6 +121,19 @@ def lesson_resource(record: Lesson, related: Mapping[str, Any]) -> dict[str, Any
     }
     resource["quiz"] = {"formative": True, "label": QUIZ_LABEL, "questions": material.questions}
     return resource
+
+
+def place(resource: dict[str, Any], related: Mapping[str, Any]) -> None:
+    """Add to *resource* what :func:`relations` says, but for the revision."""
+    resource["unlocks"] = [ref["id"] for ref in related["unlocks"]]
+    resource["phaseId"] = related["phase"]["id"]
+    resource["phase"] = related["phase"]
+    resource["position"] = related["position"]
+    resource["pathwayIds"] = [ref["id"] for ref in related["pathways"]]
+    resource["projectIds"] = [ref["id"] for ref in related["projects"]]
+    for key in ("previous", "next"):
+        if related[key] is not None:
+            resource[key] = related[key]
 
 
 def catalog_entry(resource: Mapping[str, Any]) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from course import reprint
 from course.assets import FOLDER, bundle, hashed_path
 from course.inline import inline, plain, prose
 from course.pages import Around, Pages, not_found_hashes
-from course.shell import TEMPLATES
+from course.templating import TEMPLATES
 from tests.course import samples
 
 VOID = {"meta", "link", "input", "img", "br", "hr", "path", "circle", "rect"}

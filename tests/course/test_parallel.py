@@ -98,6 +98,37 @@ def test_members_whose_answers_nobody_takes_end_with_the_crew() -> None:
             os.kill(member, 0)
 
 
+def test_a_member_without_a_request_works_ahead_until_nothing_is_left() -> None:
+    done: list[int] = []
+    source, sink = os.pipe()
+
+    def ahead() -> bool:
+        done.append(1)
+        os.write(sink, b"x")
+        return len(done) < 3
+
+    with Forked(lambda _request: iter([len(done)]), 1, ahead) as crew:
+        crew.ask(0, "before")
+        assert list(crew.answers()) == [0]
+        seen = b""
+        while len(seen) < 3:
+            seen += os.read(source, 3)
+        crew.ask(0, "after")
+        assert list(crew.answers()) == [3]
+    os.close(source)
+    os.close(sink)
+
+
+def test_what_fails_ahead_does_not_end_a_member() -> None:
+    def ahead() -> bool:
+        raise Refusal("CFG005", "full", "free some")
+
+    with Forked(Counter(), 1, ahead) as crew:
+        for expected in (range(50), range(100, 150)):
+            crew.ask(0, 50)
+            assert list(crew.answers()) == [*expected]
+
+
 @pytest.mark.parametrize("begin", [aside, at_once])
 def test_what_is_done_aside_gives_its_result_or_its_error(begin: Any) -> None:
     assert begin(lambda: {"a": 1})() == {"a": 1}

@@ -18,7 +18,7 @@ PIECES = (
     *("  ", "\n", "\n\n", ": ", ", ", " #x", "- ", "key: ", "a: b: c", "''", '""', "[]", "{}"),
     *("null", "true", "0.5", "-1", "012", "1e5", "...", "---", "\n  - ", "\n    a: b", "<<: "),
     *("https://x.y/z", "[a, b]", "{a: b}", "- - a", "- a: b\n", ":a", "a:", "\n- \n", "é", "🏁"),
-    *("\u2028", "\x85", "\ufeff", "\xa0", "\t", "\r"),
+    *("\u2028", "\x85", "\ufeff", "\xa0", "\t", "\r", "\n# a: b\n", "\n#", "\n #"),
 )
 DEEP = "".join(f"{' ' * column}- b:\n" for column in range(0, 90, 3))
 
@@ -34,7 +34,7 @@ def sources() -> list[str]:
 
 
 def quick(text: str) -> Any:
-    return yamlplain.read(text, yamlsource._plain, yamlsource.MAX_DEPTH)
+    return yamlplain.read(text)
 
 
 def in_full(text: str, monkeypatch: pytest.MonkeyPatch) -> tuple[Any, list[Any]]:
@@ -84,6 +84,8 @@ def test_a_changed_source_is_read_as_the_full_parser_reads_it_or_left_to_it(
             {"a": 1, "b": 1.5, "c": True, "d": None, "e": -2},
         ),
         ("- a\n- b\n", ["a", "b"]),
+        ("[]\n", []),
+        ("# a\n\nb:\n# - c\n  - d\n# e: f\ng: h\n", {"b": ["d"], "g": "h"}),
         (
             "a:\n  - b: c\n    d: e\n  - b: f\ng: h\n",
             {"a": [{"b": "c", "d": "e"}, {"b": "f"}], "g": "h"},
@@ -102,7 +104,7 @@ def test_plain_forms_are_read(text: str, data: Any) -> None:
     "text",
     [
         *("", "a: b", "a:\n", "a: b\n c: d\n", "a: b\n  c\n", "a: b: c\n", "a: b #c\n"),
-        *("# a\nb: c\n", "a: b\na: c\n", "a: {b: c, b: d}\n", "a: 'it''s'\n", 'a: "b\\n"\n'),
+        *(" # a\nb: c\n", "a: b\na: c\n", "a: {b: c, b: d}\n", "a: 'it''s'\n", 'a: "b\\n"\n'),
         *("a: &b c\n", "a: *b\n", "a: !b c\n", "a: |\n  b\n", "a: >\n  b\n", "---\na: b\n"),
         *("a: b\n...\n", "%a b\n", "- \n", "a:\n- b\n", "- a\nb: c\n", "a: b\n- c\n"),
         *("? a\n: b\n", "a: [b, [c]]\n", "a: [b\n", "a: b \n", "a:\tb\n", "a: \u2028\n"),

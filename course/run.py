@@ -1,0 +1,90 @@
+"""One run between its steps: the cache, and the crew that reads and renders lessons."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from course import cache
+from course.fingerprint import fingerprint
+from course.lesson import Lesson, Parts, Setup
+from course.options import Options
+from course.parallel import Alone, Crew, Forked, workers
+from course.shell import SiteInfo
+from course.target import Target
+from course.unit import Unit
+from course.workshop import Preparing, Reading, Rendering, Task, Workshop
+
+
+class Run:
+    """The state of one run; *meanwhile* is done once while other processes read lessons."""
+
+    def __init__(self, options: Options, target: Target, meanwhile: Callable[[], object]) -> None:
+        self.options = options
+        self.target = target
+        self.shards = cache.Shards(options.cache) if options.cache else None
+        self.keys: dict[str, str] = {}
+        self.crew: Crew | None = None
+        self._meanwhile = meanwhile
+        self._parts: dict[str, Parts] = {}
+        self._setup: Setup | None = None
+        self._readers: dict[str, int] = {}
+
+    def close(self) -> None:
+        """End the other processes."""
+        if self.crew is not None:
+            self.crew.close()
+
+    def _gather(self, setup: Setup, items: int) -> Crew:
+        """The crew for *items* lessons; other processes are started where they pay."""
+        size = workers(self.options.jobs, items)
+        if self.crew is None or (isinstance(self.crew, Alone) and size > 1):
+            shop = Workshop(self._parts, setup, self.target, apart=size > 1)
+            self.crew = Forked(shop, size, shop.ahead) if size > 1 else Alone(shop)
+        return self.crew
+
+    def read(self, parts: list[Parts], setup: Setup) -> Iterator[Lesson]:
+        """Begin to read lessons through the cache; the records come in the order of *parts*."""
+        self._setup, self._parts = setup, {one.folder: one for one in parts}
+        found: dict[str, Lesson] = {}
+        if self.shards and self.shards.kept():
+            self._find_keys()
+            for one in parts:
+                if record := self.shards.record(one, self.keys[one.folder]):
+                    found[one.folder] = record
+        fresh = [one.folder for one in parts if one.folder not in found]
+        crew = self._gather(setup, len(fresh))
+        for member in range(crew.size):
+            share = fresh[member :: crew.size]
+            self._readers |= dict.fromkeys(share, member)
+            crew.ask(member, Reading(share))
+        return self._records(crew, found)
+
+    def _find_keys(self) -> None:
+        if self._setup is not None and not self.keys:
+            shared = cache.setup_key(self._setup, fingerprint())
+            self.keys = {name: cache.lesson_key(one, shared) for name, one in self._parts.items()}
+
+    def _records(self, crew: Crew, found: dict[str, Lesson]) -> Iterator[Lesson]:
+        self._find_keys()
+        self._meanwhile()
+        for record in crew.answers():
+            found[record.folder] = record
+        for folder in self._parts:
+            yield found[folder]
+
+    def render(self, tasks: list[Task], site: SiteInfo, page_kib: int) -> Iterator[Unit]:
+        """Begin to render *tasks*, each by the member that has read its lesson."""
+        if self._setup is None:
+            return iter(())
+        crew = self._gather(self._setup, len(tasks))
+        shares: list[list[Task]] = [[] for _ in range(crew.size)]
+        for number, task in enumerate(tasks):
+            shares[self._readers.get(task.folder, number % crew.size)].append(task)
+        for member, share in enumerate(shares):
+            crew.ask(member, Preparing(site, page_kib))
+            crew.ask(member, Rendering(share))
+        return self._rendered(crew)
+
+    def _rendered(self, crew: Crew) -> Iterator[Unit]:
+        yield from crew.answers()
+        crew.dismiss()
