@@ -54,19 +54,26 @@ class Bridge(NamedTuple):
 
 
 @contextmanager
+def started(module: str, *flags: str) -> Iterator[Bridge]:
+    """A server that tells its port on its first line."""
+    words = [sys.executable, "-m", module, *flags]
+    with subprocess.Popen(
+        words, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as process:
+        try:
+            assert process.stdout is not None
+            yield Bridge(process, json.loads(process.stdout.readline())["port"])
+        finally:
+            process.terminate()
+
+
+@contextmanager
 def running(kind: Backend, sleep_ms: float) -> Iterator[Bridge]:
     """A bridge whose commits take *sleep_ms* longer."""
     with tempfile.TemporaryDirectory() as folder:
-        words = [sys.executable, "-m", "bench.bridge_store_server", str(sleep_ms), "--port", "0"]
-        words += ["--db", f"{folder}/db", "--db-backend", kind]
-        with subprocess.Popen(
-            words, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-        ) as process:
-            try:
-                assert process.stdout is not None
-                yield Bridge(process, json.loads(process.stdout.readline())["port"])
-            finally:
-                process.terminate()
+        flags = [str(sleep_ms), "--port", "0", "--db", f"{folder}/db", "--db-backend", kind]
+        with started("bench.bridge_store_server", *flags) as bridge:
+            yield bridge
 
 
 def load(
@@ -83,7 +90,10 @@ def load(
 
 
 def writes(kind: Backend, sleep_ms: float, seconds: float) -> Iterator[str]:
-    """Lines of the table of writes."""
+    """Lines of the table of writes, beside a bare handler of the same moment."""
+    with started("bench.bridge_store_bare") as server:
+        bare, cpu_us = load(server, seconds, CLIENTS, 1)
+    yield _line("bare aiohttp, nothing stored", "1 frame", bare, cpu_us)
     with running(kind, sleep_ms) as bridge:
         for name, clients, frames, hz in (
             ("1 frame", CLIENTS, 1, 0),
@@ -91,12 +101,18 @@ def writes(kind: Backend, sleep_ms: float, seconds: float) -> Iterator[str]:
             (f"1 frame, {LIVE_HZ} Hz", CLIENTS, 1, LIVE_HZ),
         ):
             got, cpu_us = load(bridge, seconds, clients, frames, hz)
-            yield (
-                f"{kind:12} +{sleep_ms:>4.0f} ms  HTTP {name:>16}  {got.per_s:>9,.0f} rows/s"
-                f"  {got.p50_ms:>7.2f} / {got.p99_ms:>7.2f} ms  {cpu_us:>6,.0f} us a request"
-                f"  client {got.client_cpu:.0%} of a core"
-                + (f"  {got.refused} refused" if got.refused else "")
-            )
+            line = _line(f"{kind:12} +{sleep_ms:>4.0f} ms  HTTP", name, got, cpu_us)
+            flooded = frames == 1 and not hz
+            yield line + (f"  {got.per_s / bare.per_s:.2f} of bare aiohttp" if flooded else "")
+
+
+def _line(who: str, name: str, got: Figures, cpu_us: float) -> str:
+    return (
+        f"{who:<28}{name:>17}  {got.per_s:>9,.0f} rows/s"
+        f"  {got.p50_ms:>7.2f} / {got.p99_ms:>7.2f} ms  {cpu_us:>6,.0f} us a request"
+        f"  client {got.client_cpu:.0%} of a core"
+        + (f"  {got.refused} refused" if got.refused else "")
+    )
 
 
 def reads(kind: Backend, frames: int) -> Iterator[str]:

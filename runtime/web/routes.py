@@ -9,6 +9,7 @@ from typing import (
     Any,
     Final,
     Generic,
+    Protocol,
     TypedDict,
     TypeGuard,
     TypeVar,
@@ -49,6 +50,25 @@ Hook = Callable[[web.Request], Awaitable[None]]
 Cap = int | Callable[[web.Application], int]
 
 
+class Passing(Protocol):
+    """A request on the short way (`express`), which is answered once, at any later time."""
+
+    def answer(self, body: bytes) -> None:
+        """Status 200 and *body*, which is JSON."""
+
+    def fail(self, error: Exception) -> None:
+        """What *error* says; of one that is no `ApiError` only the log tells."""
+
+
+Take = Callable[[bytes, Passing], bool]
+"""Begins with a request of that body, which is answered after this has returned.
+
+False, and nothing done: it has to go the common way.
+"""
+Shortcut = Callable[[web.Application, Mapping[str, str]], Take]
+"""What takes the requests of one path, whose variable parts are given."""
+
+
 class Options(TypedDict, total=False):
     """What a decorator may say about a route beyond the handler's signature."""
 
@@ -76,6 +96,8 @@ class Options(TypedDict, total=False):
     """Whether the path carries a secret: the log then shows its pattern."""
     quiet: bool
     """Whether requests that succeed are logged at debug only: for those that come all the time."""
+    express: Shortcut
+    """Answers requests whose head is known, as the handler would, without any of the machinery."""
     alone: bool
     """Whether other methods on a fixed path are refused, though a pattern would fit it too."""
     summary: str

@@ -2,6 +2,7 @@
 
 import asyncio
 import errno
+import gc
 import json
 import logging
 import os
@@ -26,6 +27,7 @@ GRACE_S: Final = 10.0
 LAST_WORDS_S: Final = 1.0
 CLEANUP_S: Final = 2.8
 THREADS_S: Final = 0.5
+LAST_REQUESTS_S: Final = 0.05
 """Seconds that threads get to end once the loop is closed."""
 LEAVE_S: Final = 1.0
 """Seconds that the caller of `run` gets to end the process where a thread would hold it up."""
@@ -295,6 +297,9 @@ async def _run(
         )
         if on_ready is not None:
             on_ready(running)
+        # What the imports have made stays. To look through it for garbage would hold up whoever is
+        # being answered at that moment, for a tenth of a second.
+        gc.freeze()
         _announce(running.port)
         await stop.wait()
         watchdog.start(ending.grace_s + ending.cleanup_s, 0, "the server did not end in time")
@@ -317,7 +322,10 @@ async def _drain(app: web.Application, ending: Ending) -> None:
     life.drain()
     await _call(ending.on_drain, app, ending.grace_s)
     if await life.wait_idle(max(0.0, until - loop.time())):
-        return
+        # Who was answered this moment may have asked again already: they are told, not cut off.
+        await asyncio.sleep(LAST_REQUESTS_S)
+        if await life.wait_idle(max(0.0, until - loop.time())):
+            return
     _LOG.warning("%d requests did not end within %g s", life.in_flight, ending.grace_s)
     await _call(ending.on_deadline, app, ending.last_words_s)
     await life.wait_idle(ending.last_words_s)

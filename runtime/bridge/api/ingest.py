@@ -6,6 +6,7 @@ from typing import Annotated, Any, Final, Literal
 from aiohttp import web
 from pydantic import ConfigDict, Field, StrictFloat, StrictInt, StrictStr, WithJsonSchema
 
+from runtime.bridge.api.frames import frame_shortcut
 from runtime.bridge.api.sessions import WRITE_ERRORS, SessionPath
 from runtime.bridge.api.shapes import Note, Short, session_id
 from runtime.bridge.errors import NotSaved
@@ -101,7 +102,7 @@ class FramesAnswer(Wire):
     rejected: list[RejectedFrame]
 
 
-class FrameRequest(Wire):
+class FrameRequest(Plain):
     """One frame: timestamp in seconds, then numbers or null by column name."""
 
     model_config = ConfigDict(extra="allow")
@@ -185,7 +186,7 @@ async def add_frames(
     )
 
 
-@routes.post("/session/{sid}/frame", errors=ERRORS, quiet=True)
+@routes.post("/session/{sid}/frame", errors=ERRORS, quiet=True, express=frame_shortcut)
 async def add_frame(request: web.Request, *, path: SessionPath, body: FrameRequest) -> FrameAnswer:
     """Append one frame; tells its index."""
     sid = _new_id(path.sid)

@@ -17,6 +17,8 @@ BACKFILL: Final = 1000
 """A request with more frames brings a recording: only its last frame is told."""
 COACHED_HZ: Final = 500.0
 """Frames of requests that the coach hears a second; a burst of as many may come at once."""
+MOST_WATCHED: Final = 256
+"""Sessions whose pace is known."""
 log = logging.getLogger(__name__)
 
 
@@ -36,6 +38,32 @@ class Budget:
             return False
         self._left -= much
         return True
+
+
+class Floods:
+    """Tells sessions that bring more frames than a car does; what is refused is counted too.
+
+    A session is one from the moment it has brought more than a second's worth too many, until it
+    has brought less than that for a second.
+    """
+
+    def __init__(self, per_s: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self._per_s, self._clock = per_s, clock
+        self._sessions: dict[str, list[float]] = {}
+        """What a session has brought too much, and when that was reckoned."""
+
+    def rises(self, session_id: str, much: int) -> bool:
+        """Whether *session_id* is flooded, now that it has brought so much more."""
+        now = self._clock()
+        known = self._sessions.get(session_id)
+        if known is None:
+            while len(self._sessions) >= MOST_WATCHED:
+                del self._sessions[next(iter(self._sessions))]
+            known = self._sessions[session_id] = [0.0, now]
+        level = known[0] - (now - known[1]) * self._per_s
+        level = much if level < 0.0 else level + much
+        known[0], known[1] = min(level, 2 * self._per_s), now
+        return level > self._per_s
 
 
 class Destination(NamedTuple):
@@ -70,6 +98,7 @@ class Live:
         self._spoken = spoken
         self._anew = anew
         self._budget = Budget(COACHED_HZ)
+        self._floods = Floods(COACHED_HZ)
         self._bus_session = ""
         self._told_m = self._offset_m = self._reached_m = 0.0
 
@@ -98,7 +127,7 @@ class Live:
         """
         count = len(frames)
         begin = 0 if count <= BACKFILL else count - 1
-        coached = self._cues is not None and self._budget.take(count - begin)
+        coached = self._coaches(session_id, count - begin)
         if not coached and not self.hub.hears_telemetry:
             return
         columns = {name: frames.columns[name][begin:].tolist() for name in WIDE}
@@ -108,6 +137,23 @@ class Live:
             index = first_idx + begin + at
             frame = LiveFrame(session_id, "ingest", wide, latest[at], index)
             self.publish(frame, coached=coached)
+
+    def ingested_row(
+        self, session_id: str, row: Sequence[float], distance_m: float, index: int
+    ) -> None:
+        """Like `ingested`, a single frame: a number for each name of `WIDE`."""
+        coached = self._coaches(session_id, 1)
+        if coached or self.hub.hears_telemetry:
+            wide = {name: value + 0.0 for name, value in zip(WIDE, row, strict=True)}
+            wide["distance_m"] = distance_m
+            frame = LiveFrame(session_id, "ingest", wide, {}, index)
+            self.publish(frame, coached=coached)
+
+    def _coaches(self, session_id: str, count: int) -> bool:
+        """Whether the coach hears so many frames."""
+        if self._cues is None or self._floods.rises(session_id, count):
+            return False
+        return self._budget.take(count)
 
     def publish(self, frame: LiveFrame, *, coached: bool = True) -> None:
         """Tell a frame, and what the coach says to it."""

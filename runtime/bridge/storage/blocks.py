@@ -6,6 +6,7 @@ value, in the same transaction as the commit that brought the last of them. A bl
 the rows of `WIDE` as little-endian doubles, a block of samples the times and then the values.
 """
 
+import functools
 import itertools
 import sqlite3
 from collections.abc import Iterable, Sequence
@@ -23,7 +24,9 @@ AT_ONCE: Final = 128
 """This many frames or samples at a time become a block without having been rows."""
 BLOCK: Final = 8192
 """Frames or samples of a block at most."""
-_FRAME: Final = f"INSERT INTO telemetry VALUES ({', '.join('?' * (2 + len(WIDE)))})"  # noqa: S608 - constants
+AT_ONCE_ROWS: Final = 32
+"""Rows of one statement at most. Each statement gives other threads the interpreter, and may wait
+for it again: one for each row takes many times as long where another thread is busy."""
 _SAMPLE: Final = "INSERT INTO telemetry_signals VALUES (?, ?, ?, ?)"
 _BLOCK: Final = "INSERT INTO telemetry_blocks VALUES (?, ?, ?, ?, ?, ?)"
 _SIGNAL_BLOCK: Final = (
@@ -39,12 +42,28 @@ class Blocks:
     """The telemetry of one connection."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
+        self._plain = connection
+        self._rows: list[tuple[float, ...]] = []
+        """Frames that are written before anything else is done."""
         self._loose: dict[tuple[int, int], int] = {}
+        self._recent: dict[int, list[tuple[int, Numbers]]] = {}
+        """All rows of a session, where each of them came through here; with the first index."""
 
     def forget(self) -> None:
-        """A transaction was rolled back: what is known of the rows may be wrong."""
+        """A transaction is rolled back: what is known of the rows may be wrong."""
+        self._rows.clear()
         self._loose.clear()
+        self._recent.clear()
+
+    @property
+    def _connection(self) -> sqlite3.Connection:
+        if self._rows:
+            rows, self._rows = self._rows, []
+            for at in range(0, len(rows), AT_ONCE_ROWS):
+                some = rows[at : at + AT_ONCE_ROWS]
+                values = tuple(itertools.chain.from_iterable(some))
+                self._plain.execute(_insert(len(some)), values)
+        return self._plain
 
     # frames
 
@@ -54,16 +73,20 @@ class Blocks:
         if count >= AT_ONCE:
             self._pack_frames(key, first, numbers)
             return
-        self._connection.executemany(
-            _FRAME,
-            zip([key] * count, range(first, first + count), *numbers.tolist(), strict=True),
-        )
-        if self._more_rows(key, -1, count) >= LOOSE:
+        index = range(first, first + count)
+        self._rows.extend(zip([key] * count, index, *numbers.tolist(), strict=True))
+        loose = self._more_rows(key, -1, count)
+        if loose == count:
+            self._recent[key] = [(first, numbers)]
+        elif key in self._recent:
+            self._recent[key].append((first, numbers))
+        if loose >= LOOSE:
             self.tidy_frames(key)
 
     def tidy_frames(self, key: int) -> None:
         """Pack the rows; runs of numbers that follow each other become blocks."""
-        index, numbers = self._frame_rows(key, Window())
+        recent = self._recent.pop(key, None)
+        index, numbers = self._frame_rows(key, Window()) if recent is None else _joined(recent)
         for run in np.split(np.arange(len(index)), np.flatnonzero(np.diff(index) != 1) + 1):
             if len(run):
                 self._pack_frames(key, int(index[run[0]]), numbers[:, run[0] : run[-1] + 1])
@@ -104,6 +127,7 @@ class Blocks:
             )
             if done.rowcount:
                 filled[at] = number
+                self._recent.pop(key, None)
         lowest, highest = int(index.min()), int(index.max())
         row = WIDE.index(name)
         for indexes, numbers in list(
@@ -279,6 +303,7 @@ class Blocks:
                 (key, first[0]),
             )
         self._loose = {which: n for which, n in self._loose.items() if which[0] != key}
+        self._recent.pop(key, None)
         return done and first is None
 
     def _pack_samples(self, key: int, signal: int, samples: Samples) -> None:
@@ -312,6 +337,19 @@ class Blocks:
             known = int(self._connection.execute(sql, values).fetchone()[0]) - count
         self._loose[key, signal] = known + count
         return known + count
+
+
+@functools.cache
+def _insert(rows: int) -> str:
+    """The statement for so many frames."""
+    marks = f"({', '.join('?' * (2 + len(WIDE)))})"
+    return f"INSERT INTO telemetry VALUES {', '.join([marks] * rows)}"  # noqa: S608 - constants
+
+
+def _joined(parts: Sequence[tuple[int, Numbers]]) -> tuple[npt.NDArray[np.int64], Numbers]:
+    """Frames and their indexes."""
+    index = [np.arange(first, first + numbers.shape[1]) for first, numbers in parts]
+    return np.concatenate(index), np.concatenate([numbers for _, numbers in parts], axis=1)
 
 
 def _table(rows: Iterable[Sequence[float]], width: int) -> Numbers:

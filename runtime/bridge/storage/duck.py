@@ -13,7 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from runtime.bridge.storage import schema
-from runtime.bridge.storage.backend import Column, Columns, Row, Run, Window
+from runtime.bridge.storage.appending import Appenders, has_nan, nulled
+from runtime.bridge.storage.backend import Columns, Row, Run, Window
 from runtime.bridge.storage.errors import Damaged, StoreFailed, StoreFull, StoreUnusable
 from runtime.bridge.storage.sqlite import no_room
 from runtime.bridge.storage.values import Backend
@@ -22,7 +23,7 @@ from runtime.bridge.telemetry.values import WIDE, Numbers, Samples
 MAGIC: Final = b"DUCK"
 MAGIC_AT: Final = 8
 WAL: Final = ".wal"
-LOG_BYTES: Final = 16 << 20
+LOG_BYTES: Final = 4 << 20
 """Once the log is longer by this much, it is brought into the main file."""
 SCANNED: Final = 1000
 """From this many rows on, DuckDB reads the arrays itself; below, its appender is quicker."""
@@ -43,10 +44,6 @@ _DAMAGE: Final = (
 DIALECT: Final = schema.Dialect(
     {"int": "BIGINT", "real": "DOUBLE", "text": "VARCHAR", "blob": "BLOB"}, keyed=False
 )
-
-
-def _has_nan(column: Column) -> bool:
-    return column.dtype == np.float64 and bool(np.isnan(column).any())
 
 
 def settings(*, read_only: bool = False) -> dict[str, str | bool | int | float | list[str]]:
@@ -70,8 +67,9 @@ class DuckConnection:
         self._engine = engine
         self._generation = engine.generation
         self._open = False
-        self._waiting: dict[str, list[Row]] = {}
-        self._appenders: dict[str, Any] = {}
+        self._owed = False
+        """Whether the transaction begins with the next statement."""
+        self._appenders = Appenders()
 
     def rows(self, sql: str, values: Sequence[object] = ()) -> list[Row]:
         """See `Connection`."""
@@ -85,13 +83,12 @@ class DuckConnection:
         """See `Connection`."""
         count = len(next(iter(columns.values())))
         if table in _APPENDED and count < SCANNED:
-            plain = zip(*(column.tolist() for column in columns.values()), strict=True)
-            rows = [tuple(None if cell != cell else cell for cell in row) for row in plain]
-            self._waiting.setdefault(table, []).extend(rows)
+            cells = (nulled(column.tolist()) for column in columns.values())
+            self._appenders.add(table, zip(*cells, strict=True))
             return
         names = ", ".join(f'"{name}"' for name in columns)
         chosen = ", ".join(
-            f'nullif("{name}", {_NAN})' if _has_nan(column) else f'"{name}"'
+            f'nullif("{name}", {_NAN})' if has_nan(column) else f'"{name}"'
             for name, column in columns.items()
         )
         with self._scanned(columns):
@@ -103,19 +100,26 @@ class DuckConnection:
             self._generation = self._engine.generation
             if self is not self._engine.writer:
                 self.inner = self._engine.writer.inner.cursor()
+        if write:
+            self._owed = True
+            return
         self.inner.execute("BEGIN TRANSACTION")
         self._open = True
-        if not write:
-            self.inner.execute("SELECT version FROM schema_version LIMIT 1").fetchone()
+        self.inner.execute("SELECT version FROM schema_version LIMIT 1").fetchone()
 
     def commit(self) -> None:
         """See `Connection`."""
+        if self._owed and self._appenders.tables <= 1:
+            self._owed = False
+            self._appenders.flush(self.inner, alone=True)
+            return
         self._executed("COMMIT")
         self._open = False
 
     def rollback(self) -> None:
         """See `Connection`."""
-        self._waiting.clear()
+        self._appenders.forget()
+        self._owed = False
         if self._open:
             self._open = False
             with contextlib.suppress(duckdb.Error):  # a failed commit ended it
@@ -124,11 +128,13 @@ class DuckConnection:
     def insert_frames(self, key: int, first: int, numbers: Numbers) -> None:
         """See `Connection`."""
         count = numbers.shape[1]
-        columns = {
-            "session_key": np.full(count, key),
-            "frame_idx": np.arange(first, first + count),
-        }
-        self.insert("telemetry", {**columns, **dict(zip(WIDE, numbers, strict=True))})
+        index = np.arange(first, first + count)
+        if count < SCANNED:
+            cells = [[key] * count, index.tolist(), *map(nulled, numbers.tolist())]
+            self._appenders.add("telemetry", zip(*cells, strict=True))
+            return
+        columns = dict(zip(WIDE, numbers, strict=True))
+        self.insert("telemetry", {"session_key": np.full(count, key), "frame_idx": index} | columns)
 
     def frames(self, key: int, names: Sequence[str], window: Window) -> dict[str, Numbers]:
         """See `Connection`."""
@@ -232,8 +238,8 @@ class DuckConnection:
 
     def drop(self, key: int, most: int) -> bool:
         """See `Connection`; DuckDB deletes by marking, so all goes at once."""
-        for table in ("telemetry", "telemetry_signals"):
-            self.run(f"DELETE FROM {table} WHERE session_key = ?", (key,))  # noqa: S608 - words of this loop
+        self.run("DELETE FROM telemetry WHERE session_key = ?", (key,))
+        self.run("DELETE FROM telemetry_signals WHERE session_key = ?", (key,))
         return True
 
     def tidy(self, key: int) -> None:
@@ -241,24 +247,20 @@ class DuckConnection:
 
     def close(self) -> None:
         """See `Connection`."""
-        self._appenders.clear()
+        self._appenders.close()
         self.inner.close()
 
     def _executed(self, sql: str, values: Sequence[object] = ()) -> duckdb.DuckDBPyConnection:
         """Run a statement behind the rows that wait."""
-        waiting, self._waiting = self._waiting, {}
-        for table, rows in waiting.items():
-            if table not in self._appenders:
-                self._appenders[table] = self.inner.appender(table)
-            appender = self._appenders[table]
-            try:
-                appender.append_rows(rows)
-                appender.flush()
-            except BaseException:
-                del self._appenders[table]  # what it still holds must never come back
-                appender.clear()
-                raise
+        self._begin_owed()
+        self._appenders.flush(self.inner)
         return self.inner.execute(sql, list(values))
+
+    def _begin_owed(self) -> None:
+        if self._owed:
+            self._owed = False
+            self.inner.execute("BEGIN TRANSACTION")
+            self._open = True
 
     def _arrays(self, sql: str, values: Sequence[object]) -> dict[str, Any]:
         found = self._executed(sql, values).fetchnumpy()
@@ -267,6 +269,7 @@ class DuckConnection:
     @contextlib.contextmanager
     def _scanned(self, columns: Columns) -> Iterator[None]:
         """The columns as a table named incoming; looking into Python's own variables is off."""
+        self._begin_owed()
         self.inner.register("incoming", dict(columns))
         try:
             yield
@@ -338,10 +341,7 @@ class Duck:
         self.writer.inner.execute("SET lock_configuration = true")
 
     def _logged(self) -> int:
-        try:
-            return self._log.stat().st_size
-        except FileNotFoundError:
-            return 0
+        return self._log.stat().st_size if self._log.exists() else 0
 
     def translated(self, error: Exception) -> Exception:
         """See `Engine`."""

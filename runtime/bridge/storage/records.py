@@ -63,6 +63,7 @@ class EndSession:
 
     def apply(self, tx: Transaction) -> SessionRow:
         """The row."""
+        tx.flush()
         session = known(tx, self.session_id)
         if session.ended_at is None:
             tx.put(replace(session, ended_at=self.now_ms))
@@ -84,7 +85,7 @@ class RenameSession:
 
     def apply(self, tx: Transaction) -> SessionRow:
         """The row under its new id."""
-        session = known(tx, self.session_id)
+        known(tx, self.session_id)
         tx.flush()
         session = known(tx, self.session_id)
         session_id = _dated(tx, self.slug, session.started_at)
@@ -128,6 +129,7 @@ class Recount:
 
     def apply(self, tx: Transaction) -> int | None:
         """How many signals there are; None: the session has changed since."""
+        tx.flush()
         session = known(tx, self.session_id)
         if session.version != self.version:
             return None

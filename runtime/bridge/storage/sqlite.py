@@ -50,17 +50,17 @@ class SqliteConnection(Blocks):
 
     def rows(self, sql: str, values: Sequence[object] = ()) -> list[Row]:
         """See `Connection`."""
-        return self.inner.execute(sql, tuple(values)).fetchall()
+        return self._connection.execute(sql, tuple(values)).fetchall()
 
     def run(self, sql: str, values: Sequence[object] = ()) -> None:
         """See `Connection`."""
-        self.inner.execute(sql, tuple(values))
+        self._connection.execute(sql, tuple(values))
 
     def insert(self, table: str, columns: Columns) -> None:
         """See `Connection`; SQLite itself takes NaN for null."""
         names = ", ".join(f'"{name}"' for name in columns)
         marks = ", ".join("?" * len(columns))
-        self.inner.executemany(
+        self._connection.executemany(
             f"INSERT INTO {table} ({names}) VALUES ({marks})",  # noqa: S608 - our own names
             zip(*(column.tolist() for column in columns.values()), strict=True),
         )
@@ -75,7 +75,7 @@ class SqliteConnection(Blocks):
 
     def commit(self) -> None:
         """See `Connection`."""
-        self.inner.execute("COMMIT")
+        self._connection.execute("COMMIT")
 
     def rollback(self) -> None:
         """See `Connection`."""

@@ -18,6 +18,8 @@ NOT_LOADED: Final[None] = None
 _DISTANCE: Final = WIDE.index("distance_m")
 _SPEED: Final = WIDE.index("speed_ms")
 _START: Final = Odometer()
+_FEW: Final = 64
+"""So many frames are looked at faster one by one."""
 
 
 class Span(NamedTuple):
@@ -29,7 +31,8 @@ class Span(NamedTuple):
 
     def joined(self, n: int, t_start: float, t_end: float) -> "Span":
         """This span and *n* further samples."""
-        return Span(self.n + n, min(self.t_start, t_start), max(self.t_end, t_end))
+        start = t_start if t_start < self.t_start else self.t_start
+        return Span(self.n + n, start, t_end if t_end > self.t_end else self.t_end)
 
 
 Spans = Mapping[int, Span]
@@ -107,28 +110,55 @@ class Session:
         return self if merged == mine else replace(self, meta=merged)
 
 
-def travelled(session: Session, numbers: Numbers, wide: Mapping[str, int]) -> Session:
+def travelled(
+    session: Session, numbers: Numbers, wide: Mapping[str, int], writes: int = 0
+) -> Session:
     """*session* behind further frames; fills the null distances of *numbers* in place.
 
-    *wide* are the ids of the wide columns. The spans must be loaded.
+    *wide* are the ids of the wide columns, *writes* says how many writes brought the frames. The
+    spans must be loaded.
     """
     t = numbers[0]
     filled, odometer = integrated(t, numbers[_SPEED], numbers[_DISTANCE], session.odometer)
     numbers[_DISTANCE] = filled
     spans = dict(session.spans or {})
-    known = ~np.isnan(numbers[1:])
-    counts = known.sum(axis=1).tolist()
-    first, last = float(t.min()), float(t.max())
-    for row, (name, n) in enumerate(zip(WIDE_SIGNALS, counts, strict=True)):
-        if not n:
-            continue
-        start, end = first, last
-        if n < len(t):
-            there = t[known[row]]
-            start, end = float(there.min()), float(there.max())
+    earliest, latest = session.t_start, session.t_end
+    for name, n, start, end in _spread(numbers):
         before = spans.get(wide[name])
         spans[wide[name]] = before.joined(n, start, end) if before else Span(n, start, end)
-    return replace(session.spread(spans), n_frames=session.n_frames + len(t), odometer=odometer)
+        earliest = start if earliest is None or start < earliest else earliest
+        latest = end if latest is None or end > latest else latest
+    return replace(
+        session,
+        spans=spans,
+        n_signals=len(spans),
+        t_start=earliest,
+        t_end=latest,
+        n_frames=session.n_frames + len(t),
+        odometer=odometer,
+        version=session.version + writes,
+        dirty=session.dirty or writes > 0,
+    )
+
+
+def _spread(numbers: Numbers) -> Iterator[tuple[str, int, float, float]]:
+    """How many values each column has, and between which times; columns without any are absent."""
+    t = numbers[0]
+    if len(t) > _FEW:
+        known = ~np.isnan(numbers[1:])
+        for name, there, n in zip(WIDE_SIGNALS, known, known.sum(axis=1).tolist(), strict=True):
+            if n:
+                inside = t if n == len(t) else t[there]
+                yield name, n, float(inside.min()), float(inside.max())
+        return
+    times, *columns = numbers.tolist()
+    first, last = min(times), max(times)
+    for name, column in zip(WIDE_SIGNALS, columns, strict=True):
+        total = sum(column)
+        if total == total:
+            yield name, len(times), first, last
+        elif some := [at for at, value in zip(times, column, strict=True) if value == value]:
+            yield name, len(some), min(some), max(some)
 
 
 def capability(signal: SignalRow, span: Span) -> CapabilityRow:

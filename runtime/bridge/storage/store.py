@@ -1,9 +1,7 @@
 """The store as the rest of the bridge sees it: awaitable reads and writes of plain values."""
 
 import asyncio
-import contextlib
 import functools
-import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final, Self, TypeVar, cast
@@ -33,7 +31,9 @@ from runtime.bridge.storage.records import (
     StartSession,
 )
 from runtime.bridge.storage.state import Session, active, described, newest
-from runtime.bridge.storage.transaction import spans_of
+from runtime.bridge.storage.tickets import Counter, Ticket
+from runtime.bridge.storage.tickets import now_ms as unix_ms
+from runtime.bridge.storage.transaction import Row, spans_of
 from runtime.bridge.storage.values import (
     NOTHING,
     Appended,
@@ -50,7 +50,7 @@ from runtime.bridge.storage.values import (
     SignalRow,
     SignalsAppended,
 )
-from runtime.bridge.storage.writer import Finished, Writer
+from runtime.bridge.storage.writer import Writer
 from runtime.bridge.telemetry.values import (
     WIDE,
     WIDE_SIGNALS,
@@ -62,7 +62,6 @@ from runtime.bridge.telemetry.values import (
 from runtime.web import instance
 
 T = TypeVar("T")
-Ticket = asyncio.Future[object]
 
 _RECOUNTS: Final = 5
 
@@ -80,9 +79,11 @@ class Store:
         self._state = opened.state
         self._loop = asyncio.get_running_loop()
         self._readers = Readers(opened.engine)
+        self._counter = Counter(self._loop)
         self._writer: Writer[Ticket] = Writer(
-            opened.engine, opened.state, self._answered, opening.reloaded, opened.owed
+            opened.engine, opened.state, self._counter.answered, opening.reloaded, opened.owed
         )
+        self._counter.serve(self._writer)
         self._exports = exporting.Exports(opened.state, self._readers)
         self.backend: Backend = opened.engine.kind
         self.schema_version = len(schema.STEPS)
@@ -103,6 +104,7 @@ class Store:
 
     async def close(self) -> None:
         """Finish what was accepted, write down what was only counted, close."""
+        self._counter.hand_over()
         await asyncio.to_thread(self._writer.close)
         await self._readers.close()
         await asyncio.to_thread(self._opened.close)
@@ -173,7 +175,7 @@ class Store:
         The session is made where it is unknown. Null distances are integrated from the speed.
         Raises `BadFrames`, `RegistryFull`; nothing was changed then.
         """
-        now = _now_ms() if now_ms is None else now_ms
+        now = unix_ms() if now_ms is None else now_ms
         return await self.write(AppendFrames(session_id, frames, extras or {}, meta, now))
 
     async def append_signals(
@@ -192,7 +194,7 @@ class Store:
         wide = {name: samples[name] for name in WIDE_SIGNALS if name in samples}
         tall = {name: given for name, given in samples.items() if name not in wide}
         fills, rejected = await self._fills(session_id, wide) if wide else ([], 0)
-        now = _now_ms() if now_ms is None else now_ms
+        now = unix_ms() if now_ms is None else now_ms
         return await self.write(AppendSignals(session_id, tall, fills, rejected, meta, now))
 
     async def append_video(
@@ -203,7 +205,7 @@ class Store:
         now_ms: int | None = None,
     ) -> int:
         """How many frames; one at the same moment of the same file replaces what was there."""
-        now = _now_ms() if now_ms is None else now_ms
+        now = unix_ms() if now_ms is None else now_ms
         return await self.write(AppendVideo(session_id, frames, meta, now))
 
     async def import_recording(
@@ -219,8 +221,8 @@ class Store:
         ended. Gates and facts go into its *meta* (`values.recorded`). Raises `SessionExists`,
         `BadFrames`, `RegistryFull`.
         """
-        now = _now_ms() if now_ms is None else now_ms
-        ticket: Ticket = self._loop.create_future()
+        now = unix_ms() if now_ms is None else now_ms
+        ticket: asyncio.Future[object] = self._loop.create_future()
         work = ImportRecording(session_id, recording, meta, now)
         if not self._writer.step(work, ticket):
             raise StoreBusy("other imports are waiting; try again")
@@ -345,19 +347,23 @@ class Store:
 
     async def write(self, operation: Operation[T]) -> T:
         """Have *operation* committed; its result."""
-        ticket: Ticket = self._loop.create_future()
+        self._counter.hand_over()
+        ticket: asyncio.Future[object] = self._loop.create_future()
         if not self._writer.offer(operation, ticket):
             raise StoreBusy
         return cast("T", await ticket)
 
+    def append_row(self, session_id: str, row: Row, ticket: Ticket) -> None:
+        """Append one frame; *ticket* gets where it went (`RowAppended`), or a `StoreError`.
+
+        *row* has a finite number or NaN for each name of `WIDE`, a finite one for the timestamp.
+        Rows of the same moment go to the writer together.
+        """
+        self._counter.append_row(session_id, row, ticket)
+
     async def read(self, work: Callable[[Connection], T]) -> T:
         """The result of *work* on a reader's thread, in a transaction."""
         return await self._readers.read(work)
-
-    def _answered(self, finished: list[Finished[Ticket]]) -> None:
-        """On the writer's thread."""
-        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
-            self._loop.call_soon_threadsafe(_answer, finished)
 
     def _known(self, session_id: str) -> Session:
         session = self._state.sessions.get(session_id)
@@ -375,17 +381,3 @@ class Store:
         key = session.key
         fills = await self.read(lambda reader: reading.fills(reader, key, given))
         return fills, offered - sum(len(fill.index) for fill in fills)
-
-
-def _answer(finished: list[Finished[Ticket]]) -> None:
-    for ticket, result, error in finished:
-        if ticket.done():  # its caller has gone
-            continue
-        if error is not None:
-            ticket.set_exception(error)
-        else:
-            ticket.set_result(result)
-
-
-def _now_ms() -> int:
-    return int(time.time() * 1000)

@@ -3,22 +3,75 @@
 import json
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Final
+from typing import Final, TypeAlias
 
 import numpy as np
 
 from runtime.bridge.storage import canonical, registry
 from runtime.bridge.storage.backend import Connection, Run
 from runtime.bridge.storage.state import Draft, Session, Span, Spans, State, travelled
-from runtime.bridge.storage.values import Appended, SessionMeta, SignalRow
-from runtime.bridge.telemetry.values import Numbers, Samples
+from runtime.bridge.storage.values import (
+    NOTHING,
+    Appended,
+    RowAppended,
+    SessionMeta,
+    SignalRow,
+)
+from runtime.bridge.telemetry.values import WIDE, Numbers, Samples
 
 SESSION_COLUMNS: Final = (
     "session_key, session_id, driver, driver_level, track, car, note, source, meta, started_at,"
     " ended_at, activation, n_frames, n_signals, t_start, t_end, last_t, last_speed_ms,"
     " last_distance_m, version, dirty"
 )
+_DISTANCE: Final = WIDE.index("distance_m")
 _MARKS: Final = ", ".join("?" * (SESSION_COLUMNS.count(",") + 1))
+
+
+Row: TypeAlias = tuple[float, ...]
+"""A frame: a number for each name of `WIDE`, NaN for null."""
+
+
+class _Part:
+    """Frames of a session that wait to be written, and what becomes of them."""
+
+    def __init__(self, numbers: Numbers, appended: Appended) -> None:
+        self.numbers = numbers
+        self.appended = appended
+        self.length = numbers.shape[1]
+        self.writes = 1
+
+    def reached(self, distance_m: Numbers) -> None:
+        self.appended.distance_m = distance_m
+
+
+class _Rows:
+    """Single frames of a session, one behind the other."""
+
+    __slots__ = ("appended", "first", "rows")
+
+    def __init__(self, first: int) -> None:
+        self.first = first
+        self.rows: list[Row] = []
+        self.appended: list[RowAppended] = []
+
+    @property
+    def numbers(self) -> Numbers:
+        numbers = np.array(self.rows).T
+        numbers += 0.0
+        return numbers
+
+    @property
+    def length(self) -> int:
+        return len(self.rows)
+
+    @property
+    def writes(self) -> int:
+        return len(self.rows)
+
+    def reached(self, distance_m: Numbers) -> None:
+        for appended, distance in zip(self.appended, distance_m.tolist(), strict=True):
+            appended.distance_m = distance
 
 
 class Transaction:
@@ -35,11 +88,14 @@ class Transaction:
         self.checkpoint = False
         """Whether the log should be brought into the main file behind this transaction."""
         self._saves: set[str] = set()
-        self._frames: dict[str, list[tuple[Appended, Numbers]]] = {}
+        self._frames: dict[str, list[_Part | _Rows]] = {}
+        self._open_rows: dict[str, _Rows] = {}
+        self._behind: dict[str, int] = {}
+        """The number of the next frame, of sessions that have frames waiting."""
         self._runs: list[Run] = []
 
     def session(self, session_id: str) -> Session | None:
-        """As it stands behind the frames that are still waiting."""
+        """As it stands, but for the frames that wait for `flush`."""
         return self.draft.session(session_id)
 
     def put(self, session: Session, *, save: bool = True) -> Session:
@@ -69,15 +125,41 @@ class Transaction:
 
     def append(self, session_id: str, numbers: Numbers) -> Appended:
         """Frames behind the last one of a session that `ensure` was called for."""
-        session = self.session(session_id)
-        assert session is not None
-        waiting = self._frames.setdefault(session_id, [])
-        first = session.n_frames + sum(part.shape[1] for _, part in waiting)
+        first = self._next_frame(session_id)
+        self._behind[session_id] = first + numbers.shape[1]
         appended = Appended(first, first + numbers.shape[1] - 1, numbers[0])
-        if not waiting:  # the others of this transaction are noted when all are written
-            self.touch(session)
-        waiting.append((appended, numbers))
+        self._frames[session_id].append(_Part(numbers, appended))
         return appended
+
+    def append_row(self, session_id: str, row: Row, now_ms: int) -> RowAppended:
+        """A single frame, no number infinite; the session is made where it is unknown."""
+        open_rows = self._open_rows.get(session_id) or self._begin_rows(session_id, now_ms)
+        appended = RowAppended(open_rows.first + len(open_rows.rows), row[_DISTANCE])
+        open_rows.rows.append(row)
+        open_rows.appended.append(appended)
+        return appended
+
+    def _begin_rows(self, session_id: str, now_ms: int) -> _Rows:
+        session = self.session(session_id)
+        if session is None or session.spans is None:
+            self.ensure(session_id, NOTHING, now_ms)
+        made = self._open_rows[session_id] = _Rows(self._next_frame(session_id))
+        self._frames[session_id].append(made)
+        return made
+
+    def _next_frame(self, session_id: str) -> int:
+        """The number of the next frame; single ones that come from now on are apart."""
+        if (closed := self._open_rows.pop(session_id, None)) is not None:
+            self._behind[session_id] = closed.first + len(closed.rows)
+        if session_id not in self._behind:
+            session = self.session(session_id)
+            assert session is not None
+            self._behind[session_id] = session.n_frames
+            self._frames[session_id] = []
+            self.changes += 1
+            if not session.dirty:
+                self._saves.add(session_id)
+        return self._behind[session_id]
 
     def add_samples(self, session_id: str, signals: Mapping[int, Samples]) -> None:
         """Canonical samples by signal id, of a session that `ensure` was called for.
@@ -150,6 +232,7 @@ class Transaction:
     def flush(self) -> None:
         """Hand everything that waits to the database."""
         waiting, self._frames = self._frames, {}
+        self._open_rows, self._behind = {}, {}
         for session_id, parts in waiting.items():
             self._write_frames(session_id, parts)
         runs, self._runs = self._runs, []
@@ -161,18 +244,19 @@ class Transaction:
             if session is not None:
                 self._save(session)
 
-    def _write_frames(self, session_id: str, parts: list[tuple[Appended, Numbers]]) -> None:
+    def _write_frames(self, session_id: str, parts: list[_Part | _Rows]) -> None:
         session = self.session(session_id)
         assert session is not None
-        numbers = parts[0][1] if len(parts) == 1 else np.concatenate([n for _, n in parts], axis=1)
+        arrays = [part.numbers for part in parts]
+        numbers = arrays[0] if len(arrays) == 1 else np.concatenate(arrays, axis=1)
         first = session.n_frames
-        behind = travelled(session, numbers, self.draft.base.wide)
-        self.put(replace(behind, version=behind.version + len(parts) - 1), save=False)
+        writes = sum(part.writes for part in parts)
+        self.put(travelled(session, numbers, self.draft.base.wide, writes), save=False)
         self.connection.insert_frames(session.key, first, numbers)
         at = 0
-        for appended, part in parts:
-            appended.distance_m = numbers[1, at : at + part.shape[1]]
-            at += part.shape[1]
+        for part in parts:
+            part.reached(numbers[_DISTANCE, at : at + part.length])
+            at += part.length
 
     def _save(self, session: Session) -> None:
         self.connection.run("DELETE FROM sessions WHERE session_key = ?", (session.key,))

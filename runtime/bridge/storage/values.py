@@ -131,6 +131,15 @@ class Appended:
     newly_discovered: tuple[str, ...] = ()
 
 
+@dataclass(slots=True)
+class RowAppended:
+    """Where one frame went."""
+
+    idx: int
+    distance_m: float
+    """As it is stored: integrated where the frame had none."""
+
+
 class SignalsAppended(NamedTuple):
     """What became of samples."""
 

@@ -32,6 +32,11 @@ MOST_BYTES: Final = 256 << 20
 """What may wait; a single operation may be larger."""
 MOST_STEPPED: Final = 4
 """Imports that may wait or run."""
+BREATH_S: Final = 0.002
+"""Longest wait behind a group for its answers to go out. Those who get them write again at once,
+and together they are one group; without the wait there would be two that hinder each other."""
+BREATH_FROM: Final = 4
+"""Operations of a group that is followed by such a wait."""
 QUIET_S: Final = 5.0
 """A session without writes for this long is settled."""
 _REMEMBERED: Final = 512
@@ -86,9 +91,12 @@ class Writer(Generic[Ticket]):
         self._stepped: deque[_Stepped[Ticket]] = deque()
         self._bytes = 0
         self._closing = False
+        self._breath_until = 0.0
+        """Until when (monotonic seconds) groups wait for `resume`; 0: they do not."""
         self._quiet: dict[str, float] = {}
         """When a session that has to be settled was written to last (monotonic seconds)."""
         self._looked = 0.0
+        self._untended = self._checkpoint = False
         self._commits: deque[tuple[float, int]] = deque(maxlen=_REMEMBERED)
         self._totals = [0, 0, 0, 0]  # commits, operations, failed, refused
         self._thread = threading.Thread(target=self._run, name="bridge-writer", daemon=True)
@@ -106,8 +114,29 @@ class Writer(Generic[Ticket]):
                 return False
             self._waiting.append(_Job(operation, ticket, weight.rows, weight.nbytes))
             self._bytes += weight.nbytes
-            self._changed.notify()
+            if not self._breath_until:
+                self._changed.notify()
         return True
+
+    def offer_all(self, jobs: Sequence[tuple[Operation[object], Ticket]]) -> list[Ticket]:
+        """Have many small operations written, in their order; the tickets of those refused."""
+        sized = [_Job(operation, ticket, *operation.weight) for operation, ticket in jobs]
+        with self._changed:
+            room = 0 if self._closing else max(0, MOST_WAITING - len(self._waiting))
+            taken, refused = sized[:room], sized[room:]
+            self._waiting.extend(taken)
+            self._bytes += sum(job.nbytes for job in taken)
+            self._totals[3] += len(refused)
+            if not self._breath_until:
+                self._changed.notify()
+        return [job.ticket for job in refused]
+
+    def resume(self) -> None:
+        """The answers to the last group are out."""
+        with self._changed:
+            if self._breath_until:
+                self._breath_until = 0.0
+                self._changed.notify()
 
     def step(self, work: Step, ticket: Ticket | None) -> bool:
         """Have long work done between the groups; False: too much of it is waiting.
@@ -160,10 +189,15 @@ class Writer(Generic[Ticket]):
             if stepped is not None:
                 self._advance(stepped)
             self._settle_quiet(everything=ended)
+            self._tend()
             if ended:
                 return
 
     def _wait(self) -> None:
+        while self._breath_until and not self._closing:
+            left = self._breath_until - time.monotonic()
+            if left <= 0 or not self._changed.wait(left):
+                self._breath_until = 0.0
         while not (self._waiting or self._stepped or self._closing):
             if not self._changed.wait(1.0 if self._quiet else None):
                 return
@@ -188,6 +222,8 @@ class Writer(Generic[Ticket]):
             finished = [Finished(group[0].ticket, None, finished)]
         self._totals[1] += len(finished)
         self._totals[2] += sum(one.error is not None for one in finished)
+        if len(group) >= BREATH_FROM:
+            self._breath_until = time.monotonic() + BREATH_S
         self._answer(finished)
 
     def _alone(self, job: _Job[Ticket]) -> list[Finished[Ticket]]:
@@ -241,10 +277,15 @@ class Writer(Generic[Ticket]):
         for session in tx.draft.changed():
             if session.dirty:
                 self._quiet[session.session_id] = now
-        self._tend(tx.checkpoint)
+        self._untended = True
+        self._checkpoint = self._checkpoint or tx.checkpoint
         return None
 
-    def _tend(self, checkpoint: bool) -> None:
+    def _tend(self) -> None:
+        """What the last commits have left to do, now that they are answered."""
+        if not self._untended:
+            return
+        checkpoint, self._checkpoint, self._untended = self._checkpoint, False, False
         try:
             if checkpoint:
                 self._engine.checkpoint()

@@ -7,7 +7,15 @@ import numpy as np
 
 from runtime.bridge.coach.engine import CueEngine
 from runtime.bridge.live.hub import Hub
-from runtime.bridge.live.live import BACKFILL, COACHED_HZ, Budget, Destination, Live
+from runtime.bridge.live.live import (
+    BACKFILL,
+    COACHED_HZ,
+    MOST_WATCHED,
+    Budget,
+    Destination,
+    Floods,
+    Live,
+)
 from runtime.bridge.live.values import Cue, Flush, LiveFrame
 from runtime.bridge.telemetry.values import TIMESTAMP, WIDE, Frames, Samples
 
@@ -127,6 +135,44 @@ def test_a_budget_is_saved_up_for_a_second() -> None:
     now[0] = 100.0
     assert not budget.take(11)
     assert budget.take(10)
+
+
+def test_a_flood_lasts_until_a_second_has_brought_less() -> None:
+    now = [0.0]
+    floods = Floods(10.0, lambda: now[0])
+    assert not floods.rises("s", 10)
+    assert floods.rises("s", 1)
+    assert not floods.rises("other", 10)
+    for _ in range(50):
+        now[0] += 0.05
+        assert floods.rises("s", 1)
+    now[0] += 0.5
+    assert floods.rises("s", 1)
+    now[0] += 1.0
+    assert not floods.rises("s", 1)
+    for _ in range(50):
+        now[0] += 0.1
+        assert not floods.rises("s", 1)
+
+
+def test_only_so_many_sessions_are_watched() -> None:
+    floods = Floods(10.0, lambda: 0.0)
+    for number in range(2 * MOST_WATCHED):
+        assert floods.rises(f"s{number}", 11)
+    assert not floods.rises("s0", 1)
+
+
+def test_a_single_frame_is_told_like_a_batch_of_one() -> None:
+    drive = Drive()
+    one = frames(1)
+    drive.live.ingested("s", one, {}, 7)
+    row = [float(one.columns[name][0]) for name in WIDE]
+    drive.live.ingested_row("s", row, row[WIDE.index("distance_m")], 7)
+    first, second = drive.hub.frames
+    assert (first.session_id, first.source, first.frame_idx) == ("s", "ingest", 7)
+    assert (second.session_id, second.source, second.frame_idx) == ("s", "ingest", 7)
+    assert [first.number(name) for name in WIDE] == [second.number(name) for name in WIDE]
+    assert drive.engine.fed == 2
 
 
 def test_what_the_coach_says_to_a_replay_is_no_note() -> None:
