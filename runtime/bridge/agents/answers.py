@@ -5,6 +5,7 @@ from typing import Final
 
 from runtime.bridge.agents.asked import Topic
 from runtime.bridge.agents.roster import BY_INTENT
+from runtime.bridge.agents.safety import TOOL as SAFETY
 from runtime.bridge.agents.values import Found, Lesson, Question
 
 QUERY_ROWS: Final = 12
@@ -36,6 +37,7 @@ def template(
     """An answer out of the facts: what is known, what follows, and with *advice* what to do."""
     agent = BY_INTENT[question.intent]
     asked = question.sql is not None
+    advice = advice and not (found and found[0].tool == SAFETY)
     told = [one for one in found if not one.empty]
     parts = [one.summary for one in told]
     if question.topic is not None:

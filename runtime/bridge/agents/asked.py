@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-LapWord: TypeAlias = Literal["best", "slowest", "last"]
+LapWord: TypeAlias = Literal["best", "slowest", "last", "first"]
 Lap: TypeAlias = int | LapWord
 """A lap by its number, or by what it is in its session."""
 
@@ -24,6 +24,10 @@ Ask: TypeAlias = Literal[
     "spread",
     "mishap",
     "before",
+    "risk",
+    "place",
+    "rank",
+    "improved",
     "shape",
     "circuit",
     "session",
@@ -54,4 +58,8 @@ class Topic:
     """Whether it is asked what to do."""
     where: bool = False
     value: float | None = None
-    """Of a limit: seconds."""
+    """Of a limit: seconds; of a place: metres; of a rank: from 1."""
+    wet: bool = False
+    """Whether a wet surface is asked about."""
+    said: bool = False
+    """Whether the driver says that it was so."""

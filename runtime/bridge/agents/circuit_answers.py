@@ -103,6 +103,8 @@ def circuit(
         listed = joined([one.name for one in corners]) if corners else "not known"
         return Found(TOOL, f"The corners are {listed}.", (), ())
     length = track.length_m if track is not None else length_m
+    if topic.what == "straight":
+        return _straight(topic, track)
     if length is None:
         return Found(
             TOOL, "There is no file of the circuit, and no lap that would tell.", empty=True
@@ -113,6 +115,20 @@ def circuit(
         return Found(TOOL, f"{called}; a lap is {length:.0f} m long.", (), facts)
     whose = f"A lap of {name}" if name else "A lap"
     return Found(TOOL, f"{whose} is {length:.0f} m long, with {len(corners)} corners.", (), facts)
+
+
+def _straight(topic: Topic, track: Track | None) -> Found:
+    """How long a straight is: the one that is named, else the longest."""
+    own = {}
+    if track is not None:
+        own = {one.name: (one.end_m - one.start_m) % track.length_m for one in track.straights}
+    names = [name for name in topic.straights if name in own] or sorted(own, key=lambda n: -own[n])
+    if not names:
+        return Found(TOOL, "How long the straights are is not on file.", empty=True)
+    name = names[0]
+    first = "" if topic.straights else "The longest straight is "
+    text = f"{first}{name}{':' if first else ' is'} {own[name]:.0f} m{'' if first else ' long'}."
+    return Found(TOOL, text, (), (Fact(f"{name}, length", own[name], "m", 0),))
 
 
 def concept(topic: Topic) -> Found:

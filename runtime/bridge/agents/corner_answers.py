@@ -11,6 +11,7 @@ from runtime.bridge.agents.asked import Topic
 from runtime.bridge.agents.corner_words import speeds_of, why_slow
 from runtime.bridge.agents.lap_answers import Missing, laps_of
 from runtime.bridge.agents.measures import Measure, key_of, measure_of, not_recorded
+from runtime.bridge.agents.risk_answers import at_board, dry_points
 from runtime.bridge.agents.values import Cell, Fact, Found
 from runtime.bridge.agents.words import joined, no_corner, numbered
 from runtime.bridge.analysis.drive import Drive
@@ -87,6 +88,12 @@ def _in_corner(
         if value is not None
     )
     quickest = quickest_of(passes)
+    if topic.what == "brake_point":
+        points = [one for one in values.values() if one is not None]
+        if topic.wet:
+            return Found(TOOL, dry_points(name, points), (), facts)
+        if topic.value is not None and points:
+            return Found(TOOL, at_board(name, topic.value, points), (), facts)
     if topic.what == "brake_point" and topic.should:
         return _brake_there(asked, name, values, quickest, laps, facts)
     if topic.how == "judged":
@@ -119,7 +126,9 @@ def _chosen(
     if topic.how in ("most", "least") and known:
         pick = max if topic.how == "most" else min
         lap = pick(known, key=lambda each: values[each] or 0.0)
-        return [lap], f"On lap {lap}, the {'highest' if topic.how == 'most' else 'lowest'} of all,"
+        ends = {"time": ("longest", "shortest"), "brake_point": ("earliest", "latest")}
+        most, least = ends.get(topic.what, ("highest", "lowest"))
+        return [lap], f"On lap {lap}, the {most if topic.how == 'most' else least} of all,"
     return [quickest.lap], f"On your quickest pass, lap {quickest.lap},"
 
 
@@ -166,7 +175,8 @@ def _beside(
 
 def _place(asked: Measure, value: float) -> str:
     if asked.unit == "m" and value < 0:
-        return f"{asked.text(-value)} on the other side of it"
+        side = "before the apex" if asked.label.endswith("apex") else "behind the entry"
+        return f"{asked.text(-value)} {side}"
     return asked.text(value)
 
 
@@ -248,6 +258,16 @@ def _of_all(drive: Drive, asked: Measure, laps: Sequence[int]) -> dict[str, tupl
     return found
 
 
+def _middles(drive: Drive, asked: Measure) -> dict[str, tuple[float, int]]:
+    """A measure of every corner in the middle of its passes, with the lap of the quickest."""
+    found = {}
+    for name, passes in passes_of(drive).items():
+        value = _middle({one.lap: asked.read(drive, one) for one in passes})
+        if value is not None:
+            found[name] = (value, quickest_of(passes).lap)
+    return found
+
+
 def _everywhere(drive: Drive, asked: Measure, laps: Sequence[int]) -> Found:
     """A measure of every corner, on its quickest pass or on a lap."""
     found = _of_all(drive, asked, laps)
@@ -269,12 +289,22 @@ def _facts_of(asked: Measure, found: dict[str, tuple[float, int]]) -> tuple[Fact
 def _ranked(drive: Drive, asked: Measure, laps: Sequence[int], how: str) -> Found:
     """The corner that is driven fastest, or slowest, by its slowest point."""
     found = _of_all(drive, asked, laps)
+    if asked.channel != "speed_ms" and not laps:
+        found = _middles(drive, asked)
     if not found:
         return Found(TOOL, f"No pass has a number for the {asked.label}.", empty=True)
     ranked = sorted(found, key=lambda name: found[name][0], reverse=how != "least")
     (first, *rest), word = ranked, "slowest" if how == "least" else "fastest"
     value, lap = found[first]
     whose = f"lap {lap}" if laps else f"your quickest pass, lap {lap}"
+    if asked.channel != "speed_ms":
+        ends = ("least", "most") if asked.unit in ("s", "") else ("lowest", "highest")
+        most = ends[how != "least"]
+        told = [f"{name} with {asked.text(found[name][0])}" for name in rest[:2]]
+        text = f"{first} has the {most} {asked.label.removeprefix('highest ')}: {asked.text(value)}"
+        basis = f"on lap {lap}" if laps else "in the middle of its passes"
+        details = (f"Next come {joined(told)}.",) if told else ()
+        return Found(TOOL, f"{text} {basis}.", details, _facts_of(asked, found))
     summary = f"Your {word} corner is {first}: {asked.text(value)} at its slowest point on {whose}."
     next_ones = [f"{name} with {asked.text(found[name][0])}" for name in rest[:2]]
     details = (f"Next come {joined(next_ones)}.",) if next_ones else ()
@@ -306,7 +336,7 @@ def spread(drive: Drive, topic: Topic) -> Found:
         f" they took {min(seconds):.2f} to {max(seconds):.2f} s."
     )
     rank = ranked.index(name) + 1
-    beside = f"Of {len(ranked)} corners it comes {rank}. in how much it varies"
+    beside = f"Of {len(ranked)} corners {rank - 1} var{'ies' if rank == 2 else 'y'} more"
     if rank == 1:
         beside = "No corner varies more"
     elif rank == len(ranked):

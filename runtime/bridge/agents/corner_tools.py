@@ -206,7 +206,7 @@ def _pass_facts(label: str, one: Pass) -> list[Fact]:
         *known(f"{label}, highest brake pressure", one.peak_brake_bar, "bar"),
         *known(f"{label}, braking before the entry", one.brake_point_m, "m", digits=0),
         *known(f"{label}, lateral acceleration", one.max_g_lat, "g", digits=2),
-        *known(f"{label}, on no pedal", one.nothing_time_s, "s", digits=2),
+        *known(f"{label}, coasting", one.nothing_time_s, "s", digits=2),
     ]
 
 

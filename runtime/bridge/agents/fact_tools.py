@@ -1,6 +1,7 @@
 """The tools that answer a question's topic: each reads what one fact needs."""
 
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from typing import Final
 
 from runtime.bridge.agents import (
@@ -9,6 +10,10 @@ from runtime.bridge.agents import (
     lap_answers,
     loss_answers,
     mishap_answers,
+    place_answers,
+    rank_answers,
+    risk_answers,
+    safety,
     sector_answers,
     series_answers,
     session_answers,
@@ -26,7 +31,8 @@ from runtime.bridge.analysis.drive import Drive
 from runtime.bridge.analysis.incidents import ASSISTS
 from runtime.bridge.analysis.stats import stats
 from runtime.bridge.drivers import Driven
-from runtime.bridge.errors import NoGeometry
+from runtime.bridge.errors import NoCompleteLap, NoGeometry
+from runtime.bridge.storage.errors import NoRows
 from runtime.bridge.storage.values import SessionRow
 
 Tool = Callable[[Sources, Question, Mapping[str, object]], Awaitable[Found]]
@@ -36,6 +42,7 @@ LAPS: Final = {
     "versus": lap_answers.versus,
     "usual_lap": lap_answers.usual_lap,
     "ideal_lap": lap_answers.ideal,
+    "rank": rank_answers.lap_rank,
 }
 SECTORS: Final = {
     "sector": sector_answers.sector_fact,
@@ -72,7 +79,11 @@ async def _corners(sources: Sources, question: Question, _: Mapping[str, object]
 
 
 async def _loss(sources: Sources, question: Question, _: Mapping[str, object]) -> Found:
-    topic = question.topic if question.topic and question.topic.ask == "loss" else Topic("loss")
+    topic = (
+        question.topic
+        if question.topic and question.topic.ask in ("loss", "improved")
+        else Topic("loss")
+    )
     references = sources.references.current()
     row = row_of(sources, question)
     return await sources.analyses.of(row, Scope(), loss_answers.loss, topic, references)
@@ -111,11 +122,35 @@ async def _mishap(sources: Sources, question: Question, _: Mapping[str, object])
     return await sources.analyses.of(row, Scope(), mishap_answers.mishap, topic, active, names)
 
 
+async def _risk(sources: Sources, question: Question, _: Mapping[str, object]) -> Found:
+    row = sources.session(question.session_id)
+    where = await sources.circuit_of(row)
+    drive = None
+    if row is not None:
+        with suppress(NoRows, NoCompleteLap, NoGeometry):
+            drive = await sources.analyses.drive(row, Scope())
+    try:
+        return risk_answers.risk(_topic(question), drive, where.track, where.corners)
+    except pure.NoGeometry:
+        return risk_answers.risk(_topic(question), None, where.track, where.corners)
+
+
+async def _place(sources: Sources, question: Question, _: Mapping[str, object]) -> Found:
+    row = row_of(sources, question)
+    return await sources.analyses.of(row, Scope(), place_answers.at_place, _topic(question))
+
+
+async def _safety(_: Sources, question: Question, __: Mapping[str, object]) -> Found:
+    return safety.first_of_all(question.text)
+
+
 async def driven_sessions(sources: Sources, question: Question) -> tuple[str, list[Driven]]:
     """The driver of a question, and their sessions on its circuit, in the order of time."""
     row = sources.session(question.session_id)
-    driver = question.driver_id or (row.driver if row else None) or ""
+    driver = (row.driver if row else None) or question.driver_id
     own = sources.driven_by(driver)
+    if row is not None and all(one.session_id != row.session_id for one in own):
+        own = sorted([*own, row], key=lambda one: (one.started_at, one.session_id))
     track = sources.track_of(row or (own[-1] if own else None))
     driven = []
     for one in own:
@@ -189,10 +224,13 @@ FACT_TOOLS: Final[Mapping[str, Tool]] = {
     "session_facts": _session,
     "concept_facts": _concept,
     "no_answer": _unknown,
+    "place_facts": _place,
+    "risk_facts": _risk,
+    safety.TOOL: _safety,
 }
 FACTS_OF_SESSION: Final = frozenset(
     {
-        *("lap_facts", "sector_facts", "corner_facts", "channel_facts", "time_loss"),
+        *("place_facts", "lap_facts", "sector_facts", "corner_facts", "channel_facts", "time_loss"),
         *("corner_strength", "incident_facts"),
     }
 )

@@ -5,7 +5,8 @@ from dataclasses import replace
 from typing import Final, NamedTuple
 
 from runtime.bridge.agents import topic_words as words
-from runtime.bridge.agents.asked import Ask, Topic
+from runtime.bridge.agents.asked import Ask, Lap, Topic
+from runtime.bridge.agents.danger_words import IF_WET
 from runtime.bridge.agents.measures import MEASURES
 from runtime.bridge.agents.naming import Named
 from runtime.bridge.agents.values import Intent
@@ -16,6 +17,24 @@ _WHY_ONLY: Final = re.compile(
 )
 _STARTS: Final = re.compile(
     r"^(?:ok(?:ay)?,? |so )?(?:and|what about|how about|same|also|then|but)\b"
+)
+_LINK: Final = r"(?:(?:and|but|so|ok(?:ay)?|what about|how about|what's|what is|then),? )*"
+_FIX: Final = re.compile(
+    rf"{_LINK}(?:how (?:do|can|could|should|would|to) (?:i |we )?(?:fix|improve|change|correct|do"
+    r"|avoid|solve|get) (?:it|that|this)(?: better| right)?"
+    r"|what (?:can|should|do) i do(?: about (?:it|that|this))?)[?!. ]*"
+)
+_SPOT_ONLY: Final = re.compile(rf"{_LINK}(?:(?:at|on|in) )?(?:my |the )?\w+(?: speed)?[?!. ]*")
+_DIFFERENCE: Final = re.compile(
+    rf"{_LINK}(?:the )?(?:difference|gap|delta|by how much)"
+    r"(?: between (?:them|the two|both))?[?!. ]*"
+)
+_WORD_ONLY: Final = re.compile(
+    rf"{_LINK}(?:my |the )?(?:slowest|worst|fastest|best|quickest)(?: one| lap)?[?!. ]*"
+)
+_THAN: Final = re.compile(
+    rf"{_LINK}(?:is|was|were) (?:that|it|this) (?:any )?"
+    r"(?:better|faster|quicker|slower|worse|more|less) than (?:on |in )?LAP[?!. ]*"
 )
 _LEANS: Final = re.compile(r"^(?:on|in|at|for|with)\b")
 _THERE: Final = re.compile(
@@ -46,6 +65,8 @@ def followed(told: Named, own: Topic | None, last: Subject | None) -> Topic | No
     text, before = told.text, last.topic
     if _WHY_ONLY.fullmatch(text):
         return _reason(before)
+    if (heir := _asked_on(text, told, before)) is not None:
+        return heir
     goes_on = _STARTS.search(text) is not None
     names = bool(told.corners or told.laps or told.sectors or told.straights)
     leans = goes_on or _LEANS.match(text) is not None
@@ -59,6 +80,55 @@ def followed(told: Named, own: Topic | None, last: Subject | None) -> Topic | No
     if goes_on or _THERE.search(text):
         return _filled(own, before)
     return own
+
+
+def _asked_on(text: str, told: Named, before: Topic) -> Topic | None:
+    """A question of a few words that means nothing without the last one."""
+    if IF_WET.fullmatch(text):
+        return _wet(before)
+    if _FIX.fullmatch(text) and not told.corners:
+        if before.corners:
+            return Topic("corner", corners=before.corners[:1], should=True)
+        return Topic("loss", laps=before.laps, should=True)
+    spot = words.first(words.SPOTS, text) if _SPOT_ONLY.fullmatch(text) else ""
+    if spot and before.corners and before.ask in ("measure", "corner", "versus"):
+        return replace(before, ask="measure", what="speed", spot=spot, how="")
+    if _THAN.fullmatch(text) and len(told.laps) == 1:
+        return _than(told.laps[0], before)
+    return _of_laps(text, before) if before.ask == "lap" else None
+
+
+def _wet(before: Topic) -> Topic:
+    """The same, if it were wet."""
+    if before.corners and before.what == "brake_point":
+        return replace(before, wet=True, value=None, laps=())
+    if before.what == "flat":
+        return replace(before, wet=True)
+    return Topic("risk", "wet", corners=before.corners[:1], wet=True)
+
+
+def _than(lap: Lap, before: Topic) -> Topic | None:
+    """Another lap beside what was told."""
+    if before.ask in ("measure", "corner") and before.corners:
+        return replace(before, laps=(*(before.laps or ("best",))[:1], lap), how="")
+    if before.ask == "lap" and before.laps:
+        return Topic("versus", laps=(before.laps[0], lap))
+    return None
+
+
+def _of_laps(text: str, before: Topic) -> Topic | None:
+    """Another lap than the one told of, or both."""
+    if _DIFFERENCE.fullmatch(text):
+        return Topic("versus", laps=("best", _other(before.laps)))
+    if _WORD_ONLY.fullmatch(text):
+        slow = "slow" in text or "worst" in text
+        return replace(before, laps=("slowest" if slow else "best",))
+    return None
+
+
+def _other(laps: tuple[Lap, ...]) -> Lap:
+    """A lap beside the best one: the one told of, else the slowest."""
+    return next((one for one in laps if one != "best"), "slowest")
 
 
 def _alike(told: Named, before: Topic) -> bool:

@@ -50,6 +50,8 @@ def laps_of(drive: Drive, laps: Sequence[Lap]) -> tuple[Segment, ...]:
             found.append(drive.best)
         elif lap == "slowest":
             found.append(slowest_of(drive))
+        elif lap == "first":
+            found.append(drive.counted[0])
         elif lap == "last":
             found.append(drive.counted[-1])
         elif lap in by_number:
@@ -238,6 +240,8 @@ def _limited(drive: Drive, limit_s: float, *, under: bool) -> Found:
     own = [lap for lap in drive.counted if (lap.duration_s < limit_s) == under]
     side = "under" if under else "not under"
     facts = (Fact(f"laps {side} {time_text(limit_s)}", len(own)),)
-    summary = f"{len(own)} of your {len(drive.counted)} laps took {side} {time_text(limit_s)}."
+    limit = f"under {time_text(limit_s)}" if under else f"{time_text(limit_s)} or more"
+    summary = f"{len(own)} of your {len(drive.counted)} laps took {limit}."
     told = [f"lap {lap.number} in {time_text(lap.duration_s)}" for lap in own[:MOST_TOLD]]
-    return Found(TOOL, summary, (f"They are {joined(told)}.",) if told else (), facts)
+    them = "They are" if len(told) > 1 else "It is"
+    return Found(TOOL, summary, (f"{them} {joined(told)}.",) if told else (), facts)

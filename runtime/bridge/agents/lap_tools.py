@@ -232,10 +232,11 @@ def goal_targets(drive: Drive, target_s: float | None = None) -> Found:
         if apart:
             names = joined([f"{one.part.name} (lap {one.from_lap})" for one in apart])
             details.append(f"Bring over from other laps: {names}.")
+    summary = f"Aim for {time_text(goal)} next; your best is {time_text(best)}."
     if target_s is not None:
         facts.append(Fact("the time you named", target_s, "lap"))
-        details.append(_reach(best, target_s, ideal.time_s))
-    summary = f"Aim for {time_text(goal)} next; your best is {time_text(best)}."
+        details.insert(0, summary)
+        summary = _reach(best, target_s, ideal.time_s)
     return Found("goal_targets", summary, tuple(details), tuple(facts))
 
 

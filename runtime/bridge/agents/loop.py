@@ -24,7 +24,16 @@ from runtime.bridge.agents.sources import Sources
 from runtime.bridge.agents.tools import use
 from runtime.bridge.agents.traces import Trace
 from runtime.bridge.agents.values import Answer, Found, Lesson, Question, Turn
-from runtime.bridge.agents.voice import MODEL_FREE, SMALL_PARAMS, Voice, refused, voice
+from runtime.bridge.agents.voice import (
+    MODEL_FREE,
+    SMALL_PARAMS,
+    Voice,
+    cheer,
+    feeling,
+    hollow,
+    refused,
+    voice,
+)
 from runtime.bridge.storage.coaching import AddTraces, TurnRow
 from runtime.bridge.warm.emotion import Strainer
 from runtime.bridge.warm.grounding import Reader, sentences
@@ -128,12 +137,14 @@ class Answering:
                 self._reason = failed.reason
                 if failed.reason == "timeout":
                     self._trace.add("error", failed.reason, success=False)
+        if self._modelled_it and not self._question.open:
+            self._emotion = feeling(self._question, self._emotion, found)
         if self._modelled_it and self._reason is None:
             if lessons:
                 yield self._next(cited(lessons))
             return
         if not self._modelled_it:
-            self._emotion = self._agent.emotion
+            self._emotion = feeling(self._question, self._agent.emotion, found)
         whole = template(self._question, found, lessons)
         told = {line.strip() for line in self._said}
         for line in sentences(whole.removeprefix(said.begun)):
@@ -197,6 +208,7 @@ class Answering:
 
     async def _called(self, chat: list[Message], sieve: Sieve) -> AsyncGenerator[str, None]:
         strainer, shown = Strainer(), 0
+        held: list[str] = []
         async with self._owner.model.call(
             "ask",
             "post_session",
@@ -207,22 +219,34 @@ class Answering:
             try:
                 async with aclosing(call.stream()) as pieces:  # type: ignore[type-var]
                     async for piece in pieces:
-                        for line in sieve.feed(strainer.feed(piece)):
+                        for line in self._weighed(sieve.feed(strainer.feed(piece)), held):
                             shown += 1
                             yield self._next(line)
-                for line in sieve.finish(strainer.finish(), cut=call.row.truncated):
+                last = sieve.finish(strainer.finish(), cut=call.row.truncated)
+                for line in self._weighed(last, held):
                     shown += 1
                     yield self._next(line)
             except ModelFailed as failed:
                 call.fell_back(failed.reason, failed.detail)
                 raise
             finally:
-                self._dropped += sieve.dropped
+                self._dropped += sieve.dropped + len(held)
             if not shown:
                 self._reason = "ungrounded"
                 call.fell_back("ungrounded")
+                return
             self._emotion = strainer.emotion
             call.felt(strainer.emotion)
+
+    def _weighed(self, lines: list[str], held: list[str]) -> list[str]:
+        """The sentences that may be said; *held* waits for the first one with something in it."""
+        ready: list[str] = []
+        for line in lines:
+            held.append(line)
+            if self._said or ready or not cheer(line):
+                ready += held
+                held.clear()
+        return ready
 
     @property
     def _subject(self) -> Subject | None:
@@ -270,7 +294,7 @@ class Answering:
 def _passes(reader: Reader, said: Voice, line: str) -> bool:
     """Whether a sentence of a model may be shown."""
     empty_words = said.asked is not None and bool(said.begun) and refused(line)
-    return not empty_words and reader(line)
+    return not empty_words and not hollow(line) and reader(line)
 
 
 def _now_ms() -> int:

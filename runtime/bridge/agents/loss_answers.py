@@ -1,6 +1,7 @@
 """Where time goes, and where none does, each answer on a basis that it names; pure."""
 
 from collections.abc import Mapping, Sequence
+from statistics import median
 from typing import Final
 
 from runtime.bridge.agents.asked import Topic
@@ -29,6 +30,14 @@ def loss(drive: Drive, topic: Topic, references: References = NONE) -> Found:
         laps = laps_of(drive, topic.laps)
     except Missing as missing:
         return Found(TOOL, str(missing), empty=True)
+    if topic.ask == "improved":
+        return _improved(drive)
+    if topic.what == "count":
+        return _counted(drive, laps, topic, references)
+    if topic.how == "most" and laps:
+        return _gained(drive, laps[0], laps[1] if len(laps) > 1 else drive.best)
+    if topic.how == "least" and len(laps) > 1 and laps[0] is not laps[1]:
+        return _on_lap(drive, laps[0], laps[1])
     others = [lap for lap in laps if lap is not drive.best]
     if others:
         beside = laps[1] if len(laps) > 1 and laps[1] is not others[0] else drive.best
@@ -56,6 +65,80 @@ def _on_lap(drive: Drive, lap: Segment, beside: Segment) -> Found:
     )
     details = [f"Next come {joined([one.text for one in more[:2]])}."] if more else []
     return Found(TOOL, summary, (*_reason(drive, first.name, lap, beside), *details), facts)
+
+
+def _gained(drive: Drive, lap: Segment, beside: Segment) -> Found:
+    """Where a lap was faster than another."""
+    if lap is beside:
+        return Found(TOOL, f"Lap {lap.number} is your best lap: name another to compare it with.")
+    won = [one for one in losses(drive, lap, beside)[::-1] if one.seconds <= -LEAST_PART_S]
+    best = "your best lap, " if beside is drive.best else ""
+    other = f"{best}lap {beside.number}"
+    if not won:
+        text = f"Nowhere is lap {lap.number} {LEAST_PART_S:g} s or more faster than {other}."
+        return Found(TOOL, text)
+    facts = tuple(Fact(f"{one.name}, won on lap {lap.number}", -one.seconds, "s", 2) for one in won)
+    told = [f"{-one.seconds:.2f} s {where(one.name)}" for one in won[:4]]
+    more = f" It is faster in {len(won)} parts of the lap in all." if len(won) > len(told) else ""
+    comma = "," if best else ""
+    summary = f"Lap {lap.number} was faster than {other}{comma} by {joined(told)}.{more}"
+    gap = lap.duration_s - beside.duration_s
+    whole = f"Over the whole lap it was {abs(gap):.3f} s {'slower' if gap > 0 else 'faster'}."
+    return Found(TOOL, summary, (whole,), facts)
+
+
+def _counted(drive: Drive, laps: Sequence[Segment], topic: Topic, references: References) -> Found:
+    """In how many corners time goes; on a lap, or won on it, beside the best lap."""
+    names = set(passes_of(drive))
+    lap = next((one for one in laps if one is not drive.best), None)
+    if lap is not None:
+        found = [one for one in losses(drive, lap, drive.best) if one.name in names]
+        gained = topic.how == "most"
+        own = [one for one in found if (one.seconds < 0) == gained and one.seconds]
+        word = "faster" if gained else "slower"
+        text = f"Lap {lap.number} was {word} than your best lap in {len(own)} of {len(names)}"
+        told = [f"{one.name} by {abs(one.seconds):.2f} s" for one in own]
+        facts = (Fact(f"corners where lap {lap.number} was {word}", len(own)),)
+        details = (f"They are {joined(told)}.",) if len(told) > 1 else ()
+        return Found(TOOL, f"{text} corners.", details, facts)
+    card = scorecard(drive, references)
+    ranked = [one for one in costliest(card.corners) if (one.delta_time_s or 0.0) >= LITTLE_S]
+    facts = (Fact("corners that cost time", len(ranked)),)
+    summary = (
+        f"In {len(ranked)} of {len(names)} corners your usual pass is {LITTLE_S:g} s or more"
+        " behind your quickest."
+    )
+    told = [f"{one.corner} with {one.delta_time_s or 0.0:.2f} s" for one in ranked]
+    return Found(TOOL, summary, (f"They are {joined(told)}.",) if len(told) > 1 else (), facts)
+
+
+def _improved(drive: Drive) -> Found:
+    """Which corner got faster in the course of the session."""
+    gains: dict[str, tuple[float, float]] = {}
+    for name, passes in passes_of(drive).items():
+        half = len(passes) // 2
+        if half:
+            seconds = [one.corner_time_s for one in sorted(passes, key=lambda one: one.lap)]
+            gains[name] = (median(seconds[:half]), median(seconds[-half:]))
+    if not gains:
+        text = "With one lap nothing shows which corner you improved; drive a second."
+        return Found(TOOL, text, empty=True)
+    ranked = sorted(gains, key=lambda name: gains[name][1] - gains[name][0])
+    facts = tuple(
+        Fact(f"{name}, second half of the laps less first", gains[name][1] - gains[name][0], "s", 2)
+        for name in ranked
+    )
+    (first, *rest), (then, now) = ranked, gains[ranked[0]]
+    if then - now < LEAST_PART_S:
+        text = f"No corner got {LEAST_PART_S:g} s faster from the first half of your laps to the"
+        return Found(TOOL, f"{text} second.", (), facts)
+    summary = (
+        f"You improved most in {first}: from {then:.2f} s in the first half of your laps to"
+        f" {now:.2f} s in the second, in the middle of each."
+    )
+    better = [one for one in rest if gains[one][0] - gains[one][1] >= LEAST_PART_S]
+    told = [f"{name} with {gains[name][0] - gains[name][1]:.2f} s" for name in better[:2]]
+    return Found(TOOL, summary, (f"Next come {joined(told)}.",) if told[1:] else (), facts)
 
 
 def _reason(drive: Drive, corner: str, lap: Segment, beside: Segment) -> list[str]:

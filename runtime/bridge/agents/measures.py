@@ -202,10 +202,10 @@ MEASURES: Final[dict[str, Measure]] = {
         _of_frames("steering_deg", lambda values: float(np.abs(values).max())),
     ),
     "coast": Measure(
-        "time on no pedal",
+        "coasting time",
         "s",
         2,
-        "you were on no pedal for {value} in {corner}",
+        "you coasted for {value} in {corner}",
         "throttle_pct",
         lambda _, one: one.coast_seconds,
         low=True,

@@ -75,6 +75,10 @@ def _told(
         if any(one.lap is None for one in found):
             where = "in the session"
     facts = [Fact(plural, len(found))]
+    if not found and topic.said:
+        shows = f"The data show no {singular} {where}"
+        text = f"{shows}, and what was not recorded there, or was too short, they cannot show."
+        return Found(TOOL, text, (), tuple(facts))
     if not found:
         return Found(TOOL, f"No: the data show no {singular} {where}.", (), tuple(facts))
     count = f"{len(found)} {singular if len(found) == 1 else plural}"

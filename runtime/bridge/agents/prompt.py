@@ -72,6 +72,9 @@ def evidence(found: Sequence[Found], lessons: Sequence[Lesson], where: Circuit) 
     """
     known: list[object] = []
     for one in found:
+        if one.tool == "lap_delta":  # what lies between two laps is true of these two alone
+            known += [one.summary, *(f"{fact.line}." for fact in one.facts if fact.unit == "lap")]
+            continue
         known += [one.summary, *one.details, f"{one.line}."]
         known += [f"{fact.line}." for fact in one.facts]
         known += [dict(row) for row in (*one.rows, *one.known)]
@@ -79,5 +82,7 @@ def evidence(found: Sequence[Found], lessons: Sequence[Lesson], where: Circuit) 
         Place(one.name, one.number, one.nicknames, direction=one.direction) for one in where.corners
     ]
     track = where.track
-    names = [track.name, *(one.name for one in track.straights)] if track else []
-    return evidence_of(known, places, [*names, *(one.title for one in lessons)])
+    names = [*([track.name] if track else []), *(one.title for one in lessons)]
+    areas = [one.name for one in track.straights] if track else []
+    areas += [one.name for one in track.sectors] if track else []
+    return evidence_of(known, places, names, areas=areas)

@@ -8,6 +8,8 @@ import re
 from typing import Final, NamedTuple
 
 from runtime.bridge.agents.quantities import numbers
+from runtime.bridge.agents.safety import TOOL as SAFETY
+from runtime.bridge.agents.safety import hazard
 from runtime.bridge.agents.topic_tools import calls_of
 from runtime.bridge.agents.values import Call, Intent, Question
 from runtime.bridge.agents.words import plain
@@ -183,6 +185,9 @@ _SAVE: Final = re.compile(r"\b(?:save|keep|store)\b")
 
 def plan(question: Question) -> tuple[Call, ...]:
     """The tools that answer a question, in their order."""
+    if question.sql is None and (danger := hazard(question.text)):
+        told = danger == "crash" and question.topic is not None and question.topic.ask == "mishap"
+        return (Call(SAFETY), *([Call("incident_facts")] if told else []))
     if question.topic is not None:
         return calls_of(question.topic)
     agent = BY_INTENT[question.intent]

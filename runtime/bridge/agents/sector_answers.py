@@ -77,6 +77,14 @@ def sector_fact(drive: Drive, topic: Topic) -> Found:
     if topic.what == "lap":
         summary = f"Lap {one.best_lap} had your best {one.name}: {one.best_s:.3f} s."
         return Found(TOOL, summary, (f"As a rule it takes {one.usual_s:.3f} s.",), tuple(facts))
+    if topic.what == "best":
+        summary = f"Your best {one.name} is {one.best_s:.3f} s, on lap {one.best_lap}."
+        return Found(TOOL, summary, (f"As a rule it takes {one.usual_s:.3f} s.",), tuple(facts))
+    if topic.what == "worst":
+        lap = max(one.by_lap, key=lambda each: one.by_lap[each])
+        summary = f"Your slowest {one.name} is {one.by_lap[lap]:.3f} s, on lap {lap}."
+        best = f"Your best there is {one.best_s:.3f} s, on lap {one.best_lap}."
+        return Found(TOOL, summary, (best,), tuple(facts))
     if len(one.by_lap) == 1:
         summary = f"{one.name} took {one.best_s:.3f} s, on your only lap with a time there."
         return Found(TOOL, summary, (), tuple(facts))
@@ -150,9 +158,11 @@ def sector_rank(drive: Drive, topic: Topic) -> Found:
     if not found:
         return Found(TOOL, "No sector has a time in this session.", empty=True)
     try:
-        laps = laps_of(drive, topic.laps[:1])
+        laps = laps_of(drive, topic.laps[:2])
     except Missing as missing:
         return Found(TOOL, str(missing), empty=True)
+    if len(laps) > 1 and laps[0] is not laps[1]:
+        return _both(found, laps[0].number or 0, laps[1].number or 0)
     facts = tuple(
         fact
         for one in found.values()
@@ -183,6 +193,28 @@ def sector_rank(drive: Drive, topic: Topic) -> Found:
         f" best there, on lap {one.best_lap}."
     )
     return Found(TOOL, summary, (f"Behind it come {joined(told[1:])}.",) if told[1:] else (), facts)
+
+
+def _both(found: dict[int, _Sector], lap: int, other: int) -> Found:
+    """The sectors of two laps side by side."""
+    pairs = {
+        one.name: (one.by_lap[lap], one.by_lap[other])
+        for one in found.values()
+        if lap in one.by_lap and other in one.by_lap
+    }
+    if not pairs:
+        return Found(TOOL, f"No sector has a time on both lap {lap} and lap {other}.", empty=True)
+    told = [f"{name} {a:.3f} s and {b:.3f} s ({a - b:+.3f} s)" for name, (a, b) in pairs.items()]
+    facts = tuple(
+        fact
+        for name, (a, b) in pairs.items()
+        for fact in (
+            Fact(f"{name}, lap {lap}", a, "s", 3),
+            Fact(f"{name}, lap {other}", b, "s", 3),
+            Fact(f"{name}, lap {lap} less lap {other}", a - b, "s", 3),
+        )
+    )
+    return Found(TOOL, f"Lap {lap} and lap {other} by sectors: {joined(told)}.", (), facts)
 
 
 def _ranked_on(found: dict[int, _Sector], lap: int, how: str, facts: tuple[Fact, ...]) -> Found:

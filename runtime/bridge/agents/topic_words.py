@@ -329,6 +329,7 @@ SESSION: Final[Words] = (
 IDEAL: Final = _any(
     r"(?:ideal|theoretical(?:ly)?|optimal|optimum|perfect|potential) (?:best )?(?:lap|time)",
     r"possible (?:best )?(?:lap|time)",
+    r"(?:ideal|theoretical(?:ly)?|optimal|perfect|potential) LAP",
     "theoretical(?:ly)? best",
     "my potential",
     r"how much (?:time )?(?:could|can|would|might) i (?:gain|find|save|improve)",

@@ -9,7 +9,10 @@ import re
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from runtime.bridge.agents.answers import NOTHING, lead, template
+from runtime.bridge.agents.answers import DATALESS, NOTHING, lead, template
+from runtime.bridge.agents.risk_answers import TOOL as RISK
+from runtime.bridge.agents.safety import TOOL as SAFETY
+from runtime.bridge.agents.safety import careful
 from runtime.bridge.agents.values import Found, Lesson, Question
 from runtime.bridge.agents.words import plain
 
@@ -23,6 +26,15 @@ _REFUSAL: Final = re.compile(
     r"(?:sorry|i do not|i don't|i only|i am|i'm|i cannot|i can't|that is outside|not on public)\b",
     re.IGNORECASE,
 )
+
+
+_MATTER: Final = re.compile(
+    r"\d|\b(?:brak|throttl|apex|entr|exit|corner|line|speed|steer|wheel|pedal|grip|tyre|tire|gear|kerb"
+    r"|look|eyes|straight|trail|coast|weight|late|earl|smooth|sector|turn|balanc|rotat|slid|stud)\w*",
+    re.IGNORECASE,
+)
+_LABEL: Final = re.compile(r"[\w ]{1,20}:|\W*")
+LEAST_WORDS: Final = 3
 
 
 class Voice(NamedTuple):
@@ -43,6 +55,8 @@ def voice(
     told = [one for one in found if not one.empty]
     if question.intent in MODEL_FREE or question.sql is not None:
         return Voice("", None, silent=True)
+    if careful(question.text):
+        return Voice("", None, silent=True)
     if question.open:
         return Voice("", question.text if small else None)
     if not small:
@@ -61,3 +75,24 @@ def voice(
 def refused(line: str) -> bool:
     """Whether a sentence of a small model only says that it has none."""
     return _REFUSAL.match(plain(line)) is not None
+
+
+def hollow(line: str) -> bool:
+    """Whether a line has nothing but a label, or nothing at all."""
+    return _LABEL.fullmatch(line.strip()) is not None
+
+
+def cheer(line: str) -> bool:
+    """Whether a sentence holds neither a fact nor advice."""
+    return len(line.split()) < LEAST_WORDS or _MATTER.search(line) is None
+
+
+def feeling(question: Question, usual: str, found: Sequence[Found]) -> str:
+    """The mood of an answer that is made of the facts; where there are none, no mood."""
+    if found and found[0].tool == SAFETY:
+        return "concerned"
+    if found and found[0].tool == RISK:
+        return "serious"
+    if found and all(one.empty for one in found) and question.intent not in DATALESS:
+        return "neutral"
+    return usual

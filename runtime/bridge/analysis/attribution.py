@@ -8,6 +8,8 @@ from runtime.bridge.analysis.reference import Taken
 
 LEAST_S: Final = 0.05
 """A smaller loss is not looked into."""
+OFF: Final = "brake off, throttle under 10 %"
+"""What a pass counts as coasting; a throttle may be held below that."""
 
 
 class Cause(NamedTuple):
@@ -99,10 +101,10 @@ def _idle(own: Pass) -> Iterator[_Found]:
     """What a pass wastes by itself."""
     coast, nothing = own.coast_seconds or 0.0, own.nothing_time_s or 0.0
     if coast > 0.2:
-        detail = f"the car coasted for {coast:.1f} s"
+        detail = f"the car coasted for {coast:.1f} s ({OFF})"
         yield _Found("coast_in_corner", 0.85 * coast, 0.5, detail)
     if nothing > 0.3:
-        detail = f"{nothing:.1f} s passed between brake and throttle"
+        detail = f"{nothing:.1f} s passed between the brake and 10 % throttle"
         yield _Found("nothing_time", 0.6 * nothing, 0.4, detail)
     corrections = own.steering_corrections or 0
     if corrections >= 3:

@@ -74,11 +74,6 @@ class CornerGrade(NamedTuple):
     causes: tuple[Cause, ...] = ()
     phrase: str = ""
 
-    @property
-    def lost(self) -> float:
-        """Weight times what is missing to a full score; 0 without a grade."""
-        return self.weight * (1.0 - self.score.total) if self.score is not None else 0.0
-
 
 class Scorecard(NamedTuple):
     """The grades of a session."""
@@ -180,8 +175,8 @@ def scorecard(drive: Drive, references: References = NONE, lap: int | None = Non
     """The grade of every corner and of the session.
 
     Against a reference file a corner is as good as its best pass; against the session's own best
-    pass, as its usual one, so that the grade says how repeatable it is. With *lap*, the passes of
-    that lap are graded. Raises `NoGeometry` and `UnknownLap`.
+    pass, as its usual one, whose time is the middle of all, so that the grade says how repeatable
+    it is. With *lap*, the passes of that lap are graded. Raises `NoGeometry` and `UnknownLap`.
     """
     if lap is not None and all(one.number != lap for one in drive.counted):
         raise UnknownLap
@@ -215,10 +210,12 @@ def _grade(
     own = [one for one in passes if lap is None or one.lap == lap]
     if aim is None or not own:
         return CornerGrade(name, weight, len(passes))
-    ranked = sorted(own, key=lambda one: (-score(one, aim.target).total, one.t_entry))
+    timed = sorted(own, key=lambda one: (one.corner_time_s, one.t_entry))
     if aim.basis == "session_best" and len(passes) < 2:
-        return CornerGrade(name, weight, len(passes), ranked[0], ungraded=SINGLE)
-    graded = ranked[0] if aim.basis == "reference_file" else ranked[len(ranked) // 2]
+        return CornerGrade(name, weight, len(passes), timed[0], ungraded=SINGLE)
+    graded = timed[len(timed) // 2]
+    if aim.basis == "reference_file":
+        graded = max(timed, key=lambda one: score(one, aim.target).total)
     points = score(graded, aim.target)
     causes = attribution(graded, aim.target)
     return CornerGrade(
@@ -246,9 +243,13 @@ def _difference(own: float | None, target: float | None) -> float | None:
 
 
 def weakest(grades: Sequence[CornerGrade]) -> list[CornerGrade]:
-    """Graded corners, the one that costs most first; those that cost nothing are left out."""
-    costly = [one for one in grades if one.lost > 0]
-    return sorted(costly, key=lambda one: -one.lost)
+    """Graded corners by the seconds that they cost, the most first; others are left out.
+
+    It is the one order of what costs time: the usual pass beside the best one, or the best pass
+    beside a reference.
+    """
+    costly = [one for one in grades if one.delta_time_s is not None and one.delta_time_s > 0]
+    return sorted(costly, key=lambda one: -(one.delta_time_s or 0.0))
 
 
 def _summary(best_s: float, reference_s: float | None, graded: Sequence[CornerGrade]) -> str:

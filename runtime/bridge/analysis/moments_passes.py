@@ -72,7 +72,7 @@ def _by_itself(drive: Drive, one: Pass, aim: Aim | None) -> Iterator[Candidate]:
         )
     coast = one.coast_seconds or 0.0
     if coast > COAST_S:
-        seed = f"{coast:.1f} s on no pedal in {one.corner}."
+        seed = f"{coast:.1f} s of coasting in {one.corner}."
         yield _at(drive, one, "coast_in_corner", "medium", coast / COAST_S, "Coasting in {}", seed)
     peak, apex = one.peak_brake_bar, one.trail_brake_bar_at_apex
     low, high = TRAIL_SHARES

@@ -39,12 +39,13 @@ from runtime.bridge.warm.coach import (
     best_before,
     desk_of,
     events_here,
+    last_driven,
     review_of,
     tell_brief,
     tell_debrief,
 )
 from runtime.bridge.warm.emotion import felt
-from runtime.bridge.warm.grades import grades
+from runtime.bridge.warm.grades import first_of, grades
 from runtime.bridge.warm.review import Fragments, Review
 from runtime.bridge.warm.told import short
 from runtime.web.errors import BadField, BadQuery, BadRequest
@@ -185,6 +186,9 @@ async def _plan(service: Service, query: BriefQuery) -> Plan:
         raise BadQuery("hour_local must be from 0 to 23", param="hour_local") from problem
     driver = query.driver.strip()
     known = grades(await events_here(service, driver))
+    driven, work = await last_driven(service, analyses_of(service), driver)
+    if driven:  # what that session came to, as its debrief has it
+        known = first_of(known, work.corner if work is not None else None)
     asked = short(felt(query.focus or "").text.split(","))
     return Plan(
         driver=driver,
@@ -197,6 +201,7 @@ async def _plan(service: Service, query: BriefQuery) -> Plan:
         track=service.active_track,
         best_s=await best_before(service, None, driver),
         lesson=desk_of(service).lessons.of(concept_of(asked, known.weakest)),
+        work=work,
     )
 
 

@@ -133,13 +133,14 @@ async def get_insights(request: web.Request, *, query: InsightsQuery) -> Insight
         for row in service.db.sessions()
         if row.n_frames and _same(row.driver, query.driver) and _same(row.track, query.track)
     ]
+    references = service.references.current()
     found: list[Driving] = []
     for row in rows[:LOOKED_AT]:
         if len(found) == query.limit_sessions:
             break
         try:
             scope = Scope(lap=query.lap)
-            found.append(await analyses_of(service).of(row, scope, driving))
+            found.append(await analyses_of(service).of(row, scope, driving, references))
         except (NoCompleteLap, UnknownLap, NoRows):
             continue
     bursts = _bursts(service, query, {row.session_id for row in rows})

@@ -1,214 +1,194 @@
-"""Whether a part of a sentence is advice that may be given; pure."""
+"""Whether a part of a sentence is advice that may be given, and the whole of it fits; pure.
+
+Advice is read as a row of whole instructions: what is done, and in which phase of a corner. A
+sentence with a word outside of these is none.
+"""
 
 import re
-from collections.abc import Sequence
-from itertools import pairwise
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import Final
 
-from runtime.bridge.warm.advice_words import (
-    BESIDE,
+from runtime.bridge.warm.advice_moves import (
     CLAUSES,
-    FRAMES,
-    FREE,
     GERUNDS,
-    HARMS,
-    HINTS,
-    NEGATED,
-    OPENERS,
-    UNSAFE,
+    MOVES,
+    NEXT,
+    OPENER,
+    SETTLED,
+    Move,
 )
+from runtime.bridge.warm.advice_needs import NEEDS, against
+from runtime.bridge.warm.advice_words import FRAMES, NOUNS, OPENERS
 from runtime.bridge.warm.evidence import Evidence
 from runtime.bridge.warm.segments import Segment
 
-_UNSAFE: Final = re.compile("|".join(f"(?:{one})" for one in UNSAFE))
-_LATER: Final = re.compile(
-    r"\b(?:brake|brakes|braking)\b[^,;.]*\blater\b|\blater\b[^,;.]*\b(?:brake|brakes|braking)\b"
-    r"|\b(?:marker|board|point|start|begin|move|go)\b[^,;.]*\blater\b"
+_TRYING: Final = re.compile(rf"\b(try|remember) ({'|'.join(GERUNDS)})\b")
+_JOIN: Final = re.compile(r"(?:(?:and then|and|then)(?: |$))?")
+_LATER_ON: Final = re.compile(rf"{NEXT}(?= |$)")
+_ADDED: Final = frozenset(
+    """ahead up calm relaxed quiet smooth steady light loose focused patient precise throttle hands
+    shoulders the your keep stays stay open""".split()
 )
-_SOONER: Final = re.compile(
-    r"\b(?:brake|brakes|braking)\b[^,;.]*\b(?:earlier|sooner)\b"
-    r"|\b(?:earlier|sooner)\b[^,;.]*\b(?:brake|brakes|braking)\b"
-    r"|\b(?:marker|board|point)\b[^,;.]*\b(?:earlier|sooner)\b"
+"""Words of a part that only goes on with the instruction before."""
+_TAILS: Final = re.compile(
+    r"(?:so )?(?:that )?(?:the throttle opens onetime|the throttle can go down"
+    r"|you can open the exit|the exit opens(?: up)?)|(?:and )?(?:stays? (?:open|down)|onetime)"
+    r"|instead of (?:coasting|rolling(?: through)?)|onepedal|in small steps|with calm hands"
+    r"|where braking should end"
+    r"|as long as the car holds its line|and let the car roll in faster|(?:the|your) exit(?: of)?"
 )
-_SPEED: Final = re.compile(r"\b(?:carry|roll|add)\b[^,;.]*\bspeed\b|\bmore speed\b")
-_POWER: Final = re.compile(
-    r"\b(?:throttle|power|gas)\b[^,;.]*\b(?:early|earlier|sooner)\b"
-    r"|\b(?:early|earlier|sooner)\b[^,;.]*\b(?:throttle|power|gas)\b"
+"""What may go on with an instruction, where the whole sentence has it so."""
+_PLACED: Final = frozenset("at in of for into through from to".split())
+_CHEERED: Final = (
+    r"(?:(?:(?:very )?(?:good|great|nice|solid|super) (?:work|job|drive|session|effort|run|start)"
+    r"|well done|bravo|thanks|thank you|okay|ok)(?: (?:today|out there|so far))?"
+    r"|keep going|keep it up|enjoy)"
 )
-LONGEST_HINT: Final = 4
-LEAST_M: Final = 2.0
-"""Braking that differs by less is no reason to brake elsewhere."""
-_AGAIN: Final = re.compile(r"\b(?:repeat|exactly|doing|worked|as it is)\b")
-_NEVER_LAST: Final = frozenset("the a an to at of from with for into and or your by".split())
-_NEVER_FOLLOWS: Final = frozenset("to at of from with for into and or by".split())
-_WEAK: Final = re.compile(r"\b(?:focus|work|concentrate)\b")
-_NOUNS_FOLLOW: Final = frozenset("a an the your is was are it this these each every same".split())
-_EARLY: Final = frozenset({"early_brake"})
-_LATE: Final = frozenset({"late_brake"})
-_SLOW: Final = frozenset({"low_apex_speed", "low_exit_speed"})
+_CHEER_FIRST: Final = re.compile(rf"^{_CHEERED}(?: and)? ")
+_CHEER_LAST: Final = re.compile(rf" (?:and )?{_CHEERED}$")
+MOST: Final = 5
+"""Instructions of one sentence."""
 
 
 def verb_of(words: Sequence[str]) -> tuple[int, str] | None:
     """Where the verb of an instruction stands, and its plain form; None where there is none."""
     for at, word in enumerate(words):
         plain = GERUNDS.get(word, word)
-        if at and words[at - 1] in _NOUNS_FOLLOW:
-            return None
-        if plain in FRAMES and not (word in OPENERS and _another(words[at + 1 :])):
+        if plain in FRAMES and plain not in NOUNS and word not in OPENERS:
             return at, plain
         if word not in OPENERS and word not in ("not", "never", "do", "avoid"):
             return None
     return None
 
 
-def _another(rest: Sequence[str]) -> bool:
-    """Whether a further verb follows, so that the first one only begins."""
-    return bool(rest) and verb_of(rest) is not None
-
-
 def is_advice(part: Segment, before: str | None) -> str | None:
-    """The verb of a part that advises, with only words that may stand there; else None.
+    """The verb of a part that advises; None of one that does not.
 
-    *before* is the verb of the part before, which a part without one goes on with.
+    *before* is the verb of the part before, which a part without one goes on with. Whether the
+    whole sentence may be said is told by `unwise`.
     """
-    if (
-        part.measures
-        or part.laps not in ([], [1])
-        or part.versus
-        or part.sectors
-        or part.letters
-        or part.bad
-    ):
+    if not _bare(part):
         return None
-    words = part.words
-    if "not" in words or "never" in words:
-        return "not" if _warns(words) else None
-    found = verb_of(words)
-    if found is not None:
-        at, verb = found
-        rest = words[at + 1 :]
-        cut = next((i for i, word in enumerate(rest) if word in CLAUSES), len(rest))
-        fits = _in_frame(rest[:cut], verb) and all(word in BESIDE for word in rest[cut + 1 :])
-        return verb if fits and not _garbled(part) else None
-    return _hint(part) if before is None else _goes_on(part, before)
-
-
-def _hint(part: Segment) -> str | None:
-    """Of *calm hands*, or another reminder that is no sentence, that it is one."""
-    hint = 0 < len(part.words) <= LONGEST_HINT and all(word in HINTS for word in part.words)
-    return "hint" if hint and not part.corners and not part.lead else None
-
-
-def _goes_on(part: Segment, before: str) -> str | None:
-    """The verb *before*, where a part without one goes on with it."""
-    words = part.words
-    if part.lead in CLAUSES or (words and words[0] in CLAUSES):
-        inside = words[1:] if words and words[0] in CLAUSES else words
-        return before if all(word in BESIDE for word in inside) else None
-    if before in FRAMES and _in_frame(words, before):
+    text = " ".join(part.words)
+    if not text or (_dangles(part) and not (part.corners or part.named)):
+        return None
+    if part.lead in ("", "and", "so") and (moves := _moves(text)):
+        return moves[0].verb
+    if before is None:
+        return None
+    whole = f"{part.lead} {text}".strip()
+    goes_on = SETTLED.fullmatch(whole) or any(one.fullmatch(whole) for one, _, _ in CLAUSES)
+    if goes_on or (part.lead in ("", "and") and _ADDED.issuperset(part.words)):
         return before
-    return None
-
-
-def _garbled(part: Segment) -> bool:
-    """Whether words stand together that never do."""
-    if part.corners or part.named:  # of which nothing stands in the words
-        return False
-    words = part.words
-    pairs = pairwise(words)
-    return words[-1] in _NEVER_LAST or any(
-        one == other or (one in _NEVER_LAST and other in _NEVER_FOLLOWS) for one, other in pairs
-    )
-
-
-def _warns(words: Sequence[str]) -> bool:
-    """Whether words are *do not rush the turn-in*, or the like."""
-    begins = 2 if words[:2] == ["do", "not"] else 1 if words[:1] == ["never"] else 0
-    rest = words[begins:]
-    harm = bool(begins and rest) and rest[0] in HARMS
-    return harm and all(word in NEGATED for word in rest[1:])
+    return before if _TAILS.fullmatch(whole) else None
 
 
 def is_clause(part: Segment) -> bool:
-    """Whether a part is a clause like *when the car is settled*, which waits for advice."""
-    words = [part.lead, *part.words] if part.lead else part.words
-    bare = not (part.measures or part.laps or part.letters or part.bad or part.sectors)
-    begins = len(words) > 1 and words[0] in ("when", "as", "once", "before", "after", "if", "while")
-    return bare and begins and all(word in BESIDE for word in words[1:])
+    """Whether a part is a clause like *as you turn in*, which waits for advice."""
+    whole = f"{part.lead} {' '.join(part.words)}".strip()
+    return _bare(part) and any(c.fullmatch(whole) for c, _, _ in CLAUSES)
 
 
 def is_opening(part: Segment) -> bool:
     """Whether a part only leads to advice, like *next time* or *one thing*."""
-    bare = not (part.measures or part.laps or part.letters or part.bad or part.sectors)
-    return bare and bool(part.words) and all(word in OPENERS for word in part.words)
-
-
-def _in_frame(words: Sequence[str], verb: str) -> bool:
-    allowed = FRAMES[verb]
-    known = allowed | FREE
-    return all(word in known or word.removesuffix("s") in known for word in words)
+    if not _bare(part) or not part.words or part.lead not in ("", "so", "and"):
+        return False
+    return _opened(" ".join(part.words))
 
 
 def unwise(text: str, corners: Sequence[str], evidence: Evidence) -> str | None:
-    """Why advice in these words may not be given; None: it may.
+    """Why a sentence with advice may not be said; None: it may.
 
-    *text* has names and numbers left out. Without *corners* it is about the session as a whole.
+    *text* is the whole of it with names and numbers left out; commas in it say nothing.
+    Without *corners* it is about the session.
     """
-    if _UNSAFE.search(text):
-        return "unsafe"
-    if _LATER.search(text) and not _needs(corners, evidence, _EARLY, _LATE):
-        return "later braking"
-    if _SOONER.search(text) and _any(corners, evidence, _EARLY):
-        return "earlier braking"
-    if _SPEED.search(text) and not _needs(corners, evidence, _SLOW, frozenset()):
-        return "more speed"
-    if _POWER.search(text) and _any(corners, evidence, frozenset({"exit_understeer"})):
-        return "earlier throttle"
-    if _AGAIN.search(text) and any(_loses(one, evidence) for one in corners):
-        return "praise of a loss"
-    if _WEAK.search(text) and corners and not all(_loses(one, evidence) for one in corners):
-        return "focus"
-    return None
+    moves = _whole(text)
+    if moves is None:
+        return "advice that is not known"
+    return next((m.need for m in moves if m.need and not NEEDS[m.need](corners, evidence)), None)
 
 
 def contrary(text: str, corners: Sequence[str], evidence: Evidence) -> bool:
-    """Whether advice that is true as such tells the opposite of what was done."""
-    if _LATER.search(text) and _any(corners, evidence, _LATE):
-        return True
-    return bool(_SOONER.search(text)) and _any(corners, evidence, _EARLY)
+    """Whether a sentence that is true as such does not fit what was done in *corners*."""
+    return against(" ".join(text.replace(",", " ").split()), corners, evidence)
 
 
-def _found(corner: str, evidence: Evidence) -> set[str]:
-    """What was done wrong in a corner."""
-    causes = {cause for name, cause in evidence.causes if name == corner}
-    for fact in evidence.facts:
-        if fact.corner != corner or fact.value == 0:
-            continue
-        if fact.kind == "brake_delta" and abs(fact.value) >= LEAST_M:
-            causes.add("early_brake" if fact.value > 0 else "late_brake")
-        if fact.kind in ("apex_delta", "exit_delta") and fact.value < 0:
-            causes.add(f"low_{fact.kind[:4]}_speed")
-    return causes
+def _bare(part: Segment) -> bool:
+    """Whether a part claims nothing beside its words and corners."""
+    claims = part.measures or part.laps or part.versus or part.sectors or part.letters or part.bad
+    return not claims
 
 
-def _any(corners: Sequence[str], evidence: Evidence, causes: frozenset[str]) -> bool:
-    return any(causes & _found(corner, evidence) for corner in corners)
+def _dangles(part: Segment) -> bool:
+    """Whether a word of place stands at an end, without a place."""
+    return part.words[-1] in _PLACED or part.words[0] in _PLACED - {"from"}
 
 
-def _needs(
-    corners: Sequence[str], evidence: Evidence, wanted: frozenset[str], hostile: frozenset[str]
-) -> bool:
-    """Whether each corner shows one of *wanted*, and no *hostile*; of no corner: that of none."""
-    if not corners:
-        return False
-    found = [_found(corner, evidence) for corner in corners]
-    return all(wanted & one and not hostile & one for one in found)
+def _whole(text: str) -> tuple[Move, ...] | None:
+    """The instructions of a whole sentence, with encouragement around; None: it has other words."""
+    whole = " ".join(text.replace(",", " ").split())
+    if moves := _moves(whole):
+        return moves
+    bare = _CHEER_LAST.sub("", _CHEER_FIRST.sub("", whole))
+    return _moves(bare) if bare != whole else None
 
 
-def _loses(corner: str, evidence: Evidence) -> bool:
-    if corner == evidence.marks.get("weakest") or _found(corner, evidence):
-        return True
-    return any(
-        fact.corner == corner and fact.kind == "delta_time" and fact.value > 0
-        for fact in evidence.facts
-    )
+def _opened(text: str) -> bool:
+    """Whether nothing but openers stand in a text."""
+    while found := OPENER.match(text):
+        text = text[found.end() :].lstrip()
+        if not text:
+            return True
+    return False
+
+
+@lru_cache(maxsize=4096)
+def _moves(text: str) -> tuple[Move, ...] | None:
+    """The instructions that a text without punctuation consists of; None where of more."""
+    usual = _TRYING.sub(lambda one: f"{one.group(1)} {GERUNDS[one.group(2)]}", text)
+    return next(_begun(usual.strip(), 0), None)
+
+
+def _begun(text: str, phase: int, clause: int | None = None) -> Iterator[tuple[Move, ...]]:
+    """Ways to read a text that begins with openers or a clause, at a phase or later."""
+    for move, rest in _first(text):
+        if clause is not None:
+            _, phases, verbs = CLAUSES[clause]
+            if not (move.phase in phases or move.verb in verbs):
+                continue
+        if move.phase is None or move.phase >= phase:
+            yield from _followed(move, rest, max(phase, move.phase or 0), clause)
+    if found := OPENER.match(text):
+        yield from _begun(text[found.end() :].lstrip(), phase, clause)
+    if clause is None:
+        for at, (pattern, _, _) in enumerate(CLAUSES):
+            if found := pattern.match(text):
+                yield from _begun(text[found.end() :].lstrip(), phase, at)
+
+
+def _first(text: str) -> Iterator[tuple[Move, str]]:
+    """Each instruction that a text may begin with, and the rest; the longest one first."""
+    ends = [(found.end(), move) for move in MOVES if (found := move.pattern.match(text))]
+    for end, move in sorted(ends, key=lambda one: -one[0]):
+        yield move, text[end:].lstrip()
+
+
+def _followed(move: Move, rest: str, phase: int, clause: int | None) -> Iterator[tuple[Move, ...]]:
+    """Ways to go on behind an instruction; a clause holds for all that follow it."""
+    if move.verb == "brake" and (found := SETTLED.match(rest)):
+        rest = rest[found.end() :].lstrip()
+        if rest.split(" ")[0] in ("at", "for", "into"):
+            rest = rest.partition(" ")[2]
+    if found := _LATER_ON.match(rest):
+        rest = rest[found.end() :].lstrip()
+    if not rest:
+        yield (move,)
+        return
+    if move.alone:
+        return
+    found = _JOIN.match(rest)
+    behind = rest[found.end() :] if found else rest
+    for others in _begun(behind, phase, clause):
+        if len(others) < MOST and not any(one.alone for one in others):
+            yield (move, *others)

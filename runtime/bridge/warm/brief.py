@@ -6,9 +6,12 @@ from typing import Final, NamedTuple
 
 from runtime.bridge.telemetry.ranking import time_text
 from runtime.bridge.tracks.model import Corner, DangerZone, Track, WeatherPhase
+from runtime.bridge.tracks.weather import USUAL as USUAL_PHASES
 from runtime.bridge.warm.evidence import Evidence, Place, evidence_of
+from runtime.bridge.warm.findings import Finding
 from runtime.bridge.warm.grades import Grades
 from runtime.bridge.warm.lessons import Lesson
+from runtime.bridge.warm.pedagogy import ADVICE
 from runtime.bridge.warm.same import opposes
 
 ZONES: Final = 2
@@ -24,8 +27,10 @@ SURFACES: Final = {
     "cool damp": "the surface is cool and damp",
     "rising grip": "the grip is rising",
     "optimal": "the grip is at its best",
-    "tire degradation": "the tyres and the grip fade",
+    "tire degradation": "the grip fades",
 }
+TIRED: Final = re.compile(r"^Tyres are past their best: (\w)| and the tyres are tired")
+"""What nobody can say of a driver who has not driven yet."""
 NEAR_M: Final = 200.0
 """A danger so near ahead of a corner is that of its approach."""
 LEARNING: Final = "look_ahead"
@@ -72,6 +77,19 @@ class Plan(NamedTuple):
     best_s: float | None = None
     """The driver's best lap on the track."""
     lesson: Lesson | None = None
+    work: Finding | None = None
+    """What the driver's last session here came to, first of all."""
+
+    @property
+    def night(self) -> bool:
+        """Whether the hour lies outside the day that the phases divide."""
+        return self.phase in USUAL_PHASES and self.phase.start_hour == 0
+
+    @property
+    def note(self) -> str:
+        """What the surface asks for; nothing at night."""
+        note = "" if self.night else self.phase.coaching_note
+        return TIRED.sub(lambda found: (found[1] or "").upper(), note)
 
     @property
     def zones(self) -> tuple[DangerZone, ...]:
@@ -105,7 +123,9 @@ def weather_line(plan: Plan) -> str:
     where = f" at {plan.track.name}" if plan.track is not None else ""
     state = plan.phase.surface_state
     surface = SURFACES.get(state, f"the surface is {state}")
-    return f"{name}{where}: {surface}. {plan.phase.coaching_note}".strip()
+    if plan.night:
+        return f"The surface{where}: {surface}."
+    return f"{name}{where}: {surface}. {plan.note}".strip()
 
 
 def placed_zones(plan: Plan) -> tuple[str, ...]:
@@ -121,12 +141,11 @@ def brief_evidence(plan: Plan) -> Evidence:
     track = plan.track
     places = [place(one) for one in track.corners] if track is not None else []
     names = [plan.driver, *([track.name] if track else [])]
-    if track is not None:
-        names += [one.name for one in track.sectors]
-        names += [one.name for one in track.straights]
+    areas = [one.name for one in track.sectors] if track is not None else []
+    areas += [one.name for one in track.straights] if track is not None else []
     if plan.lesson is not None:
         names.append(plan.lesson.title)
-    return evidence_of(brief_facts(plan), places, names, brief_parts(plan))
+    return evidence_of(brief_facts(plan), places, names, brief_parts(plan), areas)
 
 
 def brief_facts(plan: Plan) -> Json:
@@ -137,17 +156,14 @@ def brief_facts(plan: Plan) -> Json:
         corner = track.corner(grades.weakest)
         tips = {"tip": corner.coaching_tip} if corner is not None and corner.coaching_tip else {}
     known: Json = {
-        "weather": {"surface": plan.phase.surface_state, "note": plan.phase.coaching_note},
+        "weather": {"surface": plan.phase.surface_state, "note": plan.note},
         "danger_zones": list(placed_zones(plan)),
         "goal": plan.goal,
         "focus": list(plan.focus),
     }
     if grades.weakest and grades.weakest_score is not None:
-        known["weakest"] = {
-            "corner": grades.weakest,
-            "score": round(grades.weakest_score, 3),
-            **tips,
-        }
+        score = round(grades.weakest_score, 3)
+        known["weakest"] = {"corner": grades.weakest, "score": score, **tips}
     if grades.improved is not None:
         known["improved"] = {
             "corner": grades.improved,
@@ -179,11 +195,29 @@ def _weakest(plan: Plan) -> str:
     if weakest is None:
         return ""
     corner = plan.track.corner(weakest) if plan.track is not None else None
+    why = "it has been your weakest corner lately"
+    if plan.work is not None:
+        why = "in your last session here most was to be won there"
+        if plan.work.causes and plan.work.basis == "own_best":
+            lost = plan.work.lost_s
+            why = f"in your last session here your usual pass was {lost:.2f} s off your best one"
     nick = f" ({corner.nicknames[0]})" if corner is not None and corner.nicknames else ""
     tip = corner.coaching_tip if corner is not None else ""
-    if opposes(tip, plan.phase.coaching_note):  # the surface of the day comes first
+    if opposes(tip, plan.note):  # the surface of the day comes first
         tip = ""
-    return f"Work on **{weakest}**{nick}: it has been your weakest corner lately. {tip}".strip()
+    advice = _advice(plan)
+    if opposes(tip, advice):
+        tip = ""
+    said = (f"Work on **{weakest}**{nick}: {why}.", advice, tip)
+    return " ".join(one for one in said if one)
+
+
+def _advice(plan: Plan) -> str:
+    """What the debrief of the last session asked for, as far as the surface allows it."""
+    if plan.work is None or (_slippery(plan) and plan.work.cause != "late_brake"):
+        return ""
+    tip = ADVICE[plan.work.cause].tip
+    return "" if opposes(tip, plan.note) else f"{tip[:1].upper()}{tip[1:]}."
 
 
 def _slippery(plan: Plan) -> bool:

@@ -5,7 +5,7 @@ Only English. Numbers may be spelt. What is not understood is told as such, neve
 
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from functools import lru_cache, partial
 from typing import Final, Literal, NamedTuple, TypeAlias
 
@@ -25,7 +25,7 @@ _UNITS: Final = {
     "g": r"gs?",
     "m": r"m|met(?:er|re)s?",
     "deg": r"degrees?|deg",
-    "laps": r"(?:(?:complete|whole|clean|good) )?laps?",
+    "laps": r"(?:(?:complete|whole) )?laps?",
     "corners": r"corners?|turns?",
     "times": r"times|corrections|incidents|sessions",
     "passes": r"passes",
@@ -124,7 +124,7 @@ _TOKEN: Final = re.compile(
     | (?P<number>(?<![\w.,])[-+]?\d+(?:[.,]\d+)?)
     | (?P<glued>\w*\d[\w.,]*)
     | (?P<place>\ue000\d+\ue001)
-    | (?P<name>\ue002)
+    | (?P<name>\ue002\d+\ue001)
     | (?P<letter>\ue003[a-f]\ue003)
     | (?P<word>[a-z][a-z]*(?:[-'/][a-z]+)*)
     | (?P<break>[,;:()\u2026]|\ -\ |\.|[!?])
@@ -205,11 +205,14 @@ def folded(text: str) -> str:
 
 
 def tokens(
-    sentence: str, corners: re.Pattern[str] | None = None, spoken: Mapping[str, str] = {}
+    sentence: str,
+    corners: re.Pattern[str] | None = None,
+    spoken: Mapping[str, str] = {},
+    areas: Container[str] = (),
 ) -> list[Token]:
     """Take a sentence apart; *corners* finds names of corners and other names in small letters.
 
-    A name that *spoken* holds is a corner's, any other a proper name.
+    A name that *spoken* holds is a corner's, any other a proper name; one of *areas* is a sector's.
     """
     text = _LETTER.sub(lambda found: f" \ue003{found.group(1).lower()}\ue003", plain(sentence))
     text = text.casefold()
@@ -218,10 +221,9 @@ def tokens(
 
         def marked(match: re.Match[str]) -> str:
             corner = spoken.get(match.group())
-            if corner is None:
-                return "\ue002"
-            found.append(corner)
-            return f"\ue000{len(found) - 1}\ue001"
+            found.append(corner or match.group())
+            mark = "\ue002" if corner is None else "\ue000"
+            return f"{mark}{len(found) - 1}\ue001"
 
         text = corners.sub(marked, text)
     text = _numbered(_IS.sub(r"\1 is", text))
@@ -230,14 +232,18 @@ def tokens(
             text = pattern.sub(partial(_led, usual[7:]), text)
         else:
             text = pattern.sub(usual, text)
-    return [_token(one, text, found) for one in _scan(text)]
+    made = [_token(one, text, found) for one in _scan(text)]
+    return [
+        Token("sector", one.text, None, ("0",)) if one.kind == "name" and one.text in areas else one
+        for one in made
+    ]
 
 
 def _led(usual: str, found: re.Match[str]) -> str:
     """Something compared, with what stands before it as far as that says which is ahead."""
     word = found.group("lead") or ""
     if word in ("", "in", "of", "with"):
-        return " refpass"  # it is spoken of, and nothing compared with it
+        return f" refpass {usual}"  # it is spoken of, and nothing compared with it
     if word in ("behind", "off", "adrift of", "short of"):
         return f"behind {usual}"
     return f"ahead {usual}" if word == "ahead of" else usual
@@ -285,6 +291,8 @@ def _token(match: re.Match[str], text: str, names: list[str]) -> Token:
         return _measured(words, match.end(), text)
     if kind == "place":
         return Token("corner", words, None, (f"={names[int(words[1:-1])]}",))
+    if kind == "name":
+        return Token("name", names[int(words[1:-1])])
     if kind == "letter":
         return Token("letter", words[1])
     inside = tuple(re.findall(r"\d+[a-z]?" if kind == "corner" else r"\d+", words))

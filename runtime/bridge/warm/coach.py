@@ -14,16 +14,17 @@ from runtime.bridge.analysis.moments import highlights
 from runtime.bridge.analysis.passes_quality import Consistency, consistency
 from runtime.bridge.analysis.stats import stats
 from runtime.bridge.coach.values import Emotion
-from runtime.bridge.errors import NoGeometry
+from runtime.bridge.errors import NoCompleteLap, NoGeometry
 from runtime.bridge.service import Service
 from runtime.bridge.storage.coaching import EventRow, driver_events
+from runtime.bridge.storage.errors import NoRows
 from runtime.bridge.storage.values import SessionRow
 from runtime.bridge.tracks.model import Corner, slug
 from runtime.bridge.warm.brief import Plan, brief_evidence, brief_parts
 from runtime.bridge.warm.debrief import debrief
 from runtime.bridge.warm.desk import Desk
 from runtime.bridge.warm.emotion import felt
-from runtime.bridge.warm.findings import findings
+from runtime.bridge.warm.findings import Finding, chosen, findings
 from runtime.bridge.warm.model import Message, Mode, ModelFailed, Role
 from runtime.bridge.warm.pedagogy import pedagogy, to_read
 from runtime.bridge.warm.prompts import (
@@ -33,11 +34,13 @@ from runtime.bridge.warm.prompts import (
     small_debrief_prompt,
 )
 from runtime.bridge.warm.review import Fragments, Review, fragments
-from runtime.bridge.warm.room import Room, coasting, rooms
+from runtime.bridge.warm.room import Room, coasting, held, rooms
 from runtime.bridge.warm.told import focused, may_say, told_brief, told_debrief
 
 Source: TypeAlias = Literal["local_model", "template"]
 CALM: Final[Emotion] = "encouraging"
+SESSIONS: Final = 50
+"""Of a driver on a track, the newest, are looked at."""
 
 
 class Narrative(NamedTuple):
@@ -65,6 +68,7 @@ class Corners(NamedTuple):
     consistency: Consistency | None = None
     places: tuple[Corner, ...] = ()
     rooms: tuple[Room, ...] = ()
+    held: frozenset[str] = frozenset()
 
 
 def desk_of(service: Service) -> Desk:
@@ -91,11 +95,13 @@ async def review_of(
             await analyses.of(row, scope, consistency),
             await analyses.of(row, scope, places_of),
             await analyses.of(row, scope, rooms, references),
+            await analyses.of(row, scope, held, references),
         )
     except NoGeometry:
         corners = Corners()
     lessons = desk_of(service).lessons
-    found = findings(corners.card, corners.rooms, await analyses.of(row, scope, coasting))
+    lap = await analyses.of(row, scope, coasting)
+    found = findings(corners.card, corners.rooms, lap, corners.held)
     taught = pedagogy(found, lessons)
     return Review(
         session_id=row.session_id,
@@ -122,9 +128,10 @@ def places_of(drive: Drive) -> tuple[Corner, ...]:
 
 
 async def best_before(service: Service, row: SessionRow | None, driver: str) -> float | None:
-    """The driver's best remembered lap on the track of a session, the session itself left out.
+    """The driver's best lap on the track of a session, of those that are remembered and those of
+    earlier sessions, the session itself left out.
 
-    Without a session: on the active track.
+    Without a session: on the active track, in any session.
     """
     own = row.session_id if row is not None else None
     track = row.track if row is not None else None
@@ -133,7 +140,47 @@ async def best_before(service: Service, row: SessionRow | None, driver: str) -> 
         for event in await events_here(service, driver, track)
         if event.kind == "pb_lap_s" and event.session_id != own
     ]
+    for one in driven_here(service, driver, track):
+        earlier = row is None or one.started_at < row.started_at
+        if earlier and one.session_id != own:
+            summary = await service.book.summary(one)
+            if summary is not None and summary.best_s is not None:
+                found.append(summary.best_s)
     return min(found, default=None)
+
+
+def driven_here(service: Service, driver: str, track: str | None = None) -> list[SessionRow]:
+    """A driver's newest sessions with telemetry on a track, else on the active one; of nobody none.
+
+    The newest comes first.
+    """
+    if not driver.strip():
+        return []
+    active = service.active_track.name if service.active_track else ""
+    wanted, name = slug(track or active), driver.strip().casefold()
+    found = [
+        row
+        for row in service.db.sessions()
+        if row.n_frames
+        and (row.driver or "").strip().casefold() == name
+        and (not wanted or slug(row.track or active) == wanted)
+    ]
+    found.sort(key=lambda row: (row.started_at, row.session_id), reverse=True)
+    return found[:SESSIONS]
+
+
+async def last_driven(
+    service: Service, analyses: Analyses, driver: str
+) -> tuple[bool, Finding | None]:
+    """Whether the driver has a session here with a complete lap, and what the last one of them
+    came to first of all: the same that its debrief begins with."""
+    references = service.references.current()
+    for row in driven_here(service, driver):
+        try:
+            return True, await analyses.of(row, Scope(), chosen, references)
+        except (NoCompleteLap, NoRows):
+            continue
+    return False, None
 
 
 async def events_here(

@@ -24,7 +24,7 @@ SAME_S: Final = 0.05
 WORTH_S: Final = 0.05
 LEAST_M: Final = 200.0
 """Less of a way tells nothing of anybody's driving."""
-CALMING: Final = frozenset({"late_brake", "exit_understeer"})
+CALMING: Final = frozenset({"late_brake", "exit_understeer", "uneven"})
 """Causes whose advice makes a corner calmer."""
 DARING: Final = frozenset({"early_brake", "low_apex_speed", "slow_apex", "unused_grip"})
 """Causes whose advice asks for more at the way in."""
@@ -49,6 +49,7 @@ FITTING: Final[Mapping[str, tuple[str, str]]] = {
     "rolling": _PEDALS,
     "coast_in_corner": _PEDALS,
     "nothing_time": _PEDALS,
+    "uneven": (r"marker|board|same", r"\bnot\b"),
     "exit_understeer": (r"one steering|turn in late|straight wheel", r"turn in early"),
 }
 """What the note of a circuit's file on a corner must hold, and may not, to be told for a cause."""
@@ -88,10 +89,10 @@ def debrief(review: Review) -> Story:
     """The debrief of a session without any model."""
     scare = _scare(review.moments)
     found = _told(review, scare)
-    around = (None, *found, None)
+    before = (None, *found)
     alone = len(review.laps.laps) < 2
     told = [
-        paragraph(one, review.corner(one.corner), around[at], around[at + 2], alone=alone)
+        paragraph(one, review.corner(one.corner), before[at], alone=alone)
         for at, one in enumerate(found)
     ]
     corners = [one.corner for one in found]

@@ -22,6 +22,9 @@ _BASIS: Final = {
 END: Final = re.compile(r"(?<=[.!?])[\"')\]*_]*\s+(?=[\"'(\[*_]*[A-Z0-9])")
 _WISHES: Final = frozenset("goal focus asked question driver track id category concept".split())
 """Keys of what somebody wants, or is called: nothing follows from it."""
+_PASS: Final = re.compile(
+    r"\b(?P<usual>(?:usual|typical|middle) pass)|(?:best|quickest|fastest) pass\b|\bat best\b"
+)
 _MEASURED: Final = frozenset({"more", "less"})
 _MOVED: Final = frozenset({"lose", "gain", "slower", "faster", "slow"})
 _FREE: Final = frozenset({"lapref", "cornerref"})
@@ -47,7 +50,9 @@ class Fact(NamedTuple):
     """Name of the corner that it is about; None: of none."""
     lap: int | None = None
     basis: frozenset[str] | None = None
-    """What it is compared with; None: what its kind allows."""
+    """What it is compared with; None: nobody knows."""
+    which: str = ""
+    """The pass that it is of, *best* or *usual*, or *lap*: that of its lap; empty: any."""
 
     @property
     def quantity(self) -> Quantity:
@@ -68,6 +73,8 @@ class Evidence:
     sectors: frozenset[str] = frozenset()
     names: frozenset[str] = frozenset()
     """Further names, in small letters."""
+    areas: frozenset[str] = frozenset()
+    """Those of them that are stretches of the track."""
     told: Mapping[str, frozenset[str | None]] = field(default_factory=dict)
     """Sentences that are true as they stand, folded, and the corners that each is about."""
     places: tuple[Place, ...] = ()
@@ -108,7 +115,7 @@ class Evidence:
 
     def tokens(self, sentence: str) -> list[Token]:
         """A sentence taken apart, with its names."""
-        return tokens(sentence, self._pattern, self.spoken)
+        return tokens(sentence, self._pattern, self.spoken, self.areas)
 
     def segments(self, sentence: str) -> list[Segment]:
         """The parts of a sentence."""
@@ -127,12 +134,13 @@ def evidence_of(
     places: Sequence[Place] = (),
     names: Iterable[str] = (),
     told: Sequence[str] = (),
+    areas: Iterable[str] = (),
 ) -> Evidence:
     """Evidence out of plain JSON values, whose keys tell what they are.
 
     Sentences inside are evidence too, as are those of *told*. A number is about the ``corner`` and
     the ``lap`` of its object or of the nearest one around it. *names* are further proper names
-    that may be used.
+    that may be used, *areas* those that stretches of the track have.
     """
     numbered: dict[str, str] = {}
     spoken: dict[str, str] = {}
@@ -146,11 +154,15 @@ def evidence_of(
         elif place.number is not None:
             numbered[str(place.number)] = place.name
     every = [plain(name).casefold() for name in names if name.strip()]
+    parts = [plain(name).casefold() for name in areas if name.strip()]
     bare = Evidence(
         numbered=numbered,
         spoken=spoken,
         places=tuple(places),
-        names=frozenset(part for name in every for part in _parts(name) if not _usual(part)),
+        names=frozenset(
+            part for name in (*every, *parts) for part in _parts(name) if not _usual(part)
+        ),
+        areas=frozenset(part for name in parts for part in _parts(name)),
         sectors=frozenset(found for name in every for found in _sector(name)) or frozenset("123"),
     )
     found = _Found(bare)
@@ -194,6 +206,7 @@ class _Found:
         self.laps: set[int] = set()
         self.names = set(bare.names)
         self.basis: frozenset[str] | None = None
+        self._moment = False
         self._corners = {place.name for place in bare.places}
 
     def evidence(self) -> Evidence:
@@ -246,8 +259,10 @@ class _Found:
                 self._add(CAUSES[str(cause)], float(value), corner, lap)
                 continue
             at_corner = str(name) in self._corners
+            self._moment = self._moment or name == "highlights"
             below = key if at_corner else str(name)
             self.walk(value, below, str(name) if at_corner else corner, lap)
+            self._moment = self._moment and name != "highlights"
         self.basis = basis
 
     def _text(self, text: str, key: str, corner: str | None, lap: int | None) -> None:
@@ -278,7 +293,16 @@ class _Found:
         scope = QUANTITIES[kind].scope
         if (scope == "corner") == (corner is None) and scope != "any":
             return
-        self.facts[Fact(kind, value, corner, lap, self.basis)] = None
+        which = "lap" if self._moment and corner is not None and lap is not None else ""
+        self.facts[Fact(kind, value, corner, lap, self.basis, which)] = None
+
+    def _which(self, sentence: str, what: Quantity, corner: str | None, lap: int | None) -> str:
+        """The pass that a true sentence speaks of."""
+        found = _PASS.search(sentence) if not what.plus else None  # else it is compared with it
+        if found is not None:
+            return "usual" if found.lastgroup == "usual" else "best"
+        own = lap is not None and (self._moment or f"lap {lap}" in sentence.casefold())
+        return "lap" if corner is not None and own else ""
 
     def _labelled(self, sentence: str, corner: str | None) -> bool:
         """Whether a sentence is a difference with its label, which is taken in."""
@@ -294,8 +318,9 @@ class _Found:
         """The facts of a sentence that is known to be true, as far as it is understood."""
         if self._labelled(sentence, corner):
             return
-        clear = True
-        for part in self.bare.segments(sentence):
+        clear, parts = True, self.bare.segments(sentence)
+        laps = {lap for part in parts for lap in (*part.laps, *part.versus)}
+        for part in parts:
             clear = clear and not (part.unknown or part.bad)
             clear = clear and all(one.unit != UNKNOWN for one in part.measures)
             if part.laps and not part.corners and {"best", "fastest"} & part.concepts:
@@ -310,9 +335,11 @@ class _Found:
                 continue
             one = part.measures[0]
             kinds = [*_kinds_of(part, one.unit, about is not None)]
-            if len(kinds) == 1:
+            if len(kinds) == 1 and (about is None or len(laps) < 2):
                 kind, sign = kinds[0]
-                fact = Fact(kind, sign * one.value, about, of_lap, part.basis or None)
+                basis = part.basis - {"vsany"} or None
+                which = self._which(sentence, QUANTITIES[kind], about, of_lap)
+                fact = Fact(kind, sign * one.value, about, of_lap, basis, which)
                 self.facts[fact] = None
                 if "bestlap" in part.concepts and kind == "lap_time":
                     self.marks["best_time"] = str(one.value)

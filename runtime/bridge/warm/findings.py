@@ -3,9 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import Final, Literal, NamedTuple, TypeAlias
 
-from runtime.bridge.analysis.attribution import Cause
-from runtime.bridge.analysis.grading import CornerGrade, Scorecard, weakest
-from runtime.bridge.warm.room import Room
+from runtime.bridge.analysis.attribution import LEAST_S, Cause
+from runtime.bridge.analysis.drive import Drive, NoGeometry
+from runtime.bridge.analysis.grading import CornerGrade, Scorecard, scorecard, weakest
+from runtime.bridge.analysis.reference import NONE, References
+from runtime.bridge.warm.room import Room, coasting, held, rooms
 
 Basis: TypeAlias = Literal["own_best", "reference", "pass"]
 
@@ -31,6 +33,7 @@ FAMILIES: Final[Mapping[str, str]] = {
     "rolling": "pedals",
     "late_throttle": "pedals",
     "exit_understeer": "hands",
+    "uneven": "lines",
 }
 """Causes that are the same fault in other words."""
 
@@ -61,17 +64,33 @@ class Finding(NamedTuple):
         return self.grade.delta_time_s or 0.0 if self.causes and self.grade else 0.0
 
 
+def chosen(drive: Drive, references: References = NONE) -> Finding | None:
+    """The corner of a session to work on first: what its debrief begins with, and briefings and
+    insights name; None where none stands out, or nobody knows where corners are."""
+    try:
+        card, won = scorecard(drive, references), rooms(drive, references)
+        found = findings(card, won, coasting(drive), held(drive, references))
+    except NoGeometry:
+        return None
+    return found[0] if found and found[0].corner else None
+
+
 def findings(
-    card: Scorecard | None, rooms: Sequence[Room], lap: Room | None = None
+    card: Scorecard | None,
+    rooms: Sequence[Room],
+    lap: Room | None = None,
+    held: frozenset[str] = frozenset(),
 ) -> tuple[Finding, ...]:
     """What to tell, the most important first: four corners at most, each once.
 
-    The corner with the most to win comes first, as a loss where its causes can be told. Then come
-    losses by their time, then what is there to win by what may be in it, another fault rather
-    than the same one again. *lap* counts where there is nothing else.
+    The corner that costs most time comes first, as a loss where it is one. Then come losses by
+    their time, then what is there to win by what may be in it, another fault rather than the same
+    one again. *lap* counts where there is nothing else. In the corners *held* the speed is kept
+    between the pedals, so that nothing is said of them there.
     """
     grades = card.corners if card is not None else ()
-    losses = sorted(filter(None, map(_loss, grades)), key=lambda one: -one.lost_s)
+    lost = (_loss(one, pedals=one.corner not in held) for one in grades)
+    losses = sorted(filter(None, lost), key=lambda one: -one.lost_s)
     wins = _wins(grades, rooms)
     focus = next((one.corner for one in weakest(grades)), None)
     first = next((one for one in (*losses, *wins) if one.corner == focus), None)
@@ -84,9 +103,16 @@ def findings(
     return tuple(found[:MOST])
 
 
-def _loss(grade: CornerGrade) -> Finding | None:
-    """The causes of a loss that the pass differs in; None where none is."""
-    told = [cause for cause in grade.causes if more(cause.cause, grade) is not None]
+def _loss(grade: CornerGrade, *, pedals: bool) -> Finding | None:
+    """The causes of a loss that the pass differs in; None where hardly any time was lost."""
+    told = [
+        cause
+        for cause in grade.causes
+        if more(cause.cause, grade) is not None and (pedals or FAMILIES[cause.cause] != "pedals")
+    ]
+    lost = grade.delta_time_s or 0.0
+    if not told and lost > LEAST_S:  # it costs time, whatever the reason
+        told = [Cause("uneven", lost, "")]
     if not told:
         return None
     first, *others = told

@@ -13,6 +13,8 @@ NEWEST: Final = 50
 RECENT: Final = 5
 """Grades of a corner whose mean tells how weak it is."""
 COMPARED: Final = 3
+EVEN: Final = 0.005
+"""Scores that differ by less are alike: none of them is the weakest."""
 
 
 class Score(NamedTuple):
@@ -27,6 +29,7 @@ class Grades(NamedTuple):
     """The grades of a driver in one look."""
 
     weakest: str | None = None
+    """None where nothing is missing to a full score, or all corners have the same."""
     weakest_score: float | None = None
     """Mean of its last five grades, 0 to 1."""
     improved: str | None = None
@@ -47,6 +50,8 @@ def grades(events: Sequence[EventRow]) -> Grades:
         scores[event.corner].append(event.value)
     means = {corner: _mean(values[-RECENT:]) for corner, values in scores.items()}
     weakest = min(means, key=lambda corner: (means[corner], corner), default=None)
+    if weakest is not None and _even(tuple(means.values())):
+        weakest = None
     gains = {
         corner: _mean(values[-COMPARED:]) - _mean(values[-2 * COMPARED : -COMPARED])
         for corner, values in scores.items()
@@ -67,6 +72,18 @@ def grades(events: Sequence[EventRow]) -> Grades:
         archetype=limit_archetype(scores),
         corners={corner: tuple(known) for corner, known in sorted(history.items())},
     )
+
+
+def first_of(told: Grades, corner: str | None) -> Grades:
+    """*told* with another weakest corner; its score is that of its grades, None without any."""
+    scores = [one.score for one in told.corners.get(corner, ())] if corner is not None else []
+    return told._replace(weakest=corner, weakest_score=_mean(scores[-RECENT:]) if scores else None)
+
+
+def _even(scores: Sequence[float]) -> bool:
+    """Whether no corner is weaker than the others, or than it could be."""
+    alike = len(scores) > 1 and max(scores) - min(scores) < EVEN
+    return alike or min(scores) > 1.0 - EVEN
 
 
 def _mean(values: Sequence[float]) -> float:

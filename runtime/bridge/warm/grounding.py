@@ -6,12 +6,15 @@ that is not understood goes, and so does one that leans on it.
 """
 
 import re
+from collections.abc import Sequence
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from runtime.bridge.warm.advising import contrary, is_advice, is_clause, is_opening, unwise, verb_of
-from runtime.bridge.warm.claims import folded, plain
+from runtime.bridge.warm.asking import harmless
+from runtime.bridge.warm.claims import folded
 from runtime.bridge.warm.evidence import END, Evidence
-from runtime.bridge.warm.lexicon import ASKING, CHEER
+from runtime.bridge.warm.joining import blamed, joined
+from runtime.bridge.warm.lexicon import CHEER
 from runtime.bridge.warm.segments import Segment
 from runtime.bridge.warm.statements import untrue
 from runtime.bridge.warm.teachings import taught
@@ -28,7 +31,6 @@ _REFUSES: Final = re.compile(
     r"(?:sorry,? )?i (?:do not|don't|can not|cannot|can't) (?:know|say|tell|help with that)"
     r"(?: (?:that|this|about that|about this))?"
 )
-_ASKS: Final = frozenset("how what where which do did does can could would are is was were".split())
 LONGEST: Final = 400
 """Characters; a longer sentence is not looked at."""
 Tone: TypeAlias = Literal["praise", "loss", "advice", "plain"]
@@ -38,6 +40,30 @@ _HEARTY: Final = frozenset(
     patience patient relax relaxed breathe breath positive lovely wonderful""".split()
 )
 _VAGUE: Final = frozenset("it that this there was is are".split())
+_PRAISES: Final = frozenset(
+    """good great nice well super fine solid wonderful lovely bravo very really proud right happy
+    positive""".split()
+)
+_USUAL: Final = re.compile(
+    r"(?:(?:good|great|nice) (?:work|job|effort|start)|well done|bravo)(?:(?: out)? there)?"
+    r"(?: today)?|good (?:morning|afternoon|evening)|keep up the (?:good|great) (?:work|effort)"
+    r"|(?:i am )?happy to help"
+)
+"""Praise that is said after every session."""
+_CALM: Final = frozenset(
+    """calm smooth smoother gentle soft softer quiet patient patience relaxed relax light up ahead
+    loose breathe breathing steady still""".split()
+)
+_ANYWHERE: Final = frozenset(
+    """look keep your eyes up far ahead breathe deeply out and relax stay relaxed calm smooth the
+    hands in a deep breath take drink water""".split()
+)
+"""Words of advice that is good at any corner."""
+_FAULTS: Final = frozenset(
+    """early earlier sooner late later fast faster slow slower hard harder brake brakes braking
+    entry apex exit speed power gas""".split()
+)
+"""Words that make a fault of a reminder."""
 _WHOLE: Final = frozenset("session day today work job drive run stint effort start up".split())
 """Of which a good word may be said."""
 _LOSS: Final = frozenset({"lose", "slower", "slow", "worst", "slowest", "bad", "less"})
@@ -63,8 +89,9 @@ class Reader:
 
     def __init__(self, evidence: Evidence, corner: str | None = None) -> None:
         self._evidence = evidence
-        self._corner = corner
-        self._unsure = False
+        self._corners = [corner] if corner is not None else []
+        self._last: list[Segment] = []
+        self._lost = False
         self._gone = False
 
     def __call__(self, sentence: str) -> bool:
@@ -76,15 +103,19 @@ class Reader:
         if self._gone and leans(sentence):
             return "leans on what was left out"
         parts = self._evidence.segments(sentence[:LONGEST])
-        corners = {corner for part in parts for corner in part.corners}
-        context = None if self._unsure else self._corner
+        corners = list(dict.fromkeys(corner for part in parts for corner in part.corners))
+        context = None if self._lost else self._corners
         why = _judged(sentence, parts, self._evidence, context, alone=False)
+        if parts and blamed(self._last, parts[0], self._corners, self._evidence):
+            why = "cause"
         self._gone = why is not None
         if why is not None:
-            self._unsure = self._unsure or bool(corners - {self._corner})
-        elif corners:
-            self._unsure = len(corners) > 1
-            self._corner = next(iter(corners))
+            unknown = any(part.bad for part in parts)
+            self._lost = self._lost or unknown or not set(corners) <= set(self._corners)
+        else:
+            self._last = parts
+            if corners:
+                self._lost, self._corners = False, corners
         return why
 
 
@@ -123,7 +154,7 @@ def false_part(sentence: str, evidence: Evidence) -> str | None:
     A true sentence of the evidence may be repeated, whatever stands before it.
     """
     parts = evidence.segments(sentence[:LONGEST])
-    return _judged(sentence, parts, evidence, None, alone=True)
+    return _judged(sentence, parts, evidence, [], alone=True)
 
 
 def tone(sentence: str) -> Tone:
@@ -148,16 +179,24 @@ _SUBJECTS: Final = frozenset("you your we our i my the a it that this there".spl
 
 
 def _judged(
-    sentence: str, parts: list[Segment], evidence: Evidence, context: str | None, *, alone: bool
+    sentence: str,
+    parts: list[Segment],
+    evidence: Evidence,
+    context: Sequence[str] | None,
+    *,
+    alone: bool,
 ) -> str | None:
+    """*context* are the corners that were named last; None: a sentence with others went since."""
     if len(sentence) > LONGEST:
         return "too long"
     key = folded(sentence)
     if not key:
         return "empty"
     if (about := evidence.told.get(key)) is not None:
-        near = context or evidence.only
-        if alone or None in about or near in about or any(part.corners for part in parts):
+        near = set(context or ())
+        if context == [] and evidence.only is not None:
+            near = {evidence.only}
+        if alone or None in about or near & about or any(part.corners for part in parts):
             return None
     if _REFUSES.fullmatch(key):
         return None
@@ -167,25 +206,14 @@ def _judged(
         return bad
     bare = _bare(parts)
     if taught(sentence, evidence.corner_names):
-        here = corners or ([context] if context else [])
-        return "contrary" if contrary(bare, here, evidence) else None
-    if plain(sentence).rstrip("\"'*_) ").endswith("?"):
-        return _asked(parts)
+        return "contrary" if contrary(bare, corners or (context or []), evidence) else None
+    if "?" in sentence:
+        return None if harmless(key, evidence.corner_names) else "question"
     return _said(parts, bare, corners, evidence, context)
 
 
 def _bare(parts: list[Segment]) -> str:
-    return ", ".join(" ".join([part.lead, *part.words]).strip() for part in parts)
-
-
-def _asked(parts: list[Segment]) -> str | None:
-    """A question may suppose nothing."""
-    words = [word for part in parts for word in (part.lead, *part.words) if word]
-    if any(part.measures or part.laps or part.letters or part.sectors for part in parts):
-        return "question with a claim"
-    if not words or words[0] not in _ASKS or not all(word in ASKING for word in words):
-        return "question"
-    return None
+    return " ".join(word for part in parts for word in (part.lead, *part.words) if word)
 
 
 def _said(
@@ -193,43 +221,70 @@ def _said(
     bare: str,
     corners: list[str],
     evidence: Evidence,
-    context: str | None,
+    context: Sequence[str] | None,
 ) -> str | None:
-    """Every part must be advice, encouragement, a place, or a statement that is true."""
+    """Every part must be advice, encouragement, or a statement that is true."""
     verb: str | None = None
+    before: Segment | None = None
     waiting = advised = said = False
     for part in parts:
-        if _cheers(part):
-            said = True
+        if _cheers(part, evidence):
+            said, before = True, None
             continue
         found = is_advice(part, verb)
         if found is not None:
-            verb, advised, waiting = found, True, False
-            continue
-        if part.place_only and not part.lead:
+            if found == "hint" and not _calm(part):
+                return "hint"
+            verb, advised, waiting, before = found, True, False, None
             continue
         if (is_clause(part) or is_opening(part)) and not advised:
             waiting = True
             continue
-        if (why := untrue(part, evidence, context)) is not None:
+        if (why := _stated(part, before, evidence, context)) is not None:
             return why
-        said, verb = True, None
-    if waiting:
-        return "clause without advice"
-    if not (said or advised):
-        return "says nothing"
-    if advised:
-        here = corners or ([context] if context else [])
-        return unwise(bare, here, evidence)
-    return None
+        said, verb, before = True, None, part
+    if waiting or not (said or advised):
+        return "clause without advice" if waiting else "says nothing"
+    return _advised(parts, bare, corners, evidence, context) if advised else None
 
 
-def _cheers(part: Segment) -> bool:
-    """Whether a part only encourages."""
+def _stated(
+    part: Segment, before: Segment | None, evidence: Evidence, context: Sequence[str] | None
+) -> str | None:
+    """Why a part that states something may not stand behind another; None: it may."""
+    if (why := untrue(part, evidence, context)) is not None:
+        return why
+    return None if before is None or joined(before, part, evidence) else "joined"
+
+
+def _advised(
+    parts: list[Segment],
+    bare: str,
+    corners: list[str],
+    evidence: Evidence,
+    context: Sequence[str] | None,
+) -> str | None:
+    """Why a sentence with advice may not be said; None: it may."""
+    if any(part.measures or part.laps for part in parts):
+        return "number beside advice"
+    if context is None and not corners and not _ANYWHERE.issuperset(bare.split()):
+        return "unclear subject"
+    return unwise(bare, corners or (context or []), evidence)
+
+
+def _calm(part: Segment) -> bool:
+    """Whether a reminder names nothing that could be a fault."""
+    return bool(_CALM.intersection(part.words)) and not _FAULTS.intersection(part.words)
+
+
+def _cheers(part: Segment, evidence: Evidence) -> bool:
+    """Whether a part only encourages, and praises only what was good."""
     claims = part.measures or part.corners or part.laps or part.letters or part.sectors or part.bad
     words = [part.lead, *part.words] if part.lead else part.words
     if claims or not (words or part.named) or not all(word in CHEER for word in words):
         return False
     if not (part.named or _HEARTY.intersection(words)):
         return False
+    if _PRAISES.intersection(words) and _USUAL.fullmatch(" ".join(words)) is None:
+        return evidence.grades.get("") in ("A", "B") and not _VAGUE.intersection(words)
     return not _VAGUE.intersection(words) or bool(_WHOLE.intersection(words))

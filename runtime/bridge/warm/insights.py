@@ -10,13 +10,18 @@ import numpy as np
 from runtime.bridge.analysis.drive import Drive, NoGeometry
 from runtime.bridge.analysis.ideal import ideal_lap
 from runtime.bridge.analysis.passes import Pass, passes_of
+from runtime.bridge.analysis.reference import NONE, References
 from runtime.bridge.coach.values import Burst
 from runtime.bridge.laps.series import Flags
+from runtime.bridge.warm.findings import chosen
+from runtime.bridge.warm.pedagogy import ADVICE
+from runtime.bridge.warm.room import held
 
 MOST: Final = 3
 CORNERS: Final = 4
 COASTING_PCT: Final = 5.0
 COASTING_BAR: Final = 1.0
+"""As the shares of laps and the states of the pedals are counted."""
 COAST_SHARE_PCT: Final = 15.0
 CORNER_COAST: Final = 0.20
 CEILING_G: Final = 2.29
@@ -26,6 +31,8 @@ TRAIL_BAR: Final = 3.0
 SLOW_KMH: Final = 70.0
 IDLE_S: Final = 0.3
 IDLE_PASSES: Final = 3
+SAME_S: Final = 0.05
+"""A pause of the quickest pass that is longer than the mean by more shows that it costs nothing."""
 SECTOR_S: Final = 0.2
 KMH: Final = 3.6
 
@@ -46,7 +53,7 @@ class Piece(NamedTuple):
 
 
 class Idle(NamedTuple):
-    """Time on no pedal in one pass."""
+    """Time from the brake to 10 % throttle in one pass."""
 
     corner: str
     seconds: float
@@ -65,6 +72,10 @@ class Driving(NamedTuple):
     """In complete laps."""
     coasting: int
     """Of them."""
+    focus: str = ""
+    """The corner to work on first, as the debrief has it; empty for none."""
+    cause: str = ""
+    """What its debrief advises against, one of `pedagogy.ADVICE`."""
 
 
 class Insight(NamedTuple):
@@ -85,7 +96,7 @@ class Insight(NamedTuple):
     concept: str
 
 
-def driving(drive: Drive) -> Driving:
+def driving(drive: Drive, references: References = NONE) -> Driving:
     """What of a session shows habits; the chosen lap alone where one is chosen."""
     series = drive.series
     throttle, brake = np.nan_to_num(series["throttle_pct"]), np.nan_to_num(series["brake_bar"])
@@ -93,18 +104,33 @@ def driving(drive: Drive) -> Driving:
     inside = drive.lap_of > 0
     ideal = ideal_lap(drive)
     try:
-        passes = [one for found in passes_of(drive).values() for one in found]
+        corners = list(passes_of(drive).values())
     except NoGeometry:
-        passes = []
+        corners = []
+    steady = held(drive, references) if corners else frozenset()
+    passes, first = [one for found in corners for one in found], chosen(drive, references)
     return Driving(
         pieces=tuple(_piece(drive, one, coasting) for one in passes),
-        idle=tuple(Idle(one.corner, one.nothing_time_s or 0.0) for one in passes),
+        idle=tuple(one for found in corners for one in _pauses(found, steady)),
         gain_s=ideal.sectors.gain_s,
         best_s=ideal.best_s,
         laps=len(drive.counted),
         frames=int(inside.sum()),
         coasting=int((coasting & inside).sum()),
+        focus=first.corner if first is not None else "",
+        cause=first.cause if first is not None else "",
     )
+
+
+def _pauses(passes: Sequence[Pass], steady: frozenset[str]) -> list[Idle]:
+    """The pauses in a corner; none where the quickest pass has a longer one than most, or the
+    speed is held."""
+    found = [Idle(one.corner, one.nothing_time_s or 0.0) for one in passes]
+    if not found or found[0].corner in steady:
+        return []
+    quickest = min(passes, key=lambda one: (one.corner_time_s, one.t_entry))
+    usual = fmean(one.seconds for one in found)
+    return [] if (quickest.nothing_time_s or 0.0) > usual + SAME_S else found
 
 
 def _piece(drive: Drive, one: Pass, coasting: Flags) -> Piece:
@@ -138,7 +164,8 @@ def of_burst(burst: Burst) -> Piece:
 
 
 def insights(sessions: Sequence[Driving], bursts: Sequence[Piece]) -> tuple[Insight, ...]:
-    """The habits of *sessions* and *bursts*: the least effort first, then the largest gain."""
+    """The habits of *sessions*, the newest first, and *bursts*: the least effort first, then the
+    largest gain. Of corners the one to work on in the newest session comes first."""
     pieces = [*(piece for one in sessions for piece in one.pieces), *bursts]
     found = [
         one
@@ -146,11 +173,16 @@ def insights(sessions: Sequence[Driving], bursts: Sequence[Piece]) -> tuple[Insi
             _coasting(sessions, pieces, bursts),
             _headroom(pieces),
             _no_trail(pieces),
-            _late(pieces),
+            _late(pieces, sessions),
             _idle(sessions),
             _sectors(sessions),
         )
         if one is not None
+    ]
+    first = sessions[0].focus if sessions else ""
+    found = [
+        one._replace(corners=tuple(sorted(one.corners, key=lambda corner: corner != first)))
+        for one in found
     ]
     return tuple(sorted(found, key=lambda one: (one.effort, -one.gain_s, one.id))[:MOST])
 
@@ -167,9 +199,10 @@ def _coasting(
     return Insight(
         id="coast_excess",
         title="Too much rolling",
-        detail=f"{share:.0f} % of the time neither pedal is down. Go from one pedal to the other.",
+        detail=f"{share:.0f} % of the time the brake is off and the throttle under "
+        f"{COASTING_PCT:.0f} %. Go from one pedal to the other.",
         corners=_often(worst),
-        metric_label="time on no pedal",
+        metric_label="time coasting",
         metric_value=f"{share:.0f} %",
         effort=1,
         gain_s=min(0.03 * share, 1.5),
@@ -222,18 +255,22 @@ def _no_trail(pieces: Sequence[Piece]) -> Insight | None:
     )
 
 
-def _late(pieces: Sequence[Piece]) -> Insight | None:
+def _late(pieces: Sequence[Piece], sessions: Sequence[Driving]) -> Insight | None:
     slow = [one for one in pieces if one.in_corner and 0.0 < one.speed_kmh < SLOW_KMH]
     corners = _often(slow, most=None)
     if not corners:
         return None
     slowest = min(slow, key=lambda one: one.speed_kmh)
     where = slowest.corners[0] if slowest.corners else "A corner"
+    first = sessions[0] if sessions and sessions[0].focus in corners else None
+    advice = "Look at the place where your braking should end, and from there to the exit"
+    if first is not None:
+        tip = ADVICE[first.cause].tip
+        advice = f"Work on {first.focus} first: {tip}"
     return Insight(
         id="braking_late",
         title="Slow in the middle of the corner",
-        detail=f"{where} is driven with {slowest.speed_kmh:.0f} km/h on average. Brake a little "
-        "sooner there and carry the speed you keep.",
+        detail=f"{where} is driven with {slowest.speed_kmh:.0f} km/h on average. {advice}.",
         corners=corners[:CORNERS],
         metric_label="slowest mean of a corner",
         metric_value=f"{slowest.speed_kmh:.0f} km/h",
@@ -258,8 +295,8 @@ def _idle(sessions: Sequence[Driving]) -> Insight | None:
     return Insight(
         id="nothing_time",
         title="A pause between brake and throttle",
-        detail=f"At {worst[0]}, {mean:.1f} s pass between the pedals. Hold a breath of brake until "
-        "the throttle takes over.",
+        detail=f"At {worst[0]}, {mean:.1f} s pass from the brake to 10 % throttle. Hold a breath "
+        "of brake until the throttle takes over.",
         corners=tuple(worst),
         metric_label="longest mean pause",
         metric_value=f"{mean:.1f} s",

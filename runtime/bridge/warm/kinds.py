@@ -81,8 +81,8 @@ QUANTITIES: Final = {
     "spread": Quantity("s", (_set("spread"),), _set("laptime lapword time"), scope="session"),
     "ideal_gain": Quantity(
         "s",
-        (_set("togain"), _set("ideal sector")),
-        _set("togain gain faster sector ideal time bestlap lapword"),
+        (_set("togain"), _set("ideal")),
+        _set("togain gain faster ideal time bestlap lapword"),
         scope="session",
     ),
     "improvement": Quantity(
@@ -169,7 +169,7 @@ QUANTITIES: Final = {
         "%", (_set("throttle"), _set("exit")), _set("score pass"), MORE, LESS, _BEST, "corner"
     ),
     "combined_g": Quantity(
-        "g", (_set("max most"),), _set("grip acceleration max most"), scope="session"
+        "g", (_set("max most"),), _set("acceleration max most"), scope="session"
     ),
     "lateral_g": Quantity("g", (_set("lateral"),), _set("grip acceleration max most")),
     "score": Quantity("%", (_set("score"),), _set("score pass usualpass session")),

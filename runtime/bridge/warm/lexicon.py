@@ -12,14 +12,14 @@ def _table(rows: dict[str, str]) -> dict[str, str]:
 
 FUNCTION: Final = frozenset(
     """
-    a an the of in on at to for from with by into through over your you my our we i us me
+    a an the of in on at to for from with by into through over your you
     is was were are be been being am has have had do did does so too also just about around
-    roughly approximately exactly only here's there's and or as went came come comes go goes
+    roughly approximately exactly only here's there's and or went came come comes go goes
     against reach reaches taken got get gets made makes make took takes take stood stands lies
     lay gave gives give put putting car start starting started begin beginning began spent spend
     spending hit hits overall versus vs instead showed shows show saw sees time-wise posted set
     during while
-    who then own one's per among between off up out
+    who own one's among between off out
     """.split()
 )
 """They claim nothing by themselves."""
@@ -48,7 +48,7 @@ CONCEPTS: Final = _table(
         "most": "most biggest largest greatest main",
         "least": "least smallest lowest",
         "max": "max maximum peak highest hardest peaked reached",
-        "good": "well good great nice strong solid clean tidy fine neat",
+        "good": "well good great nice strong",
         "bad": "bad poor weak messy untidy",
         "time": "time times",
         "second": "second third fourth fifth last final previous",
@@ -97,7 +97,7 @@ PHRASES: Final = (
     (
         (
             r"(?P<lead>behind|off|adrift of|short of|ahead of|than|against|to|from|versus|vs\.?"
-            r"|compared (?:to|with)|beside) (?:your|the|my) (?:own )?(?:session(?:'s)? |personal )?"
+            r"|compared (?:to|with)|beside) (?:your|the) (?:own )?(?:session(?:'s)? |personal )?"
             r"(?:best|fastest|quickest) lap(?! time)"
         ),
         "{lead} vsbestlap",
@@ -109,7 +109,9 @@ PHRASES: Final = (
     (r"picked up|clawed back|made up|pulled back|won back|took back", "gained"),
     (r"is lost time", ""),
     (r"(?:of|from) each other|as well", ""),
-    (r"best sectors?(?: together)?", "ideal"),
+    (r"than (?:in|on|during) (?=your |the )", "than "),
+    (r"down (?=at (?:the|its) (?:apex|exit|entry))", "slower "),
+    (r"best sectors(?: together)?", "ideal"),
     (r"down on|shy of", "behind"),
     (
         (
@@ -150,11 +152,13 @@ PHRASES: Final = (
         "togain",
     ),
     (r"you slow too much|you slowed too much", "apex slower"),
+    (r"(?<=laps )in the books?", "completed"),
+    (r"overall,", ""),
     (r"up to|as much as", "reached"),
     (
         (
             r"(?P<lead>behind|off|adrift of|short of|ahead of|than|against|to|of|from|versus|vs\.?"
-            r"|with|compared (?:to|with)|beside)? ?(?:your|the|my) (?:own )?"
+            r"|with|compared (?:to|with)|beside)? ?(?:your|the) (?:own )?"
             r"(?:(?:session(?:'s)?|personal) )?"
             r"(?:best|fastest|quickest) (?:pass(?:es)?|one)\b"
         ),
@@ -164,7 +168,7 @@ PHRASES: Final = (
         (
             r"(?P<lead>behind|off|adrift of|short of|ahead of|than|against|to|from|versus|vs\.?"
             r"|compared (?:to|with)|beside)"
-            r" (?:your|the|my) (?:own )?(?:session(?:'s)? )?(?:best|fastest|quickest)"
+            r" (?:your|the) (?:own )?(?:session(?:'s)? )?(?:best|fastest|quickest)"
             r"(?! (?:lap|sector|corner|turn|exit|entry|apex|speed|time))\b"
         ),
         "{lead} vsbest",
@@ -213,14 +217,3 @@ CHEER: Final = frozenset(
     """.split()
 )
 """Words of which encouragement is made, that claims nothing."""
-ASKING: Final = frozenset(
-    """
-    how what where which do did does can could would are is was were have you your we us i me the a
-    an at in on of to for with and or it that this there feel felt think thought remember see saw
-    want like next look looking eyes first one thing corner turn lap session today about work
-    working plan ready confident point points brakes tyres tires feeling comfortable notice kerb
-    sure marker markers reference line turnin apex exit
-    entry brake braking throttle car grip steering wheel hands pedal talk try help more
-    """.split()
-)
-"""Words of questions to a driver, which may suppose nothing."""

@@ -63,13 +63,13 @@ ADVICE: Final = {
     "coast_in_corner": Advice(
         "early_brake_release",
         "keep a little brake until the throttle takes over, one pedal or the other",
-        "spend {} on no pedal",
+        "spend {} coasting",
         "one pedal or the other",
     ),
     "rolling": Advice(
         "exit_speed",
         "pick up a light throttle as soon as the car is turned, instead of rolling through",
-        "spend {} on no pedal",
+        "spend {} coasting",
         "a light throttle instead of rolling",
     ),
     "nothing_time": Advice(
@@ -95,6 +95,12 @@ ADVICE: Final = {
         "look through to the exit and add speed in small steps, as long as the car holds its line",
         "pass the apex with {}",
         "more speed in small steps",
+    ),
+    "uneven": Advice(
+        "look_ahead",
+        "take the same marker for braking and the same place to turn in every lap",
+        "stay within {} of your best pass",
+        "the same markers every lap",
     ),
 }
 """By the cause of lost time."""

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-from runtime.bridge.analysis.attribution import Cause
+from runtime.bridge.analysis.attribution import OFF, Cause
 from runtime.bridge.analysis.grading import CornerGrade
 from runtime.bridge.analysis.passes import Pass
 from runtime.bridge.tracks.model import Corner
@@ -23,11 +23,10 @@ def paragraph(
     one: Finding,
     corner: Corner | None,
     before: Finding | None = None,
-    behind: Finding | None = None,
     *,
     alone: bool = False,
 ) -> str:
-    """A problem with its numbers; *before* and *behind* it others are told.
+    """A problem with its numbers; *before* it another one is told.
 
     *alone*: the session has one lap, whose number says nothing.
     """
@@ -41,16 +40,16 @@ def paragraph(
     said = [f"{name}: {_beside(one, grade)}."]
     for at, cause in enumerate(one.causes):
         detail = _detailed(cause, grade)
+        if not detail:
+            continue
         said.append(f"{'And ' if at else ''}{detail if at else _large(detail)}.")
-    if behind is not None and behind.lost_s > one.lost_s:
-        said.append(_first_because(grade, behind.grade))
     return " ".join(one for one in said if one)
 
 
 def evidence_said(one: Finding) -> str:
     """What was done, in numbers, without a point."""
     if one.causes and one.grade is not None:
-        return _detailed(one.causes[0], one.grade)
+        return _detailed(one.causes[0], one.grade) or _beside(one, one.grade)
     return room_said(one)
 
 
@@ -68,10 +67,10 @@ def room_said(one: Finding) -> str:
     assert room is not None
     now, beside = room.now, room.beside or 0.0
     if not room.corner:
-        return f"{now:.0f} % of the time are on no pedal"
+        return f"{now:.0f} % of the time the car coasts (brake off, throttle under 5 %)"
     said: Mapping[str, str] = {
-        "coast_in_corner": f"{now:.1f} s are on no pedal, {beside:.0f} % of the corner",
-        "rolling": f"the car rolls on no pedal for {now:.1f} s, {beside:.0f} % of the corner",
+        "coast_in_corner": f"the car coasts for {now:.1f} s ({OFF}), {beside:.0f} % of the corner",
+        "rolling": f"the car rolls for {now:.1f} s ({OFF}), {beside:.0f} % of the corner",
         "late_throttle": f"the throttle opens {now:.0f} m behind the apex",
         "exit_understeer": f"the steering was corrected {now:.0f} times",
         "slow_apex": f"{now:.0f} km/h at the apex, where a good lap here has {beside:.0f} km/h",
@@ -97,9 +96,11 @@ def goal(one: Finding) -> str:
         return _instead(own.coast_seconds, target.coast_seconds, "s", 1)
     if cause == "nothing_time":
         return _instead(own.nothing_time_s, target.nothing_time_s, "s", 1)
-    if cause == "early_brake":
-        return f"{max((grade.brake_point_delta_m or 0.0) / 2, 1.0):.0f} m"
-    return ""
+    halved = {
+        "uneven": f"{one.lost_s / 2:.2f} s",
+        "early_brake": f"{max((grade.brake_point_delta_m or 0.0) / 2, 1.0):.0f} m",
+    }
+    return halved.get(cause, "")
 
 
 def facts(one: Finding) -> dict[str, object]:
@@ -142,21 +143,11 @@ def _loss_facts(one: Finding, grade: CornerGrade) -> dict[str, object]:
         "goal": goal(one) or None,
     }
     for cause in one.causes:
-        known[f"{cause.cause}_detail"] = _detailed(cause, grade)
+        known[f"{cause.cause}_detail"] = _detailed(cause, grade) or None
         extra = more(cause.cause, grade)
         if extra and cause.cause in _MORE:
             known[_MORE[cause.cause][1]] = round(extra, 2)
     return known
-
-
-def _first_because(one: CornerGrade, other: CornerGrade | None) -> str:
-    """Why a corner comes before another one that lost more time."""
-    if other is None or one.score is None or other.score is None:
-        return ""
-    if one.weight > other.weight:
-        return "It comes first because more of the lap hangs on it."
-    own, others = 100 * one.score.total, 100 * other.score.total
-    return f"It comes first because it has the lower score, {own:.0f} % against {others:.0f} %."
 
 
 def _where(one: Finding, alone: bool) -> str:

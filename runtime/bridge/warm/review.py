@@ -51,9 +51,10 @@ class Review(NamedTuple):
 
     @property
     def next_focus(self) -> str | None:
-        """The corner with the most to win; None without grades."""
-        found = weakest(self.card.corners) if self.card is not None else []
-        return found[0].corner if found else None
+        """The corner to work on first, as it is told; None without grades."""
+        if self.card is None or self.card.letter is None or not self.found:
+            return None
+        return self.found[0].corner or None
 
     def corner(self, name: str) -> Corner | None:
         """What the track says about a corner."""
@@ -75,7 +76,7 @@ class Fragments(NamedTuple):
         sectors = [best.part.name for best in review.ideal.sectors.parts]
         names = [review.track, review.driver, *sectors]
         names += [item.lesson.title for item in review.taught]
-        return evidence_of(self._asdict(), places, names, told)
+        return evidence_of(self._asdict(), places, names, told, sectors)
 
 
 def fragments(review: Review) -> Fragments:

@@ -7,7 +7,7 @@ import numpy as np
 from runtime.bridge.analysis.drive import Drive
 from runtime.bridge.analysis.friction import friction_circle
 from runtime.bridge.analysis.grading import scorecard
-from runtime.bridge.analysis.passes import Pass
+from runtime.bridge.analysis.passes import COASTING_PCT, RELEASED_BAR, Pass
 from runtime.bridge.analysis.reference import NONE, References
 from runtime.bridge.laps.progress import unwrap
 from runtime.bridge.telemetry.values import Numbers
@@ -15,8 +15,12 @@ from runtime.bridge.tracks.model import Corner
 
 KMH: Final = 3.6
 COAST_S: Final = 0.4
-"""Less on no pedal is none of a driver's business, and less than this share of the corner."""
+"""Less between the pedals is nothing to speak of, and less than this share of the corner."""
 COAST_SHARE: Final = 0.15
+SAME_S: Final = 0.1
+"""The quickest pass with no more than so much less of it shows that it does not cost."""
+STEADY_SHARE: Final = 0.03
+"""A speed that changes by less is held."""
 ROLLING_S: Final = 3.0
 """So long is no pause between two pedals."""
 OPEN_PCT: Final = 20.0
@@ -65,19 +69,50 @@ def rooms(drive: Drive, references: References = NONE) -> tuple[Room, ...]:
         if grade.own is None:
             continue
         corner = known[grade.corner]
+        beside = grade.target if isinstance(grade.target, Pass) else None
         made = [
-            _pedals(grade.own),
-            _throttle(drive, way, grade.own),
-            _hands(grade.own),
+            room
+            for room in _all(drive, way, grade.own, corner, envelope_g)
+            if beside is None or beside == grade.own or not _shown(drive, way, room, beside)
         ]
-        if not _dangerous(drive, corner):  # there nobody is asked for more speed
-            made += [_apex(grade.own, corner), _grip(grade.own, envelope_g)]
-        found += [one._replace(worth=one.worth * grade.weight) for one in made if one is not None]
+        found += [one._replace(worth=one.worth * grade.weight) for one in made]
     return tuple(found)
 
 
+def held(drive: Drive, references: References = NONE) -> frozenset[str]:
+    """The corners whose graded pass keeps its speed while it is between the pedals: what is
+    driven with a light throttle there is no fault. Raises `NoGeometry`."""
+    graded = (one.own for one in scorecard(drive, references).corners)
+    return frozenset(
+        own.corner for own in graded if own is not None and _slowing(drive, own) < COAST_S
+    )
+
+
+def _all(
+    drive: Drive, way: Numbers, own: Pass, corner: Corner, envelope_g: float | None
+) -> list[Room]:
+    """What one pass leaves to be won."""
+    made = [_pedals(drive, own), _throttle(drive, way, own), _hands(own)]
+    if not _dangerous(drive, corner):  # there nobody is asked for more speed
+        made += [_apex(own, corner), _grip(own, envelope_g)]
+    return [one for one in made if one is not None]
+
+
+def _shown(drive: Drive, way: Numbers, room: Room, best: Pass) -> bool:
+    """Whether the quickest pass shows as much of the same, so that it cannot be what costs."""
+    if room.cause in ("coast_in_corner", "rolling"):
+        return best.coast_seconds is not None and best.coast_seconds >= room.now - SAME_S
+    if room.cause == "late_throttle":
+        metres = _opens(drive, way, best)
+        return metres is not None and metres >= room.now
+    if room.cause == "exit_understeer":
+        return (best.steering_corrections or 0) >= room.now
+    used = best.apex_speed_kmh if room.cause == "slow_apex" else best.max_combo_g
+    return used is not None and used <= room.now
+
+
 def coasting(drive: Drive) -> Room | None:
-    """Time on no pedal over the whole lap, where it is too much."""
+    """Time off the brake and under 5 % throttle over the whole lap, where it is too much."""
     series, inside = drive.series, drive.lap_of > 0
     throttle, brake = series["throttle_pct"][inside], series["brake_bar"][inside]
     if np.isnan(throttle).all() or np.isnan(brake).all():
@@ -104,10 +139,12 @@ def _dangerous(drive: Drive, corner: Corner) -> bool:
     )
 
 
-def _pedals(own: Pass) -> Room | None:
-    """Time on no pedal inside the corner."""
+def _pedals(drive: Drive, own: Pass) -> Room | None:
+    """Time off the brake and under 10 % throttle inside the corner, where speed is lost by it."""
     coast = own.coast_seconds
     if coast is None or coast < COAST_S or coast < COAST_SHARE * own.corner_time_s:
+        return None
+    if _slowing(drive, own) < max(COAST_S, COAST_SHARE * own.corner_time_s):
         return None
     rolls = own.brake_point_m is None or coast > ROLLING_S
     cause = "rolling" if rolls else "coast_in_corner"
@@ -115,14 +152,34 @@ def _pedals(own: Pass) -> Room | None:
     return Room(own.corner, cause, own.lap, 0.3 * coast, coast, coast / 2, share)
 
 
-def _throttle(drive: Drive, way: Numbers, own: Pass) -> Room | None:
-    """How far behind the apex the power comes, where it comes in the corner."""
+def _slowing(drive: Drive, own: Pass) -> float:
+    """Seconds of it in which the speed changes; a steady speed is held, not wasted."""
+    series, frames = drive.series, own.frames
+    throttle, brake = np.nan_to_num(series["throttle_pct"]), np.nan_to_num(series["brake_bar"])
+    idle = (throttle[frames] < COASTING_PCT) & (brake[frames] < RELEASED_BAR)
+    speed, weight, seconds = series["speed_ms"][frames], series.weight[frames], 0.0
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], idle.astype(np.int8), [0]])))
+    for begin, end in edges.reshape(-1, 2).tolist():
+        known = speed[begin:end][~np.isnan(speed[begin:end])]
+        change = float(known.max() - known.min()) if len(known) else 0.0
+        if not len(known) or change >= STEADY_SHARE * float(known.max()):
+            seconds += float(weight[begin:end].sum())
+    return seconds
+
+
+def _opens(drive: Drive, way: Numbers, own: Pass) -> float | None:
+    """Metres behind the apex where the power comes; None where it does not in the corner."""
     throttle = drive.series["throttle_pct"][own.apex_frame : own.last]
     opened = np.flatnonzero(throttle >= OPEN_PCT)
     if not len(opened):
         return None
-    metres = float(way[own.apex_frame + int(opened[0])] - way[own.apex_frame])
-    if not metres >= LATE_M:
+    return float(way[own.apex_frame + int(opened[0])] - way[own.apex_frame])
+
+
+def _throttle(drive: Drive, way: Numbers, own: Pass) -> Room | None:
+    """How far behind the apex the power comes, where it comes in the corner."""
+    metres = _opens(drive, way, own)
+    if metres is None or not metres >= LATE_M:
         return None
     return Room(own.corner, "late_throttle", own.lap, 0.008 * metres, metres, metres / 2)
 

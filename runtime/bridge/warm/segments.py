@@ -17,8 +17,11 @@ from runtime.bridge.warm.lexicon import (
 DIRECTIONS: Final = frozenset(
     "lose gain slower faster slow more less early late togain improve".split()
 )
-_PLACING: Final = frozenset(
-    "at in on of the your from for into through to and then by out is was".split()
+_PLACING: Final = frozenset("at in on of the your from for into through to is was".split())
+_TRAILING: Final = frozenset({"", ",", "(", ")", ",(", "-"})
+"""What may stand between a statement and the place that narrows it."""
+_NO_VOCATIVE: Final = frozenset(
+    "to for of by with than like and in on from the a your against is was".split()
 )
 _BOUNDS: Final = frozenset("over off up out between among than".split())
 """Words before a number that make another of it."""
@@ -38,6 +41,8 @@ class Segment:
 
     lead: str = ""
     """The word that joins it to what stands before."""
+    glue: str = ""
+    """The marks between it and what stands before."""
     words: list[str] = field(default_factory=list)
     concepts: set[str] = field(default_factory=set)
     unknown: list[str] = field(default_factory=list)
@@ -63,7 +68,10 @@ class Segment:
     def place_only(self) -> bool:
         """Whether it names a place, and says nothing."""
         said = self.concepts or self.unknown or self.measures or self.letters or self.bad
-        return not said and not self.pointing and all(word in _PLACING for word in self.words)
+        if said or self.pointing or self.named or self.versus:
+            return False
+        place = self.corners or self.laps or self.sectors
+        return bool(place) and all(word in _PLACING for word in self.words)
 
     @property
     def basis(self) -> frozenset[str]:
@@ -76,14 +84,15 @@ def segments(tokens: Sequence[Token], numbered: Mapping[str, str]) -> list[Segme
 
     *numbered* holds the names of corners by their numbers.
     """
-    parts = [part for whole in _split(tokens) for part in _cut(whole)]
-    made = [one for one in (_segment(part, numbered) for part in parts) if one is not None]
+    made = _placed(list(_made(tokens, numbered)))
     corners = {corner for one in made for corner in one.corners}
     for before, one in zip([None, *made], made, strict=False):
         if before is not None:
             inherit(one, before)
     if len(corners) == 1:
         for one in made:
+            if not (one.words or one.measures or one.letters or one.laps or one.versus):
+                continue  # a name that is called
             if not one.corners and not one.pointing:
                 one.corners = list(corners)
             elif one.pointing and not one.corners:
@@ -104,24 +113,79 @@ def inherit(one: Segment, before: Segment) -> None:
         one.unsure = not own and not one.words and (before.pointing or bool(before.basis))
     if not one.laps and before.laps:
         one.laps = list(before.laps)
-    if not one.sectors and before.place_only and before.sectors:
-        one.sectors = list(before.sectors)
-    if not one.corners and before.place_only and before.corners:
-        one.corners = list(before.corners)
 
 
-def _split(tokens: Sequence[Token]) -> Iterable[list[Token]]:
-    part: list[Token] = []
+def _made(tokens: Sequence[Token], numbered: Mapping[str, str]) -> Iterable[Segment]:
+    glue = ""
+    for marks, whole in _split(tokens):
+        glue += marks
+        for part in _cut(whole):
+            one = _segment(part, numbered)
+            if one is not None:
+                one.glue, glue = glue, ""
+                yield one
+
+
+def _placed(made: Sequence[Segment]) -> list[Segment]:
+    """With each place that stands alone in the one part that it belongs to.
+
+    A place leads to the next part, or narrows the one before; any other is bad.
+    """
+    placed: list[Segment] = []
+    leading: Segment | None = None
+    for at, one in enumerate(made):
+        if not one.place_only:
+            if leading is not None:
+                _lend(leading, one)
+                one.glue, one.lead = leading.glue, one.lead or leading.lead
+                leading = None
+            placed.append(one)
+            continue
+        after = made[at + 1].glue if at + 1 < len(made) else None
+        ahead = after is not None and (not placed or bool(one.lead) or ":" in after)
+        if leading is not None:
+            _lend(leading, one)
+            one.glue, one.lead = leading.glue, one.lead or leading.lead
+            leading = one
+        elif {"is", "was"} & {*one.words} and (at + 1 == len(made) or made[at + 1].lead != "where"):
+            one.bad = "says nothing"
+            placed.append(one)
+        elif ahead:
+            leading = one
+        elif placed and not one.lead and one.glue in _TRAILING:
+            _lend(one, placed[-1])
+        else:
+            one.bad = "stray place"
+            placed.append(one)
+    if leading is not None:
+        leading.bad = "stray place"
+        placed.append(leading)
+    return placed
+
+
+def _lend(place: Segment, one: Segment) -> None:
+    """Complete a part by a place, which must say nothing that the part says itself."""
+    twice = (place.corners and one.corners) or (place.laps and one.laps)
+    if twice or place.bad:
+        one.bad = one.bad or "stray place"
+    one.corners += [corner for corner in place.corners if corner not in one.corners]
+    one.laps += place.laps
+    one.sectors += place.sectors
+
+
+def _split(tokens: Sequence[Token]) -> Iterable[tuple[str, list[Token]]]:
+    """The marks before each part, and the part."""
+    glue, part = "", list[Token]()
     for token in tokens:
         if token.kind == "break":
-            yield part
-            part = []
+            yield glue, part
+            glue, part = token.text.strip(), []
         elif token.kind == "word" and token.text in JOINING:
-            yield part
-            part = [token]
+            yield glue, part
+            glue, part = "", [token]
         else:
             part.append(token)
-    yield part
+    yield glue, part
 
 
 def _cut(part: list[Token]) -> Iterable[list[Token]]:
@@ -153,10 +217,23 @@ def _segment(part: Sequence[Token], numbered: Mapping[str, str]) -> Segment | No
                 one.bad = f"bound {token.text}"
         else:
             _other(one, token, numbered)
+            if token.kind == "name":
+                _name(one, part, at)
     empty = not (one.words or one.measures or one.corners or one.laps or one.sectors)
     if empty and not (one.letters or one.named or one.bad or one.versus):
         return None
     return one
+
+
+def _name(one: Segment, part: Sequence[Token], at: int) -> None:
+    """A proper name, which may only be called, or stand behind *at*."""
+    one.named = True
+    before = part[at - 1] if at else None
+    if " is " in part[at].text or (before is None and len(part) == 1):
+        return
+    last = at + 1 == len(part) and before is not None and before.text not in _NO_VOCATIVE
+    if not last and not (before is not None and before.text == "at"):
+        one.bad = "name"
 
 
 def _word(one: Segment, word: str) -> None:
@@ -192,7 +269,5 @@ def _other(one: Segment, token: Token, numbered: Mapping[str, str]) -> None:
         one.sectors += token.inside
     elif token.kind == "letter":
         one.letters.append(token.text.upper())
-    elif token.kind == "name":
-        one.named = True
-    else:
+    elif token.kind != "name":
         one.bad = f"unreadable {token.text}"

@@ -1,6 +1,7 @@
 """Whether a part of a sentence that states something follows from the evidence; pure."""
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from runtime.bridge.warm.claims import UNKNOWN, Measure
@@ -9,21 +10,35 @@ from runtime.bridge.warm.segments import Segment
 
 _CLOSE: Final = 0.1
 """A number that is cut off is no farther from the truth than this share of it."""
+_FAR: Final = 0.12
+"""A number that is rounded is no farther from the truth than this share of it."""
+_UNSURE: Final = frozenset({"vsbest", "vsref", "vsany"})
+"""With what a difference is only said to be compared where that is known."""
 _TINY: Final = 1e-6
 _BARE: Final = frozenset("corner lapword session pass usualpass time drive".split())
 """Words that say nothing further of a corner or lap that something was said of."""
 _AREAS: Final = {"exit": "exit_delta", "apex": "apex_delta", "entry": "entry_delta"}
-_TRIFLES: Final = {"s": 0.02, "km/h": 0.5, "m": 2.0}
+_TRIFLES: Final = {"s": 0.03, "km/h": 1.0, "m": 2.0}
 """Smaller differences are none."""
+_VAGUE: Final = frozenset("then per every always each".split())
+"""Words that say more of a fact than it holds."""
+_TURNS: Final = re.compile(
+    r"(?:(?:it|this|that|the|corner|turn|bend) )*(?:(?:is|turns|goes) )?"
+    r"(?:a (?:right|left)(?:-hander|-hand|-handed)?(?: (?:corner|turn|bend))?"
+    r"|(?:right|left)-(?:hander|handed)|(?<=goes )(?:right|left)|(?<=turns )(?:right|left))"
+)
+"""How a corner is said to go to a side."""
+_RANKED: Final = frozenset("corner session drive".split())
+_COSTS: Final = _RANKED | {"lose", "togain", "slower", "time"}
 _SUPER: Final = frozenset({"max", "most", "topspeed", "average"})
 _GOOD: Final = frozenset("AB")
 _BAD: Final = frozenset("DEF")
 
 
-def untrue(part: Segment, evidence: Evidence, context: str | None = None) -> str | None:
+def untrue(part: Segment, evidence: Evidence, context: Sequence[str] | None = ()) -> str | None:
     """Why a statement may not be made; None: it may.
 
-    *context* is the corner that *it* and *there* mean.
+    *context* are the corners that *it* and *there* mean; None: nobody can tell.
     """
     if (why := _unreadable(part, evidence)) is not None:
         return why
@@ -52,18 +67,24 @@ def _unreadable(part: Segment, evidence: Evidence) -> str | None:
         (bool({*part.laps, *part.versus} - evidence.laps), "unknown lap"),
         (bool(part.sectors), "sector"),
         ("not" in part.concepts, "negated"),
+        (bool(_VAGUE.intersection(part.words)), "vague"),
+        ("corner" in part.concepts and bool(part.laps) and not part.corners, "lap and corner"),
+        ("most of" in " ".join(part.words), "a share"),
         (bool({"second", "least"} & part.concepts), "rank"),
         (any(one.unit == UNKNOWN for one in part.measures), "number without a unit"),
     )
     return next((why for fault, why in faults if fault), None)
 
 
-def _about(part: Segment, evidence: Evidence, context: str | None) -> list[str] | None:
+def _about(part: Segment, evidence: Evidence, context: Sequence[str] | None) -> list[str] | None:
     """The corners that a part is about; None where that is not clear."""
     if part.corners or not part.pointing:
         return part.corners
-    meant = context or evidence.only
-    return [meant] if meant is not None else None
+    if context is None:
+        return None
+    if context:
+        return list(context) if len(context) == 1 else None
+    return [evidence.only] if evidence.only is not None else None
 
 
 Settled = tuple[str | None, bool]
@@ -134,9 +155,12 @@ def _rank(part: Segment, corners: list[str], evidence: Evidence) -> Settled:
         return None, False
     if len(corners) != 1 or part.laps or len(said) > 1 or {"fastest", "slowest"} & said:
         return "rank", False
-    corner = corners[0]
+    corner, rest = corners[0], part.concepts - said
+    if rest - (_COSTS if said == {"most"} else _RANKED) or (part.measures and said != {"most"}):
+        return "rank", False  # of something else of the corner
     if said == {"focus"}:
-        true = any(fact.corner == corner and _loses(fact) for fact in evidence.facts)
+        lost = (fact for fact in evidence.facts if fact.corner == corner and _loses(fact))
+        true = any(_tells(fact) for fact in lost if fact.kind == "delta_time")
         true = true or corner == evidence.marks.get("weakest")
     elif said == {"best"}:
         true = corner == (evidence.marks.get("best_corner") or _most(evidence, "score"))
@@ -170,7 +194,7 @@ def _graded(part: Segment, corners: list[str], evidence: Evidence) -> Settled:
     if len(part.letters) > 1 or len(corners) > 1 or part.laps or part.measures:
         return "grade", False
     known = evidence.grades.get(corners[0] if corners else "")
-    free = _BARE | {"score"}
+    free = (_BARE | {"score"}) - ({"session"} if corners else set())
     if known != part.letters[0] or part.concepts - free:
         return "grade", False
     return None, True
@@ -186,6 +210,7 @@ def _judged(part: Segment, corners: list[str], evidence: Evidence) -> Settled:
         return "verdict", False
     if part.laps and not corners:
         best = [evidence.marks.get("best_lap")] == [str(lap) for lap in part.laps]
+        best = best and evidence.grades.get("", "A") in _GOOD
         return (None if best and said == {"good"} and not area else "verdict"), True
     if part.laps or not corners:
         return "verdict", False
@@ -194,9 +219,12 @@ def _judged(part: Segment, corners: list[str], evidence: Evidence) -> Settled:
 
 
 def _verdict(corner: str, good: bool, area: Iterable[str], evidence: Evidence) -> bool:
+    if evidence.grades.get(corner) is None:
+        return False
     for one in area:
-        values = [f.value for f in evidence.facts if f.corner == corner and f.kind == _AREAS[one]]
-        return bool(values) and all(value > 0 if good else value < 0 for value in values)
+        facts = [f for f in evidence.facts if f.corner == corner and f.kind == _AREAS[one]]
+        signs = all(fact.value > 0 if good else fact.value < 0 for fact in facts)
+        return bool(facts) and signs and all(_tells(fact) for fact in facts)
     grade = evidence.grades.get(corner)
     if grade is not None:
         return grade in (_GOOD if good else _BAD)
@@ -211,6 +239,8 @@ def _turned(part: Segment, corners: list[str], evidence: Evidence) -> Settled:
         return None, False
     known = {place.name: place.direction for place in evidence.places}
     if len(said) > 1 or part.measures or part.concepts - said - {"corner"} or not corners:
+        return "direction", False
+    if _TURNS.fullmatch(" ".join(part.words)) is None:
         return "direction", False
     true = all(known.get(corner) in said for corner in corners)
     return (None if true else "direction"), True
@@ -265,26 +295,38 @@ def _fits(part: Segment, corners: list[str], fact: Fact) -> bool:
     """Whether a part speaks of a fact, its number aside."""
     if (fact.corner is None) == bool(corners) or (corners and fact.corner not in corners):
         return False
-    if part.laps and (fact.lap is None or [fact.lap] != part.laps):
+    if not _of_that_pass(part, fact) or (not corners and not _of_that_lap(part, fact)):
         return False
-    if not corners and not part.laps and fact.lap is not None and _SUPER & part.concepts:
-        return False
-    if fact.kind == "lap_time" and not _of_a_lap(part):
-        return False
-    if fact.basis is not None and not part.basis - {"vsany"} <= fact.basis:
-        return False
-    if fact.quantity.plus and fact.value == 0:
+    known = fact.basis if fact.basis is not None else fact.quantity.basis - _UNSURE
+    if not part.basis - {"vsany"} <= known or (fact.quantity.plus and fact.value == 0):
         return False
     return speaks_of(part, fact.quantity, -1 if fact.value < 0 else 1, bool(corners))
 
 
-def _of_a_lap(part: Segment) -> bool:
-    return bool(part.laps) or "bestlap" in part.concepts
+def _of_that_pass(part: Segment, fact: Fact) -> bool:
+    """Whether a part speaks of no other pass or lap than a fact does."""
+    if part.laps and (fact.lap is None or [fact.lap] != part.laps):
+        return False
+    if fact.which == "lap" and not part.laps:
+        return False
+    if fact.which == "best" and not {"atbest", "refpass", "vsbest"} & part.concepts:
+        return False
+    return "usualpass" not in part.concepts or fact.which == "usual"
+
+
+def _of_that_lap(part: Segment, fact: Fact) -> bool:
+    """As `_of_that_pass`, where no corner is spoken of."""
+    if not part.laps and fact.lap is not None and _SUPER & part.concepts:
+        return False
+    return fact.kind != "lap_time" or bool(part.laps) or "bestlap" in part.concepts
 
 
 def _equal(number: Measure, value: float) -> bool:
     """Whether a number is a value, rounded or cut off at its last digit."""
+    if abs(number.value - abs(value)) > _FAR * abs(value):
+        return False
     step: float = 10.0**-number.digits
     more = (abs(value) - number.value) / step  # in last digits
-    cut = 0.0 <= more < 1.0 - _TINY and more * step <= _CLOSE * number.value
+    cut = number.digits > 0 and 0.0 <= more < 1.0 - _TINY
+    cut = cut and more * step <= _CLOSE * number.value
     return abs(more) <= 0.5 + _TINY or cut

@@ -12,9 +12,17 @@ _CORNER: Final = re.compile(r"\b(?:turn|corner|t) ?\d+[a-z]?\b")
 _WORD: Final = re.compile(r"\{c\}|[^\W_](?:[\w'/.:-]*[^\W_])?|[%+]")
 
 
+_HANGS: Final = re.compile(
+    r"(?:because|that|this|then|it|they|both|those|these|the cause is|give it|for black|move the"
+    r" uphill)\b"
+)
+"""Beginnings of sentences that say something only behind the one they stood behind."""
+
+
 def taught(sentence: str, corners: re.Pattern[str] | None) -> bool:
     """Whether a sentence is one of them, whichever corner it names; *corners* finds their names."""
-    return key_of(sentence, corners) in _known()
+    key = key_of(sentence, corners)
+    return key in _known() and not _HANGS.match(key)
 
 
 def key_of(sentence: str, corners: re.Pattern[str] | None = None) -> str:

@@ -57,11 +57,16 @@ async def test_what_the_shipped_model_adds_is_true_and_asked_for(start: Start, s
         for text in ASKED:
             found = await questions.ask(await questions.understand(text, "Mia", "s"))
             known = " ".join((text, *(one.evidence for one in found.found)))
-            said = set(NUMBER.findall(found.text))
-            assert said <= set(NUMBER.findall(known)), found.text
+            assert numbers(found.text) <= numbers(known), found.text
             assert "I do not know" not in found.text
             by_model += found.source == "local_model"
         assert by_model >= 2
-        taught = await questions.ask(await questions.understand("What is trail braking?"))
+        taught = await questions.ask(await questions.understand("What is an apex?"))
         assert taught.source == "local_model"
-        assert "brake" in taught.text
+        assert "apex" in taught.text
+
+
+def numbers(text: str) -> set[str]:
+    """The numbers of a text; 1.40 and 1.4 are one."""
+    found = NUMBER.findall(text)
+    return {one.rstrip("0").rstrip(".") if "." in one else one for one in found}

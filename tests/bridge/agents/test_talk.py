@@ -145,7 +145,11 @@ def test_a_prompt_ends_with_facts_and_question() -> None:
 def test_facts_of_tools_are_evidence_and_lessons_are_not() -> None:
     lesson = Lesson("l", "Braking", None, "Brake 55 m before.")
     truth = evidence([KNOWN], [lesson], Circuit(LARKFELL, LARKFELL.corners))
-    for said in ("Turn 4 took 4.21 s.", "You coast 1.2 s there.", "Look ahead at Storm Hook."):
+    for said in (
+        "Turn 4 took 4.21 s at best.",
+        "You coast 1.2 s there.",
+        "Look ahead at Storm Hook.",
+    ):
         assert false_part(said, truth) is None, said
     for said in ("Turn 4 took 4.61 s.", "Brake 55 m before.", "Turn 14 is slow.", "It took 9 s."):
         assert false_part(said, truth) is not None, said

@@ -80,13 +80,13 @@ def test_a_goal_lies_between_the_best_lap_and_the_best_sectors() -> None:
     assert facts["best lap"] == 90.0
     assert facts["lap of the best sectors"] == pytest.approx(88.0)
     assert facts["next goal"] == pytest.approx(89.0)
-    assert found.summary == "Aim for 1:29.000 next; your best is 1:30.000."
-    assert "1:28.000 is 2.000 s away, and your best sectors reach it." in found.details
+    assert found.summary == "1:28.000 is 2.000 s away, and your best sectors reach it."
+    assert found.details[0] == "Aim for 1:29.000 next; your best is 1:30.000."
     assert "(lap 2)" in " ".join(found.details)
     done = lap_tools.goal_targets(lapped(laps), 91.0)
-    assert "1:31.000 is done: your best is 1.000 s quicker." in done.details
+    assert "1:31.000 is done: your best is 1.000 s quicker." in done.summary
     far = lap_tools.goal_targets(lapped(laps), 60.0)
-    assert "1:00.000 is 30.000 s away, more than your best sectors give." in far.details
+    assert "1:00.000 is 30.000 s away, more than your best sectors give." in far.summary
 
 
 def test_even_laps_are_repeatable_and_others_are_not() -> None:

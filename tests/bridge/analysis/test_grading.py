@@ -19,6 +19,7 @@ from runtime.bridge.analysis.grading import (
     weakest,
     weights,
 )
+from runtime.bridge.analysis.passes import passes_of
 from runtime.bridge.analysis.reference import NONE, ReferenceLap, References, Target
 from runtime.bridge.telemetry.values import Numbers
 from tests.bridge.analysis.cornerkit import (
@@ -241,6 +242,38 @@ def test_against_the_own_best_the_usual_pass_is_graded() -> None:
     assert second.score is not None
     assert second.detail == "A+"
     assert card.letter == "A"
+
+
+@pytest.mark.parametrize(
+    ("speeds", "usual"),
+    [
+        ((25.0, 24.6, 24.9), 3),  # every score is full
+        ((24.8, 25.0, 24.2, 24.4, 24.6), 5),
+        ((25.0, 16.0, 15.0, 24.9, 15.5), 2),
+        ((25.0, 24.9, 24.8, 24.7), 3),  # of an even number the slower one in the middle
+    ],
+)
+def test_the_usual_pass_is_the_one_whose_time_is_in_the_middle(
+    speeds: tuple[float, ...], usual: int
+) -> None:
+    drive = driven(laps_of(*speeds), ring_track())
+    first = scorecard(drive).corners[0]
+    times = sorted(one.corner_time_s for one in passes_of(drive)["Turn 1"])
+
+    assert first.own is not None
+    assert first.own.lap == usual
+    assert first.own.corner_time_s == times[len(times) // 2]
+    assert first.delta_time_s == pytest.approx(times[len(times) // 2] - times[0])
+
+
+def test_corners_are_ordered_by_the_seconds_that_they_cost_whatever_they_weigh() -> None:
+    drive = driven(laps_of(25.0, 16.0, 24.0, 15.0, 15.5), ring_track())
+    first, second = scorecard(drive).corners
+    light = first._replace(weight=0.01, delta_time_s=0.2)
+    heavy = second._replace(weight=0.99, delta_time_s=0.1)
+
+    assert weakest((heavy, light)) == [light, heavy]
+    assert weakest((heavy._replace(delta_time_s=0.0), light._replace(delta_time_s=-0.1))) == []
 
 
 def test_a_wide_spread_lowers_the_grade() -> None:

@@ -25,6 +25,7 @@ def corner(
     leave, leave_delta, early = rest
     return {
         "corner": f"Turn {number}",
+        "basis": "session_best",
         "grade": grade,
         "score_pct": score,
         "lap": 1,

@@ -20,7 +20,7 @@ from runtime.bridge.warm.findings import findings
 from runtime.bridge.warm.lessons import Lessons
 from runtime.bridge.warm.pedagogy import pedagogy, to_read
 from runtime.bridge.warm.review import Review
-from runtime.bridge.warm.room import coasting, rooms
+from runtime.bridge.warm.room import coasting, held, rooms
 from tests.bridge.bridgekit import ROOT
 
 TRACKS: Path = ROOT / "data" / "tracks"
@@ -46,7 +46,8 @@ def review(
     driven = drive_of(found, None if bare else known, partial=partial)
     try:
         card, even, corners = scorecard(driven, references), consistency(driven), driven.corners
-        told = findings(card, rooms(driven, references), coasting(driven))
+        won, steady = rooms(driven, references), held(driven, references)
+        told = findings(card, won, coasting(driven), steady)
     except NoGeometry:
         card, even, corners = None, None, ()
         told = findings(None, (), coasting(driven))

@@ -19,6 +19,7 @@ KNOWN = {
     "corners": [
         {
             "corner": "Turn 3",
+            "basis": "session_best",
             "delta_time_s": 0.41,
             "apex_delta_kmh": -3.4,
             "apex_speed_kmh": 88.2,

@@ -184,6 +184,8 @@ def write(kind: str, wording: str, world: World, corner: str | None, lap: int | 
     digits = {"laps": 0, "lap_time": 3, "best_time": 3}.get(kind, world.rng.choice([1, 2]))
     if kind in ("early", "late", "bar"):
         digits = 1
+    if abs(float(f"{value:.{digits}f}") - value) > 0.12 * value:
+        digits += 1
     shown = f"{value:.{digits}f}"
     text = wording.format(v=shown, c=corner, l=lap, n=shown, t=time_text(value))
     return Said(text, kind, corner, lap, float(shown), digits)

@@ -6,16 +6,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from runtime.bridge.analysis.drive import drive_of
 from runtime.bridge.coach.concepts import CONCEPTS
+from runtime.bridge.laps.detect import detect_laps
+from runtime.bridge.laps.series import series
 from runtime.bridge.storage.coaching import EventRow
+from runtime.bridge.tracks.drive import USUAL, drive
 from runtime.bridge.warm.desk import lessons_of
 from runtime.bridge.warm.grades import grades
-from runtime.bridge.warm.insights import Driving, Idle, Piece, insights
+from runtime.bridge.warm.insights import Driving, Idle, Piece, driving, insights
 from runtime.bridge.warm.lessons import Lessons, parse_catalog
 from runtime.bridge.warm.pedagogy import ADVICE
 from runtime.bridge.warm.scoring import aggregates, verdict
 from runtime.bridge.warm.wire import BadReply
 from tests.bridge.bridgekit import ROOT
+from tests.bridge.warm.modelkit import LARKFELL
 from tests.bridge.warm.reviewkit import review
 
 
@@ -33,6 +38,24 @@ def test_the_weakest_corner_is_that_of_the_last_five_grades() -> None:
     assert found.weakest_score == pytest.approx(0.8)
     assert found.improved == "A"
     assert found.recent == 10
+
+
+@pytest.mark.parametrize(
+    ("scores", "weakest"),
+    [
+        ((("A", 1.0), ("B", 1.0), ("C", 1.0)), None),
+        ((("A", 0.85), ("B", 0.85)), None),
+        ((("A", 1.0),), None),
+        ((("A", 0.85),), "A"),
+        ((("A", 0.9), ("B", 0.85)), "B"),
+    ],
+)
+def test_of_corners_that_are_all_alike_or_full_none_is_the_weakest(
+    scores: tuple[tuple[str, float], ...], weakest: str | None
+) -> None:
+    found = grades(graded(*scores))
+    assert found.weakest == weakest
+    assert (found.weakest_score is None) == (weakest is None)
 
 
 def test_only_the_newest_fifty_grades_count_and_only_grades() -> None:
@@ -112,3 +135,25 @@ def test_habits_are_found_where_they_are() -> None:
     quick = Piece(("T1",), True, 100, 0, 5, 120.0, 2.0)
     assert insights([Driving((quick,), (), 0.1, 80.0, 3, 1000, 10)], []) == ()
     assert insights([], []) == ()
+
+
+def test_habits_advise_what_the_debrief_of_the_newest_session_does() -> None:
+    slow = (Piece(("T2",), True, 100, 0, 5, 50.0, 2.0), Piece(("T4",), True, 100, 0, 5, 60.0, 2.0))
+    newest = Driving(slow, (), 0.1, 80.0, 3, 1000, 10, "T4", "early_brake")
+    (found,) = insights([newest], [])
+    assert found.id == "braking_late"
+    assert found.corners == ("T4", "T2")
+    assert f"Work on T4 first: {ADVICE['early_brake'].tip}." in found.detail
+    (plain,) = insights([newest._replace(focus="", cause="")], [])
+    assert plain.corners == ("T2", "T4")
+    assert "sooner" not in f"{plain.detail} {found.detail}"
+
+
+def test_a_session_tells_its_habits_with_the_corner_of_its_debrief() -> None:
+    for seed, skill in ((7, 0.78), (3, 0.7)):
+        found = drive(LARKFELL, 4, hz=10.0, seed=seed, skill=skill, noise=USUAL).frames
+        laps = detect_laps(series(found), gate=LARKFELL.start, track_length_m=LARKFELL.length_m)
+        seen = driving(drive_of(laps, LARKFELL))
+        told = review(frames=found)
+        assert seen.focus == told.next_focus == told.found[0].corner
+        assert seen.cause == told.found[0].cause

@@ -1,0 +1,132 @@
+"""The words of danger: of what a driver tells, and of what is asked about a risk; patterns only."""
+
+import re
+from typing import Final
+
+from runtime.bridge.agents.topic_words import Pattern, Words
+
+
+def _any(*patterns: str) -> Pattern:
+    """Any of the patterns, as whole words."""
+    return re.compile(r"(?<![A-Za-z])(?:" + "|".join(patterns) + r")(?![A-Za-z])")
+
+
+HAZARDS: Final[Words] = (
+    (
+        "fire",
+        _any(
+            r"(?:on|a|caught) fire",
+            "flames?",
+            r"smok(?:e|es|ing)",
+            "burning smell",
+            r"smell\w* (?:of )?(?:burn\w*|fuel|petrol|gas)",
+            r"fuel (?:is )?leak\w*",
+            "leaking fuel",
+        ),
+    ),
+    (
+        "flag",
+        _any(r"(?:red|yellow|black|blue|white|waved) flags?", "safety car", "code 60", "marshals?"),
+    ),
+    (
+        "ill",
+        _any(
+            "dizzy",
+            r"faint(?:ed|ing)?",
+            r"nause\w+",
+            r"concuss\w+",
+            "bleeding (?:from|badly)",
+            r"injur\w+",
+            "passed out",
+            r"black(?:ed)? out",
+            "unwell",
+            "chest pain",
+            r"i(?:'m| am| feel)(?: \w+)? (?:ill|sick|hurt)",
+            r"(?:can'?t|cannot) (?:see|breathe)",
+            r"blurr\w+",
+            "hurt (?:my|myself)",
+            r"my (?:head|neck|chest|back|arm|hand|leg)\w* (?:\w+ )?hurts?",
+        ),
+    ),
+    (
+        "brakes",
+        _any(
+            r"(?:brakes?|pedal)\b(?: \w+){0,4} (?:fail\w*|fad(?:e|es|ed|ing)|gone|broken|broke"
+            r"|to the floor|spongy|not work\w*|do(?:es)?n'?t work"
+            r"|won'?t (?:work|stop|hold)|leak\w*)",
+            r"(?:no|lost (?:my |the )?) ?brakes",
+            "brake (?:failure|fade)",
+            r"pedal (?:is|feels|goes|went|gets) (?:\w+ )?(?:soft|long)",
+        ),
+    ),
+    (
+        "track",
+        _any(
+            r"(?:oil|fluid|fuel|debris|gravel|diesel|coolant|animals?|deer|people|somebody|someone)"
+            r" (?:\w+ )?on (?:the )?(?:track|line|circuit|road)",
+            "oil (?:spill|slick)",
+        ),
+    ),
+    (
+        "car",
+        _any(
+            r"(?:steering|throttle|wheel|suspension)\b(?: \w+){0,3}"
+            r" (?:fail\w*|broken?|came off|stuck|coming off|wobbl\w*)",
+            r"punctur\w+",
+            "blow-?out",
+            "(?:flat|burst) (?:tyre|tire)",
+            r"(?:tyre|tire) (?:\w+ )?burst",
+            r"overheat\w*",
+            "warning light",
+        ),
+    ),
+    (
+        "crash",
+        _any(
+            r"i(?:'ve| have)?(?: just| nearly| almost| also)? (?:crashed|spun|rolled"
+            r"|went (?:straight )?off|hit (?:the|a|something|another|some\w+)"
+            r"|had an? (?:\w+ )?(?:accident|crash|spin|shunt)"
+            r"|lost (?:it|the (?:car|rear|back|tail)))",
+            "^(?:crashed|spun)",
+            "crashed (?:the|my) car",
+            "in(?:to)? the (?:wall|barriers?)",
+        ),
+    ),
+)
+"""Danger that is told of; the first that fits counts."""
+ASKS: Final = re.compile(r"(?:did|have|has|where|when|which|how (?:many|often)|any)\b")
+"""How a question begins that asks for what happened, and tells of no danger now."""
+CAREFUL: Final = _any(
+    r"(?:crash|accident|spin|fail|fear|frighten|panic|injur|pain|smok|burn|danger|risk|rain)\w*",
+    r"(?:slipper|aquaplan|overheat|punctur|overtak|fog|snow)\w*",
+    "spun|shunt|roll(?:ed|over)|scared?|scary|afraid|terrified|nervous|hurts?|ill|sick|dizzy",
+    r"faint\w*|tired|exhausted|unwell|fire|flames?|flags?|marshals?|(?:un)?safe(?:ly|ty)?|flat",
+    "wet|damp|greasy|puddles?|ice|icy|walls?|barriers?|oil|debris|emergency|die|died|killed?",
+    r"without (?:braking|brakes|lifting)|brakes? (?:\w+ )?(?:gone|fad\w+)",
+    "pedal (?:goes|went|is|feels)",
+)
+"""Too grave for a model."""
+WET: Final = _any(
+    "wet", r"rain\w*", "damp", "greasy", r"slipper\w*", r"aquaplan\w*", "puddles?", "wetter"
+)
+FLAT: Final = _any(
+    r"(?:can|could|should|may|shall|must|would|safe|ok(?:ay)?|possible|dare|try|want|tell|going)\b"
+    r".{0,40}\b(?:flat|full throttle|without (?:a )?(?:brak\w*|lift\w*))",
+    r"is CORNER (?:\w+ )?flat(?: ?-?out)?(?! or| (?:up|down))",
+)
+RISKS: Final[Words] = (
+    ("overtake", _any(r"overtak\w*", "pass (?:somebody|someone|him|her|a car|another)")),
+    ("wall", _any("walls?", "barriers?", "armco", "run-?off")),
+    ("fear", _any("scared", "afraid", "fear", "frightened", "terrified", r"frightens\w*")),
+    ("safe", _any("(?:un)?safe(?:ly|ty)?", r"danger\w*", r"risk\w*")),
+)
+WHICH_DANGER: Final = _any(r"(?:which|what|where)\b.{0,30}\b(?:danger\w*|risk\w*|safest)")
+MAY: Final = _any(r"(?:is it |are they )?(?:ok(?:ay)?|all ?right|fine|safe)", "(?:can|may|could) i")
+"""Asks leave."""
+IF_WET: Final = re.compile(
+    r"(?:(?:and|but|so|what about|how about|what if|what|if|ok(?:ay)?|then)[, ]+)*"
+    r"(?:it |it's |when |its )*(?:was |is |were |starts |in the |in |to |turns |gets )*"
+    r"(?:wet|rain\w*|damp|greasy|slippery)[?!. ]*"
+)
+"""Nothing but whether it were wet."""
+BOARD: Final = re.compile(r"\b(\d{2,3}) ?(?:m\b|met(?:er|re)s?)")
