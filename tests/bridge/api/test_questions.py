@@ -223,7 +223,7 @@ async def test_without_what_answers_routes_say_so(
 
 LIES: Final = (
     "You were 9.99 s faster in Turn 4. Brake at 777 m. [EMOTION: proud] Turn 99 was perfect."
-    " Your best lap was 0:12.345. Release the brake as you turn in. Lap 44 was a dream, at 411 km/h."
+    " Your best lap was 0:12.345. Release the brake as you turn in. Lap 44 was bliss, at 411 km/h."
     " You lost seven tenths in Turn 10. Look far ahead."
 )
 
