@@ -1,5 +1,6 @@
 """What every test shares: where the project lies, and which tests this machine can run."""
 
+import gc
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,13 @@ from tests.browser.window import installed
 def root() -> Path:
     """The project's top folder."""
     return Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _old_objects_are_no_garbage() -> None:
+    """What earlier modules left is not looked through again and again by those that follow."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

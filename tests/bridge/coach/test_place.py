@@ -87,7 +87,7 @@ def test_positions_give_the_same_place_as_the_whole_session_does() -> None:
     places = np.array([locator.locate(t, lat, lon, NAN) for t, lat, lon in rows])
 
     away = np.abs((places - expected.p + 1000.0) % larkfell().length_m - 1000.0)
-    assert float(away.max()) < 1.0
+    assert float(away.max()) < 1.5  # live, the fixes alone tell
 
 
 def place_of(locator: Locator, t: float, at: float, distance: float = NAN) -> float | None:

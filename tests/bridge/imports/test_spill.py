@@ -102,7 +102,7 @@ def test_nothing_is_left_behind_when_nobody_looks_any_more() -> None:
     assert speed[0] > 0  # the view outlives the rest
     del speed
     gc.collect()
-    assert set(Path("/proc/self/fd").iterdir()) == before
+    assert set(Path("/proc/self/fd").iterdir()) <= before  # older garbage may have gone, too
 
 
 @pytest.mark.usefixtures("small")

@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from runtime.bridge.storage import blocks, parquet
@@ -189,6 +189,7 @@ def test_both_back_ends_answer_alike_to_the_byte(
             max_examples=200,
             deadline=None,
             derandomize=True,
+            phases=[Phase.generate],  # to shrink a failure takes minutes
             database=None,
             suppress_health_check=list(HealthCheck),
         )
