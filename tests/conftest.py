@@ -30,3 +30,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.get_closest_marker("browser"):
             item.add_marker(missing)
+
+
+def pytest_unconfigure() -> None:
+    """Let the interpreter clean up as usual."""
+    gc.unfreeze()
