@@ -1,6 +1,6 @@
 """Few rows at a time into DuckDB: collected, and handed over by its appender."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import duckdb
@@ -63,7 +63,7 @@ class Appenders:
         return self._quick
 
 
-def nulled(column: list[Any]) -> list[Any]:
+def nulled(column: Sequence[Any]) -> Sequence[Any]:
     """Numbers with None in place of NaN."""
     total = sum(column)
     return column if total == total else [None if cell != cell else cell for cell in column]

@@ -4,14 +4,14 @@ Everything in here is an immutable value. A transaction works on a draft, so tha
 leaves no trace, and readers on other threads see a whole commit or none of it.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
 
 from runtime.bridge.storage.values import NOTHING, CapabilityRow, SessionMeta, SessionRow, SignalRow
-from runtime.bridge.telemetry.distance import Odometer, integrated
+from runtime.bridge.telemetry.distance import Odometer, integrated, reckoned
 from runtime.bridge.telemetry.values import WIDE, WIDE_SIGNALS, Numbers
 
 NOT_LOADED: Final[None] = None
@@ -121,44 +121,73 @@ def travelled(
     t = numbers[0]
     filled, odometer = integrated(t, numbers[_SPEED], numbers[_DISTANCE], session.odometer)
     numbers[_DISTANCE] = filled
+    spread = _spread(numbers) if len(t) > _FEW else _spread_few(numbers.tolist())
+    return _moved(session, len(t), spread, odometer, wide, writes)
+
+
+def travelled_few(
+    session: Session, columns: list[Sequence[float]], wide: Mapping[str, int]
+) -> Session:
+    """The same for few frames, each by a write of its own: a sequence for each name of `WIDE`."""
+    t, speed, distance = columns[0], columns[_SPEED], columns[_DISTANCE]
+    columns[_DISTANCE], odometer = reckoned(t, speed, distance, session.odometer)
+    return _moved(session, len(t), _spread_few(columns), odometer, wide, len(t))
+
+
+_Spread: TypeAlias = Iterable[tuple[str, Span]]
+"""Names of columns, and what comes to their spans; columns without any value are absent."""
+
+
+def _moved(
+    session: Session,
+    count: int,
+    spread: _Spread,
+    odometer: Odometer,
+    wide: Mapping[str, int],
+    writes: int,
+) -> Session:
     spans = dict(session.spans or {})
     earliest, latest = session.t_start, session.t_end
-    for name, n, start, end in _spread(numbers):
-        before = spans.get(wide[name])
-        spans[wide[name]] = before.joined(n, start, end) if before else Span(n, start, end)
-        earliest = start if earliest is None or start < earliest else earliest
-        latest = end if latest is None or end > latest else latest
+    before = added = after = None
+    for name, more in spread:
+        known = spans.get(wide[name])
+        if after is None or known is not before or more is not added:  # most columns are alike
+            before, added = known, more
+            after = known.joined(*more) if known else more
+            earliest = more.t_start if earliest is None else min(earliest, more.t_start)
+            latest = more.t_end if latest is None else max(latest, more.t_end)
+        spans[wide[name]] = after
     return replace(
         session,
         spans=spans,
         n_signals=len(spans),
         t_start=earliest,
         t_end=latest,
-        n_frames=session.n_frames + len(t),
+        n_frames=session.n_frames + count,
         odometer=odometer,
         version=session.version + writes,
         dirty=session.dirty or writes > 0,
     )
 
 
-def _spread(numbers: Numbers) -> Iterator[tuple[str, int, float, float]]:
-    """How many values each column has, and between which times; columns without any are absent."""
+def _spread(numbers: Numbers) -> _Spread:
     t = numbers[0]
-    if len(t) > _FEW:
-        known = ~np.isnan(numbers[1:])
-        for name, there, n in zip(WIDE_SIGNALS, known, known.sum(axis=1).tolist(), strict=True):
-            if n:
-                inside = t if n == len(t) else t[there]
-                yield name, n, float(inside.min()), float(inside.max())
-        return
-    times, *columns = numbers.tolist()
-    first, last = min(times), max(times)
+    known = ~np.isnan(numbers[1:])
+    for name, there, n in zip(WIDE_SIGNALS, known, known.sum(axis=1).tolist(), strict=True):
+        if n:
+            inside = t if n == len(t) else t[there]
+            yield name, Span(n, float(inside.min()), float(inside.max()))
+
+
+def _spread_few(numbers: Sequence[Sequence[float]]) -> _Spread:
+    times, *columns = numbers
+    whole = Span(len(times), min(times), max(times))
     for name, column in zip(WIDE_SIGNALS, columns, strict=True):
         total = sum(column)
         if total == total:
-            yield name, len(times), first, last
+            yield name, whole
         elif some := [at for at, value in zip(times, column, strict=True) if value == value]:
-            yield name, len(some), min(some), max(some)
+            yield name, Span(len(some), min(some), max(some))
 
 
 def capability(signal: SignalRow, span: Span) -> CapabilityRow:

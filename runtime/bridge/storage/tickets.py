@@ -66,13 +66,6 @@ class Counter:
         for ticket, result, error in finished:
             if not ticket.done():  # else its caller has gone
                 _tell(ticket, result, error)
-        # What those who were answered send next is read in the turn of the loop that follows.
-        self._loop.call_soon(self._loop.call_soon, self._resume)
-
-    def _resume(self) -> None:
-        self.hand_over()
-        if self._writer is not None:
-            self._writer.resume()
 
 
 def _tell(ticket: Ticket, result: object, error: Exception | None) -> None:

@@ -1,7 +1,7 @@
 """One transaction: the draft of what is known, and what waits to be written in as few calls."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final, TypeAlias
 
@@ -9,7 +9,15 @@ import numpy as np
 
 from runtime.bridge.storage import canonical, registry
 from runtime.bridge.storage.backend import Connection, Run
-from runtime.bridge.storage.state import Draft, Session, Span, Spans, State, travelled
+from runtime.bridge.storage.state import (
+    Draft,
+    Session,
+    Span,
+    Spans,
+    State,
+    travelled,
+    travelled_few,
+)
 from runtime.bridge.storage.values import (
     NOTHING,
     Appended,
@@ -55,11 +63,13 @@ class _Rows:
         self.rows: list[Row] = []
         self.appended: list[RowAppended] = []
 
+    def columns(self) -> list[Sequence[float]]:
+        """A sequence for each name of `WIDE`, in canonical form."""
+        return [canonical.few(column) for column in zip(*self.rows, strict=True)]
+
     @property
     def numbers(self) -> Numbers:
-        numbers = np.array(self.rows).T
-        numbers += 0.0
-        return numbers
+        return np.array(self.columns())
 
     @property
     def length(self) -> int:
@@ -70,7 +80,11 @@ class _Rows:
         return len(self.rows)
 
     def reached(self, distance_m: Numbers) -> None:
-        for appended, distance in zip(self.appended, distance_m.tolist(), strict=True):
+        self.covered(distance_m.tolist())
+
+    def covered(self, distance_m: Sequence[float]) -> None:
+        """Tell the distances, as numbers of Python."""
+        for appended, distance in zip(self.appended, distance_m, strict=True):
             appended.distance_m = distance
 
 
@@ -247,9 +261,15 @@ class Transaction:
     def _write_frames(self, session_id: str, parts: list[_Part | _Rows]) -> None:
         session = self.session(session_id)
         assert session is not None
+        first = session.n_frames
+        if len(parts) == 1 and isinstance(parts[0], _Rows):
+            columns = parts[0].columns()
+            self.put(travelled_few(session, columns, self.draft.base.wide), save=False)
+            self.connection.insert_few(session.key, first, columns)
+            parts[0].covered(columns[_DISTANCE])
+            return
         arrays = [part.numbers for part in parts]
         numbers = arrays[0] if len(arrays) == 1 else np.concatenate(arrays, axis=1)
-        first = session.n_frames
         writes = sum(part.writes for part in parts)
         self.put(travelled(session, numbers, self.draft.base.wide, writes), save=False)
         self.connection.insert_frames(session.key, first, numbers)

@@ -33,8 +33,8 @@ MOST_BYTES: Final = 256 << 20
 MOST_STEPPED: Final = 4
 """Imports that may wait or run."""
 BREATH_S: Final = 0.002
-"""Longest wait behind a group for its answers to go out. Those who get them write again at once,
-and together they are one group; without the wait there would be two that hinder each other."""
+"""Longest wait behind a group for as many operations as it had. Those who are answered often write
+again at once: together they are one group, without the wait they would be two or three."""
 BREATH_FROM: Final = 4
 """Operations of a group that is followed by such a wait."""
 QUIET_S: Final = 5.0
@@ -92,7 +92,8 @@ class Writer(Generic[Ticket]):
         self._bytes = 0
         self._closing = False
         self._breath_until = 0.0
-        """Until when (monotonic seconds) groups wait for `resume`; 0: they do not."""
+        """Until when (monotonic seconds) the next group waits for more; 0: it does not."""
+        self._awaited = 0
         self._quiet: dict[str, float] = {}
         """When a session that has to be settled was written to last (monotonic seconds)."""
         self._looked = 0.0
@@ -114,8 +115,7 @@ class Writer(Generic[Ticket]):
                 return False
             self._waiting.append(_Job(operation, ticket, weight.rows, weight.nbytes))
             self._bytes += weight.nbytes
-            if not self._breath_until:
-                self._changed.notify()
+            self._wake(1)
         return True
 
     def offer_all(self, jobs: Sequence[tuple[Operation[object], Ticket]]) -> list[Ticket]:
@@ -127,16 +127,15 @@ class Writer(Generic[Ticket]):
             self._waiting.extend(taken)
             self._bytes += sum(job.nbytes for job in taken)
             self._totals[3] += len(refused)
-            if not self._breath_until:
-                self._changed.notify()
+            self._wake(len(taken))
         return [job.ticket for job in refused]
 
-    def resume(self) -> None:
-        """The answers to the last group are out."""
-        with self._changed:
-            if self._breath_until:
-                self._breath_until = 0.0
-                self._changed.notify()
+    def _wake(self, came: int) -> None:
+        """Let the thread go on, unless it waits for more operations than have come."""
+        self._awaited -= came
+        if not self._breath_until or self._awaited <= 0:
+            self._breath_until = 0.0
+            self._changed.notify()
 
     def step(self, work: Step, ticket: Ticket | None) -> bool:
         """Have long work done between the groups; False: too much of it is waiting.
@@ -222,8 +221,10 @@ class Writer(Generic[Ticket]):
             finished = [Finished(group[0].ticket, None, finished)]
         self._totals[1] += len(finished)
         self._totals[2] += sum(one.error is not None for one in finished)
-        if len(group) >= BREATH_FROM:
-            self._breath_until = time.monotonic() + BREATH_S
+        with self._changed:
+            self._awaited = len(group) - len(self._waiting)
+            if len(group) >= BREATH_FROM and self._awaited > 0:
+                self._breath_until = time.monotonic() + BREATH_S
         self._answer(finished)
 
     def _alone(self, job: _Job[Ticket]) -> list[Finished[Ticket]]:

@@ -1,5 +1,6 @@
 """Distance travelled, integrated from the speed where a recording does not say it."""
 
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -34,18 +35,26 @@ def integrated(
         return distance_m, last
     if not np.isnan(distance_m).any():
         return distance_m, Odometer(float(t[-1]), float(speed_ms[-1]), float(distance_m[-1]))
-    filled = distance_m.copy()
+    filled, odometer = reckoned(t.tolist(), speed_ms.tolist(), distance_m.tolist(), last)
+    return np.array(filled), odometer
+
+
+def reckoned(
+    t: Sequence[float], speed_ms: Sequence[float], distance_m: Sequence[float], last: Odometer
+) -> tuple[list[float], Odometer]:
+    """The same for few frames."""
+    filled: list[float] = []
     at, speed, reached = last
-    frames = zip(t.tolist(), speed_ms.tolist(), distance_m.tolist(), strict=True)
-    for index, (now, fast, stated) in enumerate(frames):
+    for now, fast, stated in zip(t, speed_ms, distance_m, strict=True):
         if stated != stated:  # NaN
             if fast != fast:
+                filled.append(stated)
                 continue
             stated = 0.0
             if reached == reached:
                 step = min(max(now - at, 0.0), LONGEST_STEP_S)
                 before = speed if speed == speed else fast
                 stated = reached + (before + fast) / 2.0 * step
-            filled[index] = stated
+        filled.append(stated)
         at, speed, reached = now, fast, stated
     return filled, Odometer(at, speed, reached)

@@ -68,6 +68,49 @@ async def test_a_group_takes_no_more_rows_than_its_limit(
     assert store.figures().commits == before + 1 + 3 + 1
 
 
+async def eight_at_once(store: Store) -> None:
+    held = Held()
+    first = await held.begun(store)
+    rest = [asyncio.create_task(store.append_frames("s", frames(1))) for _ in range(8)]
+    await asyncio.sleep(0)
+    held.go.set()
+    await asyncio.gather(first, *rest)
+
+
+async def test_those_who_were_answered_together_are_waited_for_and_committed_together(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writer, "BREATH_S", 60.0)
+    await eight_at_once(store)
+    before = store.figures().commits
+    again = [asyncio.create_task(store.append_frames("s", frames(1))) for _ in range(7)]
+    done, _ = await asyncio.wait(again, timeout=0.1)
+    assert not done
+    await asyncio.gather(*again, store.append_frames("s", frames(1)))
+    assert store.figures().commits == before + 1
+
+
+async def test_nobody_waits_long_for_those_who_do_not_come_again(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writer, "BREATH_S", 0.05)
+    await eight_at_once(store)
+    await asyncio.wait_for(store.append_frames("s", frames(1)), 20)
+    assert len(await store.read_frames("s")) == 9
+
+
+async def test_a_close_waits_for_nobody(
+    kind: Backend, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writer, "BREATH_S", 60.0)
+    store = await opened(path, kind)
+    await eight_at_once(store)
+    last = asyncio.create_task(store.append_frames("s", frames(1)))
+    await asyncio.sleep(0)
+    await asyncio.wait_for(store.close(), 30)
+    assert (await last).first_idx == 8
+
+
 async def test_one_bad_write_does_not_fail_its_neighbours(store: Store) -> None:
     def broken(tx: Transaction) -> None:
         tx.run("INSERT INTO laps (id) VALUES (?)", (99,))
