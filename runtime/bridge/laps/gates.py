@@ -14,6 +14,7 @@ AGAIN_S: Final = 20.0
 AGAIN_M: Final = 300.0
 ROLLING_SHARE: Final = 0.6
 COURSE_M: Final = 10.0
+_LOOKED: Final = 4096
 
 
 class Crossings(NamedTuple):
@@ -73,21 +74,41 @@ def synthetic_gate(series: Series) -> Gate | None:
     frames = np.flatnonzero(series.fixed)
     if len(frames) < 2:
         return None
-    lat, lon = series["lat"][frames], series["lon"][frames]
-    plane = Plane(float(lat[0]), float(lon[0]))
-    x, y = plane.xy(lat, lon)
+    fast = _first_fast(series, frames)
+    if fast is None:
+        return None
+    lat, lon = float(series["lat"][frames[fast]]), float(series["lon"][frames[fast]])
+    plane = Plane(lat, lon)
+    begin, end = (_first_away(series, frames, fast, plane, step) for step in (-1, 1))
+    x, y = plane.xy(series["lat"][frames[[begin, end]]], series["lon"][frames[[begin, end]]])
+    heading = math.degrees(math.atan2(x[1] - x[0], y[1] - y[0])) % 360.0
+    return Gate(lat, lon, heading)
+
+
+def _first_fast(series: Series, frames: Indices) -> int | None:
+    """The first of *frames* that is fast."""
     speed = series["speed_ms"][frames]
     if np.isnan(speed).mean() > 0.5:
+        lat, lon = series["lat"][frames], series["lon"][frames]
+        x, y = Plane(float(lat[0]), float(lon[0])).xy(lat, lon)
         speed = np.hypot(np.gradient(x), np.gradient(y)) / np.gradient(series.t[frames])
     known = speed[~np.isnan(speed)]
-    fast = np.flatnonzero(speed > ROLLING_SHARE * np.percentile(known, 95))
-    if not len(fast):
-        return None
-    i = int(fast[0])
-    away = np.hypot(x - x[i], y - y[i]) >= COURSE_M
-    later = np.flatnonzero(away[i:])
-    earlier = np.flatnonzero(away[: i + 1])
-    end = i + int(later[0]) if len(later) else len(x) - 1
-    begin = int(earlier[-1]) if len(earlier) else i
-    heading = math.degrees(math.atan2(x[end] - x[begin], y[end] - y[begin])) % 360.0
-    return Gate(float(lat[i]), float(lon[i]), heading)
+    is_fast = speed > ROLLING_SHARE * np.percentile(known, 95, overwrite_input=True)
+    return int(is_fast.argmax()) if is_fast.any() else None
+
+
+def _first_away(series: Series, frames: Indices, begin: int, plane: Plane, step: int) -> int:
+    """The nearest of *frames* that is 10 m from number *begin*; without one the last, or *begin*.
+
+    *step*: 1 to look forward, -1 back.
+    """
+    at = begin
+    while 0 <= at < len(frames):
+        some = np.arange(at, at + step * _LOOKED, step)
+        some = some[(some >= 0) & (some < len(frames))]
+        x, y = plane.xy(series["lat"][frames[some]], series["lon"][frames[some]])
+        away = np.flatnonzero(np.hypot(x, y) >= COURSE_M)
+        if len(away):
+            return int(some[away[0]])
+        at += step * _LOOKED
+    return len(frames) - 1 if step > 0 else begin

@@ -91,7 +91,9 @@ class Series:
         """Whether the positions are good enough to find laps with."""
         if not len(self) or self.fixed.mean() < USABLE_SHARE:
             return False
-        lat, lon = self["lat"][self.fixed], self["lon"][self.fixed]
+        lat, lon = (self[name] for name in ("lat", "lon"))
+        if not self.fixed.all():
+            lat, lon = lat[self.fixed], lon[self.fixed]
         if np.ptp(lon) > 180.0:  # over the date line
             lon = lon % 360.0
         corner = float(lat.min()), float(lon.min())
@@ -129,6 +131,8 @@ def series(frames: Frames) -> Series:
     is left out, and so is a lone one that jumps ahead by more than 12 hours.
     """
     recorded = frames.columns[TIMESTAMP]
+    if _is_plain(recorded):
+        return Series(frames, recorded, np.arange(len(recorded)))
     whole = np.flatnonzero(np.abs(recorded) < IMPOSSIBLE)
     whole = whole[_steady(recorded[whole])]
     t = _past_midnight(recorded[whole])
@@ -137,6 +141,14 @@ def series(frames: Frames) -> Series:
     forward[1:] = t[1:] > latest[:-1]
     index = whole[forward]
     return Series(frames, t[forward], index)
+
+
+def _is_plain(t: Numbers) -> bool:
+    """Whether each frame is later than the one before it, as in almost every recording."""
+    if not len(t) or not (abs(t[0]) < IMPOSSIBLE and abs(t[-1]) < IMPOSSIBLE):
+        return False
+    step = np.diff(t)
+    return not len(t) > 1 or bool(step.min() > 0.0 and step.max() <= DAY_S / 2)
 
 
 def _steady(t: Numbers) -> Flags:
