@@ -140,7 +140,8 @@ class AppendSignals:
         posted = sum(len(given.t) for given in self.samples.values())
         filled = sum(_filled(tx, self.session_id, fill) for fill in self.fills)
         offered = sum(len(fill.index) for fill in self.fills)
-        tx.flush()
+        if tx.has_frames(self.session_id):  # of which it is not known yet what signals they have
+            tx.flush()
         session = tx.session(self.session_id)
         return SignalsAppended(
             posted + filled,

@@ -175,6 +175,10 @@ class Transaction:
                 self._saves.add(session_id)
         return self._behind[session_id]
 
+    def has_frames(self, session_id: str) -> bool:
+        """Whether frames of the session wait for `flush`."""
+        return session_id in self._frames
+
     def add_samples(self, session_id: str, signals: Mapping[int, Samples]) -> None:
         """Canonical samples by signal id, of a session that `ensure` was called for.
 

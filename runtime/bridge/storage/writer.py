@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 
 Ticket = TypeVar("Ticket")
 
-GROUP_ROWS: Final = 5_000
+GROUP_ROWS: Final = 20_000
 GROUP_BYTES: Final = 4 << 20
 """A commit takes no further operation beyond either; one larger operation goes alone."""
 MOST_WAITING: Final = 4_096
