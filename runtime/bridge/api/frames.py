@@ -1,7 +1,7 @@
 """The short way of a single frame: from the bytes of a request to the writer and back."""
 
 from collections.abc import Callable, Mapping
-from math import hypot, isfinite, isinf
+from math import hypot, inf, isfinite, isinf
 from operator import itemgetter
 from typing import Final, NamedTuple
 
@@ -71,9 +71,10 @@ class _Shape(NamedTuple):
     """Bodies of the same names in the same order."""
 
     columns: Callable[[list[float]], tuple[float, ...]]
-    """Takes the values, with a NaN behind them, for the columns."""
-    combines: bool
-    """Whether the combined acceleration has to be reckoned."""
+    """Takes the values, with a NaN and the combined acceleration behind them, for the columns."""
+    g_lat: int
+    g_long: int
+    """Which of the values the accelerations are."""
 
 
 _shapes: dict[tuple[str, ...], _Shape] = {}
@@ -99,9 +100,11 @@ def plain_row(body: bytes) -> Row | None:
         if not _NUMBERS.issuperset(map(type, values)):
             return None
         values = [NAN if value is None else float(value) for value in values]
+    plain = isfinite(sum(values))
     values.append(NAN)
+    values.append(hypot(values[shape.g_lat], values[shape.g_long]))
     row = shape.columns(values)
-    if not shape.combines and isfinite(sum(values[:-1])) and row[0] <= MILLISECONDS_FROM:
+    if plain and row[0] <= MILLISECONDS_FROM and row[_COMBO_G] != inf:
         return row
     return _reckoned(list(row))
 
@@ -109,9 +112,11 @@ def plain_row(body: bytes) -> Row | None:
 def _shape(names: tuple[str, ...]) -> _Shape | None:
     if not _NAMES.issuperset(names) or WIDE[0] not in names:
         return None
-    last = len(names)
-    columns = itemgetter(*(names.index(name) if name in names else last for name in WIDE))
-    made = _Shape(columns, "combo_g" not in names)
+    absent = len(names)
+    at = [names.index(name) if name in names else absent for name in WIDE]
+    if "combo_g" not in names:
+        at[_COMBO_G] = absent + 1
+    made = _Shape(itemgetter(*at), at[_G_LAT], at[_G_LONG])
     if len(_shapes) >= MOST_SHAPES:
         _shapes.clear()
     _shapes[names] = made
