@@ -3,8 +3,9 @@
 from typing import Annotated, Final
 
 from aiohttp import web
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
+from runtime.bridge.api.drivers import driver_name
 from runtime.bridge.api.sessions import READ_ERRORS, SessionPath
 from runtime.bridge.api.shapes import capped, iso
 from runtime.bridge.service import SERVICE
@@ -19,7 +20,7 @@ routes = Routes("coaching")
 class DriverPath(Wire):
     """The name of a driver."""
 
-    driver_id: str
+    driver_id: Annotated[str, AfterValidator(driver_name)]
 
 
 class HistoryQuery(Wire):

@@ -308,6 +308,7 @@ async def test_nobody_and_nothing_have_no_conversations(bridge: Bridge) -> None:
     assert (await bridge.ok("GET", "/conversations/nothing"))["turns"] == []
     nobody = await bridge.ok("GET", "/conversations/driver/nobody?limit=999")
     assert (nobody["history"], nobody["count"]) == ([], 0)
+    assert (await bridge.refused("GET", "/conversations/driver/..%2fsecret"))[0] == 404
     profile = await bridge.ok("GET", "/driver/nobody/profile")
     assert profile["weakest_recent_corner"] is None
     assert profile["limit_archetype"] == "unknown"
