@@ -126,6 +126,7 @@ def run(
         code = _exit_code(exc, bind_codes or BindCodes())
     finally:
         watchdog.stop()
+        gc.unfreeze()  # else what is never freed is reported, by native code, on standard error
     if left := _left_over(before):
         _LOG.warning("threads still run, and are cut: %s", ", ".join(left))
         watchdog.start(LEAVE_S, code)

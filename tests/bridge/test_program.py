@@ -4,6 +4,7 @@ import json
 import socket
 import subprocess
 import sys
+import urllib.request
 from pathlib import Path
 
 import pytest
@@ -69,3 +70,28 @@ def test_a_folder_takes_the_database_and_tells_where_the_bridge_answers(tmp_path
         process.terminate()
         assert process.wait(20) == 0
     assert (tmp_path / "bridge.db").is_file()
+
+
+@pytest.mark.parametrize("kind", ["analytical", "lightweight"])
+def test_it_ends_without_a_word_that_is_not_of_its_log(tmp_path: Path, kind: str) -> None:
+    command = [sys.executable, "-m", "runtime.bridge", "--port", "0", "--db-backend", kind]
+    with subprocess.Popen(
+        [*command, "--db", str(tmp_path / "db")],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        port = json.loads(process.stdout.readline())["port"]
+        request = urllib.request.Request(
+            f"http://127.0.0.1:{port}/session/s/frame", b'{"timestamp":1.0}', method="POST"
+        )
+        request.add_header("Content-Type", "application/json")
+        with urllib.request.urlopen(request) as answer:
+            assert answer.status == 200
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/session/s") as answer:
+            assert answer.status == 200
+        process.terminate()
+        _, told = process.communicate(timeout=20)
+    assert [line for line in told.splitlines() if not line.startswith("{")] == []
