@@ -20,6 +20,8 @@ STEP_S: Final = 0.25
 """The course is taken over so long, or a period of the recording where that is longer."""
 LEAST_MS: Final = 2.0
 """Slower than this the course is noise, and the last one known stands."""
+DRIVING_MS: Final = 5.0
+"""A car that begins more slowly does not spin; of one that stands the positions wander."""
 MOST_MS: Final = 150.0
 """Faster than this it is the position that jumped, not the car."""
 
@@ -60,7 +62,7 @@ def spins(series: Series, road: Road | None = None) -> list[Spin]:
     turns = course[reach:] - course[:-reach]
     turned = np.abs(turns)
     before, behind = speed[: len(turned)], speed[reach : reach + len(turned)]
-    spun = (turned > TURNED_DEG) & (behind < SLOWED * before)
+    spun = (turned > TURNED_DEG) & (behind < SLOWED * before) & (before >= DRIVING_MS)
     spun &= ~_paused(series, t, reach)[: len(spun)]
     if road is not None and spun.any():
         bends = _bends(series, road, t)

@@ -22,7 +22,7 @@ from runtime.bridge.imports.formats import (
     UnreadableRecording,
     read_recording,
 )
-from runtime.bridge.imports.naming import place, session_name
+from runtime.bridge.imports.naming import driver, place, session_name
 from runtime.bridge.service import SERVICE, Service
 from runtime.bridge.storage.errors import BadFrames, RegistryFull, SessionExists
 from runtime.bridge.storage.values import SessionMeta, SessionRow
@@ -115,7 +115,7 @@ async def import_session(request: web.Request, *, body: ImportRequest) -> Import
     track = body.track or place(service.library, service.active_track, recording)
     session_id = body.session_id or session_name(track, recording.created, time.time())
     meta = SessionMeta(
-        driver=body.driver,
+        driver=driver(body.driver, recording),
         driver_level=body.driver_level or "intermediate",
         track=track,
         car=car_driven(body.car, recording.facts),

@@ -8,13 +8,14 @@ import numpy as np
 from cantools.database.can import Message
 
 from runtime.bridge.canlog.decoder import LogDecoder
-from runtime.bridge.canlog.names import applied, guess
+from runtime.bridge.canlog.mending import mended
+from runtime.bridge.canlog.names import Told, applied, guess, told
 from runtime.bridge.canlog.pipeline import NOTHING, ColumnPipeline
 from runtime.bridge.canlog.readers.lines import UNIX
 from runtime.bridge.canlog.rows import even_times, frames_at
 from runtime.bridge.canlog.values import Batch, LogError, LogReader, Tally
 from runtime.bridge.catalog.pipeline import Plan
-from runtime.bridge.telemetry.values import WIDE, Doubt, Numbers, Recording, Samples
+from runtime.bridge.telemetry.values import WIDE, WIDE_SIGNALS, Doubt, Numbers, Recording, Samples
 
 MOST_SAMPLES: Final = 100_000_000
 """Further ones do not fit the memory of the machines that the bridge is made for."""
@@ -128,16 +129,23 @@ class LogRecorder:
             )
         joined = self._joined()
         unmatched = self.bus.plan is not None and not self._pipeline.matched
-        wide = {name: samples for name, samples in joined.items() if name in WIDE}
         helpers = dict(joined)
         facts = self._facts(tally, form)
-        if self.bus.plan is None or unmatched:
-            found = [one for one in guess(self._told(joined)) if one.column not in wide]
-            helpers.update({one.column: applied(one, joined[one.channel]) for one in found})
-            facts["columns"] = ", ".join(map(str, found)) or "none"
+        doubts = self._doubts(tally, unmatched=unmatched)
+        guessing = self.bus.plan is None or unmatched
+        if guessing:
+            found = guess(self._told(joined)).without(WIDE_SIGNALS, joined)
+            for one in (*found.columns, *found.signals):
+                helpers[one.column] = applied(one, joined[one.channel])
+            joined |= {one.column: helpers[one.column] for one in found.signals}
+            facts |= found.facts()
         helpers.pop("distance_m", None)
-        times = even_times(np.unique(np.concatenate(self._heard)))
-        frames = frames_at(times, helpers)
+        frames = frames_at(even_times(np.unique(np.concatenate(self._heard))), helpers)
+        if guessing:
+            mending = mended(frames)
+            frames = mending.frames
+            facts |= mending.facts
+            doubts += mending.doubts
         signals = {
             GPS_DISTANCE if name == "distance_m" else name: samples
             for name, samples in joined.items()
@@ -150,13 +158,13 @@ class LogRecorder:
             frames=frames,
             signals=signals,
             created=created if tally.created is not None or absolute else None,
-            doubts=tuple(self._doubts(tally, unmatched=unmatched)),
+            doubts=tuple(doubts),
             facts=facts,
             unmapped=tuple(sorted(name for name in signals if name in self._units)),
         )
 
-    def _told(self, joined: Mapping[str, Samples]) -> dict[str, str]:
-        return {name: self._units.get(name, "") for name in joined}
+    def _told(self, joined: Mapping[str, Samples]) -> dict[str, Told]:
+        return {name: told(one, self._units.get(name, "")) for name, one in joined.items()}
 
     def _joined(self) -> dict[str, Samples]:
         """All samples by name; signals of the same frames share their times."""

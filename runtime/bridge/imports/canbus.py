@@ -84,7 +84,7 @@ def car_asked(folder: Path, car: str | None) -> str | None:
 
 
 def car_driven(called: str | None, facts: Mapping[str, str]) -> str | None:
-    """What a session of a log keeps as its car: its name, else the id of its car file."""
+    """What a session keeps as its car: its name, else its car file's id or what the file says."""
     decoded = facts.get("car", "none")
     return decoded if decoded != "none" and (not called or called.endswith(SUFFIXES)) else called
 

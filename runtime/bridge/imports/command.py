@@ -18,7 +18,7 @@ from runtime.bridge.catalog.registry import CatalogSignal, load_registry
 from runtime.bridge.imports.canbus import BusChoice, car_asked, car_driven
 from runtime.bridge.imports.files import open_inside
 from runtime.bridge.imports.formats import MAX_BYTES, SUFFIXES, read_recording
-from runtime.bridge.imports.naming import place, session_name
+from runtime.bridge.imports.naming import driver, place, session_name
 from runtime.bridge.imports.progress import Bar
 from runtime.bridge.laps.detect import detect_laps
 from runtime.bridge.laps.series import series
@@ -218,7 +218,7 @@ class _Direct:
             track = chosen.track or place(self._library, self._active, recording)
             session_id = chosen.session_id or session_name(track, recording.created, time.time())
             meta = SessionMeta(
-                driver=chosen.driver or None,
+                driver=driver(chosen.driver or None, recording),
                 driver_level=chosen.driver_level or "intermediate",
                 track=track,
                 car=car_driven(chosen.car or None, recording.facts),

@@ -21,7 +21,9 @@ from runtime.bridge.imports.errors import (
     UnreadableRecording,
 )
 from runtime.bridge.imports.foreign import Foreign, read_apart
+from runtime.bridge.imports.lapmarks import Lap
 from runtime.bridge.imports.mf4 import Mf4Reader
+from runtime.bridge.imports.naming import said
 from runtime.bridge.imports.racechrono import RaceChronoError
 from runtime.bridge.imports.spill import Spill
 from runtime.bridge.telemetry.values import Recording
@@ -47,6 +49,7 @@ _LOGS: Final[dict[str, tuple[str, Callable[[BinaryIO, str | None], LogReader]]]]
     ".blf": ("blf", BlfReader),
     ".trc": ("trc", TrcReader),
 }
+_SESSION: Final = {"Driver": "driver", "Vehicle": "car", "Venue": "venue"}
 _AIM: Final = frozenset({".xrk", ".xrz"})
 VBO_SUFFIXES: Final = frozenset({".vbo"})
 SUFFIXES: Final = frozenset({".vbo", ".csv", ".mf4", *_LOGS, *_AIM})
@@ -143,7 +146,9 @@ def _mf4(stream: BinaryIO, bus: BusChoice | None) -> Recording:
 def _aim(found: Foreign) -> Recording:
     created = found.meta.get("created")
     begun = created if isinstance(created, float) else None
-    comments = found.meta.get("comments")
+    comments, functions, laps, told = (
+        found.meta.get(name) for name in ("comments", "functions", "laps", "told")
+    )
     return record_channels(
         found.channels,
         found.units,
@@ -151,4 +156,7 @@ def _aim(found: Foreign) -> Recording:
         created=begun,
         offset=begun or 0.0,
         comments=[str(line) for line in comments] if isinstance(comments, list) else (),
+        functions=functions if isinstance(functions, dict) else {},
+        laps=[Lap(*lap) for lap in laps] if isinstance(laps, list) else (),
+        facts=said(told, _SESSION) if isinstance(told, dict) else {},
     )

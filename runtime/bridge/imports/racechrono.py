@@ -2,10 +2,20 @@
 
 import csv
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import BinaryIO, Final, NamedTuple
 
 import numpy as np
 
+from runtime.bridge.canlog.mending import mended
+from runtime.bridge.imports.lapmarks import (
+    LINE_OF_LAPS,
+    counted_laps,
+    lap_facts,
+    marks_of,
+    start_line,
+)
+from runtime.bridge.imports.naming import said
 from runtime.bridge.telemetry.values import Doubt, Numbers, Recording
 from runtime.bridge.vbo.assemble import Parts, clean_motion, record
 from runtime.bridge.vbo.columns import Channel, first_of, sort_channels, unique_names
@@ -18,6 +28,8 @@ OPENING: Final = b"This file is created using RaceChrono"
 _LATEST: Final = 1e11
 _MOST_LINES: Final = 64
 _KEPT_LINES: Final = ("Session title", "Session type", "Track name", "Note")
+
+_SESSION: Final = {"Driver name": "driver", "Track name": "venue"}
 
 
 class RaceChronoError(ValueError):
@@ -84,11 +96,28 @@ def _recording(head: _Head, channels: list[Channel], t: Numbers, doubts: list[Do
     )
     clean_motion(parts)
     created = parse_date(" ".join(head.told.get("Created", ())))
-    told = ((name, " ".join(head.told.get(name, ())).strip()) for name in _KEPT_LINES)
-    return record(
+    told = {name: " ".join(cells).strip() for name, cells in head.told.items()}
+    recording = record(
         parts,
         created=created.timestamp() if created else None,
-        comments=[f"{name}: {text}"[:500] for name, text in told if text],
+        comments=[f"{name}: {told[name]}"[:500] for name in _KEPT_LINES if told.get(name)],
+    )
+    mending = mended(recording.frames)
+    laps = counted_laps(recording.signals)
+    start = start_line(mending.frames, marks_of(laps))
+    line = {"start_line": LINE_OF_LAPS} if start else {}
+    return replace(
+        recording,
+        frames=mending.frames,
+        start=start,
+        doubts=(*recording.doubts, *mending.doubts),
+        facts={
+            **recording.facts,
+            **said(told, _SESSION),
+            **mending.facts,
+            **lap_facts(laps),
+            **line,
+        },
     )
 
 

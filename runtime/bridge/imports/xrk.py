@@ -4,7 +4,7 @@ import contextlib
 import io
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import BinaryIO, Final
 
@@ -40,6 +40,7 @@ def _read(stream: BinaryIO) -> None:
     with contextlib.redirect_stdout(io.StringIO()):
         log = aim_xrk(stream.read())
     channels: dict[str, tuple[Numbers, Numbers, str]] = {}
+    functions: dict[str, str] = {}
     for name, table in log.channels.items():
         value = table.column(name).to_numpy(zero_copy_only=False)
         if value.dtype.kind not in "biuf":
@@ -47,15 +48,35 @@ def _read(stream: BinaryIO) -> None:
         t = table.column("timecodes").to_numpy().astype(np.float64) / 1000.0
         value = value.astype(np.float64)
         known = np.isfinite(value)
-        unit = (
-            (table.schema.field(name).metadata or {}).get(b"units", b"").decode("utf-8", "replace")
-        )
+        about = table.schema.field(name).metadata or {}
         if known.any():
-            channels[name] = t[known], value[known], unit
+            channels[name] = t[known], value[known], _text(about, b"units")
+            functions[name] = _text(about, b"function")
     if not channels:
         raise Refused("the AiM file holds no channel with values")
     lines = [f"{word}: {log.metadata[word]}"[:500] for word in _TOLD if log.metadata.get(word)]
-    foreign.write({"created": created_of(log.metadata), "comments": lines}, {}, channels)
+    meta = {
+        "created": created_of(log.metadata),
+        "comments": lines,
+        "functions": functions,
+        "laps": laps_of(log.laps.to_pylist() if log.laps is not None else ()),
+        "told": {name: str(log.metadata[name]) for name in _TOLD if log.metadata.get(name)},
+    }
+    foreign.write(meta, {}, channels)
+
+
+def laps_of(rows: Sequence[Mapping[str, object]]) -> list[tuple[float, float, bool]]:
+    """Begin and end in seconds of each lap, and whether it goes from line to line."""
+    laps = []
+    for row in rows:
+        begin, end = row.get("start_time"), row.get("end_time")
+        if isinstance(begin, int | float) and isinstance(end, int | float) and end > begin >= 0:
+            laps.append((begin / 1000.0, end / 1000.0, row.get("lap_type", "full") == "full"))
+    return laps
+
+
+def _text(about: Mapping[bytes, bytes], key: bytes) -> str:
+    return about.get(key, b"").decode("utf-8", "replace")
 
 
 if __name__ == "__main__":

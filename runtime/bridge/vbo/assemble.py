@@ -17,11 +17,13 @@ from runtime.bridge.telemetry.values import (
     Samples,
     VideoFrame,
 )
-from runtime.bridge.vbo.motion import bearing, distance, forward, spikes, turning_g
+from runtime.bridge.vbo.motion import Places, bearing, distance, forward, spikes, turning_g
 from runtime.bridge.vbo.shelf import AS_THEY_ARE, Keeper
 
 _ALIKE: Final = 0.3
 _FEW: Final = 10
+_CLEAR: Final = 0.5
+_MANY: Final = 30
 _PIECE: Final = 65_536
 
 
@@ -44,7 +46,7 @@ class Parts:
 
 
 def clean_motion(parts: Parts) -> None:
-    """Take spikes out of the positions and turn lateral acceleration so that right is positive."""
+    """Take spikes out of the positions; turn lateral g and steering so that right is positive."""
     bad = spikes(parts.t, parts.lat, parts.lon)
     if bad.any():
         parts.lat = parts.keep(np.where(bad, np.nan, parts.lat))
@@ -55,29 +57,51 @@ def clean_motion(parts: Parts) -> None:
     if late:
         text = "rows whose time is not after every earlier one"
         parts.doubts.append(Doubt("time_not_increasing", text, late))
-    g_lat = parts.wide.get("g_lat")
-    if g_lat is not None and _leftward(parts, g_lat):
+    g_lat, steering = (parts.wide.get(name) for name in ("g_lat", "steering_deg"))
+    if g_lat is None and steering is None:
+        return
+    places, pull = _turning(parts)
+    if g_lat is not None and _leftward(g_lat[places], pull):
         parts.wide["g_lat"] = parts.keep(-g_lat)
         text = "lateral acceleration was positive to the left"
         parts.doubts.append(Doubt("g_lat_sign_flipped", text))
         parts.facts["g_lat_sign"] = "flipped"
+    if steering is not None and _turned_left(steering[places], pull):
+        parts.wide["steering_deg"] = parts.keep(-steering)
+        text = "the steering angle was positive to the left"
+        parts.doubts.append(Doubt("steering_sign_flipped", text))
+        parts.facts["steering_sign"] = "flipped"
 
 
-def _leftward(parts: Parts, g_lat: Numbers) -> bool:
+def _turning(parts: Parts) -> tuple[Places, Numbers]:
+    """Lateral acceleration in g as positions and speed have it; nothing without a speed."""
     speed = parts.wide.get("speed_ms")
-    heading = parts.tall.get("heading_deg")
     if speed is None:
-        return False
+        return np.empty(0, np.intp), np.empty(0)
+    heading = parts.tall.get("heading_deg")
     if heading is None:
         heading = _course(parts.lat, parts.lon)
     places, pull = turning_g(parts.t, heading, speed)
-    told = g_lat[places]
-    known = np.isfinite(told) & (np.abs(pull) < 5.0)
+    possible = np.abs(pull) < 5.0
+    return places[possible], pull[possible]
+
+
+def _leftward(told: Numbers, pull: Numbers) -> bool:
+    known = np.isfinite(told)
     pull, told = pull[known], told[known]
     if len(told) < _FEW:
         return False
     size = np.sqrt(np.sum(pull**2) * np.sum(told**2))
     return bool(np.sum(pull * told) < -_ALIKE * size)
+
+
+def _turned_left(angle: Numbers, pull: Numbers) -> bool:
+    """A wheel has a zero of its own, and turns far where the car is slow: more is asked of it."""
+    known = np.isfinite(angle)
+    pull, angle = pull[known], angle[known]
+    if len(angle) < _MANY or not np.ptp(angle) or not np.ptp(pull):
+        return False
+    return bool(np.corrcoef(angle, pull)[0, 1] < -_CLEAR)
 
 
 def _course(lat: Numbers, lon: Numbers) -> Numbers:

@@ -84,6 +84,7 @@ WIDE_TARGETS: Final[Mapping[str, Target]] = {
             "tps",
             "accelerator_pedal_position",
             "throttle_pedal",
+            "accelerator_pos",
             "throttle_pos",
             "throttle_pct",
         )

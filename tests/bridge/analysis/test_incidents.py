@@ -189,6 +189,16 @@ def test_a_jumping_position_of_a_standing_car_is_no_spin() -> None:
     assert spins(driven(session, partial=True).series) == []
 
 
+def test_wandering_positions_of_a_standing_car_are_no_spin() -> None:
+    t = np.arange(0.0, 120.0, 0.1)
+    x = np.where(t < 30, 20 * t, 600.0) + np.where(t > 40, 8 * np.sin(t * 1.2), 0.0)
+    y = np.where(t > 40, 8 * np.sin(t * 0.7), 0.0)  # metres, at the pace of a walk and faster
+    noise = np.abs(np.sin(t))  # m/s that a receiver tells of a car that stands
+    session = frames(t, speed_ms=np.where(t < 30, 20.0, noise), **at(x, y, 46.0))
+
+    assert spins(driven(session, partial=True).series) == []
+
+
 def test_a_position_that_jumps_while_braking_is_no_spin() -> None:
     t = np.arange(0.0, 40.0, 0.1)
     speed = np.interp(t, [20, 22], [30.0, 10.0])

@@ -14,6 +14,7 @@ from runtime.bridge.imports.formats import (
     UnreadableRecording,
     read_recording,
 )
+from runtime.bridge.laps.detect import detect
 from tests.bridge.vbo.vbokit import drive, vbo_bytes, write_vbo
 
 ROWS = b"1767150797.44,0,31.0,121.0,36.5,0.1,\n1767150797.54,0,31.00003,121.0,36.5,0.1,3000\n"
@@ -123,4 +124,10 @@ def test_a_real_racechrono_lap_agrees_with_its_own_distance(root: Path) -> None:
     assert {doubt.code for doubt in recording.doubts} == {
         "time_not_increasing",
         "g_lat_sign_flipped",
+        "throttle_stretched",  # the pedal rests at 19 %, and ends at 95 %
     }
+    assert {0.0, 100.0} < set(columns["throttle_pct"])
+    (lap,) = detect(recording.frames, gate=recording.start).complete
+    assert lap.duration_s == pytest.approx(76.329, abs=0.005)
+    assert recording.facts["logged_laps"] == "76.329"
+    assert recording.facts["venue"] == "Tianma"

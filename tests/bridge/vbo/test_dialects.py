@@ -1,6 +1,7 @@
 """Every dialect tells the same drive."""
 
 import io
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -82,6 +83,21 @@ def test_the_start_line_is_found_whatever_its_segment_means(name: str, driven: D
 )
 def test_only_what_was_guessed_is_doubted(name: str, expected: set[str], driven: Drive) -> None:
     assert codes(read(vbo_bytes(driven, ALL_DIALECTS[name]))) == expected
+
+
+def test_steering_that_counts_to_the_left_is_turned(driven: Drive) -> None:
+    right = read(vbo_bytes(driven))
+    left = read(vbo_bytes(replace(driven, steering_deg=-driven.steering_deg)))
+    assert codes(left) == {"steering_sign_flipped"}
+    assert left.facts["steering_sign"] == "flipped"
+    for name in ("steering_deg", "g_lat"):
+        assert np.array_equal(left.frames.columns[name], right.frames.columns[name])
+
+
+def test_steering_that_follows_no_bend_is_left_as_it_is(driven: Drive) -> None:
+    noise = np.random.default_rng(4).normal(0.0, 20.0, len(driven.t))
+    for angle in (noise, np.full(len(noise), -3.0), -driven.g_long):
+        assert codes(read(vbo_bytes(replace(driven, steering_deg=angle)))) == set()
 
 
 def test_the_facts_say_how_the_file_was_read(driven: Drive) -> None:
