@@ -1,7 +1,6 @@
 """The analytical engine: DuckDB."""
 
 import contextlib
-import os
 import shutil
 import weakref
 from collections.abc import Iterator, Sequence
@@ -15,6 +14,7 @@ import numpy.typing as npt
 from runtime.bridge.storage import schema
 from runtime.bridge.storage.appending import Appenders, has_nan, nulled
 from runtime.bridge.storage.backend import Columns, Row, Run, Window
+from runtime.bridge.storage.ducksettings import settings
 from runtime.bridge.storage.errors import Damaged, StoreFailed, StoreFull, StoreUnusable
 from runtime.bridge.storage.sqlite import no_room
 from runtime.bridge.storage.values import Backend
@@ -44,19 +44,6 @@ _DAMAGE: Final = (
 DIALECT: Final = schema.Dialect(
     {"int": "BIGINT", "real": "DOUBLE", "text": "VARCHAR", "blob": "BLOB"}, keyed=False
 )
-
-
-def settings(*, read_only: bool = False) -> dict[str, str | bool | int | float | list[str]]:
-    """How every database is opened: nothing but its own file is ever touched."""
-    made: dict[str, str | bool | int | float | list[str]] = {
-        "threads": "2",
-        "memory_limit": f"{_memory_mb()}MB",
-        "enable_external_access": "false",
-        "autoinstall_known_extensions": "false",
-        "autoload_known_extensions": "false",
-    }
-    # A checkpoint that finds no room makes the whole instance unusable, so none runs by itself.
-    return made if read_only else {**made, "checkpoint_threshold": "1TB"}
 
 
 class DuckConnection:
@@ -381,15 +368,6 @@ def damage(error: duckdb.Error) -> bool:
     """Whether the message speaks of a broken file, not of one that is in use or forbidden."""
     text = str(error).lower()
     return any(words in text for words in _DAMAGE)
-
-
-def _memory_mb() -> int:
-    """A quarter of the machine's memory, between 256 MB and 1 GB."""
-    try:
-        whole = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") >> 20
-    except (AttributeError, OSError, ValueError):  # not on Windows
-        whole = 4096
-    return max(256, min(1024, whole // 4))
 
 
 @contextlib.contextmanager
