@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from course import assets, outcheck, resources, whole
 from course.diagnostics import TOP, diagnostic, order
 from course.graph import Graph
+from course.models.view import plain
 from course.options import Report
 from course.pages import Pages
 from course.parallel import aside, at_once, workers
@@ -27,7 +28,7 @@ def emit(this: Run, course: Course, joined: Graph, report: Report) -> None:
     options, loaded, target = this.options, joined.sources, this.target
     files = assets.bundle()
     site = SiteInfo(
-        course=course.model_dump(mode="json", by_alias=True, exclude_none=True),
+        course=plain(course),
         words=loaded.words,
         kinds=loaded.kinds,
         assets=files.paths,
@@ -75,6 +76,7 @@ def _units(this: Run, linked: Graph, pages: Pages, page_kib: int) -> dict[str, U
             found[node.id] = unit
     rendered = this.render(fresh, pages.site, page_kib)
     pages.prepare()  # while the others render
+    whole.prepare()
     for unit in rendered:
         target.files.update(unit.files)
         found[unit.id] = unit

@@ -16,6 +16,7 @@ from course.diagnostics import TOP, Diagnostic, Problem, diagnostic, order
 from course.external_probe import Answer, Limits, probe
 from course.files import span_at
 from course.jsonfile import read_json, write_json
+from course.models.view import plain
 from course.options import Options
 from course.sources import Item, Sources
 
@@ -72,11 +73,9 @@ def links(loaded: Sources) -> Iterator[Link]:
     items += [project.item for project in loaded.projects]
     for item in items:
         if item.view is not None:
-            data = item.view.model_dump(mode="json", by_alias=True, exclude_none=True)
-            yield from _in_data(data, item.file, ())
+            yield from _in_data(plain(item.view), item.file, ())
     if loaded.course is not None:
-        data = loaded.course.model_dump(mode="json", by_alias=True, exclude_none=True)
-        yield from _in_data(data, "content/course.yaml", ())
+        yield from _in_data(plain(loaded.course), "content/course.yaml", ())
 
 
 def _in_data(data: Any, file: str, path: tuple[str | int, ...]) -> Iterator[Link]:

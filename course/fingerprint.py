@@ -15,7 +15,6 @@ _LIBRARIES: Final = (
     "jinja2",
     "jsonschema-rs",
     "orjson",
-    "pydantic",
     "pygments",
     "pyromark",
     "pyyaml",

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from course import models
 from course.lesson import Lesson
+from course.models.view import view
 from course.sources import Item, PhaseSource, ProjectSource, Sources
 
 Path = tuple[str | int, ...]
@@ -85,8 +86,8 @@ def build(sources: Sources) -> Graph:
         graph.phases[phase.item.id] = phase
         for position, record in enumerate(phase.lessons, 1):
             if record.usable:
-                view = models.LessonFrontMatter.model_validate(record.front)
-                graph.lessons.setdefault(record.id, LessonNode(record, view, phase, position))
+                node = LessonNode(record, view(record.front), phase, position)
+                graph.lessons.setdefault(record.id, node)
     for item in sources.pathways:
         graph.pathways.setdefault(item.id, item)
     for role in sources.roles:

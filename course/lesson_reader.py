@@ -37,10 +37,16 @@ def read(parts: Parts, setup: Setup) -> Lesson:
     return _Reader(parts, setup).read()
 
 
+def placed_links(parts: Parts, setup: Setup) -> list[dict[str, Any]]:
+    """The links of :func:`read`, each with its place in the text as ``at``."""
+    return _Reader(parts, setup, placed=True).read().links
+
+
 class _Reader:
-    def __init__(self, parts: Parts, setup: Setup) -> None:
+    def __init__(self, parts: Parts, setup: Setup, *, placed: bool = False) -> None:
         self.parts = parts
         self.setup = setup
+        self.placed = placed
         self.file = f"{parts.folder}/lesson.md"
         self.lesson = Lesson(parts.folder, parts.phase, parts.name)
         self.material = Material()
@@ -210,8 +216,11 @@ class _Reader:
                 if "width" in entry
             },
             file_urls=self.setup.file_urls,
+            placed=self.placed,
         )
         read = markdown.render(source)
+        if not (source.placed or (_in_order(read.kinds) and read.prose >= PROSE_MINIMUM)):
+            read = markdown.render(replace(source, placed=True))
         for problem in read.problems:
             self.report(problem)
         self.lesson.links, self.lesson.anchors = read.links, read.anchors
@@ -371,6 +380,12 @@ def _almost(word: str, body: str) -> re.Match[str] | None:
     """The line of *body* that is meant as the heading of a block of kind *word*."""
     mark = rf"^ {{0,3}}#{{1,6}}[ ]*{re.escape(word)}\b[ ]*[:.\u2013-]?[ ]*(.*)$"
     return re.search(mark, body, re.MULTILINE | re.IGNORECASE)
+
+
+def _in_order(kinds: list[tuple[str, int]]) -> bool:
+    """Whether no solution stands before the first exercise."""
+    names = [kind for kind, _ in kinds if kind in ("exercise", "solution")]
+    return names[:1] != ["solution"]
 
 
 def _is_error(entry: dict[str, Any]) -> bool:

@@ -27,6 +27,7 @@ from course.files import (
 )
 from course.known import interfaces, lacking, page_words, unequal
 from course.lesson import KIB, Lesson, Parts, Setup
+from course.models.view import view
 from course.sources import CONTENT, Item, PhaseSource, ProjectSource, Sources
 
 _ROOT_FILES: Final = ("course.yaml", "concepts.yaml", "retired.yaml", "ids.lock")
@@ -109,7 +110,7 @@ class _Loader:
         """Everything that no lesson depends on."""
         out = self.out
         if self.course:
-            out.course = models.Course.model_validate(self.course)
+            out.course = view(self.course)
         self.lists(tree)
         out.pathways = self.route_items(tree, "pathways", "pathway")
         out.roles = self.route_items(tree, "roles", "role")
@@ -181,10 +182,10 @@ class _Loader:
         concepts, retired = tree.get("concepts.yaml"), tree.get("retired.yaml")
         data = self.list_data(concepts, "concepts", "concept")
         if data is not None:
-            self.out.concepts = models.SOURCES["concepts"].validate_python(data)
+            self.out.concepts = view(data)
         data = self.list_data(retired, "retired", "retired")
         if data is not None:
-            self.out.retired = models.SOURCES["retired"].validate_python(data)
+            self.out.retired = view(data)
         lock = tree.get("ids.lock")
         text = self.text(lock) if lock else None
         if text is not None:
@@ -283,7 +284,7 @@ class _Loader:
         if data is None:
             return Item(name, entry.file)
         self.problems += ids.form_problems(data["id"], entry.file, name)
-        return Item(data["id"], entry.file, kind, data)
+        return Item(data["id"], entry.file, data)
 
     def lesson_parts(self, folder: Folder, name: str, phase: str) -> Parts | None:
         """The bytes of one lesson folder, or None when there is no lesson.md to read."""
@@ -387,6 +388,7 @@ class _Loader:
             self.labels,
             teaching=False,
             file_urls=self.file_urls,
+            placed=True,
         )
         view = project.item.view
         if view is not None and view.status == "authored":

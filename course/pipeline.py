@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from course import load
 from course.diagnostics import order
+from course.models.view import plain, view
 from course.options import Options, Report
 from course.run import Run
 from course.sources import Sources
@@ -75,7 +76,7 @@ def _linked(this: Run) -> tuple[Sources, Graph]:
         options.root, this.read, file_urls=options.file_urls, base_url=options.base_url
     )
     if loaded.course is not None and options.updated is not None:
-        loaded.course = loaded.course.model_copy(update={"updated": options.updated})
+        loaded.course = view({**plain(loaded.course), "updated": options.updated})
     from course import graph, linkcheck
 
     joined = graph.build(loaded)

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast
 
 from course import ids, lesson, lesson_reader, markdown, models
-from course.diagnostics import Diagnostic, Problem
+from course.diagnostics import Diagnostic, Problem, Span
 from course.files import is_regular
 from course.lesson import Lesson, Material, Parts, Setup
+from course.models.view import view
 
 if TYPE_CHECKING:
     from course.models.base import Retired
@@ -24,12 +25,11 @@ CONTENT: Final = "content"
 class Item(Generic[M]):
     """One YAML source: its id is known even when its data is not usable (``view`` is None).
 
-    ``data`` passed the schema ``kind``; its typed view is made when it is first asked for.
+    ``data`` passed its schema; the typed view of it is made when it is first asked for.
     """
 
     id: str
     file: str
-    kind: str = ""
     data: Any = None
     _view: M | None = None
 
@@ -37,7 +37,7 @@ class Item(Generic[M]):
     def view(self) -> M | None:
         """The data as a record."""
         if self._view is None and self.data is not None:
-            self._view = cast("M", models.SOURCES[self.kind].validate_python(self.data))
+            self._view = cast("M", view(self.data))
         return self._view
 
 
@@ -94,6 +94,12 @@ class Sources:
         if record.material is None and record.authored and self.setup is not None:
             record.material = lesson_reader.read(self.parts[record.folder], self.setup).material
         return record.material or Material()
+
+    def link_place(self, record: Lesson, number: int) -> Span:
+        """Where a link of *record* stands, by its number in ``links``; read again for that."""
+        if "at" not in record.links[number] and self.setup is not None:
+            record.links = lesson_reader.placed_links(self.parts[record.folder], self.setup)
+        return Span(*record.links[number]["at"])
 
     def place(self, problem: Problem) -> Diagnostic:
         """*problem* with its line and column, from the text of its file."""

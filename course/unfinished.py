@@ -11,8 +11,8 @@ from course.diagnostics import Problem
 from course.files import span_at
 
 MOST: Final = 20
-_WORDS: Final = re.compile("T(?:ODO|BD)|FIXME")  # without borders: one pass over the text
-_MARK: Final = re.compile(rf"\b(?:{_WORDS.pattern})\b")
+_WORDS: Final = ("TODO", "TBD", "FIXME")  # three searches for a word cost less than one pattern
+_MARK: Final = re.compile(rf"\b(?:{'|'.join(_WORDS)})\b")
 
 
 def problems(text: str, file: str, what: str, *, may_wait: bool) -> Iterator[Problem]:
@@ -20,7 +20,7 @@ def problems(text: str, file: str, what: str, *, may_wait: bool) -> Iterator[Pro
 
     *may_wait* says that its author may set ``status: planned`` instead of finishing it.
     """
-    if not _WORDS.search(text):
+    if not any(word in text for word in _WORDS):
         return
     hint = "finish the passage, or set status: planned" if may_wait else "finish the passage"
     for match in islice(_MARK.finditer(text), MOST):

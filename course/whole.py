@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from markupsafe import Markup
 
@@ -25,6 +25,7 @@ from course.pages import Around, Pages, not_found_hashes
 from course.tree import File
 from course.unit import Unit, draft, full_resource
 
+_RESOURCES: Final = ("catalog", "pathways", "roles", "projects")
 Ref = dict[str, Any]
 Put = Callable[[str, bytes], File]
 Files = dict[str, File]
@@ -106,6 +107,12 @@ class _Builder:
         return [self.refs[name] for name in names if name in self.refs]
 
 
+def prepare() -> None:
+    """Compile the schemas ahead of the first resource."""
+    for name in _RESOURCES:
+        schema.validator(f"{name}.v1")
+
+
 def build(
     graph: Graph,
     units: Mapping[str, Unit],
@@ -126,10 +133,8 @@ def build(
     roles = resources.roles(graph)
     projects = resources.projects(graph, bundles)
     texts = aside(lambda: _texts(builder, catalog, pathways, roles, projects))
-    builder.json("api/v1/catalog.json", catalog, "catalog.v1")
-    builder.json("api/v1/pathways.json", pathways, "pathways.v1")
-    builder.json("api/v1/roles.json", roles, "roles.v1")
-    builder.json("api/v1/projects.json", projects, "projects.v1")
+    for name, resource in zip(_RESOURCES, (catalog, pathways, roles, projects), strict=True):
+        builder.json(f"api/v1/{name}.json", resource, f"{name}.v1")
     put = builder.put
     for name, data in bundles.items():
         put(f"downloads/{name}.zip", data)

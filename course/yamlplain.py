@@ -15,8 +15,8 @@ _NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]{0,14})(\.[0-9]{1,15}(?:[eE][-+]?
 _WORDS: Final[dict[str, object]] = {"true": True, "false": False, "null": None, "": None}
 # A plain value begins with no indicator and ends with neither blank nor colon.
 _LINE: Final = re.compile(
-    r"^(?:#.*)?( *)(- )?(?:([A-Za-z_][\w-]{0,99}):(?: (?=\S)|$))?"
-    r"((?:[^\s\-?:,\[\]{}#&*!|>'\"%@`]|-(?=\S)|[\"'\[{])(?:.*[^\s:])?)?$",
+    r"^(?:#.*+)?+( *+)(- )?+(?:([A-Za-z_][\w-]{0,99}+):(?: (?=\S)|$))?+"
+    r"((?:[^\s\-?:,\[\]{}#&*!|>'\"%@`]|-(?=\S)|[\"'\[{])(?:.*[^\s:])?)?+$",
     re.MULTILINE,
 )
 _MARKS: Final = frozenset("\"'[{")

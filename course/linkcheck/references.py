@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from course.diagnostics import Problem, Span, nearest
@@ -105,18 +106,21 @@ def _planned_prerequisites(graph: Graph, node: LessonNode) -> Iterator[Problem]:
 
 def _body_links(graph: Graph) -> Iterator[Problem]:
     for node in graph.lessons.values():
-        for entry in node.record.links:
-            yield from lost_link(graph, entry, node.record.file, node.record.anchors)
+        record = node.record
+        for number, entry in enumerate(record.links):
+            for problem in lost_link(graph, entry, record.file, record.anchors):
+                yield replace(problem, span=graph.sources.link_place(record, number))
     for project in graph.projects.values():
         file = project.item.file.replace("project.yaml", "README.md")
         for entry in project.body.links:
-            yield from lost_link(graph, entry, file, project.body.anchors)
+            for problem in lost_link(graph, entry, file, project.body.anchors):
+                yield replace(problem, span=Span(*entry["at"]))
 
 
 def lost_link(
     graph: Graph, entry: Mapping[str, Any], file: str, own: list[str]
 ) -> Iterator[Problem]:
-    """What is wrong with one link of a body whose anchors are *own*."""
+    """What is wrong with one link of a body whose anchors are *own*; its place is left out."""
     kind, name, anchor = entry["kind"], entry["id"], entry["anchor"]
     known = graph.known.get(kind, set())
     if kind not in ("self", "external") and name not in known:
@@ -126,7 +130,6 @@ def lost_link(
             "LNK001",
             file,
             f'there is no {kind} "{name}"',
-            span=Span(*entry["at"]),
             got=name,
             hint=hint or f"link to a {kind} that exists",
         )
@@ -138,7 +141,6 @@ def lost_link(
             "LNK002",
             file,
             f'no heading has the anchor "{anchor}"',
-            span=Span(*entry["at"]),
             expected=", ".join(anchors) or "a text with headings",
             got=anchor,
             hint=nearest(anchor, anchors) or "link without the # part",

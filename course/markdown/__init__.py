@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from course.markdown.output import write
+from course.markdown.short import attempt
 from course.markdown.structure import read
 from course.markdown.types import ALERTS, INTRO, OPTIONS, Body, Source, Words
 
@@ -11,6 +12,8 @@ __all__ = ["ALERTS", "INTRO", "OPTIONS", "Body", "Source", "Words", "render"]
 
 def render(source: Source) -> Body:
     """The blocks, contents, code, links and problems of *source*; with errors no blocks."""
+    if not source.placed and (body := attempt(source)) is not None:
+        return body
     outline = read(source)
     if not outline.has_errors():
         write(outline)

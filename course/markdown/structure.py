@@ -11,9 +11,8 @@ import pyromark
 
 from course.diagnostics import short
 from course.markdown import codeblocks, headings, targets
-from course.markdown.types import OPTIONS, CodeBlock, Outline, Source
+from course.markdown.types import OPTIONS, REFERENCES, CodeBlock, Outline, Source
 
-_REFERENCES: Final = ("ReferenceUnknown", "CollapsedUnknown", "Reference", "Collapsed")
 _FOOTNOTE: Final = re.compile(rb"(?<!\\)\[\^([^\]\s]+)\]")
 _CONTAINERS: Final = ("List", "BlockQuote")
 _CELL: Final = {"Start": "TableCell"}
@@ -216,7 +215,7 @@ class _Reader:
 
     def broken_link(self, link: Any) -> None:
         """A reference that the text does not define; a bare word in brackets is no reference."""
-        if link["link_type"] not in _REFERENCES:
+        if link["link_type"] not in REFERENCES:
             return
         reference, span = short(link["reference"]), link["span"]
         self.out.report(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import Any, Final
 
 from course import links
 from course.diagnostics import short
@@ -52,14 +52,10 @@ def resolve(out: Outline, raw: str, start: int, end: int, *, image: bool) -> str
         got = short(_CREDENTIALS.sub("//…@", raw))
         out.report(target.code, target.message, start, end, got=got, hint=target.hint)
     if target.kind:
-        out.body.links.append(
-            {
-                "kind": target.kind,
-                "id": target.id,
-                "anchor": target.anchor,
-                "at": list(out.span(start, end)),
-            }
-        )
+        link: dict[str, Any] = {"kind": target.kind, "id": target.id, "anchor": target.anchor}
+        if out.placed:
+            link["at"] = list(out.span(start, end))
+        out.body.links.append(link)
     return links.url(target, source.file_urls)
 
 

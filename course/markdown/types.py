@@ -18,6 +18,8 @@ OPTIONS: Final = (
     | pyromark.Options.ENABLE_TASKLISTS
     | pyromark.Options.ENABLE_GFM
 )
+# The kinds of link by which the parser asks for a definition that is not there.
+REFERENCES: Final = ("ReferenceUnknown", "CollapsedUnknown", "Reference", "Collapsed")
 INTRO: Final = "intro"
 TEXT_KIND: Final = "text"
 ERROR_LIMIT: Final = 500
@@ -54,7 +56,8 @@ class Source:
 
     ``code`` maps names below ``code/`` to text, ``media`` paths below ``folder`` to URLs from
     the page, ``sizes`` such a URL to width and height. A text that is not ``teaching`` (a
-    README) has free headings and a title of its own.
+    README) has free headings and a title of its own. ``placed`` asks for the place of every
+    heading and link, which takes longer; where there is a problem they are known anyhow.
     """
 
     text: str
@@ -67,11 +70,16 @@ class Source:
     sizes: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     teaching: bool = True
     file_urls: bool = False
+    placed: bool = False
 
 
 @dataclass(slots=True)
 class Body:
-    """What became of a Markdown text; the lists hold JSON-able values only."""
+    """What became of a Markdown text; the lists hold JSON-able values only.
+
+    ``kinds`` names the kind of each block and its line. Where places were not asked for, the
+    lines may be 0, ``links`` may be without ``at`` and ``prose`` may be less than there is.
+    """
 
     markdown: str = ""
     blocks: list[dict[str, Any]] = field(default_factory=list)
@@ -110,10 +118,14 @@ class CodeBlock:
 
 
 class Outline:
-    """The structure of one text: what the first pass finds and the second one writes."""
+    """The structure of one text: what the first pass finds and the second one writes.
 
-    def __init__(self, source: Source) -> None:
+    One that is not ``placed`` is ``lost`` when there is anything to report.
+    """
+
+    def __init__(self, source: Source, *, placed: bool = True) -> None:
         self.source = source
+        self.placed = placed
         self.bytes = source.text.encode()
         self.body = Body()
         self.headings: list[Heading] = []
@@ -122,10 +134,13 @@ class Outline:
         self.image_urls: list[str] = []
         self.footnotes: dict[str, str] = {}
         self.errors = 0
+        self.lost = False
         self._place = (0, 1)
 
     def line(self, start: int) -> int:
-        """The line of the file in which the byte *start* lies."""
+        """The line of the file in which the byte *start* lies; 0 when places are unknown."""
+        if not self.placed:
+            return 0
         return self.bytes.count(b"\n", 0, start) + self.source.first_line
 
     def _column(self, begin: int, start: int) -> int:
@@ -154,7 +169,8 @@ class Outline:
         hint: str | None = None,
     ) -> None:
         """Record a problem at a byte range; after very many errors the rest may wait."""
-        if self.errors >= ERROR_LIMIT:
+        self.lost = not self.placed
+        if self.lost or self.errors >= ERROR_LIMIT:
             return
         self.errors += severity(code) == "error"
         place = self.span(start, end)

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Final
 
 from course.graph import Graph, LessonNode
-from course.resources.form import API, page, plain
+from course.models.view import plain
+from course.resources.form import API, page
 from course.resources.schemas import INDEX
 from course.sources import PhaseSource
+
+_COURSE_FIELDS: Final = frozenset(
+    {"id", "title", "summary", "lang", "version", "updated", "licence", "repository"}
+)
 
 
 def numbers(graph: Graph) -> dict[str, str]:
@@ -21,21 +26,11 @@ def catalog(graph: Graph, entries: Mapping[str, dict[str, Any]]) -> dict[str, An
     course = graph.sources.course
     if course is None:
         raise ValueError("a course without course.yaml has no catalog")
-    shown = course.model_dump(
-        mode="json",
-        by_alias=True,
-        exclude_none=True,
-        include={"id", "title", "summary", "lang", "version", "updated", "licence", "repository"},
-    )
-    retired = [
-        entry.model_dump(mode="json", by_alias=True)
-        for entry in graph.sources.retired
-        if entry.id not in graph.lessons
-    ]
+    retired = [plain(entry) for entry in graph.sources.retired if entry.id not in graph.lessons]
     numbered = numbers(graph)
     return {
         "schemaVersion": 1,
-        "course": shown,
+        "course": {key: fact for key, fact in plain(course).items() if key in _COURSE_FIELDS},
         "totals": {
             "phases": len(graph.phases),
             "projects": len(graph.projects),

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 import orjson
 
 from course.graph import LessonNode
-
-if TYPE_CHECKING:
-    from pydantic import BaseModel
 
 JSON_FORM: Final = orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE
 API: Final = "api/v1"
@@ -32,15 +29,6 @@ def content_hash(resource: Mapping[str, Any]) -> str:
 def page(kind: str, name: str) -> str:
     """The address of a page from the site root, with final slash."""
     return f"{kind}/{name}/"
-
-
-def plain(value: BaseModel | Iterable[BaseModel]) -> Any:
-    """A model, or several, as JSON-able data without absent values."""
-    from pydantic import BaseModel  # whoever has a model has imported it
-
-    if isinstance(value, BaseModel):
-        return value.model_dump(mode="json", by_alias=True, exclude_none=True)
-    return [plain(one) for one in value]
 
 
 def lesson_ref(node: LessonNode) -> dict[str, str]:

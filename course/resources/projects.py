@@ -8,7 +8,8 @@ from typing import Any
 
 from course import models
 from course.graph import Graph
-from course.resources.form import content_hash, lesson_ref, page, plain
+from course.models.view import plain
+from course.resources.form import content_hash, lesson_ref, page
 
 
 def projects(graph: Graph, bundles: Mapping[str, bytes]) -> dict[str, Any]:
@@ -52,5 +53,6 @@ def _project(graph: Graph, view: models.Project, bundle: bytes | None) -> dict[s
 
 
 def _stage(stage: models.ProjectStage, number: int) -> dict[str, Any]:
-    entry = stage.model_dump(mode="json", by_alias=True, exclude_none=True, exclude={"lessons"})
+    entry: dict[str, Any] = plain(stage)
+    del entry["lessons"]
     return {**entry, "number": number, "lessonIds": list(stage.lessons)}

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from course import models
 from course.graph import Graph
+from course.models.view import plain
 from course.resources.catalog import totals
 from course.resources.form import page
 
@@ -36,9 +37,7 @@ def _pathway(graph: Graph, view: models.Pathway) -> dict[str, Any]:
     lessons = graph.pathway_lessons[view.id]
     nodes = [graph.lessons[name] for name in lessons]
     entry: dict[str, Any] = {
-        **view.model_dump(
-            mode="json", by_alias=True, exclude_none=True, exclude={"steps", "capstone"}
-        ),
+        **plain(view),
         "status": "authored" if any(node.authored for node in nodes) else "planned",
         "requires": list(view.requires),
         "steps": [_step(graph, step, place) for place, step in enumerate(view.steps, 1)],
@@ -106,13 +105,8 @@ def roles(graph: Graph) -> dict[str, Any]:
 
 
 def _role(graph: Graph, view: models.Role) -> dict[str, Any]:
-    entry: dict[str, Any] = view.model_dump(
-        mode="json",
-        by_alias=True,
-        exclude={"pathways", "default_pathway", "milestones", "starting_checks"},
-    )
     return {
-        **entry,
+        **_without(view, "pathways", "defaultPathway"),
         "pathwayIds": list(view.pathways),
         "defaultPathwayId": view.default_pathway,
         "milestones": [
@@ -133,12 +127,13 @@ def _role(graph: Graph, view: models.Role) -> dict[str, Any]:
     }
 
 
+def _without(view: models.Role | models.Domain, *keys: str) -> dict[str, Any]:
+    return {key: value for key, value in plain(view).items() if key not in keys}
+
+
 def _domain(view: models.Domain) -> dict[str, Any]:
-    entry: dict[str, Any] = view.model_dump(
-        mode="json", by_alias=True, exclude={"pathways", "default_pathway", "roles"}
-    )
     return {
-        **entry,
+        **_without(view, "pathways", "defaultPathway", "roles"),
         "pathwayIds": list(view.pathways),
         "defaultPathwayId": view.default_pathway,
         "roleIds": list(view.roles),

@@ -7,10 +7,11 @@ from typing import Any
 
 import jsonschema_rs
 import pytest
-from pydantic import TypeAdapter, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from course.models import SOURCES, LessonFrontMatter
 from course.models.published import RESOURCES
+from course.models.view import plain, view
 from tests.course import mutations
 
 ADAPTERS: dict[str, TypeAdapter[Any]] = SOURCES | {
@@ -67,3 +68,33 @@ def test_absent_optional_values_take_the_documented_defaults() -> None:
     assert quiz.questions[1].stage == "after"
     assert quiz.questions[0].shuffle is True
     assert [option.correct for option in quiz.questions[0].options] == [False, True]
+
+
+def same(model: Any, seen: Any) -> bool:
+    """Whether a view shows what the model shows, in every attribute."""
+    if isinstance(model, BaseModel):
+        fields = type(model).model_fields
+        return all(same(getattr(model, name), getattr(seen, name)) for name in fields)
+    if isinstance(model, tuple):
+        return len(model) == len(seen) and all(map(same, model, seen))
+    return type(model) is type(seen) and bool(model == seen)
+
+
+@pytest.mark.parametrize("name", sorted(SOURCES.keys() - {"quiz", "ui"}))  # read without a view
+def test_a_view_shows_what_the_model_of_its_kind_shows(name: str) -> None:
+    schema = mutations.load(name)
+    valid = jsonschema_rs.validator_for(schema).is_valid
+    samples = [*schema["examples"], *mutations.full_samples(name), *mutations.mutants(name, 500)]
+    for sample in filter(valid, samples):
+        model = SOURCES[name].validate_python(sample)
+        assert same(model, view(sample)), sample
+        written = SOURCES[name].dump_python(model, by_alias=True, exclude_unset=True, mode="json")
+        assert plain(view(sample)) == written
+
+
+def test_a_view_of_a_source_cannot_be_changed_and_knows_only_the_names_of_models() -> None:
+    seen = view(mutations.load("lesson")["examples"][0])
+    with pytest.raises(AttributeError, match="cannot be changed"):
+        seen.title = "Other"
+    with pytest.raises(AttributeError, match="tittle"):
+        _ = seen.tittle

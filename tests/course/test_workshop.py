@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from course import graph, load, resources
+from course.models.view import plain
 from course.shell import SiteInfo
 from course.sources import Sources
 from course.target import Nowhere
@@ -32,7 +33,7 @@ def units(sources: Sources, between: Callable[[Workshop], object]) -> list[Unit]
     between(shop)
     linked = graph.build(sources)
     site = SiteInfo(
-        course=sources.course.model_dump(mode="json", by_alias=True, exclude_none=True),
+        course=plain(sources.course),
         words=sources.words,
         kinds=sources.kinds,
         assets={"icon.svg": "i", "site.css": "c", "site.js": "s"},
