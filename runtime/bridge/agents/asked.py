@@ -32,6 +32,11 @@ Ask: TypeAlias = Literal[
     "circuit",
     "session",
     "concept",
+    "claim",
+    "amount",
+    "focus",
+    "balance",
+    "other",
     "unknown",
 ]
 """What kind of fact."""
@@ -61,5 +66,9 @@ class Topic:
     """Of a limit: seconds; of a place: metres; of a rank: from 1."""
     wet: bool = False
     """Whether a wet surface is asked about."""
+    digits: int = 0
+    """Of a value that the driver names, behind the point."""
+    every: str = ""
+    """Of what is held to be so: all, never; empty: as a rule."""
     said: bool = False
     """Whether the driver says that it was so."""

@@ -1,5 +1,6 @@
 """Single facts about a circuit, its corners and a session as such; pure."""
 
+import re
 from collections.abc import Sequence
 from typing import Final
 
@@ -137,8 +138,32 @@ def concept(topic: Topic) -> Found:
     return Found("concept_facts", f"{found.title}: {found.description}")
 
 
-def unknown(*, greeted: bool = False) -> Found:
+FOREIGN: Final = re.compile(
+    r"\b(?:wie|wo|was|warum|welche[rs]?|meine?|ich|bin|war|und|runde|kurve|schnell\w*"
+    r"|o\u00f9|est-ce|quel(?:le)?|pourquoi|je|mon|ma|mes|tour|virage|temps|plus"
+    r"|cu\u00e1l|d\u00f3nde|qu\u00e9|por|mi|fue|vuelta|curva|tiempo|m\u00e1s"
+    r"|dove|quale|perch\u00e9|mio|giro|il|hoe|waar|mijn|ronde|bocht|qual|onde|minha|volta)\b"
+)
+"""Words of other languages that stand in questions about driving."""
+LETTERS: Final = re.compile(r"[^\W\d_]")
+LEAST_FOREIGN: Final = 2
+ENGLISH: Final = "I answer in English: please ask me in English."
+
+
+def foreign(text: str) -> bool:
+    """Whether a question, in small letters, is asked in another language."""
+    letters = LETTERS.findall(text)
+    latin = sum(1 for one in letters if one < "\u0250")
+    if letters and latin < len(letters) / 2:
+        return True
+    return len(FOREIGN.findall(text)) >= LEAST_FOREIGN
+
+
+def unknown(*, greeted: bool = False, other_language: bool = False) -> Found:
     """What is said to a question that no tool answers, or to a word that is no question."""
+    if other_language:
+        example = "Ask for example where you lose most time, or how turn 4 was."
+        return Found("no_answer", ENGLISH, (example,), empty=True)
     text = (
         "That I cannot tell from the data: I know laps, sectors, corners, speeds, pedals and"
         " accelerations of a session."

@@ -8,16 +8,14 @@ from typing import Final
 import numpy as np
 
 from runtime.bridge.agents.asked import Topic
-from runtime.bridge.agents.corner_words import speeds_of, why_slow
 from runtime.bridge.agents.lap_answers import Missing, laps_of
 from runtime.bridge.agents.measures import Measure, key_of, measure_of, not_recorded
 from runtime.bridge.agents.risk_answers import at_board, dry_points
 from runtime.bridge.agents.values import Cell, Fact, Found
 from runtime.bridge.agents.words import joined, no_corner, numbered
+from runtime.bridge.analysis.dangers import dangers
 from runtime.bridge.analysis.drive import Drive
 from runtime.bridge.analysis.passes import Pass, passes_of
-from runtime.bridge.analysis.reference import NONE, References, aims
-from runtime.bridge.laps.stats import deviation
 
 TOOL: Final = "corner_facts"
 MOST: Final = 4
@@ -25,6 +23,10 @@ MOST: Final = 4
 LISTED: Final = 6
 """Passes whose values are listed one by one."""
 SAME_M: Final = 3.0
+_MORE: Final = {"brake_point": ("earlier", "later"), "throttle_on": ("later", "earlier")}
+"""What more and less of a place is."""
+LESS_KMH: Final = 1.5
+"""So much less speed than on the quickest pass is too little."""
 
 
 def quickest_of(passes: Sequence[Pass]) -> Pass:
@@ -47,6 +49,8 @@ def measure(drive: Drive, topic: Topic) -> Found:
     if not topic.corners:
         if topic.spot == "rank":
             return _ranked(drive, asked, laps, topic.how)
+        if topic.how == "judged" and topic.what == "brake_point" and not laps:
+            return judged_all(drive, asked, topic.spot)
         return _everywhere(drive, asked, laps)
     found = [
         _in_corner(drive, topic, asked, name, passes[name], laps) for name in topic.corners[:MOST]
@@ -94,10 +98,12 @@ def _in_corner(
             return Found(TOOL, dry_points(name, points), (), facts)
         if topic.value is not None and points:
             return Found(TOOL, at_board(name, topic.value, points), (), facts)
-    if topic.what == "brake_point" and topic.should:
-        return _brake_there(asked, name, values, quickest, laps, facts)
+    if topic.what == "brake_point" and topic.should and topic.how != "judged":
+        return _brake_there(
+            asked, name, values, quickest, laps, facts, name in dangers(drive), topic.spot
+        )
     if topic.how == "judged":
-        return _judged(topic, asked, name, values, quickest, laps, facts)
+        return _judged(topic, asked, name, values, quickest, laps, facts, name in dangers(drive))
     chosen, whose = _chosen(topic, values, quickest, laps)
     if len(chosen) > 1:
         told = [f"{_said(asked, values[lap], name)} on lap {lap}" for lap in chosen]
@@ -188,8 +194,12 @@ def _judged(
     quickest: Pass,
     laps: Sequence[int],
     facts: tuple[Fact, ...],
+    danger: bool,
 ) -> Found:
-    """A number beside that of the quickest pass: of a lap, else the middle of all."""
+    """A number beside that of the quickest pass: of a lap, else the middle of all.
+
+    With *danger* nobody is told to brake later or to go faster.
+    """
     own = values[laps[0]] if laps else _middle(values)
     aim = values[quickest.lap]
     whose = f"On lap {laps[0]}" if laps else f"In the middle of {len(values)} passes"
@@ -199,11 +209,21 @@ def _judged(
     gap, beside = own - aim, f"your quickest pass, lap {quickest.lap}"
     if asked.text(abs(gap)) == asked.text(0.0):
         return Found(TOOL, f"{sentence}, as on {beside}.", (), facts)
-    more, less = ("earlier", "later") if topic.what == "brake_point" else ("more", "less")
+    more, less = _MORE.get(topic.what, ("more", "less"))
     answer = ""
-    if topic.what == "brake_point" and topic.spot:
-        wrong = -gap if topic.spot == "late" else gap
-        answer = "Yes, by that measure: " if wrong >= SAME_M else "No: "
+    if topic.what in _MORE and topic.spot:
+        wrong = -gap if (topic.spot == "late") == (topic.what == "brake_point") else gap
+        fine = topic.every == "enough"
+        answer = "Yes, by that measure: " if (wrong >= SAME_M) != fine else "No: "
+        if danger and topic.spot == "early" and topic.what == "brake_point" and wrong >= SAME_M:
+            answer = "No, keep that point, for a danger zone lies there: "
+        sentence = sentence[:1].lower() + sentence[1:]
+    if topic.what == "speed" and not laps:
+        short = -gap >= LESS_KMH
+        answer = "Yes, keep that, for a danger zone lies there: " if danger else "Yes: "
+        answer = "No: " if short and not danger else answer
+        if topic.every == "too":
+            answer = "Yes: " if short and not danger else "No: "
         sentence = sentence[:1].lower() + sentence[1:]
     text = f"{asked.text(abs(gap))} {more if gap > 0 else less} than on {beside}"
     facts = (*facts, Fact(f"{name}, {asked.label}, less quickest", gap, asked.unit, asked.digits))
@@ -219,18 +239,35 @@ def _brake_there(
     quickest: Pass,
     laps: Sequence[int],
     facts: tuple[Fact, ...],
+    danger: bool,
+    spot: str,
 ) -> Found:
-    """Where to brake: as on the quickest pass, and what another lap did."""
+    """Where to brake: as on the quickest pass, and what another lap did.
+
+    With *danger*, not later than in the middle of all passes.
+    """
     aim = values[quickest.lap]
     as_there = f"as on your quickest pass, lap {quickest.lap}"
+    middle = _middle(values)
+    if danger and middle is not None and (aim is None or aim < middle):
+        aim, as_there = middle, f"as in the middle of your {len(values)} passes, and no later"
+    answer = ""
+    if spot in ("later", "earlier") and middle is not None and aim is not None:
+        gap = middle - aim if spot == "later" else aim - middle
+        answer = (
+            f"Yes, by {gap:.0f} m: "
+            if gap >= SAME_M and not (danger and spot == "later")
+            else "No: "
+        )
     if aim is None:
         summary = f"{name} goes without braking above 5 bar, {as_there}."
     else:
         side = "before" if aim >= 0 else "behind"
-        summary = f"Brake {asked.text(abs(aim))} {side} the entry of {name}, {as_there}."
+        summary = f"{answer}Brake {asked.text(abs(aim))} {side} the entry of {name}, {as_there}."
+        summary = summary.replace(": Brake", ": brake")
     details = []
     for lap in laps[:1]:
-        if lap == quickest.lap:
+        if lap == quickest.lap and not danger:
             details.append(f"Lap {lap} is that pass: keep it.")
             continue
         text = f"On lap {lap} {_signed(asked, values[lap], name)}"
@@ -242,6 +279,31 @@ def _brake_there(
     if len(known) > 1:
         details += _beside(asked, values, [quickest.lap], quickest)
     return Found(TOOL, summary, tuple(details[:2]), facts)
+
+
+def judged_all(drive: Drive, asked: Measure, spot: str) -> Found:
+    """In which corners one usually brakes too early, or too late, beside the quickest pass."""
+    gaps = {}
+    for name, passes in passes_of(drive).items():
+        values = {one.lap: asked.read(drive, one) for one in passes}
+        own, aim = _middle(values), values[quickest_of(passes).lap] if passes else None
+        if own is not None and aim is not None:
+            gaps[name] = aim - own if spot == "late" else own - aim
+    if not gaps:
+        return Found(TOOL, f"No pass has a number for the {asked.label}.", empty=True)
+    word = "later" if spot == "late" else "earlier"
+    wrong = sorted((name for name in gaps if gaps[name] >= SAME_M), key=lambda one: -gaps[one])
+    kept = [name for name in wrong if name in dangers(drive)] if spot != "late" else []
+    facts = tuple(Fact(f"{name}, brakes {word} by", gaps[name], "m", 0) for name in gaps)
+    if not wrong:
+        text = f"No: in no corner do you usually brake {SAME_M:.0f} m {word} than on your quickest"
+        return Found(TOOL, f"{text} pass of it.", (), facts)
+    told = [f"{name} by {gaps[name]:.0f} m" for name in wrong]
+    text = (
+        f"Yes, in {len(wrong)} of {len(gaps)} corners, beside your quickest pass: {joined(told)}."
+    )
+    danger = f"Keep your point in {joined(kept)} all the same: danger zones lie there."
+    return Found(TOOL, text, (danger,) if kept else (), facts)
 
 
 def _of_all(drive: Drive, asked: Measure, laps: Sequence[int]) -> dict[str, tuple[float, int]]:
@@ -301,6 +363,11 @@ def _ranked(drive: Drive, asked: Measure, laps: Sequence[int], how: str) -> Foun
         ends = ("least", "most") if asked.unit in ("s", "") else ("lowest", "highest")
         most = ends[how != "least"]
         told = [f"{name} with {asked.text(found[name][0])}" for name in rest[:2]]
+        if asked.none and asked.label.startswith("braking"):
+            end, basis = ("latest", "earliest")[how != "least"], f"on lap {lap}"
+            basis = basis if laps else "in the middle of your passes"
+            text = f"You brake {end} for {first}: {asked.text(value)} before its entry {basis}."
+            return Found(TOOL, text, (f"Next come {joined(told)}.",), _facts_of(asked, found))
         text = f"{first} has the {most} {asked.label.removeprefix('highest ')}: {asked.text(value)}"
         basis = f"on lap {lap}" if laps else "in the middle of its passes"
         details = (f"Next come {joined(told)}.",) if told else ()
@@ -309,90 +376,3 @@ def _ranked(drive: Drive, asked: Measure, laps: Sequence[int], how: str) -> Foun
     next_ones = [f"{name} with {asked.text(found[name][0])}" for name in rest[:2]]
     details = (f"Next come {joined(next_ones)}.",) if next_ones else ()
     return Found(TOOL, summary, details, _facts_of(asked, found))
-
-
-def spread(drive: Drive, topic: Topic) -> Found:
-    """How repeatable one corner is."""
-    passes = passes_of(drive)
-    name = topic.corners[0]
-    if name not in passes:
-        return Found(TOOL, no_corner(passes), empty=True)
-    seconds = [one.corner_time_s for one in passes[name]]
-    if len(seconds) < 2:
-        return Found(TOOL, f"One pass of {name} cannot be repeatable; drive a second.", empty=True)
-    found = {
-        one: deviation([p.corner_time_s for p in all_], sample=True) or 0.0
-        for one, all_ in passes.items()
-        if len(all_) > 1
-    }
-    ranked = sorted(found, key=lambda one: -found[one])
-    facts = (
-        Fact(f"{name}, standard deviation", found[name], "s", 3),
-        Fact(f"{name}, shortest time", min(seconds), "s", 2),
-        Fact(f"{name}, longest time", max(seconds), "s", 2),
-    )
-    summary = (
-        f"Your {len(seconds)} passes of {name} have a standard deviation of {found[name]:.2f} s:"
-        f" they took {min(seconds):.2f} to {max(seconds):.2f} s."
-    )
-    rank = ranked.index(name) + 1
-    beside = f"Of {len(ranked)} corners {rank - 1} var{'ies' if rank == 2 else 'y'} more"
-    if rank == 1:
-        beside = "No corner varies more"
-    elif rank == len(ranked):
-        beside = "No corner varies less"
-    return Found(TOOL, summary, (f"{beside}.",), facts)
-
-
-def on_lap(drive: Drive, topic: Topic, references: References = NONE) -> Found:
-    """A corner on the laps that are named, beside the pass it is compared with."""
-    passes = passes_of(drive)
-    name = topic.corners[0]
-    if name not in passes:
-        return Found(TOOL, no_corner(passes), empty=True)
-    try:
-        laps = [lap.number or 0 for lap in laps_of(drive, topic.laps)]
-    except Missing as missing:
-        return Found(TOOL, str(missing), empty=True)
-    by_lap = {one.lap: one for one in passes[name]}
-    if gone := [lap for lap in laps if lap not in by_lap]:
-        text = f"Lap {gone[0]} did not pass {name} whole; it was passed on {numbered(by_lap)}."
-        return Found(TOOL, text, empty=True)
-    own = by_lap[laps[0]]
-    aim = aims(drive, references)[name]
-    if len(laps) > 1:
-        other = by_lap[laps[1]]
-        return _two(name, own, other)
-    lap = f"lap {aim.own.lap}" if aim.own is not None else "the reference lap"
-    target = aim.target
-    gap = own.corner_time_s - target.corner_time_s
-    facts = (
-        Fact(f"{name}, time on lap {own.lap}", own.corner_time_s, "s", 2),
-        Fact(f"{name}, time lost", gap, "s", 2),
-    )
-    if aim.own is own:
-        summary = (
-            f"{name} took {own.corner_time_s:.2f} s on lap {own.lap}, your quickest pass there."
-        )
-        return Found(TOOL, summary, tuple(speeds_of(own)), facts)
-    beside = f"your quickest pass, {lap}" if aim.own is not None else lap
-    more = f"{abs(gap):.2f} s {'longer' if gap >= 0 else 'less'} than {beside}"
-    summary = f"{name} took {own.corner_time_s:.2f} s on lap {own.lap}, {more}."
-    why = why_slow(own, target, beside)
-    if why and (topic.why or topic.should):
-        return Found(TOOL, f"{name}: {why[0][:1].lower()}{why[0][1:]}", (summary, *why[1:]), facts)
-    return Found(TOOL, summary, tuple(why), facts)
-
-
-def _two(name: str, own: Pass, other: Pass) -> Found:
-    gap = own.corner_time_s - other.corner_time_s
-    word = "longer" if gap >= 0 else "less"
-    summary = (
-        f"{name} took {own.corner_time_s:.2f} s on lap {own.lap}, {abs(gap):.2f} s {word} than on"
-        f" lap {other.lap}."
-    )
-    facts = tuple(
-        Fact(f"{name}, time on lap {one.lap}", one.corner_time_s, "s", 2) for one in (own, other)
-    )
-    slow, quick = (own, other) if gap >= 0 else (other, own)
-    return Found(TOOL, summary, tuple(why_slow(slow, quick, f"lap {quick.lap}")), facts)

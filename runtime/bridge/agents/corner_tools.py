@@ -111,7 +111,7 @@ def _corner_details(grade: CornerGrade, quickest: Pass, aim: Aim) -> list[str]:
     own = grade.own
     if grade.letter is None or own is None:
         return speeds_of(quickest)
-    if why := why_slow(own, aim.target, beside_of(aim)):
+    if why := why_slow(own, aim.target, beside_of(aim), danger=grade.danger):
         return why
     passed = "best" if aim.basis == "reference_file" else "usual"
     if grade.letter == "A":
@@ -129,7 +129,8 @@ def beside_of(aim: Aim) -> str:
 def _advised(name: str, grade: CornerGrade, aim: Aim, summary: str) -> tuple[str, list[str]]:
     """What to do first, and what it follows from behind it."""
     own = grade.own
-    found = reasons(own, aim.target, beside_of(aim)) if own is not None else []
+    danger = grade.danger
+    found = reasons(own, aim.target, beside_of(aim), danger=danger) if own is not None else []
     if not found:
         return f"Drive {name} as you do: nothing there costs you much.", [summary]
     return f"In {name} {found[0].advice}: {found[0].was}.", [summary]
@@ -157,7 +158,9 @@ def reference_comparison(drive: Drive, references: References = NONE) -> Found:
 
 def _in_short(one: CornerGrade, aim: Aim) -> str:
     """A corner and the first reason of its loss."""
-    found = reasons(one.own, aim.target, beside_of(aim)) if one.own is not None else []
+    if one.own is None:
+        return ""
+    found = reasons(one.own, aim.target, beside_of(aim), danger=one.danger)
     return f"{one.corner}: {found[0].advice}; {found[0].was}." if found else ""
 
 
@@ -176,11 +179,18 @@ def corner_variance(drive: Drive) -> Found:
     found = consistency(drive)
     if len(drive.counted) < 2:
         return Found("corner_variance", "One lap cannot be repeatable; drive a second.", empty=True)
+    times = {
+        name: [one.corner_time_s for one in passes]
+        for name, passes in passes_of(drive).items()
+        if len(passes) > 1
+    }
     ranked = sorted(found.per_corner_std.items(), key=lambda pair: -pair[1])
+    ranked = [pair for pair in ranked if pair[0] in times]
     facts = [
         Fact("lap time, standard deviation", found.lap_time_std, "s", 3),
         Fact("lap time, slowest less fastest", found.lap_time_spread, "s", 3),
         *(Fact(f"{name}, standard deviation", value, "s", 3) for name, value in ranked),
+        *(Fact(f"{name}, slowest less fastest", _range(own), "s") for name, own in times.items()),
     ]
     summary = (
         f"Your {len(drive.counted)} laps lie within {found.lap_time_spread:.2f} s of each other,"
@@ -188,12 +198,22 @@ def corner_variance(drive: Drive) -> Found:
     )
     details = []
     if ranked and ranked[0][1] > 0:
-        name, value = ranked[0]
-        details.append(f"{name} varies most, by {value:.2f} s from pass to pass.")
-        steady, least = ranked[-1]
+        name, most = ranked[0]
+        told = _apart(times[name])
+        details.append(f"{name} varies most, with a standard deviation of {most:.2f} s: {told}.")
+        steady = ranked[-1][0]
         if steady != name:
-            details.append(f"{steady} is the steadiest, within {least:.2f} s.")
+            details.append(f"{steady} is the steadiest: {_apart(times[steady])}.")
     return Found("corner_variance", summary, tuple(details), tuple(facts))
+
+
+def _range(seconds: Sequence[float]) -> float:
+    return max(seconds) - min(seconds)
+
+
+def _apart(seconds: Sequence[float]) -> str:
+    low, high = min(seconds), max(seconds)
+    return f"its {len(seconds)} passes took {low:.2f} to {high:.2f} s, {high - low:.2f} s apart"
 
 
 def _pass_facts(label: str, one: Pass) -> list[Fact]:

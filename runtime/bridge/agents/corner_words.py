@@ -3,18 +3,19 @@
 from typing import Final, NamedTuple
 
 from runtime.bridge.agents.words import joined
-from runtime.bridge.analysis.attribution import ADVICE, Cause, attribution
+from runtime.bridge.analysis.attribution import ADVICE, BOLD, STEADY, Cause, attribution
 from runtime.bridge.analysis.passes import Pass
 from runtime.bridge.analysis.reference import Taken
+from runtime.bridge.warm.findings import LEAST_MORE, MORE_SHARE
 
-SAME_S: Final = 0.1
-"""Time on no pedal that differs by less is the same."""
 BY_ITSELF: Final = frozenset({"coast_in_corner", "nothing_time", "exit_understeer"})
 """Causes that a pass shows without another beside it."""
 
 
-def advice_of(cause: Cause) -> str:
-    """What to do about a cause."""
+def advice_of(cause: Cause, *, danger: bool = False) -> str:
+    """What to do about a cause; where mistakes are punished nobody is asked for more speed."""
+    if danger and cause.cause in BOLD:
+        return STEADY
     return ADVICE[cause.cause].removesuffix(": {}")
 
 
@@ -26,40 +27,48 @@ class Reason(NamedTuple):
     advice: str
 
 
-def reasons(own: Pass, target: Taken, beside: str) -> list[Reason]:
+def reasons(own: Pass, target: Taken, beside: str, *, danger: bool = False) -> list[Reason]:
     """What the loss against *target* is made of, each cause once.
 
     The largest comes first; what the target did as well is no reason, and told only where there
-    is no other. *beside* is what the target is called.
+    is no other. *beside* is what the target is called. With *danger* a zone lies there in which
+    mistakes are punished: what asks for more speed comes last.
     """
     causes = attribution(own, target)
     apart = [one for one in causes if _apart(one, own, target)]
     found = []
-    for one in apart or causes:
+    ordered = sorted(apart or causes, key=lambda one: danger and one.cause in BOLD)
+    for one in ordered:
         where = f"on lap {own.lap}" if one.cause in BY_ITSELF else f"against {beside}"
         inner = one.cause not in BY_ITSELF and "," in beside
         comma = "," if inner or one.detail[:1].isdigit() else ""
         shared = "" if apart else ", hardly less on the quickest"
-        found.append(Reason(f"{where.rstrip(',')}{comma} {one.detail}{shared}", advice_of(one)))
+        found.append(
+            Reason(
+                f"{where.rstrip(',')}{comma} {one.detail}{shared}", advice_of(one, danger=danger)
+            )
+        )
     return found
 
 
 def _apart(cause: Cause, own: Pass, target: Taken) -> bool:
     """Whether a cause lies between the two, and not in both."""
     pairs = {
-        "coast_in_corner": (own.coast_seconds, target.coast_seconds, SAME_S),
-        "nothing_time": (own.nothing_time_s, target.nothing_time_s, SAME_S),
-        "exit_understeer": (own.steering_corrections, target.steering_corrections, 0.0),
+        "coast_in_corner": (own.coast_seconds, target.coast_seconds),
+        "nothing_time": (own.nothing_time_s, target.nothing_time_s),
+        "exit_understeer": (own.steering_corrections, target.steering_corrections),
     }
     if cause.cause not in pairs:
         return True
-    mine, other, same = pairs[cause.cause]
-    return mine is None or other is None or mine - other > same
+    mine, other = pairs[cause.cause]
+    if mine is None or other is None:
+        return True
+    return mine - other >= max(LEAST_MORE[cause.cause], MORE_SHARE * mine)
 
 
-def why_slow(own: Pass, target: Taken, beside: str) -> list[str]:
+def why_slow(own: Pass, target: Taken, beside: str, *, danger: bool = False) -> list[str]:
     """The first reasons as sentences."""
-    found = reasons(own, target, beside)
+    found = reasons(own, target, beside, danger=danger)
     told = [f"{one.was[:1].upper()}{one.was[1:]}" for one in found[:2]]
     if told:
         told[0] = f"{told[0]}: {found[0].advice}."

@@ -3,6 +3,7 @@
 import re
 from typing import Final
 
+from runtime.bridge.agents.crash_words import HIT, LOST
 from runtime.bridge.agents.topic_words import Pattern, Words
 
 
@@ -11,6 +12,7 @@ def _any(*patterns: str) -> Pattern:
     return re.compile(r"(?<![A-Za-z])(?:" + "|".join(patterns) + r")(?![A-Za-z])")
 
 
+_AIDS: Final = r"(?:abs|esc|esp|dsc|tcs?|traction(?: control)?|stability(?: control)?)"
 HAZARDS: Final[Words] = (
     (
         "fire",
@@ -54,6 +56,9 @@ HAZARDS: Final[Words] = (
             r"(?:brakes?|pedal)\b(?: \w+){0,4} (?:fail\w*|fad(?:e|es|ed|ing)|gone|broken|broke"
             r"|to the floor|spongy|not work\w*|do(?:es)?n'?t work"
             r"|won'?t (?:work|stop|hold)|leak\w*)",
+            r"brakes?(?: pedal)? (?:feel\w*|are|is|were|was|seem\w*|get\w*|got|go\w*|went|became)"
+            r" (?:\w+ ){0,2}(?:soft|spongy|mushy|weak|weird|funny|odd|strange|long)",
+            r"(?:soft|spongy|mushy) (?:brakes|pedal)",
             r"(?:no|lost (?:my |the )?) ?brakes",
             "brake (?:failure|fade)",
             r"pedal (?:is|feels|goes|went|gets) (?:\w+ )?(?:soft|long)",
@@ -77,23 +82,66 @@ HAZARDS: Final[Words] = (
             "(?:flat|burst) (?:tyre|tire)",
             r"(?:tyre|tire) (?:\w+ )?burst",
             r"overheat\w*",
-            "warning light",
+            r"(?:warning|fuel|oil|engine|temperature|battery|brake warning) (?:warning )?light",
         ),
     ),
     (
         "crash",
         _any(
             r"i(?:'ve| have)?(?: just| nearly| almost| also)? (?:crashed|spun|rolled"
-            r"|went (?:straight )?off|hit (?:the|a|something|another|some\w+)"
+            rf"|went (?:straight )?off|{HIT}"
             r"|had an? (?:\w+ )?(?:accident|crash|spin|shunt)"
-            r"|lost (?:it|the (?:car|rear|back|tail)))",
+            rf"|{LOST})",
             "^(?:crashed|spun)",
             "crashed (?:the|my) car",
             "in(?:to)? the (?:wall|barriers?)",
         ),
     ),
+    (
+        "drunk",
+        _any(
+            r"(?:beers?|wine|whisk(?:e)?y|vodka|gin|schnapps|alcohol\w*|drunk|tipsy|hung ?over"
+            r"|hangover)",
+            r"(?:a|few|some|couple of|two|three|\d) (?:\w+ )?(?:drinks|pints?|shots of)",
+            r"(?:had|having|have) (?:a|another) (?:drink|pint|joint)",
+            r"(?:weed|cannabis|stoned|cocaine|drugs?|sleeping pills?|painkillers?)",
+        ),
+    ),
+    (
+        "gear",
+        _any(
+            r"without (?:(?:a|my|the|any) )?(?:helmet|(?:seat ?)?belts?|harness|gloves|hans"
+            r"|overalls?)",
+            r"(?:no|skip|leave off|take off) (?:(?:my|the) )?(?:helmet|(?:seat ?)?belts?|harness)",
+            r"(?:need|wear|have to wear) (?:a |my |the )?(?:helmet|(?:seat ?)?belts?|harness)",
+            r"(?:helmet|(?:seat ?)?belts?|harness) (?:off|undone|loose|open)",
+        ),
+    ),
+    (
+        "road",
+        _any(
+            r"(?:on|down|along|at) (?:the |a |my )?(?:(?:public|open|normal) roads?|highway"
+            r"|motorway"
+            r"|streets?|autobahn|freeway|interstate|expressway)",
+            r"(?:drive|race|do (?:that|this)) (?:\w+ ){0,2}on the road"
+            r"(?: like (?:that|this))?",
+            r"street rac\w+",
+        ),
+    ),
+    (
+        "aids",
+        _any(
+            rf"(?:switch|turn|take|put|disabl\w*|deactivat\w*"
+            rf"|pull)\b.{{0,25}}\b{_AIDS}\b.{{0,12}}\boff",
+            rf"(?:switch|turn|take)\w* off (?:the |my )?{_AIDS}",
+            rf"(?:disabl\w*|deactivat\w*|(?:drive|driving|go|race|run) without) (?:the "
+            rf"|my )?{_AIDS}",
+            rf"(?:with|drive with) (?:the |my )?{_AIDS} off",
+            rf"{_AIDS} off",
+        ),
+    ),
 )
-"""Danger that is told of; the first that fits counts."""
+"""Danger that is told of, or asked about; the first that fits counts."""
 ASKS: Final = re.compile(r"(?:did|have|has|where|when|which|how (?:many|often)|any)\b")
 """How a question begins that asks for what happened, and tells of no danger now."""
 CAREFUL: Final = _any(
@@ -111,7 +159,7 @@ WET: Final = _any(
 )
 FLAT: Final = _any(
     r"(?:can|could|should|may|shall|must|would|safe|ok(?:ay)?|possible|dare|try|want|tell|going)\b"
-    r".{0,40}\b(?:flat|full throttle|without (?:a )?(?:brak\w*|lift\w*))",
+    r".{0,40}\b(?:flat|full throttle|without (?:a )?(?:brak\w*|lift\w*)|skip (?:the )?brak\w*)",
     r"is CORNER (?:\w+ )?flat(?: ?-?out)?(?! or| (?:up|down))",
 )
 RISKS: Final[Words] = (
@@ -129,4 +177,4 @@ IF_WET: Final = re.compile(
     r"(?:wet|rain\w*|damp|greasy|slippery)[?!. ]*"
 )
 """Nothing but whether it were wet."""
-BOARD: Final = re.compile(r"\b(\d{2,3}) ?(?:m\b|met(?:er|re)s?)")
+BOARD: Final = re.compile(r"\b(\d{2,3}) ?(?:m\b|met(?:er|re)s?|board|marker|sign)")

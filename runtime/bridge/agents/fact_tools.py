@@ -1,15 +1,20 @@
 """The tools that answer a question's topic: each reads what one fact needs."""
 
+import re
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from typing import Final
 
 from runtime.bridge.agents import (
+    amount_answers,
     circuit_answers,
+    claim_answers,
     corner_answers,
+    focus_answers,
     lap_answers,
     loss_answers,
     mishap_answers,
+    pass_answers,
     place_answers,
     rank_answers,
     risk_answers,
@@ -20,9 +25,9 @@ from runtime.bridge.agents import (
 )
 from runtime.bridge.agents.asked import Topic
 from runtime.bridge.agents.channels import BY_ID, signals_of
+from runtime.bridge.agents.measured import SHORT
 from runtime.bridge.agents.sources import Sources
 from runtime.bridge.agents.topic_words import GREETING
-from runtime.bridge.agents.topics import SHORT
 from runtime.bridge.agents.values import Found, Question
 from runtime.bridge.agents.words import plain
 from runtime.bridge.analyses import Scope
@@ -36,6 +41,8 @@ from runtime.bridge.storage.errors import NoRows
 from runtime.bridge.storage.values import SessionRow
 
 Tool = Callable[[Sources, Question, Mapping[str, object]], Awaitable[Found]]
+FASTER: Final = re.compile(r"(?:am|was|is|were) (?:i|we|my \w+)\b.{0,20}\b(?:faster|quicker|ahead)")
+BEATEN: Final = re.compile(r"(?:did|have|has|was|is) (?:i|we|this|that|it)\b")
 LAPS: Final = {
     "count": lap_answers.lap_count,
     "lap": lap_answers.lap_fact,
@@ -48,7 +55,11 @@ SECTORS: Final = {
     "sector": sector_answers.sector_fact,
     "sector_rank": sector_answers.sector_rank,
 }
-CORNERS: Final = {"measure": corner_answers.measure, "spread": corner_answers.spread}
+CORNERS: Final = {
+    "measure": corner_answers.measure,
+    "spread": pass_answers.spread,
+    "balance": pass_answers.balance,
+}
 
 
 def row_of(sources: Sources, question: Question) -> SessionRow:
@@ -135,6 +146,53 @@ async def _risk(sources: Sources, question: Question, _: Mapping[str, object]) -
         return risk_answers.risk(_topic(question), None, where.track, where.corners)
 
 
+async def _claim(sources: Sources, question: Question, _: Mapping[str, object]) -> Found:
+    row, references = row_of(sources, question), sources.references.current()
+    return await sources.analyses.of(
+        row, Scope(), claim_answers.claim, _topic(question), references
+    )
+
+
+async def _focus(sources: Sources, question: Question, _: Mapping[str, object]) -> Found:
+    row, references = row_of(sources, question), sources.references.current()
+    return await sources.analyses.of(
+        row, Scope(), focus_answers.focus, _topic(question), references
+    )
+
+
+async def _amount(sources: Sources, question: Question, _: Mapping[str, object]) -> Found:
+    topic, row = _topic(question), row_of(sources, question)
+    if topic.what == "corrections":
+        return await sources.analyses.of(row, Scope(), amount_answers.corrections, topic)
+    if topic.what != "gears":
+        return await sources.analyses.of(row, Scope(), amount_answers.amount, topic)
+    asked = BY_ID["gear_position"]
+    names = signals_of(asked, await sources.store.signal_names(row.session_id))
+    if not names:
+        return Found("amount_facts", series_answers.absent(asked), empty=True)
+    samples = await sources.store.read_signals(row.session_id, names[:1])
+    drive = await sources.analyses.drive(row, Scope())
+    return amount_answers.gear_changes(drive, topic, samples[names[0]])
+
+
+async def _other(sources: Sources, question: Question, _: Mapping[str, object]) -> Found:
+    """What is known here of another driver: the best lap on the same circuit."""
+    row, name = row_of(sources, question), _topic(question).what
+    track, best = sources.track_of(row), []
+    for one in sources.driven_by(name):
+        summary = await sources.book.summary(one) if sources.track_of(one) is track else None
+        if summary is not None and summary.best_s is not None:
+            best.append(summary.best_s)
+    own = await sources.book.summary(row)
+    return session_answers.beside_driver(
+        row.driver or "",
+        name,
+        min(best, default=None),
+        own.best_s if own else None,
+        faster=FASTER.match(plain(question.text)) is not None,
+    )
+
+
 async def _place(sources: Sources, question: Question, _: Mapping[str, object]) -> Found:
     row = row_of(sources, question)
     return await sources.analyses.of(row, Scope(), place_answers.at_place, _topic(question))
@@ -167,8 +225,10 @@ async def _before(sources: Sources, question: Question, _: Mapping[str, object])
     if not driver:
         text = "Name a driver, or a session that has one: then I compare with the one before."
         return Found("last_session", text, empty=True)
-    told = session_answers.ever if _topic(question).what == "ever" else session_answers.before
-    return told(driver, driven, question.session_id)
+    if _topic(question).what != "ever":
+        return session_answers.before(driver, driven, question.session_id)
+    beaten = BEATEN.match(plain(question.text)) is not None
+    return session_answers.ever(driver, driven, question.session_id, beaten=beaten)
 
 
 async def _circuit(sources: Sources, question: Question, _: Mapping[str, object]) -> Found:
@@ -208,7 +268,7 @@ async def _concept(_: Sources, question: Question, __: Mapping[str, object]) -> 
 async def _unknown(_: Sources, question: Question, __: Mapping[str, object]) -> Found:
     text = plain(question.text)
     greeted = len(text.split()) <= SHORT and GREETING.search(text) is not None
-    return circuit_answers.unknown(greeted=greeted)
+    return circuit_answers.unknown(greeted=greeted, other_language=circuit_answers.foreign(text))
 
 
 FACT_TOOLS: Final[Mapping[str, Tool]] = {
@@ -225,13 +285,18 @@ FACT_TOOLS: Final[Mapping[str, Tool]] = {
     "concept_facts": _concept,
     "no_answer": _unknown,
     "place_facts": _place,
+    "claim_facts": _claim,
+    "amount_facts": _amount,
+    "focus_facts": _focus,
+    "other_driver": _other,
     "risk_facts": _risk,
     safety.TOOL: _safety,
 }
 FACTS_OF_SESSION: Final = frozenset(
     {
         *("place_facts", "lap_facts", "sector_facts", "corner_facts", "channel_facts", "time_loss"),
-        *("corner_strength", "incident_facts"),
+        *("corner_strength", "incident_facts", "claim_facts", "amount_facts", "focus_facts"),
+        "other_driver",
     }
 )
 """Those that look at the session of the question."""

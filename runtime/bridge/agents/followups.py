@@ -21,8 +21,29 @@ _STARTS: Final = re.compile(
 _LINK: Final = r"(?:(?:and|but|so|ok(?:ay)?|what about|how about|what's|what is|then),? )*"
 _FIX: Final = re.compile(
     rf"{_LINK}(?:how (?:do|can|could|should|would|to) (?:i |we )?(?:fix|improve|change|correct|do"
-    r"|avoid|solve|get) (?:it|that|this)(?: better| right)?"
+    r"|avoid|solve|get|drive) (?:it|that|this)(?: better| right| faster| quicker)?"
+    r"|(?:what|how) (?:can|should|do|could|must) i (?:change|do|improve|fix|try)(?: there"
+    r"| about (?:it|that|this)"
+    r"| differently| better)?"
     r"|what (?:can|should|do) i do(?: about (?:it|that|this))?)[?!. ]*"
+)
+_MUCH: Final = re.compile(
+    rf"{_LINK}(?:how much|how many (?:tenths|seconds))(?: time)?(?: (?:is|was|would|does|did|do"
+    rf"|could|can)"
+    r" (?:it|that|this|i)(?: (?:worth|cost|costing|bring|give|save|lose|find|gain))?(?: me)?)?"
+    r"(?: (?:there|in it|in that|of that))?[?!. ]*"
+)
+_GOOD: Final = re.compile(
+    rf"{_LINK}(?:is|was) (?:that|it|this) (?:any |a |so )?(?:good|bad|ok(?:ay)?|fine|fast|slow"
+    rf"|enough"
+    r"|normal|alright|all right)(?: one| time| enough)?[?!. ]*"
+)
+_SURE: Final = re.compile(
+    r"(?:are you sure|really|sure|is that true|say (?:that )?again|repeat that)[?!. ]*"
+)
+_FIRST: Final = re.compile(
+    rf"{_LINK}(?:which (?:one|corner|turn|of them)|what|where)(?: (?:do|should) i)?"
+    r"(?: (?:start|begin|work on|fix|take|do))?(?: (?:comes|is))?(?: first| next)?(?: with)?[?!. ]*"
 )
 _SPOT_ONLY: Final = re.compile(rf"{_LINK}(?:(?:at|on|in) )?(?:my |the )?\w+(?: speed)?[?!. ]*")
 _DIFFERENCE: Final = re.compile(
@@ -38,7 +59,8 @@ _THAN: Final = re.compile(
 )
 _LEANS: Final = re.compile(r"^(?:on|in|at|for|with)\b")
 _THERE: Final = re.compile(
-    r"\b(?:there|that (?:corner|turn|lap|one|sector)|this (?:corner|turn|lap|sector))\b"
+    r"\b(?:(?<!is )(?<!are )(?<!was )(?<!were )there|that (?:corner|turn|lap|one|sector)"
+    r"|this (?:corner|turn|lap|sector))\b"
     r"|\b(?:in|on|of|for|through|into) it[?.! ]*$"
 )
 _FILL: Final = re.compile(
@@ -90,12 +112,27 @@ def _asked_on(text: str, told: Named, before: Topic) -> Topic | None:
         if before.corners:
             return Topic("corner", corners=before.corners[:1], should=True)
         return Topic("loss", laps=before.laps, should=True)
+    if (short := _leaning(text, told, before)) is not None:
+        return short
     spot = words.first(words.SPOTS, text) if _SPOT_ONLY.fullmatch(text) else ""
     if spot and before.corners and before.ask in ("measure", "corner", "versus"):
         return replace(before, ask="measure", what="speed", spot=spot, how="")
     if _THAN.fullmatch(text) and len(told.laps) == 1:
         return _than(told.laps[0], before)
     return _of_laps(text, before) if before.ask == "lap" else None
+
+
+def _leaning(text: str, told: Named, before: Topic) -> Topic | None:
+    """Whether that is sure, how much it is, whether it is good, what comes first."""
+    if _SURE.fullmatch(text):
+        return before
+    if _FIRST.fullmatch(text) and "first" in text:
+        return Topic("focus", should=True)
+    if _MUCH.fullmatch(text):
+        return _worth(before)
+    if _GOOD.fullmatch(text) and not told.corners and not told.laps:
+        return _judgement(before)
+    return None
 
 
 def _wet(before: Topic) -> Topic:
@@ -105,6 +142,22 @@ def _wet(before: Topic) -> Topic:
     if before.what == "flat":
         return replace(before, wet=True)
     return Topic("risk", "wet", corners=before.corners[:1], wet=True)
+
+
+def _worth(before: Topic) -> Topic | None:
+    """How much is in it: in the corner, else on the lap or in the session."""
+    if before.corners:
+        return replace(Topic("loss", corners=before.corners[:1]), should=False)
+    if before.ask == "lap" and before.laps:
+        return Topic("versus", laps=("best", _other(before.laps)))
+    return Topic("loss", laps=before.laps)
+
+
+def _judgement(before: Topic) -> Topic | None:
+    """Whether it is good: by the grade of the corner, else beside the best lap."""
+    if before.corners:
+        return Topic("strength", "grade", corners=before.corners[:1])
+    return Topic("lap", laps=before.laps[:1]) if before.laps else Topic("spread")
 
 
 def _than(lap: Lap, before: Topic) -> Topic | None:
@@ -144,7 +197,7 @@ def _reason(before: Topic) -> Topic:
     """Why something is as it is: the corner behind a number, the place behind a lap."""
     if before.ask in ("lap", "versus"):
         return Topic("loss", laps=before.laps, why=True)
-    if before.ask in ("corner", "measure", "channel", "spread") and before.corners:
+    if before.corners and before.ask not in ("sector", "sector_rank"):
         return Topic("corner", corners=before.corners, laps=before.laps, why=True)
     if before.ask in ("sector", "sector_rank", "loss"):
         return replace(before, why=True)

@@ -64,13 +64,18 @@ class Histories:
         turn: Turn,
         now: float,
         subject: Subject | None = None,
+        *,
+        keep: bool = False,
     ) -> tuple[int, list[TurnRow]]:
-        """Remember a turn; how many there are, and what had to leave memory for it."""
+        """Remember a turn; how many there are, and what had to leave memory for it.
+
+        *keep*: it was not understood, so that the subject stays what it was.
+        """
         key = key_of(driver_id, session_id)
         talk = self._known.setdefault(key, Conversation(driver_id, session_id))
         talk.turns.append(turn)
         talk.touched = now
-        talk.subject = subject
+        talk.subject = talk.subject if keep else subject
         self._known.move_to_end(key)
         left: list[TurnRow] = []
         while len(talk.turns) > 1 and (talk.chars > self.budget or len(talk.turns) > MOST_TURNS):

@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 
 from runtime.bridge.agents.values import Intent
 
-CORNER: Final = re.compile(r"\b(?:t ?(\d{1,2})|(?:turn|corner) (?:number )?(\d{1,2}))\b")
+CORNER: Final = re.compile(r"(?<!')\b(?:t ?(\d{1,2})|(?:turn|corner) (?:number )?(\d{1,2}))\b")
 
 
 class Rule(NamedTuple):
@@ -139,6 +139,7 @@ RULES: Final = (
         r"deg",
         r"(?:tyre|tire)s? (?:drop(?:-?off)?|fade|fall-?off)",
         r"drop-?off",
+        r"(?:tyre|tire)s? (?:\w+ )?(?:hold\w*|last(?:ing|ed)?) (?:up|on|out)",
         r"long run",
         r"(?:times?|pace)\b.{0,20}\b(?:drop(?:ping)?|fall(?:ing)?|fade|fading) (?:off|away)",
         r"(?:tyre|tire)s? (?:are |is |were )?(?:going|gone|go|wear\w*|worn) ?(?:off|out)?",

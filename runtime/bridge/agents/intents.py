@@ -27,6 +27,7 @@ OF_TOPIC: Final[dict[Ask, Intent]] = {
     "ideal_lap": "goal",
     "corner": "corner",
     "measure": "corner",
+    "balance": "corner",
 }
 """Who answers a fact that no word of the router asks for."""
 MOST_LAPS: Final = 500
@@ -43,6 +44,9 @@ _SQL: Final = re.compile(
     r"|copy\s+.*\b(?:to|from)\s*['\"].*|show\s+(?:all\s+)?tables\W*"
     r"|(?:describe|truncate|summarize)\s+(?:frames|laps|corners|sessions)\W*|vacuum\W*|from\s+\w+\s+select\b.*",
     re.DOTALL | re.IGNORECASE,
+)
+_BARE: Final = re.compile(
+    r"(?:(?:and|what about|how about|then|or) )?(?:in |the )?(\d{1,2})[?!. ]*"
 )
 _FENCE: Final = "```"
 
@@ -85,7 +89,7 @@ def understood(
     """
     known = names or Names(corners)
     sql = sql_in(question)
-    told = Named("") if sql else named(question, known)
+    told = Named("") if sql else named(expanded(question, last), known)
     routed = route(question, known.corners)
     intent = chosen(wanted) or routed
     made = Question(
@@ -105,6 +109,16 @@ def understood(
     data = made.topic is not None and made.topic.ask != "concept"
     plain_talk = intent == DEFAULT and sql is None and bool(text)
     return replace(made, open=plain_talk and not data and not names_data(text))
+
+
+def expanded(question: str, last: Subject | None) -> str:
+    """A bare number behind a corner or a lap as what it is the number of."""
+    found = _BARE.fullmatch(plain(question)) if last is not None else None
+    if found is None or last is None:
+        return question
+    if last.topic.corners:
+        return f"and turn {found[1]}?"
+    return f"and lap {found[1]}?" if last.topic.laps else question
 
 
 def _with_topic(question: Question, told: Named, last: Subject | None) -> Question:

@@ -220,6 +220,8 @@ def lap_count(drive: Drive, topic: Topic) -> Found:
         return _limited(drive, topic.value, under=topic.how == "least")
     summary = f"You drove {n} complete lap{'s' if n != 1 else ''}."
     details = (f"The best is lap {best.number} in {time_text(best.duration_s)}.",) if n > 1 else ()
+    if n > 1 and slowest_of(drive).duration_s - best.duration_s < SAME_S:
+        details = (f"All took {time_text(best.duration_s)}: none is faster or slower.",)
     more = sum(1 for one in drive.laps.segments if one.kind in ("out", "in", "partial"))
     facts = (Fact("complete laps", n), *known("pieces that are no complete lap", more, ""))
     return Found(TOOL, summary, details, facts)
@@ -231,7 +233,8 @@ def _listed(drive: Drive) -> Found:
     told = [f"{one.text} on {one.label}" for one in facts[:MOST_LISTED]]
     more = f" The session has {len(facts)} laps." if len(facts) > MOST_LISTED else ""
     best = drive.best
-    details = (f"The best is lap {best.number}.",) if len(facts) > 1 else ()
+    level = slowest_of(drive).duration_s - best.duration_s < SAME_S
+    details = (f"The best is lap {best.number}.",) if len(facts) > 1 and not level else ()
     return Found(TOOL, f"Your lap times: {joined(told)}.{more}", details, tuple(facts))
 
 

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any, Final, Protocol, TypeAlias
 from uuid import uuid4
 
-from runtime.bridge.agents.answers import cited, template
+from runtime.bridge.agents.answers import NOTHING, cited, template
 from runtime.bridge.agents.followups import Subject
 from runtime.bridge.agents.history import Histories, key_of
 from runtime.bridge.agents.passages import Passages
@@ -30,12 +30,11 @@ from runtime.bridge.agents.voice import (
     Voice,
     cheer,
     feeling,
-    hollow,
-    refused,
+    passes,
     voice,
 )
 from runtime.bridge.storage.coaching import AddTraces, TurnRow
-from runtime.bridge.warm.emotion import Strainer
+from runtime.bridge.warm.emotion import Strainer, fitting
 from runtime.bridge.warm.grounding import Reader, sentences
 from runtime.bridge.warm.model import Message, ModelClient, ModelFailed, Reason
 
@@ -184,7 +183,7 @@ class Answering:
         chats = self._chats(found, lessons, said)
         for at, chat in enumerate(chats):
             reader = Reader(truth, self._question.corner if said.begun else None)
-            sieve = Sieve(partial(_passes, reader, said), *sentences(said.begun))
+            sieve = Sieve(partial(passes, reader, said), *sentences(said.begun))
             try:
                 async with aclosing(self._called(chat, sieve)) as pieces:
                     async for piece in pieces:
@@ -235,7 +234,7 @@ class Answering:
                 self._reason = "ungrounded"
                 call.fell_back("ungrounded")
                 return
-            self._emotion = strainer.emotion
+            self._emotion = fitting(strainer.emotion, self._agent.emotion)
             call.felt(strainer.emotion)
 
     def _weighed(self, lines: list[str], held: list[str]) -> list[str]:
@@ -247,12 +246,6 @@ class Answering:
                 ready += held
                 held.clear()
         return ready
-
-    @property
-    def _subject(self) -> Subject | None:
-        """What a next question may go on from."""
-        topic = self._question.topic
-        return Subject(topic, self._question.intent) if topic is not None else None
 
     def _next(self, line: str) -> str:
         """A further sentence, with the blank before it."""
@@ -268,9 +261,15 @@ class Answering:
 
     def _answer(self, found: tuple[Found, ...], lessons: tuple[Lesson, ...]) -> Answer:
         question, text = self._question, "".join(self._said)
+        subject = Subject(question.topic, question.intent) if question.topic is not None else None
         turn = Turn(question.text, text, self._emotion, self._asked_at, _now_ms())
         count, left = self._owner.histories.add(
-            question.driver_id, question.session_id, turn, time.monotonic(), self._subject
+            question.driver_id,
+            question.session_id,
+            turn,
+            time.monotonic(),
+            subject,
+            keep=bool(found) and found[0].tool == NOTHING,
         )
         if left:
             self._owner.aside(self._owner.written(left))
@@ -289,12 +288,6 @@ class Answering:
             found=found,
             lessons=lessons,
         )
-
-
-def _passes(reader: Reader, said: Voice, line: str) -> bool:
-    """Whether a sentence of a model may be shown."""
-    empty_words = said.asked is not None and bool(said.begun) and refused(line)
-    return not empty_words and not hollow(line) and reader(line)
 
 
 def _now_ms() -> int:

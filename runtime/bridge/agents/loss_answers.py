@@ -11,6 +11,7 @@ from runtime.bridge.agents.lap_answers import Missing, laps_of, losses, where
 from runtime.bridge.agents.lap_tools import LEAST_PART_S
 from runtime.bridge.agents.values import Fact, Found
 from runtime.bridge.agents.words import joined, no_corner
+from runtime.bridge.analysis.dangers import dangers
 from runtime.bridge.analysis.drive import Drive
 from runtime.bridge.analysis.grading import CornerGrade, scorecard
 from runtime.bridge.analysis.grid import parts
@@ -30,8 +31,9 @@ def loss(drive: Drive, topic: Topic, references: References = NONE) -> Found:
         laps = laps_of(drive, topic.laps)
     except Missing as missing:
         return Found(TOOL, str(missing), empty=True)
-    if topic.ask == "improved":
-        return _improved(drive)
+    if topic.ask == "improved" or topic.corners:
+        own = topic.corners[:1]
+        return _in_corner(drive, own[0], references) if own else _improved(drive)
     if topic.what == "count":
         return _counted(drive, laps, topic, references)
     if topic.how == "most" and laps:
@@ -45,6 +47,22 @@ def loss(drive: Drive, topic: Topic, references: References = NONE) -> Found:
     if laps and len(drive.counted) > 1 and not (topic.laps and isinstance(topic.laps[0], int)):
         return _against_best(drive)
     return _by_corner(drive, topic, references)
+
+
+def _in_corner(drive: Drive, name: str, references: References) -> Found:
+    """How much a corner costs."""
+    grades = {one.corner: one for one in scorecard(drive, references).corners}
+    if name not in grades:
+        return Found(TOOL, no_corner(grades), empty=True)
+    one = grades[name]
+    if one.own is None or one.delta_time_s is None or one.letter is None:
+        text = f"One pass of {name} alone does not show what it costs; drive a second."
+        return Found(TOOL, text, empty=True)
+    seconds, aim = max(one.delta_time_s, 0.0), aims(drive, references)[name]
+    facts = (Fact(f"{name}, time lost", seconds, "s", 2),)
+    summary = f"{name} holds {seconds:.2f} s: {_basis(one, aim, seconds)}."
+    why = why_slow(one.own, aim.target, beside_of(aim), danger=one.danger)
+    return Found(TOOL, summary, tuple(why[:1]), facts)
 
 
 def _on_lap(drive: Drive, lap: Segment, beside: Segment) -> Found:
@@ -149,7 +167,7 @@ def _reason(drive: Drive, corner: str, lap: Segment, beside: Segment) -> list[st
     own, target = by_lap.get(lap.number or 0), by_lap.get(beside.number or 0)
     if own is None or target is None:
         return []
-    return why_slow(own, target, f"lap {target.lap}")[:1]
+    return why_slow(own, target, f"lap {target.lap}", danger=corner in dangers(drive))[:1]
 
 
 def _exit_before(drive: Drive, name: str, lap: Segment, beside: Segment) -> list[str]:
@@ -224,10 +242,10 @@ def _by_corner(drive: Drive, topic: Topic, references: References) -> Found:
         text = f"No corner costs you {LITTLE_S:g} s against {beside_it}: {most}."
         return Found(TOOL, text, (), facts)
     own, beside = first.own, beside_of(aim)
-    details = why_slow(own, aim.target, beside)[:1] if own is not None else []
+    found = reasons(own, aim.target, beside, danger=first.danger) if own is not None else []
+    details = [] if own is None else why_slow(own, aim.target, beside, danger=first.danger)[:1]
     rest = [f"{one.corner} with {one.delta_time_s or 0.0:.2f} s" for one in more[:2]]
     details += [f"Next come {joined(rest)}."] if rest else []
-    found = reasons(own, aim.target, beside) if own is not None else []
     if (topic.should or topic.why) and found:
         details = [summary, *details[1:]]
         begin = f"Work on {first.corner} first" if topic.should else f"In {first.corner}"

@@ -7,12 +7,11 @@ import numpy as np
 
 from runtime.bridge.analysis.drive import Drive
 from runtime.bridge.analysis.passes import Pass
+from runtime.bridge.analysis.throttle import opening_m
 from runtime.bridge.telemetry.values import Numbers
 
 KMH: Final = 3.6
 FULL_PCT: Final = 95.0
-PUSHED_PCT: Final = 10.0
-RELEASED_BAR: Final = 2.0
 Read = Callable[[Drive, Pass], float | None]
 
 
@@ -56,20 +55,6 @@ def _of_frames(name: str, pick: Callable[[Numbers], float], *, approach: bool = 
 
 def _full(values: Numbers) -> float:
     return 100.0 * float((values >= FULL_PCT).mean())
-
-
-def _throttle_on(drive: Drive, one: Pass) -> float | None:
-    """Metres behind the apex where the throttle came back; negative before it."""
-    throttle, brake = drive.series["throttle_pct"], drive.series["brake_bar"]
-    braked = np.flatnonzero(brake[one.approach : one.last] > RELEASED_BAR)
-    begin = one.approach + int(braked[-1]) if len(braked) else one.first
-    pushed = np.flatnonzero(throttle[begin : one.last] > PUSHED_PCT)
-    corner = next((each for each in drive.corners if each.name == one.corner), None)
-    if not len(pushed) or corner is None:
-        return None
-    away = float(drive.progress.p[begin + int(pushed[0])]) - corner.apex.distance_m
-    half = drive.length_m / 2
-    return (away + half) % drive.length_m - half
 
 
 def _rpm(drive: Drive, one: Pass) -> float | None:
@@ -214,10 +199,10 @@ MEASURES: Final[dict[str, Measure]] = {
         "throttle behind the apex",
         "m",
         0,
-        "you were back on the throttle {value} behind the apex of {corner}",
+        "the throttle opened {value} behind the apex of {corner}",
         "throttle_pct",
-        _throttle_on,
-        none="you were not back on the throttle before the exit of {corner}",
+        opening_m,
+        none="the throttle did not open (20 % or more, and stay there) before the exit of {corner}",
     ),
     "throttle_exit": Measure(
         "throttle at the exit",

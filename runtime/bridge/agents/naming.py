@@ -17,7 +17,7 @@ _JOIN: Final = r"(?:,| and| or| vs\.?| versus| with| to| against| than| ?&| ?-)+
 _UNIT: Final = r"(?![\d:.]\d| ?(?:s|sec\w*|m|km\w*|bar|g|laps|times|minutes)\b)"
 _LAPS: Final = re.compile(rf"\blaps? (\d{{1,3}}\b(?:{_JOIN} ?(?:lap )?\d{{1,3}}\b{_UNIT})*)")
 _CORNERS: Final = re.compile(
-    rf"\b(?:t ?|(?:turn|corner)s? )(\d{{1,2}}\b"
+    rf"(?<!')\b(?:t ?|(?:turn|corner)s? )(\d{{1,2}}\b"
     rf"(?:{_JOIN} ?(?:t ?|turn |corner )?\d{{1,2}}\b{_UNIT})*)"
 )
 _SECTORS: Final = re.compile(rf"\bsectors? (\d\b(?:{_JOIN} ?(?:sector )?\d\b{_UNIT})*)")

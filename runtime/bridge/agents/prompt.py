@@ -6,8 +6,9 @@ from typing import Final
 from runtime.bridge.agents.roster import Agent
 from runtime.bridge.agents.sources import Circuit
 from runtime.bridge.agents.values import Found, Lesson, Question, Turn
+from runtime.bridge.warm.brief import place
 from runtime.bridge.warm.emotion import EMOTIONS
-from runtime.bridge.warm.evidence import Evidence, Place, evidence_of
+from runtime.bridge.warm.evidence import Evidence, evidence_of
 from runtime.bridge.warm.model import Message
 
 SENT_TURNS: Final = 6
@@ -78,10 +79,8 @@ def evidence(found: Sequence[Found], lessons: Sequence[Lesson], where: Circuit) 
         known += [one.summary, *one.details, f"{one.line}."]
         known += [f"{fact.line}." for fact in one.facts]
         known += [dict(row) for row in (*one.rows, *one.known)]
-    places = [
-        Place(one.name, one.number, one.nicknames, direction=one.direction) for one in where.corners
-    ]
     track = where.track
+    places = [place(one, track) for one in where.corners]
     names = [*([track.name] if track else []), *(one.title for one in lessons)]
     areas = [one.name for one in track.straights] if track else []
     areas += [one.name for one in track.sectors] if track else []

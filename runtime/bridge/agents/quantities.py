@@ -18,7 +18,7 @@ FULL: Final = (
     "100 * avg(CASE WHEN throttle_pct >= 95 THEN 1 WHEN throttle_pct IS NOT NULL THEN 0 END)"
 )
 IDLE: Final = (
-    "100 * avg(CASE WHEN throttle_pct < 5 AND brake_bar < 1 THEN 1"
+    "100 * avg(CASE WHEN throttle_pct < 10 AND brake_bar < 2 THEN 1"
     " WHEN throttle_pct IS NOT NULL THEN 0 END)"
 )
 

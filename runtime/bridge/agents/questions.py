@@ -2,18 +2,23 @@
 
 import asyncio
 import logging
+import re
 import time
 from collections.abc import AsyncGenerator, Coroutine
 from contextlib import aclosing
+from dataclasses import replace
 from typing import Any, Final
 
+from runtime.bridge.agents.asked import Topic
 from runtime.bridge.agents.errors import TooManyQuestions
 from runtime.bridge.agents.history import Histories, key_of
 from runtime.bridge.agents.intents import understood
 from runtime.bridge.agents.loop import Answering, Event
 from runtime.bridge.agents.passages import Passages
+from runtime.bridge.agents.safety import hazard
 from runtime.bridge.agents.sources import Sources
 from runtime.bridge.agents.values import Answer, Question
+from runtime.bridge.agents.words import plain
 from runtime.bridge.storage.coaching import AddTurns, TurnRow
 from runtime.bridge.storage.errors import StoreBusy, StoreFailed, StoreFull
 from runtime.bridge.warm.model import ModelClient
@@ -23,6 +28,7 @@ log = logging.getLogger(__name__)
 MOST_AT_ONCE: Final = 16
 """Questions under way; the model's own queue is shorter, and what finds no place there is
 answered from the facts."""
+LEAST_NAME: Final = 2
 SWEEP_S: Final = 20.0
 STORE_ERRORS: Final = (StoreBusy, StoreFull, StoreFailed)
 
@@ -69,7 +75,7 @@ class Questions:
     ) -> Question:
         """A question, and what it is about."""
         where = await self.sources.circuit_of(self.sources.session(session_id))
-        return understood(
+        asked = understood(
             text,
             wanted=intent,
             names=where.names,
@@ -77,6 +83,26 @@ class Questions:
             driver_id=driver_id,
             last=self.histories.subject(key_of(driver_id, session_id)) if session_id else None,
         )
+        other = self._other_driver(asked)
+        if not other:
+            return asked
+        return replace(asked, topic=Topic("other", other), intent="progress", open=False)
+
+    def _other_driver(self, asked: Question) -> str:
+        """Another driver than that of the session, where the question names one by name."""
+        row = self.sources.session(asked.session_id)
+        if row is None or asked.sql is not None or hazard(asked.text):
+            return ""
+        own = {(row.driver or "").strip().casefold(), asked.driver_id.strip().casefold()}
+        names = {one.driver.strip() for one in self.sources.store.sessions() if one.driver}
+        said = plain(asked.text)
+        for name in sorted(names, key=lambda one: (-len(one), one)):
+            plain_name = plain(name)
+            if plain_name in own or len(plain_name) < LEAST_NAME:
+                continue
+            if re.search(rf"(?<!\w){re.escape(plain_name)}(?:'s)?(?!\w)", said):
+                return name
+        return ""
 
     def admit(self) -> None:
         """Raises `TooManyQuestions` while no further question can be taken."""

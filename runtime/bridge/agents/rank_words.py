@@ -82,12 +82,34 @@ def minutes_of(text: str) -> tuple[bool, float] | None:
     return found[1] in ("under", "below"), 60.0 * minutes
 
 
+IS_BETTER: Final = re.compile(
+    r"\bbetter to (?:\w+ ){0,2}brak\w* (?:a bit |a little |much )?(earlier|later)\b"
+)
+MORE_SPEED: Final = re.compile(r"\bbetter to (?:carry|have|take|bring|keep) (?:\w+ ){0,2}speed")
+WHICH_LAPS: Final = re.compile(r"\b(?:how many|number of|which|what) (?:\w+ )?laps\b")
+WRONG: Final = {"earlier": "late", "later": "early"}
+"""Who had better brake earlier brakes too late."""
+LATER: Final = re.compile(r"\b(?:later|earlier)\b|(?<=how )late\b")
+HOW_MUCH: Final = re.compile(
+    r"\bhow (?:much|many (?:tenths|seconds))\b.{0,25}\b(?:los\w+|find|gain|leav\w+|left|save"
+    r"|cost\w*|win|worth)\b"
+    r"|\b(?:los\w+|cost\w*)\b.{0,40}\bhow much\b"
+)
 RANKED: Final = frozenset(
-    {"coast", "corrections", "brake_pressure", "g_lat", "g_brake", "g_total", "steering"}
+    {
+        "coast",
+        "corrections",
+        "brake_pressure",
+        "brake_point",
+        "g_lat",
+        "g_brake",
+        "g_total",
+        "steering",
+    }
 )
 WHICH_CORNER: Final = _any(
     r"(?:which|what) (?:corner|turn|bend)s?\b.{0,40}"
-    r"\b(?:most|least|hardest|highest|longest|lowest)",
+    r"\b(?:most|least|hardest|highest|longest|lowest|latest|earliest)",
     r"where\b.{0,30}\b(?:coast\w*|no pedal)\b.{0,15}\b(?:most|longest)",
 )
 CLAIM: Final = re.compile(

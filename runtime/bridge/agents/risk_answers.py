@@ -9,13 +9,12 @@ import numpy as np
 from runtime.bridge.agents.asked import Topic
 from runtime.bridge.agents.values import Fact, Found
 from runtime.bridge.agents.words import joined, no_corner
+from runtime.bridge.analysis.dangers import zones_at
 from runtime.bridge.analysis.drive import Drive
 from runtime.bridge.analysis.passes import Pass, passes_of
-from runtime.bridge.tracks.model import DANGERS, Corner, DangerZone, Track
+from runtime.bridge.tracks.model import DANGERS, Corner, Track
 
 TOOL: Final = "risk_facts"
-AROUND_M: Final = 100.0
-"""So far around a corner a danger counts as one of it."""
 BRAKED_BAR: Final = 5.0
 FULL_PCT: Final = 95.0
 SAME_BAR: Final = 0.5
@@ -41,7 +40,7 @@ def risk(
         wet = f"{may}{WET[0].lower()}{WET[1:]}" if may else WET
         return Found(TOOL, wet) if topic.what == "wet" else _everywhere(track, corners)
     name = topic.corners[0]
-    zones = _zones(known[name], track)
+    zones = zones_at(known[name], track)
     dangers = [f"A danger zone is on file there: {one.description}" for one in zones[:1]]
     if topic.what == "flat":
         summary, facts = _flat(name, drive)
@@ -63,28 +62,12 @@ def risk(
     return Found(TOOL, told)
 
 
-def _zones(corner: Corner, track: Track | None) -> list[DangerZone]:
-    """The danger zones at a corner, the gravest first."""
-    if track is None:
-        return []
-    length = track.length_m
-    begin = corner.entry.distance_m - AROUND_M
-    reach = (corner.exit.distance_m + AROUND_M - begin) % length
-    found = [
-        zone
-        for zone in track.danger_zones
-        if (zone.start_m - begin) % length <= reach
-        or (begin - zone.start_m) % length <= (zone.end_m - zone.start_m) % length
-    ]
-    return sorted(found, key=lambda zone: DANGERS.index(zone.severity))
-
-
 def _everywhere(track: Track | None, corners: Sequence[Corner]) -> Found:
     if track is None or not track.danger_zones:
         return Found(TOOL, f"No danger is on file for this circuit, {UNKNOWN}.", empty=True)
     at: dict[str, list[str]] = {}
     for zone in sorted(track.danger_zones, key=lambda one: DANGERS.index(one.severity)):
-        names = [one.name for one in corners if zone in _zones(one, track)]
+        names = [one.name for one in corners if zone in zones_at(one, track)]
         place = names[0] if names else f"{zone.start_m:.0f} m into the lap"
         at.setdefault(place, []).append(zone.description)
     first, *rest = at

@@ -13,6 +13,7 @@ from runtime.bridge.agents.safety import hazard
 from runtime.bridge.agents.topic_tools import calls_of
 from runtime.bridge.agents.values import Call, Intent, Question
 from runtime.bridge.agents.words import plain
+from runtime.bridge.coach.values import Emotion
 
 
 class Agent(NamedTuple):
@@ -25,7 +26,7 @@ class Agent(NamedTuple):
     tools: tuple[str, ...]
     advice: str = ""
     """A sentence without numbers that an answer may end with."""
-    emotion: str = "encouraging"
+    emotion: Emotion = "encouraging"
     details: tuple[int, ...] = (3, 2, 2)
     """How many details of each tool are told."""
 

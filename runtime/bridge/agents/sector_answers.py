@@ -50,6 +50,12 @@ def _sectors(drive: Drive) -> dict[int, _Sector]:
     return found
 
 
+def times_of(drive: Drive, number: int) -> dict[int, float]:
+    """The times of a sector by lap; empty where it has none."""
+    found = _sectors(drive)
+    return found[number].by_lap if number in found else {}
+
+
 def sector_fact(drive: Drive, topic: Topic) -> Found:
     """How one sector was driven, on a lap or over the session."""
     found = _sectors(drive)

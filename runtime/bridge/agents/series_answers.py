@@ -13,6 +13,7 @@ from runtime.bridge.agents.values import Fact, Found
 from runtime.bridge.agents.words import joined, no_corner
 from runtime.bridge.analysis.drive import Drive, NoGeometry
 from runtime.bridge.analysis.passes import passes_of
+from runtime.bridge.analysis.pedals import coasting
 from runtime.bridge.laps.geometry import Indices
 from runtime.bridge.laps.series import Flags
 from runtime.bridge.telemetry.values import Numbers, Samples
@@ -21,8 +22,6 @@ from runtime.bridge.tracks.model import inside
 TOOL: Final = "channel_facts"
 KMH: Final = 3.6
 FULL_PCT: Final = 95.0
-IDLE_PCT: Final = 5.0
-IDLE_BAR: Final = 1.0
 AHEAD_M: Final = 300.0
 """So far before a corner a place is told as in front of it."""
 BRAKED: Final = frozenset({"brake_pressure", "g_brake"})
@@ -117,8 +116,7 @@ def _values(drive: Drive, what: str, asked: Quantity) -> Numbers:
     values = series[asked.channel]
     if asked.share:
         known = ~np.isnan(values)
-        brake = np.nan_to_num(series["brake_bar"])
-        on = values >= FULL_PCT if what == "throttle" else (values < IDLE_PCT) & (brake < IDLE_BAR)
+        on = values >= FULL_PCT if what == "throttle" else coasting(series)
         return np.where(known, 100.0 * on, np.nan)
     return np.abs(values) if asked.size else values * asked.scale
 

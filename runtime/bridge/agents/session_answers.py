@@ -46,8 +46,35 @@ def session_count(driver: str, count: int) -> Found:
     return Found(TOOL, text, (), (Fact("sessions", count),), empty=not driver)
 
 
-def ever(driver: str, driven: Sequence[Driven], session_id: str) -> Found:
-    """The driver's best lap on the circuit, and whether a session holds it."""
+def beside_driver(
+    own: str, name: str, best_s: float | None, own_best_s: float | None, *, faster: bool = False
+) -> Found:
+    """Another driver's best lap here beside that of the session.
+
+    *faster*: it is asked whether that one is faster.
+    """
+    whose = f"This session was driven by {own}" if own else "This session names no driver"
+    if best_s is None:
+        text = f"{whose}, and no session of {name} here has a complete lap."
+        return Found("other_driver", text, empty=True)
+    facts = [Fact(f"best lap of {name}", best_s, "lap")]
+    text = f"{name}'s best lap here is {time_text(best_s)}"
+    if own_best_s is not None:
+        gap = own_best_s - best_s
+        facts.append(Fact("best lap of this session", own_best_s, "lap"))
+        side = "slower" if gap > 0 else "faster"
+        if faster:
+            text = f"{'No' if gap > 0 else 'Yes'}: {text}"
+        text += f"; the best of this session, {time_text(own_best_s)}, is {abs(gap):.3f} s {side}"
+    more = f"{whose}: for what {name} did, ask about a session of {name}."
+    return Found("other_driver", f"{text}.", (more,), tuple(facts))
+
+
+def ever(driver: str, driven: Sequence[Driven], session_id: str, *, beaten: bool = False) -> Found:
+    """The driver's best lap on the circuit, and whether a session holds it.
+
+    *beaten*: it is asked whether the session holds it.
+    """
     best = {one.session_id: one.summary.best_s for one in driven if one.summary.best_s is not None}
     if not best:
         whose = f"of {driver} " if driver else ""
@@ -73,6 +100,8 @@ def ever(driver: str, driven: Sequence[Driven], session_id: str) -> Found:
             f"Your best lap here ever is {time_text(old)}; this session's best, {time_text(own)},"
             f" is {gap:.3f} s slower."
         )
+    if beaten:
+        summary = f"{'Yes' if gap < 0 else 'No'}: {summary[:1].lower()}{summary[1:]}"
     return Found("last_session", summary, (), tuple(facts))
 
 

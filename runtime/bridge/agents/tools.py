@@ -1,11 +1,13 @@
 """The tools by name: each reads the sources and brings facts; none is ever chosen by a model."""
 
+import re
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from typing import Final
 
-from runtime.bridge.agents import corner_answers, corner_tools, driver_tools, lap_answers, lap_tools
+from runtime.bridge.agents import corner_tools, driver_tools, lap_answers, lap_tools, pass_answers
+from runtime.bridge.agents.caution import cautioned
 from runtime.bridge.agents.fact_tools import (
     FACT_TOOLS,
     FACTS_OF_SESSION,
@@ -15,6 +17,7 @@ from runtime.bridge.agents.fact_tools import (
 from runtime.bridge.agents.sources import Sources
 from runtime.bridge.agents.sql_tool import query
 from runtime.bridge.agents.values import Fact, Found, Question
+from runtime.bridge.agents.words import plain
 from runtime.bridge.analyses import Scope
 from runtime.bridge.analysis.drive import Drive
 from runtime.bridge.analysis.grading import scorecard, weakest
@@ -29,6 +32,7 @@ KMH: Final = 3.6
 MOST_SESSIONS: Final = 200
 MOST_TRACES: Final = 1000
 SCRIPT: Final = "voice_script"
+_TYRES: Final = re.compile(r"\b(?:tyre|tire)s?\b")
 SHOWN: Final = 6
 """Rows of a query that are told in words."""
 Tool = Callable[[Sources, Question, Mapping[str, object]], Awaitable[Found]]
@@ -48,7 +52,9 @@ async def use(
         text = "There is no session of that id." if question.session_id else "No session is chosen."
         return Found(name, text, empty=True)
     try:
-        return untagged(await TOOLS[name](sources, question, arguments))
+        found = untagged(await TOOLS[name](sources, question, arguments))
+        where = await sources.circuit_of(sources.session(question.session_id))
+        return cautioned(found, question, where.corners, where.track)
     except (NoRows, NoCompleteLap, NoGeometry) as nothing:
         return Found(name, WHY[type(nothing)], empty=True)
 
@@ -88,7 +94,7 @@ async def _corner(sources: Sources, question: Question, given: Mapping[str, obje
         return await sources.analyses.of(
             row_of(sources, question),
             Scope(),
-            corner_answers.on_lap,
+            pass_answers.on_lap,
             topic,
             sources.references.current(),
         )
@@ -132,7 +138,11 @@ async def _incidents(sources: Sources, question: Question, _: Mapping[str, objec
 
 
 async def _pace(sources: Sources, question: Question, _: Mapping[str, object]) -> Found:
-    return await sources.analyses.of(row_of(sources, question), Scope(), lap_tools.race_pace)
+    found = await sources.analyses.of(row_of(sources, question), Scope(), lap_tools.race_pace)
+    if found.empty or _TYRES.search(plain(question.text)) is None:
+        return found
+    told = f"The wear of the tyres is not recorded, lap times alone are: {found.summary}"
+    return replace(found, summary=told.replace(": Over", ": over"))
 
 
 async def _goal(sources: Sources, question: Question, _: Mapping[str, object]) -> Found:

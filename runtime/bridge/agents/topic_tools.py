@@ -29,6 +29,11 @@ _TOOL: Final[dict[Ask, str]] = {
     "circuit": "circuit_facts",
     "session": "session_facts",
     "concept": "concept_facts",
+    "claim": "claim_facts",
+    "amount": "amount_facts",
+    "focus": "focus_facts",
+    "balance": "corner_facts",
+    "other": "other_driver",
     "unknown": "no_answer",
 }
 

@@ -7,6 +7,8 @@ place of names.
 import re
 from typing import Final, TypeAlias
 
+from runtime.bridge.agents.crash_words import HIT, LOST
+
 Pattern: TypeAlias = re.Pattern[str]
 Words: TypeAlias = tuple[tuple[str, Pattern], ...]
 
@@ -47,6 +49,8 @@ MEASURES: Final[Words] = (
             r"brak\w* (?:too |so |any )?(?:late|early|sooner|later|earlier)",
             r"(?:late|early|later|earlier) (?:on|with) the brakes?",
             r"start\w* (?:to )?brak\w*",
+            r"brak\w* (?:the )?(?:latest|earliest)",
+            r"(?:m|met(?:er|re)s) (?:before|in front of) CORNER\b.{0,20}\bbrak\w*",
             r"brak(?:e|es|ed|ing) (?:for|at|into|in) CORNER",
         ),
     ),
@@ -66,7 +70,7 @@ MEASURES: Final[Words] = (
             r"gs? (?:do|did) i pull",
         ),
     ),
-    ("corrections", _any(r"correct(?:ion|ing|ed)s?", "sawing")),
+    ("corrections", _any(r"correct(?:ion|ing|ed)?s?", "sawing")),
     ("steering", _any(r"steering", r"steer(?:ed)?", r"wheel angle", r"how much lock")),
     (
         "coast",
@@ -75,7 +79,9 @@ MEASURES: Final[Words] = (
     (
         "throttle_on",
         _any(
-            r"(?:when|where|how (?:early|late|soon))\b.{0,40}\b(?:throttle|gas|power|accelerat\w*)"
+            r"(?:when|where|how (?:early|late|soon))\b.{0,40}\b(?:throttle|gas|power|accelerat\w*)",
+            r"(?:throttle|gas|power|accelerat\w*)\b.{0,15}\b(?:early|late|soon|earlier|later|sooner)",
+            r"(?:early|late|soon)\w*\b.{0,12}\bon (?:the )?(?:throttle|gas|power)",
         ),
     ),
     (
@@ -91,6 +97,7 @@ MEASURES: Final[Words] = (
         "speed",
         _any(
             r"\w*speeds?",
+            r"too (?:slow|fast)",
             r"how (?:fast|slow|quick)\w*",
             r"fast(?:est)? (?:was|did|do|am|were) i",
             r"v-?max",
@@ -162,7 +169,7 @@ MISHAPS: Final[Words] = (
         "spin",
         _any(
             r"(?<!wheel )sp[iu]n(?:s|ning|ned)?",
-            r"lo(?:se|st) (?:it|the (?:car|rear|back|tail))",
+            LOST,
             "loop",
         ),
     ),
@@ -186,14 +193,15 @@ MISHAPS: Final[Words] = (
             r"crash(?:ed|es)?",
             "accidents?",
             "incidents?",
-            r"hit (?:anything|something|a|the)",
+            HIT,
             r"(?:close|near) (?:calls?|miss(?:es)?)",
         ),
     ),
 )
 BEFORE: Final = _any(
     r"(?:better|faster|quicker|slower|worse|improv\w*|compare\w*|progress\w*|change\w*|differ\w*"
-    r"|gain\w*|than|beat|lost|vs)\b.{0,40}\b(?:last|previous|earlier|prior|yesterday'?s?|past)\b"
+    r"|gain\w*|than|beat|lost|vs)\b.{0,40}\b(?:last|previous|prior|yesterday'?s?|past"
+    r"|earlier (?:session|time|outing|run|visit|day|event|week)s?)\b"
     r"(?! (?:lap|corner|turn|sector)) ?(?:session|time|outing|run|visit|day|event|week)?",
     r"(?:last|previous|earlier|prior) (?:session|outing|visit|track ?day|time out)",
     r"(?:than|beat|since|to) (?:yesterday|last time|before)",
@@ -236,6 +244,8 @@ STRENGTH: Final = _any(
     r"(?:which|what) (?:corner|turn|bend)s?\b.{0,30}\b(?:best|good|great|strong\w*|well|keep)",
     r"where\b.{0,20}\b(?:best|strong\w*|good)(?! lap)",
     r"strengths?",
+    r"(?:something|anything) good",
+    r"(?:am i|i'm) any good",
     r"what (?:did|do) i do (?:well|right|best)",
 )
 SPREAD: Final = _any(
@@ -337,6 +347,8 @@ IDEAL: Final = _any(
     r"sum of (?:my |the )?(?:best )?sectors",
     "all together",
     "best sectors together",
+    r"gap to (?:my |the )?(?:ideal|potential|theoretical|optimum|best possible)",
+    "off the pace",
 )
 CORNER_RANK: Final = _any(r"(?:fastest|quickest|slowest) (?:corner|turn|bend)s?")
 GREETING: Final = _any(
@@ -350,7 +362,9 @@ LIST: Final = _any(
     r"list (?:of )?(?:my |the )?laps",
 )
 USUAL: Final = _any(
-    r"(?:average|mean|median|typical|usual|normal) (?:lap|pace|lap ?time)s?", "pace on average"
+    r"(?:average|mean|median|typical|usual|normal) (?:lap|pace|lap ?time)s?",
+    "pace on average",
+    r"how(?:'s| is| was) my pace",
 )
 BEST_TIME: Final = _any(
     r"(?:best|fastest|quickest|top) (?:lap ?)?times?",
@@ -361,30 +375,6 @@ HOW_QUICK: Final = _any(
     r"how (?:fast|slow|quick|good|bad)\w* (?:was|is|were) (?:the |my )?LAP",
     r"(?:speed|pace) of LAP",
 )
-EXPLAIN: Final = _any(
-    r"what (?:is|are|does|do)",
-    "what's",
-    "explain",
-    "define",
-    "meaning of",
-    r"tell me about",
-    "why is",
-)
-CONCEPTS: Final[Words] = (
-    ("trail_brake", _any(r"trail ?-?brak\w*")),
-    (
-        "early_brake_release",
-        _any("early (?:brake )?release", "releas\\w* (?:the brakes? )?too early"),
-    ),
-    ("exit_speed", _any("exit speed")),
-    ("full_commitment", _any("full commitment", "commitment", "hustle")),
-    ("brake_end_focus", _any("end of braking", "eob", "brak\\w* end")),
-    ("downhill_braking", _any(r"down ?-?hill brak\w*", r"brak\w* down ?-?hill")),
-    ("uphill_braking", _any(r"up ?-?hill brak\w*", r"brak\w* up ?-?hill")),
-    ("late_apex", _any("late(?:r)? apex")),
-    ("look_ahead", _any(r"look\w* ahead", "vision", "where to look")),
-)
-"""Concepts of the coach by the words for them."""
 OWN: Final = _any("my", "mine", "i", "me", "we", "am i", "did i")
 
 

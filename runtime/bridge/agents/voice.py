@@ -15,6 +15,7 @@ from runtime.bridge.agents.safety import TOOL as SAFETY
 from runtime.bridge.agents.safety import careful
 from runtime.bridge.agents.values import Found, Lesson, Question
 from runtime.bridge.agents.words import plain
+from runtime.bridge.warm.grounding import Reader
 
 SMALL_PARAMS: Final = 200_000_000
 """Parameters below which a model is small."""
@@ -96,3 +97,9 @@ def feeling(question: Question, usual: str, found: Sequence[Found]) -> str:
     if found and all(one.empty for one in found) and question.intent not in DATALESS:
         return "neutral"
     return usual
+
+
+def passes(reader: Reader, said: Voice, line: str) -> bool:
+    """Whether a sentence of a model may be shown."""
+    empty_words = said.asked is not None and bool(said.begun) and refused(line)
+    return not empty_words and not hollow(line) and reader(line)

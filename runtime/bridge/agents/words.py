@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from typing import Final
+from unicodedata import category
 
 from runtime.bridge.agents.values import Fact
 
@@ -9,7 +10,9 @@ _ORDINALS: Final = ("fastest", "second fastest", "third fastest")
 
 
 def plain(text: str) -> str:
-    """Small letters, straight apostrophes, single blanks."""
+    """Small letters, straight apostrophes, single blanks, nothing that takes no room."""
+    if not text.isascii():
+        text = "".join(one for one in text if category(one) != "Cf")
     return " ".join(text.casefold().replace("\u2019", "'").split())
 
 

@@ -40,6 +40,16 @@ ADVICE: Final = {
     "exit_understeer": "calm the hands and wait with the throttle until the car points out: {}",
 }
 
+BOLD: Final = frozenset({"early_brake", "low_apex_speed", "low_exit_speed", "early_lift"})
+"""Causes whose remedy is more speed or a later brake point."""
+STEADY: Final = "keep your usual speed and brake point, for a danger zone lies there"
+"""What is said of them where mistakes are punished."""
+
+
+def calm(causes: tuple[Cause, ...]) -> tuple[Cause, ...]:
+    """Those of the causes whose remedy asks for no more speed."""
+    return tuple(one for one in causes if one.cause not in BOLD)
+
 
 def attribution(own: Pass, target: Taken) -> tuple[Cause, ...]:
     """What the loss against *target* is made of, the largest part first.
@@ -60,11 +70,18 @@ def attribution(own: Pass, target: Taken) -> tuple[Cause, ...]:
     return tuple(sorted(scaled, key=lambda cause: -cause.seconds))
 
 
-def phrase(corner: str, causes: tuple[Cause, ...], *, good: bool = True) -> str:
+def phrase(
+    corner: str, causes: tuple[Cause, ...], *, good: bool = True, danger: bool = False
+) -> str:
     """One sentence for the driver: what to do about the largest cause, praise where there is none.
 
-    *causes* come from `attribution`; *good*: the grade of the corner is worth more than that.
+    *causes* come from `attribution`; *good*: the grade of the corner is worth more than that;
+    *danger*: mistakes are punished there.
     """
+    if causes and danger:
+        first = next(iter(calm(causes)), None)
+        advice = ADVICE[first.cause].format(first.detail) if first is not None else STEADY
+        return f"{corner}: {advice}."
     if not causes:
         return f"{corner}: {'well driven' if good else 'no time lost here'}, do the same again."
     return f"{corner}: {ADVICE[causes[0].cause].format(causes[0].detail)}."

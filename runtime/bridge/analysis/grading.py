@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from runtime.bridge.analysis.attribution import Cause, attribution, phrase
+from runtime.bridge.analysis.dangers import dangers
 from runtime.bridge.analysis.drive import Drive, UnknownLap
 from runtime.bridge.analysis.passes import Pass, passes_of
 from runtime.bridge.analysis.reference import (
@@ -73,6 +74,8 @@ class CornerGrade(NamedTuple):
     """Positive: braked earlier."""
     causes: tuple[Cause, ...] = ()
     phrase: str = ""
+    danger: bool = False
+    """Whether a danger zone lies there, so that nobody is asked for more speed."""
 
 
 class Scorecard(NamedTuple):
@@ -181,8 +184,10 @@ def scorecard(drive: Drive, references: References = NONE, lap: int | None = Non
     if lap is not None and all(one.number != lap for one in drive.counted):
         raise UnknownLap
     passes, compared, shares = passes_of(drive), aims(drive, references), weights(drive)
+    risky = dangers(drive)
     grades = tuple(
-        _grade(name, shares[name], found, compared.get(name), lap) for name, found in passes.items()
+        _grade(name, shares[name], found, compared.get(name), lap, danger=name in risky)
+        for name, found in passes.items()
     )
     reference = references.of(drive.track)
     basis = basis_of(drive, references)
@@ -205,14 +210,20 @@ def scorecard(drive: Drive, references: References = NONE, lap: int | None = Non
 
 
 def _grade(
-    name: str, weight: float, passes: Sequence[Pass], aim: Aim | None, lap: int | None
+    name: str,
+    weight: float,
+    passes: Sequence[Pass],
+    aim: Aim | None,
+    lap: int | None,
+    *,
+    danger: bool,
 ) -> CornerGrade:
     own = [one for one in passes if lap is None or one.lap == lap]
     if aim is None or not own:
-        return CornerGrade(name, weight, len(passes))
+        return CornerGrade(name, weight, len(passes), danger=danger)
     timed = sorted(own, key=lambda one: (one.corner_time_s, one.t_entry))
     if aim.basis == "session_best" and len(passes) < 2:
-        return CornerGrade(name, weight, len(passes), timed[0], ungraded=SINGLE)
+        return CornerGrade(name, weight, len(passes), timed[0], ungraded=SINGLE, danger=danger)
     graded = timed[len(timed) // 2]
     if aim.basis == "reference_file":
         graded = max(timed, key=lambda one: score(one, aim.target).total)
@@ -234,7 +245,8 @@ def _grade(
         exit_delta_kmh=_difference(graded.exit_speed_kmh, aim.target.exit_speed_kmh),
         brake_point_delta_m=_difference(graded.brake_point_m, aim.target.brake_point_m),
         causes=causes,
-        phrase=phrase(name, causes, good=points.total >= GOOD),
+        phrase=phrase(name, causes, good=points.total >= GOOD, danger=danger),
+        danger=danger,
     )
 
 

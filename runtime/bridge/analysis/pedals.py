@@ -5,9 +5,42 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from runtime.bridge.analysis.drive import Drive
+from runtime.bridge.analysis.passes import BRAKING_BAR, COASTING_PCT, RELEASED_BAR
+from runtime.bridge.laps.geometry import Indices
+from runtime.bridge.laps.series import Flags, Series
+from runtime.bridge.telemetry.values import Numbers
 
 THROTTLE_PCT: Final = 5.0
 BRAKE_BAR: Final = 1.0
+POWER_PCT: Final = 20.0
+"""So much throttle is power."""
+
+
+def brakings(brake: Numbers) -> Indices:
+    """The frames where a braking begins: above 5 bar, behind less than 2 bar."""
+    return _turns(brake > BRAKING_BAR, brake < RELEASED_BAR)
+
+
+def lifts(throttle: Numbers) -> Indices:
+    """The frames where the throttle was lifted: under 10 %, behind 20 % or more."""
+    up, down = throttle >= POWER_PCT, throttle < COASTING_PCT
+    known: Indices = np.flatnonzero(up | down)
+    lifted: Indices = known[1:][up[known[:-1]] & down[known[1:]]]
+    return lifted
+
+
+def coasting(series: Series) -> Flags:
+    """The frames with the brake off (under 2 bar) and the throttle under 10 %, as of a pass; a null
+    of a pedal that is recorded is up."""
+    throttle, brake = series["throttle_pct"], series["brake_bar"]
+    idle: Flags = (np.nan_to_num(throttle) < COASTING_PCT) & (np.nan_to_num(brake) < RELEASED_BAR)
+    return idle
+
+
+def _turns(up: Flags, down: Flags) -> Indices:
+    known: Indices = np.flatnonzero(up | down)
+    begun: Indices = known[up[known] & np.concatenate([[True], down[known]])[: len(known)]]
+    return begun
 
 
 class Pedals(NamedTuple):

@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from runtime.bridge.analysis.drive import Drive
-from runtime.bridge.analysis.passes import KMH, Pass, passes_of
+from runtime.bridge.analysis.passes import KMH, RELEASED_BAR, Pass, passes_of
 from runtime.bridge.analysis.reference import NONE, References, aims
 from runtime.bridge.laps.series import Series
 from runtime.bridge.laps.stats import Box, box_plot
@@ -18,6 +18,33 @@ SLOWER_KMH: Final = 1.0
 APART_S: Final = 0.5
 RISE_S: Final = 0.1
 """The throttle's rate is taken over so long, or a period where that is longer."""
+
+
+OPEN_PCT: Final = 20.0
+HELD_S: Final = 0.3
+"""A throttle that is open for a shorter time was only brushed."""
+
+
+def opening_m(drive: Drive, one: Pass) -> float | None:
+    """Where the throttle opens in a pass, metres behind the apex, negative before it: behind the
+    last braking it goes to 20 % or more and stays there for 0.3 s, or to the exit. None where it
+    does not. Raises `NoGeometry`."""
+    series = drive.series
+    brake = series["brake_bar"][one.approach : one.last]
+    braked = np.flatnonzero(brake > RELEASED_BAR)
+    begin = one.approach + int(braked[-1]) if len(braked) else one.first
+    opened = series["throttle_pct"][begin : one.last] >= OPEN_PCT
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], opened.astype(np.int8), [0]])))
+    for first, end in edges.reshape(-1, 2).tolist():
+        last = begin + end == one.last
+        if last or series.t[begin + end] - series.t[begin + first] >= HELD_S:
+            break
+    else:
+        return None
+    corner = next(each for each in drive.corners if each.name == one.corner)
+    away = float(drive.progress.p[begin + first]) - corner.apex.distance_m
+    half = drive.length_m / 2
+    return (away + half) % drive.length_m - half
 
 
 class ThrottleBox(NamedTuple):

@@ -25,12 +25,12 @@ from runtime.bridge.api.coaching_shapes import BriefAnswer, DebriefAnswer
 from runtime.bridge.api.imports import ImportRequest, import_session
 from runtime.bridge.api.sessions import WRITE_ERRORS, SessionPath, now_ms
 from runtime.bridge.api.shapes import SessionId, Short, capped
-from runtime.bridge.errors import NoGeometry
+from runtime.bridge.errors import NoCompleteLap, NoGeometry
 from runtime.bridge.imports.files import NotImportable
 from runtime.bridge.imports.formats import UnparsableVbo
 from runtime.bridge.service import SERVICE, Service
 from runtime.bridge.storage.coaching import AddEvents, AddTurns, NewEvent, TurnRow
-from runtime.bridge.storage.errors import UnknownSession
+from runtime.bridge.storage.errors import NoRows, UnknownSession
 from runtime.bridge.storage.values import SessionRow
 from runtime.bridge.tracks.weather import phase_at
 from runtime.bridge.warm.brief import USUAL_GOAL, Plan, concept_of, placed_zones
@@ -45,7 +45,8 @@ from runtime.bridge.warm.coach import (
     tell_debrief,
 )
 from runtime.bridge.warm.emotion import felt
-from runtime.bridge.warm.grades import first_of, grades
+from runtime.bridge.warm.findings import Finding, chosen
+from runtime.bridge.warm.grades import Grades, first_of, grades
 from runtime.bridge.warm.review import Fragments, Review
 from runtime.bridge.warm.told import short
 from runtime.web.errors import BadField, BadQuery, BadRequest
@@ -187,6 +188,8 @@ async def _plan(service: Service, query: BriefQuery) -> Plan:
     driver = query.driver.strip()
     known = grades(await events_here(service, driver))
     driven, work = await last_driven(service, analyses_of(service), driver)
+    if not driven:  # sessions that were only said to be this driver's, when they were debriefed
+        driven, work = await _last_remembered(service, known)
     if driven:  # what that session came to, as its debrief has it
         known = first_of(known, work.corner if work is not None else None)
     asked = short(felt(query.focus or "").text.split(","))
@@ -200,9 +203,22 @@ async def _plan(service: Service, query: BriefQuery) -> Plan:
         grades=known,
         track=service.active_track,
         best_s=await best_before(service, None, driver),
-        lesson=desk_of(service).lessons.of(concept_of(asked, known.weakest)),
+        lesson=desk_of(service).lessons.of(concept_of(asked, known.weakest, work)),
         work=work,
     )
+
+
+async def _last_remembered(service: Service, known: Grades) -> tuple[bool, Finding | None]:
+    """What the newest of the sessions came to whose grades are remembered."""
+    names = {one.session_id for scores in known.corners.values() for one in scores}
+    rows = [row for name in names if (row := service.db.session(name)) is not None]
+    references = service.references.current()
+    for row in sorted(rows, key=lambda one: (one.started_at, one.session_id), reverse=True):
+        try:
+            return True, await analyses_of(service).of(row, Scope(), chosen, references)
+        except (NoCompleteLap, NoRows):
+            continue
+    return False, None
 
 
 def _day(text: str | None) -> date:

@@ -62,7 +62,7 @@ brake at (?:the|your) (?:marker|board){P}
 keep doing (?:exactly )?(?:what worked|what you do|that){IN}
 (?:repeat|keep) (?:exactly )?what (?:worked|you did|you do){IN}
 keep it (?:exactly )?(?:as it is|like that|that way){IN}
-= release turning
+= release turning losing
 (?:release|trail|ease|bleed|fade|let up|ease off|bleed off|trail off) {BRAKE}(?: off)?(?:\
  {SOFT})? {TURNING}(?: {SOFT})?{P}
 (?:release|ease|bleed|fade|let up|ease off|bleed off|trail off) {BRAKE}(?: off)? {SOFT}{P}
@@ -93,7 +93,8 @@ carry (?:a (?:little|bit|touch) )?(?:more |the )?speed (?:to|into|through) (?:th
 carry (?:a (?:little|bit|touch) )?more (?:apex )?speed(?: (?:at|through|there|here))?
 = car apex exit_area
 have the car turned by the apex{OUT}(?: so (?:that )?the throttle opens onetime and stays open)?
-get the car (?:turned|rotated|pointed) by the apex{OUT}
+get the car (?:turned|rotated|pointed) by the apex{OUT}(?: so (?:that )?the throttle opens onetime\
+ and stays open)?
 = car apex coast
 pick up a light throttle (?:as soon as|when) the car is turned(?: instead of rolling\
 (?: through)?)?{P}
@@ -110,8 +111,9 @@ wait (?:with {GAS} )?{UNTIL_OPEN}(?: before you (?:add|open|squeeze) {GAS})?{P}
 go to full (?:throttle|power) when the wheel is straight{OUT}
 (?:unwind|open|straighten) {WHEEL}(?: {SOFT})? (?:(?:at|towards|to|on) the exit|after the apex\
 |from the apex(?: on)?|before you (?:add|squeeze) {GAS}){OUT}
-use (?:all of the|the whole|the full|the full width of the|the whole width of the) (?:track\
-|road)(?: width)? (?:on|at) the exit{OUT}
+= throttle leaving exit_safe
+use (?:all of the|the whole|the full|the full width of the|the whole width of the) track\
+(?: width)? (?:on|at) the exit{OUT}
 = throttle leaving throttle_earlier
 (?:get|be|go)(?: back)? (?:to|on) {GAS} {A_BIT}(?:earlier|sooner){OUT}
 (?:open|squeeze|pick up|apply) {GAS} {A_BIT}(?:earlier|sooner)(?: {OPENING})?{OUT}
@@ -128,7 +130,7 @@ look where you want to go
 keep (?:your|the) (?:hands|wheel|steering|inputs) {QUIET}{IN}
 (?:relax|soften) your (?:shoulders|hands and shoulders|shoulders and hands)\
 (?: on the straights?)?
-relax your (?:hands|arms) on the straights?
+relax your (?:hands|arms)(?: on the straights?)?
 (?:calm|quiet|soft|smooth|light|relaxed) (?:hands|inputs)
 = mind any
 (?:just )?breathe(?: (?:in|out|deeply|calmly|slowly|deep))?(?: on the straights?)?
@@ -147,6 +149,7 @@ drink (?:some )?water|rest|take (?:a|some) (?:short )?(?:break|rest)
 = process any
 (?:make|change|work on|try|take) (?:stepwise|it stepwise|only onething|onething\
 |one change stepwise)
+take small steps
 (?:take|build) (?:it|up|the pace|up the pace|it up) (?:stepwise|slowly|gradually|in small steps)
 keep building(?: on (?:this|it|that))?
 compare (?:the|your) (?:laps|traces|exit speeds?|apex speeds?|exit|braking points)
@@ -160,7 +163,9 @@ add (?:the )?speed in small steps as long as the car holds its line
 = focus any softer
 (?:focus|concentrate|work) on {D}(?:brake )?release{IN}(?: of)?
 = focus any losing_here
-(?:focus|concentrate|work) on(?: (?:first|next|there|this corner|that corner))?
+(?:focus|concentrate|work) on(?: (?:next|there|this corner|that corner))?
+= focus any first
+(?:focus|concentrate|work) on first
 = focus any area_braking
 (?:focus|concentrate|work) on {D}(?:braking|brake)(?: (?:point|marker))?{P}
 = focus any losing
@@ -210,14 +215,14 @@ MOVES: Final = tuple(_moves())
 """Every instruction."""
 _PLACE: Final = r"(?:(?:going )?(?:at|in|for|into|through)|there|here)"
 NEXT: Final = (
-    r"(?:(?:for |in |on )?(?:the |your )?next (?:time|lap|laps|run|session|stint|one)|next|first"
+    r"(?:(?:for |in |on )?(?:the |your )?next (?:time|lap|laps|run|session|stint|one)|next"
     r"|now|today|this time|from now on)"
 )
 """When it is to be done."""
 _BID: Final = (
     r"(?:try to|try|remember to|remember|let us|let's|aim to|make sure to|make sure you|be sure to"
     r"|you (?:should|could|can|want to|need to)|(?:the|your) (?:next step|goal|job|task) is to"
-    r"|(?:here is )?onething|please|just|simply|again|also|so|instead|then)"
+    r"|(?:here is )?onething|please|so|then)"
 )
 OPENER: Final = re.compile(rf"(?:{_PLACE}|{NEXT}|{_BID})(?= |$)")
 """What may stand before an instruction; a place stands without its corner."""

@@ -1,6 +1,5 @@
 """What must be known of a corner before a change, or more of the same, is advised there; pure."""
 
-import re
 from collections.abc import Callable, Sequence
 from typing import Final
 
@@ -23,26 +22,6 @@ _IDLE: Final = frozenset({"coast_in_corner", "nothing_time", "rolling"})
 _WIDE: Final = frozenset({"exit_understeer"})
 _NONE: Final[frozenset[str]] = frozenset()
 _GOOD: Final = frozenset("AB")
-_PREMISES: Final = re.compile(
-    r"\b(?:uphill|downhill|hills?|slopes?|crests?|climbs?|rising|falling|falls?|gravity|wet|damp"
-    r"|rain|water|standing|dry|polished|paint|cold|heat|hot|\w*wind|locks?|locked|locking|traffic"
-    r"|other (?:car|driver)s?|overtak\w+|pass safely|a car's width|flags?|chicane|hairpin|banked"
-    r"|slides?|spins?|spun|oversteer|understeer|wheelspin|kerbs?|gear)\b"
-)
-"""Words of what a corner, its road or a driver in it would have to be like."""
-_LATER_BRAKING: Final = re.compile(
-    r"\bbrak(?:e|es|ing)\b(?:(?! and | then ).)*\blater\b|\blater\b(?:(?! and | then ).)*\bbrak"
-    r"|\b(?:marker|board|braking point)\b.*\b(?:later|closer)\b|\bbrake late\b"
-)
-_SOONER_BRAKING: Final = re.compile(
-    r"\bbrak(?:e|es|ing)\b(?:(?! and | then ).)*\b(?:earlier|sooner|early)\b"
-    r"|\b(?:marker|board|braking point)\b.*\b(?:earlier|sooner|back)\b"
-)
-_COMPARES: Final = re.compile(
-    r"\b(?:later|earlier|sooner|faster|slower|quicker|higher|lower|closer|deeper|smoother|softer"
-    r"|gentler|calmer|lighter|longer|shorter|wider|tighter|further|more|less)\b"
-)
-_SAME: Final = re.compile(r"\b(?:same|usual|repeat|worked|as it is|as you did)\b")
 Need = Callable[[Sequence[str], Evidence], bool]
 
 
@@ -55,7 +34,7 @@ def found(corner: str, evidence: Evidence) -> frozenset[str]:
     """What was done wrong in a corner."""
     causes = {cause for name, cause in evidence.causes if name == corner}
     for fact in evidence.facts:
-        if fact.corner != corner or not _told_of(fact):
+        if fact.corner != corner or not _told_of(fact) or fact.which == "lap":
             continue
         if fact.kind == "brake_delta" and abs(fact.value) >= LEAST_M:
             causes.add("early_brake" if fact.value > 0 else "late_brake")
@@ -77,6 +56,19 @@ def loses(corner: str, evidence: Evidence) -> bool:
         return max(losses) >= LEAST_S
     marked = corner in (evidence.marks.get("weakest"), evidence.marks.get("costs_most"))
     return marked or any(name == corner for name, _ in evidence.causes)
+
+
+def foremost(corner: str, evidence: Evidence) -> bool:
+    """Whether nothing that is known costs more time than a corner."""
+    marked = {evidence.marks.get("costs_most"), evidence.marks.get("weakest")} - {None}
+    if marked:
+        return corner in marked
+    lost = {
+        fact.value: fact.corner
+        for fact in evidence.facts
+        if fact.kind == "delta_time" and fact.corner is not None and _told_of(fact)
+    }
+    return bool(lost) and lost[max(lost)] == corner
 
 
 def costly(evidence: Evidence) -> list[str]:
@@ -146,14 +138,25 @@ def _kept_braking(corners: Sequence[str], evidence: Evidence) -> bool:
     return all(_good(corner, evidence, _BRAKING) for corner in corners)
 
 
+def _safe(wanted: Need) -> Need:
+    """No corner is one where mistakes are punished; without one none that costs time is."""
+
+    def need(corners: Sequence[str], evidence: Evidence) -> bool:
+        risky = {place.name for place in evidence.places if place.danger}
+        return risky.isdisjoint(corners or costly(evidence)) and wanted(corners, evidence)
+
+    return need
+
+
 NEEDS: Final[dict[str, Need]] = {
-    "brake_later": _every(_EARLY, _LATE),
+    "brake_later": _safe(_every(_EARLY, _LATE)),
     "brake_earlier": _every(_LATE, _EARLY),
-    "speed_apex": _every(_APEX),
-    "release_sooner": _every(frozenset({"slow_apex"})),
+    "speed_apex": _safe(_every(_APEX)),
+    "release_sooner": _safe(_every(frozenset({"slow_apex"}))),
     "softer": _if_any(_every(_APEX)),
     "steering": _if_any(_every(_WIDE)),
-    "throttle_earlier": _some(_IDLE | _EXIT, _WIDE),
+    "throttle_earlier": _safe(_some(_IDLE | _EXIT, _WIDE)),
+    "exit_safe": _safe(_if_any(_every(_EXIT | _IDLE))),
     "exit_area": _if_any(_every(_EXIT | _IDLE)),
     "coast": _some(_IDLE),
     "keep": _kept,
@@ -161,32 +164,9 @@ NEEDS: Final[dict[str, Need]] = {
     "off_track": _off_track,
     "losing": _losing,
     "losing_here": _here(_losing),
+    "first": _here(lambda corners, evidence: all(foremost(one, evidence) for one in corners)),
     "area_braking": _at_loss(_some(_BRAKING)),
     "area_exit": _at_loss(_some(_EXIT)),
     "area_apex": _at_loss(_some(_APEX)),
 }
 """Whether advice may be given for corners, by what it asks; no corner means the session."""
-
-
-def against(text: str, corners: Sequence[str], evidence: Evidence) -> bool:
-    """Whether a sentence that is true as such does not fit what is known of *corners*.
-
-    Without one it goes only against the session where it asks for another braking point.
-    """
-    premise = _PREMISES.search(text) is not None
-    if corners and premise:
-        return True
-    later, sooner = _LATER_BRAKING.search(text), _SOONER_BRAKING.search(text)
-    if later and sooner:
-        return bool(corners)
-    if not corners and premise:
-        return False
-    if later:
-        return not NEEDS["brake_later"](corners, evidence)
-    if sooner:
-        return not NEEDS["brake_earlier"](corners, evidence)
-    if not corners:
-        return False
-    if _SAME.search(text):
-        return not _kept(corners, evidence)
-    return bool(_COMPARES.search(text)) and not _losing(corners, evidence)

@@ -18,7 +18,7 @@ from runtime.bridge.warm.advice_moves import (
     SETTLED,
     Move,
 )
-from runtime.bridge.warm.advice_needs import NEEDS, against
+from runtime.bridge.warm.advice_needs import NEEDS
 from runtime.bridge.warm.advice_words import FRAMES, NOUNS, OPENERS
 from runtime.bridge.warm.evidence import Evidence
 from runtime.bridge.warm.segments import Segment
@@ -107,11 +107,6 @@ def unwise(text: str, corners: Sequence[str], evidence: Evidence) -> str | None:
     if moves is None:
         return "advice that is not known"
     return next((m.need for m in moves if m.need and not NEEDS[m.need](corners, evidence)), None)
-
-
-def contrary(text: str, corners: Sequence[str], evidence: Evidence) -> bool:
-    """Whether a sentence that is true as such does not fit what was done in *corners*."""
-    return against(" ".join(text.replace(",", " ").split()), corners, evidence)
 
 
 def _bare(part: Segment) -> bool:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
+from runtime.bridge.analysis.dangers import zones_at
 from runtime.bridge.telemetry.ranking import time_text
 from runtime.bridge.tracks.model import Corner, DangerZone, Track, WeatherPhase
 from runtime.bridge.tracks.weather import USUAL as USUAL_PHASES
@@ -11,7 +12,7 @@ from runtime.bridge.warm.evidence import Evidence, Place, evidence_of
 from runtime.bridge.warm.findings import Finding
 from runtime.bridge.warm.grades import Grades
 from runtime.bridge.warm.lessons import Lesson
-from runtime.bridge.warm.pedagogy import ADVICE
+from runtime.bridge.warm.pedagogy import concept_for, tip_of
 from runtime.bridge.warm.same import opposes
 
 ZONES: Final = 2
@@ -48,18 +49,22 @@ CONCEPTS: Final = (
 Json = dict[str, object]
 
 
-def concept_of(asked: Sequence[str], weakest: str | None) -> str:
-    """The concept to read about: what was asked for, else that of a weak corner or a new day."""
+def concept_of(asked: Sequence[str], weakest: str | None, work: Finding | None = None) -> str:
+    """The concept to read about: what was asked for, else that of what there is to *work* on, of
+    a weak corner or of a new day."""
     for item in asked:
         for words, concept in CONCEPTS:
             if re.search(rf"\b(?:{words})", item, re.IGNORECASE):
                 return concept
+    if work is not None:
+        return concept_for(work)
     return USUAL if weakest is not None else LEARNING
 
 
-def place(corner: Corner) -> Place:
+def place(corner: Corner, track: Track | None = None) -> Place:
     """A corner as sentences about it are checked."""
-    return Place(corner.name, corner.number, corner.nicknames, corner.direction)
+    danger = bool(zones_at(corner, track))
+    return Place(corner.name, corner.number, corner.nicknames, corner.direction, danger)
 
 
 class Plan(NamedTuple):
@@ -139,7 +144,7 @@ def placed_zones(plan: Plan) -> tuple[str, ...]:
 def brief_evidence(plan: Plan) -> Evidence:
     """What may be said in a briefing."""
     track = plan.track
-    places = [place(one) for one in track.corners] if track is not None else []
+    places = [place(one, track) for one in track.corners] if track is not None else []
     names = [plan.driver, *([track.name] if track else [])]
     areas = [one.name for one in track.sectors] if track is not None else []
     areas += [one.name for one in track.straights] if track is not None else []
@@ -216,7 +221,7 @@ def _advice(plan: Plan) -> str:
     """What the debrief of the last session asked for, as far as the surface allows it."""
     if plan.work is None or (_slippery(plan) and plan.work.cause != "late_brake"):
         return ""
-    tip = ADVICE[plan.work.cause].tip
+    tip = tip_of(plan.work)
     return "" if opposes(tip, plan.note) else f"{tip[:1].upper()}{tip[1:]}."
 
 

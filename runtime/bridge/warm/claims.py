@@ -82,7 +82,7 @@ IDIOMS: Final = (
     (r"\bone pedal or the other\b", "onepedal"),
     (
         (
-            r"\b(?:your )?(?:main |next |biggest |one )?focus (?:for the next (?:run|session) )?"
+            r"\b(?:your )?(?:next )?focus (?:for the next (?:run|session) )?"
             r"(?:should be|is|will be)\b"
         ),
         "focus on",
@@ -113,6 +113,8 @@ _NO_MEASURE: Final = (
     r"|corr|inci|sess|corners|turns|m?s\b|m\b|gs?\b))"
 )
 """Behind a further number of a list, which is none of the list if it has a unit."""
+_RANGE: Final = re.compile(r"\d[a-z]?\s*(?:[-/]|\b(?:to|or)\b)")
+"""In a list of corners or laps: it means further ones, or nobody knows which."""
 _TOKEN: Final = re.compile(
     rf"""
       (?P<laptime>(?<![\d:.])\d{{1,2}}:[0-5]\d(?:[.,]\d{{1,3}})?(?![\d:]))
@@ -295,6 +297,8 @@ def _token(match: re.Match[str], text: str, names: list[str]) -> Token:
         return Token("name", names[int(words[1:-1])])
     if kind == "letter":
         return Token("letter", words[1])
+    if kind in ("corner", "lap") and _RANGE.search(words):
+        return Token("unreadable", words)
     inside = tuple(re.findall(r"\d+[a-z]?" if kind == "corner" else r"\d+", words))
     return Token(_KINDS.get(kind or "", "unreadable"), words.strip(), None, inside)
 

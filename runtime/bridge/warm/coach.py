@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from runtime.bridge.analyses import Analyses, Scope
+from runtime.bridge.analysis.dangers import dangers
 from runtime.bridge.analysis.drive import Drive
 from runtime.bridge.analysis.grading import Scorecard, scorecard
 from runtime.bridge.analysis.ideal import ideal_lap
@@ -23,7 +24,7 @@ from runtime.bridge.tracks.model import Corner, slug
 from runtime.bridge.warm.brief import Plan, brief_evidence, brief_parts
 from runtime.bridge.warm.debrief import debrief
 from runtime.bridge.warm.desk import Desk
-from runtime.bridge.warm.emotion import felt
+from runtime.bridge.warm.emotion import felt, fitting
 from runtime.bridge.warm.findings import Finding, chosen, findings
 from runtime.bridge.warm.model import Message, Mode, ModelFailed, Role
 from runtime.bridge.warm.pedagogy import pedagogy, to_read
@@ -69,6 +70,7 @@ class Corners(NamedTuple):
     places: tuple[Corner, ...] = ()
     rooms: tuple[Room, ...] = ()
     held: frozenset[str] = frozenset()
+    dangers: frozenset[str] = frozenset()
 
 
 def desk_of(service: Service) -> Desk:
@@ -96,6 +98,7 @@ async def review_of(
             await analyses.of(row, scope, places_of),
             await analyses.of(row, scope, rooms, references),
             await analyses.of(row, scope, held, references),
+            frozenset(await analyses.of(row, scope, dangers)),
         )
     except NoGeometry:
         corners = Corners()
@@ -119,6 +122,7 @@ async def review_of(
         taught=taught,
         lesson=to_read(taught, lessons),
         best_before_s=await best_before(service, row, driver),
+        dangers=corners.dangers,
     )
 
 
@@ -220,13 +224,11 @@ async def tell_debrief(service: Service, review: Review) -> tuple[Narrative, Fra
         told = told_debrief(focused(mood.text).text, story, evidence, names)
         if told is None:
             return None
-        emotion = story.emotion
-        if mood.emotion != "neutral" and emotion != "concerned":
-            emotion = mood.emotion
+        letter = review.card.letter if review.card is not None else None
         return plain._replace(
             text=told.text,
             source="local_model",
-            emotion=emotion,
+            emotion=fitting(mood.emotion, story.emotion, letter),
             dropped=told.dropped,
             kept=told.kept,
         )
@@ -255,7 +257,7 @@ async def tell_brief(service: Service, plan: Plan, session_id: str | None) -> Na
         return Narrative(
             text=told.text,
             source="local_model",
-            emotion=mood.emotion if mood.emotion != "neutral" else CALM,
+            emotion=fitting(mood.emotion, CALM),
             focus=items or plan.focus,
             dropped=told.dropped,
             kept=told.kept,

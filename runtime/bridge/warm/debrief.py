@@ -4,13 +4,14 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
+from runtime.bridge.analysis.attribution import calm
 from runtime.bridge.analysis.grading import GOOD, CornerGrade
 from runtime.bridge.analysis.moments import Moment
 from runtime.bridge.coach.values import Emotion
 from runtime.bridge.telemetry.ranking import time_text
 from runtime.bridge.warm.findings import Finding
 from runtime.bridge.warm.lessons import Lesson
-from runtime.bridge.warm.pedagogy import ADVICE
+from runtime.bridge.warm.pedagogy import ADVICE, mark_of, tip_of
 from runtime.bridge.warm.problems import goal, paragraph
 from runtime.bridge.warm.review import Review, best_corner, points
 
@@ -24,7 +25,7 @@ SAME_S: Final = 0.05
 WORTH_S: Final = 0.05
 LEAST_M: Final = 200.0
 """Less of a way tells nothing of anybody's driving."""
-CALMING: Final = frozenset({"late_brake", "exit_understeer", "uneven"})
+CALMING: Final = frozenset({"late_brake", "exit_understeer"})
 """Causes whose advice makes a corner calmer."""
 DARING: Final = frozenset({"early_brake", "low_apex_speed", "slow_apex", "unused_grip"})
 """Causes whose advice asks for more at the way in."""
@@ -138,7 +139,7 @@ def reading(lesson: Lesson) -> str:
 def _opening(review: Review, praised: CornerGrade | None) -> str:
     said = [_driven(review)] if review.partial else [_best_lap(review), _even(review)]
     if praised is not None:
-        said.append(_praise(review, praised))
+        said.append(_praise(praised))
     elif moment := _good_moment(review):
         said.append(moment)
     return " ".join(one for one in said if one)
@@ -183,26 +184,26 @@ def _even(review: Review) -> str:
 
 
 def _praised(review: Review) -> CornerGrade | None:
-    """The best corner that nothing else is said about."""
+    """The best corner by grade, if it is good, nothing else is said about it and it shows no fault
+    that somebody would be asked to change."""
     if review.card is None:
         return None
     blamed = {one.corner for one in review.found} | {review.next_focus}
     blamed |= {one.corner for one in review.moments if one.severity in ("high", "medium")}
-    found = best_corner(one for one in review.card.corners if one.corner not in blamed)
-    return found if found is not None and points(found) >= GOOD else None
+    best = best_corner(review.card.corners)
+    if best is None or best.corner in blamed or points(best) < GOOD:
+        return None
+    return None if calm(best.causes) or (best.causes and not best.danger) else best
 
 
-def _praise(review: Review, one: CornerGrade) -> str:
-    assert review.card is not None
+def _praise(one: CornerGrade) -> str:
     away = one.delta_time_s
     if one.basis == "reference_file":
         if away is not None and away <= -0.005:
             return f"{one.corner} is your corner: {-away:.2f} s faster than the reference."
     elif away is not None and 0.005 < away <= STEADY_S and one.n_passes > 2:
         return f"{one.corner} is steady: your usual pass is {away:.2f} s off your best one."
-    if one is best_corner(review.card.corners):
-        return f"{one.corner} went best of all: keep it exactly as it is."
-    return f"{one.corner} went well: keep it exactly as it is."
+    return f"{one.corner} went best of all: keep it exactly as it is."
 
 
 def _good_moment(review: Review) -> str:
@@ -222,14 +223,14 @@ def _focus(review: Review, found: Sequence[Finding], scare: Moment | None) -> st
     if not found:
         return _no_focus(review)
     one = found[0]
-    advice, number = ADVICE[one.cause], goal(one)
+    mark = mark_of(one, goal(one))
     where = f"at {one.corner}" if one.corner else "all around the lap"
-    said = [f"One thing for the next run: {where}, {advice.tip}."]
+    said = [f"One thing for the next run: {where}, {tip_of(one)}."]
     tip = _tip(review, one)
     if tip:
         said.append(f'The notes on this corner say: "{tip}"')
-    if number or "{}" not in advice.mark:
-        said.append(f"You will know that it works when you {advice.mark.format(number)}.")
+    if mark:
+        said.append(f"You will know that it works when you {mark}.")
     return " ".join(said)
 
 

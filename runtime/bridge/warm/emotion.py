@@ -13,6 +13,14 @@ _TAG: Final = re.compile(r"\[\s*emotion\s*:([^\[\]]*)\]", re.IGNORECASE)
 _BEGUN: Final = re.compile(r"\[\s*emotion\s*:", re.IGNORECASE)
 
 
+_ALWAYS: Final = frozenset({"thinking", "analyzing", "encouraging"})
+_GRADED: Final = (
+    (frozenset("AB"), frozenset({"proud", "excited", "relaxed"})),
+    (frozenset("DEF"), frozenset({"serious", "disappointed"})),
+)
+"""Moods that judge a session, and the grades that allow them."""
+
+
 class Felt(NamedTuple):
     """A text without its tags, and what they said."""
 
@@ -93,6 +101,14 @@ def felt(text: str) -> Felt:
     strainer = Strainer()
     shown = strainer.feed(text) + strainer.finish()
     return Felt(shown, strainer.emotion)
+
+
+def fitting(mood: Emotion, usual: Emotion, grade: str | None = None) -> Emotion:
+    """The mood of a model where the *grade* of the session allows it, else the *usual* one."""
+    if usual == "concerned":
+        return usual
+    graded = any(grade in letters and mood in moods for letters, moods in _GRADED)
+    return mood if graded or mood in _ALWAYS else usual
 
 
 def _may_be_tag(held: str) -> bool:

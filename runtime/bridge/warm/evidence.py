@@ -38,6 +38,8 @@ class Place(NamedTuple):
     nicknames: tuple[str, ...] = ()
     direction: Literal["left", "right"] | None = None
     """None: it may not be told."""
+    danger: bool = False
+    """Whether mistakes are punished there, so that nobody is asked for more speed."""
 
 
 class Fact(NamedTuple):
@@ -206,7 +208,7 @@ class _Found:
         self.laps: set[int] = set()
         self.names = set(bare.names)
         self.basis: frozenset[str] | None = None
-        self._moment = False
+        self._moment = self._graded = False
         self._corners = {place.name for place in bare.places}
 
     def evidence(self) -> Evidence:
@@ -247,6 +249,11 @@ class _Found:
                 lap = number
                 break
         basis, self.basis = self.basis, _BASIS.get(str(known.get("basis")), self.basis)
+        graded, self._graded = (
+            self._graded,
+            known.get("basis") == "session_best"
+            and (isinstance(known.get("n_passes"), int) and known.get("n_passes") != 1),
+        )
         if key == "best_lap" and lap is not None:
             self.marks["best_lap"] = str(lap)
         if key in ("weakest", "improved") and corner is not None:
@@ -263,7 +270,7 @@ class _Found:
             below = key if at_corner else str(name)
             self.walk(value, below, str(name) if at_corner else corner, lap)
             self._moment = self._moment and name != "highlights"
-        self.basis = basis
+        self.basis, self._graded = basis, graded
 
     def _text(self, text: str, key: str, corner: str | None, lap: int | None) -> None:
         if key in ("grade", "letter", "session_grade") and re.fullmatch("[A-F]", text):
@@ -294,6 +301,7 @@ class _Found:
         if (scope == "corner") == (corner is None) and scope != "any":
             return
         which = "lap" if self._moment and corner is not None and lap is not None else ""
+        which = "usual" if self._graded and kind == "delta_time" else which
         self.facts[Fact(kind, value, corner, lap, self.basis, which)] = None
 
     def _which(self, sentence: str, what: Quantity, corner: str | None, lap: int | None) -> str:

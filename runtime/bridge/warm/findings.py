@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Final, Literal, NamedTuple, TypeAlias
 
-from runtime.bridge.analysis.attribution import LEAST_S, Cause
+from runtime.bridge.analysis.attribution import BOLD, LEAST_S, Cause
 from runtime.bridge.analysis.drive import Drive, NoGeometry
 from runtime.bridge.analysis.grading import CornerGrade, Scorecard, scorecard, weakest
 from runtime.bridge.analysis.reference import NONE, References
@@ -84,9 +84,10 @@ def findings(
     """What to tell, the most important first: four corners at most, each once.
 
     The corner that costs most time comes first, as a loss where it is one. Then come losses by
-    their time, then what is there to win by what may be in it, another fault rather than the same
-    one again. *lap* counts where there is nothing else. In the corners *held* the speed is kept
-    between the pedals, so that nothing is said of them there.
+    their time, then what is there to win by what may be in it, there another fault rather than the
+    same one again. Where mistakes are punished nobody is asked for more speed. *lap* counts where
+    there is nothing else. In the corners *held* the speed is kept between the pedals, so that
+    nothing is said of them there.
     """
     grades = card.corners if card is not None else ()
     lost = (_loss(one, pedals=one.corner not in held) for one in grades)
@@ -95,9 +96,10 @@ def findings(
     focus = next((one.corner for one in weakest(grades)), None)
     first = next((one for one in (*losses, *wins) if one.corner == focus), None)
     found = [first] if first is not None else []
-    for some in (losses, wins):
-        while len(found) < MOST and (one := _next(some, found)) is not None:
-            found.append(one)
+    told = {one.corner for one in found}
+    found += [one for one in losses if one.corner not in told][: MOST - len(found)]
+    while len(found) < MOST and (one := _next(wins, found)) is not None:
+        found.append(one)
     if not found and lap is not None:
         found = [Finding("", lap.cause, "pass", room=lap)]
     return tuple(found[:MOST])
@@ -108,11 +110,14 @@ def _loss(grade: CornerGrade, *, pedals: bool) -> Finding | None:
     told = [
         cause
         for cause in grade.causes
-        if more(cause.cause, grade) is not None and (pedals or FAMILIES[cause.cause] != "pedals")
+        if more(cause.cause, grade) is not None
+        and (pedals or FAMILIES[cause.cause] != "pedals")
+        and not (grade.danger and cause.cause in BOLD)
     ]
     lost = grade.delta_time_s or 0.0
     if not told and lost > LEAST_S:  # it costs time, whatever the reason
-        told = [Cause("uneven", lost, "")]
+        bold = [cause.detail for cause in grade.causes if cause.cause in BOLD]
+        told = [Cause("uneven", lost, bold[0] if bold else "")]
     if not told:
         return None
     first, *others = told

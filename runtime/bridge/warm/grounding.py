@@ -9,15 +9,16 @@ import re
 from collections.abc import Sequence
 from typing import Final, Literal, NamedTuple, TypeAlias
 
-from runtime.bridge.warm.advising import contrary, is_advice, is_clause, is_opening, unwise, verb_of
+from runtime.bridge.warm.advice_needs import loses
+from runtime.bridge.warm.advising import is_advice, is_clause, is_opening, unwise, verb_of
 from runtime.bridge.warm.asking import harmless
 from runtime.bridge.warm.claims import folded
 from runtime.bridge.warm.evidence import END, Evidence
 from runtime.bridge.warm.joining import blamed, joined
-from runtime.bridge.warm.lexicon import CHEER
+from runtime.bridge.warm.order import bids
 from runtime.bridge.warm.segments import Segment
 from runtime.bridge.warm.statements import untrue
-from runtime.bridge.warm.teachings import taught
+from runtime.bridge.warm.teachings import taught, unfit
 
 _BULLET: Final = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)]|#{1,6})\s+")
 _LEANS: Final = re.compile(
@@ -34,22 +35,24 @@ _REFUSES: Final = re.compile(
 LONGEST: Final = 400
 """Characters; a longer sentence is not looked at."""
 Tone: TypeAlias = Literal["praise", "loss", "advice", "plain"]
-_HEARTY: Final = frozenset(
-    """good great nice well done keep going enjoy fun smile proud trust calm confident happy thanks
-    thank welcome hello hi hey morning afternoon evening bravo super fine ok okay right ready solid
-    patience patient relax relaxed breathe breath positive lovely wonderful""".split()
+_WARM: Final = r"(?:good|great|nice|fine|solid|super|lovely|wonderful)"
+_TODAY: Final = r"(?: out there)?(?: today)?"
+_GREETS: Final = re.compile(
+    r"(?:hello|hi|hey|welcome(?: back)?|good (?:morning|afternoon|evening)|thanks|thank you"
+    r"|(?:i am )?happy to help|okay|ok|let's go|keep going|enjoy(?: (?:it|yourself|the (?:day|drive"
+    r"|next (?:run|session|lap))))?|have (?:fun|a (?:good|great|nice) (?:day|drive|run|session))"
+    rf"|smile|relax|breathe|step by step|stepwise|be patient|see you next time|ready){_TODAY}"
 )
-_VAGUE: Final = frozenset("it that this there was is are".split())
-_PRAISES: Final = frozenset(
-    """good great nice well super fine solid wonderful lovely bravo very really proud right happy
-    positive""".split()
+"""Encouragement that praises nothing."""
+_PRAISES: Final = re.compile(
+    rf"(?:(?:(?:that|it|this) was )?(?:an? )?(?:very |really )?{_WARM} (?:work|job|drive|driving"
+    rf"|session|effort|run|day)|well done|bravo|keep it up|keep up the {_WARM} (?:work|effort)"
+    rf"|you can be proud(?: of (?:it|yourself))?){_TODAY}"
 )
-_USUAL: Final = re.compile(
-    r"(?:(?:good|great|nice) (?:work|job|effort|start)|well done|bravo)(?:(?: out)? there)?"
-    r"(?: today)?|good (?:morning|afternoon|evening)|keep up the (?:good|great) (?:work|effort)"
-    r"|(?:i am )?happy to help"
-)
-"""Praise that is said after every session."""
+"""Praise of a whole session."""
+_PRAISES_CORNER: Final = re.compile(rf"(?:{_WARM} (?:work|job)|well done|bravo) (?:at|in|through)")
+_OPEN: Final = frozenset("because which though although where while whereas".split())
+"""Words that begin no whole sentence."""
 _CALM: Final = frozenset(
     """calm smooth smoother gentle soft softer quiet patient patience relaxed relax light up ahead
     loose breathe breathing steady still""".split()
@@ -64,8 +67,8 @@ _FAULTS: Final = frozenset(
     entry apex exit speed power gas""".split()
 )
 """Words that make a fault of a reminder."""
-_WHOLE: Final = frozenset("session day today work job drive run stint effort start up".split())
-"""Of which a good word may be said."""
+_GOOD: Final = frozenset("AB")
+"""Grades that praise needs."""
 _LOSS: Final = frozenset({"lose", "slower", "slow", "worst", "slowest", "bad", "less"})
 _PRAISE: Final = frozenset({"good", "gain", "faster", "best", "bestlap", "improve", "fastest"})
 _PRAISING: Final = re.compile(
@@ -108,6 +111,8 @@ class Reader:
         why = _judged(sentence, parts, self._evidence, context, alone=False)
         if parts and blamed(self._last, parts[0], self._corners, self._evidence):
             why = "cause"
+        if why is None and any(map(_praises, parts)) and any(map(_loses, self._last)):
+            why = "praise of a loss"
         self._gone = why is not None
         if why is not None:
             unknown = any(part.bad for part in parts)
@@ -202,11 +207,13 @@ def _judged(
         return None
     corners = list(dict.fromkeys(corner for part in parts for corner in part.corners))
     bad = next((part.bad for part in parts if part.bad), None)
+    if bad is None and len(parts) == 1 and key.split()[0] in _OPEN:
+        bad = "half a sentence"
     if bad is not None:
         return bad
     bare = _bare(parts)
     if taught(sentence, evidence.corner_names):
-        return "contrary" if contrary(bare, corners or (context or []), evidence) else None
+        return "teaching" if unfit(sentence, corners, context, evidence) else None
     if "?" in sentence:
         return None if harmless(key, evidence.corner_names) else "question"
     return _said(parts, bare, corners, evidence, context)
@@ -252,6 +259,8 @@ def _stated(
     part: Segment, before: Segment | None, evidence: Evidence, context: Sequence[str] | None
 ) -> str | None:
     """Why a part that states something may not stand behind another; None: it may."""
+    if before is None and not part.measures and bids(part.words):
+        return "fact or order"
     if (why := untrue(part, evidence, context)) is not None:
         return why
     return None if before is None or joined(before, part, evidence) else "joined"
@@ -277,14 +286,26 @@ def _calm(part: Segment) -> bool:
     return bool(_CALM.intersection(part.words)) and not _FAULTS.intersection(part.words)
 
 
+def _praises(part: Segment) -> bool:
+    return _PRAISES.fullmatch(" ".join(part.words)) is not None
+
+
+def _loses(part: Segment) -> bool:
+    return bool(_LOSS & part.concepts)
+
+
 def _cheers(part: Segment, evidence: Evidence) -> bool:
     """Whether a part only encourages, and praises only what was good."""
-    claims = part.measures or part.corners or part.laps or part.letters or part.sectors or part.bad
-    words = [part.lead, *part.words] if part.lead else part.words
-    if claims or not (words or part.named) or not all(word in CHEER for word in words):
+    words = " ".join([part.lead, *part.words] if part.lead else part.words)
+    claims = part.measures or part.laps or part.letters or part.sectors or part.versus or part.bad
+    if claims or not (words or part.named):
         return False
-    if not (part.named or _HEARTY.intersection(words)):
-        return False
-    if _PRAISES.intersection(words) and _USUAL.fullmatch(" ".join(words)) is None:
-        return evidence.grades.get("") in ("A", "B") and not _VAGUE.intersection(words)
-    return not _VAGUE.intersection(words) or bool(_WHOLE.intersection(words))
+    if part.corners:
+        good = all(
+            evidence.grades.get(corner) in _GOOD and not loses(corner, evidence)
+            for corner in part.corners
+        )
+        return good and _PRAISES_CORNER.fullmatch(words) is not None
+    if not words or _GREETS.fullmatch(words):
+        return True
+    return evidence.grades.get("") in _GOOD and _PRAISES.fullmatch(words) is not None

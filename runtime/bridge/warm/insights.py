@@ -7,21 +7,21 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from runtime.bridge.analysis.dangers import dangers
 from runtime.bridge.analysis.drive import Drive, NoGeometry
+from runtime.bridge.analysis.grading import GOOD, scorecard
 from runtime.bridge.analysis.ideal import ideal_lap
-from runtime.bridge.analysis.passes import Pass, passes_of
+from runtime.bridge.analysis.passes import COASTING_PCT, Pass, passes_of
+from runtime.bridge.analysis.pedals import coasting as off_pedals
 from runtime.bridge.analysis.reference import NONE, References
 from runtime.bridge.coach.values import Burst
 from runtime.bridge.laps.series import Flags
 from runtime.bridge.warm.findings import chosen
-from runtime.bridge.warm.pedagogy import ADVICE
+from runtime.bridge.warm.pedagogy import tip_of
 from runtime.bridge.warm.room import held
 
 MOST: Final = 3
 CORNERS: Final = 4
-COASTING_PCT: Final = 5.0
-COASTING_BAR: Final = 1.0
-"""As the shares of laps and the states of the pedals are counted."""
 COAST_SHARE_PCT: Final = 15.0
 CORNER_COAST: Final = 0.20
 CEILING_G: Final = 2.29
@@ -74,8 +74,10 @@ class Driving(NamedTuple):
     """Of them."""
     focus: str = ""
     """The corner to work on first, as the debrief has it; empty for none."""
-    cause: str = ""
-    """What its debrief advises against, one of `pedagogy.ADVICE`."""
+    tip: str = ""
+    """What its debrief asks for there, as the rest of a sentence."""
+    spared: frozenset[str] = frozenset()
+    """Corners where nobody is asked for more speed: of danger, or driven best of all."""
 
 
 class Insight(NamedTuple):
@@ -99,8 +101,7 @@ class Insight(NamedTuple):
 def driving(drive: Drive, references: References = NONE) -> Driving:
     """What of a session shows habits; the chosen lap alone where one is chosen."""
     series = drive.series
-    throttle, brake = np.nan_to_num(series["throttle_pct"]), np.nan_to_num(series["brake_bar"])
-    coasting = (throttle < COASTING_PCT) & (brake < COASTING_BAR)
+    coasting = off_pedals(series)
     inside = drive.lap_of > 0
     ideal = ideal_lap(drive)
     try:
@@ -118,8 +119,16 @@ def driving(drive: Drive, references: References = NONE) -> Driving:
         frames=int(inside.sum()),
         coasting=int((coasting & inside).sum()),
         focus=first.corner if first is not None else "",
-        cause=first.cause if first is not None else "",
+        tip=tip_of(first) if first is not None else "",
+        spared=_spared(drive, references) if corners else frozenset(),
     )
+
+
+def _spared(drive: Drive, references: References) -> frozenset[str]:
+    graded = [one for one in scorecard(drive, references).corners if one.score is not None]
+    best = max(graded, key=lambda one: one.score.total if one.score else 0.0, default=None)
+    good = best is not None and best.score is not None and best.score.total >= GOOD
+    return frozenset(dangers(drive)) | (frozenset({best.corner}) if good and best else frozenset())
 
 
 def _pauses(passes: Sequence[Pass], steady: frozenset[str]) -> list[Idle]:
@@ -171,7 +180,7 @@ def insights(sessions: Sequence[Driving], bursts: Sequence[Piece]) -> tuple[Insi
         one
         for one in (
             _coasting(sessions, pieces, bursts),
-            _headroom(pieces),
+            _headroom(pieces, frozenset().union(*(one.spared for one in sessions))),
             _no_trail(pieces),
             _late(pieces, sessions),
             _idle(sessions),
@@ -211,7 +220,7 @@ def _coasting(
     )
 
 
-def _headroom(pieces: Sequence[Piece]) -> Insight | None:
+def _headroom(pieces: Sequence[Piece], spared: frozenset[str]) -> Insight | None:
     used = [one.max_combo_g for one in pieces if one.max_combo_g is not None]
     most: dict[str, float] = defaultdict(float)
     for one in pieces:
@@ -221,12 +230,15 @@ def _headroom(pieces: Sequence[Piece]) -> Insight | None:
     if not used or fmean(used) >= HEADROOM_G or len(unused) < 2:
         return None
     mean = fmean(used)
+    open_to = [corner for corner in unused if corner not in spared]
+    if not open_to:
+        return None
     return Insight(
         id="grip_headroom",
         title="Grip in hand",
         detail=f"The largest load of a corner is {mean:.2f} g on average. Where the tyres are "
         "quiet and there is room beside the track, add speed in small steps.",
-        corners=tuple(sorted(unused, key=lambda corner: (unused[corner], corner))[:CORNERS]),
+        corners=tuple(sorted(open_to, key=lambda corner: (unused[corner], corner))[:CORNERS]),
         metric_label="mean of the largest load",
         metric_value=f"{mean:.2f} g",
         effort=1,
@@ -264,14 +276,15 @@ def _late(pieces: Sequence[Piece], sessions: Sequence[Driving]) -> Insight | Non
     where = slowest.corners[0] if slowest.corners else "A corner"
     first = sessions[0] if sessions and sessions[0].focus in corners else None
     advice = "Look at the place where your braking should end, and from there to the exit"
+    lead = (first.focus,) if first is not None else ()
     if first is not None:
-        tip = ADVICE[first.cause].tip
+        tip = first.tip
         advice = f"Work on {first.focus} first: {tip}"
     return Insight(
         id="braking_late",
         title="Slow in the middle of the corner",
         detail=f"{where} is driven with {slowest.speed_kmh:.0f} km/h on average. {advice}.",
-        corners=corners[:CORNERS],
+        corners=tuple(dict.fromkeys((*lead, *corners)))[:CORNERS],
         metric_label="slowest mean of a corner",
         metric_value=f"{slowest.speed_kmh:.0f} km/h",
         effort=2,

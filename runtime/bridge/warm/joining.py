@@ -14,6 +14,8 @@ _SIDE: Final = frozenset({"", ","})
 _NUMBER: Final = frozenset({":", "(", "-", ",", ""})
 """Marks before a bare number of what stands before it."""
 _MEANT: Final = frozenset("it that this these those they".split())
+_BARE: Final = frozenset("by with about around roughly approximately".split())
+"""Words before a number that say nothing."""
 _SUBJECTS: Final = frozenset("you your the".split())
 _SLOW: Final = frozenset({"lose", "slower", "slow", "less"})
 _FAULTS: Final = (
@@ -33,6 +35,11 @@ def joined(before: Segment, after: Segment, evidence: Evidence) -> bool:
 
     What joins them may say that one is the cause of the other, which must be known then.
     """
+    same = bool(after.corners) and after.corners == before.corners
+    if after.lead == "where" and not (same and (_lost(before) or _ranked(before))):
+        return False
+    if after.lead in ("while", "whereas") and (same or not (after.corners or after.laps)):
+        return False
     meant = after.words and after.words[0] in _MEANT and _SLOW & _said(after)
     if meant or before.lead in ("because", "so"):
         return _caused(before, after, evidence)
@@ -41,7 +48,9 @@ def joined(before: Segment, after: Segment, evidence: Evidence) -> bool:
         if after.lead in _BESIDE or own or not (_implied(after, before) or _implied(before, after)):
             return True
         return _caused(after, before, evidence) or _caused(before, after, evidence)
-    if after.lead == "" and after.measures and not _said(after) and after.glue in _NUMBER:
+    if after.lead == "" and after.measures and _BARE.issuperset(after.words):
+        if after.glue not in _NUMBER:
+            return False
         return not before.measures or after.glue == ","
     later = after.lead in ("", "because") and _caused(after, before, evidence)
     return later or (after.lead in ("", "so", "which") and _caused(before, after, evidence))
@@ -54,6 +63,10 @@ def blamed(
     if not (after.words and after.words[0] in _MEANT and _lost(after)):
         return False
     faults = {fault for part in before for fault in _faults(part)}
+    if faults and _seconds(after):
+        return True
+    if not faults and not any(_lost(part) or _ranked(part) for part in before):
+        return True
     known = {fault for corner, fault in evidence.causes if [corner] == [*corners]}
     return not faults <= known
 
@@ -71,7 +84,8 @@ def _caused(cause: Segment, effect: Segment, evidence: Evidence) -> bool:
     """Whether a fault of a corner is known as what cost the time that was lost there."""
     if len(effect.corners) != 1 or cause.corners not in ([], effect.corners):
         return False
-    faults = _faults(cause) if _lost(effect) else []
+    whole = _seconds(effect) or "most" in _said(effect)  # of which one cause has a share
+    faults = _faults(cause) if _lost(effect) and not whole else []
     return any((effect.corners[0], fault) in evidence.causes for fault in faults)
 
 
@@ -94,6 +108,11 @@ def _faults(part: Segment) -> list[str]:
     if _SLOW & said and "time" not in said and not _seconds(part):
         faults += [name for area, name in _AREAS.items() if area in said]
     return faults
+
+
+def _ranked(part: Segment) -> bool:
+    """Whether a part only says which corner it is about, and that it matters."""
+    return bool({"most", "worst", "focus"} & _said(part)) or (not part.measures and not _said(part))
 
 
 def _seconds(part: Segment) -> bool:

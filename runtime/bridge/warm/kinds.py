@@ -35,7 +35,8 @@ class Quantity(NamedTuple):
 
 
 _BEST: Final = _set("vsbest vsref vsany")
-_AT: Final = _set("pass usualpass drive corner time carry")
+_AT: Final = _set("pass usualpass corner time")
+_SPEED: Final = _set("pass usualpass corner speed carry")
 QUANTITIES: Final = {
     "lap_time": Quantity(
         "s",
@@ -52,8 +53,12 @@ QUANTITIES: Final = {
     "delta_time": Quantity(
         "s", (), _AT, LOST | {"togain"}, WON, _BEST, scope="corner", untold=True
     ),
-    "loss_by_exit": Quantity("s", (_set("exit"),), _AT | {"speed"}, LOST, NONE, _BEST, "corner"),
-    "loss_by_apex": Quantity("s", (_set("apex"),), _AT | {"speed"}, LOST, NONE, _BEST, "corner"),
+    "loss_by_exit": Quantity(
+        "s", (_set("exit"),), _AT | {"speed"}, LOST, NONE, _BEST, "corner", True
+    ),
+    "loss_by_apex": Quantity(
+        "s", (_set("apex"),), _AT | {"speed"}, LOST, NONE, _BEST, "corner", True
+    ),
     "loss_by_coast": Quantity(
         "s",
         (_set("lose slower"), _set("coast nopedal")),
@@ -62,18 +67,19 @@ QUANTITIES: Final = {
         NONE,
         _BEST,
         "corner",
+        True,
     ),
     "loss_by_early_brake": Quantity(
-        "s", (_set("brake"), _set("early")), _AT | {"early"}, LOST, NONE, _BEST, "corner"
+        "s", (_set("brake"), _set("early")), _AT | {"early"}, LOST, NONE, _BEST, "corner", True
     ),
     "loss_by_late_brake": Quantity(
-        "s", (_set("brake"), _set("late")), _AT | {"late"}, LOST, NONE, _BEST, "corner"
+        "s", (_set("brake"), _set("late")), _AT | {"late"}, LOST, NONE, _BEST, "corner", True
     ),
     "loss_by_throttle": Quantity(
-        "s", (_set("throttle"),), _AT | {"exit"}, LOST, NONE, _BEST, "corner"
+        "s", (_set("throttle"),), _AT | {"exit"}, LOST, NONE, _BEST, "corner", True
     ),
     "loss_by_steering": Quantity(
-        "s", (_set("steering"),), _AT | {"exit", "correct"}, LOST, NONE, _BEST, "corner"
+        "s", (_set("steering"),), _AT | {"exit", "correct"}, LOST, NONE, _BEST, "corner", True
     ),
     "coast": Quantity(
         "s", (_set("coast nopedal"),), _AT | _set("coast nopedal roll"), scope="corner", untold=True
@@ -127,15 +133,9 @@ QUANTITIES: Final = {
         _BEST,
         "corner",
     ),
-    "entry_delta": Quantity(
-        "km/h", (_set("entry"),), _AT | {"speed"}, MORE, LESS, _BEST, "corner", True
-    ),
-    "apex_delta": Quantity(
-        "km/h", (_set("apex"),), _AT | {"speed"}, MORE, LESS, _BEST, "corner", True
-    ),
-    "exit_delta": Quantity(
-        "km/h", (_set("exit"),), _AT | {"speed"}, MORE, LESS, _BEST, "corner", True
-    ),
+    "entry_delta": Quantity("km/h", (_set("entry"),), _SPEED, MORE, LESS, _BEST, "corner", True),
+    "apex_delta": Quantity("km/h", (_set("apex"),), _SPEED, MORE, LESS, _BEST, "corner", True),
+    "exit_delta": Quantity("km/h", (_set("exit"),), _SPEED, MORE, LESS, _BEST, "corner", True),
     "apex_gained": Quantity(
         "km/h",
         (_set("apex"), _set("improve more gain faster")),

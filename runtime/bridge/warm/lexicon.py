@@ -10,18 +10,43 @@ def _table(rows: dict[str, str]) -> dict[str, str]:
     return {word: meaning for meaning, words in rows.items() for word in words.split()}
 
 
+PREPOSITIONS: Final[dict[str, frozenset[str]]] = {
+    word: frozenset(allowed.split())
+    for word, allowed in {
+        "at": "corner name measure entry apex exit",
+        "in": "corner lap measure pass usualpass refpass session lapword",
+        "on": "lap brake throttle lapword bestlap",
+        "of": "corner lap measure letter coast roll laptime lapword brake time vsref",
+        "to": "brake gain",
+        "for": "corner measure",
+        "with": "measure letter ideal",
+        "by": "measure",
+        "through": "corner apex",
+        "into": "corner",
+        "against": "measure vsref",
+        "versus": "measure vsref",
+        "vs": "measure",
+        "instead": "measure",
+        "about": "measure",
+        "around": "measure",
+        "roughly": "measure",
+        "approximately": "measure",
+        "too": "early late slow",
+        "during": "session",
+    }.items()
+}
+"""What may stand behind a word, its articles left out: kinds of tokens and concepts.
+
+Anything else makes of a place, a cause or a comparison what nobody has checked.
+"""
+ARTICLES: Final = frozenset("a an the your its".split())
 FUNCTION: Final = frozenset(
     """
-    a an the of in on at to for from with by into through over your you
-    is was were are be been being am has have had do did does so too also just about around
-    roughly approximately exactly only here's there's and or went came come comes go goes
-    against reach reaches taken got get gets made makes make took takes take stood stands lies
-    lay gave gives give put putting car start starting started begin beginning began spent spend
-    spending hit hits overall versus vs instead showed shows show saw sees time-wise posted set
-    during while
-    who own one's among between off out
+    you is was were are has have had do did does went go goes came come comes reach
+    reaches taken got get gets took takes take car spent spend spending posted set lie lies pull
+    pulled
     """.split()
-)
+).union(PREPOSITIONS, ARTICLES)
 """They claim nothing by themselves."""
 POINTING: Final = frozenset("it its that this there here they them these those".split())
 """What they mean stands in another sentence, or before in this one."""
@@ -50,7 +75,7 @@ CONCEPTS: Final = _table(
         "max": "max maximum peak highest hardest peaked reached",
         "good": "well good great nice strong",
         "bad": "bad poor weak messy untidy",
-        "time": "time times",
+        "time": "time",
         "second": "second third fourth fifth last final previous",
         "entry": "entry entrance entering entered enter turnin",
         "apex": "apex apexes midcorner",
@@ -67,8 +92,8 @@ CONCEPTS: Final = _table(
         "spread": "spread apart within range",
         "score": "score scored grade graded grades earned earns earn points",
         "lapword": "lap laps",
-        "corner": "corner corners turn turns bend",
-        "pass": "pass passes run",
+        "corner": "corner turn turns",
+        "pass": "pass",
         "session": "session today",
         "sector": "sector sectors",
         "ideal": "ideal theoretical combined together",
@@ -83,6 +108,7 @@ CONCEPTS: Final = _table(
         "right": "right right-hander right-hand right-handed",
         "not": "not no never without none neither nor nothing hardly cannot",
         "focus": "priority focus",
+        "personal": "personal",
     }
 )
 """What a word says in a statement."""
@@ -97,7 +123,7 @@ PHRASES: Final = (
     (
         (
             r"(?P<lead>behind|off|adrift of|short of|ahead of|than|against|to|from|versus|vs\.?"
-            r"|compared (?:to|with)|beside) (?:your|the) (?:own )?(?:session(?:'s)? |personal )?"
+            r"|compared (?:to|with)|beside) (?:your|the) (?:own )?(?:session(?:'s)? )?"
             r"(?:best|fastest|quickest) lap(?! time)"
         ),
         "{lead} vsbestlap",
@@ -108,6 +134,13 @@ PHRASES: Final = (
     (r"gave away|give away|giving away|gave up|threw away|left behind", "lost"),
     (r"picked up|clawed back|made up|pulled back|won back|took back", "gained"),
     (r"is lost time", ""),
+    (r"(?<=you )(?:start(?:ed)?|begin|began) (?:to brake|braking)", "braked"),
+    (r"put in (?=\d)", "drove "),
+    (r"hit a (?=topspeed)", "had a "),
+    (
+        r"(?:by |if you |when you )?(?:put|putting) (?:all )?(?:your|the) best sectors together",
+        "ideal",
+    ),
     (r"(?:of|from) each other|as well", ""),
     (r"than (?:in|on|during) (?=your |the )", "than "),
     (r"down (?=at (?:the|its) (?:apex|exit|entry))", "slower "),
@@ -159,7 +192,7 @@ PHRASES: Final = (
         (
             r"(?P<lead>behind|off|adrift of|short of|ahead of|than|against|to|of|from|versus|vs\.?"
             r"|with|compared (?:to|with)|beside)? ?(?:your|the) (?:own )?"
-            r"(?:(?:session(?:'s)?|personal) )?"
+            r"(?:session(?:'s)? )?"
             r"(?:best|fastest|quickest) (?:pass(?:es)?|one)\b"
         ),
         "{lead} vsbest",
@@ -192,7 +225,7 @@ PHRASES: Final = (
     ),
     (r"than in (?:the|your) first pass", "vsfirst"),
     (r"(?:in )?(?:a|the|your) (?:usual|typical|middle) pass(?:es)?", "usualpass"),
-    (r"(?:personal )?(?:best|fastest|quickest) laps?", "bestlap"),
+    (r"(?:best|fastest|quickest) lap", "bestlap"),
     (r"(?:slowest|worst) lap", "worstlap"),
     (r"best (?:pass|at best)|at best", "atbest"),
     (r"worth the work", "focus"),

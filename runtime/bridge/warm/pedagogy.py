@@ -106,6 +106,38 @@ ADVICE: Final = {
 """By the cause of lost time."""
 
 
+WITHOUT_BRAKE: Final = {
+    "low_apex_speed": "carry a little more speed to the apex, in small steps and as long as the car"
+    " holds its line",
+}
+"""The tip where no brake was recorded, so that nobody knows how it was used."""
+
+
+def concept_for(one: Finding) -> str:
+    """The concept that teaches it."""
+    return EVEN if _unknown_brake(one) else ADVICE[one.cause].concept
+
+
+def _unknown_brake(one: Finding) -> bool:
+    """Whether the tip speaks of a brake that was not recorded."""
+    own = one.grade.own if one.grade is not None else None
+    return own is not None and own.peak_brake_bar is None and one.cause in WITHOUT_BRAKE
+
+
+def tip_of(one: Finding) -> str:
+    """What to do about a finding, as the rest of a sentence behind *at Turn 3,*."""
+    return WITHOUT_BRAKE[one.cause] if _unknown_brake(one) else ADVICE[one.cause].tip
+
+
+def mark_of(one: Finding, number: str) -> str:
+    """How to see that it worked, behind *when you*, with the *number* to reach; empty where it
+    needs a number and there is none."""
+    mark = ADVICE[one.cause].mark
+    if one.cause == "uneven" and one.grade is not None and one.grade.danger:
+        return "brake at the same place on every lap"  # nobody is asked to be as fast as at best
+    return mark.format(number) if number or "{}" not in mark else ""
+
+
 class Teaching(NamedTuple):
     """One thing to learn from a corner."""
 
@@ -129,12 +161,12 @@ def to_read(taught: Sequence[Teaching], lessons: Lessons) -> Lesson:
 
 
 def _teaching(one: Finding, lessons: Lessons) -> Teaching:
-    advice, said = ADVICE[one.cause], evidence_said(one)
+    concept, said, tip = concept_for(one), evidence_said(one), tip_of(one)
     return Teaching(
-        concept=advice.concept,
+        concept=concept,
         corner=one.corner,
         cause=one.cause,
         evidence=f"{said[:1].upper()}{said[1:]}.",
-        tip=f"{advice.tip[:1].upper()}{advice.tip[1:]}.",
-        lesson=lessons.of(advice.concept),
+        tip=f"{tip[:1].upper()}{tip[1:]}.",
+        lesson=lessons.of(concept),
     )

@@ -67,7 +67,7 @@ def room_said(one: Finding) -> str:
     assert room is not None
     now, beside = room.now, room.beside or 0.0
     if not room.corner:
-        return f"{now:.0f} % of the time the car coasts (brake off, throttle under 5 %)"
+        return f"{now:.0f} % of the time the car coasts ({OFF})"
     said: Mapping[str, str] = {
         "coast_in_corner": f"the car coasts for {now:.1f} s ({OFF}), {beside:.0f} % of the corner",
         "rolling": f"the car rolls for {now:.1f} s ({OFF}), {beside:.0f} % of the corner",

@@ -45,7 +45,9 @@ def small_debrief_prompt(review: Review) -> list[Message]:
     """Ask a very small model about the corner that matters most: a question of its own kind."""
     question = "How do I get more consistent?"
     if review.found and review.found[0].corner:
-        question = _about(review.found[0])
+        first = review.found[0]
+        risky = first.corner in review.dangers  # where nobody is asked for more speed
+        question = f"How do I look ahead at {first.corner}?" if risky else _about(first)
     return [{"role": "user", "content": question}]
 
 
@@ -60,8 +62,8 @@ def _about(one: Finding) -> str:
     if one.family == "pedals" or one.cause == "low_apex_speed":
         return f"How do I trail brake at {one.corner}?"
     if one.family == "apex":
-        return f"How do I carry more speed to the apex at {one.corner}?"
-    return f"I want to work on exit speed at {one.corner}. What should I do?"
+        return f"How do I look ahead at {one.corner}?"
+    return f"What helps at the exit of {one.corner}?"
 
 
 def small_brief_prompt(plan: Plan) -> list[Message]:
@@ -70,7 +72,7 @@ def small_brief_prompt(plan: Plan) -> list[Message]:
     if "damp" in surface or "cool" in surface or "wet" in surface:
         question = f"The track is {surface} now. What should I do?"
     elif plan.grades.weakest:
-        question = f"I want to work on exit speed at {plan.grades.weakest}. What should I do?"
+        question = f"How do I look ahead at {plan.grades.weakest}?"
     else:
         question = "How do I get more consistent?"
     return [{"role": "user", "content": question}]

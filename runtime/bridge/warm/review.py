@@ -48,6 +48,8 @@ class Review(NamedTuple):
     """What to read."""
     best_before_s: float | None = None
     """The driver's best lap here in earlier sessions."""
+    dangers: frozenset[str] = frozenset()
+    """Corners where mistakes are punished."""
 
     @property
     def next_focus(self) -> str | None:
@@ -70,7 +72,7 @@ class Fragments(NamedTuple):
 
     def evidence(self, review: Review, *told: str) -> Evidence:
         """What may be said; *told* are texts that are true."""
-        places = [place(one) for one in review.corners]
+        places = [place(one)._replace(danger=one.name in review.dangers) for one in review.corners]
         known = [one.corner for one in review.card.corners] if review.card is not None else []
         places += [Place(name) for name in known if all(name != one.name for one in places)]
         sectors = [best.part.name for best in review.ideal.sectors.parts]

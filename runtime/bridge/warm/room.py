@@ -4,13 +4,14 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from runtime.bridge.analysis.dangers import dangers
 from runtime.bridge.analysis.drive import Drive
 from runtime.bridge.analysis.friction import friction_circle
 from runtime.bridge.analysis.grading import scorecard
-from runtime.bridge.analysis.passes import COASTING_PCT, RELEASED_BAR, Pass
+from runtime.bridge.analysis.passes import Pass
+from runtime.bridge.analysis.pedals import coasting as off_pedals
 from runtime.bridge.analysis.reference import NONE, References
-from runtime.bridge.laps.progress import unwrap
-from runtime.bridge.telemetry.values import Numbers
+from runtime.bridge.analysis.throttle import opening_m
 from runtime.bridge.tracks.model import Corner
 
 KMH: Final = 3.6
@@ -23,8 +24,6 @@ STEADY_SHARE: Final = 0.03
 """A speed that changes by less is held."""
 ROLLING_S: Final = 3.0
 """So long is no pause between two pedals."""
-OPEN_PCT: Final = 20.0
-"""So much throttle is power."""
 LATE_M: Final = 10.0
 CORRECTIONS: Final = 3
 SLOW_KMH: Final = 3.0
@@ -35,7 +34,6 @@ SLOWED_KMH: Final = 3.0
 STEP_KMH: Final = 5.0
 """More speed than this is not asked for at once."""
 LAP_COAST_PCT: Final = 15.0
-DANGEROUS: Final = ("high", "medium")
 
 
 class Room(NamedTuple):
@@ -62,7 +60,6 @@ def rooms(drive: Drive, references: References = NONE) -> tuple[Room, ...]:
     """What the graded passes leave to be won, in lap order. Raises `NoGeometry`."""
     card = scorecard(drive, references)
     envelope_g = friction_circle(drive).envelope_g
-    way = unwrap(drive.progress.p, drive.length_m)
     known = {corner.name: corner for corner in drive.corners}
     found: list[Room] = []
     for grade in card.corners:
@@ -72,8 +69,8 @@ def rooms(drive: Drive, references: References = NONE) -> tuple[Room, ...]:
         beside = grade.target if isinstance(grade.target, Pass) else None
         made = [
             room
-            for room in _all(drive, way, grade.own, corner, envelope_g)
-            if beside is None or beside == grade.own or not _shown(drive, way, room, beside)
+            for room in _all(drive, grade.own, corner, envelope_g)
+            if beside is None or beside == grade.own or not _shown(drive, room, beside)
         ]
         found += [one._replace(worth=one.worth * grade.weight) for one in made]
     return tuple(found)
@@ -88,22 +85,20 @@ def held(drive: Drive, references: References = NONE) -> frozenset[str]:
     )
 
 
-def _all(
-    drive: Drive, way: Numbers, own: Pass, corner: Corner, envelope_g: float | None
-) -> list[Room]:
+def _all(drive: Drive, own: Pass, corner: Corner, envelope_g: float | None) -> list[Room]:
     """What one pass leaves to be won."""
-    made = [_pedals(drive, own), _throttle(drive, way, own), _hands(own)]
-    if not _dangerous(drive, corner):  # there nobody is asked for more speed
-        made += [_apex(own, corner), _grip(own, envelope_g)]
+    made = [_pedals(drive, own), _hands(own)]
+    if corner.name not in dangers(drive):  # there nobody is asked for more speed
+        made += [_throttle(drive, own), _apex(own, corner), _grip(own, envelope_g)]
     return [one for one in made if one is not None]
 
 
-def _shown(drive: Drive, way: Numbers, room: Room, best: Pass) -> bool:
+def _shown(drive: Drive, room: Room, best: Pass) -> bool:
     """Whether the quickest pass shows as much of the same, so that it cannot be what costs."""
     if room.cause in ("coast_in_corner", "rolling"):
         return best.coast_seconds is not None and best.coast_seconds >= room.now - SAME_S
     if room.cause == "late_throttle":
-        metres = _opens(drive, way, best)
+        metres = opening_m(drive, best)
         return metres is not None and metres >= room.now
     if room.cause == "exit_understeer":
         return (best.steering_corrections or 0) >= room.now
@@ -112,31 +107,16 @@ def _shown(drive: Drive, way: Numbers, room: Room, best: Pass) -> bool:
 
 
 def coasting(drive: Drive) -> Room | None:
-    """Time off the brake and under 5 % throttle over the whole lap, where it is too much."""
+    """Time off the brake and under 10 % throttle over the whole lap, where it is too much."""
     series, inside = drive.series, drive.lap_of > 0
     throttle, brake = series["throttle_pct"][inside], series["brake_bar"][inside]
     if np.isnan(throttle).all() or np.isnan(brake).all():
         return None
-    idle = (np.nan_to_num(throttle) < 5.0) & (np.nan_to_num(brake) < 1.0)
-    share = 100.0 * float(np.mean(idle))
+    weight = series.weight[inside]
+    share = 100.0 * float(weight[off_pedals(series)[inside]].sum() / weight.sum())
     if share <= LAP_COAST_PCT:
         return None
     return Room("", "coast_in_corner", 0, share / 100.0, share, LAP_COAST_PCT)
-
-
-def _dangerous(drive: Drive, corner: Corner) -> bool:
-    """Whether a corner lies in a stretch where mistakes are punished hard."""
-    zones = drive.track.danger_zones if drive.track is not None else ()
-    reach = (corner.exit.distance_m - corner.entry.distance_m) % drive.length_m
-    return any(
-        zone.severity in DANGEROUS
-        and (
-            (zone.start_m - corner.entry.distance_m) % drive.length_m < reach
-            or (corner.entry.distance_m - zone.start_m) % drive.length_m
-            < (zone.end_m - zone.start_m) % drive.length_m
-        )
-        for zone in zones
-    )
 
 
 def _pedals(drive: Drive, own: Pass) -> Room | None:
@@ -155,8 +135,7 @@ def _pedals(drive: Drive, own: Pass) -> Room | None:
 def _slowing(drive: Drive, own: Pass) -> float:
     """Seconds of it in which the speed changes; a steady speed is held, not wasted."""
     series, frames = drive.series, own.frames
-    throttle, brake = np.nan_to_num(series["throttle_pct"]), np.nan_to_num(series["brake_bar"])
-    idle = (throttle[frames] < COASTING_PCT) & (brake[frames] < RELEASED_BAR)
+    idle = off_pedals(series)[frames]
     speed, weight, seconds = series["speed_ms"][frames], series.weight[frames], 0.0
     edges = np.flatnonzero(np.diff(np.concatenate([[0], idle.astype(np.int8), [0]])))
     for begin, end in edges.reshape(-1, 2).tolist():
@@ -167,18 +146,9 @@ def _slowing(drive: Drive, own: Pass) -> float:
     return seconds
 
 
-def _opens(drive: Drive, way: Numbers, own: Pass) -> float | None:
-    """Metres behind the apex where the power comes; None where it does not in the corner."""
-    throttle = drive.series["throttle_pct"][own.apex_frame : own.last]
-    opened = np.flatnonzero(throttle >= OPEN_PCT)
-    if not len(opened):
-        return None
-    return float(way[own.apex_frame + int(opened[0])] - way[own.apex_frame])
-
-
-def _throttle(drive: Drive, way: Numbers, own: Pass) -> Room | None:
+def _throttle(drive: Drive, own: Pass) -> Room | None:
     """How far behind the apex the power comes, where it comes in the corner."""
-    metres = _opens(drive, way, own)
+    metres = opening_m(drive, own)
     if metres is None or not metres >= LATE_M:
         return None
     return Room(own.corner, "late_throttle", own.lap, 0.008 * metres, metres, metres / 2)

@@ -13,6 +13,7 @@ from runtime.bridge.warm.lexicon import (
     PHRASE_CONCEPTS,
     POINTING,
 )
+from runtime.bridge.warm.order import BESIDE, jumbled, meaning
 
 DIRECTIONS: Final = frozenset(
     "lose gain slower faster slow more less early late togain improve".split()
@@ -23,16 +24,14 @@ _TRAILING: Final = frozenset({"", ",", "(", ")", ",(", "-"})
 _NO_VOCATIVE: Final = frozenset(
     "to for of by with than like and in on from the a your against is was".split()
 )
-_BOUNDS: Final = frozenset("over off up out between among than".split())
-"""Words before a number that make another of it."""
 _VERDICTS: Final = frozenset(
     "good bad best worst most least fastest slowest focus second not left right".split()
 )
 """They are said of one part alone."""
+_NEAR: Final = frozenset({"there", "here"})
 _IDLE: Final = frozenset({"coast", "nopedal"})
 """Of these no direction is said."""
-_BESIDE: Final = frozenset({"against", "versus", "vs", "instead"})
-_CUTS: Final = _BESIDE | {"with", "by", "to", "in", "at"}
+_CUTS: Final = BESIDE | {"with", "by", "to", "in", "at", "within"}
 
 
 @dataclass(slots=True)
@@ -111,6 +110,9 @@ def inherit(one: Segment, before: Segment) -> None:
         if not own - DIRECTIONS - {"refpass"}:
             one.concepts |= rest - DIRECTIONS - _VERDICTS
         one.unsure = not own and not one.words and (before.pointing or bool(before.basis))
+        two = bool(before.measures) or bool(one.corners and before.corners)
+        if two and not one.measures and not own & (DIRECTIONS | _IDLE):
+            one.bad = one.bad or "one claim for two"
     if not one.laps and before.laps:
         one.laps = list(before.laps)
 
@@ -136,6 +138,8 @@ def _placed(made: Sequence[Segment]) -> list[Segment]:
     for at, one in enumerate(made):
         if not one.place_only:
             if leading is not None:
+                if one.lead and not one.glue and not (one.lead == "where" and leading.words):
+                    one.bad = "stray word"
                 _lend(leading, one)
                 one.glue, one.lead = leading.glue, one.lead or leading.lead
                 leading = None
@@ -212,13 +216,16 @@ def _segment(part: Sequence[Token], numbered: Mapping[str, str]) -> Segment | No
                 one.lead = token.text
             else:
                 _word(one, token.text)
-            follows = part[at + 1].kind if at + 1 < len(part) else ""
-            if token.text in _BOUNDS and follows == "measure":
-                one.bad = f"bound {token.text}"
         else:
+            if token.kind == "corner" and one.corners:
+                one.bad = "two places"
             _other(one, token, numbered)
             if token.kind == "name":
                 _name(one, part, at)
+    if (word := jumbled(part)) is not None:
+        one.unknown.append(word)
+    if one.lead and len(part) == 1:
+        one.bad = "stray word"
     empty = not (one.words or one.measures or one.corners or one.laps or one.sectors)
     if empty and not (one.letters or one.named or one.bad or one.versus):
         return None
@@ -239,12 +246,13 @@ def _name(one: Segment, part: Sequence[Token], at: int) -> None:
 def _word(one: Segment, word: str) -> None:
     one.words.append(word)
     if word in PHRASE_CONCEPTS:
-        usual = {"midcorner": "apex", "turnin": "entry"}
-        one.concepts.add(usual.get(word, word))
+        one.concepts.add(meaning(word))
     elif (concept := CONCEPTS.get(word)) is not None:
         one.concepts.add(concept)
     elif word in POINTING:
         one.pointing = True
+        if len(one.words) > 1 and word not in _NEAR:
+            one.unknown.append(word)
     elif word not in FUNCTION:
         one.unknown.append(word)
 
@@ -252,7 +260,7 @@ def _word(one: Segment, word: str) -> None:
 def _other(one: Segment, token: Token, numbered: Mapping[str, str]) -> None:
     if token.kind == "measure" and token.measure is not None:
         one.measures.append(token.measure)
-        if one.words and one.words[0] in _BESIDE and not one.basis:
+        if one.words and one.words[0] in BESIDE and not one.basis:
             one.concepts.add("vsany")
     elif token.kind == "corner":
         for name in token.inside:

@@ -4,12 +4,11 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from runtime.bridge.warm.advice_needs import foremost, loses
 from runtime.bridge.warm.claims import UNKNOWN, Measure
 from runtime.bridge.warm.evidence import Evidence, Fact, speaks_of
 from runtime.bridge.warm.segments import Segment
 
-_CLOSE: Final = 0.1
-"""A number that is cut off is no farther from the truth than this share of it."""
 _FAR: Final = 0.12
 """A number that is rounded is no farther from the truth than this share of it."""
 _UNSURE: Final = frozenset({"vsbest", "vsref", "vsany"})
@@ -22,6 +21,9 @@ _TRIFLES: Final = {"s": 0.03, "km/h": 1.0, "m": 2.0}
 """Smaller differences are none."""
 _VAGUE: Final = frozenset("then per every always each".split())
 """Words that say more of a fact than it holds."""
+_COUNTS: Final = frozenset("laps corners times passes".split())
+_ROUGH: Final = frozenset("about around roughly approximately".split())
+_IDLE: Final = frozenset({"coast", "roll", "nopedal"})
 _TURNS: Final = re.compile(
     r"(?:(?:it|this|that|the|corner|turn|bend) )*(?:(?:is|turns|goes) )?"
     r"(?:a (?:right|left)(?:-hander|-hand|-handed)?(?: (?:corner|turn|bend))?"
@@ -47,7 +49,7 @@ def untrue(part: Segment, evidence: Evidence, context: Sequence[str] | None = ()
         return "unclear subject"
     if not part.measures and not part.letters and not part.concepts - _BARE and not part.versus:
         return "says nothing"
-    for settle in (_best, _rank, _graded, _judged, _turned, _compared):
+    for settle in (_personal, _best, _rank, _graded, _judged, _turned, _compared):
         why, done = settle(part, corners, evidence)
         if why is not None:
             return why
@@ -69,11 +71,22 @@ def _unreadable(part: Segment, evidence: Evidence) -> str | None:
         ("not" in part.concepts, "negated"),
         (bool(_VAGUE.intersection(part.words)), "vague"),
         ("corner" in part.concepts and bool(part.laps) and not part.corners, "lap and corner"),
+        (bool(part.corners) and part.concepts - _BARE == {"bestlap"}, "lap and corner"),
         ("most of" in " ".join(part.words), "a share"),
         (bool({"second", "least"} & part.concepts), "rank"),
         (any(one.unit == UNKNOWN for one in part.measures), "number without a unit"),
+        ("car" in part.words and not _IDLE & part.concepts, "the car"),
+        (_counted(part), "about a count"),
+        ("into" in part.words and "brake" not in part.concepts, "no measured place"),
+        (len(_AREAS.keys() & part.concepts) > 1, "two places"),
     )
     return next((why for fault, why in faults if fault), None)
+
+
+def _counted(part: Segment) -> bool:
+    """Whether something that was counted is told as if it had been measured."""
+    counts = any(one.unit in _COUNTS for one in part.measures)
+    return counts and not _ROUGH.isdisjoint(part.words)
 
 
 def _about(part: Segment, evidence: Evidence, context: Sequence[str] | None) -> list[str] | None:
@@ -89,6 +102,16 @@ def _about(part: Segment, evidence: Evidence, context: Sequence[str] | None) -> 
 
 Settled = tuple[str | None, bool]
 """Why not, and whether nothing of the rest is to be looked at."""
+
+
+def _personal(part: Segment, corners: list[str], evidence: Evidence) -> Settled:
+    """The best lap of all sessions is the best of this one where that is faster than before."""
+    if "personal" not in part.concepts:
+        return None, False
+    part.concepts.discard("personal")
+    gained = any(fact.kind == "improvement" and fact.value > 0 for fact in evidence.facts)
+    known = gained and not corners and "bestlap" in part.concepts
+    return (None if known else "personal best"), False
 
 
 def _best(part: Segment, corners: list[str], evidence: Evidence) -> Settled:
@@ -159,9 +182,7 @@ def _rank(part: Segment, corners: list[str], evidence: Evidence) -> Settled:
     if rest - (_COSTS if said == {"most"} else _RANKED) or (part.measures and said != {"most"}):
         return "rank", False  # of something else of the corner
     if said == {"focus"}:
-        lost = (fact for fact in evidence.facts if fact.corner == corner and _loses(fact))
-        true = any(_tells(fact) for fact in lost if fact.kind == "delta_time")
-        true = true or corner == evidence.marks.get("weakest")
+        true = loses(corner, evidence) and foremost(corner, evidence)
     elif said == {"best"}:
         true = corner == (evidence.marks.get("best_corner") or _most(evidence, "score"))
     else:
@@ -172,10 +193,6 @@ def _rank(part: Segment, corners: list[str], evidence: Evidence) -> Settled:
     if "most" in said and not part.measures:
         part.concepts -= {"lose", "togain", "slower", "time"}
     return (None if true else "rank"), False
-
-
-def _loses(fact: Fact) -> bool:
-    return (fact.kind == "delta_time" or fact.kind.startswith("loss_by")) and fact.value > 0
 
 
 def _most(evidence: Evidence, kind: str) -> str | None:
@@ -194,7 +211,7 @@ def _graded(part: Segment, corners: list[str], evidence: Evidence) -> Settled:
     if len(part.letters) > 1 or len(corners) > 1 or part.laps or part.measures:
         return "grade", False
     known = evidence.grades.get(corners[0] if corners else "")
-    free = (_BARE | {"score"}) - ({"session"} if corners else set())
+    free = {"score", "corner"} if corners else {"score", "session"}
     if known != part.letters[0] or part.concepts - free:
         return "grade", False
     return None, True
@@ -225,11 +242,9 @@ def _verdict(corner: str, good: bool, area: Iterable[str], evidence: Evidence) -
         facts = [f for f in evidence.facts if f.corner == corner and f.kind == _AREAS[one]]
         signs = all(fact.value > 0 if good else fact.value < 0 for fact in facts)
         return bool(facts) and signs and all(_tells(fact) for fact in facts)
-    grade = evidence.grades.get(corner)
-    if grade is not None:
-        return grade in (_GOOD if good else _BAD)
-    times = [f.value for f in evidence.facts if f.corner == corner and f.kind == "delta_time"]
-    return good and bool(times) and all(value < 0 for value in times)
+    if good:
+        return evidence.grades[corner] in _GOOD and not loses(corner, evidence)
+    return evidence.grades[corner] in _BAD
 
 
 def _turned(part: Segment, corners: list[str], evidence: Evidence) -> Settled:
@@ -322,11 +337,6 @@ def _of_that_lap(part: Segment, fact: Fact) -> bool:
 
 
 def _equal(number: Measure, value: float) -> bool:
-    """Whether a number is a value, rounded or cut off at its last digit."""
-    if abs(number.value - abs(value)) > _FAR * abs(value):
-        return False
-    step: float = 10.0**-number.digits
-    more = (abs(value) - number.value) / step  # in last digits
-    cut = number.digits > 0 and 0.0 <= more < 1.0 - _TINY
-    cut = cut and more * step <= _CLOSE * number.value
-    return abs(more) <= 0.5 + _TINY or cut
+    """Whether a number is a value, rounded at its last digit."""
+    away = abs(abs(value) - number.value)
+    return away <= _FAR * abs(value) and away <= (0.5 + _TINY) * 10.0**-number.digits

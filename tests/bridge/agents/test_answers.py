@@ -3,6 +3,7 @@
 import asyncio
 import re
 from collections.abc import Callable
+from statistics import median
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -149,8 +150,14 @@ QUESTIONS: Final = (
     ),
     Asked(
         "Where should I brake in turn 9 on lap 3?",
-        (f"entry of Turn 9, as on your quickest pass, lap {TRUE.quickest(9)}",),
-        lambda t: t.brake_point(9, t.quickest(9)),
+        ("entry of Turn 9, as in the middle of your 6 passes, and no later",),
+        lambda t: median(t.brake_point(9, lap) for lap in t.laps),
+        "m",
+    ),
+    Asked(
+        "Where should I brake in turn 10 on lap 3?",
+        (f"entry of Turn 10, as on your quickest pass, lap {TRUE.quickest(10)}",),
+        lambda t: t.brake_point(10, t.quickest(10)),
         "m",
     ),
     Asked(

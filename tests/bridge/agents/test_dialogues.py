@@ -14,11 +14,11 @@ from aiohttp import web
 from runtime.bridge.agents import topic_words
 from runtime.bridge.agents.asked import Topic
 from runtime.bridge.agents.followups import Subject, followed
+from runtime.bridge.agents.measured import OF_CORNER_ONLY
 from runtime.bridge.agents.measures import MEASURES
 from runtime.bridge.agents.naming import Names, named
 from runtime.bridge.agents.questions import Questions
 from runtime.bridge.agents.series_answers import QUANTITIES
-from runtime.bridge.agents.topics import OF_CORNER_ONLY
 from runtime.bridge.telemetry.values import TIMESTAMP, Frames
 from tests.bridge.agents.test_answers import QUESTIONS, TRUE, ask, filled, gears
 from tests.bridge.bridgekit import Bridge, Json, bridging, settings_for

@@ -218,7 +218,7 @@ async def test_a_model_that_lies_is_not_repeated(start: Start, backend: str) -> 
         await driven(bridge)
         told = await debriefed(bridge)
         assert told["narrative_source"] == "local_model"
-        assert told["emotion"] == "excited"
+        assert told["emotion"] != "excited"
         assert told["ungrounded_dropped"] >= 4
         assert told["ungrounded_dropped"] + told["sentences_kept"] == 7
         assert "Keep your eyes up." in told["narrative"]
@@ -236,12 +236,12 @@ async def test_a_model_that_lies_is_not_repeated(start: Start, backend: str) -> 
 async def test_the_model_speaks_before_a_session_too(start: Start) -> None:
     text = (
         "The surface is cool damp, so build up slowly. Turn 99 is a trap. Look far ahead.\n"
-        'FOCUS is yours. <FOCUS>["eyes up", "412 km/h", "calm hands"]</FOCUS> [EMOTION: relaxed]'
+        'FOCUS is yours. <FOCUS>["eyes up", "412 km/h", "calm hands"]</FOCUS> [EMOTION: thinking]'
     )
     async with serving(says(text)) as server, start(model_url=server.url) as bridge:
         told = await bridge.ok("GET", "/coach/brief?driver=Mia&hour_local=8")
         assert told["source"] == "local_model"
-        assert told["emotion"] == "relaxed"
+        assert told["emotion"] == "thinking"
         assert told["focus"] == ["eyes up", "calm hands"]
         assert "Turn 99" not in told["narrative"]
         assert "FOCUS>" not in told["narrative"]

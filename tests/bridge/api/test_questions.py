@@ -237,7 +237,7 @@ async def test_no_false_number_of_a_lying_model_survives(start: Start, backend: 
         for question in ("How is turn 4?", "Am I consistent?", "Set me a goal", "what is grip"):
             found = await ask(bridge, question)
             assert found["source"] == "local_model"
-            assert found["emotion"] == "proud"
+            assert found["emotion"] != "proud"
             assert found["answer"].endswith("Look far ahead.")
             assert "EMOTION" not in found["answer"]
             assert found["ungrounded_dropped"] in (6, 7)  # the brake goes where a corner is meant
@@ -327,7 +327,7 @@ async def test_a_model_that_hangs_is_a_timeout(start: Start, behaviour: Behaviou
 
 
 async def test_a_stream_adds_up_to_the_answer_and_never_shows_a_tag(start: Start) -> None:
-    text = "Ease off the brake [EMO\nTION: x] as you turn. [emotion: Serious]Look ahead."
+    text = "Ease off the brake [EMO\nTION: x] as you turn. [emotion: Thinking]Look ahead."
     async with serving(says(text)) as model, start(model_url=model.url) as bridge:
         await fill(bridge)
         events = await streamed(bridge, "How is turn 4?")
@@ -336,7 +336,7 @@ async def test_a_stream_adds_up_to_the_answer_and_never_shows_a_tag(start: Start
         last = events[-1][1]
         assert "".join(deltas) == last["answer"]
         assert last["done"] is True
-        assert (last["emotion"], last["qa_key"], last["turn"]) == ("serious", "Mia:s", 1)
+        assert (last["emotion"], last["qa_key"], last["turn"]) == ("thinking", "Mia:s", 1)
         assert all("emotion" not in delta.lower() for delta in deltas)
         assert deltas[0].startswith("Turn 4 took ")
 

@@ -47,7 +47,7 @@ Your focus should be the exit of Turn 5.
 Do not rush the turn-in.
 Avoid coasting at Turn 10.
 Don't pinch the exit.
-Good work, Mia, keep your hands quiet.
+Mia, keep your hands quiet.
 You could brake a little later at Turn 4.
 Drink some water.
 Before the next run, review your data.
@@ -293,7 +293,9 @@ def test_a_teaching_stays_where_it_fits_or_names_no_corner() -> None:
     later = lines(UNFIT)[0].replace("Turn 7", "Turn 4")
     assert taught(later, EVIDENCE.corner_names)
     assert false_part(later, EVIDENCE) is None
-    assert false_part("A kerb unloads the tyres for a moment.", EVIDENCE) is None
+    nothing = evidence_of({}, PLACES)
+    assert false_part("A kerb unloads the tyres for a moment.", nothing) is None
+    assert false_part("A kerb unloads the tyres for a moment.", EVIDENCE) is not None
     assert false_part("Braking downhill means a longer stop.", EVIDENCE) is not None
 
 

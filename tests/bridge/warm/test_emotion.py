@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runtime.bridge.warm.emotion import EMOTIONS, Strainer, felt
+from runtime.bridge.coach.values import Emotion
+from runtime.bridge.warm.emotion import EMOTIONS, Strainer, felt, fitting
 
 PIECES = (
     *("[", "]", "[EMOTION: proud]", "[emotion:tired]", "[ Emotion : x ]", " ", "\n", "word"),
@@ -43,3 +44,25 @@ def test_however_a_text_is_cut_the_same_comes_out(text: str, data: st.DataObject
     assert (shown, strainer.emotion) == felt(text)
     assert strainer.emotion in EMOTIONS
     assert shown == shown.strip()
+
+
+@pytest.mark.parametrize(
+    ("mood", "usual", "grade", "taken"),
+    [
+        ("proud", "encouraging", "D", "encouraging"),
+        ("proud", "encouraging", "C", "encouraging"),
+        ("proud", "encouraging", None, "encouraging"),
+        ("proud", "encouraging", "B", "proud"),
+        ("excited", "serious", "F", "serious"),
+        ("disappointed", "encouraging", "A", "encouraging"),
+        ("disappointed", "serious", "E", "disappointed"),
+        ("analyzing", "encouraging", None, "analyzing"),
+        ("neutral", "encouraging", "A", "encouraging"),
+        ("concerned", "encouraging", "D", "encouraging"),
+        ("proud", "concerned", "A", "concerned"),
+    ],
+)
+def test_a_model_is_in_a_mood_that_the_grade_allows(
+    mood: Emotion, usual: Emotion, grade: str | None, taken: Emotion
+) -> None:
+    assert fitting(mood, usual, grade) == taken

@@ -106,11 +106,11 @@ def test_what_is_not_known_goes(sentence: str) -> None:
 
 def test_only_the_false_sentences_go_and_they_are_counted() -> None:
     text = (
-        "Good start. You lost 0.41 s at Turn 3. You lost 0.99 s at Turn 3.\n\n"
+        "Good morning. You lost 0.41 s at Turn 3. You lost 0.99 s at Turn 3.\n\n"
         "- Copse is next, at Copse brake later.\n- Brake in a straight line."
     )
     found = grounded(text, EVIDENCE)
-    assert found.text == ("Good start. You lost 0.41 s at Turn 3.\n\n- Brake in a straight line.")
+    assert found.text == ("Good morning. You lost 0.41 s at Turn 3.\n\n- Brake in a straight line.")
     assert (found.kept, found.dropped) == (3, 2)
 
 

@@ -135,7 +135,6 @@ LIES: Final = {
     "compared with what nobody knows": """
         You were 0.62 s slower at Turn 4 than the reference.
         You lost 0.62 s at Turn 4 to the reference.
-        You lost 0.62 s at Turn 4 in a typical pass.
         In your usual pass you leave Turn 4 with 49.6 km/h.
         Your usual pass had 35.1 km/h at the apex of Turn 4.
         You lose 0.62 s per lap at Turn 4.
@@ -240,10 +239,11 @@ def test_no_part_of_a_sentence_goes_unchecked(kind: str) -> None:
         "At Turn 4, on lap 1, you lost 0.62 s.",
         "Your best lap was 2:12.836, on lap 7.",
         "Your best lap was 2:12.836 (lap 7).",
-        "Turn 4 cost you 0.62 s because you braked early.",
+        "Turn 4 cost you time because you braked early.",
         "You braked early at Turn 4, so you lost time.",
-        "Turn 5 cost you 0.302 s: early braking.",
-        "Turn 5 cost you 0.302 s because you were slower at the exit.",
+        "Turn 5 cost you time: early braking.",
+        "Turn 5 cost you time because you were slower at the exit.",
+        "In a typical pass you lost 0.62 s at Turn 4.",
         "You lost 0.62 s at Turn 4 and braked 15 m early.",
         "At Turn 5 you were 3.7 km/h slower at the exit than in your best pass.",
         "At Turn 5 you were 4.3 km/h down at the apex.",
@@ -254,8 +254,8 @@ def test_no_part_of_a_sentence_goes_unchecked(kind: str) -> None:
         "How did Turn 4 feel?",
         "How did the car feel at the hairpin?",
         "What did you see at Turn 8?",
-        "Good work today, Mia.",
-        "Well done.",
+        "Good morning, Mia.",
+        "Keep going.",
         "Turn 2 was good.",
         "You drove 8 laps.",
         "You braked 6 m late at Turn 11 on lap 1.",
@@ -274,7 +274,9 @@ def test_what_is_carried_as_a_whole_may_be_said(sentence: str) -> None:
         ("Turn 4 cost you 0.62 s. Early throttle.", 1),
         ("Turn 4 cost you 0.62 s. Entry speed.", 1),
         ("You braked early at Turn 10. That cost you 0.316 s.", 1),
-        ("You braked early at Turn 4. That cost you 0.62 s.", 2),
+        ("You braked early at Turn 4. That cost you 0.62 s.", 1),
+        ("You braked early at Turn 4. That cost you time.", 2),
+        ("Turn 2 was good. That cost you time.", 1),
         ("You lost 0.62 s at Turn 4 and 0.302 s at Turn 5. It cost you 0.62 s.", 1),
         ("Turn 4 cost you 0.62 s. Turn 2 was icy. Keep your eyes up.", 2),
     ],

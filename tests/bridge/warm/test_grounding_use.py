@@ -102,7 +102,7 @@ def test_most_of_what_a_good_coach_says_is_kept() -> None:
     lines = usual()
     dropped = [line for line in lines if not reader(line)]
     assert len(lines) >= 60
-    assert len(dropped) <= 0.25 * len(lines), dropped
+    assert len(dropped) <= 0.3 * len(lines), dropped
 
 
 def test_a_sentence_is_judged_at_once() -> None:

@@ -16,7 +16,7 @@ from runtime.bridge.warm.desk import lessons_of
 from runtime.bridge.warm.grades import grades
 from runtime.bridge.warm.insights import Driving, Idle, Piece, driving, insights
 from runtime.bridge.warm.lessons import Lessons, parse_catalog
-from runtime.bridge.warm.pedagogy import ADVICE
+from runtime.bridge.warm.pedagogy import ADVICE, tip_of
 from runtime.bridge.warm.scoring import aggregates, verdict
 from runtime.bridge.warm.wire import BadReply
 from tests.bridge.bridgekit import ROOT
@@ -139,12 +139,12 @@ def test_habits_are_found_where_they_are() -> None:
 
 def test_habits_advise_what_the_debrief_of_the_newest_session_does() -> None:
     slow = (Piece(("T2",), True, 100, 0, 5, 50.0, 2.0), Piece(("T4",), True, 100, 0, 5, 60.0, 2.0))
-    newest = Driving(slow, (), 0.1, 80.0, 3, 1000, 10, "T4", "early_brake")
+    newest = Driving(slow, (), 0.1, 80.0, 3, 1000, 10, "T4", ADVICE["early_brake"].tip)
     (found,) = insights([newest], [])
     assert found.id == "braking_late"
     assert found.corners == ("T4", "T2")
     assert f"Work on T4 first: {ADVICE['early_brake'].tip}." in found.detail
-    (plain,) = insights([newest._replace(focus="", cause="")], [])
+    (plain,) = insights([newest._replace(focus="", tip="")], [])
     assert plain.corners == ("T2", "T4")
     assert "sooner" not in f"{plain.detail} {found.detail}"
 
@@ -156,4 +156,4 @@ def test_a_session_tells_its_habits_with_the_corner_of_its_debrief() -> None:
         seen = driving(drive_of(laps, LARKFELL))
         told = review(frames=found)
         assert seen.focus == told.next_focus == told.found[0].corner
-        assert seen.cause == told.found[0].cause
+        assert seen.tip == tip_of(told.found[0])

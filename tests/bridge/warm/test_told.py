@@ -93,12 +93,17 @@ def test_two_bland_sentences_push_nothing_out_of_a_debrief() -> None:
 
 
 def test_sentences_stand_where_they_belong() -> None:
-    story, _ = parts()
+    story, evidence = parts()
     corner, second = story.corners
-    found = told(
+    text = (
         "Great work today! Breathe out before the long straight. "
         f"Look far ahead at {corner}. Look far ahead at {second}."
     )
+    as_it_was = told(text)
+    assert as_it_was is not None
+    assert "Great work" not in as_it_was.text
+    graded = replace(evidence, grades={**evidence.grades, "": "B"})
+    found = told_debrief(text, story, graded, names_of(driven()))
     assert found is not None
     opening, _, _, focus, reading = found.text.split("\n\n")
     assert opening == f"{story.opening} Great work today!"
