@@ -33,8 +33,10 @@ MOST_BYTES: Final = 256 << 20
 MOST_STEPPED: Final = 4
 """Imports that may wait or run."""
 BREATH_S: Final = 0.002
-"""Longest wait behind a group for as many operations as it had. Those who are answered often write
-again at once: together they are one group, without the wait they would be two or three."""
+BREATH_SHARE: Final = 0.1
+"""Longest wait behind a group for as many operations as it had; where that is longer, a share of
+the time that the group took. Those who are answered often write again at once: together they are
+one group, without the wait they would be two or three."""
 BREATH_FROM: Final = 4
 """Operations of a group that is followed by such a wait."""
 QUIET_S: Final = 5.0
@@ -214,6 +216,7 @@ class Writer(Generic[Ticket]):
         return group
 
     def _commit_group(self, group: Sequence[_Job[Ticket]]) -> None:
+        began = time.monotonic()
         finished = self._committed(group)
         if isinstance(finished, Exception) and len(group) > 1:  # find out which of them spoils it
             finished = [one for job in group for one in self._alone(job)]
@@ -221,10 +224,12 @@ class Writer(Generic[Ticket]):
             finished = [Finished(group[0].ticket, None, finished)]
         self._totals[1] += len(finished)
         self._totals[2] += sum(one.error is not None for one in finished)
-        with self._changed:
-            self._awaited = len(group) - len(self._waiting)
-            if len(group) >= BREATH_FROM and self._awaited > 0:
-                self._breath_until = time.monotonic() + BREATH_S
+        if len(group) >= BREATH_FROM:
+            with self._changed:
+                # Those who wait already do not count: the groups of both would alternate for ever.
+                now = time.monotonic()
+                self._awaited = len(group)
+                self._breath_until = now + max(BREATH_S, BREATH_SHARE * (now - began))
         self._answer(finished)
 
     def _alone(self, job: _Job[Ticket]) -> list[Finished[Ticket]]:
