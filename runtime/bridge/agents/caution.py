@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
+from runtime.bridge.agents.safety import TOOL as SAFETY
 from runtime.bridge.agents.values import Found, Question
 from runtime.bridge.analysis.dangers import zones_at
 from runtime.bridge.tracks.model import Corner, Track
@@ -29,7 +30,7 @@ def cautioned(
     shaped = question.topic is not None and question.topic.what == "tip"
     own = question.topic.corners if question.topic is not None else ()
     about = found.tool in ABOUT or shaped or (found.tool in BESIDE and bool(own))
-    if found.empty or not about:
+    if found.empty or not about or found.tool == SAFETY:
         return found
     advised = found.tool == "focus_facts"
     own = own or ((question.corner,) if question.corner else ())

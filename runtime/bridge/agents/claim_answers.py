@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -10,7 +10,8 @@ from runtime.bridge.agents.asked import Topic
 from runtime.bridge.agents.lap_answers import Missing, laps_of, lost_to, slowest_of
 from runtime.bridge.agents.lap_tools import SAME_S
 from runtime.bridge.agents.measures import not_recorded
-from runtime.bridge.agents.pass_claims import CORNERS, TOOL, holds, verdict
+from runtime.bridge.agents.pass_claims import CORNERS, holds
+from runtime.bridge.agents.pass_habits import TOOL, verdict
 from runtime.bridge.agents.sector_answers import times_of
 from runtime.bridge.agents.series_answers import place_of
 from runtime.bridge.agents.values import Fact, Found
@@ -19,6 +20,7 @@ from runtime.bridge.analysis.drive import Drive
 from runtime.bridge.analysis.passes import passes_of
 from runtime.bridge.analysis.reference import NONE, References
 from runtime.bridge.telemetry.ranking import time_text
+from runtime.bridge.telemetry.values import Numbers
 
 KMH: Final = 3.6
 
@@ -36,7 +38,7 @@ def claim(drive: Drive, topic: Topic, references: References = NONE) -> Found:
         found = CHECKS[topic.what](drive, topic, references)
     except Missing as missing:
         return Found(TOOL, str(missing), empty=True)
-    apart = topic.every == "never" and topic.what in ("measure", "speed")
+    apart = topic.every == "never" and topic.what in ("measure", "speed", "peak")
     denied = topic.every == "not" or (topic.every == "never" and not apart)
     return replace(found, summary=_turned(found.summary)) if denied else found
 
@@ -53,14 +55,16 @@ def _lap_time(drive: Drive, topic: Topic, _: References) -> Found:
     laps = {lap.number: lap.duration_s for lap in drive.counted}
     facts = tuple(Fact(f"lap {number}", time, "lap") for number, time in laps.items())
     best, named = drive.best, laps_of(drive, topic.laps[:1])
-    if topic.every == "all" and topic.how != "equal":
+    if topic.every == "all":
         own = [number for number, time in laps.items() if holds(time, topic)]
-        side = f"{topic.how} {time_text(topic.value or 0.0)}"
+        claimed = time_text(topic.value or 0.0)
         ends = f"your times lie between {time_text(min(laps.values()))} and"
-        text = (
-            f"{len(own)} of your {len(laps)} laps are {side}; {ends}"
-            f" {time_text(max(laps.values()))}"
-        )
+        n = f"{len(own) or 'none'} of your {len(laps)} laps"
+        text = f"{n} {'are' if len(own) != 1 else 'is'} {topic.how} {claimed}; {ends}"
+        if topic.how == "equal":
+            text = f"{n} took {claimed[: -(3 - topic.digits)] if topic.digits < 3 else claimed}"
+            text = f"{text.removesuffix('.')}; {ends}"
+        text += f" {time_text(max(laps.values()))}"
         return Found(TOOL, verdict(len(own) == len(laps), f"{text}."), (), facts)
     lap = named[0] if named else best
     if not named and topic.how == "over":
@@ -128,26 +132,65 @@ def _in_sector(
     return f" in sector {number}", found[one or 0], found[other or 0]
 
 
-def _speed(drive: Drive, topic: Topic, _: References) -> Found:
-    """Whether a speed was reached, anywhere or on a lap."""
-    speed = drive.series["speed_ms"] * KMH
-    laps = laps_of(drive, topic.laps[:1])
-    mask = np.isin(drive.lap_of, [one.number or 0 for one in laps]) if laps else drive.lap_of > 0
-    known = np.flatnonzero(mask & ~np.isnan(speed))
+class _End(NamedTuple):
+    """The highest, or the lowest, that a channel was in complete laps."""
+
+    value: float
+    frame: int
+    laps: Mapping[int, float]
+    """The same of each lap."""
+
+
+def _end(drive: Drive, topic: Topic, values: Numbers, *, least: bool) -> _End | None:
+    named = laps_of(drive, topic.laps[:1])
+    numbers = [one.number or 0 for one in (named or drive.counted)]
+    known = np.flatnonzero(np.isin(drive.lap_of, numbers) & ~np.isnan(values))
     if not len(known):
-        return Found(TOOL, not_recorded("speed_ms"), empty=True)
-    frame = int(known[speed[known].argmin() if topic.how == "under" else speed[known].argmax()])
-    value, claimed = float(speed[frame]), topic.value or 0.0
-    so = value < claimed if topic.how == "under" else value > claimed
-    if topic.how == "reach":
-        so = round(value, topic.digits) >= claimed
-    if topic.every == "never":
-        so = not so
-    word = "lowest" if topic.how == "under" else "highest"
-    place, lap = place_of(drive, frame), int(drive.lap_of[frame])
+        return None
+    frame = int(known[values[known].argmin() if least else values[known].argmax()])
+    of_lap = {lap: values[known[drive.lap_of[known] == lap]] for lap in numbers}
+    laps = {
+        lap: float(own.min() if least else own.max()) for lap, own in of_lap.items() if len(own)
+    }
+    return _End(float(values[frame]), frame, laps)
+
+
+def _told(drive: Drive, one: _End, topic: Topic, named: str, unit: str) -> Found:
+    """Whether it was so anywhere, or on every lap."""
+    so = holds(one.value, topic)
+    place, lap = place_of(drive, one.frame), int(drive.lap_of[one.frame])
     at = f"{place} on lap {lap}" if place else f"on lap {lap}"
-    text = f"your {word} speed in a complete lap was {value:.1f} km/h, {at}."
-    return Found(TOOL, verdict(so, text), (), (Fact(f"{word} speed", value, "km/h"),))
+    text = f"your {named} in a complete lap was {one.value:.1f} {unit}, {at}."
+    facts = (Fact(named, one.value, unit),)
+    if topic.spot == "lap" and not topic.laps and topic.every == "all":
+        own = [lap for lap, value in one.laps.items() if holds(value, topic)]
+        low, high = min(one.laps.values()), max(one.laps.values())
+        text = (
+            f"so it was on {len(own)} of your {len(one.laps)} laps; your {named} of a lap lay"
+            f" between {low:.1f} and {high:.1f} {unit}."
+        )
+        return Found(TOOL, verdict(len(own) == len(one.laps), text), (), facts)
+    return Found(TOOL, verdict(not so if topic.every == "never" else so, text), (), facts)
+
+
+def _speed(drive: Drive, topic: Topic, _: References) -> Found:
+    """Whether a speed was reached, anywhere, on a lap or on all of them."""
+    always = topic.every == "all" and topic.spot != "lap"
+    least = (topic.how == "under") != always and topic.how in ("under", "over")
+    least = least and topic.spot != "lap"
+    found = _end(drive, topic, drive.series["speed_ms"] * KMH, least=least)
+    if found is None:
+        return Found(TOOL, not_recorded("speed_ms"), empty=True)
+    return _told(drive, found, topic, f"{'lowest' if least else 'highest'} speed", "km/h")
+
+
+def _peak(drive: Drive, topic: Topic, _: References) -> Found:
+    """Whether the brake was pressed so hard."""
+    found = _end(drive, topic, drive.series["brake_bar"], least=False)
+    if found is None:
+        return Found(TOOL, not_recorded("brake_bar"), empty=True)
+    spot = "lap" if topic.every == "all" else ""
+    return _told(drive, found, replace(topic, spot=spot), "highest brake pressure", "bar")
 
 
 Check = Callable[[Drive, Topic, References], Found]
@@ -156,6 +199,7 @@ CHECKS: Final[Mapping[str, Check]] = {
     "count": _lap_count,
     "laps": _two_laps,
     "speed": _speed,
+    "peak": _peak,
     **CORNERS,
 }
 """By what is held to be so."""

@@ -7,12 +7,21 @@ from typing import Final
 
 from runtime.bridge.agents import topic_words as words
 from runtime.bridge.agents.asked import Topic
+from runtime.bridge.agents.claim_more import (
+    NOTHING_S,
+    broke,
+    by_speed,
+    each_lap,
+    felt,
+    peak,
+    spelled,
+)
 from runtime.bridge.agents.naming import Named
 from runtime.bridge.agents.topic_words import first
 
 MILE: Final = 1.609344
-NOTHING_S: Final = 0.05
-"""Who loses less loses no time."""
+_FINER: Final = {0.1: 1, 0.01: 2, 0.001: 3}
+"""Digits behind the point that a number has by its unit alone."""
 LEAST_IN_CORNER: Final = 30.0
 LEAST_SPEED: Final = 60.0
 """A number below it is no speed that anybody would speak of on a whole lap."""
@@ -30,6 +39,7 @@ _DENIED: Final = re.compile(r"(?<!^)\b(?:not|(?:do|did|does|was|were|is|are|am|h
 """Says that it is not so; at the beginning of a question it only asks."""
 _FLAT: Final = re.compile(
     r"\b(?:am|i'm|was|go|going|drive|take|always|never) (?:\w+ )?flat\b(?! or)"
+    r"|\bflat\b.{0,8} for me\b"
 )
 _WHICH_OF: Final = re.compile(r"^(?:so |and )?(?:which|where)\b.{0,40}\bCORNER\b")
 _CLAIMED: Final = re.compile(r"^(?:so |and |but )?(?:is it true|is it right|am i right)\b")
@@ -46,6 +56,8 @@ _OVER: Final = re.compile(
     r"\b(?:over|above|more than|longer than|exceed\w*|slower than (?:a )?\d|at least)"
 )
 _REACHED: Final = re.compile(r"\b(?:hit|reach\w*|meet|met|target|goal)\b")
+_WAS_SPEED: Final = re.compile(r"\bspeed\b.{0,20}\b(?:was|is)\b|\b(?:was|is)\b.{0,20}\bspeed\b")
+"""Where a driver tells what his speed was, and not what he reached."""
 _LESS: Final = re.compile(r"\b(?:less|softer|lighter|lower|shorter|later)\b")
 _FASTER: Final = re.compile(r"\b(?:faster|quicker|better|ahead of)\b")
 _SLOWER: Final = re.compile(r"\b(?:slower|worse)\b")
@@ -99,7 +111,9 @@ _HABITS: Final = (
         ),
     ),
     ("lifted", re.compile(r"\blift(?:ing|ed|s)?\b(?! before)")),
-    ("full", re.compile(r"\b(?:full throttle|flat(?: out)?)\b(?!.{0,12}\bexit)")),
+    ("flat", re.compile(r"\bflat(?: out)?\b(?!.{0,12}\bexit)")),
+    ("full", re.compile(r"\bfull throttle\b(?!.{0,12}\bexit)")),
+    ("trailed", re.compile(r"\btrail ?-?brak\w*(?!.{0,30}\b(?:enough|too))")),
     (
         "braked",
         re.compile(
@@ -126,7 +140,7 @@ def claimed(told: Named) -> Topic | None:
     shape = first(words.SHAPES, text)
     if shape in ("direction", "severity") or (shape == "slope" and not _FLAT.search(text)):
         return None
-    bare = _TAGGED.sub("", text)
+    bare = spelled(_TAGGED.sub("", text))
     denied = _DENIED.search(bare) is not None
     for reader in _READERS:
         if (found := reader(told, bare)) is not None:
@@ -145,7 +159,8 @@ def _of(told: Named, what: str, how: str = "") -> Topic:
 
 def _valued(topic: Topic, number: str, scale: float = 1.0) -> Topic:
     _, _, behind = number.partition(".")
-    return replace(topic, value=float(number) * scale, digits=len(behind))
+    digits = len(behind) + _FINER.get(scale, 0)
+    return replace(topic, value=float(number) * scale, digits=digits)
 
 
 def _two_corners(told: Named, text: str) -> Topic | None:
@@ -153,6 +168,8 @@ def _two_corners(told: Named, text: str) -> Topic | None:
     if len(told.corners) != 2 or told.laps:
         return None
     which = re.search(r"\bor\b", told.text) is not None or text.count("CORNER") == 1
+    if (fast := by_speed(told, text, which=which)) is not None:
+        return fast
     how = (
         "lose"
         if which and _LOSES.search(text)
@@ -218,8 +235,9 @@ def _top_speed(told: Named, text: str) -> Topic | None:
         return None
     how = "under" if _UNDER.search(text) and "faster" not in text else "over"
     if how == "over" and not (_OVER.search(text) or "faster" in text or "quicker" in text):
-        how = "reach"
-    return _valued(_of(told, "speed", how), found[1], MILE if found[2] == "mph" else 1.0)
+        how = "equal" if _WAS_SPEED.search(text) and not _REACHED.search(text) else "reach"
+    topic = replace(_of(told, "speed", how), spot="lap" if each_lap(told.text) else "")
+    return _valued(topic, found[1], MILE if found[2] == "mph" else 1.0)
 
 
 def _superlative(told: Named, text: str) -> Topic | None:
@@ -247,6 +265,25 @@ def _lost(told: Named, text: str) -> Topic | None:
     return replace(_of(told, "lost", "over"), value=NOTHING_S)
 
 
+def _side(text: str) -> str:
+    """On which side of a number something is held to be."""
+    never, over = _NEVER.search(text), _OVER.search(text)
+    if never and re.search(r"\b(?:over|above|more)\b", text):
+        return "over"
+    if never or _UNDER.search(text):
+        return "under"
+    reach = re.search(r"\b(?:hit|reach\w*|touch\w*)\b(?! (?:the )?brak)", text)
+    return "over" if over else "reach" if reach else "equal"
+
+
+def _spot(what: str, how: str, text: str) -> str:
+    """Where in a corner a speed is meant."""
+    if what != "speed":
+        return ""
+    ends = {"under": "slowest", "over": "top", "reach": "top"}
+    return first(words.SPOTS, text) or ends.get(how, "")
+
+
 def _measured(told: Named, text: str) -> Topic | None:
     """A number of a corner."""
     if len(told.corners) != 1 or _CLOCK.search(text):
@@ -256,10 +293,7 @@ def _measured(told: Named, text: str) -> Topic | None:
     found = _NUMBER.search(text)
     if found is None:
         return None
-    unit, less = found[2] or "", _NEVER.search(text) is not None or _UNDER.search(text) is not None
-    how = "under" if less else "over" if _OVER.search(text) else "equal"
-    if _NEVER.search(text) and re.search(r"\b(?:over|above|more)\b", text):
-        how = "over"
+    unit, how = found[2] or "", _side(text)
     scale = {"ten": 0.1, "hun": 0.01, "ms": 0.001}.get(unit[:3], 1.0)
     late, what = _LATE.search(text), first(words.MEASURES, text)
     if words.BRAKE.search(text) and late is not None and unit[:1] == "m":
@@ -269,17 +303,15 @@ def _measured(told: Named, text: str) -> Topic | None:
         return _valued(_of(told, "lost", how), found[1], scale)
     if words.BRAKE.search(text) and unit[:3] in ("m", "met"):
         what = "brake_point"
-    elif (not what and (unit[:2] in ("km", "kp") or _NEVER.search(text))) or (
+    elif (not what and (unit[:2] in ("km", "kp") or how == "reach" or _NEVER.search(text))) or (
         not what and not unit and how != "equal" and float(found[1]) >= LEAST_IN_CORNER
     ):
         what = "speed"
     if not what or (what == "time" and unit[:1] != "s"):
         return None
-    spot = first(words.SPOTS, text) if what == "speed" else ""
-    if what == "speed" and how == "under" and not spot:
-        spot = "slowest"
-    elif what == "speed" and how == "over" and not spot:
-        spot = "top"
+    if how == "reach" and what != "speed":
+        how = "equal"
+    spot = _spot(what, how, text)
     return replace(
         _valued(_of(told, "measure", how), found[1], scale), spot=f"{what} {spot}".strip()
     )
@@ -294,12 +326,15 @@ _READERS: Final[tuple[Callable[[Named, str], Topic | None], ...]] = (
     _two_laps,
     _two_corners,
     _lap_time,
+    broke,
     _lap_count,
     _superlative,
+    peak,
     _than_lap,
     _lost,
     _measured,
     _habit,
+    felt,
     _top_speed,
 )
 """In this order; the first that finds something decides."""

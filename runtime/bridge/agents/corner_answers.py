@@ -2,12 +2,22 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from statistics import median
 from typing import Final
 
 import numpy as np
 
 from runtime.bridge.agents.asked import Topic
+from runtime.bridge.agents.corner_judged import judged, judged_all, usuals
+from runtime.bridge.agents.corner_said import (
+    SAME_M,
+    TOOL,
+    beside_quickest,
+    middle_of,
+    placed,
+    quickest_of,
+    said,
+    signed,
+)
 from runtime.bridge.agents.lap_answers import Missing, laps_of
 from runtime.bridge.agents.measures import Measure, key_of, measure_of, not_recorded
 from runtime.bridge.agents.risk_answers import at_board, dry_points
@@ -16,25 +26,15 @@ from runtime.bridge.agents.words import joined, no_corner, numbered
 from runtime.bridge.analysis.dangers import dangers
 from runtime.bridge.analysis.drive import Drive
 from runtime.bridge.analysis.passes import Pass, passes_of
+from runtime.bridge.analysis.reference import NONE, References
 
-TOOL: Final = "corner_facts"
 MOST: Final = 4
 """Corners that are told of in one answer."""
 LISTED: Final = 6
 """Passes whose values are listed one by one."""
-SAME_M: Final = 3.0
-_MORE: Final = {"brake_point": ("earlier", "later"), "throttle_on": ("later", "earlier")}
-"""What more and less of a place is."""
-LESS_KMH: Final = 1.5
-"""So much less speed than on the quickest pass is too little."""
 
 
-def quickest_of(passes: Sequence[Pass]) -> Pass:
-    """The pass with the shortest time, the earliest of equals."""
-    return min(passes, key=lambda one: (one.corner_time_s, one.t_entry))
-
-
-def measure(drive: Drive, topic: Topic) -> Found:
+def measure(drive: Drive, topic: Topic, references: References = NONE) -> Found:
     """One measure of the corners that are named, or of all, on the laps that are named."""
     passes = passes_of(drive)
     asked = measure_of(topic.what, topic.spot, topic.how)
@@ -50,10 +50,11 @@ def measure(drive: Drive, topic: Topic) -> Found:
         if topic.spot == "rank":
             return _ranked(drive, asked, laps, topic.how)
         if topic.how == "judged" and topic.what == "brake_point" and not laps:
-            return judged_all(drive, asked, topic.spot)
+            return judged_all(drive, asked, topic.spot, references)
         return _everywhere(drive, asked, laps)
     found = [
-        _in_corner(drive, topic, asked, name, passes[name], laps) for name in topic.corners[:MOST]
+        _in_corner(drive, topic, asked, name, passes[name], laps, references)
+        for name in topic.corners[:MOST]
     ]
     known = tuple(row for name in topic.corners[:MOST] for row in _rows(drive, asked, passes[name]))
     if len(found) == 1:
@@ -78,6 +79,7 @@ def _in_corner(
     name: str,
     passes: Sequence[Pass],
     laps: Sequence[int],
+    references: References,
 ) -> Found:
     if not passes:
         return Found(TOOL, f"{name} was not driven whole on any complete lap.", empty=True)
@@ -99,20 +101,29 @@ def _in_corner(
         if topic.value is not None and points:
             return Found(TOOL, at_board(name, topic.value, points), (), facts)
     if topic.what == "brake_point" and topic.should and topic.how != "judged":
+        own = usuals(drive, asked, references).get(name) if topic.spot else None
         return _brake_there(
-            asked, name, values, quickest, laps, facts, name in dangers(drive), topic.spot
+            asked,
+            name,
+            values,
+            quickest,
+            laps,
+            facts,
+            name in dangers(drive),
+            topic.spot,
+            own.own if own is not None else middle_of(values),
         )
     if topic.how == "judged":
-        return _judged(topic, asked, name, values, quickest, laps, facts, name in dangers(drive))
+        return judged(drive, topic, asked, name, values, laps, facts, references)
     chosen, whose = _chosen(topic, values, quickest, laps)
     if len(chosen) > 1:
-        told = [f"{_said(asked, values[lap], name)} on lap {lap}" for lap in chosen]
+        told = [f"{said(asked, values[lap], name)} on lap {lap}" for lap in chosen]
         text = f"{asked.label[:1].upper()}{asked.label[1:]} in {name}: {joined(told)}."
         return Found(TOOL, text, (), facts)
-    value = values[chosen[0]] if chosen else _middle(values)
-    sentence = _signed(asked, value, name)
+    value = values[chosen[0]] if chosen else middle_of(values)
+    sentence = signed(asked, value, name)
     summary = f"{whose} {sentence}."
-    return Found(TOOL, summary, tuple(_beside(asked, values, chosen, quickest)), facts)
+    return Found(TOOL, summary, tuple(beside_quickest(asked, values, chosen, quickest)), facts)
 
 
 def _chosen(
@@ -138,100 +149,6 @@ def _chosen(
     return [quickest.lap], f"On your quickest pass, lap {quickest.lap},"
 
 
-def _middle(values: dict[int, float | None]) -> float | None:
-    known = [value for value in values.values() if value is not None]
-    return median(known) if known else None
-
-
-def _said(asked: Measure, value: float | None, name: str) -> str:
-    return asked.text(value) if value is not None else asked.none.format(corner=name) or "unknown"
-
-
-def _signed(asked: Measure, value: float | None, name: str) -> str:
-    """A sentence; a place in front of the entry and one behind it are told without a sign."""
-    if value is None and not asked.none:
-        return f"the {asked.label} in {name} is not known"
-    if value is not None and value < 0 and asked.unit == "m":
-        text = asked.sentence(-value, name)
-        if " before the " in text:
-            return text.replace(" before the ", " behind the ")
-        return text.replace(" behind the ", " before the ")
-    return asked.sentence(value, name)
-
-
-def _beside(
-    asked: Measure, values: dict[int, float | None], chosen: Sequence[int], quickest: Pass
-) -> list[str]:
-    """The same measure on the quickest pass, and over all passes."""
-    known = {lap: value for lap, value in values.items() if value is not None}
-    told = []
-    if chosen and chosen[0] != quickest.lap and quickest.lap in known:
-        told.append(
-            f"Your quickest pass, lap {quickest.lap}, had {_place(asked, known[quickest.lap])}."
-        )
-    if len(known) > 1:
-        low, high = min(known.values()), max(known.values())
-        if asked.text(low) == asked.text(high):
-            told.append(f"It is the same on all {len(known)} passes.")
-        else:
-            between = f"{_place(asked, low)} and {_place(asked, high)}"
-            told.append(f"Your {len(known)} passes lie between {between}.")
-    return told
-
-
-def _place(asked: Measure, value: float) -> str:
-    if asked.unit == "m" and value < 0:
-        side = "before the apex" if asked.label.endswith("apex") else "behind the entry"
-        return f"{asked.text(-value)} {side}"
-    return asked.text(value)
-
-
-def _judged(
-    topic: Topic,
-    asked: Measure,
-    name: str,
-    values: dict[int, float | None],
-    quickest: Pass,
-    laps: Sequence[int],
-    facts: tuple[Fact, ...],
-    danger: bool,
-) -> Found:
-    """A number beside that of the quickest pass: of a lap, else the middle of all.
-
-    With *danger* nobody is told to brake later or to go faster.
-    """
-    own = values[laps[0]] if laps else _middle(values)
-    aim = values[quickest.lap]
-    whose = f"On lap {laps[0]}" if laps else f"In the middle of {len(values)} passes"
-    sentence = f"{whose} {_signed(asked, own, name)}"
-    if own is None or aim is None:
-        return Found(TOOL, f"{sentence}.", tuple(_beside(asked, values, laps, quickest)), facts)
-    gap, beside = own - aim, f"your quickest pass, lap {quickest.lap}"
-    if asked.text(abs(gap)) == asked.text(0.0):
-        return Found(TOOL, f"{sentence}, as on {beside}.", (), facts)
-    more, less = _MORE.get(topic.what, ("more", "less"))
-    answer = ""
-    if topic.what in _MORE and topic.spot:
-        wrong = -gap if (topic.spot == "late") == (topic.what == "brake_point") else gap
-        fine = topic.every == "enough"
-        answer = "Yes, by that measure: " if (wrong >= SAME_M) != fine else "No: "
-        if danger and topic.spot == "early" and topic.what == "brake_point" and wrong >= SAME_M:
-            answer = "No, keep that point, for a danger zone lies there: "
-        sentence = sentence[:1].lower() + sentence[1:]
-    if topic.what == "speed" and not laps:
-        short = -gap >= LESS_KMH
-        answer = "Yes, keep that, for a danger zone lies there: " if danger else "Yes: "
-        answer = "No: " if short and not danger else answer
-        if topic.every == "too":
-            answer = "Yes: " if short and not danger else "No: "
-        sentence = sentence[:1].lower() + sentence[1:]
-    text = f"{asked.text(abs(gap))} {more if gap > 0 else less} than on {beside}"
-    facts = (*facts, Fact(f"{name}, {asked.label}, less quickest", gap, asked.unit, asked.digits))
-    return Found(
-        TOOL, f"{answer}{sentence}, {text}.", tuple(_beside(asked, values, (), quickest)), facts
-    )
-
-
 def _brake_there(
     asked: Measure,
     name: str,
@@ -241,19 +158,21 @@ def _brake_there(
     facts: tuple[Fact, ...],
     danger: bool,
     spot: str,
+    usual: float | None,
 ) -> Found:
     """Where to brake: as on the quickest pass, and what another lap did.
 
-    With *danger*, not later than in the middle of all passes.
+    With *danger*, not later than in the middle of all passes. Whether it should be later or earlier
+    is said of the *usual* point.
     """
     aim = values[quickest.lap]
     as_there = f"as on your quickest pass, lap {quickest.lap}"
-    middle = _middle(values)
+    middle = middle_of(values)
     if danger and middle is not None and (aim is None or aim < middle):
         aim, as_there = middle, f"as in the middle of your {len(values)} passes, and no later"
     answer = ""
-    if spot in ("later", "earlier") and middle is not None and aim is not None:
-        gap = middle - aim if spot == "later" else aim - middle
+    if spot in ("later", "earlier") and usual is not None and aim is not None:
+        gap = usual - aim if spot == "later" else aim - usual
         answer = (
             f"Yes, by {gap:.0f} m: "
             if gap >= SAME_M and not (danger and spot == "later")
@@ -270,40 +189,15 @@ def _brake_there(
         if lap == quickest.lap and not danger:
             details.append(f"Lap {lap} is that pass: keep it.")
             continue
-        text = f"On lap {lap} {_signed(asked, values[lap], name)}"
+        text = f"On lap {lap} {signed(asked, values[lap], name)}"
         own = values[lap]
         if own is not None and aim is not None and abs(own - aim) >= SAME_M:
             text += f", {abs(own - aim):.0f} m {'earlier' if own > aim else 'later'}"
         details.append(f"{text}.")
     known = [value for value in values.values() if value is not None]
     if len(known) > 1:
-        details += _beside(asked, values, [quickest.lap], quickest)
+        details += beside_quickest(asked, values, [quickest.lap], quickest)
     return Found(TOOL, summary, tuple(details[:2]), facts)
-
-
-def judged_all(drive: Drive, asked: Measure, spot: str) -> Found:
-    """In which corners one usually brakes too early, or too late, beside the quickest pass."""
-    gaps = {}
-    for name, passes in passes_of(drive).items():
-        values = {one.lap: asked.read(drive, one) for one in passes}
-        own, aim = _middle(values), values[quickest_of(passes).lap] if passes else None
-        if own is not None and aim is not None:
-            gaps[name] = aim - own if spot == "late" else own - aim
-    if not gaps:
-        return Found(TOOL, f"No pass has a number for the {asked.label}.", empty=True)
-    word = "later" if spot == "late" else "earlier"
-    wrong = sorted((name for name in gaps if gaps[name] >= SAME_M), key=lambda one: -gaps[one])
-    kept = [name for name in wrong if name in dangers(drive)] if spot != "late" else []
-    facts = tuple(Fact(f"{name}, brakes {word} by", gaps[name], "m", 0) for name in gaps)
-    if not wrong:
-        text = f"No: in no corner do you usually brake {SAME_M:.0f} m {word} than on your quickest"
-        return Found(TOOL, f"{text} pass of it.", (), facts)
-    told = [f"{name} by {gaps[name]:.0f} m" for name in wrong]
-    text = (
-        f"Yes, in {len(wrong)} of {len(gaps)} corners, beside your quickest pass: {joined(told)}."
-    )
-    danger = f"Keep your point in {joined(kept)} all the same: danger zones lie there."
-    return Found(TOOL, text, (danger,) if kept else (), facts)
 
 
 def _of_all(drive: Drive, asked: Measure, laps: Sequence[int]) -> dict[str, tuple[float, int]]:
@@ -324,7 +218,7 @@ def _middles(drive: Drive, asked: Measure) -> dict[str, tuple[float, int]]:
     """A measure of every corner in the middle of its passes, with the lap of the quickest."""
     found = {}
     for name, passes in passes_of(drive).items():
-        value = _middle({one.lap: asked.read(drive, one) for one in passes})
+        value = middle_of({one.lap: asked.read(drive, one) for one in passes})
         if value is not None:
             found[name] = (value, quickest_of(passes).lap)
     return found
@@ -335,7 +229,7 @@ def _everywhere(drive: Drive, asked: Measure, laps: Sequence[int]) -> Found:
     found = _of_all(drive, asked, laps)
     if not found:
         return Found(TOOL, f"No pass has a number for the {asked.label}.", empty=True)
-    told = [f"{name} {_place(asked, value)}" for name, (value, _) in found.items()]
+    told = [f"{name} {placed(asked, value)}" for name, (value, _) in found.items()]
     whose = f"on lap {laps[0]}" if laps else "on your quickest pass of each corner"
     label = f"{asked.label[:1].upper()}{asked.label[1:]}"
     return Found(TOOL, f"{label} {whose}: {joined(told)}.", (), _facts_of(asked, found))

@@ -3,6 +3,7 @@
 import re
 from typing import Final
 
+from runtime.bridge.agents import danger_told as told
 from runtime.bridge.agents.crash_words import HIT, LOST
 from runtime.bridge.agents.topic_words import Pattern, Words
 
@@ -30,6 +31,7 @@ HAZARDS: Final[Words] = (
         "flag",
         _any(r"(?:red|yellow|black|blue|white|waved) flags?", "safety car", "code 60", "marshals?"),
     ),
+    ("worn", told.WORN),
     (
         "ill",
         _any(
@@ -44,7 +46,10 @@ HAZARDS: Final[Words] = (
             "unwell",
             "chest pain",
             r"i(?:'m| am| feel)(?: \w+)? (?:ill|sick|hurt)",
-            r"(?:can'?t|cannot) (?:see|breathe)",
+            r"(?:can'?t|cannot) breathe",
+            r"(?:can'?t|cannot) see(?: (?:anything|nothing|out|well|properly|clearly|straight"
+            r"|the (?:track|road)))*(?=[.,!?]|$| (?:and|any ?more|because|through)\b)",
+            r"(?:i'm|i am|(?:hands|legs|arms) are) (?:\w+ )?(?:shaking|trembling|numb)",
             r"blurr\w+",
             "hurt (?:my|myself)",
             r"my (?:head|neck|chest|back|arm|hand|leg)\w* (?:\w+ )?hurts?",
@@ -64,27 +69,9 @@ HAZARDS: Final[Words] = (
             r"pedal (?:is|feels|goes|went|gets) (?:\w+ )?(?:soft|long)",
         ),
     ),
-    (
-        "track",
-        _any(
-            r"(?:oil|fluid|fuel|debris|gravel|diesel|coolant|animals?|deer|people|somebody|someone)"
-            r" (?:\w+ )?on (?:the )?(?:track|line|circuit|road)",
-            "oil (?:spill|slick)",
-        ),
-    ),
-    (
-        "car",
-        _any(
-            r"(?:steering|throttle|wheel|suspension)\b(?: \w+){0,3}"
-            r" (?:fail\w*|broken?|came off|stuck|coming off|wobbl\w*)",
-            r"punctur\w+",
-            "blow-?out",
-            "(?:flat|burst) (?:tyre|tire)",
-            r"(?:tyre|tire) (?:\w+ )?burst",
-            r"overheat\w*",
-            r"(?:warning|fuel|oil|engine|temperature|battery|brake warning) (?:warning )?light",
-        ),
-    ),
+    ("brakes", told.BRAKES),
+    ("crash", told.HIT_ME),
+    ("others", told.OTHERS),
     (
         "crash",
         _any(
@@ -97,6 +84,34 @@ HAZARDS: Final[Words] = (
             "in(?:to)? the (?:wall|barriers?)",
         ),
     ),
+    ("stranded", told.STRANDED),
+    (
+        "track",
+        _any(
+            r"(?<!do )(?<!does )(?:oil|fluid|fuel|debris|gravel|diesel|coolant|animals?|deer"
+            r"|people|somebody|someone)"
+            r" (?:\w+ )?on (?:the )?(?:track|line|circuit|road)",
+            "oil (?:spill|slick)",
+        ),
+    ),
+    ("track", told.THINGS),
+    ("throttle", told.THROTTLE),
+    (
+        "car",
+        _any(
+            r"(?:steering|throttle|wheel|suspension)\b(?: \w+){0,3}"
+            r" (?:fail\w*|broken?|came off|stuck|coming off|wobbl\w*)",
+            r"punctur\w+",
+            "blow-?out",
+            "(?:flat|burst) (?:tyre|tire)",
+            r"(?:tyre|tire) (?:\w+ )?burst",
+            r"overheat(?:s|ed|ing)?",
+            r"(?:warning|fuel|oil|engine|temperature|battery|brake warning) (?:warning )?light",
+        ),
+    ),
+    ("car", told.CONTROL),
+    ("car", told.DRIVE),
+    ("car", told.SENSED),
     (
         "drunk",
         _any(
@@ -157,6 +172,11 @@ CAREFUL: Final = _any(
 WET: Final = _any(
     "wet", r"rain\w*", "damp", "greasy", r"slipper\w*", r"aquaplan\w*", "puddles?", "wetter"
 )
+FOUL: Final = _any(
+    r"wet(?:ter)?|rain\w*|damp|greasy|slipper\w*|aquaplan\w*|puddles?|standing water",
+    r"snow\w*|hail\w*|ic[ey]|icy|frost\w*|storm\w*|thunder\w*|drizzl\w*|fog\w*|mist\w*|flood\w*",
+)
+"""Weather of which no file of a circuit knows whether it is there."""
 FLAT: Final = _any(
     r"(?:can|could|should|may|shall|must|would|safe|ok(?:ay)?|possible|dare|try|want|tell|going)\b"
     r".{0,40}\b(?:flat|full throttle|without (?:a )?(?:brak\w*|lift\w*)|skip (?:the )?brak\w*)",
@@ -168,7 +188,17 @@ RISKS: Final[Words] = (
     ("fear", _any("scared", "afraid", "fear", "frightened", "terrified", r"frightens\w*")),
     ("safe", _any("(?:un)?safe(?:ly|ty)?", r"danger\w*", r"risk\w*")),
 )
-WHICH_DANGER: Final = _any(r"(?:which|what|where)\b.{0,30}\b(?:danger\w*|risk\w*|safest)")
+WHICH_DANGER: Final = _any(
+    r"(?:which|what|where)\b.{0,30}\b(?:danger\w*|risk\w*|safest)",
+    r"(?:which|what|where)\b.{0,20}\b(?:could|can|might|would|may|am i likely to|is it easy to"
+    r"|do (?:people|others|drivers|most)|not to) (?:\w+ )?(?:crash|spin|go off|get hurt|hit)\w*",
+    r"where\b.{0,20}\b(?:careful|cautious|take (?:\w+ )?care|be wary|watch out|look out|respect"
+    r"|go wrong|leave (?:a )?margin)(?! (?:last|on lap))",
+    r"(?:what|which (?:corner|turn|place|spot|bend)s?) (?:should|must|do) i (?:\w+ )?(?:watch out"
+    r"|look out|be careful|take care|respect|fear)\b.{0,12}",
+    r"(?:where(?:'s| is| are)|which corners? ha(?:s|ve)) (?:the |there )?(?:an? )?(?:walls?"
+    r"|barriers?|armco|guard ?rails?)",
+)
 MAY: Final = _any(r"(?:is it |are they )?(?:ok(?:ay)?|all ?right|fine|safe)", "(?:can|may|could) i")
 """Asks leave."""
 IF_WET: Final = re.compile(

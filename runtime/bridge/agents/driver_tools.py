@@ -24,6 +24,15 @@ LONG_RUN: Final = 8
 MANY_CORRECTIONS: Final = 2.0
 """Changes of the steering's side in one pass, from which on a car is called unsettled."""
 
+NO_STATION: Final = (
+    "The bridge has no weather station, so it cannot tell whether it rains or how wet the surface"
+    " is: trust your eyes, the marshals and the flags."
+)
+WET_HINT: Final = (
+    "In the wet or in fog come up to your pace in small steps, with a margin everywhere, and come"
+    " in if you cannot see or hold the car."
+)
+
 
 def progress_report(driver_id: str, driven: Sequence[Driven]) -> Found:
     """How the best laps of a driver developed over the sessions."""
@@ -96,8 +105,13 @@ def setup_indicators(drive: Drive, references: References = NONE) -> Found:
     return Found("setup_indicators", summary, tuple(details), tuple(facts))
 
 
-def weather_context(track: Track | None, hour: int) -> Found:
-    """What the surface is like at this hour of the day, by the circuit's file."""
+def weather_context(track: Track | None, hour: int, *, wet: bool = False) -> Found:
+    """What the surface is like at this hour of the day, by the circuit's file.
+
+    *wet*: rain, fog or ice is spoken of, and the file knows nothing of that.
+    """
+    if wet:
+        return Found("weather_context", NO_STATION, (WET_HINT,))
     phase = phase_at(hour, track)
     where = f" at {track.name}" if track else ""
     facts = (
@@ -107,7 +121,8 @@ def weather_context(track: Track | None, hour: int) -> Found:
     )
     summary = f"At this hour the surface{where} is usually: {phase.surface_state}."
     hint = "The bridge has no weather station, so trust your eyes before this."
-    return Found("weather_context", summary, (phase.coaching_note, hint), facts)
+    note = f"As a rule at this hour: {phase.coaching_note}"
+    return Found("weather_context", summary, (note, hint), facts)
 
 
 def session_plan_context(count: int | None, weak: Sequence[str] = ()) -> Found:
@@ -145,7 +160,7 @@ def day_brief(track: Track | None, weak: Sequence[str] = ()) -> Found:
     details = [_zone(track, zone) for zone in ranked[:2] if track is not None]
     facts = tuple(Fact(zone.id.replace("-", " "), zone.description) for zone in ranked)
     if weak:
-        summary = f"Work on {weak[0]} today: it holds the most time."
+        summary = f"Work on {weak[0]} today: most is to be won there."
     else:
         summary = "Find your rhythm first; there is no graded lap yet that names a corner."
     return Found("day_brief", summary, tuple(details), facts)

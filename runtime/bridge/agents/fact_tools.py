@@ -56,7 +56,6 @@ SECTORS: Final = {
     "sector_rank": sector_answers.sector_rank,
 }
 CORNERS: Final = {
-    "measure": corner_answers.measure,
     "spread": pass_answers.spread,
     "balance": pass_answers.balance,
 }
@@ -85,8 +84,11 @@ async def _sectors(sources: Sources, question: Question, _: Mapping[str, object]
 
 
 async def _corners(sources: Sources, question: Question, _: Mapping[str, object]) -> Found:
-    topic = _topic(question)
-    return await sources.analyses.of(row_of(sources, question), Scope(), CORNERS[topic.ask], topic)
+    topic, row = _topic(question), row_of(sources, question)
+    if topic.ask == "measure":
+        references = sources.references.current()
+        return await sources.analyses.of(row, Scope(), corner_answers.measure, topic, references)
+    return await sources.analyses.of(row, Scope(), CORNERS[topic.ask], topic)
 
 
 async def _loss(sources: Sources, question: Question, _: Mapping[str, object]) -> Found:

@@ -3,7 +3,7 @@
 from typing import Final
 
 from runtime.bridge.agents.asked import Topic
-from runtime.bridge.agents.corner_answers import TOOL
+from runtime.bridge.agents.corner_said import TOOL
 from runtime.bridge.agents.corner_words import speeds_of, why_slow
 from runtime.bridge.agents.lap_answers import Missing, laps_of
 from runtime.bridge.agents.values import Fact, Found

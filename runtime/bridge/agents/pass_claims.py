@@ -1,31 +1,25 @@
 """Says of what a driver holds to be so of a corner whether it is; pure."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from statistics import median
 from typing import Final
 
 import numpy as np
 
 from runtime.bridge.agents.asked import Topic
-from runtime.bridge.agents.corner_answers import quickest_of
+from runtime.bridge.agents.corner_judged import usuals
+from runtime.bridge.agents.corner_said import quickest_of
 from runtime.bridge.agents.lap_answers import laps_of
-from runtime.bridge.agents.measures import FULL_PCT, Measure, measure_of, not_recorded
+from runtime.bridge.agents.measures import Measure, measure_of, not_recorded
+from runtime.bridge.agents.pass_habits import HABITS, TOOL, UNKNOWN, Check, read, verdict
 from runtime.bridge.agents.values import Fact, Found
-from runtime.bridge.agents.words import joined
 from runtime.bridge.analysis.drive import Drive
 from runtime.bridge.analysis.grading import CornerGrade, scorecard
-from runtime.bridge.analysis.passes import BRAKING_BAR, Pass, passes_of
-from runtime.bridge.analysis.pedals import lifts
+from runtime.bridge.analysis.passes import passes_of
 from runtime.bridge.analysis.reference import References
 from runtime.bridge.laps.stats import deviation
 
-TOOL: Final = "claim_facts"
 SAME_M: Final = 3.0
-EVEN_M: Final = 5.0
-"""Brake points that lie within are one point."""
-UNKNOWN: Final = "That I can neither confirm nor deny: nothing that was recorded tells it of {}."
-Check = Callable[[Drive, Topic, References], Found]
 
 
 def agrees(value: float, claimed: float, digits: int) -> bool:
@@ -40,18 +34,9 @@ def holds(value: float, topic: Topic) -> bool:
     claimed = topic.value or 0.0
     if topic.how == "under":
         return value < claimed
+    if topic.how == "reach":
+        return value >= claimed
     return value > claimed if topic.how == "over" else agrees(value, claimed, topic.digits)
-
-
-def verdict(so: bool, text: str) -> str:
-    """A sentence that begins with whether it is so."""
-    return f"{'Yes' if so else 'No'}: {text}"
-
-
-def _read(drive: Drive, asked: Measure, name: str) -> dict[int, float]:
-    """A measure of each pass that has it, by lap."""
-    values = {one.lap: asked.read(drive, one) for one in passes_of(drive)[name]}
-    return {lap: value for lap, value in values.items() if value is not None}
 
 
 def _measured(drive: Drive, topic: Topic, _: References) -> Found:
@@ -61,7 +46,7 @@ def _measured(drive: Drive, topic: Topic, _: References) -> Found:
     asked = measure_of(what, spot)
     if bool(np.isnan(drive.series[asked.channel]).all()):
         return Found(TOOL, not_recorded(asked.channel), empty=True)
-    values = _read(drive, asked, name)
+    values = read(drive, asked, name)
     laps = laps_of(drive, topic.laps[:1])
     own = [values[lap.number or 0] for lap in laps if lap.number in values] or list(values.values())
     if not own:
@@ -75,6 +60,9 @@ def _measured(drive: Drive, topic: Topic, _: References) -> Found:
             f"over {len(own)} passes, taking the {'lowest' if topic.how == 'under' else 'highest'},"
         )
         middle = low if topic.how == "under" else high
+    elif topic.how == "reach":
+        so, middle = holds(high, topic), high
+        whose = whose if laps else f"over {len(own)} passes, taking the highest,"
     elif topic.every == "all":
         so = all(holds(value, topic) for value in own)
     text = f"{whose} {asked.sentence(middle, name)}."
@@ -105,25 +93,24 @@ def _lost(drive: Drive, topic: Topic, references: References) -> Found:
     )
 
 
-def _beside(drive: Drive, topic: Topic, _: References) -> Found:
-    """So many metres too late or too early, beside the quickest pass."""
+def _beside(drive: Drive, topic: Topic, references: References) -> Found:
+    """So many metres too late or too early: the usual pass beside the best, as the debrief."""
     name, asked = topic.corners[0], measure_of("brake_point", "")
-    values, quickest = _read(drive, asked, name), quickest_of(passes_of(drive)[name])
-    if quickest.lap not in values:
-        return Found(
-            TOOL, f"No: {asked.none.format(corner=name)} on your quickest pass.", empty=True
-        )
-    middle = median(values.values())
-    late = values[quickest.lap] - middle
+    values, quickest = read(drive, asked, name), quickest_of(passes_of(drive)[name])
+    compared = usuals(drive, asked, references).get(name)
+    if compared is None or compared.own is None or compared.aim is None:
+        if quickest.lap in values:
+            return Found(TOOL, UNKNOWN.format(name), empty=True)
+        text = f"No: {asked.none.format(corner=name)} on your quickest pass."
+        return Found(TOOL, text, empty=True)
+    late = compared.aim - compared.own
     so = agrees(late if topic.how == "late" else -late, topic.value or 0.0, topic.digits)
-    gap = f"{abs(late):.0f} m {'later' if late > 0 else 'earlier'} than on your quickest pass"
+    gap = f"{abs(late):.0f} m {'later' if late > 0 else 'earlier'} than on {compared.beside}"
     if abs(late) < 0.5:
-        gap = "as on your quickest pass"
-    text = (
-        f"in the middle of {len(values)} passes you began to brake {middle:.0f} m before the entry"
-        f" of {name}, {gap}, lap {quickest.lap}."
-    )
-    facts = (Fact(f"{name}, braking before the entry, middle", middle, "m", 0),)
+        gap = f"as on {compared.beside}"
+    whose = f"{compared.whose[:1].lower()}{compared.whose[1:]}"
+    text = f"{whose} {asked.sentence(compared.own, name)}, {gap}."
+    facts = (Fact(f"{name}, braking before the entry, usual pass", compared.own, "m", 0),)
     low, high = min(values.values()), max(values.values())
     between = (f"Your passes lie between {low:.0f} m and {high:.0f} m.",)
     return Found(TOOL, verdict(so, text), between, facts)
@@ -132,7 +119,7 @@ def _beside(drive: Drive, topic: Topic, _: References) -> Found:
 def _than(drive: Drive, topic: Topic, _: References) -> Found:
     """Whether one usually brakes earlier, or later, than on one lap."""
     name, asked = topic.corners[0], measure_of(topic.spot, "")
-    values, (lap,) = _read(drive, asked, name), laps_of(drive, topic.laps[:1])
+    values, (lap,) = read(drive, asked, name), laps_of(drive, topic.laps[:1])
     number = lap.number or 0
     others = [value for each, value in values.items() if each != number]
     if number not in values or not others:
@@ -259,7 +246,7 @@ def _corners(drive: Drive, topic: Topic, references: References) -> Found:
 
 
 def _more(drive: Drive, asked: Measure, one: str, other: str, how: str) -> Found:
-    values = {name: list(_read(drive, asked, name).values()) for name in (one, other)}
+    values = {name: list(read(drive, asked, name).values()) for name in (one, other)}
     if not values[one] or not values[other]:
         return Found(TOOL, not_recorded(asked.channel), empty=True)
     middle = {name: median(known) for name, known in values.items()}
@@ -267,7 +254,15 @@ def _more(drive: Drive, asked: Measure, one: str, other: str, how: str) -> Found
     said = f"{asked.text(middle[most])} against {asked.text(middle[least])} in {least}"
     text = f"the {asked.label} is {said}, in the middle of your passes."
     head = f"More in {most}: "
-    if how in ("more", "less"):
+    if how == "which" and asked.channel == "speed_ms":
+        head = f"{most} is faster: "
+    elif how == "which less":
+        said = f"{asked.text(middle[least])} against {asked.text(middle[most])} in {most}"
+        head = f"{least} is slower: "
+        text = f"the {asked.label} is {said}, in the middle of your passes."
+    elif how in ("more", "less") and asked.text(middle[most]) == asked.text(middle[least]):
+        head, text = "", verdict(False, f"in {most} {text}")
+    elif how in ("more", "less"):
         head, text = "", verdict((most == one) == (how == "more"), f"in {most} {text}")
     text = f"{head}{text}"
     facts = tuple(
@@ -275,74 +270,6 @@ def _more(drive: Drive, asked: Measure, one: str, other: str, how: str) -> Found
         for name, value in middle.items()
     )
     return Found(TOOL, text, (), facts)
-
-
-def _on(drive: Drive, topic: Topic, does: Callable[[Pass], bool], word: str) -> Found:
-    """On how many passes something was done."""
-    name = topic.corners[0]
-    laps = [lap.number for lap in laps_of(drive, topic.laps[:1])]
-    passes = [one for one in passes_of(drive)[name] if not laps or one.lap in laps]
-    own = [one.lap for one in passes if does(one)]
-    fact = (Fact(f"{name}, passes on which you {word}", len(own)),)
-    if not own:
-        return Found(
-            TOOL, verdict(False, f"on none of {len(passes)} passes of {name} you {word}."), (), fact
-        )
-    so = len(own) == len(passes) or topic.every != "all"
-    on = f"on {len(own)} of {len(passes)} passes of {name} you {word}"
-    laps_told = f" (lap{'s' if len(own) > 1 else ''} {joined([str(lap) for lap in own])})"
-    text = f"{on}{laps_told if len(own) < len(passes) else ''}."
-    return Found(TOOL, verdict(so, text), (), fact)
-
-
-def _braked(drive: Drive, topic: Topic, _: References) -> Found:
-    if bool(np.isnan(drive.series["brake_bar"]).all()):
-        return Found(TOOL, not_recorded("brake_bar"), empty=True)
-    found = _on(drive, topic, lambda one: one.brake_point_m is not None, "braked above 5 bar")
-    peaks = [one.peak_brake_bar for one in passes_of(drive)[topic.corners[0]]]
-    known = [peak for peak in peaks if peak is not None and peak > BRAKING_BAR]
-    if not known:
-        return found
-    return replace(found, details=(f"You braked with {min(known):.0f} to {max(known):.0f} bar.",))
-
-
-def _lifted(drive: Drive, topic: Topic, _: References) -> Found:
-    """Whether the throttle was closed on the way to a corner's exit."""
-    throttle = drive.series["throttle_pct"]
-    if bool(np.isnan(throttle).all()):
-        return Found(TOOL, not_recorded("throttle_pct"), empty=True)
-    return _on(
-        drive,
-        topic,
-        lambda one: len(lifts(throttle[one.approach : one.last])) > 0,
-        "lifted (throttle from 20 % or more to under 10 %)",
-    )
-
-
-def _full(drive: Drive, topic: Topic, _: References) -> Found:
-    throttle = drive.series["throttle_pct"]
-    if bool(np.isnan(throttle).all()):
-        return Found(TOOL, not_recorded("throttle_pct"), empty=True)
-    return _on(
-        drive,
-        topic,
-        lambda one: bool((throttle[one.frames] >= FULL_PCT).any()),
-        "reached full throttle between entry and exit",
-    )
-
-
-def _same_point(drive: Drive, topic: Topic, _: References) -> Found:
-    name = topic.corners[0]
-    values = _read(drive, measure_of("brake_point", ""), name)
-    if len(values) < 2:
-        return Found(TOOL, UNKNOWN.format(name), empty=True)
-    low, high = min(values.values()), max(values.values())
-    text = (
-        f"your {len(values)} passes began to brake between {low:.0f} m and {high:.0f} m before the"
-        f" entry of {name}, {high - low:.0f} m apart."
-    )
-    fact = Fact(f"{name}, brake points apart", high - low, "m", 0)
-    return Found(TOOL, verdict(high - low <= EVEN_M, text), (), (fact,))
 
 
 def _unknown(_: Drive, topic: Topic, __: References) -> Found:
@@ -356,10 +283,7 @@ CORNERS: Final[Mapping[str, Check]] = {
     "than": _than,
     "among": _among,
     "corners": _corners,
-    "braked": _braked,
-    "lifted": _lifted,
-    "full": _full,
-    "same_point": _same_point,
+    **HABITS,
     "unknown": _unknown,
 }
 """By what is held to be so of a corner."""

@@ -16,7 +16,8 @@ from runtime.bridge.agents.intents import understood
 from runtime.bridge.agents.loop import Answering, Event
 from runtime.bridge.agents.passages import Passages
 from runtime.bridge.agents.safety import hazard
-from runtime.bridge.agents.sources import Sources
+from runtime.bridge.agents.sources import Circuit, Sources
+from runtime.bridge.agents.strangers import stranger
 from runtime.bridge.agents.values import Answer, Question
 from runtime.bridge.agents.words import plain
 from runtime.bridge.storage.coaching import AddTurns, TurnRow
@@ -83,12 +84,12 @@ class Questions:
             driver_id=driver_id,
             last=self.histories.subject(key_of(driver_id, session_id)) if session_id else None,
         )
-        other = self._other_driver(asked)
+        other = self._other_driver(asked, where)
         if not other:
             return asked
         return replace(asked, topic=Topic("other", other), intent="progress", open=False)
 
-    def _other_driver(self, asked: Question) -> str:
+    def _other_driver(self, asked: Question, where: Circuit) -> str:
         """Another driver than that of the session, where the question names one by name."""
         row = self.sources.session(asked.session_id)
         if row is None or asked.sql is not None or hazard(asked.text):
@@ -102,7 +103,11 @@ class Questions:
                 continue
             if re.search(rf"(?<!\w){re.escape(plain_name)}(?:'s)?(?!\w)", said):
                 return name
-        return ""
+        known = where.names
+        track = (where.track.name, where.track.id) if where.track is not None else ()
+        called = [name for one in known.corners for name in (one.name, *one.nicknames)]
+        places = (*called, *known.sectors, *known.straights, *track, *own, row.car or "")
+        return stranger(asked.text, places)
 
     def admit(self) -> None:
         """Raises `TooManyQuestions` while no further question can be taken."""

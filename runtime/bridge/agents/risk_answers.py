@@ -38,7 +38,8 @@ def risk(
     if not topic.corners:
         may = "No: " if topic.how == "may" else ""
         wet = f"{may}{WET[0].lower()}{WET[1:]}" if may else WET
-        return Found(TOOL, wet) if topic.what == "wet" else _everywhere(track, corners)
+        everywhere = _everywhere(track, corners, walls=topic.what == "wall")
+        return Found(TOOL, wet) if topic.what == "wet" else everywhere
     name = topic.corners[0]
     zones = zones_at(known[name], track)
     dangers = [f"A danger zone is on file there: {one.description}" for one in zones[:1]]
@@ -62,17 +63,28 @@ def risk(
     return Found(TOOL, told)
 
 
-def _everywhere(track: Track | None, corners: Sequence[Corner]) -> Found:
+def _everywhere(track: Track | None, corners: Sequence[Corner], *, walls: bool = False) -> Found:
+    """The dangers on file, the gravest first; of *walls*, those that speak of one."""
     if track is None or not track.danger_zones:
         return Found(TOOL, f"No danger is on file for this circuit, {UNKNOWN}.", empty=True)
     at: dict[str, list[str]] = {}
+    near: dict[str, str] = {}
     for zone in sorted(track.danger_zones, key=lambda one: DANGERS.index(one.severity)):
         names = [one.name for one in corners if zone in zones_at(one, track)]
         place = names[0] if names else f"{zone.start_m:.0f} m into the lap"
         at.setdefault(place, []).append(zone.description)
+        if _WALLS.search(zone.description):
+            near.setdefault(place, zone.description)
     first, *rest = at
     details = [f"{place}: {at[place][0]}" for place in rest]
-    return Found(TOOL, f"The gravest danger on file is at {first}: {at[first][0]}", tuple(details))
+    gravest = f"The gravest danger on file is at {first}: {at[first][0]}"
+    if not walls:
+        return Found(TOOL, gravest, tuple(details))
+    if not near:
+        return Found(TOOL, f"Where walls stand is not on file. {gravest}", tuple(details))
+    told = " ".join(f"{place}: {text}" for place, text in near.items())
+    text = f"A wall is on file at {told} Others may stand elsewhere."
+    return Found(TOOL, text, (gravest, *details))
 
 
 def _flat(name: str, drive: Drive | None) -> tuple[str, tuple[Fact, ...]]:

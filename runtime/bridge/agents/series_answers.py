@@ -6,7 +6,7 @@ import numpy as np
 
 from runtime.bridge.agents.asked import Topic
 from runtime.bridge.agents.channels import BY_ID, Channel, unit_of
-from runtime.bridge.agents.corner_answers import quickest_of
+from runtime.bridge.agents.corner_said import quickest_of
 from runtime.bridge.agents.lap_answers import Missing, laps_of, where
 from runtime.bridge.agents.measures import not_recorded
 from runtime.bridge.agents.values import Fact, Found

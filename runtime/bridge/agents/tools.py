@@ -6,7 +6,14 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from typing import Final
 
-from runtime.bridge.agents import corner_tools, driver_tools, lap_answers, lap_tools, pass_answers
+from runtime.bridge.agents import (
+    corner_tools,
+    danger_words,
+    driver_tools,
+    lap_answers,
+    lap_tools,
+    pass_answers,
+)
 from runtime.bridge.agents.caution import cautioned
 from runtime.bridge.agents.fact_tools import (
     FACT_TOOLS,
@@ -27,6 +34,7 @@ from runtime.bridge.storage import coaching
 from runtime.bridge.storage.errors import NoRows, StoreBusy, StoreFailed, StoreFull
 from runtime.bridge.storage.values import NoteRow
 from runtime.bridge.warm.emotion import felt
+from runtime.bridge.warm.findings import chosen
 
 KMH: Final = 3.6
 MOST_SESSIONS: Final = 200
@@ -170,7 +178,8 @@ async def _progress(sources: Sources, question: Question, _: Mapping[str, object
 
 async def _weather(sources: Sources, question: Question, _: Mapping[str, object]) -> Found:
     track = (await sources.circuit_of(sources.session(question.session_id))).track
-    return driver_tools.weather_context(track, sources.hour())
+    wet = danger_words.FOUL.search(plain(question.text)) is not None
+    return driver_tools.weather_context(track, sources.hour(), wet=wet)
 
 
 async def _plan(sources: Sources, question: Question, _: Mapping[str, object]) -> Found:
@@ -183,7 +192,7 @@ async def _brief(sources: Sources, question: Question, _: Mapping[str, object]) 
 
 
 async def _weak(sources: Sources, question: Question) -> tuple[str, ...]:
-    """Corners that cost most: in the session, else in the driver's last that has a grade."""
+    """The focus, then what costs most: in the session, else in the last that has a grade."""
     row = sources.session(question.session_id)
     tried = [row] if row is not None else sources.driven_by(question.driver_id)[:-4:-1]
     for one in tried:
@@ -197,7 +206,10 @@ async def _weak(sources: Sources, question: Question) -> tuple[str, ...]:
 
 
 def _costly(drive: Drive, references: References) -> tuple[str, ...]:
-    return tuple(one.corner for one in weakest(scorecard(drive, references).corners))
+    first = chosen(drive, references)  # the focus of its debrief
+    lead = (first.corner,) if first is not None else ()
+    costly = (one.corner for one in weakest(scorecard(drive, references).corners))
+    return tuple(dict.fromkeys((*lead, *costly)))
 
 
 async def _script(sources: Sources, question: Question, _: Mapping[str, object]) -> Found:

@@ -12,7 +12,7 @@ from runtime.bridge.warm.evidence import Evidence, Place, evidence_of
 from runtime.bridge.warm.findings import Finding
 from runtime.bridge.warm.grades import Grades
 from runtime.bridge.warm.lessons import Lesson
-from runtime.bridge.warm.pedagogy import concept_for, tip_of
+from runtime.bridge.warm.pedagogy import FITTING, concept_for, tip_of
 from runtime.bridge.warm.same import opposes
 
 ZONES: Final = 2
@@ -25,10 +25,10 @@ PHASES: Final = {
     "late_session": "Late in the day",
 }
 SURFACES: Final = {
-    "cool damp": "the surface is cool and damp",
-    "rising grip": "the grip is rising",
-    "optimal": "the grip is at its best",
-    "tire degradation": "the grip fades",
+    "cool damp": "the surface is usually cool and damp",
+    "rising grip": "the grip is usually rising",
+    "optimal": "the grip is usually at its best",
+    "tire degradation": "the grip usually fades",
 }
 TIRED: Final = re.compile(r"^Tyres are past their best: (\w)| and the tyres are tired")
 """What nobody can say of a driver who has not driven yet."""
@@ -127,10 +127,11 @@ def weather_line(plan: Plan) -> str:
     name = PHASES.get(plan.phase.id, plan.phase.id.replace("_", " ").capitalize())
     where = f" at {plan.track.name}" if plan.track is not None else ""
     state = plan.phase.surface_state
-    surface = SURFACES.get(state, f"the surface is {state}")
+    surface = SURFACES.get(state, f"the surface is usually {state}")
     if plan.night:
         return f"The surface{where}: {surface}."
-    return f"{name}{where}: {surface}. {plan.note}".strip()
+    note = f"As a rule at this hour: {plan.note}" if plan.note else ""
+    return f"{name}{where}: {surface}. {note}".strip()
 
 
 def placed_zones(plan: Plan) -> tuple[str, ...]:
@@ -159,7 +160,9 @@ def brief_facts(plan: Plan) -> Json:
     tips = {}
     if track is not None and grades.weakest:
         corner = track.corner(grades.weakest)
-        tips = {"tip": corner.coaching_tip} if corner is not None and corner.coaching_tip else {}
+        tip = corner.coaching_tip if corner is not None else ""
+        against = plan.work is not None and _against(tip, plan.work)
+        tips = {"tip": tip} if tip and not against else {}
     known: Json = {
         "weather": {"surface": plan.phase.surface_state, "note": plan.note},
         "danger_zones": list(placed_zones(plan)),
@@ -211,7 +214,7 @@ def _weakest(plan: Plan) -> str:
     if opposes(tip, plan.note):  # the surface of the day comes first
         tip = ""
     advice = _advice(plan)
-    if opposes(tip, advice):
+    if opposes(tip, advice) or (plan.work is not None and _against(tip, plan.work)):
         tip = ""
     said = (f"Work on **{weakest}**{nick}: {why}.", advice, tip)
     return " ".join(one for one in said if one)
@@ -223,6 +226,12 @@ def _advice(plan: Plan) -> str:
         return ""
     tip = tip_of(plan.work)
     return "" if opposes(tip, plan.note) else f"{tip[:1].upper()}{tip[1:]}."
+
+
+def _against(tip: str, work: Finding) -> bool:
+    """Whether the circuit's note asks for the opposite of what there is to work on."""
+    _, opposed = FITTING[work.cause]
+    return re.search(opposed, tip, re.IGNORECASE) is not None
 
 
 def _slippery(plan: Plan) -> bool:

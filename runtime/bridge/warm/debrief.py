@@ -11,7 +11,7 @@ from runtime.bridge.coach.values import Emotion
 from runtime.bridge.telemetry.ranking import time_text
 from runtime.bridge.warm.findings import Finding
 from runtime.bridge.warm.lessons import Lesson
-from runtime.bridge.warm.pedagogy import ADVICE, mark_of, tip_of
+from runtime.bridge.warm.pedagogy import ADVICE, FITTING, mark_of, tip_of
 from runtime.bridge.warm.problems import goal, paragraph
 from runtime.bridge.warm.review import Review, best_corner, points
 
@@ -35,25 +35,6 @@ PRAISED: Final[Mapping[str, str]] = {
     "clean_trail_brake": "A clean brake release: {}",
 }
 """Moments that are worth praise."""
-_PEDALS: Final = (r"bleed|a little brake|brake a little longer|throttle|power", r"\bwait\b|patient")
-_EXIT: Final = (r"throttle|power|straight wheel|opens", r"\bwait\b|patient|sacrifice")
-_APEX: Final = (r"bleed|turn in|a little brake", r"give up|sacrifice|tight")
-FITTING: Final[Mapping[str, tuple[str, str]]] = {
-    "early_brake": (r"brake later|later and lighter", r"longer|early|gently"),
-    "late_brake": (r"straight line|firm|hardest|brake (?:early|a little longer)", r"\blater\b"),
-    "low_apex_speed": _APEX,
-    "slow_apex": _APEX,
-    "unused_grip": _APEX,
-    "low_exit_speed": _EXIT,
-    "early_lift": _EXIT,
-    "late_throttle": _PEDALS,
-    "rolling": _PEDALS,
-    "coast_in_corner": _PEDALS,
-    "nothing_time": _PEDALS,
-    "uneven": (r"marker|board|same", r"\bnot\b"),
-    "exit_understeer": (r"one steering|turn in late|straight wheel", r"turn in early"),
-}
-"""What the note of a circuit's file on a corner must hold, and may not, to be told for a cause."""
 
 
 class Story(NamedTuple):

@@ -259,7 +259,9 @@ def _stated(
     part: Segment, before: Segment | None, evidence: Evidence, context: Sequence[str] | None
 ) -> str | None:
     """Why a part that states something may not stand behind another; None: it may."""
-    if before is None and not part.measures and bids(part.words):
+    if part.order:
+        return "order"
+    if before is None and bids(part.words, bool(part.measures)):
         return "fact or order"
     if (why := untrue(part, evidence, context)) is not None:
         return why

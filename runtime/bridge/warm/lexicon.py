@@ -17,7 +17,7 @@ PREPOSITIONS: Final[dict[str, frozenset[str]]] = {
         "in": "corner lap measure pass usualpass refpass session lapword",
         "on": "lap brake throttle lapword bestlap",
         "of": "corner lap measure letter coast roll laptime lapword brake time vsref",
-        "to": "brake gain",
+        "to": "gain",
         "for": "corner measure",
         "with": "measure letter ideal",
         "by": "measure",
@@ -131,12 +131,12 @@ PHRASES: Final = (
     (r"best lap time|fastest lap time|quickest lap time", "bestlap laptime"),
     (r"lap times?", "laptime"),
     (r"(?:top|highest|maximum|max|peak) speed|v-?max", "topspeed"),
-    (r"gave away|give away|giving away|gave up|threw away|left behind", "lost"),
+    (r"gave away|(?<=you )give away|giving away|gave up|threw away|left behind", "lost"),
     (r"picked up|clawed back|made up|pulled back|won back|took back", "gained"),
     (r"is lost time", ""),
     (r"(?<=you )(?:start(?:ed)?|begin|began) (?:to brake|braking)", "braked"),
-    (r"put in (?=\d)", "drove "),
-    (r"hit a (?=topspeed)", "had a "),
+    (r"(?<=you )put in (?=\d)", "drove "),
+    (r"(?<=you )hit a (?=topspeed)", "had a "),
     (
         r"(?:by |if you |when you )?(?:put|putting) (?:all )?(?:your|the) best sectors together",
         "ideal",
@@ -164,10 +164,10 @@ PHRASES: Final = (
     (r"(?:a|the|your) reference of", "vsref"),
     (r"you (?:left|leave)", "you exit"),
     (
-        r"(?:come|came|coming) out(?: of(?: it)?)?|onto the (?:next |following )?straight",
+        r"(?:(?<=you )come|came|coming) out(?: of(?: it)?)?|onto the (?:next |following )?straight",
         "exit",
     ),
-    (r"(?:come|came|go|went|coming) in(?:to)?|you arrived?", "entry"),
+    (r"(?:(?<=you )(?:come|go)|came|went|coming) in(?:to)?|you arrived?", "entry"),
     (
         (
             r"(?:on no pedal|off both pedals|on neither pedal|without (?:any|a) pedal|"

@@ -21,8 +21,16 @@ _DOES: Final = frozenset(
 _DONE: Final = frozenset("taken set lost spent gained won saved driven".split())
 """Those of them that stand behind a form of *be* or *have*."""
 _COMPARING: Final = frozenset(
-    "later earlier sooner faster quicker slower more less higher lower".split()
+    "later earlier sooner faster quicker slower slow more less higher lower".split()
 )
+_WHEN: Final = frozenset("early earlier late later sooner prematurely".split())
+_DOING: Final = frozenset(
+    "braking coasting rolling losing gaining leaving entering exiting dropping leaking".split()
+)
+"""Forms of verbs that are an order or a fact, where no other verb stands with them."""
+_THINGS: Final = frozenset({"coasting time", "braking point", "braking pressure"})
+"""What is named by them."""
+_LEADING: Final = frozenset("at in into on for through the your usualpass".split())
 _AGAIN: Final = frozenset({"score", "lapword"})
 """Of these a part may speak twice."""
 
@@ -33,10 +41,16 @@ def meaning(word: str) -> str:
     return usual.get(word) or CONCEPTS.get(word, word)
 
 
-def bids(words: Sequence[str]) -> bool:
-    """Whether words that compare stand without a verb, and so may be a fact or an order."""
-    verb = "you" in words or not (_IS | _DOES).isdisjoint(words)
-    return not verb and not _COMPARING.isdisjoint(words)
+def bids(words: Sequence[str], measured: bool) -> bool:
+    """Whether words stand without a verb, and so may be an order: *15 m earlier on the brakes*."""
+    if "you" in words or not (_IS | _DOES).isdisjoint(words):
+        return False
+    if not _WHEN.isdisjoint(words):
+        return True
+    said = [word for word in words if word not in _LEADING]
+    if said and said[0] in _DOING and " ".join(said[:2]) not in _THINGS:
+        return True
+    return not measured and not _COMPARING.isdisjoint(words)
 
 
 def jumbled(part: Sequence[Token]) -> str | None:

@@ -1,6 +1,6 @@
 """What a loss of time teaches: the concept behind it, a tip for the driver, a lesson; pure."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from runtime.bridge.warm.findings import Finding
@@ -104,6 +104,25 @@ ADVICE: Final = {
     ),
 }
 """By the cause of lost time."""
+_PEDALS: Final = (r"bleed|a little brake|brake a little longer|throttle|power", r"\bwait\b|patient")
+_EXIT: Final = (r"throttle|power|straight wheel|opens", r"\bwait\b|patient|sacrifice")
+_APEX: Final = (r"bleed|turn in|a little brake", r"give up|sacrifice|tight")
+FITTING: Final[Mapping[str, tuple[str, str]]] = {
+    "early_brake": (r"brake later|later and lighter", r"longer|early|gently"),
+    "late_brake": (r"straight line|firm|hardest|brake (?:early|a little longer)", r"\blater\b"),
+    "low_apex_speed": _APEX,
+    "slow_apex": _APEX,
+    "unused_grip": _APEX,
+    "low_exit_speed": _EXIT,
+    "early_lift": _EXIT,
+    "late_throttle": _PEDALS,
+    "rolling": _PEDALS,
+    "coast_in_corner": _PEDALS,
+    "nothing_time": _PEDALS,
+    "uneven": (r"marker|board|same", r"\bnot\b"),
+    "exit_understeer": (r"one steering|turn in late|straight wheel", r"turn in early"),
+}
+"""What the note of a circuit's file on a corner must hold, and may not, to be told for a cause."""
 
 
 WITHOUT_BRAKE: Final = {

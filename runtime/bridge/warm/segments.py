@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from runtime.bridge.warm.bidding import goes_on, orders
 from runtime.bridge.warm.claims import Measure, Token
 from runtime.bridge.warm.lexicon import (
     COMPARED,
@@ -60,6 +61,8 @@ class Segment:
     """Whether it has a proper name."""
     unsure: bool = False
     """Whether it is a bare number behind a part that compares, and nobody can tell what it is."""
+    order: str = ""
+    """The verb by which it orders what it does not state."""
     bad: str = ""
     """Why it cannot be understood at all."""
 
@@ -102,6 +105,8 @@ def segments(tokens: Sequence[Token], numbered: Mapping[str, str]) -> list[Segme
 
 def inherit(one: Segment, before: Segment) -> None:
     """Complete a segment that only adds a number or a place to the one before."""
+    if one.order and goes_on(before.words, one.lead, one.glue):
+        one.order = ""
     adds = bool(one.measures) or (one.lead == "and" and bool(one.concepts) and not one.unknown)
     if adds:
         own, rest = one.concepts - COMPARED, before.concepts - COMPARED
@@ -224,6 +229,7 @@ def _segment(part: Sequence[Token], numbered: Mapping[str, str]) -> Segment | No
                 _name(one, part, at)
     if (word := jumbled(part)) is not None:
         one.unknown.append(word)
+    one.order = orders(part) or ""
     if one.lead and len(part) == 1:
         one.bad = "stray word"
     empty = not (one.words or one.measures or one.corners or one.laps or one.sectors)

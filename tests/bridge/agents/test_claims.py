@@ -28,6 +28,8 @@ WORST: Final = max(LOST, key=lambda n: LOST[n])
 TOP: Final = max(float(TRUE.on_lap(lap, "speed_ms").max()) * 3.6 for lap in TRUE.laps)
 LOWEST: Final = min(float(TRUE.in_corner(4, lap, "speed_ms").min()) * 3.6 for lap in TRUE.laps)
 POINTS: Final = [TRUE.brake_point(4, lap) for lap in TRUE.laps]
+USUAL: Final = TRUE.brake_point(4, sorted(TRUE.laps, key=lambda n: TRUE.corner_time(4, n))[3])
+"""Of the usual pass."""
 COASTED: Final = median(
     0.05
     * float(
@@ -73,12 +75,12 @@ CLAIMS: Final = (
     Claim("Is turn 7 my slowest corner?", False, ("Turn 4 is your slowest",)),
     Claim("I'm losing 2 seconds in turn 4, correct?", False, (f"{LOST[4]:.1f}",)),
     Claim(f"I lose {LOST[WORST]:.1f} in turn {WORST}, right?", True),
-    Claim("I always brake 20 m too late in turn 4, right?", False, (f"{median(POINTS):.0f} m",)),
+    Claim("I always brake 20 m too late in turn 4, right?", False, (f"{USUAL:.0f} m",)),
     Claim(f"Do I coast more than {COASTED - 0.5:.1f} seconds in turn 11?", True, ("coasted for",)),
     Claim(f"Do I coast more than {COASTED + 0.5:.1f} seconds in turn 11?", False, ("coasted for",)),
     Claim(f"Is it true that I coast for {COASTED + 3:.0f} seconds in turn 11?", False),
     Claim(f"Did I ever go faster than {TOP + 5:.0f}?", False, (f"{TOP:.0f}"[:2],)),
-    Claim(f"I hit {TOP:.0f} on the straight, right?", True, ("km/h",)),
+    Claim(f"I hit {int(TOP)} on the straight, right?", True, ("km/h",)),
     Claim(f"Never below {LOWEST - 1:.0f} in the hairpin, right?", True, ("km/h",)),
     Claim(f"Never below {LOWEST + 2:.0f} in the hairpin, right?", False, ("km/h",)),
     Claim("I never brake in turn 7, right?", False, ("6 of 6 passes",)),

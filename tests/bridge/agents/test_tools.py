@@ -215,7 +215,7 @@ def test_the_parts_of_a_plan_are_all_of_its_laps(count: int | None) -> None:
 
 def test_a_brief_warns_of_the_worst_places_first() -> None:
     found = driver_tools.day_brief(LARKFELL, ["Turn 10"])
-    assert found.summary == "Work on Turn 10 today: it holds the most time."
+    assert found.summary == "Work on Turn 10 today: most is to be won there."
     assert "locked wheels end in the gravel" in found.details[0]
     assert "no graded lap yet" in driver_tools.day_brief(None).summary
 
