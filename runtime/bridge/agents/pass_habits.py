@@ -15,6 +15,7 @@ from runtime.bridge.analysis.drive import Drive
 from runtime.bridge.analysis.passes import BRAKING_BAR, Pass, passes_of
 from runtime.bridge.analysis.pedals import lifts
 from runtime.bridge.analysis.reference import References
+from runtime.bridge.telemetry.values import Numbers
 
 TOOL: Final = "claim_facts"
 EVEN_M: Final = 5.0
@@ -66,40 +67,35 @@ def _braked(drive: Drive, topic: Topic, _: References) -> Found:
     return replace(found, details=(f"You braked with {min(known):.0f} to {max(known):.0f} bar.",))
 
 
-def _lifted(drive: Drive, topic: Topic, _: References) -> Found:
-    """Whether the throttle was closed on the way to a corner's exit."""
+def _throttled(
+    drive: Drive, topic: Topic, does: Callable[[Numbers, Pass], bool], word: str
+) -> Found:
+    """On how many passes the driver's right foot did something."""
     throttle = drive.series["throttle_pct"]
     if bool(np.isnan(throttle).all()):
         return Found(TOOL, not_recorded("throttle_pct"), empty=True)
-    return _on(
-        drive,
-        topic,
-        lambda one: len(lifts(throttle[one.approach : one.last])) > 0,
-        "lifted (throttle from 20 % or more to under 10 %)",
+    return _on(drive, topic, lambda one: does(throttle, one), word)
+
+
+def _lifted(drive: Drive, topic: Topic, _: References) -> Found:
+    """Whether the throttle was closed on the way to a corner's exit."""
+    word = "lifted (throttle from 20 % or more to under 10 %)"
+    return _throttled(
+        drive, topic, lambda foot, one: len(lifts(foot[one.approach : one.last])) > 0, word
     )
 
 
 def _full(drive: Drive, topic: Topic, _: References) -> Found:
-    throttle = drive.series["throttle_pct"]
-    if bool(np.isnan(throttle).all()):
-        return Found(TOOL, not_recorded("throttle_pct"), empty=True)
-    return _on(
-        drive,
-        topic,
-        lambda one: bool((throttle[one.frames] >= FULL_PCT).any()),
-        "reached full throttle between entry and exit",
+    word = "reached full throttle between entry and exit"
+    return _throttled(
+        drive, topic, lambda foot, one: bool((foot[one.frames] >= FULL_PCT).any()), word
     )
 
 
 def _flat(drive: Drive, topic: Topic, _: References) -> Found:
-    throttle = drive.series["throttle_pct"]
-    if bool(np.isnan(throttle).all()):
-        return Found(TOOL, not_recorded("throttle_pct"), empty=True)
-    return _on(
-        drive,
-        topic,
-        lambda one: bool((throttle[one.frames] >= FULL_PCT).all()),
-        "kept full throttle (95 % or more) from entry to exit",
+    word = "kept full throttle (95 % or more) from entry to exit"
+    return _throttled(
+        drive, topic, lambda foot, one: bool((foot[one.frames] >= FULL_PCT).all()), word
     )
 
 
