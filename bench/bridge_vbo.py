@@ -10,7 +10,6 @@ file is read once more by a process of its own, which says how much memory that 
 import argparse
 import io
 import math
-import resource
 import subprocess
 import sys
 import tempfile
@@ -149,20 +148,20 @@ def large(megabytes: float) -> str:
 
 def read_once(path: Path) -> str:
     """Read a file as an import does; tells time, and the most memory over that at the start."""
-    before = memory_mb()
+    before = memory_mb("VmRSS")
     began = time.process_time()
     with path.open("rb") as file:
         rows = len(read_recording(file, path.name).frames)
     took = time.process_time() - began
     size = path.stat().st_size / 1e6
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024 - before
+    peak = memory_mb("VmHWM") - before
     return f"{size:.0f} MB, {rows:,} rows: {size / took:.0f} MB/s, {peak:.0f} MB over the start"
 
 
-def memory_mb() -> float:
-    """What this process holds now."""
-    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
-    return pages * resource.getpagesize() / 2**20
+def memory_mb(what: str) -> float:
+    """What this process holds now (VmRSS) or held at most (VmHWM, without what started it)."""
+    status = Path("/proc/self/status").read_text(encoding="ascii")
+    return float(status.split(f"{what}:")[1].split()[0]) / 1024
 
 
 def main(argv: Sequence[str] | None = None) -> int:

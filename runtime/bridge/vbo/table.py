@@ -20,7 +20,7 @@ MOST_ROWS: Final = 10_000_000
 MOST_VALUES: Final = 100_000_000
 LARGEST_VALUE: Final = 1e30
 """Larger numbers are no readings, and would overflow in products."""
-BLOCK: Final = 262_144
+BLOCK: Final = 1_048_576
 """Bytes that are worked on at once: all that is made of them stays near the processor."""
 LARGE: Final = 8_000_000
 """Numbers of a table that is better kept elsewhere: 64 MB."""
@@ -107,23 +107,22 @@ class _Columns:
 
     def __init__(self, count: int, expected: int) -> None:
         # What is never written costs no memory, so the guess may be generous.
-        self._columns = [np.empty(expected + expected // 16 + 1) for _ in range(count)]
+        self._table = np.empty((count, expected + expected // 16 + 1))
         self._rows = 0
 
     def add(self, values: Numbers) -> None:
         """Put rows behind the others."""
-        end = self._rows + len(values)
-        for at, (column, part) in enumerate(zip(self._columns, values.T, strict=True)):
-            if end > len(column):
-                grown = np.empty(max(end, 2 * len(column)))
-                grown[: self._rows] = column[: self._rows]
-                self._columns[at] = column = grown
-            column[self._rows : end] = part
+        end, (count, room) = self._rows + len(values), self._table.shape
+        if end > room:
+            grown = np.empty((count, max(end, 2 * room)))
+            grown[:, : self._rows] = self._table[:, : self._rows]
+            self._table = grown
+        self._table[:, self._rows : end] = values.T
         self._rows = end
 
     def take(self) -> list[Numbers]:
         """The columns; nothing can be added any more."""
-        return [column[: self._rows] for column in self._columns]
+        return list(self._table[:, : self._rows])
 
 
 class _Shelved:
@@ -195,7 +194,7 @@ def blocks(stream: BinaryIO, size: int = BLOCK) -> Iterator[bytes]:
             rest += read
             _check_lines(rest)
             continue
-        block = rest + read[:cut]
+        block = b"".join((rest, memoryview(read)[:cut]))
         rest = read[cut:]
         _check_lines(block)
         yield block

@@ -68,6 +68,20 @@ def test_a_point_may_stand_anywhere(before: int) -> None:
     assert same_bits("".join(rows).encode(), 3)
 
 
+@pytest.mark.parametrize("rows", [1, 2, 15, 16, 17, 40])
+def test_what_is_alike_in_all_rows_counts_as_what_changes(rows: int) -> None:
+    columns = (
+        "{n:03d}000000000.5 {n:03d}123456789012 -123456789012.{n:03d} -{n:03d}0000000000.25",
+        "+{n:03d}.5E-02 -7.250{n:03d}E+01 -0.000E+00 -1.5E+{e:02d} +2.5E-{e:02d} 3E2{d:d} -4e1",
+        "{s}1.5E+01 {s}12.5 1.5E{s}01 {s}1.5E{s}01 {s}000.00 {s}{n:03d} -0 +0 007 -007.50",
+    )
+    lines = [
+        " ".join(columns).format(n=n * 37 % 1000, e=n % 20, d=n % 3, s="+-"[n % 2])
+        for n in range(rows)
+    ]
+    assert same_bits("".join(f"{line}\r\n" for line in lines).encode(), len(lines[0].split()))
+
+
 def test_one_block_after_the_other_in_the_same_memory() -> None:
     scratch = Scratch()
     for rows in (50, 3, 70):
