@@ -27,6 +27,7 @@ _BASE_URL: Final = re.compile(
     r"https?://[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?(?::([0-9]{1,5}))?(/[A-Za-z0-9._~%/-]*)?"
 )
 _EPOCH: Final = re.compile(r"[0-9]{1,11}")
+_KEPT: Final[list[object]] = []  # what the system frees with the process
 _FORMATS: Final = ("text", "json", "github", "sarif", "junit")
 
 
@@ -218,7 +219,8 @@ def _build(given: argparse.Namespace) -> int:
     check_places(options)
     if given.clean:
         forget(options)
-    report = build(options)
+    _KEPT.clear()
+    report = build(options, _KEPT)
     for note in report.notes:
         print(f"note: {note}", file=sys.stderr)
     if report.diagnostics:

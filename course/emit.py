@@ -102,5 +102,5 @@ def _kept(cached: dict[str, Any], target: Target) -> Unit | None:
 
 def tree_digest(files: Manifest) -> str:
     """One digest for the whole output: equal bytes everywhere, equal digest."""
-    lines = [f"{path}\0{files[path].sha256}\n" for path in sorted(files)]
+    lines = [f"{path}\0{digest}\n" for path, (_, digest) in sorted(files.items())]
     return hashlib.sha256("".join(lines).encode()).hexdigest()

@@ -28,7 +28,7 @@ from course.files import (
 from course.known import interfaces, lacking, page_words, unequal
 from course.lesson import KIB, Lesson, Parts, Setup
 from course.models.view import view
-from course.sources import CONTENT, Item, PhaseSource, ProjectSource, Sources
+from course.sources import CONTENT, NO_CONTENT, NO_COURSE, Item, PhaseSource, ProjectSource, Sources
 
 _ROOT_FILES: Final = ("course.yaml", "concepts.yaml", "retired.yaml", "ids.lock")
 _ROOT_FOLDERS: Final = ("phases", "pathways", "roles", "domains", "projects", "ui")
@@ -38,6 +38,7 @@ _NEED_WORDS: Final = ("LES017", "LES021", "LES022")
 PROJECT_FILE_LIMIT: Final = 512 * KIB
 
 Reader = Callable[[list[Parts], Setup], Iterable[Lesson]]
+KeyOf = Callable[[Folder, Mapping[str, bytes]], str | None]
 
 
 def read_all(parts: list[Parts], setup: Setup) -> list[Lesson]:
@@ -46,15 +47,20 @@ def read_all(parts: list[Parts], setup: Setup) -> list[Lesson]:
 
 
 def load(
-    root: Path, read: Reader = read_all, *, file_urls: bool = False, base_url: str | None = None
+    root: Path,
+    read: Reader = read_all,
+    *,
+    file_urls: bool = False,
+    base_url: str | None = None,
+    key_of: KeyOf | None = None,
 ) -> Sources:
     """The content folder below *root*; *read* turns lesson folders into lessons, in order.
 
-    *base_url* replaces that of the course.
+    *base_url* replaces that of the course; *key_of* names the sources by what was read of them.
 
     What it returns is used up last, so that other processes may read lessons in the meantime.
     """
-    return _Loader(root, file_urls, base_url).load(read)
+    return _Loader(root, file_urls, base_url).load(read, key_of)
 
 
 class _Loader:
@@ -64,26 +70,18 @@ class _Loader:
         self.base_url = base_url
         self.out = Sources()
         self.problems: list[Problem] = []
+        self.bytes: dict[str, bytes] = {}
         self.has_words = True
         self.course: Mapping[str, Any] = {}
         self.lesson_limit = LESSON_KIB * KIB
 
-    def load(self, read: Reader) -> Sources:
+    def load(self, read: Reader, key_of: KeyOf | None) -> Sources:
         """Walk, read what lessons depend on, then the lessons and everything else."""
         out = self.out
         out.root = self.root
         content = self.root / CONTENT
         if not content.is_dir():
-            out.report(
-                [
-                    Problem(
-                        "CFG002",
-                        CONTENT,
-                        "there is no content folder",
-                        hint="run the command where the folder content/ lies, or give --root",
-                    )
-                ]
-            )
+            out.report([NO_CONTENT])
             return out
         tree = scan(content, CONTENT, self.problems)
         out.files = [entry.file for entry in tree.walk()]
@@ -98,6 +96,7 @@ class _Loader:
         out.parts = {one.folder: one for one in parts}
         records = read(parts, out.setup)
         self.others(tree)
+        out.key = key_of(tree, self.bytes) if key_of else None
         for one, owner in zip(records, owners, strict=True):
             owner.lessons.append(one)
             placed = (Diagnostic.from_json(entry) for entry in one.diagnostics)
@@ -132,9 +131,16 @@ class _Loader:
             if folder.name not in _ROOT_FOLDERS:
                 self.problems.append(unknown(folder, list(_ROOT_FOLDERS), "the content folder"))
 
+    def read(self, entry: Entry, limit: int) -> bytes | None:
+        """The bytes of *entry*, kept for the key of the sources."""
+        data = read_bytes(entry, limit, self.problems)
+        if data is not None:
+            self.bytes[entry.file] = data
+        return data
+
     def text(self, entry: Entry, limit: int = TEXT_LIMIT) -> str | None:
         """The text of *entry*, kept for placing problems."""
-        data = read_bytes(entry, limit, self.problems)
+        data = self.read(entry, limit)
         text = None if data is None else text_of(data, entry.file, self.problems)
         if text is not None:
             self.out.texts[entry.file] = text
@@ -157,15 +163,7 @@ class _Loader:
         """``course.yaml``, without which there is no course."""
         entry = tree.get("course.yaml")
         if entry is None:
-            self.problems.append(
-                Problem(
-                    "CFG001",
-                    f"{CONTENT}/course.yaml",
-                    "the course has no course.yaml",
-                    hint="create it with schemaVersion, id, title, summary, lang, version, "
-                    "updated, licence and parts",
-                )
-            )
+            self.problems.append(NO_COURSE)
             return None
         data: dict[str, Any] | None = self.data(entry, "course")
         return data
@@ -315,7 +313,7 @@ class _Loader:
 
     def add(self, files: dict[str, bytes], entry: Entry, name: str, limit: int) -> None:
         """Read *entry* into *files*."""
-        data = read_bytes(entry, limit, self.problems)
+        data = self.read(entry, limit)
         if data is not None:
             files[name] = data
 

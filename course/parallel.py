@@ -19,6 +19,13 @@ _PIECE: Final = 16  # answers in one message
 
 T = TypeVar("T")
 Handler = Callable[[Any], Iterator[Any]]
+# The next request for a member that has answered all others; None when there is none.
+More = Callable[[int], object]
+
+
+def nothing_more(_member: int) -> object:
+    """There are no requests but those that are open."""
+    return None
 
 
 def workers(wanted: int, items: int) -> int:
@@ -41,8 +48,11 @@ class Crew(Protocol):
     def ask(self, member: int, request: object) -> None:
         """Hand *request* to *member*; all answers to earlier requests must have been taken."""
 
-    def answers(self) -> Iterator[Any]:
-        """Every answer to every open request; an exception of a member is raised here."""
+    def answers(self, more: More = nothing_more) -> Iterator[Any]:
+        """Every answer to every open request; an exception of a member is raised here.
+
+        A member that has answered all its requests is handed what *more* has for it.
+        """
 
     def dismiss(self) -> None:
         """Let the members go: there will be no request any more."""
@@ -63,10 +73,12 @@ class Alone:
         """Keep *request* for later."""
         self.requests.append(request)
 
-    def answers(self) -> Iterator[Any]:
+    def answers(self, more: More = nothing_more) -> Iterator[Any]:
         """Work through the requests."""
         while self.requests:
             yield from self.handler(self.requests.pop(0))
+            if not self.requests and (request := more(0)) is not None:
+                self.requests.append(request)
 
     def dismiss(self) -> None:
         """Nobody to let go."""
@@ -135,9 +147,9 @@ class Forked:
         with suppress(BrokenPipeError):  # it ended early, which its missing answer will tell
             _send(chosen.sink, request)
 
-    def answers(self) -> Iterator[Any]:
+    def answers(self, more: More = nothing_more) -> Iterator[Any]:
         """Whatever the members send, in the order in which it comes."""
-        waiting = {member.source: member for member in self._members if member.open}
+        waiting = {one.source: number for number, one in enumerate(self._members) if one.open}
         while waiting:
             ready, _, _ = select.select(list(waiting), [], [])
             for source in ready:
@@ -147,10 +159,16 @@ class Forked:
                 if message is None:
                     raise RuntimeError("a build process ended early")
                 yield from message
-                if not message:
-                    waiting[source].open -= 1
-                    if not waiting[source].open:
-                        del waiting[source]
+                if not message and not self._goes_on(waiting[source], more):
+                    del waiting[source]
+
+    def _goes_on(self, number: int, more: More) -> bool:
+        """Note that a member has answered a request; whether it has another one."""
+        member = self._members[number]
+        member.open -= 1
+        if not member.open and (request := more(number)) is not None:
+            self.ask(number, request)
+        return member.open > 0
 
     def dismiss(self) -> None:
         """End the members that have nothing to do."""

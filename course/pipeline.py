@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
-from course import load
+from course import load, quick
 from course.diagnostics import order
 from course.models.view import plain, view
 from course.options import Options, Report
@@ -24,10 +25,14 @@ __all__ = ["Nowhere", "Outcome", "linked", "run"]
 
 @dataclass(slots=True)
 class Outcome:
-    """The report of a run, and the cache to save once its files are shown."""
+    """The report of a run, and the cache to save once its files are shown.
+
+    ``key`` names the sources that were read and the options; None without a cache.
+    """
 
     report: Report
     shards: Shards | None = None
+    key: str | None = None
 
     def save(self) -> None:
         """Write what the run learnt to the cache folder."""
@@ -60,7 +65,7 @@ def run(options: Options, target: Target) -> Outcome:
             _later().emit(this, loaded.course, joined, report)
     finally:
         this.close()
-    return Outcome(report, this.shards)
+    return Outcome(report, this.shards, loaded.key)
 
 
 def _later() -> ModuleType:
@@ -73,7 +78,11 @@ def _later() -> ModuleType:
 def _linked(this: Run) -> tuple[Sources, Graph]:
     options = this.options
     loaded = load.load(
-        options.root, this.read, file_urls=options.file_urls, base_url=options.base_url
+        options.root,
+        this.read,
+        file_urls=options.file_urls,
+        base_url=options.base_url,
+        key_of=partial(quick.read_key, options.key) if options.cache else None,
     )
     if loaded.course is not None and options.updated is not None:
         loaded.course = view({**plain(loaded.course), "updated": options.updated})

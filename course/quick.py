@@ -3,41 +3,91 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Mapping
 from hashlib import blake2b, sha256
+from operator import itemgetter
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from course.jsonfile import read_json, write_json
 from course.tree import MANIFEST, Tree
 
+if TYPE_CHECKING:
+    from course.files import Entry, Folder
+
 CONTENT: Final = "content"
+P = TypeVar("P")
+F = TypeVar("F")
 
 
 def source_key(root: Path, options_key: str) -> str | None:
     """A digest of every name and byte below ``content/``; None when something is unreadable."""
-    digest = blake2b(options_key.encode(), digest_size=20)
-    todo = [(os.fspath(root / CONTENT), "")]
     try:
-        while todo:
-            path, prefix = todo.pop()
-            with os.scandir(path) as found:
-                entries = sorted(found, key=lambda entry: entry.name)
-            for entry in entries:
-                if entry.name[0] in "._":
-                    continue
-                name = prefix + entry.name
-                if entry.is_dir(follow_symlinks=False):
-                    digest.update(b"d%s\0" % name.encode())
-                    todo.append((entry.path, f"{name}/"))
-                elif entry.is_file(follow_symlinks=False):
-                    data = _read(entry.path)
-                    digest.update(b"f%s\0%d\0" % (name.encode(), len(data)))
-                    digest.update(data)
-                else:
-                    return None
+        return _digest(options_key, os.fspath(root / CONTENT), _below, _read)
     except (OSError, UnicodeEncodeError):
         return None
+
+
+def read_key(options_key: Callable[[], str], tree: Folder, data: Mapping[str, bytes]) -> str | None:
+    """The :func:`source_key` of sources as they were read: *data* holds the files of *tree*.
+
+    So a file that changes while the build runs costs one more build.
+    """
+
+    def read(file: Entry) -> bytes:
+        found = data.get(file.file)
+        return _read(file.path) if found is None else found  # what no build looks at
+
+    try:
+        return _digest(options_key(), tree, _of_folder, read)
+    except OSError:
+        return None
+
+
+def _digest(
+    options_key: str,
+    root: P,
+    below: Callable[[P], list[tuple[str, P | None, F | None]]],
+    read: Callable[[F], bytes],
+) -> str:
+    """The digest of a tree; *below* gives what a folder holds as names and folders or files."""
+    digest = blake2b(options_key.encode(), digest_size=20)
+    todo = [(root, "")]
+    while todo:
+        top, prefix = todo.pop()
+        for name, folder, file in sorted(below(top), key=itemgetter(0)):
+            path = prefix + name
+            if folder is not None:
+                digest.update(b"d%s\0" % path.encode())
+                todo.append((folder, f"{path}/"))
+            elif file is not None:
+                data = read(file)
+                digest.update(b"f%s\0%d\0" % (path.encode(), len(data)))
+                digest.update(data)
     return digest.hexdigest()
+
+
+def _below(path: str) -> list[tuple[str, str | None, str | None]]:
+    """What the folder *path* of the disk holds; an OSError for what is neither file nor folder."""
+    found: list[tuple[str, str | None, str | None]] = []
+    with os.scandir(path) as entries:
+        for entry in entries:
+            if entry.name[0] in "._":
+                continue
+            if entry.is_dir(follow_symlinks=False):
+                found.append((entry.name, entry.path, None))
+            elif entry.is_file(follow_symlinks=False):
+                found.append((entry.name, None, entry.path))
+            else:
+                raise OSError(f"{entry.path} is no file")
+    return found
+
+
+def _of_folder(folder: Folder) -> list[tuple[str, Folder | None, Entry | None]]:
+    """What a folder that was walked holds."""
+    folders: list[tuple[str, Folder | None, Entry | None]]
+    folders = [(one.name, one, None) for one in folder.folders]
+    return folders + [(one.name, None, one) for one in folder.files]
 
 
 def _read(path: str) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Final
 
 from course import cache
 from course.fingerprint import fingerprint
@@ -13,6 +14,9 @@ from course.shell import SiteInfo
 from course.target import Target
 from course.unit import Unit
 from course.workshop import Preparing, Reading, Rendering, Task, Workshop
+
+_LATER: Final = 6  # of so many lessons, one is given out last
+_PORTION: Final = 8  # lessons
 
 
 class Run:
@@ -80,11 +84,29 @@ class Run:
         shares: list[list[Task]] = [[] for _ in range(crew.size)]
         for number, task in enumerate(tasks):
             shares[self._readers.get(task.folder, number % crew.size)].append(task)
+        left = [_portions(share) if crew.size > 1 else [] for share in shares]
         for member, share in enumerate(shares):
             crew.ask(member, Preparing(site, page_kib))
             crew.ask(member, Rendering(share))
-        return self._rendered(crew)
+        return self._rendered(crew, left)
 
-    def _rendered(self, crew: Crew) -> Iterator[Unit]:
-        yield from crew.answers()
+    def _rendered(self, crew: Crew, left: list[list[Rendering]]) -> Iterator[Unit]:
+        def more(member: int) -> Rendering | None:
+            """What is left for *member*; else what is farthest from its turn elsewhere."""
+            if left[member]:
+                return left[member].pop(0)
+            longest = max(left, key=len)
+            return longest.pop() if len(longest) > 1 else None
+
+        yield from crew.answers(more)
         crew.dismiss()
+
+
+def _portions(share: list[Task]) -> list[Rendering]:
+    """Take the last part of *share* away, in portions that may go to whoever is done first.
+
+    Lessons that go to another process are read again there, which is better than to wait.
+    """
+    at = len(share) - len(share) // _LATER
+    later, share[at:] = share[at:], []
+    return [Rendering(later[n : n + _PORTION]) for n in range(0, len(later), _PORTION)]

@@ -19,6 +19,19 @@ if TYPE_CHECKING:
 
 M = TypeVar("M")
 CONTENT: Final = "content"
+NO_CONTENT: Final = Problem(
+    "CFG002",
+    CONTENT,
+    "there is no content folder",
+    hint="run the command where the folder content/ lies, or give --root",
+)
+NO_COURSE: Final = Problem(
+    "CFG001",
+    f"{CONTENT}/course.yaml",
+    "the course has no course.yaml",
+    hint="create it with schemaVersion, id, title, summary, lang, version, updated, licence "
+    "and parts",
+)
 
 
 @dataclass(slots=True)
@@ -83,6 +96,7 @@ class Sources:
     root: Path = Path()
     parts: dict[str, Parts] = field(default_factory=dict)
     setup: Setup | None = None
+    key: str | None = None
 
     def lessons(self) -> Iterator[Lesson]:
         """Every lesson in course order."""

@@ -44,13 +44,14 @@ Manifest = Mapping[str, File]
 
 def manifest_bytes(files: Manifest) -> bytes:
     """``build-manifest.json``: every file but itself, by path."""
+    # The keys stand in the order of the alphabet, as in every file that is published.
     entries = [
-        {"path": path, "bytes": files[path].bytes, "sha256": files[path].sha256}
-        for path in sorted(files)
+        {"bytes": size, "path": path, "sha256": digest}
+        for path, (size, digest) in sorted(files.items())
     ]
     return orjson.dumps(
-        {"schemaVersion": 1, "files": entries},
-        option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE,
+        {"files": entries, "schemaVersion": 1},
+        option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE,
     )
 
 
@@ -216,7 +217,7 @@ class Stage:
         if not self.keep(path, file):
             try:
                 self._clear(path)
-                _write(self._base + path, data)
+                _replace(self._base + path, data)
             except OSError as error:
                 raise self._failure(error) from error
             self.files[path] = file
@@ -305,6 +306,15 @@ def _link(source: str, target: str) -> bool:
     except OSError:
         return False
     return True
+
+
+def _replace(path: str, data: bytes) -> None:
+    """Write a file that another process of this build may have written already."""
+    try:
+        _write(path, data)
+    except FileExistsError:
+        os.unlink(path)
+        _write(path, data)
 
 
 def _write(path: str, data: bytes) -> None:

@@ -19,7 +19,7 @@ _LINE: Final = re.compile(
     r"((?:[^\s\-?:,\[\]{}#&*!|>'\"%@`]|-(?=\S)|[\"'\[{])(?:.*[^\s:])?)?+$",
     re.MULTILINE,
 )
-_MARKS: Final = frozenset("\"'[{")
+_SPECIAL: Final = frozenset("\"'[{-0123456789tfn")  # how a value begins that may be no text
 _NOTHING: Final = "[]\n"
 _VISIBLE: Final = bytes([10, *range(32, 127)])
 _NOWHERE: Final = -2  # no line begins there
@@ -93,10 +93,10 @@ def _tree(lines: list[tuple[str, str, str, str]]) -> Any:
             raise _OtherFormError
         if not value:
             name = key
-        elif value[0] in _MARKS or ": " in value:
+        elif value[0] in _SPECIAL or ": " in value:
             inner[key] = _value(value)
         else:
-            inner[key] = scalar(value)
+            inner[key] = value
     if name is not None:
         raise _OtherFormError
     return root[""]

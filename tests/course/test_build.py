@@ -9,14 +9,17 @@ import random
 import signal
 import subprocess
 import sys
+import threading
 import time
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
+from course import pipeline, quick
 from course.build import Options, Refusal, build, check
-from course.tree import MANIFEST, Manifest, Tree, listing, locked, read_manifest
+from course.tree import MANIFEST, Manifest, Stage, Tree, listing, locked, read_manifest
+from course.workshop import Rendering, Task
 from tests.course.coursekit import BRAKE_TRACE, READ_A_LAP, edited, write_course
 from tests.forker import forking
 
@@ -378,6 +381,59 @@ def test_two_processes_at_once_end_with_one_refusal_or_two_good_builds(course: O
     if codes == [0, 2]:
         assert "CFG004" in "".join(answers)
     assert contents(course.out) == cold(course, course.out.parent / "cold")
+
+
+def test_the_key_of_what_was_read_is_that_of_the_files(course: Options) -> None:
+    draft = course.root / f"{BRAKING}/_draft"
+    draft.mkdir()
+    (draft / "notes.txt").write_text("no build looks at this")
+    edited(course.root, "content/course.yaml", ("lang: en\n", "lang: en\nlanguages: [de]\n"))
+    (course.root / BRAKE_TRACE).with_name("lesson.de.md").write_text("not read yet")
+    key = pipeline.run(course, pipeline.Nowhere()).key
+    assert key == quick.source_key(course.root, course.key()) is not None
+
+
+def test_a_file_that_changes_while_a_build_runs_is_seen_by_the_next_one(
+    course: Options, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    finish = Stage.finish
+
+    def late(stage: Stage, foreign: list[str]) -> int:
+        change_title(course.root, "again")
+        return finish(stage, foreign)
+
+    monkeypatch.setattr(Stage, "finish", late)
+    build(course)
+    monkeypatch.undo()
+    assert build(course).changed > 0
+    assert contents(course.out) == cold(course, course.out.parent / "cold")
+
+
+def test_lessons_may_be_drafted_in_one_process_and_rendered_in_another(
+    course: Options, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("course.run._portions", _all_later)
+    monkeypatch.setattr(threading, "active_count", lambda: 1)
+    report = build(Options(root=course.root, out=course.out, jobs=2))
+    assert report.written
+    assert contents(course.out) == cold(course, course.out.parent / "cold")
+
+
+def _all_later(share: list[Task]) -> list[Rendering]:
+    """Every lesson of *share* is given out on its own, to whoever is done."""
+    later = [Rendering([task]) for task in share]
+    share.clear()
+    return later
+
+
+def test_what_another_process_has_written_already_is_written_again(tmp_path: Path) -> None:
+    first, second = (Stage(Tree(tmp_path / "site")) for _ in range(2))
+    first.put("a/b.txt", b"one")
+    os.makedirs(tmp_path / ".site.next/a", exist_ok=True)  # noqa: PTH103
+    (tmp_path / ".site.next/a/b.txt").write_bytes(b"one")
+    second.put("a/b.txt", b"one")
+    assert second.finish([]) == 1
+    assert (tmp_path / "site/a/b.txt").read_bytes() == b"one"
 
 
 @pytest.mark.parametrize("jobs", [1, 2, 3, 5])

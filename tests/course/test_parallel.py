@@ -6,6 +6,7 @@ import os
 import signal
 import threading
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import pytest
@@ -42,6 +43,22 @@ def test_a_crew_of_one_answers_the_same() -> None:
         crew.ask(0, 50)
         assert list(crew.answers()) == [*expected]
     crew.close()
+
+
+@pytest.mark.parametrize("begin", [Alone, partial(Forked, size=2)])
+def test_a_member_that_is_done_is_handed_more_until_there_is_none(begin: Any) -> None:
+    crew = begin(Counter())
+    left = [3, 2]
+
+    def more(member: int) -> int | None:
+        return left.pop(0) if left and member == 0 else None
+
+    for member in range(crew.size):
+        crew.ask(member, 1)
+    found = sorted(crew.answers(more))
+    crew.close()
+    assert found == sorted([0, 100, 101, 102, 200, 201] + [0] * (crew.size - 1))
+    assert not left
 
 
 def test_large_answers_of_many_members_arrive_whole() -> None:
