@@ -1,4 +1,4 @@
-"""The search index: words of each lesson, merged into files that the browser ranks by itself."""
+"""The search index: words of lessons and of what leads to them, in files that a browser ranks."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ SHARD_ABOVE: Final = 1000  # lessons; up to here the whole index is one file
 LEVELS: Final = (1, 2, 4, 8)  # weighted count from which a level holds; a posting keeps the level
 RARE: Final = 30  # lessons; a word in more of them loses its single mentions in running text
 TITLE, OBJECTIVE, HEADING = 4, 3, 2  # weight of one occurrence; running text counts 1
+KINDS: Final = ("pathway", "role", "domain", "project")  # what is found besides lessons
 
 # English words that carry no meaning alone.
 _COMMON: Final = (
@@ -90,6 +91,24 @@ def lesson_terms(lesson: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def page_terms(kind: str, entry: Mapping[str, Any]) -> dict[str, Any]:
+    """What the index needs of a resource of one of :data:`KINDS`: its title and its summary."""
+    counts: Counter[str] = Counter()
+    for weight, text in ((TITLE, entry["title"]), (HEADING, entry["summary"])):
+        for word in tokens(text):
+            counts[word] += weight
+    for word in counts.keys() & _IGNORED:
+        del counts[word]
+    return {
+        "url": entry["url"],
+        "title": plain(entry["title"]),
+        "summary": plain(entry["summary"]),
+        "planned": entry.get("status") == "planned",
+        "kind": 1 + KINDS.index(kind),
+        "terms": _by_level(counts),
+    }
+
+
 def _by_level(counts: Mapping[str, int]) -> list[str]:
     levels: tuple[list[str], ...] = ([], [], [], [])
     once = levels[0].append
@@ -111,16 +130,21 @@ def _fields(lesson: Mapping[str, Any]) -> Iterable[tuple[int, str]]:
 
 
 def build_index(
-    entries: Sequence[Mapping[str, Any]], shard_above: int = SHARD_ABOVE
+    entries: Sequence[Mapping[str, Any]],
+    shard_above: int = SHARD_ABOVE,
+    others: Sequence[Mapping[str, Any]] = (),
 ) -> dict[str, bytes]:
     """The files of ``search/`` from the results of :func:`lesson_terms`, in course order.
+
+    *others* are results of :func:`page_terms`; their numbers follow those of the lessons, and
+    each counts as long as the average lesson, so that its few words do not outrank lessons.
 
     A posting is ``4 * lesson + level``; a word's postings ascend and are stored as differences.
     One mention in passing is no reason to list a lesson under a common word (:data:`RARE`).
     Above *shard_above* lessons the words move to one file for each first letter.
     """
     postings: dict[str, list[int]] = defaultdict(list)
-    for number, entry in enumerate(entries):
+    for number, entry in enumerate([*entries, *others]):
         for level, words in enumerate(entry["terms"]):
             code = 4 * number + level
             for word in words.split():
@@ -135,6 +159,12 @@ def build_index(
             [e["id"], e["title"], e["summary"], int(e["planned"]), e["length"]] for e in entries
         ],
     }
+    if others:
+        length = sum(entry["length"] for entry in entries) // max(1, len(entries))
+        head["others"] = [
+            [e["url"], e["title"], e["summary"], int(e["planned"]), length, e["kind"]]
+            for e in others
+        ]
     if len(entries) <= shard_above:
         head |= _words(vocabulary, postings)
         return {"search/index.json": orjson.dumps(head)}

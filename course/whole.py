@@ -268,7 +268,9 @@ def _texts(
     for path, text in llms_full(catalog, body, pages.base_url or "", pages.index):
         put(path, text.encode())
     put("corpus/chunks.jsonl", b"".join([unit.chunks for unit in units]))
-    for path, data in search.build_index([unit.terms for unit in units]).items():
+    found = zip(search.KINDS, _routes(pathways, roles, projects), strict=True)
+    others = [search.page_terms(kind, entry) for kind, entries in found for entry in entries]
+    for path, data in search.build_index([unit.terms for unit in units], others=others).items():
         put(path, data)
     examples: dict[str, Any] = {
         "catalog": catalog,
@@ -283,6 +285,12 @@ def _texts(
         examples["lesson"] = full_resource(drawn, builder.related(first))
     put("openapi.json", resources.json_bytes(openapi(examples)))
     return made
+
+
+def _routes(
+    pathways: dict[str, Any], roles: dict[str, Any], projects: dict[str, Any]
+) -> tuple[list[dict[str, Any]], ...]:
+    return pathways["pathways"], roles["roles"], roles["domains"], projects["projects"]
 
 
 def _host_files(builder: _Builder) -> None:

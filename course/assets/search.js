@@ -1,4 +1,4 @@
-// The search page: reads the index that the build made and ranks lessons in the browser.
+// The search page: reads the index that the build made and ranks its pages in the browser.
 const LEVEL_WEIGHT = [1, 2.5, 5, 9];
 const K = 1.4; // saturation of repeated words
 const B = 0.6; // how much a long lesson is held back
@@ -116,7 +116,7 @@ export class Index {
 
   async load() {
     const head = await this.read("index");
-    this.lessons = head.lessons;
+    this.lessons = head.lessons.concat(head.others ?? []);
     this.shards = head.shards ? new Set(head.shards) : null;
     if (!this.shards) this.parts.set("", this.unpack(head));
     return this;
@@ -146,14 +146,14 @@ function start(form) {
   const box = form.querySelector("input");
   const count = document.getElementById("page-count");
   const list = document.getElementById("page-results");
-  const [none, one, many, failed, planned] = form.dataset.words.split("|");
+  const [none, one, many, failed, planned, ...kinds] = form.dataset.words.split("|");
   let index;
   let turn = 0;
 
-  function item([id, title, summary, isPlanned]) {
+  function item([id, title, summary, isPlanned, , kind]) {
     const link = document.createElement("a");
     const text = document.createElement("span");
-    link.href = new URL(`lessons/${id}/${form.dataset.index}`, base).href;
+    link.href = new URL((kind ? id : `lessons/${id}/`) + form.dataset.index, base).href;
     link.append(title);
     if (isPlanned) {
       const badge = document.createElement("span");
@@ -161,7 +161,7 @@ function start(form) {
       badge.textContent = planned;
       link.append(" ", badge);
     }
-    text.textContent = summary;
+    text.textContent = kind ? `${kinds[kind - 1]}: ${summary}` : summary;
     link.append(" ", text);
     const entry = document.createElement("li");
     entry.append(link);

@@ -45,9 +45,18 @@ def test_a_planned_lesson_is_marked_in_the_results(window: Window, host: Host) -
     assert window.one("#page-results a .planned").is_displayed()
 
 
+def test_a_project_is_found_and_says_what_it_is(window: Window, host: Host) -> None:
+    titles = asked(window, host, "lap review kit")
+    assert titles[0].startswith("Lap review kit")
+    found = window.one("#page-results a")
+    assert "Project: " in found.text
+    assert found.get_attribute("href") == f"{host.url}projects/lap-review-kit/"
+    assert "result" in window.one("#page-count").text
+
+
 def test_nothing_found_is_said(window: Window, host: Host) -> None:
     assert asked(window, host, "xylophone") == []
-    assert "no lesson" in window.one("#page-count").text.lower()
+    assert "nothing" in window.one("#page-count").text.lower()
     assert window.one("#page-count").get_attribute("role") == "status"
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from course.assets import FOLDER
-from course.search import build_index, fold, lesson_terms, shard_of, tokens
+from course.search import build_index, fold, lesson_terms, page_terms, shard_of, tokens
 from tests.course import samples
 
 needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
@@ -145,6 +145,25 @@ def test_a_large_course_is_split_by_first_letter() -> None:
         assert len(lessons_of(files, word)) == 12
 
 
+KIT = {
+    "url": "projects/lap-review-kit/",
+    "title": "Lap *review* kit",
+    "summary": "A tool that cuts laps and sectors.",
+    "status": "planned",
+}
+
+
+def test_pathways_roles_domains_and_projects_have_their_rows_after_the_lessons() -> None:
+    entries = [entry("one", "apex " * 10), entry("two", "apex " * 30)]
+    files = build_index(entries, others=[page_terms("project", KIT)])
+    head = json.loads(files["search/index.json"])
+    assert [row[0] for row in head["lessons"]] == ["one", "two"]
+    length = sum(one["length"] for one in entries) // 2
+    title, summary = "Lap review kit", "A tool that cuts laps and sectors."
+    assert head["others"] == [["projects/lap-review-kit/", title, summary, 1, length, 4]]
+    assert "others" not in json.loads(build_index(entries)["search/index.json"])
+
+
 def test_a_course_without_lessons_has_an_index() -> None:
     head = json.loads(build_index([])["search/index.json"])
     assert head["lessons"] == []
@@ -182,9 +201,15 @@ def run_script(code: str) -> Any:
     return json.loads(done.stdout)
 
 
-def ranked(entries: list[dict[str, Any]], query: str, shard_above: int = 1000) -> list[str]:
-    """Ids of the lessons that the script lists for *query*, best first."""
-    files = {path: json.loads(data) for path, data in build_index(entries, shard_above).items()}
+def ranked(
+    entries: list[dict[str, Any]],
+    query: str,
+    shard_above: int = 1000,
+    others: list[dict[str, Any]] | None = None,
+) -> list[str]:
+    """Ids of the lessons and addresses of the others that the script lists, best first."""
+    made = build_index(entries, shard_above, others or [])
+    files = {path: json.loads(data) for path, data in made.items()}
     found = run_script(
         f"const files = {json.dumps(files)};"
         "globalThis.fetch = async (url) => ({ok: true, json: async () => "
@@ -235,6 +260,26 @@ COURSE = [
 )
 def test_the_script_ranks_lessons(query: str, expected: list[str], shard_above: int) -> None:
     found = ranked(COURSE, query, shard_above)
+    assert found[:1] == expected[:1]
+    assert sorted(found) == sorted(expected)
+
+
+@needs_node
+@pytest.mark.parametrize("shard_above", [1000, 1])
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("review kit", ["projects/lap-review-kit/"]),
+        ("brake trace", ["brake-trace", "late-apex", "roles/brake-coach/"]),
+        ("sectors ", ["projects/lap-review-kit/"]),
+    ],
+)
+def test_the_script_finds_what_is_no_lesson(
+    query: str, expected: list[str], shard_above: int
+) -> None:
+    coach = {"url": "roles/brake-coach/", "title": "Coach", "summary": "Talks about the brake."}
+    others = [page_terms("role", coach), page_terms("project", KIT)]
+    found = ranked(COURSE, query, shard_above, others)
     assert found[:1] == expected[:1]
     assert sorted(found) == sorted(expected)
 
