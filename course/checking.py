@@ -36,6 +36,9 @@ class Request:
 def run_check(request: Request) -> int:
     """Check, print, and say by the exit status whether the course may be built."""
     options = request.options
+    if request.report is not None and not request.report.parent.is_dir():
+        message = f"there is no folder {request.report.parent} for the report"
+        raise Refusal("CFG005", message, "create it first: a check makes no folders")
     if request.accept:
         from course.idlock import accept
 
@@ -105,7 +108,6 @@ def _write(request: Request, report: Report) -> None:
                 file.write(job_summary(found))
     text = FORMATS[request.form](found).rstrip() + "\n"
     if request.report is not None:
-        request.report.parent.mkdir(parents=True, exist_ok=True)
         request.report.write_text(text, encoding="utf-8")
         counts = found.summary.counts() or "no problems"
         print(f"{counts}; the report is in {request.report}")

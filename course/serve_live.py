@@ -14,7 +14,7 @@ from course.build import build
 from course.options import Options, Report
 from course.report.text import block
 from course.report.view import plural, reader
-from course.tree import Refusal
+from course.tree import MANIFEST, Refusal
 
 T = TypeVar("T")
 POLL_S: Final = 0.3
@@ -67,13 +67,21 @@ class Live:
         await self.build()
 
     async def follow(self) -> None:
-        """Build again after every change of the sources, for ever; one build at a time."""
+        """Build again after every change of the sources, and when the site is gone.
+
+        Goes on for ever; one build at a time.
+        """
         while True:
             await asyncio.sleep(POLL_S)
             now = await asyncio.to_thread(watch.signature, self.options.root)
-            if now != self._seen or self._retry:
+            if now != self._seen or self._retry or await asyncio.to_thread(self._lost):
                 self._seen = await asyncio.to_thread(watch.settled, self.options.root)
                 await self.build()
+
+    def _lost(self) -> bool:
+        """Whether somebody has removed the site; a build that fails is not tried for ever."""
+        known = self.state.site and not self.state.failure
+        return bool(known) and not (self.options.out / MANIFEST).exists()
 
     async def next(self, known: State | None, timeout_s: float) -> State | None:
         """The state as soon as it differs from *known*; None after *timeout_s* or at the end."""

@@ -73,12 +73,16 @@ def _inside(path: str) -> bool:
     return bool(path) and not path.startswith("/") and ".." not in parts and "\\" not in path
 
 
-def listing(folder: Path) -> dict[str, int]:
-    """Every file below *folder* with its size; links count as files of size -1."""
+def listing(folder: Path, bare: list[str] | None = None) -> dict[str, int]:
+    """Every file below *folder* with its size; links count as files of size -1.
+
+    Folders without anything in them are added to *bare*.
+    """
     found: dict[str, int] = {}
     todo = [(os.fspath(folder), "")]
     while todo:
         path, prefix = todo.pop()
+        entry = None
         with os.scandir(path) as entries:
             for entry in entries:
                 name = prefix + entry.name
@@ -88,15 +92,20 @@ def listing(folder: Path) -> dict[str, int]:
                     found[name] = -1
                 else:
                     found[name] = entry.stat(follow_symlinks=False).st_size
+        if entry is None and bare is not None:
+            bare.append(prefix.rstrip("/"))
     return found
 
 
 @contextmanager
 def locked(out: Path) -> Iterator[None]:
     """Hold the lock of the output folder; a second build is refused, a killed one lets go."""
-    out.parent.mkdir(parents=True, exist_ok=True)
     path = out.parent / f".{out.name}.lock"
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+    except OSError as error:
+        raise _refusal(error, out) from error
     try:
         if not _try_lock(descriptor):
             raise Refusal(
@@ -197,13 +206,14 @@ class Stage:
         self._made: set[str] = {""}
         self._spare: dict[str, File] = {}
         self._sizes: dict[str, int] = {}
+        self._bare: list[str] = []  # empty folders that somebody made while this one was live
         with self._guard():
             spare = read_manifest(tree.next)
             if spare is None:
                 shutil.rmtree(tree.next, ignore_errors=True)
                 tree.next.mkdir(parents=True, mode=0o755)
             else:
-                self._spare, self._sizes = spare, listing(tree.next)
+                self._spare, self._sizes = spare, listing(tree.next, self._bare)
                 os.unlink(self._base + MANIFEST)
 
     def put(self, path: str, data: bytes, sha256: str = "") -> File:
@@ -280,7 +290,7 @@ class Stage:
         self._made.add(folder)
 
     def _remove_others(self, wanted: set[str]) -> None:
-        emptied: set[str] = set()
+        emptied = set(self._bare)
         for path in self._sizes:
             if path not in wanted and path != MANIFEST:
                 os.unlink(self._base + path)

@@ -34,6 +34,11 @@ def a_file(root: Path) -> list[str]:
     return ["--out", "precious"]
 
 
+def below_a_file(root: Path) -> list[str]:
+    (root / "precious").write_text("x")
+    return ["--out", "precious/below/site"]
+
+
 def a_link(root: Path) -> list[str]:
     (root / "real").mkdir()
     (root / "link").symlink_to("real")
@@ -62,6 +67,7 @@ def a_full_cache_folder(root: Path) -> list[str]:
     "prepare",
     [
         a_file,
+        below_a_file,
         a_link,
         a_damaged_manifest,
         a_linked_cache,
@@ -88,9 +94,20 @@ def test_a_folder_of_somebody_else_is_refused_and_left_alone(
     before = listing(tmp_path)
     done = run(root, "build", *arguments)
     assert done.returncode == 2, done.stdout + done.stderr
+    assert "error CFG00" in done.stderr
     assert "hint:" in done.stderr
     assert "Traceback" not in done.stderr
     assert listing(tmp_path) == before
+
+
+def test_an_empty_folder_of_somebody_else_does_not_come_back(tmp_path: Path) -> None:
+    root = write_course(tmp_path / "course")
+    assert run(root, "build").returncode == 0
+    (root / "site/lessons/mine/below").mkdir(parents=True)
+    for minutes in (36, 37, 38):
+        edited(root, BRAKE_TRACE, (f"minutes: {minutes - 1}", f"minutes: {minutes}"))
+        assert run(root, "build").returncode == 0
+        assert not (root / "site/lessons/mine").exists()
 
 
 def test_clean_removes_the_cache_and_nothing_else(tmp_path: Path) -> None:
@@ -145,6 +162,7 @@ def test_a_cache_that_cannot_be_used_costs_time_only(
         (["check", "--only", "nope"], {}),
         (["stats", "--root", "/nowhere"], {}),
         (["fmt", "--root", "/nowhere"], {}),
+        (["check", "--report", "nowhere/report.json"], {}),
         (["check", "--report", "/proc/nowhere/report.json"], {}),
     ],
 )
@@ -157,6 +175,7 @@ def test_a_call_that_makes_no_sense_is_named(
     assert done.stderr.strip()
     assert "Traceback" not in done.stderr
     assert not (root / "site").exists()
+    assert not (root / "nowhere").exists()
 
 
 def test_a_plain_http_address_is_as_good_as_a_secure_one(tmp_path: Path) -> None:

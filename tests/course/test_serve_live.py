@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -87,6 +88,16 @@ def test_before_the_first_good_build_every_page_is_the_report(course: Path) -> N
         assert next(states)["site"] == ""
         edited(course, BRAKE_TRACE, ("title: 7 # <script>alert(1)</script> ", "title: "))
         assert next(states)["site"] != ""
+        assert running.ask("/lessons/brake-trace/").status == 200
+
+
+def test_a_site_that_somebody_removes_comes_back_without_a_change(course: Path) -> None:
+    with serving(course) as running:
+        assert running.ask("/lessons/brake-trace/").status == 200
+        shutil.rmtree(course / "site")
+        until = time.monotonic() + 20
+        while running.ask("/lessons/brake-trace/").status != 200 and time.monotonic() < until:
+            time.sleep(0.05)
         assert running.ask("/lessons/brake-trace/").status == 200
 
 
