@@ -93,7 +93,8 @@ def _parser(command: str) -> argparse.ArgumentParser:
 
 
 def _out(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--out", type=Path, help="output folder (default: ROOT/site)")
+    text = "output folder (default: ROOT/site); the next one is prepared beside it, in .NAME.next"
+    parser.add_argument("--out", type=Path, help=text)
 
 
 def _add_build(commands: Commands, emit: argparse.ArgumentParser) -> None:

@@ -126,7 +126,8 @@ def test_the_readme_names_every_command() -> None:
 
 @pytest.mark.parametrize("path", DOCUMENTS)
 def test_every_link_to_a_file_leads_somewhere(path: str) -> None:
-    links = re.findall(r"\]\((?!https?:|#)([^)#]+)", read(path))
+    text = re.sub(r"^(`{3,})\w*\n.*?^\1\n", "", read(path), flags=re.MULTILINE | re.DOTALL)
+    links = re.findall(r"\]\((?!https?:|#)([^)#]+)", text)
     assert [link for link in links if not ((ROOT / path).parent / link).exists()] == []
 
 
