@@ -16,6 +16,7 @@ import pytest
 
 from course.build import build, check
 from course.files import CODE_SUFFIXES, MEDIA_SUFFIXES
+from course.fmt import fmt
 from course.idlock import accept
 from course.links import KINDS
 from course.markdown.types import ALERTS
@@ -59,6 +60,10 @@ def test_the_course_of_the_page_is_clean_and_builds(course: Path) -> None:
     assert build(Options(course, course / "site")).written
     for page in ("lessons/the-line", "lessons/rain", "projects/lap-sheet", "roles/club-coach"):
         assert (course / "site" / page / "index.html").is_file()
+
+
+def test_its_yaml_has_the_usual_form(course: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert fmt(course, check=True) == 0, capsys.readouterr().out
 
 
 def test_its_program_prints_what_the_page_says(course: Path) -> None:
