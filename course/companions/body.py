@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
-from course import links
+from course import links, pythoncode
 
-PYTHON: Final = frozenset({"python", "py", "python3"})
+PYTHON: Final = pythoncode.LANGUAGES
 _FENCE: Final = re.compile(r"\n[ \t]*[`~]{3}[^\n]*")
 _HEADING: Final = re.compile(r"\n(?= {0,3}##(?:[ \t\n]|\Z))")
 _MARKS: Final = ("```", "~~~")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from course.diagnostics import nearest, short
+from course import pythoncode
+from course.diagnostics import Problem, Span, nearest, short
 from course.highlight import is_known
 from course.markdown.types import CodeBlock, Outline
 
@@ -39,6 +40,30 @@ def add(out: Outline, block: CodeBlock, info: str | None, inside: tuple[int, int
         _read_option(out, block, option, inside)
     out.body.code.append(block.entry)
     out.codes.append(block)
+    if language in pythoncode.LANGUAGES and out.source.teaching:
+        _check_python(out, block, inside[0])
+
+
+def _check_python(out: Outline, block: CodeBlock, start: int) -> None:
+    """The code of a lesson goes into its script and notebook, so that it has to compile."""
+    fault = pythoncode.fault(block.entry["source"])
+    if fault is None:
+        return
+    line, column, file = fault.line, fault.column, out.source.file
+    if included := block.entry.get("file"):
+        file = f"{out.source.folder}/{included}"
+    elif out.placed:
+        place = out.span(start, start)
+        line, column = line + place.line - 1, column + place.column - 1
+    out.keep(
+        Problem(
+            "MD013",
+            file,
+            f"this is no Python: {fault.message}",
+            span=Span(line, column, line, column + 1),
+            hint="correct it, or name another language after the fence, such as text",
+        )
+    )
 
 
 def _check_language(out: Outline, block: CodeBlock, language: str, *, fenced: bool) -> None:

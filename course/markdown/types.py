@@ -172,19 +172,17 @@ class Outline:
         self.lost = not self.placed
         if self.lost or self.errors >= ERROR_LIMIT:
             return
-        self.errors += severity(code) == "error"
         place = self.span(start, end)
-        self.body.problems.append(
-            Problem(
-                code,
-                self.source.file,
-                message,
-                span=place,
-                expected=expected,
-                got=got,
-                hint=hint,
-            )
-        )
+        file = self.source.file
+        self.keep(Problem(code, file, message, span=place, expected=expected, got=got, hint=hint))
+
+    def keep(self, problem: Problem) -> None:
+        """Record a problem that has its place already, here or in an included file."""
+        self.lost = not self.placed
+        if self.lost or self.errors >= ERROR_LIMIT:
+            return
+        self.errors += severity(problem.code) == "error"
+        self.body.problems.append(problem)
 
     def has_errors(self) -> bool:
         """Whether a problem stops the build."""
