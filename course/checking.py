@@ -9,12 +9,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from course.build import check
-from course.diagnostics import order
+from course.diagnostics import nearest, order
+from course.files import folder_id
 from course.options import Options, Report
 from course.report import FORMATS, Findings, Summary, job_summary, reader
 from course.tree import Refusal
 
 OK, PROBLEMS = 0, 1
+_NAMED = (".yaml", "/lesson.md")
+_IDS = "an id is the name of its folder or file behind the number"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +54,9 @@ def run_check(request: Request) -> int:
     if request.only:
         for name in request.only:
             if not any(_concerns(file, (name,)) for file in report.sources):
-                raise Refusal("CFG002", f'nothing here has the id "{name}"', "see build.py stats")
+                named = {folder_id(file) for file in report.sources if file.endswith(_NAMED)}
+                hint = nearest(name, sorted(named)) or _IDS
+                raise Refusal("CFG011", f'nothing here has the id "{name}"', hint)
         report.diagnostics = [
             one for one in report.diagnostics if _concerns(one.file, request.only)
         ]

@@ -133,4 +133,9 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
     import difflib  # only a build with mistakes asks
 
     match = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
-    return f'did you mean "{match[0]}"?' if match else None
+    return meant(match[0]) if match else None
+
+
+def meant(word: str) -> str:
+    """The sentence that offers *word*."""
+    return f'did you mean "{word}"?'

@@ -18,12 +18,17 @@ DEVICE_NAMES: Final = frozenset(
 )
 _USUAL: Final = frozenset({"lesson.md", "quiz.yaml", "phase.yaml"})
 _PORTABLE: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,119}\Z")
+_ONE_FILE: Final = 3  # content/roles/10-role-id.yaml
 _DIGITS: Final = frozenset("0123456789")
 _NUMBERED: Final = re.compile(r"([0-9]{2,4})-(.+)\Z")
 _MERGE: Final = re.compile(r"^(?:<{7}|>{7})(?: .*)?$", re.MULTILINE)
 _MIDDLE: Final = re.compile(r"^={7}$", re.MULTILINE)
-_CONTROL: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffe\uffff\u2028\u2029]")
+# Without a shape: controls, line separators, and what turns the direction of reading.
+_CONTROL: Final = re.compile(
+    r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffe\uffff\u2028-\u202e\u2066-\u2069]"
+)
 _PLAIN_BYTES: Final = bytes([9, 10, *range(32, 127)])
+_TRANSLATION: Final = re.compile(r"(?:lesson|quiz)\.([a-z]{2,3}(?:-[A-Za-z0-9]+)*)\.(?:md|yaml)\Z")
 _LANGUAGE: Final = re.compile(r"[a-z]{2,3}(?:-[A-Za-z0-9]{2,8})*\Z")
 CODE_SUFFIXES: Final = (".py", ".json", ".sql")
 MEDIA_SUFFIXES: Final = (".svg", ".png", ".webp")
@@ -40,13 +45,17 @@ class Entry:
 
 @dataclass(slots=True)
 class Folder:
-    """A folder with its files and sub-folders, each sorted by name."""
+    """A folder with its files and sub-folders, each sorted by name.
+
+    ``refused`` names what was passed over with a problem, so that nobody misses it as well.
+    """
 
     name: str
     file: str
     path: str
     files: list[Entry] = field(default_factory=list)
     folders: list[Folder] = field(default_factory=list)
+    refused: list[str] = field(default_factory=list)
 
     def get(self, name: str) -> Entry | None:
         """The file called *name*, or None."""
@@ -62,11 +71,26 @@ class Folder:
         for folder in self.folders:
             yield from folder.walk()
 
+    def names(self) -> Iterator[str]:
+        """Every file below, and what was refused there, as a path from the root."""
+        yield from (entry.file for entry in self.files)
+        yield from (f"{self.file}/{name}" for name in self.refused)
+        for folder in self.folders:
+            yield from folder.names()
+
 
 def split_number(name: str) -> tuple[str, str] | None:
     """``10-brake-trace`` as (``10``, ``brake-trace``), or None without a number."""
     match = _NUMBERED.match(name) if name[:1] in _DIGITS else None
     return (match[1], match[2]) if match else None
+
+
+def folder_id(file: str) -> str:
+    """The id that the folder of *file* bears, or the file where each has a file only."""
+    parts = file.split("/")
+    stem = parts[-1].removesuffix(".yaml") if len(parts) == _ONE_FILE else parts[-2]
+    number = split_number(stem)
+    return number[1] if number else stem
 
 
 def place(name: str) -> tuple[int, str]:
@@ -94,25 +118,24 @@ def _scan(folder: Folder, problems: list[Problem]) -> None:
         if name[0] in "._":
             continue
         file = f"{folder.file}/{name}"
-        if problem := _bad_name(name, file, seen):
+        if problem := _bad_name(name, file, seen) or _special(entry, file):
             problems.append(problem)
-        elif entry.is_symlink():
-            problems.append(
-                Problem(
-                    "SRC008",
-                    file,
-                    "symbolic links are not followed",
-                    hint="copy the file into the content folder",
-                )
-            )
+            folder.refused.append(name)
         elif entry.is_dir(follow_symlinks=False):
             sub = Folder(name, file, entry.path)
             folder.folders.append(sub)
             _scan(sub, problems)
-        elif entry.is_file(follow_symlinks=False):
-            folder.files.append(Entry(name, file, entry.path))
         else:
-            problems.append(Problem("SRC010", file, "not a regular file", hint="remove it"))
+            folder.files.append(Entry(name, file, entry.path))
+
+
+def _special(entry: os.DirEntry[str], file: str) -> Problem | None:
+    if entry.is_symlink():
+        hint = "copy the file into the content folder"
+        return Problem("SRC008", file, "symbolic links are not followed", hint=hint)
+    if entry.is_file(follow_symlinks=False) or entry.is_dir(follow_symlinks=False):
+        return None
+    return Problem("SRC010", file, "not a regular file", hint="remove it")
 
 
 def _bad_name(name: str, file: str, seen: dict[str, str]) -> Problem | None:
@@ -228,6 +251,12 @@ def text_of(data: bytes, file: str, problems: list[Problem]) -> str | None:
     return None
 
 
+def control(text: str) -> str | None:
+    """The first character of *text* that no source may hold, written or as an entity."""
+    match = _CONTROL.search(text)
+    return match[0] if match else None
+
+
 def merge_marker(text: str, file: str) -> Problem | None:
     """The first mark of a merge that was never resolved.
 
@@ -273,23 +302,40 @@ def unknown(entry: Entry | Folder, known: list[str], where: str) -> Problem:
         f"{where} has no place for this",
         expected=", ".join(known),
         got=entry.name,
-        hint=nearest(entry.name, known) or "move it, or begin its name with _ while it is a draft",
+        hint=_translation_hint(entry.name)
+        or nearest(entry.name, known)
+        or "move it, or begin its name with _ while it is a draft",
     )
 
 
-def missing(folder: Folder, name: str, what: str) -> Problem:
-    """The absence of the file that makes *folder* what it is."""
+def _translation_hint(name: str) -> str | None:
+    """What to say about a translation into a language that the course does not name."""
+    match = _TRANSLATION.match(name)
+    if match is None:
+        return None
+    return (
+        f"name {match[1]} in the languages of course.yaml: translations may lie there, "
+        "and are not shown yet"
+    )
+
+
+def missing(folder: Folder, name: str, what: str) -> list[Problem]:
+    """The absence of the file that makes *folder* what it is; nothing where it was refused."""
+    if name in folder.refused:
+        return []
     there = [entry.name for entry in folder.files]
     near = next((one for one in there if _stem(one) == _stem(name)), None)
     there += [f"{sub.name}/" for sub in folder.folders]
     hint = f"create {name}, or begin the folder name with _ while it is a draft"
-    return Problem(
-        "SRC007",
-        f"{folder.file}/{name}",
-        f"the folder of {what} holds no {name}",
-        got=short(", ".join(there)) or "an empty folder",
-        hint=f"rename {near} to {name}" if near else hint,
-    )
+    return [
+        Problem(
+            "SRC007",
+            f"{folder.file}/{name}",
+            f"the folder of {what} holds no {name}",
+            got=short(", ".join(there)) or "an empty folder",
+            hint=f"rename {near} to {name}" if near else hint,
+        )
+    ]
 
 
 def _stem(name: str) -> str:

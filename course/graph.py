@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 from course import models
+from course.files import folder_id
 from course.lesson import Lesson
 from course.models.view import view
 from course.sources import Item, PhaseSource, ProjectSource, Sources
@@ -81,6 +83,7 @@ class Graph:
 
 def build(sources: Sources) -> Graph:
     """The graph of all usable sources; whatever a broken file declares is still known."""
+    _restore_ids(sources)
     graph = Graph(sources)
     for phase in sources.phases:
         graph.phases[phase.item.id] = phase
@@ -111,6 +114,40 @@ def build(sources: Sources) -> Graph:
     return graph
 
 
+def _restore_ids(sources: Sources) -> None:
+    """Let a source with a mistyped id be known by the published one, which its folder bears.
+
+    The rule about the name of the folder tells of the slip; nobody who names the id is to blame.
+    """
+    named = list(_named(sources))
+    taken = {one.id for _, one in named}
+    for kind, one in named:
+        if one.id in sources.lock:
+            continue
+        name = folder_id(one.file)
+        locked = sources.lock.get(name)
+        moved = isinstance(one, Lesson) and name in (one.front.get("aliases") or ())
+        if locked is not None and locked.kind == kind and name not in taken and not moved:
+            one.rename(name)
+
+
+def _named(sources: Sources) -> Iterator[tuple[str, Lesson | Item[Any]]]:
+    """Everything that is named after its folder or file, with its kind."""
+    for phase in sources.phases:
+        yield "phase", phase.item
+    for record in sources.lessons():
+        yield "lesson", record
+    for kind, items in (
+        ("pathway", sources.pathways),
+        ("role", sources.roles),
+        ("domain", sources.domains),
+    ):
+        for item in items:
+            yield kind, item
+    for project in sources.projects:
+        yield "project", project.item
+
+
 def _unread(graph: Graph) -> Iterator[str]:
     sources = graph.sources
     yield from sources.unread
@@ -139,7 +176,8 @@ def _relate(graph: Graph) -> None:
         for alias in node.view.aliases:
             graph.aliases.setdefault(alias, node.id)
     for entry in graph.sources.retired:
-        if entry.replaced_by in graph.lessons and entry.id not in graph.known["lesson"]:
+        gone = entry.id not in graph.known["lesson"] and "_" not in entry.id  # no concept
+        if gone and entry.replaced_by in graph.lessons:
             graph.aliases.setdefault(entry.id, str(entry.replaced_by))
     for name, item in graph.pathways.items():
         lessons = list(dict.fromkeys(lesson for lesson, _ in steps(graph, item)))

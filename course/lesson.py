@@ -81,6 +81,10 @@ class Lesson:
         """Whether lesson material exists."""
         return self.front.get("status") == "authored"
 
+    def rename(self, name: str) -> None:
+        """Be known as *name*; the front matter, which says otherwise, is out of use."""
+        self.id, self.usable = name, False
+
     @property
     def sound(self) -> bool:
         """Whether nothing in the folder stops the build."""

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from course import ids, markdown, media, quiz, schema, unfinished, yamlsource
-from course.diagnostics import TOP, Problem, Span, nearest
+from course.diagnostics import TOP, Problem, Span, meant, nearest
 from course.files import span_at, text_of
 from course.lesson import KIB, Lesson, Material, Parts, Setup, place, split_front
 
@@ -182,8 +182,10 @@ class _Reader:
 
     def missing(self) -> Iterator[Problem]:
         """What an authored lesson lacks."""
+        found = self.lesson.diagnostics
+        misspelt = {one.get("hint") for one in found if one["code"] == "SCH003"}
         for key, code, what, hint in _REQUIRED:
-            if key not in self.lesson.front:
+            if key not in self.lesson.front and meant(key) not in misspelt:
                 message = f"an authored lesson must state {what}"
                 yield Problem(code, self.file, message, (key,), hint=hint)
         if "quiz.yaml" not in {*self.parts.files, *self.parts.unread}:
@@ -304,6 +306,7 @@ class _Reader:
         """Note the images in use, and report files that nothing includes."""
         alts = {image["target"].casefold(): image["alt"] for image in read.images}
         included = {entry.get("file") for entry in read.code}
+        included.update(self.parts.unread)  # what cannot be read is reported already
         unused = [f"code/{name}" for name in code if f"code/{name}" not in included]
         for name, entry in images.items():
             alt = alts.get(f"media/{name}".casefold())

@@ -272,7 +272,7 @@ class _Loader:
         """``phase.yaml`` of a phase folder."""
         entry = folder.get("phase.yaml")
         if entry is None:
-            self.problems.append(missing(folder, "phase.yaml", "a phase"))
+            self.problems += missing(folder, "phase.yaml", "a phase")
             return Item(name, f"{folder.file}/phase.yaml")
         return self.item(entry, "phase", name)
 
@@ -287,7 +287,7 @@ class _Loader:
     def lesson_parts(self, folder: Folder, name: str, phase: str) -> Parts | None:
         """The bytes of one lesson folder, or None when there is no lesson.md to read."""
         if folder.get("lesson.md") is None:
-            self.problems.append(missing(folder, "lesson.md", "a lesson"))
+            self.problems += missing(folder, "lesson.md", "a lesson")
             return None
         files: dict[str, bytes] = {}
         for entry in folder.files:
@@ -306,9 +306,9 @@ class _Loader:
                 self.problems.append(unknown(sub, ["code", "media"], "a lesson folder"))
         if "lesson.md" not in files:
             return None
-        if not folder.folders and len(files) == len(folder.files):
+        if not folder.folders and len(files) == len(folder.files) + len(folder.refused):
             return Parts(folder.file, name, phase, files)
-        every = {entry.file.removeprefix(f"{folder.file}/") for entry in folder.walk()}
+        every = {file.removeprefix(f"{folder.file}/") for file in folder.names()}
         return Parts(folder.file, name, phase, files, frozenset(every - set(files)))
 
     def add(self, files: dict[str, bytes], entry: Entry, name: str, limit: int) -> None:
@@ -352,7 +352,7 @@ class _Loader:
         for folder in root.folders if root else []:
             entry_yaml = folder.get("project.yaml")
             if entry_yaml is None:
-                self.problems.append(missing(folder, "project.yaml", "a project"))
+                self.problems += missing(folder, "project.yaml", "a project")
                 continue
             project = ProjectSource(self.item(entry_yaml, "project", folder.name))
             for entry in folder.files:

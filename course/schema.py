@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import jsonschema_rs
 
-from course.diagnostics import Problem, nearest, short
+from course.diagnostics import Problem, meant, nearest, short
 from course.yamlsource import loose_boolean_hint
 
 FOLDER: Final = Path(__file__).resolve().parent.parent / "schemas" / "course"
@@ -45,6 +45,13 @@ _CODES: Final = {
     "Format": "SCH005",
 }
 
+_NO_DAY: Final = "is no day of the calendar"
+_NO_FORM: Final = "does not have the right form"
+# Texts that look like numbers when a part of them is missing: how their pattern begins.
+_NUMBERS: Final = {
+    r"^(0|[1-9][0-9]*)\.": "write three numbers, such as 1.2.0",
+    "^[1-9][0-9]{3}-": "write the whole day, as YYYY-MM-DD",
+}
 _LIMITS: Final = {
     "minLength": ("is too short", "at least {} characters", "say more: {} characters are missing"),
     "maxLength": ("is too long", "at most {} characters", "shorten it by {} characters"),
@@ -83,12 +90,81 @@ def validator(name: str) -> jsonschema_rs.Draft202012Validator:
 def check(name: str, data: object, file: str) -> list[Problem]:
     """Every way in which *data* breaks the schema *name*; empty when it is valid."""
     compiled = validator(name)
-    if compiled.is_valid(data):
-        return []
     found: list[Problem] = []
-    for error in compiled.iter_errors(data):
-        found.extend(_problems(error, schema(name), file))
+    if not compiled.is_valid(data):
+        for error in compiled.iter_errors(data):
+            found.extend(_problems(error, schema(name), file))
+        found = _told_once(found)
+    for path in _integers(name):
+        found.extend(_fractions(data, path, file))
     return found
+
+
+def _told_once(found: list[Problem]) -> list[Problem]:
+    """*found* without what only follows from another problem at the same place."""
+    misspelt = {(*_parent(one), one.hint) for one in found if one.code == "SCH003"}
+    no_day = {one.path for one in found if one.message.endswith(_NO_DAY)}
+    return [
+        one
+        for one in found
+        if not (one.code == "SCH002" and (*_parent(one), meant(str(_last(one)))) in misspelt)
+        and not (one.path in no_day and one.message.endswith(_NO_FORM))
+    ]
+
+
+def _parent(problem: Problem) -> tuple[str | int, ...]:
+    return (problem.path or ())[:-1]
+
+
+def _last(problem: Problem) -> str | int:
+    return (problem.path or ("",))[-1]
+
+
+@cache
+def _integers(name: str) -> tuple[tuple[str, ...], ...]:
+    """Where a source of the schema *name* holds whole numbers; ``*`` stands for every entry.
+
+    JSON Schema takes 35.0 for a whole number, and readers of the resources may not.
+    """
+    return () if name.endswith(".v1") else tuple(_integer_paths(schema(name), schema(name)))
+
+
+def _integer_paths(node: dict[str, Any], root: dict[str, Any]) -> Iterator[tuple[str, ...]]:
+    if "$ref" in node:
+        node = _resolve(node, root)
+    if node.get("type") == "integer" or isinstance(node.get("const"), int):
+        yield ()
+    for key, below in node.get("properties", {}).items():
+        if isinstance(below, dict):
+            yield from ((key, *path) for path in _integer_paths(below, root))
+    if isinstance(below := node.get("items"), dict):
+        yield from (("*", *path) for path in _integer_paths(below, root))
+
+
+def _fractions(data: object, path: tuple[str, ...], file: str) -> Iterator[Problem]:
+    """Each number of *data* at *path* that is written as a fraction, such as 35.0."""
+    found: list[tuple[tuple[str | int, ...], Any]] = [((), data)]
+    for step in path:
+        if step == "*":
+            lists = [(at, node) for at, node in found if isinstance(node, list)]
+            found = [((*at, n), entry) for at, node in lists for n, entry in enumerate(node)]
+        else:
+            found = [
+                ((*at, step), node[step])
+                for at, node in found
+                if isinstance(node, dict) and step in node
+            ]
+    for at, value in found:
+        if isinstance(value, float) and value.is_integer():
+            yield Problem(
+                "SCH001",
+                file,
+                f"{path[-1]} has the wrong type",
+                at,
+                expected=_TYPES["integer"],
+                got=str(value),
+                hint=f"write {int(value)}",
+            )
 
 
 def _problems(error: Any, root: dict[str, Any], file: str) -> Iterator[Problem]:
@@ -145,7 +221,7 @@ def _value_problem(
     message, expected, hint = _words(kind, part, got, path)
     if kind == "Pattern":
         title = str(part.get("title", ""))
-        if title.lower() in ("id", "concept id"):
+        if title.lower() in ("id", "any id", "concept id"):
             code, message = "IDS001", f'"{short(got)}" is not a valid id'
             hint = _id_hint(str(got), "_" if title.lower() == "concept id" else "-")
         elif "line" in str(part.get("description", "")).lower() and "\n" in str(got):
@@ -165,7 +241,7 @@ def _words(
         return (
             f"{name} has the wrong type",
             " or ".join(kinds),
-            loose_boolean_hint(got) or _type_hint(wanted, got, name) or f"write {kinds[0]}",
+            loose_boolean_hint(got) or _type_hint(part, got, name, path) or f"write {kinds[0]}",
         )
     if kind == "Enum":
         options = [str(option) for option in part["enum"]]
@@ -184,10 +260,10 @@ def _words(
             return f"{name} {fault}", words.format(limit) + size, cure.format(missing)
     described = part.get("description")
     if kind == "Format":
-        return f"{name} is no day of the calendar", described, "write a day that exists"
+        return f"{name} {_NO_DAY}", described, "write a day that exists, as YYYY-MM-DD"
     if isinstance(got, dict):
         name = _where(path, {})
-    return f"{name} does not have the right form", described, _form_hint(part, got)
+    return f"{name} {_NO_FORM}", described, _form_hint(part, got)
 
 
 def _form_hint(part: dict[str, Any], got: Any) -> str:
@@ -202,10 +278,18 @@ def _form_hint(part: dict[str, Any], got: Any) -> str:
     return "write it in the form that is described"
 
 
-def _type_hint(wanted: object, got: object, name: str) -> str | None:
+def _type_hint(
+    part: dict[str, Any], got: object, name: str, path: tuple[str | int, ...]
+) -> str | None:
+    wanted, required = part.get("type"), part.get("required", ())
     if wanted == "array" and isinstance(got, str):
         return f"write {name}: [{short(got)}]"
+    if wanted == "object" and isinstance(got, list) and not path and len(required) == 1:
+        return f"begin the file with {required[0]}: and indent the list below it"
     if wanted == "string" and isinstance(got, int | float):
+        for form, hint in _NUMBERS.items():
+            if str(part.get("pattern", "")).startswith(form):
+                return hint
         return f'put it in quotes: "{got}"'
     if wanted == "string" and got is None:
         return f"write a text after {name}:"

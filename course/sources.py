@@ -53,6 +53,10 @@ class Item(Generic[M]):
             self._view = cast("M", view(self.data))
         return self._view
 
+    def rename(self, name: str) -> None:
+        """Be known as *name*; the data, which says otherwise, is out of use."""
+        self.id, self.data, self._view = name, None, None
+
 
 @dataclass(slots=True)
 class PhaseSource:

@@ -23,7 +23,7 @@ _RUN: Final = re.compile(r"[-?:][ \t]+[-?:][ \t]+[-?:][ \t]")
 _BRACKETS: Final = 100
 _ONE: Final = "a file holds one document: remove the line that ends the first"
 # What a double-quoted text can spell with an escape and no page, feed or terminal can hold.
-_CONTROL: Final = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\ufffe\uffff]")
+_CONTROL: Final = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ufffe\uffff]")
 
 
 class _Composer(CParser):

@@ -9,6 +9,10 @@ from course.graph import Graph
 from course.ids import LOCK_FILE
 
 RETIRED_FILE = "content/retired.yaml"
+CONCEPTS_FILE = "content/concepts.yaml"
+_NEVER_BACK = "choose a new id: a retired one never comes back"
+_ENDED = f"restore it, or add it to {RETIRED_FILE}: replacedBy names its successor, or is null"
+_ENDED_LESSON = f"name it in the aliases of its successor, or add it to {RETIRED_FILE}"
 
 
 def declared(graph: Graph) -> Iterator[tuple[str, str, str]]:
@@ -71,8 +75,18 @@ def id_problems(graph: Graph) -> Iterator[Problem]:
 
 def _aliases(graph: Graph, taken: dict[str, tuple[str, str]]) -> Iterator[Problem]:
     owners: dict[str, str] = {}
+    ended = {entry.id: entry.replaced_by for entry in graph.sources.retired}
     for node in graph.lessons.values():
         for number, alias in enumerate(node.view.aliases):
+            if ended.get(alias, node.id) != node.id:
+                yield Problem(
+                    "IDS006",
+                    node.record.file,
+                    f'the alias "{alias}" is retired',
+                    ("aliases", number),
+                    got=f"in {RETIRED_FILE}, replaced by {ended[alias] or 'nothing'}",
+                    hint="remove the alias here, or the entry there",
+                )
             other = taken.get(alias, ("", ""))[1] or owners.get(alias)
             if other:
                 yield Problem(
@@ -105,8 +119,13 @@ def _retired(graph: Graph, taken: dict[str, tuple[str, str]]) -> Iterator[Proble
                 taken[entry.id][1],
                 f'the retired id "{entry.id}" is used again',
                 ("id",),
-                hint="choose a new id: a retired one never comes back",
+                hint=_NEVER_BACK,
             )
+    ended = {entry.id for entry in graph.sources.retired}
+    for number, concept in enumerate(graph.sources.concepts):
+        if concept.id in ended:
+            message = f'the retired id "{concept.id}" is used again'
+            yield Problem("IDS005", CONCEPTS_FILE, message, (number, "id"), hint=_NEVER_BACK)
 
 
 def _locked(graph: Graph, taken: dict[str, tuple[str, str]]) -> Iterator[Problem]:
@@ -121,7 +140,7 @@ def _locked(graph: Graph, taken: dict[str, tuple[str, str]]) -> Iterator[Problem
             if kind != locked.kind:
                 yield Problem(
                     "IDS005",
-                    taken.get(name, ("", "content/concepts.yaml"))[1],
+                    taken.get(name, ("", CONCEPTS_FILE))[1],
                     f'the id "{name}" was published as a {locked.kind} and is now a {kind}',
                     ("id",),
                     hint="choose a new id",
@@ -132,14 +151,14 @@ def _locked(graph: Graph, taken: dict[str, tuple[str, str]]) -> Iterator[Problem
                 LOCK_FILE,
                 f'the published {locked.kind} "{name}" has disappeared',
                 span=place,
-                hint="name it in the aliases of its successor, or add it to retired.yaml",
+                hint=_ENDED_LESSON if locked.kind == "lesson" else _ENDED,
             )
     for name, (kind, status) in now.items():
         before = lock.get(name)
         if before is None and (kind != "lesson" or status):
             yield Problem(
                 "IDS009",
-                taken.get(name, ("", "content/concepts.yaml"))[1],
+                taken.get(name, ("", CONCEPTS_FILE))[1],
                 f'the new {kind} "{name}" is not in ids.lock yet',
                 ("id",) if name in taken else None,
                 hint="run: python build.py check --accept-ids",

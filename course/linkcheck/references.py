@@ -32,8 +32,9 @@ def unresolved(
     for number, name in enumerate(names):
         if name in known or kind in graph.unread & {"part", "concept"}:
             continue
-        moved = graph.aliases.get(name) if kind == "lesson" else None
-        hint = f"write {moved}: the lesson was renamed" if moved else nearest(name, sorted(known))
+        ended = {entry.id: entry.replaced_by for entry in graph.sources.retired}
+        moved = graph.aliases.get(name) if kind == "lesson" else ended.get(name)
+        hint = f"write {moved}: the {kind} was renamed" if moved else nearest(name, sorted(known))
         yield Problem(
             "REF001",
             file,

@@ -33,7 +33,7 @@ _FENCES: Final = ("```", "~~~")
 def attempt(source: Source) -> Body | None:
     """What became of a text without any problem; None when the long way has to be taken."""
     text = source.text
-    if "[^" in text or ("]:" in text and _DEFINITION.search(f"\n{text}")):
+    if "[^" in text or "&#" in text or ("]:" in text and _DEFINITION.search(f"\n{text}")):
         return None
     out = Outline(source, placed=False)
     _Short(out).write()

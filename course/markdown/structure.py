@@ -10,6 +10,7 @@ from typing import Any, Final
 import pyromark
 
 from course.diagnostics import short
+from course.files import control
 from course.markdown import codeblocks, headings, targets
 from course.markdown.types import OPTIONS, REFERENCES, CodeBlock, Outline, Source
 
@@ -46,6 +47,7 @@ class _Reader:
         self.captures: list[list[str]] = []
         self.depth = 0
         self.at = 0
+        self.numeric = "&#" in source.text
 
     def read(self) -> Outline:
         """Walk the whole text."""
@@ -72,8 +74,8 @@ class _Reader:
                 body.prose += len(text)
                 if captures:
                     self.text(text)
-                if "[^" in text:
-                    self.lost_footnotes(where["start"], where["end"])
+                if self.numeric or "[^" in text:
+                    self.marks(text, where["start"], where["end"])
             elif (tag := event.get("End")) is not None:
                 if type(tag) is not str:
                     (tag,) = tag
@@ -195,15 +197,24 @@ class _Reader:
                 hint="name each column in the first row",
             )
 
-    # -- footnotes and references -----------------------------------------------------------
+    # -- footnotes, references and entities --------------------------------------------------
 
     def footnote(self, label: Any, start: int, end: int) -> None:
         """A footnote gets a numbered anchor."""
         notes = self.out.footnotes
         notes.setdefault(escape(str(label)), f"fn-{len(notes) + 1}")
 
-    def lost_footnotes(self, start: int, end: int) -> None:
-        """Footnote marks that stayed text because nothing defines them."""
+    def marks(self, text: str, start: int, end: int) -> None:
+        """What stands in a *text* and does not belong there.
+
+        That is a footnote mark that nothing defines, and a character that sources must not hold,
+        which can only come from an entity.
+        """
+        if (char := control(text)) is not None:
+            at = max(self.out.bytes.find(b"&#", start, end), start)
+            message = f"an entity stands for the control character U+{ord(char):04X}"
+            hint = "delete it, or put it in backticks to show the entity"
+            self.out.report("SRC004", message, at, end, hint=hint)
         for match in _FOOTNOTE.finditer(self.out.bytes, start, end):
             label = short(match[1].decode(errors="ignore"))
             self.out.report(

@@ -81,6 +81,9 @@ Flag = Annotated[bool, Strict()]
 Distinct = AfterValidator(_distinct)
 
 Id = Annotated[str, StringConstraints(min_length=3, max_length=64, pattern=_ID)]
+AnyId = Annotated[
+    str, StringConstraints(min_length=3, max_length=64, pattern=r"^[a-z][a-z0-9]*([-_][a-z0-9]+)*$")
+]
 ConceptId = Annotated[
     str, StringConstraints(min_length=3, max_length=64, pattern=r"^[a-z][a-z0-9]*(_[a-z0-9]+)*$")
 ]
@@ -201,7 +204,7 @@ class Criterion(Model):
 class Retired(Model):
     """An id that ended; `replaced_by` is None when nothing took its place."""
 
-    id: Id
-    replaced_by: Id | None
+    id: AnyId
+    replaced_by: AnyId | None
     since: Semver
     reason: Text

@@ -129,7 +129,7 @@ def test_an_open_fence_is_reported_where_it_opens(fence: str, line: int, tmp_pat
     [
         "```python\n```",
         "```python\nx = 1\n```",
-        "~~~~python\n~~~\n~~~~",
+        "~~~~text\n~~~\n~~~~",
         "- ```python\n  x = 1\n  ```",
         "> ```python\n> x = 1\n> ```",
         "```python\nx = 1\n`````",
