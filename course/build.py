@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from hashlib import sha256
+from pathlib import Path
 from typing import Final
 
 from course import quick
@@ -34,6 +36,8 @@ def build(options: Options, kept: list[object] | None = None) -> Report:
     started = time.monotonic()
     with locked(options.out):
         tree = Tree(options.out)
+        if options.verify:
+            tree.present |= dict.fromkeys(_damaged(tree), -1)
         foreign = _foreign(tree, options)
         report = _recalled(options, tree) or _full(options, tree, foreign, kept)
     report.seconds = time.monotonic() - started
@@ -77,6 +81,21 @@ def _full(options: Options, tree: Tree, foreign: list[str], kept: list[object] |
         except OSError as error:  # the site is there; only the next build will take longer
             report.notes.append(f"the cache was not saved: {error.strerror} ({options.cache})")
     return report
+
+
+def _damaged(tree: Tree) -> list[str]:
+    """The files of the right size whose bytes are not those of the manifest."""
+    live = (tree.live or {}).items()
+    same = [(path, file) for path, file in live if tree.present.get(path) == file.bytes]
+    return [path for path, file in same if _digest(tree.out / path) != file.sha256]
+
+
+def _digest(path: Path) -> str:
+    """The hex SHA-256 of a file; empty when it cannot be read."""
+    try:
+        return sha256(path.read_bytes()).hexdigest()
+    except OSError:
+        return ""
 
 
 def _foreign(tree: Tree, options: Options) -> list[str]:

@@ -100,7 +100,9 @@ def _out(parser: argparse.ArgumentParser) -> None:
 def _add_build(commands: Commands, emit: argparse.ArgumentParser) -> None:
     parser = commands.add_parser("build", parents=[emit], help="check, then write the site")
     _out(parser)
-    parser.add_argument("--clean", action="store_true", help="forget the cache first")
+    parser.add_argument(
+        "--clean", action="store_true", help="forget the cache, trust no file of the site"
+    )
     parser.add_argument("--force", action="store_true", help="keep unknown files in the output")
     parser.add_argument("--quiet", action="store_true", help="print problems only")
     parser.set_defaults(run=_build)
@@ -183,6 +185,7 @@ def _options(given: argparse.Namespace) -> Options:
         jobs=getattr(given, "jobs", 0),
         cache=cache,
         updated=_epoch_date(),
+        verify=getattr(given, "clean", False),
     )
 
 

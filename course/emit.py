@@ -60,7 +60,7 @@ def _units(this: Run, linked: Graph, pages: Pages, page_kib: int) -> dict[str, U
     """The unit of every lesson: from the cache when its key and its files are unchanged."""
     numbers = resources.numbers(linked)
     printed = resources.printed(linked)
-    build_key, target = this.options.key(), this.target
+    build_key, target = this.options.key() + pages.site.key(), this.target
     found: dict[str, Unit] = {}
     fresh: list[Task] = []
     for node in linked.lessons.values():

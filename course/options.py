@@ -21,7 +21,8 @@ class Options:
 
     ``cache`` is the cache folder (None: read and write no cache); ``jobs`` the number of
     processes that read and render lessons (0: one, or two when many lessons changed);
-    ``updated`` replaces the date of course.yaml (``YYYY-MM-DD``).
+    ``updated`` replaces the date of course.yaml (``YYYY-MM-DD``); ``verify`` reads the files of
+    the output before they are kept, instead of trusting their size.
     """
 
     root: Path
@@ -32,6 +33,7 @@ class Options:
     jobs: int = 0
     cache: Path | None = None
     updated: str | None = None
+    verify: bool = False
 
     def key(self) -> str:
         """The part that changes the bytes of the outputs."""

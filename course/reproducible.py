@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -10,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from course.options import Options
-from course.tree import read_manifest
+from course.tree import MANIFEST, read_manifest
 
 _DOOR: Final = Path(__file__).resolve().parent.parent / "build.py"
 _ONE: Final = {"PYTHONHASHSEED": "1", "TZ": "UTC", "LC_ALL": "C"}
@@ -20,32 +21,45 @@ _OTHER: Final = {"PYTHONHASHSEED": "4242", "TZ": "Asia/Kathmandu", "LC_ALL": "C.
 def differences(options: Options) -> list[str]:
     """One line for each file that two builds of the same sources do not share; empty is good.
 
-    The builds differ in hash seed, time zone, locale, umask and number of processes; the second
-    runs with an empty and then with a full cache.
+    The builds differ in hash seed, time zone, locale, umask and number of processes. The second
+    begins with an empty cache; the cached one with that cache and the site of the second; the
+    incremental one with copies of the cache and the site that are there.
     """
     with tempfile.TemporaryDirectory(prefix="course-") as folder:
         base = Path(folder)
-        cache = base / "cache"
-        runs = (
-            ("one", _ONE, 0o022, ["--jobs", "1", "--no-cache"]),
-            ("two", _OTHER, 0o077, ["--jobs", "2", "--cache", str(cache)]),
-            ("three", _OTHER, 0o027, ["--jobs", "2", "--cache", str(cache)]),
-        )
-        trees = []
-        for name, environment, umask, more in runs:
+        cache, earlier = str(base / "cache"), base / "earlier-cache"
+        runs = [
+            ("first", None, _ONE, 0o022, ["--jobs", "1", "--no-cache"]),
+            ("second", None, _OTHER, 0o077, ["--jobs", "2", "--cache", cache]),
+            ("cached", base / "second", _OTHER, 0o027, ["--jobs", "2", "--cache", cache]),
+        ]
+        if options.cache is not None and options.cache.is_dir():
+            shutil.copytree(options.cache, earlier, symlinks=True)
+            runs.append(("incremental", options.out, _ONE, 0o022, ["--cache", str(earlier)]))
+        trees = {}
+        for name, site, environment, umask, more in runs:
             out = base / name
+            if site is not None:
+                _copy(site, out)
             if problem := _build(options, out, environment, umask, more):
                 return [problem]
-            trees.append(read_manifest(out) or {})
-    first = trees[0]
-    found: list[str] = []
-    for name, tree in zip(("second", "cached"), trees[1:], strict=True):
-        found += [
-            f"{path}: the {name} build differs from the first"
-            for path in sorted(set(first) | set(tree))
-            if first.get(path) != tree.get(path)
-        ]
-    return found
+            trees[name] = read_manifest(out) or {}
+    first = trees.pop("first")
+    return [
+        f"{path}: the {name} build differs from the first"
+        for name, tree in trees.items()
+        for path in sorted(set(first) | set(tree))
+        if first.get(path) != tree.get(path)
+    ]
+
+
+def _copy(site: Path, out: Path) -> None:
+    """Copy what a build put into *site*, if there is such a thing, to *out*."""
+    listed = read_manifest(site)
+    for path in [] if listed is None else [*listed, MANIFEST]:
+        if (site / path).is_file():
+            (out / path).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(site / path, out / path)
 
 
 def _build(

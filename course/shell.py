@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
+from hashlib import blake2b
 from types import SimpleNamespace
 from typing import Any, Final, NamedTuple
 
+import orjson
 from jinja2 import Template
 from markupsafe import Markup
 
@@ -46,6 +48,11 @@ class SiteInfo(NamedTuple):
     base_url: str | None
     file_urls: bool = False
     edit_base: str | None = None
+
+    def key(self) -> str:
+        """A digest of all of it: what pages are made of, and with its limits also judged by."""
+        text = orjson.dumps(self._asdict(), option=orjson.OPT_SORT_KEYS)
+        return blake2b(text, digest_size=16).hexdigest()
 
 
 class Around(NamedTuple):

@@ -101,7 +101,7 @@ def read_listed(site: Path, entry: Entry) -> bytes:
             f"{site / entry.path} is listed in {MANIFEST} but cannot be read"
         ) from error
     if hashlib.sha256(data).hexdigest() != entry.sha256:
-        raise SiteError(f"{site / entry.path} differs from {MANIFEST}: build again")
+        raise SiteError(f"{site / entry.path} differs from {MANIFEST}: build again with --clean")
     return data
 
 

@@ -1,30 +1,29 @@
-"""An Atom feed of the lessons that a course version brought or changed."""
+"""An Atom feed of the lessons, in which whoever follows it meets each state of a lesson once."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from html import escape
-from typing import Any
+from typing import Any, Final
+
+_DIGITS: Final = 16  # of the content hash, in the id of an entry
 
 
-def atom(
-    catalog: Mapping[str, Any],
-    base_url: str,
-    changed: Collection[str] | None = None,
-    index: str = "",
-) -> str:
-    """The feed of the authored lessons whose ids are in *changed*; of all when it is None.
+def atom(catalog: Mapping[str, Any], base_url: str, index: str = "") -> str:
+    """The feed of the authored lessons; the id of an entry names the content of its lesson.
 
-    *base_url* is absolute and ends with a slash; *index* goes behind the address of a page (its
-    id stays the folder). The only date is the course's `updated`.
+    Readers take an entry for new when they do not know its id: so a version of the course brings
+    them the lessons whose `contentHash` changed and no other, and the feed needs to know nothing
+    of an earlier build. *base_url* is absolute and ends with a slash; *index* goes behind the
+    address of a page (its id stays the folder). The only date is the course's `updated`.
     """
     course = catalog["course"]
     when = f"{course['updated']}T00:00:00Z"
     entries = [
-        _entry(entry, base_url, course["version"], when, index)
+        _entry(entry, base_url, when, index)
         for phase in catalog["phases"]
         for entry in phase["lessons"]
-        if entry["status"] == "authored" and (changed is None or entry["id"] in changed)
+        if entry["status"] == "authored"
     ]
     title = escape(course["title"])
     return (
@@ -42,11 +41,12 @@ def atom(
     )
 
 
-def _entry(entry: Mapping[str, Any], base_url: str, version: str, when: str, index: str) -> str:
+def _entry(entry: Mapping[str, Any], base_url: str, when: str, index: str) -> str:
     address = escape(f"{base_url}{entry['url']}")
+    state = entry["contentHash"].partition(":")[2][:_DIGITS]
     return (
         "  <entry>\n"
-        f"    <id>{address}#v{escape(version)}</id>\n"
+        f"    <id>{address}#{state}</id>\n"
         f"    <title>{escape(entry['title'])}</title>\n"
         f"    <updated>{when}</updated>\n"
         f'    <link rel="alternate" type="text/html" href="{address}{index}"/>\n'

@@ -6,6 +6,7 @@ import errno
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -266,9 +267,17 @@ def edit_at_random(chooser: random.Random, root: Path, number: int) -> None:
     """One of the things that authors do between two builds."""
     braking = root / BRAKING
     lessons = [path for path in braking.iterdir() if path.is_dir() and "extra" in path.name]
-    what = chooser.choice(["title", "add", "delete", "phase", "move", "status"])
+    kinds = ["title", "add", "delete", "phase", "move", "status", "words", "course"]
+    what = chooser.choice(kinds)
     if what == "title":
         change_title(root, f"number {number}")
+    elif what in ("words", "course"):
+        path = root / ("content/ui/en.yaml" if what == "words" else "content/course.yaml")
+        lines = re.findall(
+            r"^(?!licence)([a-z_]+: [A-Z].*?)( \d+)?$", path.read_text(), re.MULTILINE
+        )
+        line, old = chooser.choice(lines)
+        path.write_text(path.read_text().replace(f"{line}{old}\n", f"{line} {number}\n", 1))
     elif what == "add" or not lessons:
         folder = braking / f"{chooser.randrange(300, 900)}-extra-{number}x"
         folder.mkdir()

@@ -253,7 +253,7 @@ def test_a_file_that_changed_after_the_build_is_refused(
 ) -> None:
     (site / "index.html").write_text("edited by hand")
     assert deploy(site, endpoint) == 2
-    assert "differs from build-manifest.json: build again" in capsys.readouterr().err
+    assert "differs from build-manifest.json: build again with --clean" in capsys.readouterr().err
     assert keys(store) == set()
 
 

@@ -1,0 +1,48 @@
+"""The command that builds more than once and compares finds what must not matter and does."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from course.build import Options, build
+from course.reproducible import differences
+from tests.course.coursekit import write_course
+
+
+@pytest.fixture
+def course(tmp_path: Path) -> Options:
+    """A small course that has been built."""
+    root = write_course(tmp_path / "course")
+    options = Options(root=root, out=tmp_path / "site", cache=tmp_path / "cache")
+    assert build(options).written
+    return options
+
+
+def test_builds_of_the_same_sources_are_the_same(course: Options) -> None:
+    (course.out / "CNAME").write_text("example.org\n")  # no file of the build's
+    assert differences(course) == []
+    assert differences(replace(course, cache=None)) == []
+
+
+def test_a_cache_that_gives_another_site_is_found(course: Options) -> None:
+    assert course.cache is not None
+    for path in course.cache.glob("phase-*.json"):
+        shard = json.loads(path.read_text())
+        for entry in shard.values():
+            entry["unit"]["body"] = entry["unit"]["body"].replace("lap", "LAP")
+        path.write_text(json.dumps(shard))
+    before = {path: path.read_bytes() for path in course.cache.iterdir()}
+    assert differences(course) == ["llms-full.txt: the incremental build differs from the first"]
+    assert {path: path.read_bytes() for path in course.cache.iterdir()} == before
+
+
+@pytest.mark.parametrize("manifest", ["{", None])
+def test_a_damaged_site_is_no_reason_to_fail(course: Options, manifest: str | None) -> None:
+    (course.out / "index.html").unlink()
+    if manifest is not None:
+        (course.out / "build-manifest.json").write_text(manifest)
+    assert differences(course) == []
