@@ -1,6 +1,7 @@
 """Starts the bridge, or a command: ``python -m runtime.bridge --help`` lists the flags."""
 
 import importlib
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -10,12 +11,17 @@ COMMANDS: Final[Mapping[str, str]] = {
     "reference": "runtime.bridge.analysis_command",
     "track": "runtime.bridge.tracks.command",
 }
+RECORDING: Final = (None, "import")
+"""Those that write telemetry, which is nobody else's to read."""
+PRIVATE: Final = 0o077
 SERVER: Final = "runtime.bridge.server"
 
 
 def main(argv: Sequence[str]) -> int:
     """Run a command, or the bridge where none is named; the exit code of the process."""
     command = COMMANDS.get(argv[0]) if argv else None
+    if (argv[0] if command else None) in RECORDING:
+        os.umask(PRIVATE)
     module = importlib.import_module(command or SERVER)
     code: int = module.main(argv[1:] if command else argv)
     return code

@@ -2,35 +2,21 @@
 
 import argparse
 import asyncio
-import json
 import os
 import sys
-import urllib.error
-import urllib.request
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final
 from urllib.parse import quote
 
 from runtime.bridge.analysis.drive import NoCompleteLap, NoGeometry, UnknownLap, drive_of
 from runtime.bridge.analysis.reference import ReferenceLap, parse_reference, reference_lap
 from runtime.bridge.analysis.reference_files import write_reference
-from runtime.bridge.app import assemble
-from runtime.bridge.lapping import LapBook
 from runtime.bridge.server_flags import add_server_flags
 from runtime.bridge.settings import BridgeSettings
-from runtime.bridge.storage.errors import StoreUnusable
-from runtime.bridge.storage.store import Store
+from runtime.bridge.stored_sessions import CannotMake, address, asked, stored
 from runtime.bridge.tracks.library import is_safe_id
 from runtime.bridge.tracks.model import TrackError
 from runtime.web.instance import AlreadyRunning
-
-WAIT_S: Final = 30.0
-LARGEST: Final = 16 * 1024 * 1024
-
-
-class CannotMake(Exception):
-    """There is no such reference to be made; the text says why."""
 
 
 def main(argv: Sequence[str], environ: Mapping[str, str] = os.environ) -> int:
@@ -79,32 +65,20 @@ def _lap(arguments: argparse.Namespace, settings: BridgeSettings) -> ReferenceLa
     try:
         return asyncio.run(_read(settings, session, number))
     except AlreadyRunning:
-        return _asked(f"http://{settings.host}:{settings.port}", session, number)
+        return _asked(address(settings), session, number)
 
 
 async def _read(settings: BridgeSettings, session: str, number: int | None) -> ReferenceLap:
-    if not settings.database.exists():
-        raise CannotMake(f"there is no database in {settings.database}")
-    service = assemble(settings)
     try:
-        store = await Store.open(settings.database, settings.db_backend, ())
-    except StoreUnusable as error:
-        raise CannotMake(str(error)) from error
-    try:
-        row = store.session(session)
-        if row is None or not row.n_frames:
-            raise CannotMake("there is no such session, or it has no telemetry")
-        book = LapBook(store, service.library, service.active_track)
-        drive = drive_of(*await book.found(row))
-        return _with_corners(reference_lap(drive, number, session))
+        async with stored(settings, session) as found:
+            drive = drive_of(found.laps, found.track)
+            return _with_corners(reference_lap(drive, number, session))
     except NoCompleteLap:
         raise CannotMake("the session has no complete lap") from None
     except UnknownLap:
         raise CannotMake("the session has no complete lap of that number") from None
     except NoGeometry:
         raise CannotMake("nobody knows where the corners of the circuit are") from None
-    finally:
-        await store.close()
 
 
 def _with_corners(lap: ReferenceLap) -> ReferenceLap:
@@ -115,27 +89,8 @@ def _with_corners(lap: ReferenceLap) -> ReferenceLap:
 
 def _asked(url: str, session: str, number: int | None) -> ReferenceLap:
     """The lap as a running bridge gives it."""
-    if not url.startswith(("http://", "https://")):
-        raise CannotMake("the address must begin with http:// or https://")
     query = "" if number is None else f"?lap={number}"
-    address = f"{url.rstrip('/')}/session/{quote(session, safe='')}/reference{query}"
-    try:
-        with urllib.request.urlopen(address, timeout=WAIT_S) as answer:  # noqa: S310 - checked above
-            text = answer.read(LARGEST).decode("utf-8")
-    except urllib.error.HTTPError as error:
-        raise CannotMake(_reason(error)) from None
-    except (urllib.error.URLError, TimeoutError, UnicodeDecodeError) as error:
-        raise CannotMake(f"{url} does not answer as a bridge does: {error}") from None
-    return parse_reference(text)
-
-
-def _reason(error: urllib.error.HTTPError) -> str:
-    """The sentence of an error answer."""
-    try:
-        said = json.loads(error.read(LARGEST))["error"]
-    except (ValueError, KeyError, TypeError):
-        said = None
-    return said if isinstance(said, str) else f"the bridge answered {error.code}"
+    return parse_reference(asked(url, f"/session/{quote(session, safe='')}/reference{query}"))
 
 
 def _fail(text: str) -> int:

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -44,12 +45,13 @@ from runtime.bridge.api import (
 from runtime.bridge.api import (
     coaching as coaching_routes,
 )
+from runtime.bridge.api.shapes import session_id
 from runtime.bridge.api.wire import ErrorAnswer
 from runtime.bridge.can.settings import check_interface
 from runtime.bridge.catalog.carfile import CarError
 from runtime.bridge.catalog.cars import LoadedCar, find_car, load_car
 from runtime.bridge.catalog.dbc import DbcError, load_dbc, merged
-from runtime.bridge.catalog.registry import load_registry
+from runtime.bridge.catalog.registry import RegistryError, load_registry
 from runtime.bridge.coaching import coaching
 from runtime.bridge.driving import can_settings, driving
 from runtime.bridge.errors import JsonObject, render
@@ -154,19 +156,28 @@ def make_app(service: Service) -> web.Application:
 
 def assemble(settings: BridgeSettings) -> Service:
     """Every part that needs no running loop. Raises `CannotStart`, which names the setting."""
+    catalogue = _catalogue(settings)
     library = Library.read(settings.tracks_dir)
     for track, doubts in library.doubts.items():
         for doubt in doubts:
             log.warning("track %s: %s", track, doubt.detail)
     for track, why in library.unreadable.items():
         log.warning("track %s is left out: %s", track, why)
+    try:
+        session_id(settings.can_session_id)
+    except ValueError as error:
+        raise CannotStart(f"can_session_id: {error}", BAD_CONFIGURATION) from error
+    active = _active(settings, library)
+    if active is not None and active is not library.by_id(active.id):  # one of another folder
+        library = replace(library, tracks={**library.tracks, active.id: active})
     service = Service(
         settings=settings,
         version=VERSION,
         library=library,
-        active_track=_active(settings, library),
+        active_track=active,
         references=ReferenceBook(settings.data_dir / "reference"),
         wiring=_wiring(settings),
+        catalogue=catalogue,
     )
     service.cues = coaching(service)
     _check_bus(service)
@@ -236,7 +247,7 @@ def _active(settings: BridgeSettings, library: Library) -> Track | None:
 
 async def _lifetime(app: web.Application) -> AsyncIterator[None]:
     service = app[SERVICE]
-    service.store = await _open(service.settings)
+    service.store = await _open(service)
     if service.store is not None:
         service.laps = LapBook(service.store, service.library, service.active_track)
         service.analyses = Analyses(service.laps)
@@ -249,9 +260,13 @@ async def _lifetime(app: web.Application) -> AsyncIterator[None]:
         await service.close()
 
 
-async def _open(settings: BridgeSettings) -> Store | None:
-    """The database; None where it cannot be opened, which the routes then say."""
-    seed = [
+def _catalogue(settings: BridgeSettings) -> list[SignalRow]:
+    """The signals of the data folder, whose file must be good."""
+    try:
+        signals = load_registry(settings.registry_file)
+    except RegistryError as error:
+        raise CannotStart(f"data_dir: registry/{error}", BAD_CONFIGURATION) from error
+    return [
         SignalRow(
             name=one.name,
             units=one.units,
@@ -262,14 +277,20 @@ async def _open(settings: BridgeSettings) -> Store | None:
             discovery=one.discovery,
             obd2_pid=one.obd2_pid,
         )
-        for one in load_registry(settings.registry_file)
+        for one in signals
     ]
+
+
+async def _open(service: Service) -> Store | None:
+    """The database; None where it cannot be opened, which the routes then say."""
+    settings = service.settings
     try:
-        return await Store.open(settings.database, settings.db_backend, seed)
+        return await Store.open(settings.database, settings.db_backend, service.catalogue)
     except AlreadyRunning as problem:
         raise CannotStart(str(problem), BAD_CONFIGURATION) from problem
     except SchemaTooNew as problem:
         raise CannotStart(f"db: {problem}", BAD_CONFIGURATION) from problem
     except StoreUnusable as problem:
+        service.why_no_database = str(problem)
         log.error("no database: %s", problem)
         return None

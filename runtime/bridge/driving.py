@@ -42,7 +42,7 @@ async def driving(
     async with AsyncExitStack() as stack:
         await service.inbox.open(service.hub, store)
         stack.push_async_callback(service.inbox.close)
-        await service.spectators.open(store)
+        await service.spectators.open(store, service.why_no_database)
         stack.callback(service.hub.close)
         service.hub.follow(service.active_session)
         recorder = None

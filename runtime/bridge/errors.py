@@ -109,6 +109,16 @@ class NoGeometry(ApiError):
         self.session_id = session_id
 
 
+class NoCircuit(ApiError):
+    """No lap of the session can be made into a circuit; the text says why."""
+
+    status, code = 422, "no_circuit"
+
+    def __init__(self, session_id: str, why: str) -> None:
+        super().__init__(why)
+        self.session_id = session_id
+
+
 class TooManyRows(TooLarge):
     """The answer would be longer than an answer may be."""
 

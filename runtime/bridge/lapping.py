@@ -1,6 +1,7 @@
 """The laps of stored sessions: found once for each state of a session, then remembered."""
 
 import asyncio
+import contextlib
 import json
 import logging
 from collections import OrderedDict
@@ -9,6 +10,7 @@ from typing import Final
 from runtime.bridge.laps.detect import Laps, detect_laps
 from runtime.bridge.laps.geometry import metres_between
 from runtime.bridge.laps.series import series
+from runtime.bridge.storage.errors import StoreBusy, StoreDamaged
 from runtime.bridge.storage.store import Store
 from runtime.bridge.storage.values import SessionRow, recorded
 from runtime.bridge.summary import Summary, summarise
@@ -30,6 +32,8 @@ class LapBook:
         self._library = library
         self._active = active
         self._known: OrderedDict[str, tuple[int, Summary]] = OrderedDict()
+        self._unreadable: dict[str, int] = {}
+        """Versions of sessions that cannot be read."""
         self._turn = asyncio.Lock()
 
     def circuit(self, row: SessionRow, centre: tuple[float, float] | None) -> Track | None:
@@ -59,6 +63,21 @@ class LapBook:
         self._remember(row, found)
         return found
 
+    async def seen(self, row: SessionRow) -> Summary | None:
+        """Like `summary`, for lists; None also where what is stored of the session is damaged."""
+        if self._unreadable.get(row.session_id) == row.version:
+            return None
+        try:
+            return await self.summary(row)
+        except StoreBusy:
+            raise
+        except Exception:
+            # A damaged file may as well give numbers that no recording has: one such session must
+            # not hide the others. Those who ask for it are told.
+            log.exception("the laps of session %s cannot be found", row.session_id)
+            self._unreadable[row.session_id] = row.version
+            return None
+
     async def found(self, row: SessionRow) -> tuple[Laps, Track | None]:
         """The laps with their frames, and the circuit, for analytics."""
         frames = await self._store.read_frames(row.session_id)
@@ -66,12 +85,14 @@ class LapBook:
 
     async def _kept(self, row: SessionRow) -> Summary | None:
         """What an earlier run of the bridge found, if the session is still as it was."""
-        text = await self._store.lap_cache(row.session_id, row.version)
-        if text is None:
-            return None
         try:
+            text = await self._store.lap_cache(row.session_id, row.version)
+            if text is None:
+                return None
             return Summary.from_json(json.loads(text))
         except (KeyError, TypeError, ValueError):  # of another version of this program
+            return None
+        except StoreDamaged:  # they can be found again, if the frames are not
             return None
 
     async def _found(self, row: SessionRow) -> Summary:
@@ -79,7 +100,8 @@ class LapBook:
         found = await asyncio.to_thread(self._summary, frames, row)
         if row.ended_at is not None:
             text = json.dumps(found.to_json(), allow_nan=False)
-            await self._store.put_lap_cache(row.session_id, row.version, text)
+            with contextlib.suppress(StoreDamaged):
+                await self._store.put_lap_cache(row.session_id, row.version, text)
         return found
 
     def _remember(self, row: SessionRow, summary: Summary) -> None:

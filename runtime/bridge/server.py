@@ -12,6 +12,8 @@ from runtime.bridge import VERSION
 from runtime.bridge.app import ENDING, assemble, make_app
 from runtime.bridge.service import Service
 from runtime.bridge.settings import BridgeSettings
+from runtime.bridge.storage.errors import StoreUnusable
+from runtime.bridge.storage.opening import check
 from runtime.web.guard import Limits
 from runtime.web.hosts import is_loopback
 from runtime.web.logs import logging_to
@@ -52,6 +54,10 @@ def main(argv: Sequence[str]) -> int:
         except CannotStart as problem:
             return _fail(str(problem))
         if settings.check:
+            try:
+                check(settings.database, settings.db_backend)
+            except StoreUnusable as problem:
+                return _fail(f"db: {problem}")
             sys.stdout.write("the configuration is good\n")
             return 0
 

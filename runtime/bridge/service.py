@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections import deque
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -26,7 +26,7 @@ from runtime.bridge.settings import BridgeSettings
 from runtime.bridge.spectators import Spectators
 from runtime.bridge.storage.errors import NoDatabase, UnknownSession
 from runtime.bridge.storage.store import Store
-from runtime.bridge.storage.values import SessionRow
+from runtime.bridge.storage.values import SessionRow, SignalRow
 from runtime.bridge.tracks.library import Library
 from runtime.bridge.tracks.model import Track
 from runtime.bridge.warm.desk import Desk
@@ -42,6 +42,9 @@ class Service:
     active_track: Track | None
     store: Store | None = None
     """Open while the bridge runs; None where no database could be opened."""
+    why_no_database: str = ""
+    catalogue: Sequence[SignalRow] = ()
+    """The signals that a new database begins with."""
     laps: LapBook | None = None
     analyses: Analyses | None = None
     desk: Desk | None = None
@@ -68,7 +71,7 @@ class Service:
     def db(self) -> Store:
         """The database. Raises `NoDatabase`."""
         if self.store is None:
-            raise NoDatabase
+            raise self.without_database()
         return self.store
 
     @property
@@ -80,8 +83,12 @@ class Service:
     def book(self) -> LapBook:
         """The laps of the stored sessions. Raises `NoDatabase`."""
         if self.laps is None:
-            raise NoDatabase
+            raise self.without_database()
         return self.laps
+
+    def without_database(self) -> NoDatabase:
+        """The error of what needs a database, with the reason why none is open."""
+        return NoDatabase(self.why_no_database)
 
     @property
     def track(self) -> Track:

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from aiohttp import web
 
-from runtime.bridge.storage.errors import NoDatabase
+from runtime.bridge.storage.errors import NoDatabase, StoreFailed
 from runtime.bridge.storage.inbox import AddToken, RevokeToken, TokenRow, tokens
 from runtime.bridge.storage.store import Store
 from runtime.web.errors import ApiError
@@ -57,6 +57,7 @@ class Issued(NamedTuple):
     ttl_s: int
 
 
+log = logging.getLogger(__name__)
 GRANT: Final = web.RequestKey("grant", Grant)
 """Of a request that came with a good token."""
 
@@ -67,6 +68,7 @@ class Spectators:
     def __init__(self, clock: Callable[[], float] = time.time) -> None:
         self._clock = clock
         self._store: Store | None = None
+        self._why = ""
         self._grants: dict[str, Grant] = {}
         self._views: dict[str, dict[object, Callable[[], None]]] = {}
 
@@ -75,12 +77,16 @@ class Spectators:
         """Streams that are open with a token."""
         return sum(map(len, self._views.values()))
 
-    async def open(self, store: Store | None) -> None:
-        """Go on with the tokens that *store* has kept."""
-        self._store = store
+    async def open(self, store: Store | None, why: str = "") -> None:
+        """Go on with the tokens that *store* has kept; *why* there is none."""
+        self._store, self._why = store, why
         if store is not None:
             now = self._now_ms()
-            rows = await store.read(lambda reader: tokens(reader, now))
+            try:
+                rows = await store.read(lambda reader: tokens(reader, now))
+            except StoreFailed as problem:
+                log.error("earlier tokens are good no more: %s", problem)
+                rows = []
             self._grants = {row[0]: Grant(row.token_hash, row[1], row.expires_at) for row in rows}
 
     async def close(self) -> None:
@@ -160,7 +166,7 @@ class Spectators:
 
     def _kept_in(self) -> Store:
         if self._store is None:
-            raise NoDatabase
+            raise NoDatabase(self._why)
         return self._store
 
     def _now_ms(self) -> int:

@@ -1,12 +1,17 @@
 """What the command of the bridge says to the shell when it cannot listen."""
 
+import json
 import socket
 from pathlib import Path
+from urllib.request import Request, urlopen
 
 import pytest
 
 from runtime.bridge import VERSION
 from runtime.bridge.server import main
+from runtime.bridge.storage.errors import StoreUnusable
+from runtime.bridge.storage.opening import open_database
+from tests.bridge.bridgekit import launch
 
 
 def test_a_taken_port_ends_with_code_3(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -34,10 +39,57 @@ def test_the_version_is_told_whatever_else_is_said(
         (("--host", "203.0.113.1", "--allow-remote"), "cannot listen on 203.0.113.1"),
         (("--host", "192.0.2.7"), "--allow-remote"),
         (("--can-car-config", "no-such-car"), "can_car_config"),
+        (("--can-session-id", "no id"), "can_session_id"),
+        (("--data-dir", "no-such-folder"), "data_dir: registry/signals.json: No such file"),
+        (("--db", "/dev/null", "--check"), "db: BRIDGE_DB must be a file"),
+        (("--db", "/proc/x", "--check"), "db: the folder of BRIDGE_DB cannot be used"),
+        (("--db", "/proc/x/y/z", "--check"), "db: the folder of BRIDGE_DB cannot be used"),
+        (("--data-dir", "no-such-folder", "--check"), "data_dir: registry/signals.json"),
     ],
 )
 def test_a_bad_configuration_ends_with_code_2(
     flags: tuple[str, ...], words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["--port", "0", "--db", str(tmp_path / "db"), *flags]) == 2
-    assert words in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert words in said
+    assert said.count("\n") == 1
+
+
+@pytest.mark.parametrize("kind", ["lightweight", "analytical"])
+def test_a_check_finds_the_other_engine_and_changes_nothing(
+    kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    flags = ["--check", "--db", str(tmp_path / "db"), "--db-backend", kind]
+    assert main(flags) == 0
+    assert capsys.readouterr().out == "the configuration is good\n"
+    assert list(tmp_path.iterdir()) == []
+    heads = {"lightweight": b"\0" * 8 + b"DUCK" + b"\0" * 4, "analytical": b"SQLite format 3\0"}
+    (tmp_path / "db").write_bytes(heads[kind])
+    assert main(flags) == 2
+    assert "db: the database of BRIDGE_DB is" in capsys.readouterr().err
+    assert (tmp_path / "db").read_bytes() == heads[kind]
+
+
+def test_a_device_is_no_database(tmp_path: Path) -> None:
+    link = tmp_path / "db"
+    link.symlink_to("/dev/null")
+    with pytest.raises(StoreUnusable, match="must be a file"):
+        open_database(link, "lightweight", [])
+    assert link.is_symlink()
+
+
+@pytest.mark.parametrize("backend", ["lightweight", "analytical"])
+def test_what_is_recorded_is_nobody_elses_to_read(backend: str, tmp_path: Path) -> None:
+    folder = tmp_path / "made"
+    process, url = launch(folder, backend)
+    try:
+        frame = json.dumps({"timestamp": 1, "speed_ms": 20}).encode()
+        with urlopen(Request(f"{url}/session/s/frame", frame, method="POST")) as answer:
+            assert answer.status == 200
+        found = [folder, *folder.rglob("*")]
+        assert len(found) > 3
+        assert {path.name for path in found if path.stat().st_mode & 0o077} == set()
+    finally:
+        process.terminate()
+        process.communicate(timeout=30)

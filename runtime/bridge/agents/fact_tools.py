@@ -182,7 +182,7 @@ async def _other(sources: Sources, question: Question, _: Mapping[str, object]) 
     row, name = row_of(sources, question), _topic(question).what
     track, best = sources.track_of(row), []
     for one in sources.driven_by(name):
-        summary = await sources.book.summary(one) if sources.track_of(one) is track else None
+        summary = await sources.book.seen(one) if sources.track_of(one) is track else None
         if summary is not None and summary.best_s is not None:
             best.append(summary.best_s)
     own = await sources.book.summary(row)
@@ -216,7 +216,7 @@ async def driven_sessions(sources: Sources, question: Question) -> tuple[str, li
     for one in own:
         if sources.track_of(one) is not track:
             continue
-        summary = await sources.book.summary(one)
+        summary = await sources.book.seen(one)
         if summary is not None:
             driven.append(Driven(one.session_id, one.started_at, summary))
     return driver, driven

@@ -168,7 +168,7 @@ def _corners(drive: Drive) -> View:
 async def _sessions(sources: Sources) -> View:
     """The newest sessions, with what their laps show."""
     rows = sources.store.sessions()[:MOST_SESSIONS]
-    found = [(row, await sources.book.summary(row)) for row in rows]
+    found = [(row, await sources.book.seen(row)) for row in rows]
     return {
         "session_id": _words([row.session_id for row, _ in found]),
         "driver": _words([row.driver for row, _ in found]),

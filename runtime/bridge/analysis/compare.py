@@ -8,8 +8,8 @@ import numpy as np
 
 from runtime.bridge.analysis.drive import Drive
 from runtime.bridge.analysis.grid import (
-    AXIS_STEP_M,
     axis,
+    axis_step_m,
     corner_windows,
     lap_numbered,
     mini_sectors,
@@ -238,7 +238,7 @@ class CornerDelta(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """Two laps on one axis, from start to end every 5 m of the first's circuit."""
+    """Two laps on one axis, from start to end every `axis_step_m` of the first's circuit."""
 
     a: Side
     b: Side
@@ -249,7 +249,7 @@ class Comparison(NamedTuple):
     mini_sectors: tuple[PartDelta, ...]
     corners: tuple[CornerDelta, ...]
     """In lap order."""
-    step_m: float = AXIS_STEP_M
+    step_m: float
 
     @property
     def gap_s(self) -> float | None:
@@ -274,6 +274,7 @@ def compared(a: Side, b: Side, where: Circuit) -> Comparison:
         _deltas(where.sectors, a.sectors, b.sectors),
         _deltas(mini_sectors(length), a.minis, b.minis),
         tuple(corners),
+        axis_step_m(length),
     )
 
 

@@ -16,6 +16,8 @@ from runtime.bridge.tracks.model import Corner, Spot, Straight, Track
 
 LEAST_LINE_M: Final = 100.0
 """A lap shorter than this shows no corners."""
+LONGEST_LINE_M: Final = 100_000.0
+"""A longer one is no circuit, as a track file is none; its distance is a fault."""
 LEAST_FIXES: Final = 20
 
 
@@ -163,7 +165,9 @@ def _along(laps: Laps) -> Progress:
 def driven_line(drive: Drive) -> Ring | None:
     """The fastest lap as a path of 5 m steps; None where positions are not good enough."""
     series, lap = drive.series, drive.best
-    if not series.gps_usable or drive.length_m < LEAST_LINE_M or drive.partial:
+    if not series.gps_usable or drive.partial:
+        return None
+    if not LEAST_LINE_M <= drive.length_m <= LONGEST_LINE_M:
         return None
     fixed = series.fixed[lap.frames]
     if fixed.sum() < LEAST_FIXES:

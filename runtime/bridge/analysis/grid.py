@@ -17,6 +17,8 @@ MINI_SECTORS: Final = 25
 SHORTEST_PART_M: Final = 1.0
 """A stretch between two corners that is shorter belongs to the corner before it."""
 AXIS_STEP_M: Final = 5.0
+MOST_STEPS: Final = 20_000
+"""Of an axis: 100 km of 5 m. What is longer, as by a distance that is a fault, has longer ones."""
 Times = tuple[tuple[float | None, ...], ...]
 """Seconds for each lap and part; None where recording paused or a bound was not passed."""
 
@@ -174,10 +176,16 @@ class Sampled(NamedTuple):
     g_lat: Numbers
 
 
+def axis_step_m(length_m: float) -> float:
+    """Metres between two places of an axis: 5, or more where a lap would have too many."""
+    return max(AXIS_STEP_M, length_m / MOST_STEPS)
+
+
 def axis(length_m: float) -> Numbers:
-    """Every 5 m of a lap, and its end."""
-    steps = np.arange(0.0, length_m, AXIS_STEP_M)
-    if length_m - steps[-1] < AXIS_STEP_M / 1000:  # the end itself, but for rounding
+    """Every 5 m of a lap, see `axis_step_m`, and its end."""
+    step = axis_step_m(length_m)
+    steps = np.arange(0.0, length_m, step)
+    if length_m - steps[-1] < step / 1000:  # the end itself, but for rounding
         steps = steps[:-1]
     return np.append(steps, length_m)
 

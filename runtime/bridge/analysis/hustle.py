@@ -9,6 +9,8 @@ from runtime.bridge.analysis.drive import Drive
 from runtime.bridge.analysis.stats import FULL_THROTTLE_PCT
 
 STEP_M: Final = 50.0
+MOST_STEPS: Final = 2000
+"""100 km. What is longer, as by a distance that is a fault, has longer steps."""
 
 
 class Stretch(NamedTuple):
@@ -26,13 +28,14 @@ class Stretch(NamedTuple):
 def hustle_map(drive: Drive) -> tuple[Stretch, ...]:
     """The lap in steps of 50 m, from start/finish."""
     series, length = drive.series, drive.length_m
-    count = max(1, math.ceil(length / STEP_M))
+    step = max(STEP_M, length / MOST_STEPS)
+    count = max(1, math.ceil(length / step))
     time, full, frames = np.zeros(count), np.zeros(count), np.zeros(count, dtype=np.int64)
     for lap in drive.counted:
         throttle = series["throttle_pct"][lap.frames]
         known = ~np.isnan(throttle)
         p = drive.progress.p[lap.frames][known]
-        at = np.minimum(p // STEP_M, count - 1).astype(np.intp)
+        at = np.minimum(p // step, count - 1).astype(np.intp)
         weight = series.weight[lap.frames][known]
         open_ = np.where(throttle[known] >= FULL_THROTTLE_PCT, weight, 0.0)
         time += np.bincount(at, weight, minlength=count)
@@ -40,6 +43,6 @@ def hustle_map(drive: Drive) -> tuple[Stretch, ...]:
         frames += np.bincount(at, minlength=count)
     share = np.divide(full, time, out=np.full(count, np.nan), where=time > 0)
     return tuple(
-        Stretch(i * STEP_M, min((i + 1) * STEP_M, length), None if np.isnan(part) else part, n)
+        Stretch(i * step, min((i + 1) * step, length), None if np.isnan(part) else part, n)
         for i, (part, n) in enumerate(zip(share.tolist(), frames.tolist(), strict=True))
     )

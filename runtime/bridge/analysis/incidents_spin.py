@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from runtime.bridge.analysis.windows import runs
-from runtime.bridge.laps.geometry import Plane, Ring
+from runtime.bridge.laps.geometry import Indices, Plane, Ring
 from runtime.bridge.laps.progress import unwrap
 from runtime.bridge.laps.series import Flags, Series
 from runtime.bridge.telemetry.values import Numbers
@@ -22,6 +22,8 @@ LEAST_MS: Final = 2.0
 """Slower than this the course is noise, and the last one known stands."""
 DRIVING_MS: Final = 5.0
 """A car that begins more slowly does not spin; of one that stands the positions wander."""
+EDGE: Final = 2
+"""Steps of a pause that are kept on each side of it."""
 MOST_MS: Final = 150.0
 """Faster than this it is the position that jumped, not the car."""
 
@@ -54,16 +56,17 @@ def spins(series: Series, road: Road | None = None) -> list[Spin]:
     step = max(STEP_S, series.nominal_s)
     if not series.gps_usable or 2 * step > WITHIN_S or len(series) < 3:
         return []
-    t = np.arange(series.t[0], series.t[-1], step)
+    number = _steps(series, step)
+    t = series.t[0] + number * step
     reach = round(WITHIN_S / step)
     if len(t) <= reach + 1:
         return []
-    course, speed = _course(series, t)
+    course, speed = _course(series, t, np.diff(number) * step)
     turns = course[reach:] - course[:-reach]
     turned = np.abs(turns)
     before, behind = speed[: len(turned)], speed[reach : reach + len(turned)]
     spun = (turned > TURNED_DEG) & (behind < SLOWED * before) & (before >= DRIVING_MS)
-    spun &= ~_paused(series, t, reach)[: len(spun)]
+    spun &= ~_paused(series, t, (reach + 1) * step)[: len(spun)]
     if road is not None and spun.any():
         bends = _bends(series, road, t)
         spun &= np.abs(turns - (bends[reach:] - bends[:-reach])) > OWN_DEG
@@ -75,15 +78,37 @@ def spins(series: Series, road: Road | None = None) -> list[Spin]:
     return found
 
 
-def _course(series: Series, t: Numbers) -> tuple[Numbers, Numbers]:
-    """Course in degrees, added up over the turns, between each two moments, and speed in m/s."""
+def _steps(series: Series, step: float) -> Indices:
+    """The numbers of the steps of time at which something was recorded, rising from 0.
+
+    A pause of the recording is left out but for its edges, however long it is: a clock may jump by
+    years, and what spans a pause is no spin (`_paused`).
+    """
+    pauses = np.flatnonzero(series.gap)
+    first = np.append(0, pauses + 1)
+    last = np.append(pauses, len(series) - 1)
+    since = (series.t - series.t[0]) / step
+    begins = np.maximum(np.floor(since[first]) - EDGE, 0.0).astype(np.int64)
+    # The last moment of all lies before the last frame.
+    ends = np.minimum(np.floor(since[last]) + EDGE + 1, np.ceil(since[-1])).astype(np.int64)
+    begins = np.maximum(begins, np.append(0, ends[:-1]))
+    counts = np.maximum(ends - begins, 0)
+    before = np.cumsum(counts) - counts
+    numbers: Indices = np.arange(int(counts.sum())) + np.repeat(begins - before, counts)
+    return numbers
+
+
+def _course(series: Series, t: Numbers, apart: Numbers) -> tuple[Numbers, Numbers]:
+    """Course in degrees, added up over the turns, between each two moments, and speed in m/s.
+
+    The moments are *apart* by so many seconds.
+    """
     fixed = series.fixed
     lat, lon = series["lat"][fixed], series["lon"][fixed]
     x, y = Plane(float(lat[0]), float(lon[0])).xy(lat, lon)
     dx, dy = (np.diff(np.interp(t, series.t[fixed], each)) for each in (x, y))
-    step = float(t[1] - t[0])
     way = np.hypot(dx, dy)
-    moving = (way >= LEAST_MS * step) & (way <= MOST_MS * step)
+    moving = (way >= LEAST_MS * apart) & (way <= MOST_MS * apart)
     heading = np.degrees(np.arctan2(dx, dy))
     # A course that is not known is the one before it; before the first, the first.
     latest = np.maximum.accumulate(np.where(moving, np.arange(len(way)), 0))
@@ -92,7 +117,7 @@ def _course(series: Series, t: Numbers) -> tuple[Numbers, Numbers]:
     recorded = series["speed_ms"]
     known = ~np.isnan(recorded)
     if known.sum() * 2 < len(known):
-        return course, way / step
+        return course, way / apart
     return course, np.interp(t[:-1], series.t[known], recorded[known])
 
 
@@ -110,11 +135,11 @@ def _bends(series: Series, road: Road, t: Numbers) -> Numbers:
     return between
 
 
-def _paused(series: Series, t: Numbers, reach: int) -> Flags:
+def _paused(series: Series, t: Numbers, window_s: float) -> Flags:
     """Whether nothing was recorded, or no position, at some time of the window from each moment."""
     fixes = series.t[series.fixed]
     wide = np.diff(fixes) > max(0.5, 5 * series.nominal_s)
     before = np.searchsorted(fixes[1:][wide], t)
-    begun = np.searchsorted(fixes[:-1][wide], t + (reach + 1) * (t[1] - t[0]))
+    begun = np.searchsorted(fixes[:-1][wide], t + window_s)
     paused: Flags = begun > before
     return paused

@@ -1,5 +1,6 @@
 """How close to the limit of its tyres a car was driven, and where it went back and forth."""
 
+import math
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -7,6 +8,7 @@ import numpy as np
 from runtime.bridge.analysis.drive import Drive
 from runtime.bridge.analysis.reference import NONE, References
 from runtime.bridge.laps.geometry import Indices
+from runtime.bridge.laps.series import Series
 from runtime.bridge.laps.stats import quantile
 from runtime.bridge.telemetry.values import Numbers
 
@@ -102,16 +104,32 @@ def slip_oscillations(drive: Drive, references: References = NONE) -> tuple[Osci
     inside = (drive.lap_of > 0) & (bands >= 0)
     changed = (bands[1:] != bands[:-1]) & inside[1:] & inside[:-1] & ~series.gap
     moments = series.t[1:][changed]
-    starts = np.arange(series.t[0], series.t[-1], STEP_S)
+    number = _steps(series, moments)
+    starts = series.t[0] + number * STEP_S
     count = np.searchsorted(moments, starts + WINDOW_S) - np.searchsorted(moments, starts)
     free = count >= CROSSINGS
     apart = round(WINDOW_S / STEP_S)
+    low, high = np.searchsorted(number, [number - apart + 1, number + apart])
     kept: list[int] = []
     for at in np.argsort(-count, kind="stable")[: int(free.sum())].tolist():
         if free[at]:
             kept.append(at)
-            free[max(0, at - apart + 1) : at + apart] = False
+            free[low[at] : high[at]] = False
     return tuple(_oscillation(drive, float(starts[at]), int(count[at])) for at in sorted(kept))
+
+
+def _steps(series: Series, moments: Numbers) -> Indices:
+    """The numbers of the steps of time from which a window holds one of the moments, rising.
+
+    All the others would count nothing; of a session whose clock jumps by years they are too many.
+    """
+    since = moments - series.t[0]
+    first = np.floor((since - WINDOW_S) / STEP_S).astype(np.int64)
+    reach = np.arange(round(WINDOW_S / STEP_S) + 2)
+    number = np.unique(first[:, None] + reach)
+    end = math.ceil((series.t[-1] - series.t[0]) / STEP_S)
+    steps: Indices = number[(number >= 0) & (number < end)]
+    return steps
 
 
 def _oscillation(drive: Drive, begin: float, crossings: int) -> Oscillation:

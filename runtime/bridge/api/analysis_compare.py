@@ -187,7 +187,7 @@ async def _record(
             continue
         if row.driver and row.car and (_who(other) != _who(row)):
             continue
-        summary = await service.book.summary(other)
+        summary = await service.book.seen(other)
         best = min(summary.laps, key=lambda lap: lap.time_s, default=None) if summary else None
         if best is not None:
             laps.append((best.time_s, other.started_at, other.session_id, best.number))

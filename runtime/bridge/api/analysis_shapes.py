@@ -14,7 +14,7 @@ from runtime.bridge.api.sessions import READ_ERRORS
 from runtime.bridge.api.shapes import Flag, rounded
 from runtime.bridge.errors import NoCompleteLap, UnknownLap
 from runtime.bridge.service import SERVICE, Service
-from runtime.bridge.storage.errors import NoDatabase, NoRows, UnknownSession
+from runtime.bridge.storage.errors import NoRows, UnknownSession
 from runtime.web.absent import absent
 from runtime.web.wire import Wire
 
@@ -69,7 +69,7 @@ def scope_of(query: WholeQuery) -> Scope:
 def analyses_of(service: Service) -> Analyses:
     """The analytics of the stored sessions. Raises `NoDatabase`."""
     if service.analyses is None:
-        raise NoDatabase
+        raise service.without_database()
     return service.analyses
 
 

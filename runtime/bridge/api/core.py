@@ -2,7 +2,7 @@
 
 import time
 from datetime import UTC, datetime
-from typing import Literal
+from typing import Final, Literal
 
 from aiohttp import web
 from pydantic import Field
@@ -12,6 +12,7 @@ from runtime.bridge.service import SERVICE, Service
 from runtime.web.routes import Routes
 from runtime.web.wire import Wire
 
+DAMAGED: Final = "the file of the database is damaged: some of what is stored cannot be read"
 routes = Routes("core")
 
 
@@ -83,6 +84,9 @@ class DbHealth(Wire):
     backend: Literal["analytical", "lightweight", "none"]
     schema_version: int
     recovered_from: str | None
+    problem: str | None = Field(
+        description="why no database is open, or that its file is damaged; null: all is well"
+    )
     writer: WriterHealth | None
 
 
@@ -127,7 +131,7 @@ async def health(request: web.Request) -> Health:
         local_model=_model(service),
         replay=ReplayHealth(running=service.replays is not None and service.replays.running),
         streams=_streams(service),
-        db=_db(service.store is not None, request),
+        db=_db(service),
         uptime_s=round(time.monotonic() - service.started, 1),
     )
 
@@ -189,15 +193,22 @@ def _streams(service: Service) -> StreamsHealth:
     )
 
 
-def _db(there: bool, request: web.Request) -> DbHealth:
-    if not there:
-        return DbHealth(backend="none", schema_version=0, recovered_from=None, writer=None)
-    store = request.app[SERVICE].db
+def _db(service: Service) -> DbHealth:
+    store = service.store
+    if store is None:
+        return DbHealth(
+            backend="none",
+            schema_version=0,
+            recovered_from=None,
+            problem=service.why_no_database or None,
+            writer=None,
+        )
     figures = store.figures()
     return DbHealth(
         backend=store.backend,
         schema_version=store.schema_version,
         recovered_from=store.recovered_from,
+        problem=DAMAGED if store.damaged else None,
         writer=WriterHealth(
             commits=figures.commits,
             refused=figures.refused,

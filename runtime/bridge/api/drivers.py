@@ -1,6 +1,5 @@
 """How a driver develops, session by session."""
 
-import re
 from typing import Annotated, Final, Literal
 
 from aiohttp import web
@@ -12,7 +11,6 @@ from runtime.bridge.drivers import ENOUGH, Driven, Progress, Step, progress, ste
 from runtime.bridge.errors import UnknownDriver
 from runtime.bridge.service import SERVICE, Service
 from runtime.bridge.storage.coaching import driver_events
-from runtime.bridge.tracks.model import slug
 from runtime.bridge.warm.grades import grades
 from runtime.web.routes import Reply, Routes
 from runtime.web.wire import Wire
@@ -23,9 +21,9 @@ routes = Routes("driver")
 
 def driver_name(text: str) -> str:
     """A name that a driver can have. Raises ValueError for a way through folders and the like."""
-    steps = {step.strip() for step in re.split(r"[/\\]", text)}
-    if not text.strip() or len(text) > LONGEST_ID or steps & {".", ".."} or not text.isprintable():
-        raise ValueError(f"no name of a driver: 1 to {LONGEST_ID} printable letters")
+    a_way = any(part in text for part in ("/", "\\", ".."))
+    if not text.strip() or len(text) > LONGEST_ID or a_way or not text.isprintable():
+        raise ValueError(f"no name of a driver: 1 to {LONGEST_ID} printable letters, no way")
     return text
 
 
@@ -38,7 +36,7 @@ class DriverPath(Wire):
 class EvolutionQuery(Wire):
     """On which track."""
 
-    track: str | None = Field(None, description="absent: the active track")
+    track: str | None = Field(None, description="its name or id; absent: the active one")
 
 
 class SectorBests(Wire):
@@ -148,7 +146,8 @@ async def evolution(
         raise UnknownDriver(path.id)
     active = service.active_track.name if service.active_track else ""
     track = query.track if query.track is not None else active
-    there = [row.session_id for row in own if slug(row.track or "") == slug(track)]
+    key = service.library.key
+    there = [row.session_id for row in own if key(row.track or "") == key(track)]
     driven = await _driven(service, there)
     if len(driven) < ENOUGH:
         return Reply(None, status=204)
@@ -202,7 +201,7 @@ async def _driven(service: Service, session_ids: list[str]) -> list[Driven]:
     found = []
     for session_id in session_ids:
         row = service.session(session_id)
-        summary = await service.book.summary(row)
+        summary = await service.book.seen(row)
         if summary is not None:
             found.append(Driven(session_id, row.started_at, summary))
     return found

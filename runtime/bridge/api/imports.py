@@ -24,8 +24,8 @@ from runtime.bridge.imports.formats import (
 )
 from runtime.bridge.imports.naming import driver, place, session_name
 from runtime.bridge.service import SERVICE, Service
-from runtime.bridge.storage.errors import BadFrames, RegistryFull, SessionExists
-from runtime.bridge.storage.values import SessionMeta, SessionRow
+from runtime.bridge.storage.errors import BadFrames, SessionExists
+from runtime.bridge.storage.values import Imported, SessionMeta, SessionRow
 from runtime.bridge.summary import Summary
 from runtime.bridge.telemetry.values import Recording
 from runtime.web.errors import BadField
@@ -51,7 +51,7 @@ class ImportRequest(Wire):
     car: Short | None = Field(
         None, description="of a CAN log also the id, or path in the data folder, of its car file"
     )
-    dbc: Annotated[list[Short], Field(max_length=16)] = Field(
+    dbc: Annotated[list[Short], Field(max_length=16)] | Short = Field(
         [], description="of a CAN log: ids, or paths in the data folder; absent: as set up"
     )
     channel: Short | None = Field(
@@ -104,7 +104,6 @@ class ImportAnswer(Wire):
         BusNotFound,
         SessionExists,
         BadFrames,
-        RegistryFull,
     ),
 )
 async def import_session(request: web.Request, *, body: ImportRequest) -> ImportAnswer:
@@ -125,7 +124,7 @@ async def import_session(request: web.Request, *, body: ImportRequest) -> Import
     done = await store.import_recording(session_id, recording, meta)
     row = service.session(session_id)
     summary = await service.book.summary(row)
-    return _imported(row, summary, recording, name, done.n_signals, done.capabilities_count)
+    return _imported(row, summary, recording, name, done)
 
 
 def _read(service: Service, body: ImportRequest) -> tuple[Recording, str]:
@@ -152,7 +151,7 @@ def _bus(service: Service, body: ImportRequest) -> BusChoice:
     settings = service.settings
     return choose(
         settings.data_dir,
-        asked_dbc=body.dbc,
+        asked_dbc=[body.dbc] if isinstance(body.dbc, str) and body.dbc else list(body.dbc),
         asked_car=car_asked(settings.cars_dir, body.car),
         channel=body.channel or None,
         usual_dbc=settings.can_dbc,
@@ -165,24 +164,26 @@ def _imported(
     summary: Summary | None,
     recording: Recording,
     name: str,
-    signals: int,
-    capabilities: int,
+    done: Imported,
 ) -> ImportAnswer:
     return ImportAnswer(
         session_id=row.session_id,
         n_frames=row.n_frames,
-        duration_s=round(duration_of(row), 2),
+        duration_s=round(duration_of(row, summary), 2),
         distance_m=round(row.distance_m or 0.0, 1),
         vbo_source=name,
-        capabilities_count=capabilities,
+        capabilities_count=done.capabilities_count,
         track=row.track or "",
         n_laps=len(summary.laps) if summary else 0,
         best_lap_s=rounded(summary.best_s, 3) if summary else None,
         coordinate_encoding=recording.facts.get("coordinate_encoding"),
         time_encoding=recording.facts.get("time_encoding"),
-        warnings=[Warned(code=d.code, detail=d.detail, count=d.times) for d in recording.doubts],
+        warnings=[
+            Warned(code=d.code, detail=d.detail, count=d.times)
+            for d in (*recording.doubts, *done.doubts)
+        ],
         unmapped_columns=list(recording.unmapped),
-        n_signals=signals,
+        n_signals=done.n_signals,
         format=recording.facts.get("format", "vbo"),
         facts=dict(recording.facts),
     )

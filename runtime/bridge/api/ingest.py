@@ -1,6 +1,7 @@
 """Takes telemetry in: frames, one or many, samples of signals, video frames."""
 
 import asyncio
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Final, Literal
 
 from aiohttp import web
@@ -13,16 +14,24 @@ from runtime.bridge.errors import NotSaved
 from runtime.bridge.service import SERVICE, Service
 from runtime.bridge.storage.errors import BadFrames, RegistryFull
 from runtime.bridge.storage.values import Appended, SessionMeta
-from runtime.bridge.telemetry.cells import BadBatch, BatchTooLarge, Rejected
+from runtime.bridge.telemetry.cells import (
+    REASONS_KEPT,
+    BadBatch,
+    BatchTooLarge,
+    Rejected,
+)
 from runtime.bridge.telemetry.ingest import FrameBatch, read_columns, read_frame, read_frames
-from runtime.bridge.telemetry.samples import read_samples
-from runtime.bridge.telemetry.values import Frames, VideoFrame
+from runtime.bridge.telemetry.samples import SampleBatch, read_samples
+from runtime.bridge.telemetry.values import WIDE_SIGNALS, Frames, VideoFrame
+from runtime.web.absent import absent
 from runtime.web.errors import NotFound, TooLarge
 from runtime.web.routes import Routes
 from runtime.web.wire import Plain, Wire
 
 BODY_CAP: Final = 64 << 20
 MOST_VIDEO_FRAMES: Final = 100_000
+NO_CELL: Final = "a column of the frames, and no frame near this time lacks it"
+FULL: Final = "the catalogue of signals is full"
 _LARGE: Final = 256
 """Frames of a batch that is read off the event loop."""
 routes = Routes("session")
@@ -90,6 +99,13 @@ class RejectedFrame(Wire):
     reason: str
 
 
+class IgnoredKey(Wire):
+    """A key of frames whose values were not kept, or not all of them."""
+
+    name: str
+    reason: str
+
+
 class FramesAnswer(Wire):
     """The frames are on disk."""
 
@@ -100,6 +116,8 @@ class FramesAnswer(Wire):
     last_frame_idx: int
     n_rejected: int
     rejected: list[RejectedFrame]
+    n_ignored: int = Field(description="keys whose values were not kept, or not all of them")
+    ignored: list[IgnoredKey] = Field(description="the first twenty of them, by name")
 
 
 class FrameRequest(Plain):
@@ -114,6 +132,7 @@ class FrameAnswer(Wire):
     saved: Literal[True] = True
     session_id: str
     frame_idx: int
+    ignored: list[IgnoredKey] | None = absent("keys whose values were not kept, the first twenty")
 
 
 class VideoFrameRequest(Wire):
@@ -160,7 +179,7 @@ class SignalsAnswer(Wire):
     rejected: list[RejectedFrame]
 
 
-ERRORS: Final = (*WRITE_ERRORS, NotSaved, NotFound, TooLarge, BadFrames, RegistryFull)
+ERRORS: Final = (*WRITE_ERRORS, NotSaved, NotFound, TooLarge, BadFrames)
 
 
 @routes.post("/session/{sid}/frames", body_cap=BODY_CAP, errors=ERRORS)
@@ -176,6 +195,7 @@ async def add_frames(
     service = request.app[SERVICE]
     done = await service.db.append_frames(sid, batch.frames, batch.extras, body.meta())
     _tell(service, sid, batch, done)
+    ignored = _ignored(batch, done)
     return FramesAnswer(
         session_id=sid,
         n_appended=len(batch.frames),
@@ -183,6 +203,8 @@ async def add_frames(
         last_frame_idx=done.last_idx,
         n_rejected=batch.n_rejected,
         rejected=_rejected(batch.rejected),
+        n_ignored=len(ignored),
+        ignored=ignored[:REASONS_KEPT],
     )
 
 
@@ -197,7 +219,8 @@ async def add_frame(request: web.Request, *, path: SessionPath, body: FrameReque
     service = request.app[SERVICE]
     done = await service.db.append_frames(sid, batch.frames, batch.extras)
     _tell(service, sid, batch, done)
-    return FrameAnswer(session_id=sid, frame_idx=done.first_idx)
+    ignored = _ignored(batch, done)[:REASONS_KEPT] or None
+    return FrameAnswer(session_id=sid, frame_idx=done.first_idx, ignored=ignored)
 
 
 @routes.post("/session/{sid}/video_frames", body_cap=BODY_CAP, errors=ERRORS)
@@ -221,7 +244,7 @@ async def add_video_frames(
     return VideoAnswer(session_id=sid, n_appended=count)
 
 
-@routes.post("/session/{sid}/signals", body_cap=BODY_CAP, errors=ERRORS)
+@routes.post("/session/{sid}/signals", body_cap=BODY_CAP, errors=(*ERRORS, RegistryFull))
 async def add_signals(
     request: web.Request, *, path: SessionPath, body: SignalsRequest
 ) -> SignalsAnswer:
@@ -241,8 +264,20 @@ async def add_signals(
         newly_discovered=list(done.newly_discovered),
         capabilities_count=done.capabilities_count,
         n_rejected=batch.n_rejected + done.n_rejected,
-        rejected=_rejected(batch.rejected),
+        rejected=_rejected((*batch.rejected, *_unplaced(batch, done.placed))),
     )
+
+
+def _unplaced(batch: SampleBatch, placed: Mapping[str, Sequence[float]]) -> list[Rejected]:
+    """The samples of columns of the frames that filled none of their cells, the first twenty."""
+    found: list[int] = []
+    for name in WIDE_SIGNALS:
+        if name in batch.samples:
+            where = batch.places[name].tolist()
+            latest = dict(zip(batch.samples[name].t.tolist(), where, strict=True))
+            kept = {latest[t] for t in placed.get(name, ()) if t in latest}
+            found += [at for at in where if at not in kept]
+    return [Rejected(at, NO_CELL) for at in sorted(found)[:REASONS_KEPT]]
 
 
 def _tell(service: Service, session_id: str, batch: FrameBatch, done: Appended) -> None:
@@ -250,6 +285,13 @@ def _tell(service: Service, session_id: str, batch: FrameBatch, done: Appended) 
     if service.live is not None:
         columns = {**batch.frames.columns, "distance_m": done.distance_m}
         service.live.ingested(session_id, Frames(columns), batch.extras, done.first_idx)
+
+
+def _ignored(batch: FrameBatch, done: Appended) -> list[IgnoredKey]:
+    """What of the frames was not kept, though they were, by name."""
+    found = [IgnoredKey(name=one.name, reason=one.reason) for one in batch.ignored]
+    found += [IgnoredKey(name=name, reason=FULL) for name in done.left_out]
+    return sorted(found, key=lambda one: one.name)
 
 
 def _batch(body: FramesRequest) -> FrameBatch:
@@ -268,7 +310,8 @@ def _refusal(error: BadBatch) -> NotSaved | TooLarge:
 
 
 def _rejected(rejected: tuple[Rejected, ...]) -> list[RejectedFrame]:
-    return [RejectedFrame(index=one.index, reason=one.reason) for one in rejected]
+    first = sorted(rejected, key=lambda one: one.index)[:REASONS_KEPT]
+    return [RejectedFrame(index=one.index, reason=one.reason) for one in first]
 
 
 def _new_id(text: str) -> str:

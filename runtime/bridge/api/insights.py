@@ -1,5 +1,6 @@
 """Habits that show over several sessions, and the grade that a model elsewhere gives to one."""
 
+from collections.abc import Callable
 from typing import Annotated, Final
 
 from aiohttp import web
@@ -14,7 +15,7 @@ from runtime.bridge.api.shapes import SessionId, Short, capped, iso
 from runtime.bridge.coach.values import Burst
 from runtime.bridge.errors import NoCompleteLap, UnknownLap
 from runtime.bridge.service import SERVICE, Service
-from runtime.bridge.storage.errors import NoRows, UnknownSession
+from runtime.bridge.storage.errors import NoRows, StoreDamaged, UnknownSession
 from runtime.bridge.storage.values import SessionRow
 from runtime.bridge.tracks.model import slug
 from runtime.bridge.warm.coach import desk_of, review_of
@@ -131,7 +132,9 @@ async def get_insights(request: web.Request, *, query: InsightsQuery) -> Insight
     rows = [
         row
         for row in service.db.sessions()
-        if row.n_frames and _same(row.driver, query.driver) and _same(row.track, query.track)
+        if row.n_frames
+        and _same(row.driver, query.driver, slug)
+        and _same(row.track, query.track, service.library.key)
     ]
     references = service.references.current()
     found: list[Driving] = []
@@ -141,7 +144,7 @@ async def get_insights(request: web.Request, *, query: InsightsQuery) -> Insight
         try:
             scope = Scope(lap=query.lap)
             found.append(await analyses_of(service).of(row, scope, driving, references))
-        except (NoCompleteLap, UnknownLap, NoRows):
+        except (NoCompleteLap, UnknownLap, NoRows, StoreDamaged):
             continue
     bursts = _bursts(service, query, {row.session_id for row in rows})
     lessons = desk_of(service).lessons
@@ -217,8 +220,8 @@ def _bursts(service: Service, query: InsightsQuery, sessions: set[str]) -> list[
     ]
 
 
-def _same(value: str | None, wanted: str | None) -> bool:
-    return wanted is None or slug(value or "") == slug(wanted)
+def _same(value: str | None, wanted: str | None, key: Callable[[str], str]) -> bool:
+    return wanted is None or key(value or "") == key(wanted)
 
 
 def _record(one: Insight, rank: int, lessons: Lessons) -> InsightRecord:

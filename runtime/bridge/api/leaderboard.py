@@ -4,8 +4,9 @@ from collections.abc import AsyncIterator
 from typing import Annotated
 
 from aiohttp import web
+from pydantic import Field
 
-from runtime.bridge.api.sessions import READ_ERRORS, recorded_ms
+from runtime.bridge.api.sessions import READ_ERRORS, recorded_ms, reported
 from runtime.bridge.api.shapes import capped, iso
 from runtime.bridge.service import SERVICE, Service
 from runtime.bridge.telemetry.ranking import MAX_ENTRIES, Candidate, Entry, leaderboard
@@ -18,7 +19,7 @@ routes = Routes("leaderboard")
 class BoardQuery(Wire):
     """Which laps, and how many places."""
 
-    track: str = ""
+    track: str = Field("", description="name or id of a track; absent: all")
     limit: Annotated[int, capped(MAX_ENTRIES)] = 50
 
 
@@ -47,16 +48,17 @@ class Board(Wire):
 @routes.get("/leaderboard", errors=READ_ERRORS)
 async def board(request: web.Request, *, query: BoardQuery) -> Board:
     """Rank the best laps of all sessions."""
-    laps = [lap async for lap in _candidates(request.app[SERVICE])]
-    found = [_entry(entry) for entry in leaderboard(laps, query.track, query.limit)]
-    return Board(entries=found, count=len(found))
+    service = request.app[SERVICE]
+    laps = [lap async for lap in _candidates(service)]
+    found = leaderboard(laps, query.track, query.limit, service.library.key)
+    return Board(entries=[_entry(entry) for entry in found], count=len(found))
 
 
 async def _candidates(service: Service) -> AsyncIterator[Candidate]:
     """Complete laps of sessions with telemetry, and reported ones."""
     rows = {row.session_id: row for row in service.db.sessions()}
     for row in rows.values():
-        summary = await service.book.summary(row)
+        summary = await service.book.seen(row)
         for lap in summary.laps if summary else ():
             yield Candidate(
                 driver=row.driver or "",
@@ -67,7 +69,7 @@ async def _candidates(service: Service) -> AsyncIterator[Candidate]:
                 lap_time_s=lap.time_s,
                 recorded_at=recorded_ms(row, lap.t_end),
             )
-    for posted in await service.db.laps():
+    for posted in await reported(service):
         owner = rows.get(posted.session_id)
         yield Candidate(
             driver=(owner.driver or "") if owner else "",

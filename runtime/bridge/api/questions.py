@@ -232,7 +232,7 @@ async def traces(request: web.Request, *, query: TracesQuery) -> TraceList:
     why = why_off(service.settings.agent_backend)
     since = _micros(query.since_ts)
     if why is None and service.store is None:
-        why = "no database is open"
+        why = service.without_database().message
     if why is not None or service.store is None:
         return _nothing(why or "", query.since_ts)
     limit = _limit(query.limit)
@@ -254,7 +254,7 @@ def _coach(service: Service) -> Coach:
     if (why := why_off(service.settings.agent_backend)) is not None:
         raise QuestionsOff(why)
     if service.questions is None:
-        raise NoDatabase
+        raise service.without_database()
     return service.questions
 
 

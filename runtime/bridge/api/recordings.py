@@ -4,13 +4,19 @@ import asyncio
 from contextlib import aclosing
 from typing import Final, Literal
 
+import orjson
 from aiohttp import web
-from pydantic import Field
+from pydantic import Field, JsonValue
 
 from runtime.bridge.api.sessions import READ_ERRORS, SessionPath
+from runtime.bridge.circuits import circuit_of
+from runtime.bridge.errors import NoCircuit
 from runtime.bridge.service import SERVICE
 from runtime.bridge.storage.errors import BadTable, ExportUnavailable, NoRows, UnknownSession
 from runtime.bridge.summary import Stretch
+from runtime.bridge.tracks.model import TrackError
+from runtime.bridge.tracks.write import track_text
+from runtime.web.errors import BadQuery
 from runtime.web.routes import Routes
 from runtime.web.wire import Wire
 
@@ -62,6 +68,21 @@ class ExportQuery(Wire):
         "telemetry",
         description="telemetry, telemetry_signals, signal_registry or capabilities",
     )
+
+
+class CircuitQuery(Wire):
+    """What to call it."""
+
+    name: str = Field("", max_length=256, description="absent: as the session's circuit")
+
+
+class CircuitAnswer(Wire):
+    """A circuit made of a session."""
+
+    session_id: str
+    track_id: str = Field(description="id under which its file would be found")
+    derived: list[str] = Field(description="where each part comes from, a sentence each")
+    track: dict[str, JsonValue] = Field(description="the content of its track file")
 
 
 @routes.get("/session/{sid}/laps", errors=(UnknownSession, NoRows, *READ_ERRORS))
@@ -119,6 +140,28 @@ async def export(
         await response.prepare(request)
     await response.write_eof()
     return response
+
+
+@routes.get(
+    "/session/{sid}/track", errors=(UnknownSession, NoRows, NoCircuit, BadQuery, *READ_ERRORS)
+)
+async def circuit(request: web.Request, *, path: SessionPath, query: CircuitQuery) -> CircuitAnswer:
+    """Make a track file of the session's median lap; nothing is stored."""
+    service = request.app[SERVICE]
+    row = service.session(path.sid)
+    if not row.n_frames:
+        raise NoRows("the session has no telemetry", session_id=row.session_id)
+    laps, _ = await service.book.found(row)
+    try:
+        built = await circuit_of(service.db, row, laps, query.name)
+    except TrackError as error:
+        raise NoCircuit(row.session_id, str(error)) from None
+    return CircuitAnswer(
+        session_id=row.session_id,
+        track_id=built.track.id,
+        derived=list(built.derived),
+        track=orjson.loads(track_text(built.track)),
+    )
 
 
 def _segment(one: Stretch) -> LapSegment:

@@ -12,6 +12,7 @@ from runtime.bridge.service import SERVICE, Service
 from runtime.bridge.storage.errors import (
     NoDatabase,
     StoreBusy,
+    StoreDamaged,
     StoreFailed,
     StoreFull,
     UnknownSession,
@@ -23,7 +24,7 @@ from runtime.bridge.tracks.model import slug
 from runtime.web.routes import Routes
 from runtime.web.wire import Wire
 
-READ_ERRORS: Final = (NoDatabase, StoreBusy, StoreFailed)
+READ_ERRORS: Final = (NoDatabase, StoreBusy, StoreFailed, StoreDamaged)
 WRITE_ERRORS: Final = (*READ_ERRORS, StoreFull)
 MOST_SESSIONS: Final = 500
 NOTES: Final = 50
@@ -71,7 +72,7 @@ class SessionsQuery(Wire):
     limit: Annotated[int, capped(MOST_SESSIONS)] = 50
     active_only: Flag = False
     driver: str | None = None
-    track: str | None = None
+    track: str | None = Field(None, description="its name or id")
 
 
 class SessionRecord(Wire):
@@ -131,8 +132,8 @@ class SessionDetail(Wire):
     n_frames: int
     n_signals: int
     duration_s: float = Field(
-        description="s: from the first to the last thing recorded, samples of signals counted; "
-        "'Full session' of its laps is the frames alone"
+        description="s: from the first to the last frame, as its laps and stats say; "
+        "of a session without frames, from the first to the last sample"
     )
     distance_m: float | None
 
@@ -201,10 +202,12 @@ async def end(request: web.Request, *, path: SessionPath) -> EndAnswer:
 async def list_sessions(request: web.Request, *, query: SessionsQuery) -> SessionList:
     """List sessions, newest first."""
     service = request.app[SERVICE]
-    rows = service.db.sessions(
-        query.limit, active_only=query.active_only, driver=query.driver, track=query.track
-    )
-    posted = await service.db.laps() if any(not row.n_frames for row in rows) else []
+    rows = service.db.sessions(active_only=query.active_only, driver=query.driver)
+    if query.track is not None:
+        wanted = service.library.key(query.track)
+        rows = [row for row in rows if service.library.key(row.track or "") == wanted]
+    rows = rows[: query.limit]
+    posted = await reported(service) if any(not row.n_frames for row in rows) else []
     found = [await _record(service, row, posted) for row in rows]
     return SessionList(sessions=found, count=len(found))
 
@@ -227,13 +230,21 @@ async def one_session(request: web.Request, *, path: SessionPath) -> SessionDeta
         best_lap_s=record.best_lap_s,
         n_frames=row.n_frames,
         n_signals=row.n_signals,
-        duration_s=duration_of(row),
+        duration_s=duration_of(row, summary),
         distance_m=rounded(row.distance_m, 1),
     )
 
 
+async def reported(service: Service) -> list[LapRow]:
+    """The reported laps of all sessions; none where they are damaged, so that lists go on."""
+    try:
+        return await service.db.laps()
+    except StoreDamaged:
+        return []
+
+
 async def _record(service: Service, row: SessionRow, posted: Sequence[LapRow]) -> SessionRecord:
-    summary = await service.book.summary(row)
+    summary = await service.book.seen(row)
     if summary is not None:
         times = [lap.time_s for lap in summary.laps]
     else:
@@ -304,8 +315,10 @@ def _note(note: NoteRow) -> NoteRecord:
     )
 
 
-def duration_of(row: SessionRow) -> float:
-    """Seconds between the first and the last thing recorded."""
+def duration_of(row: SessionRow, summary: Summary | None) -> float:
+    """Seconds between the first and the last frame; without any, of what else was recorded."""
+    if summary is not None:
+        return round(summary.full.duration_s, 3)
     if row.t_start is None or row.t_end is None:
         return 0.0
     return round(row.t_end - row.t_start, 3)

@@ -7,6 +7,7 @@ from typing import Annotated, Final
 
 from pydantic import AfterValidator, BeforeValidator, Field, StrictStr
 
+_DIGITS: Final = 18
 RESERVED: Final = frozenset({"start", "import", "reset", "replay"})
 _SESSION_ID: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._:-]{0,127}")
 _TRUE: Final = frozenset({"true", "1", "yes"})
@@ -56,9 +57,10 @@ def capped(most: int, least: int = 1) -> BeforeValidator:
 
     def check(value: object) -> object:
         if isinstance(value, str):
-            if not re.fullmatch(r"[+-]?[0-9]{1,18}", value):
+            found = re.fullmatch(r"([+-]?)0*([0-9]+)", value)
+            if found is None:
                 raise ValueError("must be a whole number")
-            value = int(value)
+            value = int(found[1] + found[2][:_DIGITS])  # more are beyond every cap all the same
         if isinstance(value, int):
             if value < least:
                 raise ValueError(f"must be at least {least}")

@@ -177,12 +177,16 @@ def _unknown(state: CanDiagnostics) -> list[UnknownCanId]:
     ]
 
 
-@routes.post("/session/{sid}/capabilities/recompute", errors=(UnknownSession, *WRITE_ERRORS))
+@routes.post(
+    "/session/{sid}/capabilities/recompute", errors=(UnknownSession, NoRows, *WRITE_ERRORS)
+)
 async def recompute(request: web.Request, *, path: SessionPath) -> RecomputeAnswer:
     """Count the samples of a session anew."""
     service = request.app[SERVICE]
     row = service.session(path.sid)
     count = await service.db.recompute_capabilities(row.session_id)
+    if not count:
+        raise NoRows("the session has no data", session_id=row.session_id)
     return RecomputeAnswer(session_id=row.session_id, capabilities_count=count)
 
 
@@ -303,7 +307,10 @@ async def _resampled(service: Service, row: SessionRow, wanted: resampling.Query
 
 def _body(session_id: str, query: resampling.Query, found: Resampled) -> bytes:
     """The answer as JSON; numbers that there are none of as null."""
-    columns: dict[str, list[Any]] = {"t": found.t.tolist()}
+    # What was recorded stays as it is; a moment between two frames is known to a millisecond.
+    reckoned = query.axis == "distance" and query.rate_hz > 0
+    t = np.round(found.t, 3) if reckoned else found.t
+    columns: dict[str, list[Any]] = {"t": t.tolist()}
     if found.distance_m is not None:
         columns["distance_m"] = np.round(found.distance_m, 3).tolist()
     for name, values in found.columns.items():

@@ -1,5 +1,6 @@
 """What the track files say: markers, danger zones, weather, elevation."""
 
+import math
 from datetime import datetime
 from typing import Annotated, Literal
 
@@ -191,8 +192,12 @@ async def track_elevation(
     if track.line is None:
         raise NoReferenceLine(track.id)
     step = query.step_m
-    if not 0 < step <= LARGEST_STEP_M or track.length_m / step > MOST_SAMPLES:
+    if not 0 < step <= LARGEST_STEP_M:
         raise BadQuery("step_m: must be above 0 and at most 1000", param="step_m")
+    if track.length_m / step > MOST_SAMPLES:
+        least = math.ceil(track.length_m / MOST_SAMPLES * 1000) / 1000
+        words = f"step_m: {track.name} would have more than {MOST_SAMPLES} samples; {least:g} is"
+        raise BadQuery(f"{words} the smallest step", param="step_m")
     found = elevation(track, step)
     samples = zip(found.distance.tolist(), found.altitude.tolist(), strict=True)
     return ElevationAnswer(

@@ -16,8 +16,8 @@ from runtime.bridge.imports.lapmarks import (
     marks_of,
     start_line,
 )
+from runtime.bridge.telemetry.names import LONGEST_NAME, clean_name
 from runtime.bridge.telemetry.values import WIDE, Doubt, Numbers, Recording, Samples
-from runtime.bridge.vbo.columns import LONGEST_NAME, clean_name
 from runtime.bridge.vbo.motion import longest_step
 
 STEP_S: Final = 0.05

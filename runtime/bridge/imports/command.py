@@ -14,7 +14,7 @@ from typing import Final, Protocol
 
 import aiohttp
 
-from runtime.bridge.catalog.registry import CatalogSignal, load_registry
+from runtime.bridge.catalog.registry import CatalogSignal, RegistryError, load_registry
 from runtime.bridge.imports.canbus import BusChoice, car_asked, car_driven
 from runtime.bridge.imports.files import open_inside
 from runtime.bridge.imports.formats import MAX_BYTES, SUFFIXES, read_recording
@@ -24,7 +24,7 @@ from runtime.bridge.laps.detect import detect_laps
 from runtime.bridge.laps.series import series
 from runtime.bridge.server_flags import add_server_flags
 from runtime.bridge.settings import BridgeSettings
-from runtime.bridge.storage.errors import StoreUnusable
+from runtime.bridge.storage.errors import SessionExists, StoreUnusable
 from runtime.bridge.storage.store import Store
 from runtime.bridge.storage.values import Json, SessionMeta, SignalRow
 from runtime.bridge.telemetry.values import Recording
@@ -122,7 +122,10 @@ async def _importer(
     chosen: argparse.Namespace, settings: BridgeSettings
 ) -> AsyncIterator[Importer]:
     """The database itself, or the bridge that has it open."""
-    seed = [_seed(one) for one in load_registry(settings.registry_file)]
+    try:
+        seed = [_seed(one) for one in load_registry(settings.registry_file)]
+    except RegistryError as error:
+        raise ImportFailed(f"data_dir: registry/{error}", "") from None
     try:
         store = await Store.open(settings.database, settings.db_backend, seed)
     except AlreadyRunning:
@@ -186,7 +189,7 @@ class _Remote:
         if not isinstance(told, dict):
             raise ImportFailed("the bridge gave no answer that can be read", "no_bridge")
         if "session_id" not in told or "error" in told:
-            raise ImportFailed(str(told.get("error", "refused")), str(told.get("code", "")))
+            raise _failed(str(told.get("error", "refused")), str(told.get("code", "")))
         return told
 
 
@@ -227,7 +230,7 @@ class _Direct:
             )
             done = await self._store.import_recording(session_id, recording, meta)
         except ApiError as problem:
-            raise ImportFailed(str(problem), type(problem).code) from None
+            raise _failed(str(problem), type(problem).code) from None
         row = self._store.session(session_id)
         laps = await asyncio.to_thread(self._laps, recording, track)
         return {
@@ -243,7 +246,7 @@ class _Direct:
             "facts": dict(recording.facts),
             "warnings": [
                 {"code": doubt.code, "detail": doubt.detail, "count": doubt.times}
-                for doubt in recording.doubts
+                for doubt in (*recording.doubts, *done.doubts)
             ],
         }
 
@@ -271,6 +274,12 @@ class _Direct:
         return [lap.duration_s for lap in found.complete]
 
 
+def _failed(text: str, code: str) -> ImportFailed:
+    """What the bridge says, with the flag that helps."""
+    helps = "; --session-id gives another id" if code == SessionExists.code else ""
+    return ImportFailed(f"{text}{helps}", code)
+
+
 def _absolute_path(file: Path) -> str:
     return str(file.absolute())
 
@@ -282,8 +291,8 @@ def _absolute(name: str) -> str:
 
 
 def _span(recording: Recording) -> float:
-    t = recording.frames.columns["timestamp"]
-    return float(t.max() - t.min()) if len(t) else 0.0
+    t = series(recording.frames).t
+    return float(t[-1] - t[0]) if len(t) else 0.0
 
 
 def _tell(file: Path, done: Json, *, as_json: bool) -> None:

@@ -77,6 +77,10 @@ def _recording(head: _Head, channels: list[Channel], t: Numbers, doubts: list[Do
     north, east = np.full(len(t), np.nan), np.full(len(t), np.nan)
     if lat is not None and lon is not None:
         valid = valid_fixes(lat.values, lon.values)
+        odd = int(np.sum(~valid & np.isfinite(lat.values) & np.isfinite(lon.values)))
+        if odd:
+            text = "positions at 0 N 0 E, or on no globe, are null"
+            doubts.append(Doubt("positions_impossible", text, odd))
         north, east = np.where(valid, lat.values, np.nan), np.where(valid, lon.values, np.nan)
     facts = {
         "format": "racechrono_3",

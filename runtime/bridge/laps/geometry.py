@@ -15,6 +15,8 @@ Indices = npt.NDArray[np.intp]
 METRES_PER_DEGREE: Final = 111_320.0
 RING_STEP_M: Final = 5.0
 BLOCK: Final = 16_384
+PAIRS: Final = 1 << 18
+"""Distances that are looked at together."""
 
 
 class Plane(NamedTuple):
@@ -132,9 +134,14 @@ class Ring:
 
     def nearest(self, x: Numbers, y: Numbers) -> tuple[Indices, Numbers]:
         """The nearest point to each place, and its distance; every point is tried."""
-        squares = (x[:, None] - self.x) ** 2 + (y[:, None] - self.y) ** 2
-        best = np.argmin(squares, axis=1)
-        return best, np.sqrt(squares[np.arange(len(x)), best])
+        best, away = np.empty(len(x), dtype=np.intp), np.empty(len(x))
+        rows = max(1, PAIRS // len(self))
+        for begin in range(0, len(x), rows):  # every place with every point is much for a long path
+            part = slice(begin, begin + rows)
+            squares = (x[part, None] - self.x) ** 2 + (y[part, None] - self.y) ** 2
+            best[part] = np.argmin(squares, axis=1)
+            away[part] = np.sqrt(squares.min(axis=1))
+        return best, away
 
     def project(self, x: Numbers, y: Numbers, near: Indices) -> Projection:
         """The nearest place of the path beside the points *near*, two steps to each side.

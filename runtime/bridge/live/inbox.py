@@ -9,7 +9,7 @@ from typing import Final, Literal, TypeAlias
 from runtime.bridge.live.encode import Event, notification_event, object_json
 from runtime.bridge.live.hub import RING, Hub, Subscription
 from runtime.bridge.live.values import EVERYTHING
-from runtime.bridge.storage.errors import StoreError
+from runtime.bridge.storage.errors import StoreError, StoreFailed
 from runtime.bridge.storage.inbox import (
     AddNotification,
     MarkDelivered,
@@ -63,7 +63,12 @@ class Inbox:
         self._hub, self._store = hub, store
         if store is None:
             return
-        for row in await store.read(lambda reader: notifications(reader, KEPT)):
+        try:
+            rows = await store.read(lambda reader: notifications(reader, KEPT))
+        except StoreFailed as problem:
+            log.error("earlier notifications are lost: %s", problem)
+            return
+        for row in rows:
             event = notification_event(row.payload.encode(), row.id)
             self._kept[row.id] = _Kept(_topics(row.driver), event, row.delivered_at is None)
             self._last = max(self._last, row.id)

@@ -104,7 +104,7 @@ class Recorder:
             if rows:
                 await self._store.append_frames(session_id, framed(rows), samples, self._meta)
             elif samples:
-                await self._store.append_signals(session_id, samples, self._meta)
+                await self._store.append_signals(session_id, samples, self._meta, spare=True)
         except (StoreBusy, StoreFull, StoreFailed) as problem:
             log.warning("live rows wait for the database: %s", problem)
             return False

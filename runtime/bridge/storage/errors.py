@@ -53,6 +53,7 @@ class SessionExists(StoreError):
     """The id already has frames or signals."""
 
     status, code = 409, "session_exists"
+    hint: ClassVar[str] = "give another session_id: without one it is of circuit and time recorded"
 
     def __init__(self, session_id: str) -> None:
         super().__init__("that session already has telemetry", session_id=session_id)
@@ -75,8 +76,8 @@ class NoDatabase(Unavailable):
 
     code = "no_database"
 
-    def __init__(self) -> None:
-        super().__init__("no database is open")
+    def __init__(self, reason: str = "") -> None:
+        super().__init__(f"no database is open: {reason}" if reason else "no database is open")
 
 
 class StoreBusy(Unavailable):
@@ -114,8 +115,19 @@ class StoreFailed(StoreError):
 
     status, code = 500, "storage_failed"
 
+    def __init__(self, message: str = "the database failed; the server's log says why") -> None:
+        super().__init__(message)
+
+
+class StoreDamaged(StoreFailed):
+    """The database file is broken where this is stored; what lies elsewhere can be read."""
+
+    code = "storage_damaged"
+
     def __init__(self) -> None:
-        super().__init__("the database failed; the server's log says why")
+        super().__init__(
+            "the file of the database is damaged where this is stored; the rest can be read"
+        )
 
 
 class StoreUnusable(Exception):

@@ -7,7 +7,7 @@ from typing import ClassVar, Final, Protocol
 
 import numpy as np
 
-from runtime.bridge.storage import canonical
+from runtime.bridge.storage import canonical, registry
 from runtime.bridge.storage.backend import Columns, Run
 from runtime.bridge.storage.errors import BadFrames, SessionExists
 from runtime.bridge.storage.nearest import nearest
@@ -20,6 +20,8 @@ from runtime.bridge.telemetry.values import WIDE, WIDE_SIGNALS, Frames, Numbers,
 PIECE: Final = 32_768
 """Frames or samples of one commit; live frames wait for one such piece at most."""
 _STAGED: Final = ""
+_LATEST: Final = 1e11
+"""Unix seconds; a session that is later has no date."""
 
 
 class Step(Protocol):
@@ -85,11 +87,14 @@ class ImportRecording:
         self._now_ms = now_ms
         self._session = Session(0, _STAGED, SessionMeta(), now_ms, spans={})
         self._tall = 0
+        self._left_out: dict[str, None] = {}
 
     @property
     def result(self) -> Imported:
         """See `Step`."""
-        return Imported(self._session.n_frames, self._tall, self._session.n_signals)
+        kept = self._tall - len(self._left_out)
+        found = self._session
+        return Imported(found.n_frames, kept, found.n_signals, tuple(self._left_out))
 
     def steps(self) -> Iterator[Operation[object]]:
         """See `Step`."""
@@ -141,6 +146,9 @@ class ImportRecording:
 
     def signal(self, tx: Transaction, name: str, samples: Samples) -> None:
         """Stage samples of one signal; for the steps."""
+        if tx.draft.signal(name) is None and not registry.room(tx.draft.discovered()):
+            self._left_out[name] = None
+            return
         signal, _ = tx.register(name, self._now_ms)
         tx.changes += 1
         tx.connection.insert_samples([Run(self._session.key, signal, samples)])
@@ -159,10 +167,8 @@ class ImportRecording:
         tx.flush()
         there = self._refuse(tx)
         staged = self._session
-        span_s = (staged.t_end or 0.0) - (staged.t_start or 0.0)
-        created = self._recording.created
-        started = self._now_ms if created is None else int(created * 1000)
-        fresh = Session(staged.key, self._id, SessionMeta(), started, started + int(span_s * 1000))
+        started, ended = driven_ms(self._recording, staged.t_start, staged.t_end, self._now_ms)
+        fresh = Session(staged.key, self._id, SessionMeta(), started, ended)
         if there is not None:
             tx.run("DELETE FROM sessions WHERE session_key = ?", (there.key,))
             tx.run(
@@ -204,6 +210,22 @@ class _Signal:
 
     def apply(self, tx: Transaction) -> None:
         self.owner.signal(tx, self.name, self.samples)
+
+
+def driven_ms(
+    recording: Recording, first: float | None, last: float | None, now_ms: int
+) -> tuple[int, int]:
+    """Unix milliseconds of begin and end of what was recorded from *first* to *last*, in seconds.
+
+    By its own clock where that is UTC: the moment that a file says it was created is often local
+    time. Else from that moment, or from now.
+    """
+    first, last = first or 0.0, last or 0.0
+    if recording.facts.get("time_base") == "utc" and 0.0 < first <= last < _LATEST:
+        return round(first * 1000), round(last * 1000)
+    created = recording.created
+    started = now_ms if created is None else int(created * 1000)
+    return started, started + int((last - first) * 1000)
 
 
 def _one_by_one(signals: Mapping[str, Samples]) -> Iterator[tuple[str, Samples]]:

@@ -6,6 +6,7 @@ import json
 import logging
 import os
 import platform
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -75,6 +76,7 @@ def open_database(
     A second process is kept out by a lock beside it. A damaged file is kept under another name, and
     what can be saved of its log is saved. Raises `AlreadyRunning`, `StoreUnusable`, `SchemaTooNew`.
     """
+    _refuse_devices(path)
     try:
         lock = instance.claim(path.with_name(path.name + ".lock"), SETTING)
     except OSError as error:
@@ -98,6 +100,29 @@ def open_database(
         lock.close()
         raise
     return Opened(engine, found.state, lock, aside, found.staged, found.owed)
+
+
+def check(path: Path, choice: Choice) -> None:
+    """Raises `StoreUnusable` where a database could not be opened or made; changes nothing."""
+    _refuse_devices(path)
+    chosen(path, choice)
+    folder = path.parent
+    while not folder.exists():
+        folder = folder.parent
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+        if path.exists():
+            path.open("r+b").close()
+    except OSError as error:
+        reason = error.strerror or "it cannot be written"
+        raise StoreUnusable(f"the folder of {SETTING} cannot be used: {reason}") from error
+
+
+def _refuse_devices(path: Path) -> None:
+    """A file that is no database is kept under another name: nothing else may be."""
+    if path.exists() and not path.is_file():
+        raise StoreUnusable(f"{SETTING} must be a file or a folder")
 
 
 def chosen(path: Path, choice: Choice) -> Backend:

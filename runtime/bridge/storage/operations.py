@@ -61,6 +61,8 @@ class Fill:
     t: Numbers
     """Of the frames."""
     value: Numbers
+    sampled: Numbers
+    """Times of the samples."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -84,12 +86,14 @@ class AppendFrames:
         """See `Operation`."""
         numbers = canonical.matrix(self.frames)
         extras = canonical.signals(self.extras)
+        extras, left_out = _fitting(tx, extras)
         ids, new = _registered(tx, extras, self.now_ms)
         tx.ensure(self.session_id, self.meta, self.now_ms)
         appended = tx.append(self.session_id, numbers)
         if ids:
             tx.add_samples(self.session_id, ids)
         appended.newly_discovered = new
+        appended.left_out = left_out
         return appended
 
 
@@ -119,6 +123,8 @@ class AppendSignals:
     """Samples that were refused before."""
     meta: SessionMeta
     now_ms: int
+    spare: bool = False
+    """Whether names for which the catalogue has no room are left out rather than refused."""
 
     @property
     def weight(self) -> Weight:
@@ -130,6 +136,9 @@ class AppendSignals:
     def apply(self, tx: Transaction) -> SignalsAppended:
         """See `Operation`."""
         samples = canonical.signals(self.samples)
+        left_out: tuple[str, ...] = ()
+        if self.spare:
+            samples, left_out = _fitting(tx, samples)
         ids, new = _registered(tx, samples, self.now_ms)
         session = tx.session(self.session_id)
         if not ids and not self.fills:
@@ -137,8 +146,10 @@ class AppendSignals:
         tx.ensure(self.session_id, self.meta, self.now_ms)
         if ids:
             tx.add_samples(self.session_id, ids)
-        posted = sum(len(given.t) for given in self.samples.values())
-        filled = sum(_filled(tx, self.session_id, fill) for fill in self.fills)
+        spared = sum(len(self.samples[name].t) for name in left_out if name in self.samples)
+        posted = sum(len(given.t) for given in self.samples.values()) - spared
+        placed = {fill.name: _filled(tx, self.session_id, fill) for fill in self.fills}
+        filled = sum(map(len, placed.values()))
         offered = sum(len(fill.index) for fill in self.fills)
         if tx.has_frames(self.session_id):  # of which it is not known yet what signals they have
             tx.flush()
@@ -147,7 +158,8 @@ class AppendSignals:
             posted + filled,
             new,
             session.n_signals if session else 0,
-            self.rejected + offered - filled,
+            self.rejected + offered - filled + spared,
+            placed,
         )
 
 
@@ -235,6 +247,21 @@ def _numbers(values: Sequence[float | None]) -> Numbers:
     return np.array([np.nan if value is None else value for value in values], np.float64) + 0.0
 
 
+def _fitting(
+    tx: Transaction, samples: dict[str, Samples]
+) -> tuple[dict[str, Samples], tuple[str, ...]]:
+    """The samples whose names are known or fit the catalogue, and the names of the others.
+
+    Of the new ones the first by name fit.
+    """
+    unknown = sorted(name for name in samples if tx.draft.signal(name) is None)
+    left_out = unknown[registry.room(tx.draft.discovered()) :] if unknown else []
+    if not left_out:
+        return samples, ()
+    gone = set(left_out)
+    return {name: given for name, given in samples.items() if name not in gone}, tuple(left_out)
+
+
 def _registered(
     tx: Transaction, samples: Mapping[str, Samples], now_ms: int
 ) -> tuple[dict[int, Samples], tuple[str, ...]]:
@@ -252,7 +279,8 @@ def _registered(
     return ids, tuple(unknown)
 
 
-def _filled(tx: Transaction, session_id: str, fill: Fill) -> int:
+def _filled(tx: Transaction, session_id: str, fill: Fill) -> tuple[float, ...]:
+    """The times of the samples whose cells were empty."""
     tx.flush()
     session = known(tx, session_id)
     tx.changes += 1
@@ -266,4 +294,4 @@ def _filled(tx: Transaction, session_id: str, fill: Fill) -> int:
         before = spans.get(signal)
         spans[signal] = before.joined(count, first, last) if before else Span(count, first, last)
         tx.touch(session.spread(spans))
-    return count
+    return tuple(fill.sampled[there].tolist())

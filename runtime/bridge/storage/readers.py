@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Final, TypeVar
 
 from runtime.bridge.storage.backend import Connection, Engine
-from runtime.bridge.storage.errors import Damaged, StoreBusy, StoreFailed
+from runtime.bridge.storage.errors import Damaged, StoreBusy, StoreDamaged
 from runtime.web.errors import ApiError
 
 log = logging.getLogger(__name__)
@@ -29,6 +29,8 @@ class Readers:
         self._mine = threading.local()
         self._connections: list[Connection] = []
         self._waiting = 0
+        self.damaged = False
+        """Whether a read has met a broken place of the file."""
 
     async def read(self, work: Callable[[Connection], T]) -> T:
         """The result of *work*. Raises `StoreBusy`, `StoreFailed`, and the `ApiError` of *work*."""
@@ -66,7 +68,10 @@ class Readers:
         except Exception as error:
             known = self._engine.translated(error)
             log.error("a read failed: %s", known, exc_info=error)
-            raise (StoreFailed() if isinstance(known, Damaged) else known) from error
+            if isinstance(known, Damaged):
+                self.damaged = True
+                raise StoreDamaged from error
+            raise known from error
 
     def _in_transaction(self, work: Callable[[Connection], T]) -> T:
         connection: Connection | None = getattr(self._mine, "connection", None)

@@ -73,5 +73,6 @@ def fills(connection: Connection, key: int, wide: Mapping[str, Samples]) -> list
         at = nearest(t, samples.t)
         near = at >= 0
         if near.any():
-            found.append(Fill(name, at[near], t[at[near]], samples.value[near]))
+            chosen = at[near]
+            found.append(Fill(name, chosen, t[chosen], samples.value[near], samples.t[near]))
     return found

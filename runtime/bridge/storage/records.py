@@ -10,7 +10,14 @@ from runtime.bridge.storage.errors import BadFrames
 from runtime.bridge.storage.operations import LIGHT, Weight, known
 from runtime.bridge.storage.state import Span
 from runtime.bridge.storage.transaction import Transaction, write_spans
-from runtime.bridge.storage.values import LapRow, NoteRow, SessionMeta, SessionRow, SignalRow
+from runtime.bridge.storage.values import (
+    NOTHING,
+    LapRow,
+    NoteRow,
+    SessionMeta,
+    SessionRow,
+    SignalRow,
+)
 
 _BY_ID: Final = ("sessions", "session_laps_cache", "spectator_tokens")
 """A renamed session is written anew, its laps are found anew, and who was let in to watch what is
@@ -140,7 +147,10 @@ class Recount:
 
 @dataclass(frozen=True, slots=True)
 class PutLap:
-    """A lap as reported; the same number of the same session replaces."""
+    """A lap as reported; the same number of the same session replaces.
+
+    The session is made where it is unknown.
+    """
 
     row: LapRow
 
@@ -152,6 +162,8 @@ class PutLap:
         if numbers["lap_time_s"] is None:
             raise BadFrames("lap_time_s is no number")
         row = replace(self.row, session_id=canonical.text(self.row.session_id), **numbers)  # type: ignore[arg-type]
+        if tx.session(row.session_id) is None:
+            tx.ensure(row.session_id, NOTHING, row.recorded_at)
         there = tx.connection.rows(
             "SELECT id FROM laps WHERE session_id = ? AND lap_number = ?",
             (row.session_id, row.lap_number),

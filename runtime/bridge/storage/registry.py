@@ -18,6 +18,11 @@ COLUMNS: Final = (
 INSERT: Final = f"INSERT INTO signal_registry ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608 - constants
 
 
+def room(so_far: int) -> int:
+    """How many signals may still be discovered."""
+    return max(MOST_DISCOVERED - so_far, 0)
+
+
 def discovered(name: str, so_far: int, now_ms: int) -> SignalRow:
     """The entry of a signal that nobody announced. Raises `RegistryFull`."""
     if so_far >= MOST_DISCOVERED:

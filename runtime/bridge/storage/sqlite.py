@@ -27,6 +27,8 @@ _CACHE_KB: Final = 16_384
 _LOG_BYTES: Final = 16 << 20
 """To which the log is cut after a checkpoint."""
 _DAMAGED: Final = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+_NO_TEXT: Final = "Could not decode to UTF-8"
+"""What Python says of a text with other bytes in it than were written."""
 _NO_SPACE: Final = (errno.ENOSPC, errno.EDQUOT)
 SPARE: Final = ".spare"
 _SPARE_BYTES: Final = 64 << 10
@@ -127,7 +129,7 @@ class Sqlite:
                 return StoreFull()
             if code in (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN) and no_room(self._path):
                 return StoreFull()
-            if code in _DAMAGED:
+            if code in _DAMAGED or str(error).startswith(_NO_TEXT):
                 return Damaged(str(error))
         if isinstance(error, OSError) and error.errno in _NO_SPACE:
             return StoreFull()

@@ -113,6 +113,11 @@ class Store:
         """Let other programs that want this database know where its bridge answers."""
         instance.tell(self._opened.lock, address)
 
+    @property
+    def damaged(self) -> bool:
+        """Whether a broken place of the file has been met since the start."""
+        return self._readers.damaged or self._writer.damaged
+
     def figures(self) -> Figures:
         """How the writer does; no disk, no waiting."""
         return self._writer.figures()
@@ -173,7 +178,8 @@ class Store:
         """Append at least one frame, and samples of further signals, in one commit.
 
         The session is made where it is unknown. Null distances are integrated from the speed.
-        Raises `BadFrames`, `RegistryFull`; nothing was changed then.
+        Signals for which the catalogue has no room are left out (`Appended.left_out`). Raises
+        `BadFrames`; nothing was changed then.
         """
         now = unix_ms() if now_ms is None else now_ms
         return await self.write(AppendFrames(session_id, frames, extras or {}, meta, now))
@@ -184,18 +190,21 @@ class Store:
         samples: Mapping[str, Samples],
         meta: SessionMeta = NOTHING,
         now_ms: int | None = None,
+        *,
+        spare: bool = False,
     ) -> SignalsAppended:
         """Samples by signal name; one at a time that is known replaces what was there.
 
         Unknown names are registered. Samples of wide columns fill the empty cell of the nearest
-        frame within half a nominal period, or are rejected. Raises `BadFrames`, `RegistryFull`;
-        nothing was changed then.
+        frame within half a nominal period, or are rejected. Raises `BadFrames`, and `RegistryFull`
+        where the catalogue has no room, but with *spare* such names are left out; nothing was
+        changed then.
         """
         wide = {name: samples[name] for name in WIDE_SIGNALS if name in samples}
         tall = {name: given for name, given in samples.items() if name not in wide}
         fills, rejected = await self._fills(session_id, wide) if wide else ([], 0)
         now = unix_ms() if now_ms is None else now_ms
-        return await self.write(AppendSignals(session_id, tall, fills, rejected, meta, now))
+        return await self.write(AppendSignals(session_id, tall, fills, rejected, meta, now, spare))
 
     async def append_video(
         self,
@@ -218,8 +227,9 @@ class Store:
         """Bring in a whole recording, all or nothing, in pieces between the live frames.
 
         A session without telemetry is filled; a new one takes its times from the recording and is
-        ended. Gates and facts go into its *meta* (`values.recorded`). Raises `SessionExists`,
-        `BadFrames`, `RegistryFull`.
+        ended. Gates and facts go into its *meta* (`values.recorded`). Signals for which the
+        catalogue has no room are left out (`Imported.left_out`). Raises `SessionExists`,
+        `BadFrames`.
         """
         now = unix_ms() if now_ms is None else now_ms
         ticket: asyncio.Future[object] = self._loop.create_future()

@@ -2,9 +2,10 @@
 
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Final, Literal, NamedTuple, TypeAlias
 
-from runtime.bridge.telemetry.values import Gate, Numbers, Recording
+from runtime.bridge.telemetry.values import Doubt, Gate, Numbers, Recording
 
 Backend: TypeAlias = Literal["analytical", "lightweight"]
 Choice: TypeAlias = Literal["auto", "analytical", "lightweight"]
@@ -129,6 +130,8 @@ class Appended:
     distance_m: Numbers
     """The distances as they are stored: integrated where the frames had none."""
     newly_discovered: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
+    """Signals for which the catalogue had no room."""
 
 
 @dataclass(slots=True)
@@ -148,6 +151,11 @@ class SignalsAppended(NamedTuple):
     capabilities_count: int
     n_rejected: int
     """Samples of wide columns for which there was no empty cell near enough."""
+    placed: Mapping[str, tuple[float, ...]] = MappingProxyType({})
+    """The times of those that filled a cell, by name."""
+
+
+_NAMED: Final = 8
 
 
 class Imported(NamedTuple):
@@ -157,6 +165,17 @@ class Imported(NamedTuple):
     n_signals: int
     """Signals beside the wide columns."""
     capabilities_count: int
+    left_out: tuple[str, ...] = ()
+    """Signals for which the catalogue had no room."""
+
+    @property
+    def doubts(self) -> tuple[Doubt, ...]:
+        """What of the recording could not be kept."""
+        if not self.left_out:
+            return ()
+        names = ", ".join(self.left_out[:_NAMED]) + (", …" if len(self.left_out) > _NAMED else "")
+        detail = f"the catalogue of signals is full; not kept: {names}"
+        return (Doubt("registry_full", detail, len(self.left_out)),)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from typing import Final, Generic, NamedTuple, TypeVar
 import numpy as np
 
 from runtime.bridge.storage.backend import Engine
-from runtime.bridge.storage.errors import Damaged, StoreFailed
+from runtime.bridge.storage.errors import Damaged, StoreDamaged
 from runtime.bridge.storage.importing import Step
 from runtime.bridge.storage.operations import Operation
 from runtime.bridge.storage.records import Settle
@@ -101,6 +101,8 @@ class Writer(Generic[Ticket]):
         self._looked = 0.0
         self._untended = self._checkpoint = False
         self._commits: deque[tuple[float, int]] = deque(maxlen=_REMEMBERED)
+        self.damaged = False
+        """Whether a write has met a broken place of the file."""
         self._totals = [0, 0, 0, 0]  # commits, operations, failed, refused
         self._thread = threading.Thread(target=self._run, name="bridge-writer", daemon=True)
         self._thread.start()
@@ -314,7 +316,8 @@ class Writer(Generic[Ticket]):
     def _told(self, error: Exception) -> Exception:
         known = self._engine.translated(error)
         if isinstance(known, Damaged):
-            known = StoreFailed()
+            self.damaged = True
+            known = StoreDamaged()
         log.error("a write failed: %s", known, exc_info=error)
         return known
 

@@ -39,6 +39,9 @@ class Rejected:
     reason: str
 
 
+NAMES: Final = "a name has 1 to 128 letters from A to Z, digits, spaces and _ . : / % -"
+
+
 def is_name(name: str) -> bool:
     """Whether a signal may have that name."""
     return _NAME.fullmatch(name) is not None

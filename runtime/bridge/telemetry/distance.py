@@ -7,6 +7,8 @@ import numpy as np
 
 from runtime.bridge.telemetry.values import Numbers
 
+FASTEST_MS: Final = 1000.0
+"""A higher speed is a fault of a sensor, and adds nothing."""
 LONGEST_STEP_S: Final = 1.0
 """A longer step between two frames counts for this long only: nobody knows what happened in it."""
 _NAN: Final = float("nan")
@@ -27,9 +29,9 @@ def integrated(
     """The distances with those that were null filled in, and the odometer behind the last frame.
 
     The trapezoidal rule goes on from *last*; the first frame of a session starts at 0 m. A frame
-    that has neither distance nor speed keeps its null, and the next one is reckoned from the frame
-    before it. Time that runs backwards adds nothing. How a session is cut into calls does not
-    change a single bit of the result.
+    that has neither distance nor a speed that can be keeps its null, and the next one is reckoned
+    from the frame before it. Time that runs backwards adds nothing. How a session is cut into
+    calls does not change a single bit of the result.
     """
     if not len(t):
         return distance_m, last
@@ -47,13 +49,13 @@ def reckoned(
     at, speed, reached = last
     for now, fast, stated in zip(t, speed_ms, distance_m, strict=True):
         if stated != stated:  # NaN
-            if fast != fast:
+            if not -FASTEST_MS < fast < FASTEST_MS:  # nor NaN
                 filled.append(stated)
                 continue
             stated = 0.0
             if reached == reached:
                 step = min(max(now - at, 0.0), LONGEST_STEP_S)
-                before = speed if speed == speed else fast
+                before = speed if -FASTEST_MS < speed < FASTEST_MS else fast
                 stated = reached + (before + fast) / 2.0 * step
         filled.append(stated)
         at, speed, reached = now, fast, stated

@@ -1,7 +1,7 @@
 """Reads frames and samples from JSON values into columns; what is unusable is left out and said."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import Final, NamedTuple, TypeAlias
@@ -22,6 +22,7 @@ from runtime.bridge.telemetry.cells import (
     reasons,
     seconds,
 )
+from runtime.bridge.telemetry.names import LONGEST_NAME, clean_name
 from runtime.bridge.telemetry.values import TIMESTAMP, WIDE, Frames, Numbers, Samples
 
 MAX_FRAMES: Final = 100_000
@@ -50,7 +51,16 @@ A null says nothing, so that a later name counts."""
 _ORDERED: Final = tuple((column, ((column, 1.0), *others)) for column, others in ALIASES.items())
 _SPELLED: Final = frozenset(name for _, spellings in _ORDERED for name, _ in spellings)
 
+_TAKEN: Final = _SPELLED | _NOT_SIGNALS
+
 Row: TypeAlias = Mapping[str, object]
+
+
+class Ignored(NamedTuple):
+    """A key of which something could not be kept."""
+
+    name: str
+    reason: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,8 +73,8 @@ class FrameBatch:
     n_rejected: int = 0
     rejected: tuple[Rejected, ...] = ()
     """The first twenty."""
-    ignored: tuple[str, ...] = ()
-    """Keys that are neither a column nor the name of a number."""
+    ignored: tuple[Ignored, ...] = ()
+    """Further keys with values that are no numbers; by name."""
 
 
 class _Column(NamedTuple):
@@ -77,8 +87,8 @@ def read_frames(frames: object) -> FrameBatch:
     """The frames of a JSON array; raises `BadBatch`, also where not one of them can be used.
 
     A usable frame has a finite time, and a finite number or null in every column it names. Numbers
-    and booleans under other names become `FrameBatch.extras`. `combo_g` is computed where absent;
-    a missing distance stays null, for it depends on the frames before.
+    and booleans under other names become `FrameBatch.extras`, see `signal_names`. `combo_g` is
+    computed where absent; a missing distance stays null, for it depends on the frames before.
     """
     if not isinstance(frames, list) or not frames:
         raise BadBatch("frames must be an array with at least one frame")
@@ -123,7 +133,7 @@ def read_frame(frame: object) -> FrameBatch:
     extras, ignored = _further(frame)
     samples = {name: Samples(at, np.array([value]) + 0.0) for name, value in extras.items()}
     columns = dict(zip(WIDE, matrix, strict=True))
-    return FrameBatch(Frames(columns), samples, ignored=tuple(ignored))
+    return FrameBatch(Frames(columns), samples, ignored=ignored)
 
 
 def _spelled(frame: Row) -> dict[str, float]:
@@ -140,28 +150,55 @@ def _spelled(frame: Row) -> dict[str, float]:
     return found
 
 
-def _further(frame: Row) -> tuple[dict[str, float], list[str]]:
-    """The further numbers of one frame by name, and the keys that are none."""
+def _further(frame: Row) -> tuple[dict[str, float], tuple[Ignored, ...]]:
+    """The further numbers of one frame by the names of signals, and the keys that are none."""
     extras: dict[str, float] = {}
-    ignored: list[str] = []
-    for name in sorted(frame.keys() - _SPELLED):
-        value = frame[name]
-        if value is None and _extra(name):
+    ignored: list[Ignored] = []
+    names = signal_names(frame.keys() - _TAKEN)
+    for key, name in names.items():
+        value = frame[key]
+        if value is None:
             continue
-        if not _extra(name) or not isinstance(value, float | int) or value != value:
-            ignored.append(name)
+        if not isinstance(value, float | int) or value != value:
+            ignored.append(_no_number(key))
         elif not is_finite(value):
-            raise BadBatch(f"{name} is infinite")
+            raise BadBatch(f"{key} is infinite")
         else:
             extras[name] = float(value)
-    return extras, ignored
+    return extras, tuple(ignored)
+
+
+def signal_names(keys: Set[str]) -> dict[str, str]:
+    """Under which name the numbers of each key are kept, in the order of the keys.
+
+    Under the key itself, but for what cannot be stored or asked for, as with the columns of a file
+    (`clean_name`). Where that is a name of a column or of another key, ``_2``, ``_3`` … follows.
+    """
+    names = {key: key for key in keys if is_name(key) and key == key.strip()}
+    odd = sorted(keys - names.keys())
+    if not odd:
+        return dict(sorted(names.items()))
+    taken = _TAKEN | names.keys()
+    for key in odd:
+        name = clean = clean_name(key)
+        number = 2
+        while name in taken:
+            name = f"{clean[: LONGEST_NAME - 8]}_{number}"
+            number += 1
+        taken |= {name}
+        names[key] = name
+    return {key: names[key] for key in sorted(names)}
+
+
+def _no_number(key: str) -> Ignored:
+    return Ignored(key[:LONGEST_NAME], "not a number")
 
 
 class _Assembled(NamedTuple):
     columns: dict[str, Numbers]
     extras: dict[str, tuple[Indices, Numbers]]
     faults: list[tuple[Flags, str]]
-    ignored: list[str]
+    ignored: list[Ignored]
 
 
 def _columns(frames: Sequence[Row]) -> dict[str, _Column]:
@@ -202,21 +239,18 @@ def _assembled(
                 spread[given[name].rows] = values
             np.copyto(columns[column], spread * factor, where=empty)
     extras: dict[str, tuple[Indices, Numbers]] = {}
-    ignored: list[str] = []
-    further = sorted(given.keys() - _SPELLED)
+    ignored: list[Ignored] = []
+    further = given.keys() - _TAKEN
     if len(further) > MAX_NAMES:
         raise BatchTooLarge(f"at most {MAX_NAMES} different names fit one request")
-    for name in further:
-        cells = given[name]
-        if not _extra(name):
-            ignored.append(name)
-            continue
+    for key, name in signal_names(further).items():
+        cells = given[key]
         values, bad = numbers_of(cells.values, null=True, booleans=True)
         if bad.any():
             infinite = np.isinf(values)
-            faults.append((_spread(infinite, cells.rows, length), f"{name} is infinite"))
-            if not infinite.all():
-                ignored.append(name)
+            faults.append((_spread(infinite, cells.rows, length), f"{key} is infinite"))
+            if (bad & ~infinite).any():
+                ignored.append(_no_number(key))
         kept = np.flatnonzero(np.isfinite(values))
         if len(kept):
             rows = kept if cells.rows is None else cells.rows[kept]
@@ -257,7 +291,3 @@ def _spread(flags: Flags, rows: Indices | None, length: int) -> Flags:
     spread = np.zeros(length, np.bool_)
     spread[rows] = flags
     return spread
-
-
-def _extra(name: str) -> bool:
-    return name not in _NOT_SIGNALS and is_name(name)

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Final
@@ -41,19 +41,24 @@ class Entry:
     lap: Candidate
 
 
-def leaderboard(laps: Iterable[Candidate], track: str = "", limit: int = 50) -> list[Entry]:
+def leaderboard(
+    laps: Iterable[Candidate],
+    track: str = "",
+    limit: int = 50,
+    key_of: Callable[[str], str] = slug,
+) -> list[Entry]:
     """The best lap of each (driver, car, track), the fastest first.
 
-    *track* keeps laps of one track, however its name is written. Times are compared as they are
-    shown, in milliseconds; of equal ones the earlier lap stands first. At most *limit* entries, and
-    never more than `MAX_ENTRIES`.
+    *track* keeps laps of one track: those whose track has the same *key_of*. Times are compared as
+    they are shown, in milliseconds; of equal ones the earlier lap stands first. At most *limit*
+    entries, and never more than `MAX_ENTRIES`.
     """
-    wanted = slug(track)
+    wanted = key_of(track)
     best: dict[tuple[str, str, str], tuple[int, int, str, int, Candidate]] = {}
     for lap in laps:
         if not math.isfinite(lap.lap_time_s) or milliseconds(lap.lap_time_s) <= 0:
             continue
-        if wanted and slug(lap.track) != wanted:
+        if wanted and key_of(lap.track) != wanted:
             continue
         key = (_folded(lap.driver), _folded(lap.car), _folded(lap.track))
         place = (milliseconds(lap.lap_time_s), lap.recorded_at, lap.session_id, lap.lap_number, lap)

@@ -1,13 +1,14 @@
 """Reads samples of single signals from a JSON body into columns."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Final
 
 import numpy as np
 
 from runtime.bridge.telemetry.cells import (
+    NAMES,
     BadBatch,
     BatchTooLarge,
     Flags,
@@ -18,7 +19,7 @@ from runtime.bridge.telemetry.cells import (
     reasons,
     seconds,
 )
-from runtime.bridge.telemetry.values import Numbers, Samples
+from runtime.bridge.telemetry.values import Samples
 
 MAX_SAMPLES: Final = 500_000
 
@@ -31,6 +32,8 @@ class SampleBatch:
     n_rejected: int = 0
     rejected: tuple[Rejected, ...] = ()
     """The first twenty."""
+    places: Mapping[str, Indices] = field(default_factory=dict)
+    """Which elements of the request the samples of each signal are."""
 
     @property
     def n_samples(self) -> int:
@@ -42,7 +45,8 @@ def read_samples(signals: object, names: Mapping[int, str] | None = None) -> Sam
     """The samples of a JSON array; raises `BadBatch`, also where not one of them can be used.
 
     A sample is ``{name | signal_name | signal_id, t, value}`` or ``[name, t, value]``; booleans
-    count as 0 and 1. *names* holds the names of known ids.
+    count as 0 and 1. *names* holds the names of known ids; each of them may be used again, as
+    those of an import, which say more than others may (`cells.NAMES`).
     """
     if not isinstance(signals, list) or not signals:
         raise BadBatch("signals must be an array with at least one sample")
@@ -61,14 +65,21 @@ def read_samples(signals: object, names: Mapping[int, str] | None = None) -> Sam
             values.append(value)
     t, bad_t = numbers_of(times, null=False, booleans=False)
     value, bad_value = numbers_of(values, null=False, booleans=True)
-    codes, known, bad_name = _coded(named)
+    codes, known, bad_name = _coded(named, frozenset((names or {}).values()))
     good = ~(bad_name | bad_t | bad_value)
+    faults = (
+        (codes < 0, "no name of a signal"),
+        (bad_name, NAMES),
+        (bad_t, "t is no finite number"),
+        (bad_value, "value is no finite number"),
+    )
+    rejected = reasons(faults)
     if not good.any():
-        raise BadBatch("no sample has a name, a finite time and a finite value")
-    faults = ((bad_name, "no name of a signal"), (bad_t, "t is no finite number"))
-    rejected = reasons((*faults, (bad_value, "value is no finite number")))
-    samples = _by_signal(codes, known, seconds(t), value, good)
-    return SampleBatch(samples, int((~good).sum()), rejected)
+        raise BadBatch(f"no sample can be used: {rejected[0].reason}")
+    places = _by_signal(codes, known, good)
+    t, value = seconds(t) + 0.0, value + 0.0
+    samples = {name: Samples(t[part], value[part]) for name, part in places.items()}
+    return SampleBatch(samples, int((~good).sum()), rejected, places)
 
 
 def _parts(sample: object, names: Mapping[int, str]) -> tuple[object, object, object]:
@@ -84,7 +95,9 @@ def _parts(sample: object, names: Mapping[int, str]) -> tuple[object, object, ob
     return None, None, None
 
 
-def _coded(named: Sequence[object]) -> tuple[Indices, list[str], Flags]:
+def _coded(
+    named: Sequence[object], registered: Collection[str]
+) -> tuple[Indices, list[str], Flags]:
     """A number for each name, the names by number, and which elements have no usable name."""
     numbers: dict[str, int] = {}
     codes = np.array(
@@ -92,19 +105,15 @@ def _coded(named: Sequence[object]) -> tuple[Indices, list[str], Flags]:
         np.intp,
     )
     known = list(numbers)
-    usable = np.array([is_name(name) for name in known] + [False])
+    usable = np.array([is_name(name) or name in registered for name in known] + [False])
     return codes, known, ~usable[codes]
 
 
-def _by_signal(
-    codes: Indices, known: Sequence[str], t: Numbers, value: Numbers, good: Flags
-) -> dict[str, Samples]:
+def _by_signal(codes: Indices, known: Sequence[str], good: Flags) -> dict[str, Indices]:
+    """Which good elements the samples of each signal are, in order."""
     chosen = np.flatnonzero(good)
     order = chosen[np.argsort(codes[chosen], kind="stable")]
     begins = np.flatnonzero(np.diff(codes[order], prepend=-1))
     ends = [*begins[1:].tolist(), len(order)]
-    samples = {}
-    for begin, end in zip(begins.tolist(), ends, strict=True):
-        part = order[begin:end]
-        samples[known[codes[part[0]]]] = Samples(t[part] + 0.0, value[part] + 0.0)
-    return samples
+    parts = [order[begin:end] for begin, end in zip(begins.tolist(), ends, strict=True)]
+    return {known[codes[part[0]]]: part for part in parts}

@@ -56,7 +56,7 @@ def from_frames(
     altitude: Samples | None = None,
     corner_prefix: str = "Turn ",
 ) -> Built:
-    """A circuit from the best lap of a recording; see `from_laps`."""
+    """A circuit from the median lap of a recording; see `from_laps`."""
     laps = detect(frames, gate=gate)
     return from_laps(laps, name, altitude=altitude, corner_prefix=corner_prefix)
 
@@ -64,20 +64,22 @@ def from_frames(
 def from_laps(
     laps: Laps, name: str, *, altitude: Samples | None = None, corner_prefix: str = "Turn "
 ) -> Built:
-    """A circuit from the fastest complete lap without a gap; start/finish is where it begins.
+    """A circuit from a complete lap without a gap; start/finish is where it begins.
 
-    *altitude* is in metres on the session's clock. Raises `TrackError` where there is no such
-    lap, or positions are no good.
+    Of several it is the one of median time, of an even number the faster of both: the fastest may
+    owe its time to the kerbs, the slowest to traffic. *altitude* is in metres on the session's
+    clock. Raises `TrackError` where there is no such lap, or positions are no good.
     """
     whole = [lap for lap in laps.complete if lap.gap_s == 0]
     if not laps.series.gps_usable or not whole:
         raise TrackError("there is no complete lap with good positions to make a circuit from")
-    lap = min(whole, key=lambda lap: lap.duration_s)
+    lap = sorted(whole, key=lambda lap: lap.duration_s)[(len(whole) - 1) // 2]
     built = from_centreline(_trace(laps, lap, altitude), name, corner_prefix=corner_prefix)
     track = _with_speeds(built.track, laps, lap)
     braked = sum(corner.brake is not None for corner in track.corners)
+    n_laps = len(laps.complete)
     said = [
-        f"The line is lap {lap.number} of {len(laps.complete)}, {lap.duration_s:.3f} s long.",
+        f"The line is lap {lap.number} of {n_laps}, the median: {lap.duration_s:.3f} s long.",
         "Start/finish is where that lap begins.",
         *built.derived[1:],
         f"Typical speeds are those of that lap; {braked} corners have a brake point.",

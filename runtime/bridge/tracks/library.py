@@ -77,6 +77,11 @@ class Library:
                 return track
         return None
 
+    def key(self, name: str) -> str:
+        """The same for all ways to write a circuit, its id among them; empty: nothing is named."""
+        known = self.by_name(name)
+        return slug(known.id if known is not None else name)
+
     def near(self, lat: float, lon: float, within_m: float = NEAR_M) -> Track | None:
         """The circuit whose start/finish is nearest to a place, and at most *within_m* away."""
         ways = [

@@ -1,7 +1,10 @@
 """What is known about a circuit; distances are metres of the reference line from start/finish."""
 
+import functools
+import hashlib
 import re
 import unicodedata
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple, TypeAlias
 
@@ -14,6 +17,16 @@ Danger: TypeAlias = Literal["high", "medium", "low"]
 DIRECTIONS: Final[tuple[Direction, ...]] = ("left", "right")
 DANGERS: Final[tuple[Danger, ...]] = ("high", "medium", "low")
 HALF_WIDTH_M: Final = 6.0
+LONGEST_SLUG: Final = 80
+_APART: Final = 8
+_LETTERS: Final = dict(
+    zip(
+        "\u00e6\u0153\u00f8\u0142\u0131\u0111\u00f0\u00fe\u0127\u0167\u014b",
+        ("ae", "oe", "o", "l", "i", "d", "d", "th", "h", "t", "ng"),
+        strict=True,
+    )
+)
+"""Latin letters that are no letter with an accent."""
 MARKER_KINDS: Final = ("brake_ref", "apex_ref", "turn_in_ref", "exit_ref", "visual", "nickname")
 
 
@@ -171,8 +184,34 @@ def inside(distance_m: float, start_m: float, end_m: float, length_m: float) -> 
     return (distance_m - start_m) % length_m <= (end_m - start_m) % length_m
 
 
+@functools.lru_cache(maxsize=4096)
 def slug(name: str) -> str:
-    """The name as ids are written: small letters and digits, words joined by one hyphen."""
-    plain = unicodedata.normalize("NFKD", name.casefold())
-    letters = "".join(c for c in plain if not unicodedata.combining(c))
-    return re.sub(r"[\W_]+", "-", letters).strip("-")
+    """The name as ids are written: small ASCII letters and digits, words joined by one hyphen.
+
+    Latin letters lose their accents. A name with others keeps its Latin words and gets a word that
+    differs from name to name, as a very long one does. Empty: the name has nothing but signs.
+    """
+    plain = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", name.casefold()).casefold())
+    marked = "".join(_LETTERS.get(c, c) for c in _unaccented(plain))
+    words = "".join(c if unicodedata.category(c)[0] in "LNM" else " " for c in marked).split()
+    latin = re.findall("[a-z0-9]+", " ".join(words))
+    text = "-".join(latin)
+    if text == "-".join(words) and len(text) <= LONGEST_SLUG and text:
+        return text
+    told = "-".join(words) or "".join(c for c in plain if unicodedata.category(c) == "So")
+    if not told:
+        return ""
+    apart = hashlib.sha256(told.encode()).hexdigest()[:_APART]
+    kept = text[: LONGEST_SLUG - _APART - 1].strip("-")
+    return f"{kept or 'track'}-{apart}"
+
+
+def _unaccented(text: str) -> Iterator[str]:
+    """The characters without the marks that stand behind Latin letters; others need theirs."""
+    latin = True
+    for c in text:
+        if not unicodedata.combining(c):
+            latin = c.isascii() or c in _LETTERS
+        elif latin:
+            continue
+        yield c

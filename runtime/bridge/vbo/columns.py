@@ -1,19 +1,19 @@
 """The columns of a file under the names and in the units of the bridge; none is dropped."""
 
 import re
-import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
 
+from runtime.bridge.telemetry.names import LONGEST_NAME, clean_name
 from runtime.bridge.telemetry.values import WIDE, Doubt, Numbers
 from runtime.bridge.vbo import units
+from runtime.bridge.vbo.motion import FASTEST_MS
 from runtime.bridge.vbo.shelf import AS_THEY_ARE, Keeper
 from runtime.bridge.vbo.units import SAME, Scale, scale_of
 
-LONGEST_NAME: Final = 128
 TIME: Final = ("time", "utc_time", "utc", "timestamp")
 LAT: Final = ("lat", "latitude")
 LON: Final = ("long", "lng", "lon", "longitude")
@@ -122,12 +122,6 @@ def key_of(name: str) -> str:
     return re.sub(r"\W+|_+", "_", name.casefold()).strip("_")
 
 
-def clean_name(name: str) -> str:
-    """A name that can be stored and asked for: no control characters, no commas, not too long."""
-    kept = "".join(c if c.isprintable() and c not in ",?&#" else "_" for c in name.strip())
-    return unicodedata.normalize("NFC", kept)[:LONGEST_NAME] or "unnamed"
-
-
 def unique_names(names: Sequence[str]) -> tuple[str, ...]:
     """The names, later ones of a kind with a suffix ``_2``, ``_3`` …; case does not tell apart."""
     taken = {name.casefold() for name in names}
@@ -217,10 +211,14 @@ def _converted(channel: Channel, name: str, target: Target, doubts: list[Doubt])
             doubts.append(Doubt("throttle_fraction", "throttle runs from 0 to 1: times 100"))
             return values * 100.0
     if name == "speed_ms":
-        below = values < 0.0
+        below, above = values < 0.0, values > FASTEST_MS
         if below.any():
-            doubts.append(Doubt("speed_negative", "speeds below zero", int(below.sum())))
-            return np.where(below, np.nan, values)
+            doubts.append(Doubt("speed_negative", "speeds below zero are null", int(below.sum())))
+        if above.any():
+            text = f"speeds above {FASTEST_MS * 3.6:.0f} km/h, which no car can have, are null"
+            doubts.append(Doubt("speed_impossible", text, int(above.sum())))
+        if below.any() or above.any():
+            return np.where(below | above, np.nan, values)
     return values
 
 

@@ -57,7 +57,8 @@ def read_gates(
     lines: Sequence[str], path: Path, encoding: CoordinateEncoding, east: float
 ) -> Gates:
     """Gates of a section; without a path near them they cannot be told and are left out."""
-    found = [parsed for line in lines if (parsed := _parse(line)) is not None]
+    written = [line for line in lines if line.strip()]
+    found = [parsed for line in written if (parsed := _parse(line)) is not None]
     start: Gate | None = None
     splits: list[Gate] = []
     unplaced = 0
@@ -69,9 +70,20 @@ def read_gates(
             start = gate
         else:
             splits.append(gate)
-    doubts: tuple[Doubt, ...] = ()
-    if unplaced:
-        doubts = (Doubt("gate_off_path", "a gate far from where was driven is left out", unplaced),)
+    told = (
+        ("gate_off_path", "a gate far from where was driven is left out", unplaced),
+        (
+            "gate_unreadable",
+            "lines of [laptiming] without a word and four numbers are left out",
+            len(written) - len(found),
+        ),
+        (
+            "gates_too_many",
+            f"gates behind the first {_MOST_GATES} are left out",
+            len(found) - _MOST_GATES,
+        ),
+    )
+    doubts = tuple(Doubt(code, text, times) for code, text, times in told if times > 0)
     return Gates(start, tuple(splits), doubts)
 
 

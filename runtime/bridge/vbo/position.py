@@ -55,6 +55,8 @@ def read_positions(
     silent = (lat == 0.0) & (lon == 0.0)
     lat, lon = _blank(lat, silent), _blank(lon, silent)
     doubts: list[Doubt] = []
+    if zeros := int(silent.sum()):
+        doubts.append(Doubt("positions_zero", "positions at 0 N 0 E are null", zeros))
     if forced is None:
         encoding, doubt = _find(lat, lon, t, speed)
         doubts += [doubt] if doubt else []

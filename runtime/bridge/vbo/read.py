@@ -2,6 +2,7 @@
 
 import io
 from collections.abc import Mapping
+from datetime import datetime
 from typing import BinaryIO, Final
 
 import numpy as np
@@ -30,11 +31,12 @@ from runtime.bridge.vbo.table import LARGE, Table, read_table
 MOST_VIDEO_FRAMES: Final = 500_000
 MOST_COMMENTS: Final = 200
 LONGEST_COMMENT: Final = 500
+FURTHEST_ZONE_S: Final = 14 * 3600.0
 _SKIPPED: Final[Mapping[str, str]] = {
     "rows_short": "rows with too few cells are left out",
     "rows_long": "rows with too many cells are left out",
     "rows_unreadable": "rows without any number are left out",
-    "values_unreadable": "cells that hold no number are null",
+    "values_unreadable": "cells without a number that can be a reading are null",
 }
 
 
@@ -74,7 +76,19 @@ def read(
     parts.facts["text_encoding"] = head.encoding
     if clock.midnights:
         parts.doubts.append(Doubt("midnight", "the time of day starts again", clock.midnights))
+    if clock.base == "utc" and head.created and _days_apart(head.created, t):
+        text = "the time in the head is of no time zone of the rows: their day may be another one"
+        parts.doubts.append(Doubt("date_uncertain", text))
     return _finish(head, parts, videos, positions)
+
+
+def _days_apart(created: datetime, t: Numbers) -> bool:
+    """Whether local time cannot explain how far the head is from the first row.
+
+    Midnight to the second is a date without a time.
+    """
+    timeless = not (created.hour or created.minute or created.second)
+    return not timeless and abs(created.timestamp() - float(t[0])) > FURTHEST_ZONE_S
 
 
 def _channels(head: Head, table: Table) -> list[Channel]:

@@ -22,6 +22,9 @@ LARGEST_VALUE: Final = 1e30
 """Larger numbers are no readings, and would overflow in products."""
 BLOCK: Final = 1_048_576
 """Bytes that are worked on at once: all that is made of them stays near the processor."""
+_EMPTY: Final = -9e307
+_EMPTY_TEXT: Final = b"-9e307"
+"""Stands in empty cells, so that a written ``nan`` is told apart from nothing."""
 LARGE: Final = 8_000_000
 """Numbers of a table that is better kept elsewhere: 64 MB."""
 _ROWS_WAITING: Final = 16_384
@@ -78,8 +81,6 @@ def read_table(
         if not first_row:
             first_row = _first_row(block, layout)
         values = parse_block(block, layout, skipped, scratch)
-        if not _possible(values):
-            values[~(np.abs(values) < LARGEST_VALUE)] = np.nan  # infinities too
         rows += len(values)
         if rows > MOST_ROWS or rows * columns > MOST_VALUES:
             raise VboError(f"the file has more than {min(MOST_ROWS, MOST_VALUES // columns)} rows")
@@ -95,11 +96,14 @@ def read_table(
     return Table(kept.take(), first_row, skipped)
 
 
-def _possible(values: Numbers) -> bool:
-    """Whether all are numbers that can be readings."""
-    if not len(values):
-        return True
-    return bool(values.max() < LARGEST_VALUE and values.min() > -LARGEST_VALUE)  # False for NaN
+def _readings(values: Numbers, skipped: Counter[str]) -> Numbers:
+    """The same with NaN for all that can be no reading; what is no empty cell is counted."""
+    if not len(values) or (values.max() < LARGEST_VALUE and values.min() > -LARGEST_VALUE):
+        return values
+    bad = ~(np.abs(values) < LARGEST_VALUE)  # NaN and infinities too
+    skipped["values_unreadable"] += int(bad.sum()) - int((values == _EMPTY).sum())
+    values[bad] = np.nan
+    return values
 
 
 class _Columns:
@@ -245,11 +249,14 @@ def parse_block(
     scratch = scratch or Scratch()
     fixed = parse_fixed(block, layout.columns, scratch)
     if fixed is not None:
-        return fixed
+        return _readings(fixed, skipped)
     tables = []
     for piece in _pieces(block):
         fixed = parse_fixed(piece, layout.columns, scratch)
-        tables.append(_loose(piece, layout, skipped) if fixed is None else fixed.copy())
+        if fixed is None:
+            tables.append(_loose(piece, layout, skipped))
+        else:
+            tables.append(_readings(fixed, skipped).copy())
     return np.concatenate(tables)
 
 
@@ -275,12 +282,15 @@ def _loose(block: bytes, layout: Layout, skipped: Counter[str]) -> Numbers:
     lines = block.decode("latin-1").split("\n")
     values = _regular(lines, layout)
     if values is not None:
-        return values
+        return _readings(values, skipped)
     tables = []
     for at in range(0, len(lines), _PIECE):
         piece = lines[at : at + _PIECE]
-        regular = _regular(piece, layout) if any(map(str.strip, piece)) else None
-        tables.append(_row_by_row(piece, layout, skipped) if regular is None else regular)
+        values = _regular(piece, layout) if any(map(str.strip, piece)) else None
+        if values is None:
+            tables.append(_row_by_row(piece, layout, skipped))
+        else:
+            tables.append(_readings(values, skipped))
     return np.concatenate(tables)
 
 
@@ -293,11 +303,12 @@ def _points(block: bytes, layout: Layout) -> bytes:
         block = block.replace(b",\r\n", b"\n").replace(b",\n", b"\n")
     if b",," in block:
         for _ in range(2):  # the second time fills every other one of a row of empty cells
-            block = block.replace(b",,", b",nan,")
+            block = block.replace(b",,", b"," + _EMPTY_TEXT + b",")
     if b"\n," in block:
-        block = block.replace(b"\n,", b"\nnan,")
+        block = block.replace(b"\n,", b"\n" + _EMPTY_TEXT + b",")
     if b",\n" in block or b",\r" in block:
-        block = block.replace(b",\n", b",nan\n").replace(b",\r", b",nan\r")
+        block = block.replace(b",\n", b"," + _EMPTY_TEXT + b"\n")
+        block = block.replace(b",\r", b"," + _EMPTY_TEXT + b"\r")
     return block
 
 
@@ -348,9 +359,12 @@ def _number(cell: str) -> float | None:
     if "_" in cell or not cell.isascii():  # Python's own digits and separators are no VBO
         return None
     try:
-        return float(cell)
+        value = float(cell)
     except ValueError:
         return None
+    if value == _EMPTY:
+        return np.nan
+    return value if abs(value) < LARGEST_VALUE else None  # a written NaN or infinity is none
 
 
 def _first_row(block: bytes, layout: Layout) -> tuple[str, ...]:

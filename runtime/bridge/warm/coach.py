@@ -18,9 +18,9 @@ from runtime.bridge.coach.values import Emotion
 from runtime.bridge.errors import NoCompleteLap, NoGeometry
 from runtime.bridge.service import Service
 from runtime.bridge.storage.coaching import EventRow, driver_events
-from runtime.bridge.storage.errors import NoRows
+from runtime.bridge.storage.errors import NoRows, StoreDamaged
 from runtime.bridge.storage.values import SessionRow
-from runtime.bridge.tracks.model import Corner, slug
+from runtime.bridge.tracks.model import Corner
 from runtime.bridge.warm.brief import Plan, brief_evidence, brief_parts
 from runtime.bridge.warm.debrief import debrief
 from runtime.bridge.warm.desk import Desk
@@ -147,7 +147,7 @@ async def best_before(service: Service, row: SessionRow | None, driver: str) -> 
     for one in driven_here(service, driver, track):
         earlier = row is None or one.started_at < row.started_at
         if earlier and one.session_id != own:
-            summary = await service.book.summary(one)
+            summary = await service.book.seen(one)
             if summary is not None and summary.best_s is not None:
                 found.append(summary.best_s)
     return min(found, default=None)
@@ -161,13 +161,14 @@ def driven_here(service: Service, driver: str, track: str | None = None) -> list
     if not driver.strip():
         return []
     active = service.active_track.name if service.active_track else ""
-    wanted, name = slug(track or active), driver.strip().casefold()
+    key = service.library.key
+    wanted, name = key(track or active), driver.strip().casefold()
     found = [
         row
         for row in service.db.sessions()
         if row.n_frames
         and (row.driver or "").strip().casefold() == name
-        and (not wanted or slug(row.track or active) == wanted)
+        and (not wanted or key(row.track or active) == wanted)
     ]
     found.sort(key=lambda row: (row.started_at, row.session_id), reverse=True)
     return found[:SESSIONS]
@@ -182,7 +183,7 @@ async def last_driven(
     for row in driven_here(service, driver):
         try:
             return True, await analyses.of(row, Scope(), chosen, references)
-        except (NoCompleteLap, NoRows):
+        except (NoCompleteLap, NoRows, StoreDamaged):
             continue
     return False, None
 
@@ -198,7 +199,8 @@ async def events_here(
         return ()
     events = await service.db.read(lambda reader: driver_events(reader, driver))
     active = service.active_track.name if service.active_track else ""
-    wanted = slug(track or active)
+    key = service.library.key
+    wanted = key(track or active)
     if not wanted:
         return events
     sessions = {event.session_id for event in events}
@@ -206,7 +208,7 @@ async def events_here(
     return [
         event
         for event in events
-        if (row := there[event.session_id]) is not None and slug(row.track or active) == wanted
+        if (row := there[event.session_id]) is not None and key(row.track or active) == wanted
     ]
 
 

@@ -1,5 +1,6 @@
 """What several sessions have in common that costs time: at most three habits; pure."""
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from statistics import fmean
@@ -168,7 +169,7 @@ def of_burst(burst: Burst) -> Piece:
         coasting=min(burst.coast_frames, burst.frame_count),
         trailing=burst.trail_brake_frames,
         speed_kmh=burst.avg_speed_kmh,
-        max_combo_g=burst.max_combo_g,
+        max_combo_g=None if math.isnan(burst.max_combo_g) else burst.max_combo_g,
     )
 
 

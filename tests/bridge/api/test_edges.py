@@ -1,10 +1,11 @@
 """What requests at the edge of the routes get: defaults, limits, methods, words of refusals."""
 
+import shutil
 from pathlib import Path
 
 import pytest
 
-from tests.bridge.bridgekit import Bridge
+from tests.bridge.bridgekit import ROOT, Bridge
 from tests.bridge.canlog.logkit import drive, write
 from tests.bridge.conftest import Start
 from tests.bridge.replay.replaykit import frames_at
@@ -45,18 +46,56 @@ async def test_a_log_that_no_car_file_decoded_has_no_car(start: Start, tmp_path:
         assert (await bridge.ok("GET", "/session/one"))["session"]["car"] == ""
 
 
-@pytest.mark.parametrize("time_s", [1e-7, 0.9999, 86_400.1, 1e300, 10**18])
-async def test_a_reported_lap_takes_a_second_to_a_day(bridge: Bridge, time_s: float) -> None:
+@pytest.mark.parametrize("time_s", [0, -1, 86_400.1, 1e300, 10**18])
+async def test_a_reported_lap_takes_a_day_at_most(bridge: Bridge, time_s: float) -> None:
     body = {"session_id": "s", "lap_number": 1, "lap_time_s": time_s}
     assert await bridge.refused("POST", "/lap", body) == (400, "bad_field")
     assert (await bridge.ok("GET", "/leaderboard"))["entries"] == []
 
 
 async def test_the_first_and_last_time_of_a_lap_are_taken(bridge: Bridge) -> None:
-    for number, time_s in enumerate((1, 86_400)):
+    for number, time_s in enumerate((1e-7, 0.5, 86_400)):
         body = {"session_id": "s", "lap_number": number, "lap_time_s": time_s}
         await bridge.ok("POST", "/lap", body)
-    assert (await bridge.ok("GET", "/laps"))["count"] == 2
+    assert (await bridge.ok("GET", "/laps"))["count"] == 3
+    best = (await bridge.ok("GET", "/leaderboard"))["entries"][0]
+    assert (best["session_id"], best["time"]) == ("s", "0:00.500")
+
+
+async def test_the_session_of_a_reported_lap_is_there(bridge: Bridge) -> None:
+    await bridge.ok("POST", "/lap", {"session_id": "new", "lap_number": 1, "lap_time_s": 61.5})
+    (entry,) = (await bridge.ok("GET", "/leaderboard"))["entries"]
+    found = await bridge.ok("GET", f"/session/{entry['session_id']}")
+    assert (found["session"]["session_id"], found["best_lap_s"]) == ("new", 61.5)
+    assert bridge.service.active_session() == ""
+
+
+@pytest.mark.parametrize(
+    ("limit", "status"),
+    [("9" * 20, 200), ("0" * 30 + "1", 200), ("9" * 5000, 200), ("-" + "9" * 20, 400), ("0", 400)],
+)
+async def test_a_limit_beyond_all_numbers_is_the_highest_one(
+    bridge: Bridge, limit: str, status: int
+) -> None:
+    for path in ("/sessions", "/laps", "/leaderboard"):
+        assert (await bridge.get(f"{path}?limit={limit}")).status == status
+
+
+async def test_what_has_no_data_has_nothing_to_count(bridge: Bridge) -> None:
+    path = "/session/s/capabilities/recompute"
+    assert await bridge.refused("POST", path) == (404, "unknown_session")
+    await bridge.ok("POST", "/session/start", {"session_id": "s"})
+    assert await bridge.refused("POST", path) == (404, "no_rows")
+
+
+async def test_a_session_of_any_circuit_can_be_recorded_into(bridge: Bridge) -> None:
+    for name in ("\u5bcc\u58eb\u30b9\u30d4\u30fc\u30c9\u30a6\u30a7\u30a4", "\u2116 1", "x" * 256):
+        sid = (await bridge.ok("POST", "/session/start", {"track": name}))["session_id"]
+        await bridge.ok("POST", f"/session/{sid}/frame", {"timestamp": 1, "speed_ms": 20})
+        assert (await bridge.ok("GET", f"/session/{sid}"))["session"]["track"] == name
+        exported = await bridge.get(f"/session/{sid}/export.parquet")
+        assert (exported.status, exported.headers["X-Bridge-Session"]) == (200, sid)
+        assert (await bridge.ok("GET", "/sessions", None))["sessions"][0]["session_id"] == sid
 
 
 async def test_partial_is_not_advised_to_who_has_given_it(bridge: Bridge) -> None:
@@ -105,3 +144,14 @@ async def test_a_known_path_tells_its_methods(bridge: Bridge, path: str, allowed
 
 async def test_an_unknown_path_has_no_options(bridge: Bridge) -> None:
     assert (await bridge.request("OPTIONS", "/nothing")).status == 404
+
+
+async def test_the_active_track_of_another_folder_is_found_by_its_id(
+    start: Start, tmp_path: Path
+) -> None:
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    shutil.copy(ROOT / "data" / "tracks" / "tarn-oval.json", folder / "my-oval.json")
+    async with start(track=str(folder / "my-oval.json")) as bridge:
+        assert (await bridge.ok("GET", "/track/my-oval/elevation"))["samples"]
+        assert (await bridge.get("/track/tarn-oval/elevation")).status == 200

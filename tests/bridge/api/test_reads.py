@@ -144,6 +144,10 @@ async def test_a_driver_of_five_sessions_is_seen_to_improve(
             assert (early.status, early.body) == (204, b"")
     found = await bridge.ok("GET", "/driver/Mia/evolution")
     assert found["session_count"] == 5
+    by_id = await bridge.ok("GET", "/driver/Mia/evolution?track=larkfell")
+    assert by_id == {**found, "track": "larkfell"}
+    assert (await bridge.ok("GET", "/sessions?track=larkfell"))["count"] == 5
+    assert (await bridge.ok("GET", "/leaderboard?track=larkfell"))["count"] == 1
     bests = [step["best_lap_s"] for step in found["evolution"]]
     assert bests == sorted(bests, reverse=True)
     assert all(step["sector_pbs"]["s2"] for step in found["evolution"])

@@ -46,6 +46,14 @@ async def sessions(folder: Path) -> Mapping[str, SessionRow]:
         await store.close()
 
 
+async def test_a_data_folder_without_signals_is_said_in_a_line(
+    backend: str, tmp_path: Path
+) -> None:
+    done = await run(tmp_path, backend, "x.vbo", "--data-dir", str(tmp_path / "none"))
+    assert (done.code, done.out) == (2, "")
+    assert done.err == "import: data_dir: registry/signals.json: No such file or directory\n"
+
+
 @pytest.mark.slow
 async def test_files_go_straight_into_the_database(backend: str, tmp_path: Path) -> None:
     good = write(tmp_path / "good.log", drive(10))

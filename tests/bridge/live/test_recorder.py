@@ -31,8 +31,14 @@ class FakeStore:
         self._samples(session_id, extras)
 
     async def append_signals(
-        self, session_id: str, samples: Mapping[str, Samples], meta: SessionMeta
+        self,
+        session_id: str,
+        samples: Mapping[str, Samples],
+        meta: SessionMeta,
+        *,
+        spare: bool,
     ) -> None:
+        assert spare  # a catalogue without room must not cost the rows
         self._refuse()
         self._samples(session_id, samples)
 

@@ -253,6 +253,25 @@ async def test_a_full_catalogue_refuses_new_names_and_nothing_else(
     assert len((await store.read_signals("s", ["a"]))["a"].t) == 2
 
 
+async def test_a_full_catalogue_costs_frames_and_imports_only_their_new_names(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(registry, "MOST_DISCOVERED", 2)
+    known, new = samples((0, 0)), samples((0, 1), (1, 2))
+    done = await store.append_frames("s", frames(2), {"c": new, "a": known, "b": known})
+    assert (done.newly_discovered, done.left_out) == (("a", "b"), ("c",))
+    recording = Recording(frames(3), {"a": new, "d": new, "e": new})
+    brought = await store.import_recording("i", recording)
+    assert (brought.n_frames, brought.n_signals, brought.left_out) == (3, 1, ("d", "e"))
+    (doubt,) = brought.doubts
+    assert (doubt.code, doubt.times) == ("registry_full", 2)
+    assert len((await store.read_signals("i", ["a"]))["a"].t) == 2
+    spared = await store.append_signals("s", {"a": samples((5, 5)), "f": new}, spare=True)
+    assert (spared.n_appended, spared.n_rejected) == (1, 2)
+    assert pairs((await store.read_signals("s", ["a"]))["a"]) == [(0, 0), (5, 5)]
+    assert {row.name for row in store.registry()}.isdisjoint("cdef")
+
+
 async def test_the_catalogue_is_seeded_once_and_grows(kind: Backend, path: Path) -> None:
     store = await opened(path, kind)
     before = store.registry()
@@ -395,6 +414,18 @@ async def test_a_lap_of_the_same_number_replaces_and_keeps_its_id(store: Store) 
     assert again.id == one.id
     assert await store.laps("s") == [again, two]
     assert await store.laps(limit=2) == [again, other]
+
+
+async def test_a_lap_of_no_session_makes_one_that_is_not_active(kind: Backend, path: Path) -> None:
+    store = await opened(path, kind)
+    await store.put_lap(LapRow("s", 1, 61.5, NOON))
+    await store.put_lap(LapRow("s", 2, 60.5, NOON + 1))
+    await store.close()
+    store = await opened(path, kind)
+    (row,) = store.sessions()
+    assert (row.session_id, row.started_at, row.n_frames) == ("s", NOON, 0)
+    assert store.active_session() is None
+    await store.close()
 
 
 async def test_notes_are_the_last_ones_oldest_first(store: Store) -> None:

@@ -72,7 +72,7 @@ def test_further_numbers_become_signals_at_the_time_of_their_frame() -> None:
         "abs_active": ([1.0], [1.0]),
         "oil_temp_c": ([1.0, 3.0], [90.0, 91.5]),
     }
-    assert batch.ignored == ("frame_idx", "note", "session_id", "source")
+    assert batch.ignored == (("note", "not a number"),)
     assert batch.n_rejected == 0
 
 
@@ -136,10 +136,12 @@ def test_too_much_is_refused() -> None:
         read_frames([{"t": 1, f"n{i}": 1} for i in range(MAX_NAMES + 50)])
 
 
-def test_a_name_that_no_signal_may_have_is_ignored() -> None:
-    batch = read_frames([{"t": 1, "a\nb": 1, "x" * 129: 2, "": 3, "ok-1 %": 4}])
-    assert list(batch.extras) == ["ok-1 %"]
-    assert len(batch.ignored) == 3
+def test_a_name_that_cannot_be_asked_for_is_changed() -> None:
+    frame = {"t": 1, "a\nb": 1, "x" * 129: 2, "": 3, "ok-1 %": 4, "a_b": 5, "a,b": 6}
+    named = {"a_b": 5, "a_b_2": 1, "a_b_3": 6, "x" * 128: 2, "unnamed": 3, "ok-1 %": 4}
+    for batch in (read_frames([frame]), read_frame(frame)):
+        assert {name: one.value[0] for name, one in batch.extras.items()} == named
+        assert batch.ignored == ()
 
 
 def test_sparse_names_end_up_where_they_were() -> None:

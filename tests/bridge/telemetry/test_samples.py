@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runtime.bridge.telemetry.cells import BadBatch, BatchTooLarge
+from runtime.bridge.telemetry.cells import NAMES, BadBatch, BatchTooLarge
 from runtime.bridge.telemetry.samples import SampleBatch, read_samples
 
 
@@ -51,7 +51,7 @@ def test_what_is_unusable_is_left_out_with_its_reason() -> None:
     )
     assert plain(batch) == {"ok": [(1.0, 2.0)]}
     assert [(r.index, r.reason) for r in batch.rejected] == [
-        (1, "no name of a signal"),
+        (1, NAMES),
         (2, "no name of a signal"),
         (3, "t is no finite number"),
         (4, "value is no finite number"),

@@ -1,5 +1,7 @@
 """The folder of circuits, and what may be asked for by a request."""
 
+import re
+import unicodedata
 from pathlib import Path
 
 import pytest
@@ -91,6 +93,47 @@ def test_a_file_that_is_no_circuit_is_named(tmp_path: Path, content: bytes) -> N
 
 def test_a_slug_is_small_letters_and_hyphens() -> None:
     assert slug("  Nürburgring + GP/Sprint 2_b ") == "nurburgring-gp-sprint-2-b"
+
+
+@pytest.mark.parametrize(
+    ("name", "plain"),
+    [
+        ("\u00d8resund Stra\u00dfe \u0141\u00f3d\u017a", "oresund-strasse-lodz"),
+        ("\u0130stanbul Park", "istanbul-park"),
+        ("\u2116 1", "no-1"),
+        ("!!!", ""),
+        (" ", ""),
+    ],
+)
+def test_latin_letters_of_a_slug_lose_their_accents(name: str, plain: str) -> None:
+    assert slug(name) == plain
+
+
+def test_names_of_other_letters_have_plain_slugs_that_differ() -> None:
+    fuji = "\u5bcc\u58eb\u30b9\u30d4\u30fc\u30c9\u30a6\u30a7\u30a4"
+    unvoiced = fuji.replace("\u30d4", "\u30d2").replace("\u30c9", "\u30c8")
+    names = [
+        *(fuji, unvoiced, f"Fuji {fuji}", "\u03a9\u043c\u0435\u0433\u0430", "\u0663\u0663"),
+        *("\u0928\u093e\u0917\u092a\u0941\u0930", "\U0001f3c1", "\U0001f697"),
+        *("a" * 300, "a" * 299, "a" * 80, "Fuji " + "\u5bcc" * 300),
+    ]
+
+    slugs = [slug(name) for name in names]
+
+    assert all(re.fullmatch("[a-z0-9]+(-[a-z0-9]+)*", one) and len(one) <= 80 for one in slugs)
+    assert len(set(slugs)) == len(names)
+    assert [slug(one) for one in slugs] == slugs
+    assert slug(unicodedata.normalize("NFD", fuji)) == slug(f" {fuji} ") == slugs[0]
+    assert slugs[2].startswith("fuji-")
+
+
+def test_a_circuit_has_one_key_however_it_is_named(folder: Path) -> None:
+    library = Library.read(folder)
+    track = next(iter(library.tracks.values()))
+
+    assert library.key(track.id) == library.key(f" {track.name.upper()} ") == slug(track.id)
+    assert library.key("Somewhere Else") == "somewhere-else"
+    assert library.key("") == ""
 
 
 def test_the_default_circuit_is_there() -> None:

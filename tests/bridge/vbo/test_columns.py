@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+from runtime.bridge.telemetry.names import clean_name
 from runtime.bridge.telemetry.values import Recording
-from runtime.bridge.vbo.columns import aligned, clean_name, key_of, unique_names
+from runtime.bridge.vbo.columns import aligned, key_of, unique_names
 from runtime.bridge.vbo.errors import VboError
 from runtime.bridge.vbo.read import read
 from runtime.bridge.vbo.sections import read_head

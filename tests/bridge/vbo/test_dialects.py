@@ -236,3 +236,52 @@ def test_no_number_is_a_negative_zero_or_infinite(driven: Drive) -> None:
         assert not np.isinf(values).any()
         assert not np.signbit(values[values == 0.0]).any()
     assert "coolant_temp_c" not in recording.signals
+
+
+def with_rows(text: str, rows: int = 300) -> Recording:
+    """A file with that head, whose rows hold *text* behind their time."""
+    head = "[column names]\ntime lat long velocity\n[data]\n"
+    return read((head + "".join(f"{n * 0.1:.1f} {text}\n" for n in range(rows))).encode())
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("3120 -300 nan", "values_unreadable"),
+        ("3120 -300 inf", "values_unreadable"),
+        ("3120 -300 1e300", "values_unreadable"),
+        ("3120 -300 " + "9" * 400, "values_unreadable"),
+        ("3120 -300 5000", "speed_impossible"),
+        ("3120 -300 -5", "speed_negative"),
+        ("0 0 80", "positions_zero"),
+    ],
+)
+def test_every_null_that_was_a_number_is_counted(text: str, code: str) -> None:
+    recording = with_rows(text)
+    column = "lat" if code == "positions_zero" else "speed_ms"
+    assert np.isnan(recording.frames.columns[column]).all()
+    assert {doubt.code: doubt.times for doubt in recording.doubts}[code] == 300
+
+
+def test_the_fastest_cars_are_believed() -> None:
+    recording = with_rows("3120 -300 420")
+    assert recording.frames.columns["speed_ms"].max() == pytest.approx(420 / 3.6)
+    assert codes(recording) == set()
+
+
+@pytest.mark.parametrize(
+    ("created", "doubted"),
+    [
+        ("15/06/2025 @ 14:25:30", False),
+        ("15/06/2025 @ 04:25:30", False),  # ten hours behind
+        ("15/06/2025 @ 00:00:00", False),  # a date alone
+        ("15/06/2025", False),
+        ("15/06/2025 @ 00:10:00", True),
+    ],
+)
+def test_a_day_that_no_time_zone_explains_is_doubted(
+    created: str, doubted: bool, driven: Drive
+) -> None:
+    recording = read(vbo_bytes(driven, Dialect(created=f"File created on {created}")))
+    assert ("date_uncertain" in codes(recording)) is doubted
+    assert recording.frames.columns["timestamp"][0] == pytest.approx(MIDNIGHT + 51_930.2, abs=1e-6)

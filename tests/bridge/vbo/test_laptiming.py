@@ -80,9 +80,24 @@ def test_splits_and_a_finish_come_after_the_start() -> None:
     ["", "Start", "Start 1 2 3", "hello there", "Start +a +b +c +d", "Start 0 0 0 0", "¬" * 50_000,
      "Start " + "1 " * 30_000, "Start" + " " * 60_000, "S" * 60_000],
 )  # fmt: skip
-def test_lines_that_are_no_gate_are_left_out_in_silence(text: str) -> None:
-    gates = read_gates([text], north_drive(), "minutes", -1.0)
-    assert gates.start is None or text.startswith("Start 1 1")
+def test_lines_that_are_no_gate_are_left_out_and_counted(text: str) -> None:
+    gates = read_gates(["", text, "  ", text], north_drive(), "minutes", -1.0)
+    assert gates.start is None
+    told = {doubt.code: doubt.times for doubt in gates.doubts}
+    if text == "Start 0 0 0 0":  # four zeros stand for no gate
+        assert told == {}
+    elif text.startswith("Start 1 1"):
+        assert told == {"gate_off_path": 2}
+    else:
+        assert told == ({"gate_unreadable": 2} if text else {})
+
+
+def test_gates_behind_the_last_that_is_kept_are_counted() -> None:
+    gates = read_gates(
+        [line([(0, 0), (0, -5)], lat_first=False)] * 70, north_drive(), "minutes", -1
+    )
+    assert len(gates.splits) == 63
+    assert [(doubt.code, doubt.times) for doubt in gates.doubts] == [("gates_too_many", 6)]
 
 
 def test_a_gate_far_from_the_path_is_left_out_and_doubted() -> None:

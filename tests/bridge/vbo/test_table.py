@@ -74,6 +74,26 @@ def test_a_cell_without_a_number_is_null_and_counted(cell: str) -> None:
     assert found.skipped["values_unreadable"] == 1
 
 
+@pytest.mark.parametrize("cell", ["nan", "-NaN", "inf", "-inf", "1e300", "9" * 400, "9E36"])
+@pytest.mark.parametrize("commas", [False, True])
+@pytest.mark.parametrize("rows_beside", [0, 200])
+@pytest.mark.parametrize("odd", [False, True])
+def test_a_number_that_is_no_reading_is_null_and_counted(
+    cell: str, commas: bool, rows_beside: int, odd: bool
+) -> None:
+    lines = [*["1 2 3"] * rows_beside, *[f"1 {cell} 3"] * 300, *["here we are"] * odd]
+    text = "\n".join(lines)
+    found = read(text.replace(" ", ",") if commas else text, commas=commas)
+    assert np.isnan(found.columns[1]).sum() == 300
+    assert found.skipped["values_unreadable"] == 300
+
+
+def test_empty_cells_beside_written_nothing_are_not_counted() -> None:
+    found = read(",nan,3\n4,,\n,inf,9\n7,8,\n", commas=True)
+    assert np.isnan(found.columns[1]).tolist() == [True, True, True, False]
+    assert dict(+found.skipped) == {"values_unreadable": 2}
+
+
 def test_rows_of_one_length_are_read_together_wherever_odd_ones_stand() -> None:
     chance = np.random.default_rng(4)
     lines = [f"{n:06d} {n * 0.5:+010.3f} {-n:+.3E}" for n in range(1000, 3000)]

@@ -1,6 +1,7 @@
 """What a driver's history, the course and a grader's reply come to."""
 
 import json
+import math
 
 import pytest
 from hypothesis import given
@@ -8,13 +9,14 @@ from hypothesis import strategies as st
 
 from runtime.bridge.analysis.drive import drive_of
 from runtime.bridge.coach.concepts import CONCEPTS
+from runtime.bridge.coach.values import Burst
 from runtime.bridge.laps.detect import detect_laps
 from runtime.bridge.laps.series import series
 from runtime.bridge.storage.coaching import EventRow
 from runtime.bridge.tracks.drive import USUAL, drive
 from runtime.bridge.warm.desk import lessons_of
 from runtime.bridge.warm.grades import grades
-from runtime.bridge.warm.insights import Driving, Idle, Piece, driving, insights
+from runtime.bridge.warm.insights import Driving, Idle, Piece, driving, insights, of_burst
 from runtime.bridge.warm.lessons import Lessons, parse_catalog
 from runtime.bridge.warm.pedagogy import ADVICE, tip_of
 from runtime.bridge.warm.scoring import aggregates, verdict
@@ -157,3 +159,18 @@ def test_a_session_tells_its_habits_with_the_corner_of_its_debrief() -> None:
         told = review(frames=found)
         assert seen.focus == told.next_focus == told.found[0].corner
         assert seen.tip == tip_of(told.found[0])
+
+
+def test_bursts_without_accelerations_say_nothing_of_grip() -> None:
+    known = Burst(
+        corners_visited=("T1", "T2"),
+        in_corner=True,
+        frame_count=10,
+        max_combo_g=0.3,
+        avg_speed_kmh=90.0,
+        trail_brake_frames=1,
+    )
+    unknown = known._replace(max_combo_g=math.nan)
+    assert insights([], [of_burst(unknown)] * 3) == ()
+    (found,) = insights([], [of_burst(known), of_burst(unknown)])
+    assert (found.id, found.metric_value) == ("grip_headroom", "0.30 g")

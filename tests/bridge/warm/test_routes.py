@@ -113,7 +113,10 @@ async def test_a_mood_in_a_request_is_no_part_of_a_text(start: Start) -> None:
         ("a%0ab", 404),
         ("a" * 257, 404),
         ("nobody", 200),
-        ("Mia%20%2F%20Tom", 200),
+        ("Mia%20%2F%20Tom", 404),
+        ("a%5cb", 404),
+        ("a..b", 404),
+        ("Mia%20+%20Tom.", 200),
         ("J.%20M%C3%BCller", 200),
     ],
 )
