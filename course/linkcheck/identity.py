@@ -78,25 +78,15 @@ def _aliases(graph: Graph, taken: dict[str, tuple[str, str]]) -> Iterator[Proble
     ended = {entry.id: entry.replaced_by for entry in graph.sources.retired}
     for node in graph.lessons.values():
         for number, alias in enumerate(node.view.aliases):
+            clashes: list[tuple[str, str, str]] = []
             if ended.get(alias, node.id) != node.id:
-                yield Problem(
-                    "IDS006",
-                    node.record.file,
-                    f'the alias "{alias}" is retired',
-                    ("aliases", number),
-                    got=f"in {RETIRED_FILE}, replaced by {ended[alias] or 'nothing'}",
-                    hint="remove the alias here, or the entry there",
-                )
-            other = taken.get(alias, ("", ""))[1] or owners.get(alias)
-            if other:
-                yield Problem(
-                    "IDS006",
-                    node.record.file,
-                    f'the alias "{alias}" is in use',
-                    ("aliases", number),
-                    got=f"also in {other}",
-                    hint="remove the alias here or there",
-                )
+                got = f"in {RETIRED_FILE}, replaced by {ended[alias] or 'nothing'}"
+                clashes.append(("retired", got, "remove the alias here, or the entry there"))
+            if other := taken.get(alias, ("", ""))[1] or owners.get(alias):
+                clashes.append(("in use", f"also in {other}", "remove the alias here or there"))
+            for what, got, hint in clashes:
+                message, place = f'the alias "{alias}" is {what}', ("aliases", number)
+                yield Problem("IDS006", node.record.file, message, place, got=got, hint=hint)
             owners[alias] = node.record.file
 
 
