@@ -1,6 +1,5 @@
 """Synthetic lessons for the speed comparison: the same bodies for our build and for its peers."""
 
-import json
 import random
 from collections.abc import Iterator
 from itertools import product
@@ -203,24 +202,50 @@ def _paragraph(chooser: random.Random, sentences: int) -> str:
     return " ".join(_sentence(chooser) for _ in range(sentences))
 
 
-def _quiz(lesson: Lesson) -> str:
-    return "questions:\n" + "".join(_questions(lesson))
+def practice(lesson: Lesson) -> str:
+    """The questions of our quiz as Markdown, for generators that know no quiz."""
+    parts = ["\n## Practice questions\n"]
+    for number, question in enumerate(_questions(lesson), start=1):
+        options = "".join(f"- {option}\n" for option in question.options)
+        parts.append(
+            f"\n**{number}.** {question.prompt}\n\n{options}\n"
+            f"Answer: {question.options[question.right]} {_EXPLANATION}\n"
+        )
+    return "".join(parts)
 
 
-def _questions(lesson: Lesson) -> Iterator[str]:
+class _Question(NamedTuple):
+    id: str
+    stage: str
+    prompt: str
+    options: tuple[str, ...]
+    right: int
+
+
+def _questions(lesson: Lesson) -> Iterator[_Question]:
+    answers = ("at the same point", "a little earlier", "much later", "not at all")
     for number, stage in enumerate(("before", "during", "after", "after"), start=1):
-        answers = ("at the same point", "a little earlier", "much later", "not at all")
+        yield _Question(
+            f"question-{FIRST[number]}",
+            stage,
+            f"What does trace {number} of the {lesson.title.lower()} show?",
+            tuple(f"The pedal is released {answer}, case {number}." for answer in answers),
+            number - 1,
+        )
+
+
+def _quiz(lesson: Lesson) -> str:
+    parts = ["questions:\n"]
+    for question in _questions(lesson):
         options = "".join(
-            f"      - text: The pedal is released {answer}, case {number}.\n"
-            + ("        correct: true\n" if place == number - 1 else "")
-            for place, answer in enumerate(answers)
+            f"      - text: {option}\n" + ("        correct: true\n" * (place == question.right))
+            for place, option in enumerate(question.options)
         )
-        yield (
-            f"  - id: question-{FIRST[number]}\n    stage: {stage}\n"
-            f"    prompt: What does trace {number} of the {lesson.title.lower()} show?\n"
-            f"    options:\n{options}"
-            "    explanation: The pressure falls in the marked section and nowhere else.\n"
+        parts.append(
+            f"  - id: {question.id}\n    stage: {question.stage}\n    prompt: {question.prompt}\n"
+            f"    options:\n{options}    explanation: {_EXPLANATION}\n"
         )
+    return "".join(parts)
 
 
 def _phase(name: str) -> str:
@@ -252,24 +277,17 @@ def _domain(pathways: list[str]) -> str:
 
 
 def _role(pathway: str, phase: str, lesson: str) -> str:
-    """A role as JSON, which is YAML as well."""
     line = "One sentence for the speed comparison."
-    role = {
-        "id": "reader-of-laps",
-        "title": "Reader of laps",
-        **dict.fromkeys(
-            ["headline", "summary", "background", "portfolio", "readiness", "scopeNote"], line
-        ),
-        **{key: [line] for key in ("responsibilities", "skills", "reviewQuestions")},
-        "pathways": [pathway],
-        "defaultPathway": pathway,
-        "milestones": [
-            {"title": "First", "lessons": [lesson], "deliverable": line, "criteria": [line]}
-        ],
-        "startingChecks": [{"phase": phase, "question": "What does a lap time hide?"}],
-        "workExample": line,
-    }
-    return json.dumps(role, indent=2) + "\n"
+    texts = "headline summary background portfolio readiness scopeNote workExample".split()
+    return (
+        "id: reader-of-laps\ntitle: Reader of laps\n"
+        + "".join(f"{key}: {line}\n" for key in texts)
+        + "".join(f"{key}: [{line}]\n" for key in ("responsibilities", "skills"))
+        + f"reviewQuestions: [{line}]\npathways: [{pathway}]\ndefaultPathway: {pathway}\n"
+        f"milestones:\n  - title: First\n    lessons: [{lesson}]\n    deliverable: {line}\n"
+        f"    criteria: [{line}]\n"
+        f"startingChecks:\n  - phase: {phase}\n    question: What does a lap time hide?\n"
+    )
 
 
 def _write(path: Path, text: str) -> None:
@@ -277,6 +295,7 @@ def _write(path: Path, text: str) -> None:
     path.write_text(text, encoding="utf-8", newline="\n")
 
 
+_EXPLANATION: Final = "The pressure falls in the marked section and nowhere else."
 _COURSE: Final = """\
 schemaVersion: 1
 id: speed-comparison

@@ -1,7 +1,8 @@
-"""Site generators to compare with: the same lesson bodies, a plain template, code highlighting on.
+"""Site generators to compare with: the same lessons, a plain template, code highlighting on.
 
-Every peer writes one HTML page a lesson and an index; none of them validates, and only those that
-say so write JSON.
+They get the practice questions as Markdown, so that every page shows the same text. Every peer
+writes one HTML page a lesson and an index; none of them validates, and only those that say so
+write JSON.
 """
 
 import json
@@ -13,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from bench.lessons import Lesson, front_matter, write_content
+from bench.lessons import Lesson, front_matter, practice, write_content
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 ELEVENTY: Final = ("@11ty/eleventy@3.1.7", "@11ty/eleventy-plugin-syntaxhighlight@5.0.2")
@@ -117,7 +118,7 @@ def _prepare_pelican(program: Path, folder: Path, lessons: list[Lesson]) -> Site
     (folder / "theme" / "static").mkdir()
     for lesson in lessons:
         head = f"Title: {lesson.title}\nSlug: {lesson.id}\nSummary: {lesson.summary}\n"
-        text = f"{head}Date: 2026-01-01\n\n{lesson.body}"
+        text = f"{head}Date: 2026-01-01\n\n{lesson.body}{practice(lesson)}"
         _write(folder / "content" / f"{lesson.id}.md", text)
     out = folder / "output"
     command = (str(program), "--quiet", "-s", "pelicanconf.py", "-o", str(out), "content")
@@ -162,8 +163,8 @@ def _try(command: list[str]) -> None:
 
 
 def _source(lesson: Lesson) -> str:
-    """The lesson as the peers read it: our front matter and the same body."""
-    return front_matter(lesson) + lesson.body
+    """The lesson as the peers read it: our front matter, the same body, the questions."""
+    return front_matter(lesson) + lesson.body + practice(lesson)
 
 
 def _write(path: Path, text: str) -> None:

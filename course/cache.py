@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields
-from hashlib import blake2b
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,12 +18,10 @@ _LESSON_FIELDS: Final = frozenset(one.name for one in fields(Lesson)) - {"materi
 
 def lesson_key(parts: Parts, setup_key: bytes) -> str:
     """The key of one lesson folder: every byte that its record depends on."""
-    digest = blake2b(setup_key, digest_size=16)
-    digest.update(parts.folder.encode())
+    pieces = [setup_key, parts.folder.encode()]
     for name, data in parts.files.items():
-        digest.update(b"\0%s\0%d\0" % (name.encode(), len(data)))
-        digest.update(data)
-    return digest.hexdigest()
+        pieces += (b"\0%s\0%d\0" % (name.encode(), len(data)), data)
+    return sha256(b"".join(pieces)).hexdigest()
 
 
 def setup_key(setup: Setup, fingerprint: str) -> bytes:
@@ -41,7 +39,7 @@ def setup_key(setup: Setup, fingerprint: str) -> bytes:
         ],
         option=orjson.OPT_SORT_KEYS,
     )
-    return blake2b(text, digest_size=16).digest()
+    return sha256(text).digest()
 
 
 class Shards:

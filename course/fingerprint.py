@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
-from hashlib import blake2b
+from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
@@ -26,7 +26,7 @@ _INSTALLED: Final = ".dist-info"
 @cache
 def fingerprint() -> str:
     """A digest of the package, its schemas and the versions of the libraries."""
-    digest = blake2b(digest_size=16)
+    digest = sha256()
     digest.update(repr(sys.version_info[:3]).encode())
     found = _versions()
     for name in _LIBRARIES:
@@ -34,7 +34,8 @@ def fingerprint() -> str:
     for folder in (_PACKAGE, _PACKAGE.parent / "schemas" / "course"):
         for name, path in sorted(_files(os.fspath(folder), "")):
             digest.update(name.encode())
-            digest.update(Path(path).read_bytes())
+            with open(path, "rb", buffering=0) as file:  # noqa: PTH123  (10 ms less)
+                digest.update(file.read())
     return digest.hexdigest()
 
 
@@ -43,9 +44,9 @@ def _versions() -> dict[str, str]:
     found: dict[str, str] = {}
     for folder in sys.path:
         with suppress(OSError):
-            for entry in Path(folder).iterdir():
-                if entry.name.endswith(_INSTALLED):
-                    name, _, version = entry.name.removesuffix(_INSTALLED).partition("-")
+            for entry in os.listdir(folder or "."):  # noqa: PTH208  (2 ms less)
+                if entry.endswith(_INSTALLED):
+                    name, _, version = entry.removesuffix(_INSTALLED).partition("-")
                     found.setdefault(name.lower().replace("_", "-"), version)
     return found
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pickle
 import select
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -16,6 +17,10 @@ from typing import Any, Final, Protocol, Self, TypeVar, cast
 WORTH_IT: Final = 150
 _HEADER: Final = 8  # bytes that say how long a message is
 _PIECE: Final = 16  # answers in one message
+_ROOM: Final = 1 << 20  # bytes in a pipe; 16 answers take half of them
+
+if sys.platform == "linux":
+    import fcntl
 
 T = TypeVar("T")
 Handler = Callable[[Any], Iterator[Any]]
@@ -119,8 +124,8 @@ class Forked:
         self.close()
 
     def _start(self, handler: Handler) -> _Member:
-        their_source, our_sink = os.pipe()
-        our_source, their_sink = os.pipe()
+        their_source, our_sink = _pipe()
+        our_source, their_sink = _pipe()
         process = os.fork()
         if process:
             os.close(their_source)
@@ -206,6 +211,15 @@ def aside(function: Callable[[], T]) -> Callable[[], T]:
         return cast("T", found)
 
     return wait
+
+
+def _pipe() -> tuple[int, int]:
+    """A pipe that takes a whole message, where the system has such, so that no member waits."""
+    source, sink = os.pipe()
+    if sys.platform == "linux":
+        with suppress(OSError):  # above what this user may have
+            fcntl.fcntl(sink, fcntl.F_SETPIPE_SZ, _ROOM)
+    return source, sink
 
 
 def _serve(handler: Handler, ahead: Callable[[], bool], source: int, sink: int) -> None:

@@ -68,10 +68,8 @@ class Unit:
 
 def unit_key(record_key: str, related: Mapping[str, Any], build_key: str) -> str:
     """The key of a lesson's outputs: its sources, its neighbours, the options of the build."""
-    digest = hashlib.blake2b(record_key.encode(), digest_size=16)
-    digest.update(orjson.dumps(related))
-    digest.update(build_key.encode())
-    return digest.hexdigest()
+    parts = (record_key.encode(), orjson.dumps(related), build_key.encode())
+    return hashlib.sha256(b"".join(parts)).hexdigest()
 
 
 @dataclass(slots=True)

@@ -1,8 +1,8 @@
 """The short way through YAML: what nearly every source is made of, read line by line.
 
-Mappings and lists in block form whose values stand on one line, and comments that fill a line. A
-text that holds anything else is left to the full parser, which alone knows what is wrong with it
-and where.
+Mappings and lists in block form whose values stand on one line or are literal text (``|``), and
+comments that fill a line. A text that holds anything else is left to the full parser, which alone
+knows what is wrong with it and where.
 """
 
 from __future__ import annotations
@@ -19,14 +19,21 @@ _LINE: Final = re.compile(
     r"((?:[^\s\-?:,\[\]{}#&*!|>'\"%@`]|-(?=\S)|[\"'\[{])(?:.*[^\s:])?)?+$",
     re.MULTILINE,
 )
-_SPECIAL: Final = frozenset("\"'[{-0123456789tfn")  # how a value begins that may be no text
+_SPECIAL: Final = frozenset("\"'[{-0123456789tfn\0")  # how a value begins that may be no text
+_LITERAL: Final = re.compile(
+    r"^( *+(?:- )?+[A-Za-z_][\w-]{0,99}+: )\|\n( ++)(\S.*+\n(?:\2.*+\n|\n)*+)", re.MULTILINE
+)
+_BREAK: Final = "\0"  # ends each line of a literal text, and begins the first; no source has it
 _NOTHING: Final = "[]\n"
 _VISIBLE: Final = bytes([10, *range(32, 127)])
 _NOWHERE: Final = -2  # no line begins there
-_ATOM: Final = r"(?:https:)?[A-Za-z0-9/](?:[^,?:#&*!|%@`\"'\\\[\]{}]*[^,?:#&*!|%@`\"'\\\[\]{}\s])?"
-_FLOW_LIST: Final = re.compile(rf"\[(?:{_ATOM}(?:, {_ATOM})*)?\]")
-_FLOW_PAIR: Final = rf"[A-Za-z_]\w{{0,99}}: {_ATOM}"
+_ATOM: Final = r"(?:https:)?[A-Za-z0-9/](?:[^,?:#\\\[\]{}]*[^,?:#\\\[\]{}\s])?"
+_WORD: Final = rf"(?:{_ATOM}|\"[^\"\\]*\"|'[^']*')"
+_FLOW_LIST: Final = re.compile(rf"\[(?:{_WORD}(?:, {_WORD})*)?\]")
+_FLOW_WORDS: Final = re.compile(_WORD)
+_FLOW_PAIR: Final = rf"[A-Za-z_]\w{{0,99}}: {_WORD}"
 _FLOW_MAPPING: Final = re.compile(rf"\{{{_FLOW_PAIR}(?:, {_FLOW_PAIR})*\}}")
+_FLOW_PAIRS: Final = re.compile(rf"(\w+): ({_WORD})")
 
 
 class _OtherFormError(Exception):
@@ -49,6 +56,8 @@ def read(text: str) -> Any:
         return None
     if text == _NOTHING:
         return []
+    if ": |\n" in text:
+        text = _LITERAL.sub(_on_one_line, text)
     lines = _LINE.findall(text)
     if len(lines) != text.count("\n") + 1:
         return None
@@ -63,6 +72,15 @@ def _printable(text: str) -> bool:
     if text.isascii():
         return not text.encode().translate(None, _VISIBLE)
     return text.replace("\n", "").isprintable()
+
+
+def _on_one_line(found: re.Match[str]) -> str:
+    """A literal text behind its key."""
+    head, indent, text = found.groups()
+    if len(indent) <= len(head) - len(head.lstrip(" -")):
+        return found[0]
+    lines = f"\n{text.rstrip(chr(10))}\n".replace(f"\n{indent}", "\n")
+    return f"{head}{lines.replace(chr(10), _BREAK)}\n"
 
 
 def _tree(lines: list[tuple[str, str, str, str]]) -> Any:
@@ -122,6 +140,8 @@ def _container(stack: list[tuple[int, Any]], at: int, dash: bool, name: str | No
 def _value(text: str) -> Any:
     """A value that stands on one line."""
     first = text[0]
+    if first == _BREAK:
+        return text[1:].replace(_BREAK, "\n")
     if first in "\"'":
         if len(text) < 2 or text[-1] != first or text.count(first) != 2 or "\\" in text:
             raise _OtherFormError
@@ -129,7 +149,7 @@ def _value(text: str) -> Any:
     if first == "[":
         if not _FLOW_LIST.fullmatch(text):
             raise _OtherFormError
-        return [scalar(word) for word in text[1:-1].split(", ")] if len(text) > 2 else []
+        return [_word(word) for word in _FLOW_WORDS.findall(text)]
     if first == "{":
         return _mapping(text)
     if ": " in text:
@@ -140,8 +160,13 @@ def _value(text: str) -> Any:
 def _mapping(text: str) -> dict[str, Any]:
     if not _FLOW_MAPPING.fullmatch(text):
         raise _OtherFormError
-    pairs = [pair.partition(": ") for pair in text[1:-1].split(", ")]
-    found = {key: scalar(word) for key, _, word in pairs}
+    pairs = _FLOW_PAIRS.findall(text)
+    found = {key: _word(word) for key, word in pairs}
     if len(found) != len(pairs):
         raise _OtherFormError
     return found
+
+
+def _word(text: str) -> Any:
+    """A value inside brackets or braces."""
+    return text[1:-1] if text[0] in "\"'" else scalar(text)

@@ -18,6 +18,7 @@ PIECES = (
     *("  ", "\n", "\n\n", ": ", ", ", " #x", "- ", "key: ", "a: b: c", "''", '""', "[]", "{}"),
     *("null", "true", "0.5", "-1", "012", "1e5", "...", "---", "\n  - ", "\n    a: b", "<<: "),
     *("https://x.y/z", "[a, b]", "{a: b}", "- - a", "- a: b\n", ":a", "a:", "\n- \n", "é", "🏁"),
+    *(": |\n", "|\n  a\n", "|-\n  a\n", "a: |\n    b\n\n     c:\n\n", "'a, b'", '"a: b"', "|2\n"),
     *("\u2028", "\x85", "\ufeff", "\xa0", "\t", "\r", "\n# a: b\n", "\n#", "\n #"),
 )
 DEEP = "".join(f"{' ' * column}- b:\n" for column in range(0, 90, 3))
@@ -93,6 +94,13 @@ def test_a_changed_source_is_read_as_the_full_parser_reads_it_or_left_to_it(
         ("a:\n  b:\n    c: d\n\ne: f\n", {"a": {"b": {"c": "d"}}, "e": "f"}),
         ("a: [b, 2, https://x.y/z]\nc: []\n", {"a": ["b", 2, "https://x.y/z"], "c": []}),
         ("a: {b: c, d: 2}\n", {"a": {"b": "c", "d": 2}}),
+        (
+            "a: {b: \"c, d\", e: 'f: g', h: it's 3 %}\n",
+            {"a": {"b": "c, d", "e": "f: g", "h": "it's 3 %"}},
+        ),
+        ('a: ["b, c", d, \'\', 1, "1"]\n', {"a": ["b, c", "d", "", 1, "1"]}),
+        ("a: |\n  b\n   c: d\n\n  - e:\n\n\nf: g\n", {"a": "b\n c: d\n\n- e:\n", "f": "g"}),
+        ("- a: |\n    b\n  c: |\n    d\n- e\n", [{"a": "b\n", "c": "d\n"}, "e"]),
         ("a: \"b: c, 'd'\"\ne: 'f \"g\"'\nh: ''\n", {"a": "b: c, 'd'", "e": 'f "g"', "h": ""}),
     ],
 )
@@ -105,7 +113,15 @@ def test_plain_forms_are_read(text: str, data: Any) -> None:
     [
         *("", "a: b", "a:\n", "a: b\n c: d\n", "a: b\n  c\n", "a: b: c\n", "a: b #c\n"),
         *(" # a\nb: c\n", "a: b\na: c\n", "a: {b: c, b: d}\n", "a: 'it''s'\n", 'a: "b\\n"\n'),
-        *("a: &b c\n", "a: *b\n", "a: !b c\n", "a: |\n  b\n", "a: >\n  b\n", "---\na: b\n"),
+        *("a: &b c\n", "a: *b\n", "a: !b c\n", "a: |-\n  b\n", "a: >\n  b\n", "---\na: b\n"),
+        *(
+            "a: |\nb: c\n",
+            "- a: |\n  b\n",
+            "a: |\n\n  b\n",
+            "a: |\n   b\n  c\n",
+            "a: |\n  b\n #c\n",
+        ),
+        *("- |\n  b\n", "a: |\n  b #c\n", "a: {b: 'it''s'}\n", 'a: ["b\\n"]\n', "a: {b: c?}\n"),
         *("a: b\n...\n", "%a b\n", "- \n", "a:\n- b\n", "- a\nb: c\n", "a: b\n- c\n"),
         *("? a\n: b\n", "a: [b, [c]]\n", "a: [b\n", "a: b \n", "a:\tb\n", "a: \u2028\n"),
         *("a: \ufeff\n", '"a": b\n', f"a:\n{DEEP}{' ' * 90}- c: d\n"),
