@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from bench.course import OURS, Result, bench, table
-from bench.lessons import front_matter, make_lessons
+from bench.lessons import front_matter, make_lessons, practice, write_content
 from bench.measure import Run, Size, median, run, size
+from course import yamlsource
 
 
 def test_the_same_count_and_seed_give_the_same_lessons() -> None:
@@ -20,6 +21,20 @@ def test_a_lesson_weighs_about_five_kilobytes_and_has_its_own_id() -> None:
     weights = [len(front_matter(lesson) + lesson.body) for lesson in lessons]
     assert len({lesson.id for lesson in lessons}) == 5000
     assert (min(weights) > 4000, max(weights) < 6000) == (True, True)
+
+
+def test_the_peers_get_every_question_that_our_quiz_asks(tmp_path: Path) -> None:
+    (lesson,) = make_lessons(1)
+    write_content([lesson], tmp_path)
+    (file,) = tmp_path.rglob("quiz.yaml")
+    data, problems = yamlsource.parse(file.read_text("utf-8"), file.name)
+    assert (problems, len(data["questions"])) == ([], 4)
+    text = practice(lesson)
+    for question in data["questions"]:
+        right = next(option["text"] for option in question["options"] if option.get("correct"))
+        assert question["prompt"] in text
+        assert all(f"- {option['text']}\n" in text for option in question["options"])
+        assert f"Answer: {right} {question['explanation']}\n" in text
 
 
 def test_a_prerequisite_is_an_earlier_lesson_of_the_same_phase() -> None:
