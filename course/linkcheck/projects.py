@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from course import models
-from course.diagnostics import Problem
+from course import models, pythoncode
+from course.diagnostics import Problem, Span
+from course.files import merge_marker
 from course.graph import Graph, Path
 from course.linkcheck.references import unresolved
 from course.sources import ProjectSource
@@ -114,4 +115,21 @@ def _authored(
                 f'an authored project requires the planned lesson "{name}"',
                 ("requiredLessons", number),
                 hint="write the lesson first, or set status: planned",
+            )
+    yield from _code(project, file)
+
+
+def _code(project: ProjectSource, file: str) -> Iterator[Problem]:
+    """Learners begin with these files; one that is no Python stops them at the first command."""
+    folder = file.rpartition("/")[0]
+    for name, data in project.files.items():
+        text = data.decode("utf-8", "replace") if name.endswith(".py") else ""
+        fault = pythoncode.fault(text)
+        if fault is not None and not merge_marker(text, name):  # which is told already
+            yield Problem(
+                "PRJ008",
+                f"{folder}/{name}",
+                f"this is no Python: {fault.message}",
+                span=Span(fault.line, fault.column, fault.line, fault.column + 1),
+                hint="correct it; what learners are to write themselves can be pass or raise",
             )
