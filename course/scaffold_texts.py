@@ -128,8 +128,9 @@ def project(name: str, owner: str, needed: str, *, planned: bool) -> Files:
     }
     if not planned:
         data |= {"equipment": ["laptop"], "stages": [_stage(name, needed)], "rubric": [_RUBRIC]}
-    readme = f"# {title(name)}\n\nTODO: say what is built, from what, and how to begin.\n"
-    return {"project.yaml": dump(data, "project"), "README.md": readme}
+        readme = f"# {title(name)}\n\nTODO: say what is built, from what, and how to begin.\n"
+        return {"project.yaml": dump(data, "project"), "README.md": readme}
+    return {"project.yaml": dump(data, "project")}
 
 
 def _stage(name: str, needed: str) -> dict[str, Any]:

@@ -20,7 +20,7 @@ RARE: Final = 30  # lessons; a word in more of them loses its single mentions in
 TITLE, OBJECTIVE, HEADING = 4, 3, 2  # weight of one occurrence; running text counts 1
 KINDS: Final = ("pathway", "role", "domain", "project")  # what is found besides lessons
 
-# English words that carry no meaning alone.
+# English words that carry no meaning alone; a query does without them, too.
 _COMMON: Final = (
     "an and are as at be but by can do does for from has have how if in into is it its no not of "
     "on or so than that the their then there these they this to was were what when where which "
@@ -155,6 +155,7 @@ def build_index(
     vocabulary = sorted(postings)
     head: dict[str, Any] = {
         "version": 1,
+        "common": _COMMON,
         "lessons": [
             [e["id"], e["title"], e["summary"], int(e["planned"]), e["length"]] for e in entries
         ],

@@ -11,6 +11,7 @@ import re
 from typing import Any, Final
 
 MAX_DEPTH: Final = 24
+_SHALLOW: Final = MAX_DEPTH - 3  # an entry of a list with brackets in it is deeper than its list
 _NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]{0,14})(\.[0-9]{1,15}(?:[eE][-+]?[0-9]{1,2})?)?\Z")
 _WORDS: Final[dict[str, object]] = {"true": True, "false": False, "null": None, "": None}
 # A plain value begins with no indicator and ends with neither blank nor colon.
@@ -23,6 +24,7 @@ _SPECIAL: Final = frozenset("\"'[{-0123456789tfn\0")  # how a value begins that 
 _LITERAL: Final = re.compile(
     r"^( *+(?:- )?+[A-Za-z_][\w-]{0,99}+: )\|\n( ++)(\S.*+\n(?:\2.*+\n|\n)*+)", re.MULTILINE
 )
+_BLANKS: Final = re.compile(r"\n +\n")
 _BREAK: Final = "\0"  # ends each line of a literal text, and begins the first; no source has it
 _NOTHING: Final = "[]\n"
 _VISIBLE: Final = bytes([10, *range(32, 127)])
@@ -57,6 +59,8 @@ def read(text: str) -> Any:
     if text == _NOTHING:
         return []
     if ": |\n" in text:
+        if _BLANKS.search(text):  # lines of blanks may belong to a literal text, or not
+            return None
         text = _LITERAL.sub(_on_one_line, text)
     lines = _LINE.findall(text)
     if len(lines) != text.count("\n") + 1:
@@ -124,7 +128,7 @@ def _container(stack: list[tuple[int, Any]], at: int, dash: bool, name: str | No
     """The mapping or list that a line at column *at* belongs to; *name* is still without value."""
     column, inner = stack[-1]
     if name is not None:
-        if at <= column or len(stack) > MAX_DEPTH:
+        if at <= column or len(stack) > _SHALLOW:
             raise _OtherFormError
         inner[name] = [] if dash else {}
         stack.append((at, inner[name]))

@@ -17,6 +17,7 @@ from botocore.exceptions import (
 )
 
 DELETE_BATCH: Final = 1000  # the most keys that one DeleteObjects call takes
+_LONGEST_PREFIX: Final = 700  # bytes
 _BUCKET: Final = re.compile(r"(?=.{3,63}\Z)[a-z0-9]+(?:(?:-+|\.)[a-z0-9]+)*")
 _ADDRESS: Final = re.compile(r"\d+\.\d+\.\d+\.\d+")
 _RESERVED: Final = ("xn--", "sthree-", "amzn-s3-demo-")
@@ -66,6 +67,11 @@ def parse_target(url: str) -> Target:
     prefix = prefix.removesuffix("/")
     if prefix and {"", ".", ".."} & set(prefix.split("/")):
         raise ValueError(f"the prefix {prefix!r} has an empty part, '.' or '..': name folders only")
+    if len(prefix.encode()) > _LONGEST_PREFIX or not prefix.isprintable():
+        raise ValueError(
+            f"the prefix must be printable and of {_LONGEST_PREFIX} bytes at most: S3 allows a key "
+            "of 1,024, and the paths of the site come behind it"
+        )
     return Target(bucket, f"{prefix}/" if prefix else "")
 
 

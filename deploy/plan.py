@@ -66,7 +66,7 @@ def cache_control(path: str) -> str:
     """How long a browser may keep this path; only names that carry a hash are kept for good."""
     if path.startswith("404."):
         return NEVER
-    if path.startswith("assets/") or _HASHED_NAME.search(path):
+    if path.startswith("assets/") or (path.startswith("media/") and _HASHED_NAME.search(path)):
         return IMMUTABLE
     return REVALIDATE if path.endswith(".html") else SHORT
 
@@ -84,7 +84,7 @@ def read_manifest(data: bytes) -> dict[str, Entry]:
     """Entries by path; raise ManifestError for anything but schema version 1 with safe paths."""
     try:
         document = json.loads(data)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ManifestError("it is not JSON") from error
     if not isinstance(document, dict) or document.get("schemaVersion") != 1:
         raise ManifestError("its schemaVersion is not 1")

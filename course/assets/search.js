@@ -64,8 +64,9 @@ function scoreWord(part, prefix, exactOnly, total, lengths, average) {
   return scores;
 }
 
-// Lessons by number with their score; a word that is nowhere is shortened until it is.
-export function rank(query, lessons, partOf) {
+// Lessons by number with their score; a word that is nowhere is shortened until it is, but for a
+// common one, which the index does not hold.
+export function rank(query, lessons, partOf, common) {
   const words = tokens(query);
   const lengths = lessons.map((lesson) => lesson[4]);
   const average = lengths.reduce((sum, length) => sum + length, 0) / lengths.length || 1;
@@ -74,12 +75,12 @@ export function rank(query, lessons, partOf) {
     const last = at === words.length - 1 && !/\s$/.test(query);
     let scores = new Map();
     for (let end = word.length; end > 0 && !scores.size; end--) {
-      if (end < word.length && end < 4) break;
+      if (end < word.length && (end < 4 || common.has(word))) break;
       const part = partOf(word);
       if (!part) break;
       const whole = end === word.length && !last;
       scores = scoreWord(part, word.slice(0, end), whole, lessons.length, lengths, average);
-      if (whole && end > 3 && !scores.size) {
+      if (whole && end > 3 && !scores.size && !common.has(word)) {
         scores = scoreWord(part, word, false, lessons.length, lengths, average);
       }
     }
@@ -117,6 +118,7 @@ export class Index {
   async load() {
     const head = await this.read("index");
     this.lessons = head.lessons.concat(head.others ?? []);
+    this.common = new Set(head.common.split(" "));
     this.shards = head.shards ? new Set(head.shards) : null;
     if (!this.shards) this.parts.set("", this.unpack(head));
     return this;
@@ -137,7 +139,7 @@ export class Index {
       if (this.parts.has(name) || !this.shards?.has(name)) return;
       this.parts.set(name, this.unpack(await this.read(name)));
     }));
-    return rank(query, this.lessons, (word) => this.parts.get(this.shard(word)));
+    return rank(query, this.lessons, (word) => this.parts.get(this.shard(word)), this.common);
   }
 }
 

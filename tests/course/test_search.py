@@ -284,6 +284,21 @@ def test_the_script_finds_what_is_no_lesson(
     assert sorted(found) == sorted(expected)
 
 
+@needs_node
+@pytest.mark.parametrize("shard_above", [1000, 1])
+def test_common_words_of_a_question_find_nothing_that_begins_like_them(shard_above: int) -> None:
+    course = [*COURSE, entry("kit", "Whatever, isolated, theirs: trail. " * 9, title="Whatever")]
+    plain = ranked(course, "trail braking", shard_above)
+    assert plain[0] == "trail-braking"
+    for question in (
+        "what is trail braking",
+        "when does their trail braking",
+        "with trail braking",
+    ):
+        assert ranked(course, question, shard_above) == plain
+    assert ranked(course, "what", shard_above) == ["kit"]
+
+
 def test_the_script_stays_small() -> None:
     size = len(gzip.compress((FOLDER / "search.js").read_bytes()))
     assert size <= 4000

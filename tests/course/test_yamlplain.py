@@ -19,6 +19,7 @@ PIECES = (
     *("null", "true", "0.5", "-1", "012", "1e5", "...", "---", "\n  - ", "\n    a: b", "<<: "),
     *("https://x.y/z", "[a, b]", "{a: b}", "- - a", "- a: b\n", ":a", "a:", "\n- \n", "é", "🏁"),
     *(": |\n", "|\n  a\n", "|-\n  a\n", "a: |\n    b\n\n     c:\n\n", "'a, b'", '"a: b"', "|2\n"),
+    *("\n  \n", "\n    \n", " \n"),
     *("\u2028", "\x85", "\ufeff", "\xa0", "\t", "\r", "\n# a: b\n", "\n#", "\n #"),
 )
 DEEP = "".join(f"{' ' * column}- b:\n" for column in range(0, 90, 3))
@@ -115,6 +116,9 @@ def test_plain_forms_are_read(text: str, data: Any) -> None:
         *(" # a\nb: c\n", "a: b\na: c\n", "a: {b: c, b: d}\n", "a: 'it''s'\n", 'a: "b\\n"\n'),
         *("a: &b c\n", "a: *b\n", "a: !b c\n", "a: |-\n  b\n", "a: >\n  b\n", "---\na: b\n"),
         *(
+            "a: |\n  x\n  \n",
+            "a: |\n   x\n  \n    \nb: c\n",
+            "a: |\n  x\n \n",
             "a: |\nb: c\n",
             "- a: |\n  b\n",
             "a: |\n\n  b\n",
@@ -129,3 +133,20 @@ def test_plain_forms_are_read(text: str, data: Any) -> None:
 )
 def test_other_forms_are_left_to_the_full_parser(text: str) -> None:
     assert quick(text) is None
+
+
+@pytest.mark.parametrize("inner", ["a", "[a]", "{a: b}", "\n", "|\n"])
+@pytest.mark.parametrize("step", ["a:\n", "- a:\n"])
+def test_a_text_of_any_depth_is_read_as_the_full_parser_reads_it_or_left_to_it(
+    step: str, inner: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wide = len(step) - 2
+    for depth in range(30):
+        lines = "".join(" " * (wide * level) + step for level in range(depth))
+        indent = " " * (wide * depth)
+        text = f"{lines}{indent}- x: {inner}".replace(": \n", ":\n").rstrip("\n") + "\n"
+        if inner[-1] == "\n":
+            text += f"{indent}    y\n" if inner[0] == "|" else f"{indent}    - y\n"
+        found = quick(text)
+        assert found is None or in_full(text, monkeypatch) == (found, [])
+        assert found is not None or depth > 9

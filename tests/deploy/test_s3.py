@@ -296,6 +296,7 @@ TARGETS += [
     (f"s3://paddock/{prefix}", "name folders only")
     for prefix in ("..", "a/../b", "a//b", "/a", "./a", "a/..", "a//")
 ]
+TARGETS += [(f"s3://paddock/{prefix}", "must be printable") for prefix in ("ü" * 400, "a\tb")]
 
 
 @pytest.mark.parametrize(("url", "words"), TARGETS)
