@@ -127,7 +127,7 @@ class TooManyRows(TooLarge):
     def __init__(self, max_points: int) -> None:
         super().__init__(f"the answer would have more than {max_points} rows")
         self.max_points = max_points
-        self.hint = "narrow t_from and t_to, or lower the rate"
+        self.hint = "narrow t_from and t_to, name a lap, lower rate_hz or raise step_m"
 
 
 class NoTrack(NotFound):

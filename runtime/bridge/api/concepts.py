@@ -4,6 +4,9 @@ from aiohttp import web
 from pydantic import Field
 
 from runtime.bridge.coach.concepts import CONCEPTS, Concept
+from runtime.bridge.service import SERVICE
+from runtime.bridge.warm.coach import desk_of
+from runtime.bridge.warm.lessons import Lesson
 from runtime.web.routes import Routes
 from runtime.web.wire import Wire
 
@@ -15,6 +18,10 @@ class LessonRecord(Wire):
 
     id: str
     title: str
+    url: str | None = Field(
+        description="its page, from the start of the course, or whole where --course is an "
+        "address; null without a course"
+    )
 
 
 class ConceptRecord(Wire):
@@ -40,12 +47,14 @@ class ConceptList(Wire):
 
 
 @routes.get("/coach/concepts")
-async def concepts(_: web.Request) -> ConceptList:
-    """List what the coach looks for, with the condition of each concept."""
-    return ConceptList(concepts=[_record(one) for one in CONCEPTS], count=len(CONCEPTS))
+async def concepts(request: web.Request) -> ConceptList:
+    """List what the coach looks for, with the condition of each concept and its lesson."""
+    lessons = desk_of(request.app[SERVICE]).lessons
+    records = [_record(one, lessons.of(one.id)) for one in CONCEPTS]
+    return ConceptList(concepts=records, count=len(records))
 
 
-def _record(concept: Concept) -> ConceptRecord:
+def _record(concept: Concept, lesson: Lesson) -> ConceptRecord:
     return ConceptRecord(
         id=concept.id,
         title=concept.title,
@@ -53,5 +62,5 @@ def _record(concept: Concept) -> ConceptRecord:
         fires_when=concept.fires_when,
         priority=concept.priority,
         aliases=list(concept.aliases),
-        lesson=LessonRecord(id=concept.lesson.id, title=concept.lesson.title),
+        lesson=LessonRecord(id=lesson.id, title=lesson.title, url=lesson.url),
     )

@@ -222,9 +222,10 @@ def _coasting(
 
 
 def _headroom(pieces: Sequence[Piece], spared: frozenset[str]) -> Insight | None:
-    used = [one.max_combo_g for one in pieces if one.max_combo_g is not None]
+    inside = [one for one in pieces if one.in_corner]
+    used = [one.max_combo_g for one in inside if one.max_combo_g is not None]
     most: dict[str, float] = defaultdict(float)
-    for one in pieces:
+    for one in inside:
         for corner in one.corners:
             most[corner] = max(most[corner], one.max_combo_g or 0.0)
     unused = {corner: g for corner, g in most.items() if 0.0 < g < UNUSED_G}

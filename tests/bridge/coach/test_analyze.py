@@ -1,6 +1,7 @@
 """POST /analyze and GET /coach/concepts over HTTP, on both databases."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -185,8 +186,24 @@ async def test_a_note_may_come_before_its_session(bridge: Bridge, told: list[Cue
     assert (note["id"], note["text"]) == (answer["note_id"], answer["coaching"])
 
 
-async def test_the_concepts_are_listed(start: Start) -> None:
-    async with start() as bridge:
+async def test_a_concept_names_the_page_of_its_lesson(start: Start, tmp_path: Path) -> None:
+    lesson = {"id": "exits", "title": "Out of corners", "url": "lessons/exits/"}
+    catalog = {
+        "phases": [{"lessons": [lesson]}],
+        "concepts": [{"id": "exit_speed", "lessonIds": ["exits"]}],
+    }
+    (tmp_path / "api" / "v1").mkdir(parents=True)
+    (tmp_path / "api" / "v1" / "catalog.json").write_text(json.dumps(catalog))
+    async with start(course=str(tmp_path)) as bridge:
+        answer = await bridge.ok("GET", "/coach/concepts")
+
+    lessons = {one["id"]: one["lesson"] for one in answer["concepts"]}
+    assert lessons["exit_speed"] == lesson
+    assert lessons["trail_brake"]["url"] is None
+
+
+async def test_the_concepts_are_listed(start: Start, tmp_path: Path) -> None:
+    async with start(course=str(tmp_path)) as bridge:
         answer = await bridge.ok("GET", "/coach/concepts")
 
     assert answer["count"] == 9
@@ -198,5 +215,5 @@ async def test_the_concepts_are_listed(start: Start) -> None:
         "fires_when": "in_corner && brake < 1 && glat > 0.6",
         "priority": 2,
         "aliases": ["entry_release"],
-        "lesson": {"id": "trail-braking", "title": "Trail the brake into the corner"},
+        "lesson": {"id": "trail-braking", "title": "Trail the brake into the corner", "url": None},
     }

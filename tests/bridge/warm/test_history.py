@@ -174,3 +174,13 @@ def test_bursts_without_accelerations_say_nothing_of_grip() -> None:
     assert insights([], [of_burst(unknown)] * 3) == ()
     (found,) = insights([], [of_burst(known), of_burst(unknown)])
     assert (found.id, found.metric_value) == ("grip_headroom", "0.30 g")
+
+
+def test_straights_do_not_count_as_corners_with_grip_in_hand() -> None:
+    corner = Piece(("T1",), True, 100, 0, 5, 90.0, 1.4)
+    straight = Piece(("T1",), False, 100, 0, 0, 150.0, 0.3)
+    drive = Driving((corner, corner._replace(corners=("T2",))), (), 0.1, 80.0, 3, 1000, 0)
+    (alone,) = insights([drive], [])
+    (beside,) = insights([drive], [straight] * 9)
+    assert (alone.id, alone.metric_value) == ("grip_headroom", "1.40 g")
+    assert (beside.metric_value, beside.gain_s) == (alone.metric_value, alone.gain_s)
