@@ -295,8 +295,10 @@ def _ignored(batch: FrameBatch, done: Appended) -> list[IgnoredKey]:
 
 
 def _batch(body: FramesRequest) -> FrameBatch:
+    if body.frames is not None and body.columns is not None:
+        raise NotSaved("send frames or columns, not both")
     try:
-        if body.frames is None and body.columns is not None:
+        if body.columns is not None:
             return read_columns(body.columns)
         return read_frames(body.frames)
     except BadBatch as error:

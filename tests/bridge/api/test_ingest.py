@@ -85,6 +85,7 @@ async def test_bad_frames_of_a_batch_are_named_and_the_others_stored(bridge: Bri
         {"frames": [{"timestamp": None}]},
         {"frames": [{"timestamp": 0, "rpm": "x"}]},
         {"columns": {"timestamp": [0], "rpm": [1, 2]}},
+        {"frames": [{"timestamp": 0}], "columns": {"timestamp": [0]}},
     ],
 )
 async def test_a_batch_without_a_good_frame_is_refused_whole(bridge: Bridge, body: Json) -> None:
