@@ -20,6 +20,7 @@ from runtime.llm.api.tenancy import HEADERS, TENANT, guarded, resolve
 from runtime.llm.catalog import Entry
 from runtime.llm.documents.digest import digest_of, metadata_text
 from runtime.llm.documents.errors import StoreFailed, StoreFull, StoreLimit
+from runtime.llm.documents.heading import heading_of
 from runtime.llm.documents.store import TenantDocuments
 from runtime.llm.documents.values import WIDTH, DocumentInfo, Hit, NewDocument, Where
 from runtime.llm.embed.errors import EmbedBusy, EmbedFailed
@@ -185,9 +186,10 @@ async def add_document(request: web.Request, *, body: DocumentRequest) -> Docume
         limit = service.settings.document_chars
         raise TooLarge(f"the text has more than {limit} characters", param="text")
     metadata = _metadata(body.metadata)
+    heading = heading_of(body.metadata)
     entry = await _model(service, body.model)
     async with service.awake.hold():
-        passages = await service.embedders.passages(entry, body.text)
+        passages = await service.embedders.passages(entry, body.text, heading)
         written = await service.documents.for_tenant(tenant).replace(
             NewDocument(
                 id=name,
@@ -195,7 +197,7 @@ async def add_document(request: web.Request, *, body: DocumentRequest) -> Docume
                 texts=passages.texts,
                 vectors=passages.vectors.data,
                 metadata=metadata,
-                digest=digest_of(body.text, metadata, entry.id),
+                digest=digest_of(body.text, metadata, entry.id, heading),
                 chars=len(body.text),
             )
         )

@@ -25,6 +25,7 @@ __all__ = ["EmbedSettings", "Embedders", "Encoder", "Totals"]
 WARM_TEXT: Final = "hi"
 _MANY: Final = 512  # texts whose order is too much work for the loop
 _FITTED: Final = 64  # chunks whose tokens are counted in one turn
+_AROUND: Final = 3  # special tokens around a text, and the line break behind a heading
 _TRIES: Final = 2  # of a slice whose process dies over it
 _ROUNDS: Final = 8  # of a slice whose turn comes when another has ended the process
 
@@ -124,11 +125,14 @@ class Embedders:
             async with self._lease(entry) as lease:
                 return await self._vectors(lease, texts, _prefix(entry, purpose))
 
-    async def passages(self, entry: Entry, text: str) -> Passages:
-        """The chunks of a document and their vectors; none for a blank text. Raises as `embed`."""
-        prefix = _prefix(entry, "document")
+    async def passages(self, entry: Entry, text: str, heading: str = "") -> Passages:
+        """The chunks of a document and their vectors; none for a blank text. Raises as `embed`.
+
+        Each vector is that of the *heading*, a line break and the chunk.
+        """
         with self._admission():
             async with self._lease(entry) as lease:
+                prefix = _prefix(entry, "document") + _headed(heading, lease.max_tokens)
                 chunks = await self._in_turns(lease, partial(Split, text=text), chunks_of)
                 texts = await self._fitted(lease, chunks, prefix)
                 return Passages(texts, await self._vectors(lease, texts, prefix))
@@ -315,6 +319,16 @@ async def _aside(
     if texts < _MANY:
         return work(*args, **options)
     return await asyncio.to_thread(work, *args, **options)
+
+
+def _headed(heading: str, max_tokens: int) -> str:
+    """The heading and a line break, cut to half of the model's input at most.
+
+    No model makes more tokens of a text than it has bytes.
+    """
+    room = max(0, max_tokens // 2 - _AROUND)
+    kept = heading.encode()[:room].decode(errors="ignore").rstrip()
+    return f"{kept}\n" if kept else ""
 
 
 def _prefix(entry: Entry, purpose: Purpose | None) -> str:

@@ -6,6 +6,7 @@ from typing import Final
 from urllib.parse import urljoin
 
 from runtime.llm.documents.digest import digest_of, metadata_text
+from runtime.llm.documents.heading import LESSON, heading_of
 from runtime.llm.ingest.corpus import Chunk
 
 PREFIX: Final = "lesson/"
@@ -53,11 +54,11 @@ def plan(documents: Iterable[Wanted], stored: Mapping[str, str]) -> Plan:
 def _wanted(chunk: Chunk, model: str, base_url: str) -> Wanted:
     url = urljoin(base_url, chunk.url) if base_url else chunk.url
     metadata = {
-        "kind": "lesson",
+        "kind": LESSON,
         "lessonId": chunk.lessonId,
         "chunkId": chunk.id,
         "title": chunk.title,
         "url": url,
     }
-    digest = digest_of(chunk.text, metadata_text(metadata), model)
+    digest = digest_of(chunk.text, metadata_text(metadata), model, heading_of(metadata))
     return Wanted(f"{PREFIX}{chunk.id}", chunk.text, metadata, digest)

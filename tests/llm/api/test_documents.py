@@ -60,6 +60,21 @@ async def fill(server: Server, who: Json = None) -> None:
         assert (await add(server, name, text, who, metadata={"name": name, "n": 1})).status == 200
 
 
+async def test_the_title_of_a_lesson_is_embedded_with_it_and_that_of_other_documents_is_not(
+    store: Server,
+) -> None:
+    title = "the animal mother"
+    for kind in ("lesson", "note"):
+        metadata = {"kind": kind, "title": title}
+        assert (await add(store, kind, NOTES["t7"], metadata=metadata)).status == 200
+    await add(store, "plain", NOTES["t7"])
+    hits = (await find(store, title)).json["data"]
+    score = {hit["document_id"]: hit["score"] for hit in hits}
+    assert score["lesson"] > score["note"] + 0.1
+    assert score["note"] == pytest.approx(score["plain"], abs=1e-6)
+    assert {hit["text"] for hit in hits} == {NOTES["t7"]}
+
+
 async def test_a_document_is_added_listed_found_replaced_and_deleted(store: Server) -> None:
     added = await add(store, " t7 ", NOTES["t7"], metadata={"track": "oval", "turn": 7})
     assert added.json == {

@@ -76,6 +76,28 @@ async def test_a_document_is_cut_and_each_chunk_embedded(rig: Rig) -> None:
     ]
 
 
+async def test_a_heading_is_embedded_before_each_chunk_and_is_no_part_of_it(rig: Rig) -> None:
+    titled = entry(doc_prefix="doc: ")
+    passages = await rig.embedders.passages(titled, "one\n\n\n\nthree", "Laps")
+    assert passages.texts == ("one", "three")
+    assert rig.slices == [
+        Split(2, "one\n\n\n\nthree"),
+        Fit(3, ["one", "three"], "doc: Laps\n"),
+        Embed(4, ["doc: Laps\none", "doc: Laps\nthree"]),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("heading", "kept"),
+    [("", ""), (" ", ""), ("x" * 61, "x" * 61), ("x" * 62, "x" * 61), ("é" * 31, "é" * 30)],
+)
+async def test_a_heading_leaves_half_of_the_input_to_the_text(
+    rig: Rig, heading: str, kept: str
+) -> None:
+    await rig.embedders.passages(entry(), "one", heading)
+    assert rig.slices[1] == Fit(3, ["one"], f"{kept}\n" if kept else "")
+
+
 async def test_nothing_becomes_no_vectors(rig: Rig) -> None:
     assert await rig.embedders.embed(entry(), []) == Vectors(4, b"", ())
     passages = await rig.embedders.passages(entry(), " ")

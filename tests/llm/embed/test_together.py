@@ -77,6 +77,16 @@ async def test_a_document_becomes_passages(embedders: Embedders, folder: Path) -
     assert alone.floats(0) == pytest.approx(passages.vectors.floats(7), abs=1e-6)
 
 
+async def test_a_heading_of_any_length_leaves_every_word_of_a_document_in_its_vectors(
+    embedders: Embedders, folder: Path
+) -> None:
+    words = "東" * 2000
+    for heading in ("lap", "lap " * 5000, "京" * 5000, "🏁" * 5000):
+        passages = await embedders.passages(found(folder), words, heading)
+        assert passages.vectors.truncated == 0
+        assert sum(map(len, passages.texts)) >= len(words)
+
+
 async def test_a_process_killed_in_a_request_costs_no_answer(
     embedders: Embedders, folder: Path
 ) -> None:

@@ -4,7 +4,7 @@ import json
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -24,6 +24,12 @@ LESSONS = {
     "braking.feel": "the driver will learn to hear the tyre",
     "rain.line": "on a wet track use another line",
 }
+TITLES = {
+    "braking.intro": "mother picture house",
+    "braking.feel": "boy letter",
+    "rain.line": "animal page sentence study",
+}
+"""In words of which no lesson has one."""
 
 
 @pytest.fixture(scope="module")
@@ -41,8 +47,10 @@ def flags(tmp_path: Path, encoders: Path, monkeypatch: pytest.MonkeyPatch) -> li
     return ["--data-dir", str(tmp_path / "data"), "--models-dir", str(encoders)]
 
 
-def write_site(folder: Path, lessons: dict[str, str]) -> str:
-    """A built course with these chunks; its path."""
+def write_site(
+    folder: Path, lessons: dict[str, str], titles: Mapping[str, str] | None = None
+) -> str:
+    """A built course with these chunks, titled by their ids where nothing else is said."""
     place = folder / "site" / "corpus" / "chunks.jsonl"
     place.parent.mkdir(parents=True, exist_ok=True)
     rows = [
@@ -50,7 +58,7 @@ def write_site(folder: Path, lessons: dict[str, str]) -> str:
             "id": name,
             "lessonId": name.partition(".")[0],
             "url": f"lessons/{name.partition('.')[0]}/",
-            "title": name,
+            "title": (titles or {}).get(name, name),
             "text": text,
         }
         for name, text in lessons.items()
@@ -59,8 +67,8 @@ def write_site(folder: Path, lessons: dict[str, str]) -> str:
     return str(folder / "site")
 
 
-@pytest.fixture
-def server(flags: Sequence[str]) -> Iterator[str]:
+@contextmanager
+def serving(flags: Sequence[str]) -> Iterator[str]:
     """Address of a server of its own process, started with the flags."""
     command = [sys.executable, "-m", "runtime.llm", "--port", "0", *flags]
     with subprocess.Popen(
@@ -68,9 +76,17 @@ def server(flags: Sequence[str]) -> Iterator[str]:
     ) as running:
         assert running.stdout is not None
         ready = json.loads(running.stdout.readline())
-        yield f"http://127.0.0.1:{ready['port']}"
-        running.terminate()
+        try:
+            yield f"http://127.0.0.1:{ready['port']}"
+        finally:
+            running.terminate()
         assert running.wait(15) == 0
+
+
+@pytest.fixture
+def server(flags: Sequence[str]) -> Iterator[str]:
+    with serving(flags) as url:
+        yield url
 
 
 @contextmanager
@@ -144,6 +160,43 @@ def test_a_course_goes_through_the_server_that_runs_on_the_data(
     }
     assert main([write_site(tmp_path, LESSONS), "--url", server]) == 0
     assert "0 written, 3 unchanged" in capsys.readouterr().out
+
+
+def test_a_lesson_is_found_by_its_title_though_no_passage_has_its_words(
+    tmp_path: Path, flags: list[str], server: str
+) -> None:
+    site = write_site(tmp_path, LESSONS, TITLES)
+    assert main([site, *flags]) == 0
+    for name, title in TITLES.items():
+        (hit,) = search(server, title)
+        assert hit["document_id"] == f"lesson/{name}"
+        assert hit["text"] == LESSONS[name]
+        assert hit["metadata"]["title"] == title
+
+
+def test_a_course_whose_vectors_have_no_titles_is_embedded_anew(
+    tmp_path: Path,
+    flags: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    site = write_site(tmp_path, LESSONS, TITLES)
+    with monkeypatch.context() as as_before:
+        for user in ("api.documents", "ingest.plan"):
+            as_before.setattr(f"runtime.llm.{user}.heading_of", lambda _: "")
+        assert main([site, *flags]) == 0
+        assert main([site, *flags]) == 0
+        assert "0 written, 3 unchanged" in capsys.readouterr().out
+    with serving(flags) as url:
+        before = {name: search(url, title)[0] for name, title in TITLES.items()}
+        assert main([site, *flags]) == 0
+        assert "3 written, 0 unchanged, 0 removed" in capsys.readouterr().out
+        for name, title in TITLES.items():
+            (hit,) = search(url, title)
+            assert hit["document_id"] == f"lesson/{name}"
+            assert hit["score"] > before[name]["score"]
+        assert main([site, *flags]) == 0
+        assert "0 written, 3 unchanged, 0 removed" in capsys.readouterr().out
 
 
 def test_what_stands_in_the_way_is_one_line(
