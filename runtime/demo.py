@@ -3,15 +3,21 @@
 import argparse
 import asyncio
 import contextlib
+import os
 import re
 import signal
-import socket
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import IO, Final, NoReturn
 
+from runtime.demo_ports import choose, port_number
+from runtime.web.instance import AlreadyRunning, address_of, claim, tell
+
+PARENT: Final = os.getppid()
+"""Asked for at once: it may end before anything else is done."""
 ROOT: Final = Path(__file__).resolve().parents[1]
 DATA: Final = ROOT / ".demo"
 LLM_DATA: Final = DATA / "llm"
@@ -19,6 +25,11 @@ LAP_S: Final = 105
 """Of the synthetic car: a brisk lap of the circuit that comes along."""
 START_S: Final = 120.0
 STOP_S: Final = 15.0
+LAST_WORDS_S: Final = 2.0
+"""Until what a part that ended has written is read; a child of it may hold its end."""
+LOOK_S: Final = 0.5
+LONGEST_LINE: Final = 2000
+BAD_USE: Final = 2
 
 
 class DidNotStart(Exception):
@@ -37,25 +48,27 @@ class Part:
 
 def parts(course_port: int, llm_port: int, bridge_port: int) -> list[Part]:
     """The parts in the order in which they start; they stop in the reverse one."""
+    ready = re.compile(r'"event":"ready","port":(\d+)')
     return [
+        Part(
+            "course",
+            ("build.py", "serve", "--port", str(course_port)),
+            re.compile(r"the course is at http://[^/]*:(\d+)/"),
+        ),
+        Part(
+            "language-model server",
+            ("-m", "runtime.llm", "--port", str(llm_port), "--data-dir", str(LLM_DATA)),
+            ready,
+        ),
         Part(
             "bridge",
             (
                 *("-m", "runtime.bridge", "--port", str(bridge_port), "--db", str(DATA / "bridge")),
                 *("--simulate", "--simulate-lap-seconds", str(LAP_S)),
                 *("--model-url", f"http://127.0.0.1:{llm_port}/v1"),
+                *("--course", f"http://127.0.0.1:{course_port}/"),
             ),
-            re.compile(r'"event":"ready","port":(\d+)'),
-        ),
-        Part(
-            "language-model server",
-            ("-m", "runtime.llm", "--port", str(llm_port), "--data-dir", str(LLM_DATA)),
-            re.compile(r'"event":"ready","port":(\d+)'),
-        ),
-        Part(
-            "course",
-            ("build.py", "serve", "--port", str(course_port)),
-            re.compile(r"the course is at http://[^/]*:(\d+)/"),
+            ready,
         ),
     ]
 
@@ -70,28 +83,23 @@ def preparations(course: int) -> list[tuple[str, ...]]:
     ]
 
 
-def free(port: int) -> int:
-    """*port* where nothing listens on it, else another; one program is told another's port."""
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind(("127.0.0.1", port))
-        except OSError:
-            probe.bind(("127.0.0.1", 0))
-        chosen: int = probe.getsockname()[1]
-    return chosen
+async def launch(
+    command: tuple[str, ...], held: IO[str], *, quiet: bool = False
+) -> asyncio.subprocess.Process:
+    """Start a program of ours, which ends with us and keeps *held* open until then.
 
-
-async def launch(command: tuple[str, ...], *, quiet: bool = False) -> asyncio.subprocess.Process:
-    """Start a program of ours in a session of its own: Ctrl-C of the terminal is ours alone."""
+    It gets a session of its own: Ctrl-C of the terminal is ours alone.
+    """
     return await asyncio.create_subprocess_exec(
         sys.executable,
+        *("-I", "-S", str(ROOT / "runtime" / "demo_part.py"), str(os.getpid())),
         *command,
         cwd=ROOT,
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.DEVNULL if quiet else None,
+        stderr=asyncio.subprocess.PIPE if quiet else None,
         start_new_session=True,
+        pass_fds=(held.fileno(),),
     )
 
 
@@ -101,11 +109,26 @@ class Running:
     def __init__(self, part: Part, process: asyncio.subprocess.Process) -> None:
         self.part = part
         self.process = process
+        self._written = b""
+        self._reading = asyncio.create_task(self._keep_written())
 
     @classmethod
-    async def start(cls, part: Part) -> "Running":
+    async def start(cls, part: Part, held: IO[str]) -> "Running":
         """Start the program."""
-        return cls(part, await launch(part.command, quiet=part.name != "course"))
+        return cls(part, await launch(part.command, held, quiet=part.name != "course"))
+
+    async def _keep_written(self) -> None:
+        """The end of what the part writes to standard error, where that is not the terminal."""
+        if self.process.stderr is not None:
+            while piece := await self.process.stderr.read(65536):
+                self._written = (self._written + piece)[-LONGEST_LINE:]
+
+    async def last_words(self) -> str:
+        """The last line that the part wrote to standard error, after a colon; or nothing."""
+        await asyncio.wait([self._reading], timeout=LAST_WORDS_S)
+        lines = self._written.decode(errors="replace").split("\n")
+        last = next((line.strip() for line in reversed(lines) if line.strip()), "")
+        return f": {last}" if last else ""
 
     async def ready(self) -> int:
         """The port, once the part says it; raises `DidNotStart`."""
@@ -117,8 +140,10 @@ class Running:
                     if found := self.part.ready.search(line.decode(errors="replace")):
                         return int(found[1])
         except TimeoutError:
-            pass
-        raise DidNotStart(f"the {self.part.name} did not start: {' '.join(self.part.command)}")
+            raise DidNotStart(
+                f"the {self.part.name} was not ready in {START_S:.0f} s{await self.last_words()}"
+            ) from None
+        raise DidNotStart(f"the {self.part.name} did not start{await self.last_words()}")
 
     async def read_on(self) -> None:
         """Take what the part prints later, so that it never waits for us; ends with the part."""
@@ -179,11 +204,11 @@ The lessons can be searched by meaning now:
 """
 
 
-async def prepare_search(course: int, llm: int) -> None:
+async def prepare_search(course: int, llm: int, held: IO[str]) -> None:
     """Bring the embedding model and load the lessons; a failure says so and harms nothing else."""
     print("Making the lessons searchable; the first time this brings a model of 90 MB.", flush=True)
     for command in preparations(course):
-        process = await launch(command)
+        process = await launch(command, held)
         try:
             await process.communicate()
         finally:
@@ -196,23 +221,25 @@ async def prepare_search(course: int, llm: int) -> None:
     print(searchable(llm), flush=True)
 
 
-async def run(course_port: int, llm_port: int, bridge_port: int, *, search: bool = True) -> int:
-    """Start every part, say where it is, wait for a signal or for a part that ends; stop all."""
+async def run(ports: Sequence[int], lock: IO[str], held: IO[str], *, search: bool = True) -> int:
+    """Start every part, say where it is, wait for a signal or for a part that ends; stop all.
+
+    *lock* is told where the course is, *held* stays open in every part.
+    """
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         loop.add_signal_handler(number, stop.set)
+    watching = asyncio.create_task(_watch_parent(stop))
     running: list[Running] = []
     try:
-        for part in parts(free(course_port), free(llm_port), free(bridge_port)):
-            one = await Running.start(part)
-            running.append(one)
-        ports = await _unless(stop, asyncio.gather(*(one.ready() for one in running)))
-        if ports is None:
+        found = await _unless(stop, asyncio.ensure_future(start(parts(*ports), running, held)))
+        if found is None:
             return 0
-        bridge, llm, course = ports
+        course, llm, bridge = found
+        tell(lock, f"http://127.0.0.1:{course}/")
         print(greeting(course, llm, bridge), flush=True)
-        preparing = asyncio.create_task(prepare_search(course, llm)) if search else None
+        preparing = asyncio.create_task(prepare_search(course, llm, held)) if search else None
         watchers = [asyncio.create_task(one.read_on()) for one in running]
         stopping = asyncio.create_task(stop.wait())
         await asyncio.wait([stopping, *watchers], return_when=asyncio.FIRST_COMPLETED)
@@ -221,14 +248,37 @@ async def run(course_port: int, llm_port: int, bridge_port: int, *, search: bool
             await asyncio.wait([preparing])
         if stop.is_set():
             return 0
-        gone = [one.part.name for one, end in zip(running, watchers, strict=True) if end.done()]
-        sys.stderr.write(f"demo: the {gone[0]} ended; stopping the rest\n")
+        gone = next(one for one, end in zip(running, watchers, strict=True) if end.done())
+        words = await gone.last_words()
+        sys.stderr.write(f"demo: the {gone.part.name} ended; stopping the rest{words}\n")
     except DidNotStart as problem:
         sys.stderr.write(f"demo: {problem}\n")
     finally:
         for one in reversed(running):
             await one.stop()
+        watching.cancel()
     return 1
+
+
+async def start(wanted: Sequence[Part], running: list[Running], held: IO[str]) -> list[int]:
+    """Start the parts, into *running*; their ports, once all are ready. Raises `DidNotStart`."""
+    *first, last = wanted
+    for part in first:
+        one = await Running.start(part, held)
+        running.append(one)
+    found = await asyncio.gather(*(one.ready() for one in running))
+    # The bridge asks the course for its lessons once, as it starts.
+    bridge = await Running.start(last, held)
+    running.append(bridge)
+    return [*found, await bridge.ready()]
+
+
+async def _watch_parent(stop: asyncio.Event) -> None:
+    """Stop when the shell of make is gone: make tells that shell to end, and not us."""
+    while "MAKELEVEL" in os.environ and not stop.is_set():
+        await asyncio.sleep(LOOK_S)
+        if os.getppid() != PARENT:
+            stop.set()
 
 
 async def _unless(stop: asyncio.Event, work: "asyncio.Future[list[int]]") -> list[int] | None:
@@ -245,24 +295,56 @@ async def _unless(stop: asyncio.Event, work: "asyncio.Future[list[int]]") -> lis
         stopping.cancel()
 
 
+@contextlib.contextmanager
+def alone(folder: Path) -> Iterator[tuple[IO[str], IO[str]]]:
+    """The locks of the one demo in *folder*: its own, and the one that its parts inherit.
+
+    Raises `AlreadyRunning` beside another demo, or where the parts of an ended one do not end.
+    """
+    try:
+        own = claim(folder, "")
+    except AlreadyRunning:
+        where = address_of(folder)
+        at = f", the course at {where}" if where else ""
+        raise AlreadyRunning(f"a demo already runs here{at}; end it first") from None
+    with own:
+        for attempt in range(round(STOP_S / LOOK_S)):
+            try:
+                held = claim(folder / "parts", "")
+            except AlreadyRunning:
+                if not attempt:
+                    print("demo: the parts of the one before still end", flush=True)
+                time.sleep(LOOK_S)
+                continue
+            with held:
+                yield own, held
+            return
+        raise AlreadyRunning("parts of a demo that was killed still run; end them first")
+
+
+class _Parser(argparse.ArgumentParser):
+    """Says what is wrong in one line: who typed `make demo` knows none of the flags."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(BAD_USE, f"demo: {message}\n")
+
+
 def main(argv: Sequence[str]) -> int:
     """Run the demo; the exit code of the process."""
-    parser = argparse.ArgumentParser(prog="python -m runtime.demo", description=__doc__)
-    parser.add_argument("--course-port", type=int, default=8000)
-    parser.add_argument("--llm-port", type=int, default=8080)
-    parser.add_argument("--bridge-port", type=int, default=8765)
+    parser = _Parser(prog="python -m runtime.demo", description=__doc__)
+    parser.add_argument("--course-port", type=port_number, default=8000)
+    parser.add_argument("--llm-port", type=port_number, default=8080)
+    parser.add_argument("--bridge-port", type=port_number, default=8765)
     parser.add_argument("--no-search", action="store_true", help="do not bring the embedding model")
     chosen = parser.parse_args(argv)
-    DATA.mkdir(exist_ok=True)
-    print("demo: building the course, starting the servers", flush=True)
-    return asyncio.run(
-        run(
-            chosen.course_port,
-            chosen.llm_port,
-            chosen.bridge_port,
-            search=not chosen.no_search,
-        )
-    )
+    try:
+        with alone(DATA) as (lock, held):
+            ports = choose([chosen.course_port, chosen.llm_port, chosen.bridge_port])
+            print("demo: building the course, starting the servers", flush=True)
+            return asyncio.run(run(ports, lock, held, search=not chosen.no_search))
+    except AlreadyRunning as problem:
+        sys.stderr.write(f"demo: {problem}\n")
+        return 1
 
 
 if __name__ == "__main__":

@@ -1,18 +1,38 @@
 """`make demo` as a reader runs it: in a terminal, ended with Ctrl-C."""
 
+import contextlib
 import json
+import os
 import re
+import signal
+import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import IO
 from urllib.request import urlopen
 
 import pytest
 
+from runtime.demo import DidNotStart, Part, Running, alone, main
+from runtime.demo_ports import choose
+from runtime.web.instance import AlreadyRunning, claim
+
 ROOT = Path(__file__).resolve().parent.parent
 # A pseudo-terminal of its own, in a process of its own: what we write is what is typed.
 TERMINAL = "import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))"
+# A demo with data of its own, so that it runs beside that of the project.
+ELSEWHERE = """
+import sys
+from pathlib import Path
+from runtime import demo
+demo.DATA = Path(sys.argv[1])
+demo.LLM_DATA = demo.DATA / "llm"
+sys.exit(demo.main(sys.argv[2:]))
+"""
+PORTS = ["--course-port", "0", "--llm-port", "0", "--bridge-port", "0", "--no-search"]
+Launch = Callable[..., "subprocess.Popen[bytes]"]
 
 
 @pytest.fixture
@@ -63,3 +83,189 @@ def test_the_demo_serves_course_and_coach_and_ctrl_c_ends_it_well(
     rest = terminal.stdout.read()
     assert terminal.wait() == 0, (shown + rest).decode()
     assert b"Traceback" not in shown + rest
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    return tmp_path / "demo"
+
+
+@pytest.fixture
+def launch() -> Iterator[Launch]:
+    """Start programs in a session of their own, which ends with the test."""
+    started: list[subprocess.Popen[bytes]] = []
+
+    def start(*command: str) -> subprocess.Popen[bytes]:
+        process = subprocess.Popen(
+            command,
+            cwd=ROOT,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            bufsize=0,
+            env=os.environ | {"MAKELEVEL": "1"},
+            start_new_session=True,
+        )
+        started.append(process)
+        return process
+
+    yield start
+    for process in started:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+
+
+def read_until(pattern: bytes, stream: IO[bytes] | None) -> re.Match[bytes]:
+    assert stream is not None
+    shown = b""
+    while not (found := re.search(pattern, shown, re.DOTALL)):
+        piece = stream.read(4096)
+        assert piece, shown.decode()
+        shown += piece
+    return found
+
+
+def children_of(pid: int) -> list[int]:
+    return [int(one) for one in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def runs(pid: int) -> bool:
+    try:  # one that has ended and is not yet collected has no command
+        return bool(Path(f"/proc/{pid}/cmdline").read_bytes())
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends a process with its parent")
+def test_a_running_demo_refuses_a_second_one_and_takes_its_parts_along_when_it_is_killed(
+    launch: Launch, data: Path
+) -> None:
+    command = [sys.executable, "-c", ELSEWHERE, str(data), *PORTS]
+    first = launch(*command)
+    bridge = read_until(rb"bridge +(http://[\w.:]+)/health", first.stdout)[1].decode()
+
+    concepts = read_json(f"{bridge}/coach/concepts")["concepts"]
+    assert isinstance(concepts, list)
+    assert concepts
+    for concept in concepts:
+        with urlopen(concept["lesson"]["url"]) as page:
+            assert page.status == 200
+
+    second = launch(*command)
+    _, words = second.communicate()
+    assert second.returncode == 1
+    assert re.fullmatch(
+        rb"demo: a demo already runs here, the course at http://[\w.:]+/; end it first\n", words
+    )
+
+    parts = children_of(first.pid)
+    assert len(parts) == 3
+    first.kill()
+    first.wait()
+    try:
+        with alone(data):  # waits for the parts
+            assert [part for part in parts if runs(part)] == []
+    finally:
+        for part in parts:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(part, signal.SIGKILL)
+
+
+@pytest.mark.slow
+def test_a_demo_ends_when_the_shell_that_make_started_is_told_to(
+    launch: Launch, data: Path
+) -> None:
+    shell = launch(
+        *("sh", "-c", '"$@"; exit $?', "sh"), *(sys.executable, "-c", ELSEWHERE, str(data), *PORTS)
+    )
+    read_until(rb"starting the servers", shell.stdout)
+
+    shell.terminate()
+
+    _, words = shell.communicate()  # ends when the demo and the course have closed both
+    assert b"Traceback" not in words
+    with alone(data):
+        pass
+
+
+def test_a_second_demo_is_told_where_the_course_of_the_first_one_is(data: Path) -> None:
+    with alone(data) as (lock, _):
+        lock.write("http://127.0.0.1:8000/\n")
+        lock.flush()
+
+        with pytest.raises(AlreadyRunning) as refused, alone(data):
+            pass
+
+    where = "the course at http://127.0.0.1:8000/"
+    assert str(refused.value) == f"a demo already runs here, {where}; end it first"
+
+
+async def test_a_part_that_does_not_start_is_shown_with_its_last_words(data: Path) -> None:
+    program = "import sys; sys.stderr.write('starting\\n\\nthe data is taken\\n'); sys.exit(2)"
+    part = Part("bridge", ("-c", program), re.compile("never"))
+    with alone(data) as (_, held):
+        running = await Running.start(part, held)
+
+        with pytest.raises(DidNotStart) as failed:
+            await running.ready()
+
+        await running.stop()
+    assert str(failed.value) == "the bridge did not start: the data is taken"
+
+
+async def test_a_part_that_still_runs_keeps_the_next_demo_waiting_until_it_ends(
+    data: Path,
+) -> None:
+    program = "import signal; print('port 1', flush=True); signal.pause()"
+    part = Part("bridge", ("-c", program), re.compile(r"port (1)"))
+    with alone(data) as (_, held):
+        running = await Running.start(part, held)
+        assert await running.ready() == 1
+
+    with pytest.raises(AlreadyRunning):
+        claim(data / "parts", "").close()
+    await running.stop()
+
+    claim(data / "parts", "").close()
+
+
+@pytest.mark.parametrize("port", ["99999", "-1", "65536", "x", "8000.5", ""])
+def test_what_is_no_port_is_refused_in_one_line(
+    port: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as leaving:
+        main(["--course-port", port])
+
+    said = capsys.readouterr().err
+    assert leaving.value.code == 2
+    assert said.count("\n") == 1
+    assert said.startswith(f"demo: argument --course-port: {port} is no port; ")
+
+
+def test_a_taken_port_is_replaced_by_one_that_nobody_else_is_promised_and_the_line_says_so(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+
+        chosen = choose([port, port + 1, 0])
+
+    assert port not in chosen
+    assert len(set(chosen)) == 3
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == f"demo: port {port} is taken, using {chosen[0]}"
+    assert chosen[0] != port + 1
+
+
+def test_one_port_for_two_parts_goes_to_one_of_them(capsys: pytest.CaptureFixture[str]) -> None:
+    (port,) = choose([0])
+    assert not capsys.readouterr().err
+
+    chosen = choose([port, port])
+
+    assert chosen[1] == port
+    assert capsys.readouterr().err == f"demo: port {port} is meant for two, using {chosen[0]}\n"
