@@ -58,7 +58,8 @@ class SessionNumbers(Wire):
     best_lap_s: float = Field(description="s: the fastest of them")
     sample_rate_hz: float | None = Field(description="Hz: from the median period")
     n_gaps: int = Field(
-        description="pauses of the recording: longer than 0.5 s and than 5 median periods"
+        description="pauses of the recording (longer than 0.5 s and than 5 median periods), and "
+        "moments at which its clock was put back"
     )
 
 

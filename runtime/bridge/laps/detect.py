@@ -204,7 +204,9 @@ class _Cut(NamedTuple):
             if not fits or not SHORTEST_S <= lap.duration_s <= LONGEST_S:
                 sifted.append(lap._replace(kind="partial"))
             else:
-                sifted.append(lap._replace(valid=lap.gap_s <= GAP_SHARE * lap.duration_s))
+                timed = self.series.is_timed(lap.t_start, lap.t_end)
+                valid = timed and lap.gap_s <= GAP_SHARE * lap.duration_s
+                sifted.append(lap._replace(valid=valid))
         return sifted
 
     def by_distance(self) -> list[Segment]:

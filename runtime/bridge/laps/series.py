@@ -4,14 +4,13 @@ from functools import cached_property
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from runtime.bridge.laps import clock
+from runtime.bridge.laps.clock import DAY_S as DAY_S
+from runtime.bridge.laps.clock import Flags as Flags
 from runtime.bridge.laps.geometry import Indices, Plane, metres_between
 from runtime.bridge.telemetry.values import TIMESTAMP, Frames, Numbers
 
-Flags = npt.NDArray[np.bool_]
-
-DAY_S: Final = 86_400.0
 GAP_S: Final = 0.5
 GAP_PERIODS: Final = 5.0
 USABLE_SHARE: Final = 0.8
@@ -24,12 +23,17 @@ IMPOSSIBLE: Final = 1e12
 class Series:
     """The frames whose time goes forward; channels keep NaN for null."""
 
-    def __init__(self, frames: Frames, t: Numbers, index: Indices) -> None:
+    def __init__(
+        self, frames: Frames, t: Numbers, index: Indices, put_back: Flags | None = None
+    ) -> None:
         self.frames = frames
         self.t = t
         """Seconds of the session's clock, strictly rising; a day is added after each midnight."""
         self.index = index
         """Where each stands among the frames as recorded."""
+        steps = max(len(t) - 1, 0)
+        self.put_back = np.zeros(steps, dtype=np.bool_) if put_back is None else put_back
+        """Whether the clock was put back after each frame but the last: time is missing there."""
         self._channels: dict[str, Numbers] = {}
 
     def __len__(self) -> int:
@@ -56,8 +60,9 @@ class Series:
 
     @cached_property
     def gap(self) -> Flags:
-        """Whether recording paused after each frame but the last."""
-        return self.dt > max(GAP_S, GAP_PERIODS * self.nominal_s)
+        """Whether recording paused, or the clock was put back, after each frame but the last."""
+        paused: Flags = self.dt > max(GAP_S, GAP_PERIODS * self.nominal_s)
+        return paused | self.put_back
 
     @cached_property
     def weight(self) -> Numbers:
@@ -115,6 +120,11 @@ class Series:
         starts, ends = self._pauses
         return float(np.maximum(np.minimum(ends, end) - np.maximum(starts, begin), 0.0).sum())
 
+    def is_timed(self, begin: float, end: float) -> bool:
+        """Whether the clock ran on between two moments, so that they tell how long it took."""
+        first, last = np.searchsorted(self.t, begin, side="right") - 1, np.searchsorted(self.t, end)
+        return not self.put_back[max(first, 0) : last].any()
+
     @cached_property
     def _pauses(self) -> tuple[Numbers, Numbers]:
         return self.t[:-1][self.gap], self.t[1:][self.gap]
@@ -128,43 +138,26 @@ def series(frames: Frames) -> Series:
     """The usable frames of a session, in time.
 
     A step back of more than 12 hours is midnight. A frame that is not later than all before it
-    is left out, and so is a lone one that jumps ahead by more than 12 hours.
+    is left out, and so are a few whose time is more than 12 hours off and then comes back.
     """
     recorded = frames.columns[TIMESTAMP]
     if _is_plain(recorded):
         return Series(frames, recorded, np.arange(len(recorded)))
     whole = np.flatnonzero(np.abs(recorded) < IMPOSSIBLE)
-    whole = whole[_steady(recorded[whole])]
-    t = _past_midnight(recorded[whole])
-    latest = np.maximum.accumulate(t) if len(t) else t
-    forward = np.ones(len(t), dtype=np.bool_)
-    forward[1:] = t[1:] > latest[:-1]
-    index = whole[forward]
-    return Series(frames, t[forward], index)
+    whole = whole[clock.steady(recorded[whole])]
+    t = clock.past_midnight(recorded[whole])
+    kept = clock.forward(t)
+    put_back = clock.put_back(frames, whole, t, kept)
+    return Series(frames, t[kept], whole[kept], put_back)
 
 
 def _is_plain(t: Numbers) -> bool:
     """Whether each frame is later than the one before it, as in almost every recording."""
     if not len(t) or not (abs(t[0]) < IMPOSSIBLE and abs(t[-1]) < IMPOSSIBLE):
         return False
-    step = np.diff(t)
-    return not len(t) > 1 or bool(step.min() > 0.0 and step.max() <= DAY_S / 2)
-
-
-def _steady(t: Numbers) -> Flags:
-    """All but the frames that a fault of the clock put half a day ahead of both neighbours."""
-    steady = np.ones(len(t), dtype=np.bool_)
-    if len(t) > 2:
+    with np.errstate(invalid="ignore"):  # infinity less infinity
         step = np.diff(t)
-        spike = (step[:-1] > DAY_S / 2) & (step[1:] < -DAY_S / 2)
-        steady[1:-1] = ~spike
-    return steady
-
-
-def _past_midnight(t: Numbers) -> Numbers:
-    wraps = np.zeros(len(t))
-    wraps[1:] = np.cumsum(np.diff(t) < -DAY_S / 2)
-    return t + wraps * DAY_S
+    return not len(t) > 1 or bool(step.min() > 0.0 and step.max() <= DAY_S / 2)
 
 
 def unwrapped(distance: Numbers, length_m: float | None = None) -> Numbers:
