@@ -47,9 +47,7 @@ class TooManyRows(BadResample):
     """The result would have more than `MAX_ROWS` rows."""
 
     max_points: Final = MAX_ROWS
-    hint: Final = (
-        "narrow t_from and t_to, name a lap, lower rate_hz or raise step_m"
-    )
+    hint: Final = "narrow t_from and t_to, name a lap, lower rate_hz or raise step_m"
 
     def __init__(self) -> None:
         super().__init__("rate_hz", f"the result would have more than {MAX_ROWS} rows")
