@@ -1,6 +1,8 @@
 """What every test shares: where the project lies, and which tests this machine can run."""
 
 import gc
+import signal
+import threading
 from pathlib import Path
 
 import pytest
@@ -19,6 +21,16 @@ def _old_objects_are_no_garbage() -> None:
     """What earlier modules left is not looked through again and again by those that follow."""
     gc.collect()
     gc.freeze()
+
+
+def pytest_configure() -> None:
+    """Heed Ctrl-C: a shell that puts the tests in the background has it ignored, in all they start.
+
+    Some of them interrupt a program.
+    """
+    here = threading.current_thread() is threading.main_thread()
+    if here and signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
