@@ -123,7 +123,9 @@ def _code(project: ProjectSource, file: str) -> Iterator[Problem]:
     """Learners begin with these files; one that is no Python stops them at the first command."""
     folder = file.rpartition("/")[0]
     for name, data in project.files.items():
-        text = data.decode("utf-8", "replace") if name.endswith(".py") else ""
+        if not name.endswith(".py"):
+            continue
+        text = data.decode("utf-8", "replace")
         fault = pythoncode.fault(text)
         if fault is not None and not merge_marker(text, name):  # which is told already
             yield Problem(
