@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from course.diagnostics import Problem
 
@@ -38,3 +39,12 @@ def unequal(own: Iterable[str], other: Iterable[str], file: str, lang: str) -> I
     for key in sorted(set(other) - set(own)):
         message = f'the word "{key}" is not in {lang}.yaml'
         yield Problem("CFG007", file, message, (key,), on_key=True, hint="remove it")
+
+
+def unbuilt(course: Mapping[str, Any], file: str) -> Iterator[Problem]:
+    """CFG012 when the course offers languages besides its own; *file* is ``course.yaml``."""
+    others = [tag for tag in course.get("languages", ()) if tag != course["lang"]]
+    if others:
+        message = f"no pages are built in {', '.join(others)}: only {course['lang']} is shown"
+        hint = "translations may lie beside the lessons; nothing is read from them yet"
+        yield Problem("CFG012", file, message, ("languages",), hint=hint)

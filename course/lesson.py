@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from course import markdown, yamlsource
@@ -16,7 +17,8 @@ _OPENING: Final = "---\n"
 class Setup(NamedTuple):
     """What every lesson of one language is read with.
 
-    ``base_url`` (with a final slash) is where the files that readers take away link to.
+    ``base_url`` (with a final slash) is where the files that readers take away link to;
+    ``labels`` are the words in them.
     """
 
     words: markdown.Words
@@ -24,6 +26,7 @@ class Setup(NamedTuple):
     lesson_limit: int = 64 * KIB
     file_urls: bool = False
     base_url: str | None = None
+    labels: Mapping[str, str] = MappingProxyType({})
 
 
 class Parts(NamedTuple):

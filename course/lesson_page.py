@@ -64,9 +64,9 @@ class LessonPage:
             "review": self._shell.word(f"review_{lesson.get('review', 'none')}"),
             "prompt": html(lesson["check"]["prompt"]),
             "answer": paragraphs(lesson["check"]["answer"]),
-            "before": self._questions("page-before", "before_reading", quiz["label"], first),
+            "before": self._questions("page-before", "before_reading", first),
             "body": self.body(lesson),
-            "after": self._questions("page-quiz", "practice", quiz["label"], rest),
+            "after": self._questions("page-quiz", "practice", rest),
             "downloads": self._downloads(lesson["artifacts"]),
             "hash": lesson["contentHash"].partition(":")[2][:8],
         }
@@ -98,12 +98,11 @@ class LessonPage:
         ]
         return "\n".join(blocks)
 
-    def _questions(
-        self, anchor: str, heading: str, label: str, questions: Sequence[Resource]
-    ) -> str:
+    def _questions(self, anchor: str, heading: str, questions: Sequence[Resource]) -> str:
         if not questions:
             return ""
-        return self._quiz.section(anchor, self._words[heading], label, questions)
+        words = self._words
+        return self._quiz.section(anchor, words[heading], words["quiz_label"], questions)
 
     def _downloads(self, artifacts: Iterable[Resource]) -> str:
         items = [

@@ -6,6 +6,7 @@ import posixpath
 import re
 from collections.abc import Mapping
 from typing import Final, NamedTuple
+from unicodedata import normalize
 from urllib.parse import unquote, urlsplit
 
 from course.diagnostics import nearest
@@ -42,7 +43,8 @@ class Target(NamedTuple):
 def read(raw: str, folder: str, media: Mapping[str, str], *, image: bool = False) -> Target:
     """The target of *raw* in a text of *folder* (POSIX path); *media* maps files to URLs."""
     if raw.startswith("#"):
-        return Target("self", "", unquote(raw[1:]), raw)
+        anchor = _anchor(raw[1:])
+        return Target("self", "", anchor, f"#{anchor}")
     if match := _SCHEME.match(raw):
         return _with_scheme(match[1].lower(), match[2], raw, image=image)
     if raw.startswith(("/", "\\")) or not raw:
@@ -52,7 +54,7 @@ def read(raw: str, folder: str, media: Mapping[str, str], *, image: bool = False
             hint="write lesson:ID, or a path relative to this file",
         )
     path, _, anchor = raw.partition("#")
-    return _relative(unquote(path), unquote(anchor), folder, media)
+    return _relative(unquote(path), _anchor(anchor), folder, media)
 
 
 def url(target: Target, file_urls: bool) -> str:
@@ -86,6 +88,11 @@ def external_problem(raw: str) -> tuple[str, str, str] | None:
     return None
 
 
+def _anchor(raw: str) -> str:
+    """An anchor as it stands in the page; it may be written with percent signs or decomposed."""
+    return raw if raw.isascii() and "%" not in raw else normalize("NFC", unquote(raw))
+
+
 def _with_scheme(scheme: str, rest: str, raw: str, *, image: bool) -> Target:
     if image:
         return Target(
@@ -95,7 +102,7 @@ def _with_scheme(scheme: str, rest: str, raw: str, *, image: bool) -> Target:
         )
     if scheme in KINDS or scheme == "concept":
         name, _, anchor = rest.partition("#")
-        return Target(scheme, name, anchor)
+        return Target(scheme, name, _anchor(anchor))
     if scheme == "https":
         if problem := external_problem(raw):
             return Target(code=problem[0], message=problem[1], hint=problem[2])

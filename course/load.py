@@ -25,7 +25,8 @@ from course.files import (
     text_of,
     unknown,
 )
-from course.known import interfaces, lacking, page_words, unequal
+from course.known import interfaces, lacking, page_words, unbuilt, unequal
+from course.labels import chosen
 from course.lesson import KIB, Lesson, Parts, Setup
 from course.models.view import view
 from course.sources import CONTENT, NO_CONTENT, NO_COURSE, Item, PhaseSource, ProjectSource, Sources
@@ -87,11 +88,13 @@ class _Loader:
         out.files = [entry.file for entry in tree.walk()]
         self.known_root(tree)
         self.course = course = self.course_data(tree) or {}
+        self.problems += unbuilt(course, f"{CONTENT}/course.yaml")
         self.labels = words = self.words(tree, course.get("lang", "en"))
         self.lesson_limit = self.budget("lessonKiB", LESSON_KIB)
         base_url = self.base_url or course.get("baseUrl")
         address = f"{base_url.rstrip('/')}/" if base_url else None
-        out.setup = Setup(words, interfaces(), self.lesson_limit, self.file_urls, address)
+        labels = chosen(self.out.words)
+        out.setup = Setup(words, interfaces(), self.lesson_limit, self.file_urls, address, labels)
         parts, owners = self.phases(tree)
         out.parts = {one.folder: one for one in parts}
         records = read(parts, out.setup)

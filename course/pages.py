@@ -270,7 +270,7 @@ class Pages:
     def printed(self, lesson: Resource) -> Markup:
         """The body of a lesson (resource) as a page to print shows it."""
         if "content" not in lesson:
-            return prose(lesson["notice"])
+            return prose(f"{self._words['planned']}. {self._words['planned_notice']}")
         body = self._lesson.body(lesson)
         return Markup(reprint.move(body, lesson["id"], lesson["url"], FLAT))  # noqa: S704
 

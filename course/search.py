@@ -7,6 +7,7 @@ import string
 import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import filterfalse
 from operator import sub
 from typing import Any, Final
 
@@ -16,7 +17,10 @@ from course.inline import plain
 
 SHARD_ABOVE: Final = 1000  # lessons; up to here the whole index is one file
 LEVELS: Final = (1, 2, 4, 8)  # weighted count from which a level holds; a posting keeps the level
-RARE: Final = 30  # lessons; a word in more of them loses its single mentions in running text
+STEP: Final = 1 + len(LEVELS)  # below them all, level 0: words that only questions and such have
+RARE: Final = (
+    30  # lessons; a word in more of them loses its single mentions in running text and below
+)
 TITLE, OBJECTIVE, HEADING = 4, 3, 2  # weight of one occurrence; running text counts 1
 KINDS: Final = ("pathway", "role", "domain", "project")  # what is found besides lessons
 
@@ -24,7 +28,7 @@ KINDS: Final = ("pathway", "role", "domain", "project")  # what is found besides
 _COMMON: Final = (
     "an and are as at be but by can do does for from has have how if in into is it its no not of "
     "on or so than that the their then there these they this to was were what when where which "
-    "while will with you your"
+    "while why will with you your"
 )
 _IGNORED: Final = frozenset({*string.ascii_lowercase, *_COMMON.split()})
 _WORD: Final = re.compile(r"[^\W_]+")
@@ -65,15 +69,16 @@ def tokens(text: str) -> list[str]:
 def lesson_terms(lesson: Mapping[str, Any]) -> dict[str, Any]:
     """What the index needs of one lesson resource, as data that JSON can hold.
 
-    ``terms`` has one string of space-separated words for each level of :data:`LEVELS`;
-    ``length`` is the number of words weighted by field. Code blocks and link targets are left
-    out, and so are numbers in running text.
+    ``terms`` has one string of space-separated words for each level: first the words that stand
+    in :func:`_asides` and nowhere else, then one of :data:`LEVELS` after the other. ``length`` is
+    the number of words weighted by field. Code blocks and link targets are left out, and so are
+    numbers in running text.
     """
     counts: dict[str, int] = {}
     if "content" in lesson:
         prose = "".join(lesson["content"]["markdown"].split("```")[::2])
         counts = dict(Counter(tokens(_TARGET.sub("] ", prose))))
-        for number in [word for word in counts if word.isdigit()]:
+        for number in [*filter(str.isdigit, counts)]:
             del counts[number]
     known = counts.get
     for weight, text in _fields(lesson):
@@ -87,7 +92,7 @@ def lesson_terms(lesson: Mapping[str, Any]) -> dict[str, Any]:
         "summary": plain(lesson["summary"]),
         "planned": lesson["status"] == "planned",
         "length": sum(counts.values()),
-        "terms": _by_level(counts),
+        "terms": [_asides(lesson, counts), *_by_level(counts)],
     }
 
 
@@ -105,8 +110,19 @@ def page_terms(kind: str, entry: Mapping[str, Any]) -> dict[str, Any]:
         "summary": plain(entry["summary"]),
         "planned": entry.get("status") == "planned",
         "kind": 1 + KINDS.index(kind),
-        "terms": _by_level(counts),
+        "terms": ["", *_by_level(counts)],
     }
+
+
+def _asides(lesson: Mapping[str, Any], known: Mapping[str, int]) -> str:
+    """Words of questions, evidence and references that are not *known* from anywhere else."""
+    lines = [*lesson.get("evidence", ())]
+    lines += [one["title"] for one in lesson.get("references", ())]
+    if "content" in lesson:
+        lines.append(lesson["check"]["prompt"])
+        lines += [one["prompt"] for one in lesson["quiz"]["questions"]]
+    new = set(tokens("\n".join(lines))).difference(known, _IGNORED)
+    return " ".join(sorted(filterfalse(str.isdigit, new)))
 
 
 def _by_level(counts: Mapping[str, int]) -> list[str]:
@@ -123,10 +139,11 @@ def _by_level(counts: Mapping[str, int]) -> list[str]:
 def _fields(lesson: Mapping[str, Any]) -> Iterable[tuple[int, str]]:
     yield TITLE, lesson["title"]
     yield OBJECTIVE, "\n".join(lesson["objectives"])
-    yield HEADING, lesson["summary"]
-    yield HEADING, " ".join([*lesson["concepts"], *lesson["tags"]]).replace("_", " ")
+    lines = [lesson["summary"]]
+    lines += [name.replace("_", " ") for name in (*lesson["concepts"], *lesson["tags"])]
     if "content" in lesson:
-        yield HEADING, "\n".join([entry["title"] for entry in lesson["content"]["toc"]])
+        lines += [entry["title"] for entry in lesson["content"]["toc"]]
+    yield HEADING, "\n".join(lines)
 
 
 def build_index(
@@ -139,22 +156,14 @@ def build_index(
     *others* are results of :func:`page_terms`; their numbers follow those of the lessons, and
     each counts as long as the average lesson, so that its few words do not outrank lessons.
 
-    A posting is ``4 * lesson + level``; a word's postings ascend and are stored as differences.
+    A posting is ``STEP * lesson + level``; a word's postings ascend and are stored as differences.
     One mention in passing is no reason to list a lesson under a common word (:data:`RARE`).
     Above *shard_above* lessons the words move to one file for each first letter.
     """
-    postings: dict[str, list[int]] = defaultdict(list)
-    for number, entry in enumerate([*entries, *others]):
-        for level, words in enumerate(entry["terms"]):
-            code = 4 * number + level
-            for word in words.split():
-                postings[word].append(code)
-    for word, codes in postings.items():
-        if len(codes) > RARE:
-            postings[word] = [code for code in codes if code % 4] or codes
+    postings = _postings([*entries, *others])
     vocabulary = sorted(postings)
     head: dict[str, Any] = {
-        "version": 1,
+        "version": 2,
         "common": _COMMON,
         "lessons": [
             [e["id"], e["title"], e["summary"], int(e["planned"]), e["length"]] for e in entries
@@ -177,6 +186,29 @@ def build_index(
     for name in head["shards"]:
         files[f"search/{name}.json"] = orjson.dumps(_words(shards[name], postings))
     return files
+
+
+def _postings(entries: Sequence[Mapping[str, Any]]) -> dict[str, list[int]]:
+    """The postings of every word; a common one keeps no place that hardly speaks of it."""
+    postings: dict[str, list[int]] = defaultdict(list)
+    beside: dict[str, list[int]] = defaultdict(list)
+    for number, entry in enumerate(entries):
+        aside, *levels = entry["terms"]
+        code = STEP * number
+        for word in aside.split():
+            beside[word].append(code)
+        for words in levels:
+            code += 1
+            for word in words.split():
+                postings[word].append(code)
+    for word, codes in postings.items():
+        if len(codes) > RARE:
+            postings[word] = [code for code in codes if code % STEP > 1] or codes
+    for word, codes in beside.items():
+        own = postings[word]
+        if not own or len(own) + len(codes) <= RARE:
+            postings[word] = sorted(own + codes)
+    return postings
 
 
 def shard_of(word: str) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import re
 import stat
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
@@ -14,6 +16,7 @@ from course.mediatypes import PAGE, TYPES
 _HEADERS: Final = "_headers"
 _INDEX: Final = "index.html"
 _HASHED: Final = ("assets/", "media/")
+_TAG: Final = re.compile(r'"[^"]*"')
 
 
 class Found(NamedTuple):
@@ -57,7 +60,7 @@ def find(out: Path, raw: str) -> Found:
 def host_headers(out: Path, path: str) -> dict[str, str]:
     """What the ``_headers`` file of the site adds to *path*, but for the lifetime.
 
-    While an author works only what carries a hash in its name may be kept unasked.
+    While an author works only what carries a hash in its name may be used unasked.
     """
     found: dict[str, str] = {}
     text = _read(os.path.realpath(out), [_HEADERS]) or b""
@@ -69,8 +72,21 @@ def host_headers(out: Path, path: str) -> dict[str, str]:
             name, _, value = line.strip().partition(":")
             found[name] = value.strip()
     if not path.startswith(_HASHED):
-        found["Cache-Control"] = "no-store"
+        found["Cache-Control"] = "no-cache"
     return found
+
+
+def entity_tag(body: bytes) -> str:
+    """The strong entity tag of *body*: equal bytes, equal tag."""
+    return f'"{hashlib.sha256(body).hexdigest()[:32]}"'
+
+
+def names_tag(header: str, tag: str) -> bool:
+    """Whether the value of an ``If-None-Match`` names *tag*: a list of tags, or ``*`` for any.
+
+    A tag marked weak matches, too, as that header compares.
+    """
+    return header.strip() == "*" or tag in _TAG.findall(header)
 
 
 def _parts(raw: str) -> list[str] | None:

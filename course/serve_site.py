@@ -11,7 +11,7 @@ import orjson
 from aiohttp import web
 
 from course.mediatypes import PAGE
-from course.serve_files import Found, find, host_headers
+from course.serve_files import Found, entity_tag, find, host_headers, names_tag
 from course.serve_guard import allowed
 from course.serve_live import Live, State
 
@@ -22,6 +22,7 @@ WRITE_S: Final = 5.0
 LISTENERS: Final = 64
 _SCRIPT_FILE: Final = Path(__file__).with_name("serve_reload.js")
 _NEVER: Final = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
+_ASK: Final = {**_NEVER, "Cache-Control": "no-cache"}
 _POLICY: Final = {
     **_NEVER,
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; connect-src 'self'",
@@ -57,13 +58,13 @@ class Site:
         if path == f"{self.prefix}/{STREAM}" and self.reload:
             return await self.stream(request)
         if path == f"{self.prefix}/{SCRIPT}" and self.reload:
-            headers = {**_NEVER, "Content-Type": "text/javascript; charset=utf-8"}
-            return web.Response(body=self._script, headers=headers)
+            headers = {**_ASK, "Content-Type": "text/javascript; charset=utf-8"}
+            return _unless_known(request, self._script, headers)
         if not path.startswith(f"{self.prefix}/"):
             return self.outside(path)
-        return await self.file(path.removeprefix(f"{self.prefix}/"), mark + query)
+        return await self.file(request, path.removeprefix(f"{self.prefix}/"), mark + query)
 
-    async def file(self, raw: str, query: str) -> web.Response:
+    async def file(self, request: web.BaseRequest, raw: str, query: str) -> web.Response:
         """A file of the site, or what stands for it; before the first site, the failure."""
         state = self.live.state
         if not state.site:
@@ -79,6 +80,8 @@ class Site:
         if self.reload and found.type == PAGE:
             body = self.with_script(body, state.site)
         headers["Content-Type"] = found.type
+        if found.status == 200:
+            return _unless_known(request, body, headers)
         return web.Response(status=found.status, body=body, headers=headers)
 
     def outside(self, path: str) -> web.Response:
@@ -141,6 +144,15 @@ class Site:
 def _look_up(out: Path, raw: str) -> tuple[Found, dict[str, str]]:
     found = find(out, raw)
     return found, host_headers(out, found.path or "404.html")
+
+
+def _unless_known(request: web.BaseRequest, body: bytes, headers: dict[str, str]) -> web.Response:
+    """*body* under the tag of its bytes; 304 without it for whoever has them already."""
+    headers["ETag"] = tag = entity_tag(body)
+    if names_tag(",".join(request.headers.getall("If-None-Match", [])), tag):
+        headers.pop("Content-Type", None)
+        return web.Response(status=304, headers=headers)
+    return web.Response(body=body, headers=headers)
 
 
 def _event(state: State) -> bytes:

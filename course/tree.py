@@ -74,11 +74,13 @@ def _inside(path: str) -> bool:
 
 
 def listing(folder: Path, bare: list[str] | None = None) -> dict[str, int]:
-    """Every file below *folder* with its size; links count as files of size -1.
+    """Every file below *folder* with its size; what no build left there counts as of size -1.
 
-    Folders without anything in them are added to *bare*.
+    That are links, and files younger than the manifest, which a build writes last: somebody has
+    changed them. Folders without anything in them are added to *bare*.
     """
     found: dict[str, int] = {}
+    written = _written(folder)
     todo = [(os.fspath(folder), "")]
     while todo:
         path, prefix = todo.pop()
@@ -91,10 +93,19 @@ def listing(folder: Path, bare: list[str] | None = None) -> dict[str, int]:
                 elif entry.is_symlink():
                     found[name] = -1
                 else:
-                    found[name] = entry.stat(follow_symlinks=False).st_size
+                    facts = entry.stat(follow_symlinks=False)
+                    found[name] = facts.st_size if facts.st_mtime_ns <= written else -1
         if entry is None and bare is not None:
             bare.append(prefix.rstrip("/"))
     return found
+
+
+def _written(folder: Path) -> int:
+    """When the manifest of *folder* was written, in ns; the end of time when there is none."""
+    try:
+        return (folder / MANIFEST).stat().st_mtime_ns
+    except OSError:
+        return sys.maxsize
 
 
 @contextmanager

@@ -18,6 +18,7 @@ from course.companions.quiz import asked
 from course.companions.script import script
 from course.companions.source import lesson_markdown
 from course.diagnostics import Problem, short
+from course.labels import Labels
 from course.lesson import KIB, Lesson
 from course.pages import Around, Pages
 from course.resources import catalog_entry, content_hash, json_bytes, own_resource, place
@@ -92,8 +93,11 @@ class Draft:
         return {one["url"]: one["sha256"] for one in self.resource.get("artifacts", ())}
 
 
-def draft(record: Lesson, base_url: str | None, *, file_urls: bool) -> Draft:
-    """The draft of a lesson; files that readers take away link to *base_url* when it is known."""
+def draft(record: Lesson, base_url: str | None, labels: Labels, *, file_urls: bool) -> Draft:
+    """The draft of a lesson; files that readers take away link to *base_url* when it is known.
+
+    *labels* are the words in them (:func:`course.labels.chosen`).
+    """
     resource = own_resource(record)
     made = Draft(
         resource,
@@ -106,7 +110,7 @@ def draft(record: Lesson, base_url: str | None, *, file_urls: bool) -> Draft:
     index = "index.html" if file_urls else ""
     made.body = readdressed(content["markdown"], content["media"], ROOT, index)
     resource["artifacts"] = artifacts = []
-    for kind, path, text in _companions(resource, record.id, base_url or "../"):
+    for kind, path, text in _companions(resource, record.id, labels, base_url or "../"):
         data = text if isinstance(text, bytes) else text.encode()
         made.outputs[path] = data
         artifacts.append(
@@ -164,15 +168,15 @@ def build_unit(
 
 
 def _companions(
-    resource: dict[str, Any], name: str, root: str
+    resource: dict[str, Any], name: str, words: Labels, root: str
 ) -> list[tuple[str, str, str | bytes]]:
-    quiz = asked(resource["quiz"])
+    quiz = asked(resource["quiz"], words)
     found: list[tuple[str, str, str | bytes]] = [
-        ("markdown", f"lessons/{name}/index.md", lesson_markdown(resource, asked=quiz)),
-        ("notebook", f"downloads/{name}.ipynb", notebook(resource, root, quiz)),
-        ("evidence", f"downloads/{name}-evidence.md", evidence_template(resource, root)),
+        ("markdown", f"lessons/{name}/index.md", lesson_markdown(resource, words, asked=quiz)),
+        ("notebook", f"downloads/{name}.ipynb", notebook(resource, words, root, quiz)),
+        ("evidence", f"downloads/{name}-evidence.md", evidence_template(resource, words, root)),
     ]
-    if code := script(resource):
+    if code := script(resource, words):
         found.append(("script", f"downloads/{name}.py", code))
     return found
 

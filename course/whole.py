@@ -20,6 +20,7 @@ from course.companions.openapi import openapi
 from course.companions.sitemap import robots, sitemap
 from course.diagnostics import Problem
 from course.graph import Graph, LessonNode
+from course.labels import chosen
 from course.links import KINDS
 from course.pages import Around, Pages, not_found_hashes
 from course.tree import File
@@ -260,12 +261,13 @@ def _texts(
         builder.units[entry["id"]] for phase in catalog["phases"] for entry in phase["lessons"]
     ]
     pages = builder.pages
-    put("llms.txt", llms_txt(catalog, pathways, projects, index=pages.index).encode())
+    words = pages.site.words
+    put("llms.txt", llms_txt(catalog, pathways, projects, index=pages.index, words=words).encode())
 
     def body(name: str, root: str) -> str:
         return builder.units[name].body.replace(ROOT, root)
 
-    for path, text in llms_full(catalog, body, pages.base_url or "", pages.index):
+    for path, text in llms_full(catalog, body, pages.base_url or "", pages.index, words=words):
         put(path, text.encode())
     put("corpus/chunks.jsonl", b"".join([unit.chunks for unit in units]))
     found = zip(search.KINDS, _routes(pathways, roles, projects), strict=True)
@@ -281,7 +283,7 @@ def _texts(
     first = next((node for node in graph.lessons.values() if node.authored), None)
     if first is not None:
         graph.sources.material(first.record)
-        drawn = draft(first.record, pages.base_url, file_urls=bool(pages.index))
+        drawn = draft(first.record, pages.base_url, chosen(words), file_urls=bool(pages.index))
         examples["lesson"] = full_resource(drawn, builder.related(first))
     put("openapi.json", resources.json_bytes(openapi(examples)))
     return made

@@ -102,7 +102,8 @@ class Workshop:
 
     def _draft(self, record: Lesson) -> Draft:
         """The draft of a lesson with its files in the target."""
-        drawn = draft(record, self._setup.base_url, file_urls=self._setup.file_urls)
+        setup = self._setup
+        drawn = draft(record, setup.base_url, setup.labels, file_urls=setup.file_urls)
         hashes = drawn.hashes()
         for path, data in drawn.outputs.items():
             drawn.files[path] = self._target.put(path, data, hashes[path])

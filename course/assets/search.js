@@ -1,5 +1,6 @@
 // The search page: reads the index that the build made and ranks its pages in the browser.
-const LEVEL_WEIGHT = [1, 2.5, 5, 9];
+const LEVEL_WEIGHT = [0, 1, 2.5, 5, 9];
+const ASIDE = 0.1; // worth of a word that only questions, evidence or references have: level 0
 const K = 1.4; // saturation of repeated words
 const B = 0.6; // how much a long lesson is held back
 const TITLE = 1.5; // what a word of the title is worth, above the text
@@ -54,10 +55,10 @@ function scoreWord(part, prefix, exactOnly, total, lengths, average) {
     let code = 0;
     for (const step of part.postings[at]) {
       code += step;
-      const lesson = code >> 2;
-      const weight = LEVEL_WEIGHT[code & 3];
+      const lesson = Math.floor(code / LEVEL_WEIGHT.length);
+      const weight = LEVEL_WEIGHT[code % LEVEL_WEIGHT.length];
       const brake = K * (1 - B + (B * lengths[lesson]) / average);
-      const score = (rarity * weight * (K + 1)) / (weight + brake);
+      const score = rarity * (weight ? (weight * (K + 1)) / (weight + brake) : ASIDE);
       if (score > (scores.get(lesson) ?? 0)) scores.set(lesson, score);
     }
   }

@@ -6,21 +6,23 @@ from collections.abc import Mapping
 from typing import Any
 
 from course.companions.quiz import text
+from course.labels import Labels, fill
 
 
-def evidence_template(lesson: Mapping[str, Any], root: str = "../") -> str:
+def evidence_template(lesson: Mapping[str, Any], words: Labels, root: str = "../") -> str:
     """An empty Markdown form from the evidence list and the open question of a lesson.
 
     The link to the lesson starts with *root*.
     """
+    title = text(lesson["title"])
     parts = [
-        f"# Evidence: {text(lesson['title'])}",
-        f"Lesson: [{text(lesson['title'])}]({root}{lesson['url']})",
-        "Name:",
-        "Date:",
+        f"# {fill(words['form_title'], title=title)}",
+        f"{words['form_lesson']} [{title}]({root}{lesson['url']})",
+        words["form_name"],
+        words["form_date"],
     ]
     for number, item in enumerate(lesson["evidence"], 1):
-        parts += [f"## {number}. {text(item)}", "Where it is:", "What it shows:"]
-    parts += ["## Check your reasoning", text(lesson["check"]["prompt"]), "My answer:"]
-    parts += ["## What I change next", "One change, and how I will see that it worked:"]
+        parts += [f"## {number}. {text(item)}", words["form_where"], words["form_shows"]]
+    parts += [f"## {words['check']}", text(lesson["check"]["prompt"]), words["form_answer"]]
+    parts += [f"## {words['form_change']}", words["form_change_help"]]
     return "\n\n".join(parts) + "\n"

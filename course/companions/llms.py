@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from course.companions.quiz import text
+from course.labels import Labels, fill
 
 SPLIT_ABOVE: Final = 1_000_000  # bytes of full text; up to here it is one file
 FULL: Final = "llms-full.txt"
@@ -17,25 +18,27 @@ def llms_txt(
     projects: Mapping[str, Any],
     root: str = "",
     index: str = "",
+    *,
+    words: Labels,
 ) -> str:
     """The overview: start, authored lessons by phase, planned lessons, interface, optional files.
 
     The arguments are the three resources; links start with *root* (empty or the base address)
-    and those to pages end with *index* (empty or `index.html`).
+    and those to pages end with *index* (empty or `index.html`). *words* are those of the
+    interface; the heading "Optional" means something to who reads such files and stays.
     """
     course, totals = catalog["course"], catalog["totals"]
-    status = (
-        f"{totals['lessons']} lessons: {totals['authored']} authored, {totals['planned']} planned. "
-        "A planned lesson is a brief without material. "
-        f"Version {course['version']}, {course['updated']}, licence {course['licence']}."
-    )
+    counts = {key: totals[key] for key in ("lessons", "authored", "planned")}
+    facts = {key: course[key] for key in ("version", "updated", "licence")}
+    status = f"{fill(words['llms_status'], **counts)} {fill(words['llms_version'], **facts)}"
     parts = [f"# {text(course['title'])}", f"> {text(course['summary'])}", status]
-    parts += ["## Start", *_list(_start(catalog, pathways, root, index))]
+    parts += [f"## {words['llms_start']}", *_list(_start(catalog, pathways, root, index, words))]
     for phase in catalog["phases"]:
         entries = [entry for entry in phase["lessons"] if entry["status"] == "authored"]
         if entries:
             links = [_link(entry, f"{root}{entry['url']}index.md") for entry in entries]
-            parts += [f"## Lessons: {text(phase['title'])}", *_list(links)]
+            heading = fill(words["llms_lessons"], title=text(phase["title"]))
+            parts += [f"## {heading}", *_list(links)]
     planned = [
         _link(entry, f"{root}{entry['url']}{index}")
         for phase in catalog["phases"]
@@ -43,9 +46,9 @@ def llms_txt(
         if entry["status"] == "planned"
     ]
     if planned:
-        parts += ["## Planned", *_list(planned)]
-    parts += ["## API", *_list(_interface(catalog, root))]
-    parts += ["## Optional", *_list(_optional(projects, root, index))]
+        parts += [f"## {words['planned']}", *_list(planned)]
+    parts += ["## API", *_list(_interface(catalog, root, words))]
+    parts += ["## Optional", *_list(_optional(projects, root, index, words))]
     return "\n\n".join(parts) + "\n"
 
 
@@ -54,6 +57,8 @@ def llms_full(
     body: Callable[[str, str], str],
     root: str = "",
     index: str = "",
+    *,
+    words: Labels,
 ) -> Iterator[tuple[str, str]]:
     """All authored lessons in course order, as path and text: one file, or one a phase above 1 MB.
 
@@ -74,12 +79,12 @@ def llms_full(
         listed.append(f"- [{title}]({root}{_part(phase)})\n")
         waiting.append(phase)
         if size <= SPLIT_ABOVE:
-            whole.append(_phase(phase, body, root, index))
+            whole.append(_phase(phase, body, root, index, words))
             size += len(whole[-1].encode()) + (1 if len(whole) > 1 else 0)
         if size > SPLIT_ABOVE:
             whole.clear()
             for one in waiting:
-                lessons = _phase(one, body, root or "../", index)
+                lessons = _phase(one, body, root or "../", index, words)
                 yield _part(one), f"# {text(one['title'])}\n\n{lessons}"
             waiting.clear()
     yield FULL, head + ("".join(listed) if size > SPLIT_ABOVE else "\n".join(whole))
@@ -89,11 +94,17 @@ def _part(phase: Mapping[str, Any]) -> str:
     return f"llms-full/{phase['id']}.txt"
 
 
-def _phase(phase: Mapping[str, Any], body: Callable[[str, str], str], root: str, index: str) -> str:
+def _phase(
+    phase: Mapping[str, Any],
+    body: Callable[[str, str], str],
+    root: str,
+    index: str,
+    words: Labels,
+) -> str:
     """The authored lessons of a phase."""
     return "\n".join(
         f"# {text(entry['title'])}\n\n{text(entry['summary'])}\n\n"
-        f"Page: {root}{entry['url']}{index}\n\n{body(entry['id'], root).strip()}\n"
+        f"{words['llms_page']} {root}{entry['url']}{index}\n\n{body(entry['id'], root).strip()}\n"
         for entry in phase["lessons"]
         if entry["status"] == "authored"
     )
@@ -109,32 +120,33 @@ def _link(entry: Mapping[str, Any], address: str) -> str:
 
 
 def _start(
-    catalog: Mapping[str, Any], pathways: Mapping[str, Any], root: str, index: str
+    catalog: Mapping[str, Any], pathways: Mapping[str, Any], root: str, index: str, words: Labels
 ) -> Iterator[str]:
-    yield f"- [All phases]({root}phases/{index}): {text(catalog['course']['summary'])}"
+    summary = text(catalog["course"]["summary"])
+    yield f"- [{words['llms_phases']}]({root}phases/{index}): {summary}"
     for pathway in pathways["pathways"]:
-        planned = "Planned. " if pathway["status"] == "planned" else ""
+        planned = f"{words['planned']}. " if pathway["status"] == "planned" else ""
         yield (
             f"- [{text(pathway['title'])}]({root}{pathway['url']}{index}): "
             f"{planned}{text(pathway['summary'])}"
         )
 
 
-def _interface(catalog: Mapping[str, Any], root: str) -> Iterator[str]:
+def _interface(catalog: Mapping[str, Any], root: str, words: Labels) -> Iterator[str]:
     links = catalog["links"]
-    yield f"- [Catalog]({root}api/v1/catalog.json): all phases and lesson metadata"
-    yield f"- [Pathways]({root}{links['pathways']}): ordered learning pathways"
-    yield f"- [Roles]({root}{links['roles']}): career routes and core domains"
-    yield f"- [Projects]({root}{links['projects']}): stages, required lessons, evidence rubric"
-    yield f"- Lessons: {root}{links['lessonTemplate']}"
-    yield f"- [OpenAPI description]({root}{links['openapi']}): every path and its schema"
+    yield f"- [{words['llms_catalog']}]({root}api/v1/catalog.json): {words['llms_catalog_text']}"
+    for name in ("pathways", "roles", "projects"):
+        yield f"- [{words[name]}]({root}{links[name]}): {words[f'llms_{name}_text']}"
+    yield f"- {words['lessons']}: {root}{links['lessonTemplate']}"
+    yield f"- [{words['api_description']}]({root}{links['openapi']}): {words['llms_openapi_text']}"
 
 
-def _optional(projects: Mapping[str, Any], root: str, index: str) -> Iterator[str]:
-    yield f"- [Full text]({root}{FULL}): every authored lesson in one text"
-    yield f"- [Passages]({root}corpus/chunks.jsonl): short passages for a document store"
+def _optional(projects: Mapping[str, Any], root: str, index: str, words: Labels) -> Iterator[str]:
+    yield f"- [{words['llms_full']}]({root}{FULL}): {words['llms_full_text']}"
+    passages = words["llms_passages_text"]
+    yield f"- [{words['llms_passages']}]({root}corpus/chunks.jsonl): {passages}"
     for project in projects["projects"]:
-        planned = "Planned. " if project["status"] == "planned" else ""
+        planned = f"{words['planned']}. " if project["status"] == "planned" else ""
         yield (
             f"- [{text(project['title'])}]({root}{project['url']}{index}): "
             f"{planned}{text(project['summary'])}"

@@ -10,6 +10,7 @@ import orjson
 
 from course.companions import quiz
 from course.companions.body import PYTHON, Code, Section, sections
+from course.labels import Labels, fill
 
 _METADATA: Final = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
@@ -21,7 +22,10 @@ _OPEN: Final[dict[str, Any]] = {}
 
 
 def notebook(
-    lesson: Mapping[str, Any], root: str = "../", asked: quiz.Asked | None = None
+    lesson: Mapping[str, Any],
+    words: Labels,
+    root: str = "../",
+    asked: quiz.Asked | None = None,
 ) -> bytes:
     """The notebook of an authored lesson: text cells, one cell for each Python block, questions.
 
@@ -30,8 +34,8 @@ def notebook(
     known already.
     """
     cells = []
-    questions = asked or quiz.asked(lesson["quiz"])
-    for index, (kind, source, metadata) in enumerate(_cells(lesson, root, questions)):
+    questions = asked or quiz.asked(lesson["quiz"], words)
+    for index, (kind, source, metadata) in enumerate(_cells(lesson, words, root, questions)):
         seed = f"{lesson['id']}\0{index}\0{source}".encode()
         cell: dict[str, Any] = {
             "cell_type": kind,
@@ -50,21 +54,21 @@ def notebook(
 
 
 def _cells(
-    lesson: Mapping[str, Any], root: str, asked: quiz.Asked
+    lesson: Mapping[str, Any], words: Labels, root: str, asked: quiz.Asked
 ) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    yield "markdown", _head(lesson, root), _OPEN
-    label = f"*{lesson['quiz']['label']}*"
+    yield "markdown", _head(lesson, root, words), _OPEN
+    label = f"*{words['quiz_label']}*"
     if before := asked.before():
-        yield "markdown", f"## Before you read\n\n{label}\n\n{before}", _OPEN
+        yield "markdown", f"## {words['before_reading']}\n\n{label}\n\n{before}", _OPEN
     for section in sections(lesson, root):
-        yield from _section_cells(section)
+        yield from _section_cells(section, words)
     if after := asked.after():
-        yield "markdown", f"## Practice questions\n\n{label}\n\n{after}", _OPEN
-    yield "markdown", f"## Answers\n\n{asked.answers}", _FOLDED_TEXT
-    yield "markdown", _evidence(lesson), _OPEN
+        yield "markdown", f"## {words['practice_questions']}\n\n{label}\n\n{after}", _OPEN
+    yield "markdown", f"## {words['answers']}\n\n{asked.answers}", _FOLDED_TEXT
+    yield "markdown", _evidence(lesson, words), _OPEN
 
 
-def _section_cells(section: Section) -> Iterator[tuple[str, str, dict[str, Any]]]:
+def _section_cells(section: Section, words: Labels) -> Iterator[tuple[str, str, dict[str, Any]]]:
     folded = section.kind == "solution"
     pending: list[str] = []
     for part in section.parts:
@@ -74,29 +78,29 @@ def _section_cells(section: Section) -> Iterator[tuple[str, str, dict[str, Any]]
                 pending = []
             yield "code", part.source.rstrip("\n"), _FOLDED_CODE if folded else _OPEN
         else:
-            pending.append(_fenced(part) if isinstance(part, Code) else part)
+            pending.append(_fenced(part, words) if isinstance(part, Code) else part)
     if pending:
         yield "markdown", "\n\n".join(pending), _FOLDED_TEXT if folded else _OPEN
 
 
-def _fenced(code: Code) -> str:
+def _fenced(code: Code, words: Labels) -> str:
     fence = "```"
     while fence in code.source:
         fence += "`"
-    label = "Expected output:\n\n" if code.output else ""
+    label = f"{words['expected_output']}\n\n" if code.output else ""
     return f"{label}{fence}{code.language}\n{code.source.rstrip()}\n{fence}"
 
 
-def _head(lesson: Mapping[str, Any], root: str) -> str:
+def _head(lesson: Mapping[str, Any], root: str, words: Labels) -> str:
     goals = "\n".join(f"- {quiz.text(goal)}" for goal in lesson["objectives"])
     return (
         f"# {quiz.text(lesson['title'])}\n\n{quiz.text(lesson['summary'])}\n\n"
-        f"{lesson['minutes']} minutes. [The lesson on the course site]({root}{lesson['url']})\n\n"
-        f"After this lesson you can:\n\n{goals}"
+        f"{fill(words['minutes_many'], n=lesson['minutes'])} "
+        f"[{words['lesson_on_site']}]({root}{lesson['url']})\n\n{words['goals']}\n\n{goals}"
     )
 
 
-def _evidence(lesson: Mapping[str, Any]) -> str:
+def _evidence(lesson: Mapping[str, Any], words: Labels) -> str:
     items = "\n".join(f"- [ ] {quiz.text(item)}" for item in lesson["evidence"])
     question = quiz.text(lesson["check"]["prompt"])
-    return f"## What you keep\n\n{items}\n\n**Check your reasoning.** {question}"
+    return f"## {words['evidence']}\n\n{items}\n\n**{words['check']}.** {question}"

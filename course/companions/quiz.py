@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
+from course.labels import Labels, fill
+
 _MARKS: Final = re.compile(r"(`[^`]+`)|([\\<>\[\]_#|~])")
 _SPECIAL: Final = re.compile(r"[\\<>\[\]_#|~]")
 
@@ -42,11 +44,11 @@ class Asked(NamedTuple):
         return "\n\n".join([text for _, text in self.questions])
 
 
-def asked(quiz: Mapping[str, Any]) -> Asked:
+def asked(quiz: Mapping[str, Any], words: Labels) -> Asked:
     """The questions without answers, numbered as in the whole quiz, and the answers."""
     numbered = list(enumerate(quiz["questions"], 1))
     return Asked(
-        tuple([(one["stage"] == "before", _question(number, one)) for number, one in numbered]),
+        tuple([(one["stage"] == "before", _question(n, one, words)) for n, one in numbered]),
         "\n\n".join(
             [
                 f"**{number}.** {_answer(one)}\n\n{one['explanation'].strip()}{_reasons(one)}"
@@ -56,12 +58,13 @@ def asked(quiz: Mapping[str, Any]) -> Asked:
     )
 
 
-def _question(number: int, question: Mapping[str, Any]) -> str:
+def _question(number: int, question: Mapping[str, Any], words: Labels) -> str:
     head = f"**{number}.** {text(question['prompt'])}"
     if question["kind"] == "numeric":
         unit = question.get("unit")
-        return f"{head}\n\nAnswer with a number{f' in {text(unit)}' if unit else ''}."
-    hint = " (Choose all that apply.)" if question["kind"] == "multiple" else ""
+        ask = fill(words["number_answer_unit"], unit=text(unit)) if unit else words["number_answer"]
+        return f"{head}\n\n{ask}"
+    hint = f" ({words['choose_all']})" if question["kind"] == "multiple" else ""
     lines = "\n".join([f"- {_option(option)}" for option in question["options"]])
     return f"{head}{hint}\n\n{lines}"
 

@@ -7,12 +7,13 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from course.companions.body import PYTHON, Code, sections
+from course.labels import Labels
 
 _FUTURE: Final = re.compile(r"^from __future__ import [^\n(]+\n+", re.MULTILINE)
 _RULE: Final = 78
 
 
-def script(lesson: Mapping[str, Any]) -> str:
+def script(lesson: Mapping[str, Any], words: Labels) -> str:
     """Python code in order, headings and expected output as comments; empty without any code.
 
     ``from __future__`` lines move to the top, where Python wants them.
@@ -27,7 +28,7 @@ def script(lesson: Mapping[str, Any]) -> str:
             if not isinstance(part, Code) or not (part.output or part.language in PYTHON):
                 continue
             if part.output:
-                body.append(_comment("Expected output:\n" + part.source))
+                body.append(_comment(f"{words['expected_output']}\n{part.source}"))
                 continue
             found = True
             source = part.source

@@ -9,6 +9,7 @@ import orjson
 
 from course.companions import quiz
 from course.companions.body import readdressed
+from course.labels import Labels
 
 _FRONT: Final = (
     "id",
@@ -28,7 +29,10 @@ _FRONT: Final = (
 
 
 def lesson_markdown(
-    lesson: Mapping[str, Any], root: str = "../../", asked: quiz.Asked | None = None
+    lesson: Mapping[str, Any],
+    words: Labels,
+    root: str = "../../",
+    asked: quiz.Asked | None = None,
 ) -> str:
     """Front matter and text of a lesson; links start with *root*, the way to the site root.
 
@@ -40,10 +44,10 @@ def lesson_markdown(
         for key in _FRONT
         if key in lesson and lesson[key] != []
     ]
-    return "---\n" + "\n".join(lines) + f"\n---\n\n{_text(lesson, root, asked)}"
+    return "---\n" + "\n".join(lines) + f"\n---\n\n{_text(lesson, words, root, asked)}"
 
 
-def _text(lesson: Mapping[str, Any], root: str, asked: quiz.Asked | None) -> str:
+def _text(lesson: Mapping[str, Any], words: Labels, root: str, asked: quiz.Asked | None) -> str:
     """The same without front matter: title, summary, body, questions with answers, evidence."""
     parts = [f"# {quiz.text(lesson['title'])}"]
     if lesson["status"] == "planned":
@@ -51,14 +55,15 @@ def _text(lesson: Mapping[str, Any], root: str, asked: quiz.Asked | None) -> str
         parts += [lesson["notice"], quiz.text(lesson["summary"]), goals]
         return "\n\n".join(parts) + "\n"
     check, content = lesson["check"], lesson["content"]
-    asked = asked or quiz.asked(lesson["quiz"])
+    asked = asked or quiz.asked(lesson["quiz"], words)
     parts += [
         quiz.text(lesson["summary"]),
         readdressed(content["markdown"], content["media"], root).strip("\n"),
-        f"## Practice questions\n\n*{lesson['quiz']['label']}*",
+        f"## {words['practice_questions']}\n\n*{words['quiz_label']}*",
         asked.every(),
-        f"### Answers\n\n{asked.answers}",
-        f"## Check your reasoning\n\n{quiz.text(check['prompt'])}\n\n{check['answer'].strip()}",
-        "## What you keep\n\n" + "\n".join(f"- {quiz.text(item)}" for item in lesson["evidence"]),
+        f"### {words['answers']}\n\n{asked.answers}",
+        f"## {words['check']}\n\n{quiz.text(check['prompt'])}\n\n{check['answer'].strip()}",
+        f"## {words['evidence']}\n\n"
+        + "\n".join(f"- {quiz.text(item)}" for item in lesson["evidence"]),
     ]
     return "\n\n".join(parts) + "\n"

@@ -14,15 +14,28 @@ _NEAR: Final = 0.75
 
 
 def slug(text: str) -> str:
-    """The anchor of a heading: GitHub's rule for ASCII text, accents folded."""
+    """The anchor of a heading: GitHub's, with letters composed and signs like ² as digits."""
     if not text.isascii():
-        text = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
+        text = "".join(map(_plain_number, unicodedata.normalize("NFC", text)))
     return github_slug(text)
 
 
 def github_slug(text: str) -> str:
-    """The anchor that GitHub gives a heading."""
-    return _NOT_SLUG.sub("", text.lower()).strip().replace(" ", "-")
+    """The anchor that GitHub gives a heading: letters and digits of any script, marks, - and _."""
+    lower = text.lower()
+    kept = _NOT_SLUG.sub("", lower) if lower.isascii() else "".join(filter(_in_slug, lower))
+    return kept.strip().replace(" ", "-")
+
+
+def _in_slug(sign: str) -> bool:
+    return sign in " -" or sign.isalnum() or unicodedata.category(sign)[0] == "M" or sign == "_"
+
+
+def _plain_number(sign: str) -> str:
+    """*sign*, or for a number that is no digit (½, ²) its digits: nobody can type it in a link."""
+    if unicodedata.category(sign) != "No":
+        return sign
+    return "".join(filter(str.isdecimal, unicodedata.normalize("NFKD", sign)))
 
 
 class Headings:
@@ -110,7 +123,7 @@ class Headings:
                 head.start,
                 head.end,
                 expected=base,
-                hint="use ASCII letters in headings that are linked to",
+                hint="write numbers as plain digits, and letters with their accents as one sign",
             )
         before = self.seen.get(base)
         self.seen[base] = 0 if before is None else before + 1

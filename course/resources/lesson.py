@@ -119,7 +119,11 @@ def own_resource(record: Lesson) -> dict[str, Any]:
         "code": material.code,
         "media": material.media,
     }
-    resource["quiz"] = {"formative": True, "label": QUIZ_LABEL, "questions": material.questions}
+    resource["quiz"] = {
+        "formative": True,
+        "label": QUIZ_LABEL,
+        "questions": material.questions,
+    }
     return resource
 
 

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import zipfile
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 from xml.etree import ElementTree as ET
 
@@ -33,7 +34,7 @@ from course.companions.openapi import openapi
 from course.companions.script import script
 from course.companions.sitemap import robots, sitemap
 from course.companions.source import lesson_markdown
-from tests.course import mutations
+from tests.course import mutations, samples
 
 MARKDOWN = '''A lap time tells you *that* you were slow, never where.
 See [the basics](lesson:read-a-lap#idea).
@@ -85,6 +86,7 @@ print([speed_ms][0](media) if False else speed_ms)
 '''
 KINDS = [("intro", "text"), ("idea-three-points", "idea"), ("example-stop", "example")]
 KINDS += [("solution-stop", "solution")]
+WORDS = samples.words()[0]
 LONG = "A sentence of a paragraph that goes on about braking and grip. "
 
 
@@ -111,13 +113,13 @@ def example(name: str) -> dict[str, Any]:
 
 
 def cells(resource: dict[str, Any]) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads(notebook(resource))["cells"]
+    found: list[dict[str, Any]] = json.loads(notebook(resource, WORDS))["cells"]
     return found
 
 
 def test_a_notebook_is_valid_and_has_one_code_cell_for_each_python_block() -> None:
     read: Callable[..., Any] = nbformat.reads
-    document = read(notebook(lesson()).decode(), as_version=4)
+    document = read(notebook(lesson(), WORDS).decode(), as_version=4)
     nbformat.validate(document)
     code = [cell.source for cell in document.cells if cell.cell_type == "code"]
     assert len(code) == 3
@@ -160,7 +162,7 @@ def test_links_of_a_notebook_leave_the_downloads_folder_but_code_stays_as_it_is(
     assert "[the basics](../lessons/read-a-lap/#idea)" in text
     assert "(../media/brake-trace/trace.0a1b2c3d.svg)" in text
     assert "# see [x](lesson:none)" in text
-    absolute = notebook(lesson(), "https://example.org/course/").decode()
+    absolute = notebook(lesson(), WORDS, "https://example.org/course/").decode()
     assert "(https://example.org/course/lessons/read-a-lap/#idea)" in absolute
 
 
@@ -182,7 +184,7 @@ def run(code: str) -> str:
 
 
 def test_a_script_runs_alone_and_prints_what_the_blocks_print() -> None:
-    code = script(lesson())
+    code = script(lesson(), WORDS)
     ast.parse(code)
     assert run(code) == "125.0\nin a list\n50\n"
     assert "# Expected output:\n# 125.0\n" in code
@@ -191,11 +193,11 @@ def test_a_script_runs_alone_and_prints_what_the_blocks_print() -> None:
 
 
 def test_a_lesson_without_python_has_no_script() -> None:
-    assert script(lesson("Only words.\n", KINDS[:1])) == ""
+    assert script(lesson("Only words.\n", KINDS[:1]), WORDS) == ""
 
 
 def test_an_evidence_form_asks_for_each_item_and_holds_no_answer() -> None:
-    form = evidence_template(lesson())
+    form = evidence_template(lesson(), WORDS)
     assert form.count("Where it is:") == len(lesson()["evidence"])
     assert lesson()["check"]["prompt"] in form
     assert lesson()["check"]["answer"] not in form
@@ -209,7 +211,7 @@ def front_matter(text: str) -> dict[str, Any]:
 
 def test_the_markdown_of_a_lesson_has_readable_front_matter_and_the_body_with_page_links() -> None:
     resource = lesson() | {"title": 'A "quoted": title'}
-    text = lesson_markdown(resource)
+    text = lesson_markdown(resource, WORDS)
     front = front_matter(text)
     assert front["title"] == resource["title"]
     assert front["objectives"] == resource["objectives"]
@@ -222,7 +224,7 @@ def test_the_markdown_of_a_lesson_has_readable_front_matter_and_the_body_with_pa
 
 
 def test_the_markdown_of_a_planned_lesson_says_so_and_has_no_body() -> None:
-    text = lesson_markdown(planned())
+    text = lesson_markdown(planned(), WORDS)
     assert front_matter(text)["status"] == "planned"
     assert "\nPlanned. No lesson material exists yet.\n" in text
     assert "##" not in text
@@ -231,7 +233,7 @@ def test_the_markdown_of_a_planned_lesson_says_so_and_has_no_body() -> None:
 def test_marks_in_plain_fields_do_not_become_markup() -> None:
     resource = lesson() | {"objectives": ["Read `GET /x/<sid>` and a <b>_c_ [d] of *speed*."]}
     assert "- Read `GET /x/<sid>` and a \\<b\\>\\_c\\_ \\[d\\] of *speed*." in notebook(
-        resource
+        resource, WORDS
     ).decode().replace("\\\\", "\\")
 
 
@@ -388,7 +390,7 @@ def test_a_bundle_depends_on_names_and_contents_only() -> None:
 
 
 def test_llms_txt_has_its_sections_in_order_and_labels_planned_lessons() -> None:
-    text = llms_txt(example("catalog"), example("pathways"), example("projects"))
+    text = llms_txt(example("catalog"), example("pathways"), example("projects"), words=WORDS)
     headings = [line for line in text.splitlines() if line.startswith("#")]
     assert headings == [
         "# Drive with data",
@@ -406,13 +408,13 @@ def test_llms_txt_has_its_sections_in_order_and_labels_planned_lessons() -> None
 
 def test_links_of_llms_txt_take_the_base_address() -> None:
     root = "https://example.org/c/"
-    text = llms_txt(example("catalog"), example("pathways"), example("projects"), root)
+    text = llms_txt(example("catalog"), example("pathways"), example("projects"), root, words=WORDS)
     links = [line.partition("](")[2] for line in text.splitlines() if "](" in line]
     assert links
     assert all(link.startswith(root) for link in links)
     assert any(link.partition(")")[0].endswith("/") for link in links)
     resources = (example("catalog"), example("pathways"), example("projects"))
-    text = llms_txt(*resources, root, "index.html")
+    text = llms_txt(*resources, root, "index.html", words=WORDS)
     links = [line.partition("](")[2].partition(")")[0] for line in text.splitlines()]
     assert f"{root}lessons/tyre-window/index.html" in links
     assert [link for link in links if link.endswith("/")] == []
@@ -425,7 +427,7 @@ def test_the_full_text_is_one_file_and_is_split_by_phase_above_one_megabyte() ->
         assert name == "brake-trace"
         return f"[a lap]({root}lessons/read-a-lap/)\n\n{MARKDOWN}"
 
-    small = dict(llms_full(catalog, linked))
+    small = dict(llms_full(catalog, linked, words=WORDS))
     assert list(small) == ["llms-full.txt"]
     assert MARKDOWN.strip() in small["llms-full.txt"]
     assert "# Read a brake trace\n" in small["llms-full.txt"]
@@ -435,13 +437,13 @@ def test_the_full_text_is_one_file_and_is_split_by_phase_above_one_megabyte() ->
     def long(name: str, root: str) -> str:
         return linked(name, root) + "é" * (SPLIT_ABOVE // 2)
 
-    big = dict(llms_full(catalog, long))
+    big = dict(llms_full(catalog, long, words=WORDS))
     assert sorted(big) == ["llms-full.txt", "llms-full/braking.txt"]
     assert "- [Braking](llms-full/braking.txt)" in big["llms-full.txt"]
     assert "é" in big["llms-full/braking.txt"]
     assert "[a lap](../lessons/read-a-lap/)" in big["llms-full/braking.txt"]
     assert "Page: ../lessons/brake-trace/\n" in big["llms-full/braking.txt"]
-    base = dict(llms_full(catalog, long, "https://e.org/", "index.html"))
+    base = dict(llms_full(catalog, long, "https://e.org/", "index.html", words=WORDS))
     assert "Page: https://e.org/lessons/brake-trace/index.html\n" in base["llms-full/braking.txt"]
     assert "(https://e.org/llms-full/braking.txt)" in base["llms-full.txt"]
 
@@ -576,7 +578,8 @@ def test_companions_do_not_depend_on_the_order_of_keys_or_of_earlier_calls() -> 
     resource = lesson()
     shuffled = orjson.loads(orjson.dumps(resource, option=orjson.OPT_SORT_KEYS))
     other = lesson("Something else.\n", KINDS[:1])
-    for make in (notebook, script, evidence_template, lesson_markdown, chunks):
+    labelled = (notebook, script, evidence_template, lesson_markdown)
+    for make in (*(partial(one, words=WORDS) for one in labelled), chunks):
         first = make(resource)
         make(other)
         assert make(shuffled) == first

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -10,7 +11,7 @@ import pytest
 
 from course.build import Options, build, check
 from course.places import forget
-from course.tree import listing
+from course.tree import MANIFEST, listing
 from tests.course.coursekit import BRAKE_TRACE, LAP_KIT, QUIZ, READ_A_LAP, edited, write_course
 
 BRAKING: Final = "content/phases/20-braking"
@@ -31,6 +32,8 @@ EDITS: Final = {
     "alias page": (WORDS, "moved: This lesson has moved", "moved: This lesson went elsewhere"),
     "review": (WORDS, "\nreview: ", "\nreview: Zz "),
     "status": (WORDS, "planned: Planned", "planned: To come"),
+    "label of a notebook": (WORDS, "answers: Answers", "answers: The answers"),
+    "label of a text": (WORDS, "llms_start: Start", "llms_start: Begin"),
     "word of a table": (WORDS, "table: Table", "table: Grid"),
     "concept": ("content/concepts.yaml", "title: Late apex", "title: A late apex"),
     "domain": ("content/domains/10-lap-analysis.yaml", "title: Lap analysis", "title: Laps"),
@@ -44,6 +47,9 @@ EDITS: Final = {
     "lesson code": (f"{Path(READ_A_LAP).parent}/code/slowest.py", "", "# A comment.\n"),
     "alias": (BRAKE_TRACE, "aliases: [brake-curve]", "aliases: [brake-curve, old-curve]"),
 }
+
+
+DAMAGED: Final = ("index.html", "downloads/lap-kit.zip", "lessons/brake-trace/index.html")
 
 
 @pytest.fixture
@@ -108,16 +114,52 @@ def entries(site: Path) -> set[str]:
     return {entry.partition("</id>")[0] for entry in text.split("<entry>\n    <id>")[1:]}
 
 
-def test_a_clean_build_mends_a_file_that_was_damaged_at_equal_size(course: Options) -> None:
-    build(course)
-    edited(course.root, BRAKE_TRACE, ("three points that matter", "three points that count"))
-    build(course)  # now there is a folder beside, whose files are in part those of the site
-    expected = contents(course.out)
-    for path in ("index.html", "downloads/lap-kit.zip", "lessons/brake-trace/index.html"):
-        with (course.out / path).open("r+b") as file:
-            file.write(b"XY")
+def test_a_clean_build_mends_a_file_that_was_damaged_at_equal_size_and_date(
+    course: Options,
+) -> None:
+    expected = built_twice(course)
+    damage(course, keep_date=True)
+    assert build(course).changed == 0  # to see that, every file has to be read
     forget(course)
     report = build(replace(course, verify=True))
     assert report.changed == 3
     assert contents(course.out) == expected
     assert build(replace(course, verify=True)).changed == 0
+
+
+def test_any_build_mends_what_somebody_edited_in_the_site_at_equal_size(course: Options) -> None:
+    expected = built_twice(course)
+    damage(course, keep_date=False)
+    report = build(course)
+    assert report.changed == len(DAMAGED)
+    assert contents(course.out) == expected
+    assert build(course).changed == 0
+
+
+def test_an_edit_of_the_site_does_not_come_back_from_the_folder_beside(course: Options) -> None:
+    built_twice(course)
+    damage(course, keep_date=False)
+    for old, new in (("three points that count", "points that count"), (" count", " matter")):
+        edited(course.root, BRAKE_TRACE, (old, new))
+        assert build(course).written
+        assert not any(data.startswith(b"XY") for data in contents(course.out).values())
+
+
+def built_twice(course: Options) -> dict[str, bytes]:
+    """The site of two builds: beside it is a folder whose files are in part the same ones."""
+    build(course)
+    edited(course.root, BRAKE_TRACE, ("three points that matter", "three points that count"))
+    build(course)
+    assert build(course).changed == 0
+    return contents(course.out)
+
+
+def damage(course: Options, *, keep_date: bool) -> None:
+    """Change bytes of some files in place; the new date is later than that of the build."""
+    written = (course.out / MANIFEST).stat().st_mtime_ns
+    for path in DAMAGED:
+        before = (course.out / path).stat()
+        with (course.out / path).open("r+b") as file:
+            file.write(b"XY")
+        stamp = before.st_mtime_ns if keep_date else written + 1_000_000_000
+        os.utime(course.out / path, ns=(before.st_atime_ns, stamp))

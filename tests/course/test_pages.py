@@ -449,12 +449,13 @@ def test_every_interface_word_is_used() -> None:
     words, _ = samples.words()
     sources = "".join(
         path.read_text(encoding="utf-8")
-        for folder in (TEMPLATES, TEMPLATES.parent)
+        for folder in (TEMPLATES, TEMPLATES.parent, TEMPLATES.parent / "companions")
         for path in sorted(folder.iterdir())
         if path.is_file()
     )
     made = ("alert_", "equipment_", "level_", "review_", "artifact_")
-    summaries = {"pathways_summary", "roles_summary", "projects_summary"}
+    groups = ("pathways", "roles", "projects")
+    summaries = {f"{one}_summary" for one in groups} | {f"llms_{one}_text" for one in groups}
     unused = {
         key
         for key in words

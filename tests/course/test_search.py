@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from course.assets import FOLDER
-from course.search import build_index, fold, lesson_terms, page_terms, shard_of, tokens
+from course.search import STEP, build_index, fold, lesson_terms, page_terms, shard_of, tokens
 from tests.course import samples
 
 needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
@@ -31,10 +31,12 @@ TEXTS = [
 
 
 def entry(identity: str, body: str = "", **changes: Any) -> dict[str, Any]:
-    """Index data of a lesson with the given body."""
+    """Index data of a lesson with the given body, which asks nothing."""
     changes = {"objectives": [], "concepts": [], "tags": [], "summary": "Nothing."} | changes
-    whole = samples.lesson(identity, **changes)
+    whole = samples.lesson(identity, **{"evidence": [], "references": [], **changes})
     whole["content"] = {"markdown": body, "toc": []}
+    whole["check"] = {"prompt": changes.get("check", "")}
+    whole["quiz"] = {"questions": [{"prompt": prompt} for prompt in changes.get("quiz", ())]}
     return lesson_terms(whole)
 
 
@@ -48,7 +50,7 @@ def lessons_of(files: dict[str, bytes], word: str) -> list[tuple[str, int]]:
     code, found = 0, []
     for step in part["postings"][words.index(word)]:
         code += step
-        found.append((head["lessons"][code >> 2][0], code & 3))
+        found.append((head["lessons"][code // STEP][0], code % STEP))
     return found
 
 
@@ -81,11 +83,32 @@ def test_fields_weigh_more_than_running_text() -> None:
         concepts=["late_apex"],
     )
     level = {word: n for n, words in enumerate(found["terms"]) for word in words.split()}
-    assert level["lonely"] == level["shift"] == 0
-    assert level["body"] == 1
-    assert level["turn"] == 1
-    assert level["late"] == 1
-    assert level["apex"] == 2  # title and concept: 4 + 2
+    assert level["lonely"] == level["shift"] == 1
+    assert level["body"] == 2
+    assert level["turn"] == 2
+    assert level["late"] == 2
+    assert level["apex"] == 3  # title and concept: 4 + 2
+
+
+BESIDE: dict[str, Any] = {
+    "quiz": ["Where does the kerb begin?", "How steep is the hill?"],
+    "check": "Why is the apex late?",
+    "evidence": ["A sketch of the kerb."],
+    "references": [{"title": "Marques on tyres", "url": "https://example.org/secret"}],
+}
+
+
+def test_words_of_questions_evidence_and_references_come_below_the_text() -> None:
+    found = entry("one", "The apex, 4711.", title="Hill", **BESIDE)
+    beside, text, *_ = found["terms"]
+    assert beside == "begin kerb late marques sketch steep tyres"
+    assert text.split() == ["apex"]
+    assert found["length"] == entry("one", "The apex, 4711.", title="Hill")["length"]
+
+
+def test_a_planned_lesson_is_found_by_its_evidence_too() -> None:
+    planned = samples.planned_lesson() | {"evidence": ["A zigzag."]}
+    assert "zigzag" in lesson_terms(planned)["terms"][0].split()
 
 
 def test_code_link_targets_numbers_and_common_words_are_left_out() -> None:
@@ -101,7 +124,7 @@ def test_code_link_targets_numbers_and_common_words_are_left_out() -> None:
 def test_a_planned_lesson_is_found_by_its_brief_and_is_labelled() -> None:
     found = lesson_terms(samples.planned_lesson())
     files = build_index([found])
-    assert lessons_of(files, "tyre") == [("tyre-window", 2)]
+    assert lessons_of(files, "tyre") == [("tyre-window", 3)]
     assert json.loads(files["search/index.json"])["lessons"][0][3] == 1
 
 
@@ -114,7 +137,7 @@ def test_the_index_gives_back_each_lesson_of_a_word_in_order() -> None:
     entries = [entry(f"lesson-{n}", "apex " * (n % 3) + "corner") for n in range(40)]
     files = build_index(entries)
     assert list(files) == ["search/index.json"]
-    expected = [(f"lesson-{n}", n % 3 - 1) for n in range(40) if n % 3]
+    expected = [(f"lesson-{n}", n % 3) for n in range(40) if n % 3]
     assert lessons_of(files, "apex") == expected
     assert len(lessons_of(files, "corner")) == 40
     assert lessons_of(files, "absent") == []
@@ -129,9 +152,19 @@ def test_a_common_word_lists_only_lessons_that_are_about_it() -> None:
     ]
 
 
-def test_a_word_that_every_lesson_mentions_once_is_not_lost() -> None:
-    entries = [entry(f"lesson-{n}", "grip") for n in range(60)]
+@pytest.mark.parametrize("where", [{"body": "grip"}, {"check": "Why grip?"}])
+def test_a_word_that_every_lesson_mentions_once_is_not_lost(where: dict[str, str]) -> None:
+    entries = [entry(f"lesson-{n}", **where) for n in range(60)]
     assert len(lessons_of(build_index(entries), "grip")) == 60
+
+
+def test_questions_take_no_lesson_from_a_word_that_the_text_mentions() -> None:
+    text = [entry(f"text-{n}", "grip") for n in range(25)]
+    asking = [entry(f"asking-{n}", check="Why grip?") for n in range(25)]
+    assert len(lessons_of(build_index([*text, *asking[:5]]), "grip")) == 30
+    assert lessons_of(build_index([*text, *asking]), "grip") == [
+        (f"text-{n}", 1) for n in range(25)
+    ]
 
 
 def test_a_large_course_is_split_by_first_letter() -> None:
@@ -282,6 +315,27 @@ def test_the_script_finds_what_is_no_lesson(
     found = ranked(COURSE, query, shard_above, others)
     assert found[:1] == expected[:1]
     assert sorted(found) == sorted(expected)
+
+
+@needs_node
+@pytest.mark.parametrize("shard_above", [1000, 1])
+def test_a_lesson_that_only_asks_comes_behind_every_one_that_tells(shard_above: int) -> None:
+    long = entry("text", "The kerb, once. " + "Other words of a long lesson. " * 400)
+    course = [
+        entry("question", quiz=["Where is the kerb?"], title="A"),
+        entry("evidence", evidence=["A kerb."], title="B"),
+        entry("reference", references=[{"title": "Kerb", "url": "https://example.org/"}]),
+        entry("check", check="Why the kerb?"),
+        long,
+        entry("heading", summary="The kerb and more. " * 2),
+        entry("title", title="The kerb"),
+        entry("without", "Nothing of it."),
+    ]
+    for query in ("kerb ", "kerb", "ker"):
+        found = ranked(course, query, shard_above)
+        assert found[0] == "title"
+        assert set(found[1:3]) == {"heading", "text"}
+        assert found[3:] == ["question", "evidence", "reference", "check"]
 
 
 @needs_node

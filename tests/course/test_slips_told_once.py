@@ -307,6 +307,10 @@ def test_a_translation_waits_for_its_language(tmp_path: Path) -> None:
     assert code == "SRC006"
     assert str(hint).startswith("name fr in the languages of course.yaml")
     edited(root, COURSE, ("schemaVersion: 1\n", "schemaVersion: 1\nlanguages: [fr]\n"))
+    assert [code for code, _ in hints(root)] == ["CFG012"]
+    assert main(["check", "--strict", "--root", str(root)]) == 0
+    edited(root, COURSE, ("languages: [fr]", "languages: [en]"))
+    put(root / READ_A_LAP.replace("lesson.md", "lesson.fr.md"), None)
     assert hints(root) == []
 
 
