@@ -45,17 +45,18 @@ from runtime.bridge.api import (
 from runtime.bridge.api import (
     coaching as coaching_routes,
 )
-from runtime.bridge.api.shapes import session_id
+from runtime.bridge.api.shapes import recording_id
 from runtime.bridge.api.wire import ErrorAnswer
 from runtime.bridge.can.settings import check_interface
 from runtime.bridge.catalog.carfile import CarError
 from runtime.bridge.catalog.cars import LoadedCar, find_car, load_car
 from runtime.bridge.catalog.dbc import DbcError, load_dbc, merged
 from runtime.bridge.catalog.registry import RegistryError, load_registry
+from runtime.bridge.checking import BAD_CONFIGURATION, doubts, refuse
 from runtime.bridge.coaching import coaching
 from runtime.bridge.driving import can_settings, driving
 from runtime.bridge.errors import JsonObject, render
-from runtime.bridge.lapping import LapBook
+from runtime.bridge.lapping import Filling, LapBook
 from runtime.bridge.live.bus import Wiring
 from runtime.bridge.service import SERVICE, Service
 from runtime.bridge.settings import BridgeSettings
@@ -114,7 +115,6 @@ EXPOSED: Final = (
     "Retry-After",
 )
 ENDING: Final = Ending(grace_s=7.0)
-BAD_CONFIGURATION: Final = 2
 DEFAULT_DBC: Final = "paddock-dash"
 SIMULATED_CAR: Final = "oberling-vesper-30"
 
@@ -156,15 +156,18 @@ def make_app(service: Service) -> web.Application:
 
 def assemble(settings: BridgeSettings) -> Service:
     """Every part that needs no running loop. Raises `CannotStart`, which names the setting."""
+    refuse(settings)
+    for doubt in doubts(settings):
+        log.warning("%s", doubt)
     catalogue = _catalogue(settings)
     library = Library.read(settings.tracks_dir)
-    for track, doubts in library.doubts.items():
-        for doubt in doubts:
-            log.warning("track %s: %s", track, doubt.detail)
+    for track, left_out in library.doubts.items():
+        for one in left_out:
+            log.warning("track %s: %s", track, one.detail)
     for track, why in library.unreadable.items():
         log.warning("track %s is left out: %s", track, why)
     try:
-        session_id(settings.can_session_id)
+        recording_id(settings.can_session_id)
     except ValueError as error:
         raise CannotStart(f"can_session_id: {error}", BAD_CONFIGURATION) from error
     active = _active(settings, library)
@@ -234,14 +237,18 @@ def _active(settings: BridgeSettings, library: Library) -> Track | None:
     if (known := library.by_id(wanted)) is not None:
         return known
     if not wanted.endswith(".json"):
-        log.warning("track %s: there is no such track file; going on without a track", wanted)
+        log.warning(
+            "track %s: there is no such track file; going on without a track; known: %s",
+            wanted,
+            ", ".join(library.tracks) or "none",
+        )
         return None
     try:
-        track, doubts = read_track(Path(wanted))
+        track, left_out = read_track(Path(wanted))
     except TrackError as error:
         raise CannotStart(f"track: {error}", BAD_CONFIGURATION) from error
-    for doubt in doubts:
-        log.warning("track %s: %s", track.id, doubt.detail)
+    for one in left_out:
+        log.warning("track %s: %s", track.id, one.detail)
     return track
 
 
@@ -249,10 +256,12 @@ async def _lifetime(app: web.Application) -> AsyncIterator[None]:
     service = app[SERVICE]
     service.store = await _open(service)
     if service.store is not None:
-        service.laps = LapBook(service.store, service.library, service.active_track)
+        filling = Filling(service.filled_session, service.aside)
+        service.laps = LapBook(service.store, service.library, service.active_track, filling)
         service.analyses = Analyses(service.laps)
     service.desk = await Desk.open(service.settings, service.store)
-    service.questions = open_coach(service, service.settings, service.desk.model)
+    desk = service.desk
+    service.questions = open_coach(service, service.settings, desk.model, desk.lessons)
     try:
         async with driving(app, service, GROUPS):
             yield

@@ -20,8 +20,9 @@ from runtime.bridge.replay.replays import Replays
 from runtime.bridge.service import Service
 from runtime.bridge.settings import BridgeSettings
 from runtime.bridge.simulator.profile import natural_seconds
+from runtime.bridge.storage.records import EndBegunByBus
 from runtime.bridge.storage.store import Store
-from runtime.bridge.storage.values import NoteRow, SessionMeta
+from runtime.bridge.storage.values import SIMULATOR, NoteRow, SessionMeta
 from runtime.bridge.tracks.model import Track, slug
 from runtime.web.errors import ApiError
 from runtime.web.lifecycle import LIFECYCLE
@@ -48,6 +49,7 @@ async def driving(
         recorder = None
         if store is not None:
             await _put_aside(store, settings)
+            stack.push_async_callback(_end_begun, store, settings)
             recorder = Recorder(store, _meta(service))
             stack.push_async_callback(recorder.close)
         own = OwnSession(settings)
@@ -112,11 +114,26 @@ async def _watch(service: Service, bus: LiveBus, live: Live) -> None:
 
 
 async def _put_aside(store: Store, settings: BridgeSettings) -> None:
-    """What an earlier run left in the session of live frames becomes a session of its own."""
-    row = store.session(settings.can_session_id)
-    if row is not None and settings.can_session_id == LIVE_SESSION and row.t_end is not None:
+    """What an earlier run's bus began ends; that of live frames becomes a session of its own."""
+    await _end_begun(store, settings)
+    row = store.session(LIVE_SESSION)
+    if row is None or row.t_end is None:
+        return
+    try:
         kept = await store.rename_session(row.session_id, slug(row.track or "") or "live")
-        log.info("live frames of an earlier run are kept as %s", kept.session_id)
+    except ApiError as problem:  # a full disk: new frames will follow the old ones
+        log.warning("the live frames of an earlier run stay in %s: %s", LIVE_SESSION, problem)
+        return
+    log.info("live frames of an earlier run are kept as %s", kept.session_id)
+
+
+async def _end_begun(store: Store, settings: BridgeSettings) -> None:
+    """Sessions that a bus began end with its run, but for one of the user's own id."""
+    kept = (LIVE_SESSION, settings.can_session_id)
+    try:
+        await store.write(EndBegunByBus(kept, int(time.time() * 1000)))
+    except ApiError as problem:
+        log.warning("sessions that the bus began stay open: %s", problem)
 
 
 class OwnSession:
@@ -158,7 +175,7 @@ def _meta(service: Service) -> SessionMeta:
         driver_level="intermediate",
         track=service.active_track.name if service.active_track else None,
         car=service.wiring.car.id if service.wiring.car else None,
-        source="simulator" if service.settings.simulate else "can",
+        source=SIMULATOR if service.settings.simulate else "can",
     )
 
 

@@ -4,8 +4,11 @@ import asyncio
 import contextlib
 import json
 import logging
+import time
 from collections import OrderedDict
-from typing import Final
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple
 
 from runtime.bridge.laps.detect import Laps, detect_laps
 from runtime.bridge.laps.geometry import metres_between
@@ -22,16 +25,46 @@ log = logging.getLogger(__name__)
 
 REMEMBERED: Final = 2000
 """Summaries kept in memory, some kB each."""
+BEHIND_S: Final = 10.0
+"""What lists tell of the session that a bus fills was true so long ago at most."""
+
+
+class _Known(NamedTuple):
+    """The laps of a session at one of its versions."""
+
+    version: int
+    summary: Summary
+    found_at: float
+    """On the book's clock, when they began to be looked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Filling:
+    """Which session a bus fills, and what finds its laps without anybody waiting for them."""
+
+    session: Callable[[], str | None]
+    aside: Callable[[Coroutine[Any, Any, None]], None]
+    clock: Callable[[], float] = field(default=time.monotonic)
 
 
 class LapBook:
     """Answers what laps a session has; one session is worked on at a time."""
 
-    def __init__(self, store: Store, library: Library, active: Track | None) -> None:
+    def __init__(
+        self,
+        store: Store,
+        library: Library,
+        active: Track | None,
+        filling: Filling | None = None,
+    ) -> None:
         self._store = store
         self._library = library
         self._active = active
-        self._known: OrderedDict[str, tuple[int, Summary]] = OrderedDict()
+        self._filling = filling
+        self._clock = filling.clock if filling is not None else time.monotonic
+        self._looking: set[str] = set()
+        """Sessions whose laps are being found with nobody waiting."""
+        self._known: OrderedDict[str, _Known] = OrderedDict()
         self._unreadable: dict[str, int] = {}
         """Versions of sessions that cannot be read."""
         self._turn = asyncio.Lock()
@@ -52,21 +85,59 @@ class LapBook:
         if not row.n_frames:
             return None
         known = self._known.get(row.session_id)
-        if known is not None and known[0] == row.version:
+        if known is not None and known.version == row.version:
             self._known.move_to_end(row.session_id)
-            return known[1]
+            return known.summary
         async with self._turn:
             known = self._known.get(row.session_id)
-            if known is not None and known[0] >= row.version:
-                return known[1]
+            if known is not None and known.version >= row.version:
+                return known.summary
+            began = self._clock()
             found = await self._kept(row) or await self._found(row)
-        self._remember(row, found)
+        self._remember(row, _Known(row.version, found, began))
         return found
 
     async def seen(self, row: SessionRow) -> Summary | None:
-        """Like `summary`, for lists; None also where what is stored of the session is damaged."""
+        """Like `summary`, for lists; None also where what is stored of the session is damaged.
+
+        A bus changes its session many times a second, so that the laps of every list would be
+        looked for in all its frames: of that one, lists tell what was found `BEHIND_S` ago at most.
+        """
         if self._unreadable.get(row.session_id) == row.version:
             return None
+        if (recent := self._recent(row)) is not None:
+            self._look_again(row)
+            return recent
+        return await self._readable(row)
+
+    def _recent(self, row: SessionRow) -> Summary | None:
+        """What was found not long ago of the session that the bus fills; None: of any other."""
+        if self._filling is None or self._filling.session() != row.session_id:
+            return None
+        if row.ended_at is not None:
+            return None
+        known = self._known.get(row.session_id)
+        if known is None or self._clock() - known.found_at > BEHIND_S:
+            return None
+        return known.summary
+
+    def _look_again(self, row: SessionRow) -> None:
+        """Find the laps anew for the next list, unless that is being done."""
+        known = self._known[row.session_id]
+        if self._filling is None or known.version >= row.version or row.session_id in self._looking:
+            return
+
+        async def look() -> None:
+            try:
+                with contextlib.suppress(StoreBusy):
+                    await self._readable(row)
+            finally:
+                self._looking.discard(row.session_id)
+
+        self._looking.add(row.session_id)
+        self._filling.aside(look())
+
+    async def _readable(self, row: SessionRow) -> Summary | None:
         try:
             return await self.summary(row)
         except StoreBusy:
@@ -104,8 +175,8 @@ class LapBook:
                 await self._store.put_lap_cache(row.session_id, row.version, text)
         return found
 
-    def _remember(self, row: SessionRow, summary: Summary) -> None:
-        self._known[row.session_id] = (row.version, summary)
+    def _remember(self, row: SessionRow, known: _Known) -> None:
+        self._known[row.session_id] = known
         self._known.move_to_end(row.session_id)
         while len(self._known) > REMEMBERED:
             self._known.popitem(last=False)

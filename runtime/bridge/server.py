@@ -10,18 +10,16 @@ from aiohttp import web
 
 from runtime.bridge import VERSION
 from runtime.bridge.app import ENDING, assemble, make_app
+from runtime.bridge.checking import BAD_CONFIGURATION, tried
 from runtime.bridge.service import Service
 from runtime.bridge.settings import BridgeSettings
-from runtime.bridge.storage.errors import StoreUnusable
-from runtime.bridge.storage.opening import check
 from runtime.web.guard import Limits
 from runtime.web.hosts import is_loopback
 from runtime.web.logs import logging_to
-from runtime.web.serve import BindCodes, CannotStart, Running, run
+from runtime.web.serve import BindCodes, CannotStart, PortTaken, Running, run
 
 PER_PEER: Final = 192
 """Connections of one address: every program of this machine has the same one."""
-BAD_CONFIGURATION: Final = 2
 PORT_TAKEN: Final = 3
 COMMANDS: Final = """
 commands:
@@ -46,20 +44,24 @@ def main(argv: Sequence[str]) -> int:
         raise
     if not settings.allow_remote and not is_loopback(settings.host):
         return _fail("host: other machines are let in only with --allow-remote")
-    with logging_to(level=settings.log_level):
+    level = settings.log_level
+    if settings.check and level == "error":
+        level = "warning"  # they are what is asked for
+    warnings = _Warnings(logging.WARNING)
+    with logging_to(level=level):
+        log.addHandler(warnings)
         for note in settings.notes:
             log.warning("%s", note)
         try:
             service = assemble(settings)
+            if settings.check:
+                return _checked(settings, warnings)
+        except PortTaken as problem:
+            return _fail(str(problem), PORT_TAKEN)
         except CannotStart as problem:
             return _fail(str(problem))
-        if settings.check:
-            try:
-                check(settings.database, settings.db_backend)
-            except StoreUnusable as problem:
-                return _fail(f"db: {problem}")
-            sys.stdout.write("the configuration is good\n")
-            return 0
+        finally:
+            log.removeHandler(warnings)
 
         async def factory() -> web.Application:
             return make_app(service)
@@ -83,6 +85,27 @@ def _ready(service: Service, running: Running) -> None:
         service.store.answers_at(f"http://127.0.0.1:{running.port}" if local else running.url)
 
 
-def _fail(text: str) -> int:
+def _checked(settings: BridgeSettings, warnings: "_Warnings") -> int:
+    """Say what is to be said of good settings. Raises `CannotStart` where they are not."""
+    for one in tried(settings):
+        log.warning("%s", one)
+    told = "the configuration is good"
+    if warnings.count:
+        told = f"the configuration can be used; warnings: {warnings.count}"
+    sys.stdout.write(f"{told}\n")
+    return 0
+
+
+class _Warnings(logging.Handler):
+    """Counts what is warned of."""
+
+    count = 0
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """See `logging.Handler`."""
+        self.count += 1
+
+
+def _fail(text: str, code: int = BAD_CONFIGURATION) -> int:
     sys.stderr.write(f"python -m runtime.bridge: {text}\n")
-    return BAD_CONFIGURATION
+    return code

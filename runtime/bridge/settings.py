@@ -25,7 +25,9 @@ class BridgeSettings(Settings):
     host: str = Field("127.0.0.1", description="address to listen on; others need --allow-remote")
     allow_remote: bool = Field(False, description="let --host be an address of the network")
     allowed_hosts: list[str] = Field([], description="host names answered besides the own ones")
-    cors_origins: list[str] = Field([], description="origins of pages that may call; * for any")
+    cors_origins: list[str] = Field(
+        [], description="origins of pages that may call, as http://pit.example:5173; * for any"
+    )
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         "info", description="least level that is logged, as JSON lines on standard error"
     )
@@ -92,7 +94,9 @@ class BridgeSettings(Settings):
     can_car_config: str | None = Field(None, description="car: path or id of a car file")
     can_no_car_config: bool = Field(False, description="decode without a car file")
     can_dbc: list[str] = Field([], description="DBC files, paths or ids; a later one wins")
-    can_session_id: str = Field("_live", description="session of live frames")
+    can_session_id: str = Field(
+        "_live", description="session of live frames; one of your own goes on after a restart"
+    )
     can_flush_ms: Annotated[int, Clamp(10, 5_000)] = Field(
         100, description="pause between two live frames"
     )
@@ -106,7 +110,10 @@ class BridgeSettings(Settings):
         description="length of one synthetic lap; absent: what the usual car needs on a circuit "
         "with a reference line, else this",
     )
-    check: bool = Field(False, description="read the configuration, say what is wrong, and end")
+    check: bool = Field(
+        False,
+        description="try the configuration, database and ports too, say what is wrong, end",
+    )
 
     @property
     def database(self) -> Path:

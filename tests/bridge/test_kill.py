@@ -13,7 +13,7 @@ KILLS: Final = int(os.environ.get("BRIDGE_TEST_KILLS", "200"))
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(240)
+@pytest.mark.timeout(600)
 def test_no_acknowledged_frame_is_lost_or_doubled(tmp_path: Path, backend: str, root: Path) -> None:
     program = [sys.executable, "-m", "tests.bridge.killkit", backend, str(tmp_path)]
     done = subprocess.run([*program, str(KILLS)], cwd=root, capture_output=True, check=False)

@@ -10,7 +10,7 @@ from runtime.bridge.agents.asked import Topic
 from runtime.bridge.agents.lap_answers import Missing, laps_of
 from runtime.bridge.agents.measures import FULL_PCT, not_recorded
 from runtime.bridge.agents.values import Fact, Found
-from runtime.bridge.agents.words import joined, no_corner
+from runtime.bridge.agents.words import joined, listed, no_corner
 from runtime.bridge.analysis.drive import Drive
 from runtime.bridge.analysis.passes import BRAKING_BAR, COASTING_PCT, RELEASED_BAR, passes_of
 from runtime.bridge.analysis.pedals import POWER_PCT, brakings, coasting, lifts
@@ -21,6 +21,7 @@ from runtime.bridge.telemetry.values import Samples
 TOOL: Final = "amount_facts"
 KMH: Final = 3.6
 LISTED: Final = 12
+"""Laps that are told one by one; of more the ends."""
 
 
 class _State(NamedTuple):
@@ -155,7 +156,7 @@ def _share(drive: Drive, state: _State, topic: Topic, laps: Sequence[int]) -> Fo
         f" {median(share.values()):.1f} % of {of}, in the middle of {len(share)} laps."
     )
     told = [f"{spent[lap]:.1f} s ({share[lap]:.1f} %) on lap {lap}" for lap in share]
-    return Found(TOOL, summary, (f"Lap by lap: {joined(told[:LISTED])}.",), facts)
+    return Found(TOOL, summary, (f"Lap by lap: {listed(told, LISTED)}.",), facts)
 
 
 def _events(drive: Drive, event: _Event, topic: Topic, laps: Sequence[int]) -> Found:
@@ -188,7 +189,7 @@ def _counted(counts: Mapping[int, int], laps: Sequence[int], does: str, basis: s
     total, middle = sum(counts.values()), median(counts.values())
     text = f"You {does} {middle:g} times a lap in the middle of {len(counts)} laps{behind}."
     told = [f"{_times(n)} on lap {lap}" for lap, n in counts.items()]
-    return Found(TOOL, text, (f"In all {total}: {joined(told[:LISTED])}.",), facts)
+    return Found(TOOL, text, (f"In all {total}: {listed(told, LISTED)}.",), facts)
 
 
 def _times(n: int) -> str:

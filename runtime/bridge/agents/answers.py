@@ -56,14 +56,16 @@ def template(
             parts.append(NOTHING_KNOWN[question.intent])
     if advice and agent.advice and not asked and _follows(question, told):
         parts.append(agent.advice)
-    parts += [cited(lessons)] if lessons and advice else []
-    return " ".join(dict.fromkeys(part for part in parts if part))
+    said = " ".join(dict.fromkeys(part for part in parts if part))
+    more = cited(lessons, said) if advice else ""
+    return f"{said} {more}".strip()
 
 
-def cited(lessons: Sequence[Lesson]) -> str:
-    """Where to read on."""
-    titles = list(dict.fromkeys(one.title for one in lessons))
-    return f"More in the lesson “{titles[0]}”."
+def cited(lessons: Sequence[Lesson], said: str = "") -> str:
+    """Where to read on; empty where there is nothing, or where what was *said* named it."""
+    if not lessons or f"“{lessons[0].title}”" in said:
+        return ""
+    return f"More in the lesson “{lessons[0].title}”."
 
 
 def _follows(question: Question, told: Sequence[Found]) -> bool:

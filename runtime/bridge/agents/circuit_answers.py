@@ -8,7 +8,6 @@ from runtime.bridge.agents.asked import Topic
 from runtime.bridge.agents.naming import FLATTEST, SHARPEST
 from runtime.bridge.agents.values import Fact, Found
 from runtime.bridge.agents.words import joined, no_corner
-from runtime.bridge.coach.concepts import CONCEPTS
 from runtime.bridge.tracks.model import Corner, Track
 
 TOOL: Final = "circuit_facts"
@@ -130,12 +129,6 @@ def _straight(topic: Topic, track: Track | None) -> Found:
     first = "" if topic.straights else "The longest straight is "
     text = f"{first}{name}{':' if first else ' is'} {own[name]:.0f} m{'' if first else ' long'}."
     return Found(TOOL, text, (), (Fact(f"{name}, length", own[name], "m", 0),))
-
-
-def concept(topic: Topic) -> Found:
-    """What a concept of the coach means."""
-    found = next(one for one in CONCEPTS if one.id == topic.what)
-    return Found("concept_facts", f"{found.title}: {found.description}")
 
 
 FOREIGN: Final = re.compile(

@@ -22,7 +22,7 @@ from runtime.bridge.agents.lap_answers import Missing, laps_of
 from runtime.bridge.agents.measures import Measure, key_of, measure_of, not_recorded
 from runtime.bridge.agents.risk_answers import at_board, dry_points
 from runtime.bridge.agents.values import Cell, Fact, Found
-from runtime.bridge.agents.words import joined, no_corner, numbered
+from runtime.bridge.agents.words import joined, listed, no_corner, numbered
 from runtime.bridge.analysis.dangers import dangers
 from runtime.bridge.analysis.drive import Drive
 from runtime.bridge.analysis.passes import Pass, passes_of
@@ -118,7 +118,7 @@ def _in_corner(
     chosen, whose = _chosen(topic, values, quickest, laps)
     if len(chosen) > 1:
         told = [f"{said(asked, values[lap], name)} on lap {lap}" for lap in chosen]
-        text = f"{asked.label[:1].upper()}{asked.label[1:]} in {name}: {joined(told)}."
+        text = f"{asked.label[:1].upper()}{asked.label[1:]} in {name}: {listed(told, 2 * LISTED)}."
         return Found(TOOL, text, (), facts)
     value = values[chosen[0]] if chosen else middle_of(values)
     sentence = signed(asked, value, name)
@@ -137,7 +137,7 @@ def _chosen(
     if laps:
         return list(laps), f"On lap {laps[0]}"
     if topic.how == "each":
-        return (known or list(values))[: LISTED * 2], ""
+        return known or list(values), ""
     if topic.how == "mean" and known:
         return [], f"In the middle of {len(known)} passes"
     if topic.how in ("most", "least") and known:

@@ -11,6 +11,9 @@ from runtime.bridge.analysis.grading import CornerGrade, Scorecard, scorecard
 from runtime.bridge.analysis.passes import Pass, passes_of
 from runtime.bridge.analysis.passes_quality import consistency
 from runtime.bridge.analysis.reference import NONE, Aim, References, aims
+from runtime.bridge.warm.findings import Finding
+from runtime.bridge.warm.pedagogy import tip_of
+from runtime.bridge.warm.problems import evidence_said
 
 MOST: Final = 4
 """Corners that are told of in one answer."""
@@ -19,12 +22,18 @@ LEAST_S: Final = 0.005
 
 
 def corner_history(
-    drive: Drive, references: References, name: str | None, *, advise: bool = False
+    drive: Drive,
+    references: References,
+    name: str | None,
+    found: Sequence[Finding] = (),
+    *,
+    advise: bool = False,
 ) -> Found:
     """How a corner was taken: one pass beside the one that measures it, and what lies between.
 
     Against a reference file that is the best pass, else the usual pass beside the quickest one.
-    Without a *name*, the corner that costs most. With *advise* what to do comes first.
+    Without a *name*, the corner that costs most. With *advise* what to do comes first;
+    *found* is what the session came to.
     """
     card = scorecard(drive, references)
     grades = {one.corner: one for one in card.corners}
@@ -42,7 +51,8 @@ def corner_history(
     summary = _corner_summary(name, grade, quickest, aim, len(passes))
     details = _corner_details(grade, quickest, aim)
     if advise and grade.own is not None:
-        summary, details = _advised(name, grade, aim, summary)
+        win = next((one for one in found if one.corner == name), None)
+        summary, details = _advised(name, grade, aim, summary, win)
     return Found(
         "corner_history",
         summary,
@@ -126,11 +136,16 @@ def beside_of(aim: Aim) -> str:
     return "the reference lap" if aim.own is None else f"your quickest pass, lap {aim.own.lap},"
 
 
-def _advised(name: str, grade: CornerGrade, aim: Aim, summary: str) -> tuple[str, list[str]]:
-    """What to do first, and what it follows from behind it."""
+def _advised(
+    name: str, grade: CornerGrade, aim: Aim, summary: str, win: Finding | None
+) -> tuple[str, list[str]]:
+    """What to do first, and what it follows from behind it; where no pass was better, what there
+    is to *win* all the same, as the debrief has it."""
     own = grade.own
     danger = grade.danger
     found = reasons(own, aim.target, beside_of(aim), danger=danger) if own is not None else []
+    if not found and win is not None and not danger:
+        return f"In {name} {tip_of(win)}: {evidence_said(win)}.", [summary]
     if not found:
         return f"Drive {name} as you do: nothing there costs you much.", [summary]
     return f"In {name} {found[0].advice}: {found[0].was}.", [summary]

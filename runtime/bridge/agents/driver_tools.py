@@ -152,8 +152,9 @@ def session_plan_context(count: int | None, weak: Sequence[str] = ()) -> Found:
     return Found("session_plan_context", summary, tuple(details), tuple(facts))
 
 
-def day_brief(track: Track | None, weak: Sequence[str] = ()) -> Found:
-    """What to have in mind before the first lap: danger zones and the corner to work on."""
+def day_brief(track: Track | None, weak: Sequence[str] = (), tip: str = "") -> Found:
+    """What to have in mind before the first lap: danger zones and the corner to work on, with the
+    *tip* for it, a sentence without its capital and its end."""
     zones = track.danger_zones if track else ()
     order = {"high": 0, "medium": 1, "low": 2}
     ranked = sorted(zones, key=lambda zone: (order[zone.severity], zone.start_m))
@@ -161,6 +162,7 @@ def day_brief(track: Track | None, weak: Sequence[str] = ()) -> Found:
     facts = tuple(Fact(zone.id.replace("-", " "), zone.description) for zone in ranked)
     if weak:
         summary = f"Work on {weak[0]} today: most is to be won there."
+        details = [*([f"{tip[:1].upper()}{tip[1:]}."] if tip else []), *details]
     else:
         summary = "Find your rhythm first; there is no graded lap yet that names a corner."
     return Found("day_brief", summary, tuple(details), facts)

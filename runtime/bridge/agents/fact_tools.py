@@ -25,8 +25,10 @@ from runtime.bridge.agents import (
 )
 from runtime.bridge.agents.asked import Topic
 from runtime.bridge.agents.channels import BY_ID, signals_of
+from runtime.bridge.agents.meanings import meaning
 from runtime.bridge.agents.measured import SHORT
 from runtime.bridge.agents.sources import Sources
+from runtime.bridge.agents.teaching import findings_of
 from runtime.bridge.agents.topic_words import GREETING
 from runtime.bridge.agents.values import Found, Question
 from runtime.bridge.agents.words import plain
@@ -34,6 +36,7 @@ from runtime.bridge.analyses import Scope
 from runtime.bridge.analysis import drive as pure
 from runtime.bridge.analysis.drive import Drive
 from runtime.bridge.analysis.incidents import ASSISTS
+from runtime.bridge.analysis.moments import highlights
 from runtime.bridge.analysis.stats import stats
 from runtime.bridge.drivers import Driven
 from runtime.bridge.errors import NoCompleteLap, NoGeometry
@@ -157,8 +160,10 @@ async def _claim(sources: Sources, question: Question, _: Mapping[str, object]) 
 
 async def _focus(sources: Sources, question: Question, _: Mapping[str, object]) -> Found:
     row, references = row_of(sources, question), sources.references.current()
+    active = await sources.active(row.session_id)
+    moments = await sources.analyses.of(row, Scope(), highlights, references, active)
     return await sources.analyses.of(
-        row, Scope(), focus_answers.focus, _topic(question), references
+        row, Scope(), focus_answers.focus, _topic(question), references, moments
     )
 
 
@@ -263,8 +268,9 @@ def _distance(drive: Drive) -> float:
     return stats(drive).distance_m
 
 
-async def _concept(_: Sources, question: Question, __: Mapping[str, object]) -> Found:
-    return circuit_answers.concept(_topic(question))
+async def _concept(sources: Sources, question: Question, _: Mapping[str, object]) -> Found:
+    told = await findings_of(sources, sources.session(question.session_id))
+    return meaning(_topic(question), sources.lessons, told)
 
 
 async def _unknown(_: Sources, question: Question, __: Mapping[str, object]) -> Found:

@@ -1,28 +1,28 @@
 """What to work on, as the debrief of the session has it; pure."""
 
+from collections.abc import Sequence
 from typing import Final
 
 from runtime.bridge.agents.asked import Topic
 from runtime.bridge.agents.values import Fact, Found
 from runtime.bridge.agents.words import joined
 from runtime.bridge.analysis.drive import Drive
-from runtime.bridge.analysis.grading import scorecard
 from runtime.bridge.analysis.ideal import ideal_lap
+from runtime.bridge.analysis.moments import Moment
 from runtime.bridge.analysis.reference import NONE, References
 from runtime.bridge.telemetry.ranking import time_text
-from runtime.bridge.warm.findings import Finding, findings
+from runtime.bridge.warm.findings import Finding, found_in, tellable
 from runtime.bridge.warm.pedagogy import mark_of, tip_of
 from runtime.bridge.warm.problems import goal, paragraph
-from runtime.bridge.warm.room import coasting, held, rooms
 
 TOOL: Final = "focus_facts"
 
 
-def focus(drive: Drive, topic: Topic, references: References = NONE) -> Found:
+def focus(
+    drive: Drive, topic: Topic, references: References = NONE, moments: Sequence[Moment] = ()
+) -> Found:
     """The one thing to work on, why, and what comes next."""
-    card = scorecard(drive, references)
-    won, steady = rooms(drive, references), held(drive, references)
-    found = findings(card, won, coasting(drive), steady)
+    found = tellable(found_in(drive, references), moments)
     if not found:
         return _none(drive)
     first, *rest = found

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 from runtime.bridge.agents.asked import Lap, Topic
 from runtime.bridge.agents.lap_tools import LEAST_PART_S, SAME_S, lap_delta
 from runtime.bridge.agents.values import Cell, Fact, Found
-from runtime.bridge.agents.words import joined, known, numbered, ordinal
+from runtime.bridge.agents.words import joined, known, listed, numbered, ordinal
 from runtime.bridge.analysis.drive import Drive
 from runtime.bridge.analysis.grid import parts, times
 from runtime.bridge.analysis.ideal import ideal_lap
@@ -230,12 +230,11 @@ def lap_count(drive: Drive, topic: Topic) -> Found:
 def _listed(drive: Drive) -> Found:
     """Every lap time."""
     facts = [Fact(f"lap {lap.number}", lap.duration_s, "lap") for lap in drive.counted]
-    told = [f"{one.text} on {one.label}" for one in facts[:MOST_LISTED]]
-    more = f" The session has {len(facts)} laps." if len(facts) > MOST_LISTED else ""
+    told = [f"{one.text} on {one.label}" for one in facts]
     best = drive.best
     level = slowest_of(drive).duration_s - best.duration_s < SAME_S
     details = (f"The best is lap {best.number}.",) if len(facts) > 1 and not level else ()
-    return Found(TOOL, f"Your lap times: {joined(told)}.{more}", details, tuple(facts))
+    return Found(TOOL, f"Your lap times: {listed(told, MOST_LISTED)}.", details, tuple(facts))
 
 
 def _limited(drive: Drive, limit_s: float, *, under: bool) -> Found:
@@ -245,6 +244,9 @@ def _limited(drive: Drive, limit_s: float, *, under: bool) -> Found:
     facts = (Fact(f"laps {side} {time_text(limit_s)}", len(own)),)
     limit = f"under {time_text(limit_s)}" if under else f"{time_text(limit_s)} or more"
     summary = f"{len(own)} of your {len(drive.counted)} laps took {limit}."
+    them = "They are" if len(own) > 1 else "It is"
+    if len(own) > MOST_TOLD:
+        own.sort(key=lambda lap: lap.duration_s, reverse=not under)
+        them = f"The {'fastest' if under else 'slowest'} {MOST_TOLD} of them are"
     told = [f"lap {lap.number} in {time_text(lap.duration_s)}" for lap in own[:MOST_TOLD]]
-    them = "They are" if len(told) > 1 else "It is"
     return Found(TOOL, summary, (f"{them} {joined(told)}.",) if told else (), facts)

@@ -81,7 +81,7 @@ class Answering:
         succeeded = False
         try:
             found = await self._gathered()
-            lessons = await self._passages()
+            lessons = _own_first(found, await self._passages())
             async with aclosing(self._worded(found, lessons)) as pieces:
                 async for piece in pieces:
                     yield piece
@@ -139,8 +139,8 @@ class Answering:
         if self._modelled_it and not self._question.open:
             self._emotion = feeling(self._question, self._emotion, found)
         if self._modelled_it and self._reason is None:
-            if lessons:
-                yield self._next(cited(lessons))
+            if more := cited(lessons, "".join(self._said)):
+                yield self._next(more)
             return
         if not self._modelled_it:
             self._emotion = feeling(self._question, self._agent.emotion, found)
@@ -288,6 +288,18 @@ class Answering:
             found=found,
             lessons=lessons,
         )
+
+
+def _own_first(found: tuple[Found, ...], near: tuple[Lesson, ...]) -> tuple[Lesson, ...]:
+    """The lesson that goes with the facts, as the debrief names it, before those *near* the words;
+    these alone where no fact has one."""
+    own = next((one.lesson for one in found if one.lesson is not None), None)
+    if own is None or found[0].tool == NOTHING:
+        return near
+    same = next((one for one in near if one.id == own.id), None)
+    if same is not None:
+        own = own._replace(url=own.url or same.url, text=same.text)
+    return (own, *(one for one in near if one.id != own.id))
 
 
 def _now_ms() -> int:

@@ -10,6 +10,7 @@ from runtime.bridge.settings import BridgeSettings
 from runtime.bridge.storage.store import Store
 from runtime.bridge.tracks.library import Library
 from runtime.bridge.tracks.model import Track
+from runtime.bridge.warm.lessons import Lessons
 from runtime.bridge.warm.model import ModelClient
 
 
@@ -24,7 +25,9 @@ class Parts(Protocol):
     active_track: Track | None
 
 
-def open_coach(parts: Parts, settings: BridgeSettings, model: ModelClient) -> Coach | None:
+def open_coach(
+    parts: Parts, settings: BridgeSettings, model: ModelClient, lessons: Lessons
+) -> Coach | None:
     """A coach on the running loop, to be closed before the database; None where there is none.
 
     That is without a database, and where `coach.why_off` says why.
@@ -47,6 +50,7 @@ def open_coach(parts: Parts, settings: BridgeSettings, model: ModelClient) -> Co
         library=parts.library,
         active_track=parts.active_track,
         scratch=Scratch(),
+        lessons=lessons,
     )
     passages = Passages(model.endpoint.url, model.endpoint.key)
     made = Questions(

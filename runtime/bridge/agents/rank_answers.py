@@ -65,8 +65,7 @@ def lap_rank(drive: Drive, topic: Topic) -> Found:
     if topic.how == "least":
         ranked = ranked[::-1]
     word = "slowest" if topic.how == "least" else "fastest"
-    shown = ranked[: int(value) or MOST_LISTED]
-    text = f"Your laps from the {word}: {_told(shown)}."
+    text = f"Your laps from the {word}: {_told(ranked[: int(value) or None])}."
     return Found(TOOL, text, (), facts, known=known)
 
 
@@ -109,4 +108,7 @@ def _than(drive: Drive, topic: Topic, ranked: list[Segment], facts: tuple[Fact, 
 
 
 def _told(laps: list[Segment]) -> str:
-    return joined([f"lap {one.number} in {time_text(one.duration_s)}" for one in laps])
+    """The laps in their order; of many those that come first in it."""
+    told = [f"lap {one.number} in {time_text(one.duration_s)}" for one in laps[:MOST_LISTED]]
+    more = f", and {len(laps) - len(told)} more" if len(laps) > len(told) else ""
+    return joined(told) + more

@@ -190,6 +190,8 @@ def plan(question: Question) -> tuple[Call, ...]:
         told = danger == "crash" and question.topic is not None and question.topic.ask == "mishap"
         return (Call(SAFETY), *([Call("incident_facts")] if told else []))
     if question.topic is not None:
+        if question.topic.ask == "focus" and not question.session_id:
+            return (Call("day_brief"),)
         return calls_of(question.topic)
     agent = BY_INTENT[question.intent]
     if question.intent == "telemetry":

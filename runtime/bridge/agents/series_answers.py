@@ -10,7 +10,7 @@ from runtime.bridge.agents.corner_said import quickest_of
 from runtime.bridge.agents.lap_answers import Missing, laps_of, where
 from runtime.bridge.agents.measures import not_recorded
 from runtime.bridge.agents.values import Fact, Found
-from runtime.bridge.agents.words import joined, no_corner
+from runtime.bridge.agents.words import joined, listed, no_corner
 from runtime.bridge.analysis.drive import Drive, NoGeometry
 from runtime.bridge.analysis.passes import passes_of
 from runtime.bridge.analysis.pedals import coasting
@@ -177,9 +177,8 @@ def _by_lap(
         for lap, v in found.items()
         if v is not None
     )
-    more = f" The session has {len(told)} laps." if len(told) > LISTED else ""
     label = f"Your {'' if asked.share else 'highest '}{asked.name}"
-    return Found(TOOL, f"{label}: {joined(told[:LISTED])}.{more}", (), facts)
+    return Found(TOOL, f"{label}: {listed(told, LISTED)}.", (), facts)
 
 
 def _others(
@@ -242,10 +241,10 @@ def channel(
         unit = unit_of(name) or units.get(name, "")
         value = float(one.value[one.t.argmax()] if asked.falls else one.value.max())
         told.append(Fact(name if len(known) > 1 else asked.name, value, unit, 1))
-    listed = [f"{one.text} ({one.label})" if len(known) > 1 else one.text for one in told]
-    summary = f"The highest {asked.name} of the session was {joined(listed)}."
+    named = [f"{one.text} ({one.label})" if len(known) > 1 else one.text for one in told]
+    summary = f"The highest {asked.name} of the session was {joined(named)}."
     if asked.falls:
-        summary = f"At the end of the session the {asked.name} was {joined(listed)}."
+        summary = f"At the end of the session the {asked.name} was {joined(named)}."
     return Found(TOOL, summary, (), tuple(told))
 
 

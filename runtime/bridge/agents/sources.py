@@ -1,7 +1,7 @@
 """What the tools may read: the stored sessions, their analytics, the circuits, the clock."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NamedTuple
 
@@ -17,6 +17,7 @@ from runtime.bridge.storage.store import Store
 from runtime.bridge.storage.values import SessionRow
 from runtime.bridge.tracks.library import Library
 from runtime.bridge.tracks.model import Corner, Straight, Track
+from runtime.bridge.warm.lessons import Lessons
 
 
 def local_hour() -> int:
@@ -57,6 +58,7 @@ class Sources:
     active_track: Track | None
     scratch: Scratch
     hour: Callable[[], int] = local_hour
+    lessons: Lessons = field(default_factory=Lessons)
 
     def session(self, session_id: str) -> SessionRow | None:
         """A session as it stands; None: there is none of that id."""

@@ -12,6 +12,7 @@ from runtime.bridge.agents.scratch import QueryFailed, Table, View, prepared
 from runtime.bridge.agents.sources import Sources
 from runtime.bridge.agents.sql import VIEWS, Refused
 from runtime.bridge.agents.values import Cell, Fact, Found, Question
+from runtime.bridge.agents.words import listed
 from runtime.bridge.analyses import Scope
 from runtime.bridge.analysis import drive as pure
 from runtime.bridge.analysis.drive import Drive
@@ -75,7 +76,8 @@ def _tabled(table: Table, given: Mapping[str, object]) -> Found:
     if len(rows) == 1:
         return Found("sql_query", f"The query says: {told[0]}.", rows=rows)
     more = ", and there are more" if table.cut else ""
-    summary = f"The query found {len(rows)} rows{more}."
+    first = f" The first {SHOWN} are told." if len(rows) > SHOWN else ""
+    summary = f"The query found {len(rows)} rows{more}.{first}"
     details = tuple(f"{line[:1].upper()}{line[1:]}." for line in told)
     return Found("sql_query", summary, details, rows=rows)
 
@@ -91,9 +93,8 @@ def _measured(rows: Sequence[Mapping[str, Cell]], label: str, unit: str) -> Foun
     if len(rows) == 1:
         on = f" on lap {rows[0]['lap']}" if "lap" in rows[0] else ""
         return Found("sql_query", f"{label}{on} was {facts[0].text}.", (), tuple(facts))
-    told = ", ".join(f"{one.text} on {one.label}" for one in facts[:SHOWN])
-    more = f" The session has {len(facts)} laps." if len(facts) > SHOWN else ""
-    return Found("sql_query", f"{label}: {told}.{more}", (), tuple(facts))
+    told = listed([f"{one.text} on {one.label}" for one in facts], SHOWN)
+    return Found("sql_query", f"{label}: {told}.", (), tuple(facts))
 
 
 def _said(cell: object) -> str:

@@ -21,8 +21,10 @@ from runtime.bridge.agents.fact_tools import (
     driven_sessions,
     row_of,
 )
+from runtime.bridge.agents.meanings import lesson_as_told
 from runtime.bridge.agents.sources import Sources
 from runtime.bridge.agents.sql_tool import query
+from runtime.bridge.agents.teaching import findings_of, with_lesson
 from runtime.bridge.agents.values import Fact, Found, Question
 from runtime.bridge.agents.words import plain
 from runtime.bridge.analyses import Scope
@@ -32,9 +34,10 @@ from runtime.bridge.analysis.reference import References
 from runtime.bridge.errors import NoCompleteLap, NoGeometry
 from runtime.bridge.storage import coaching
 from runtime.bridge.storage.errors import NoRows, StoreBusy, StoreFailed, StoreFull
-from runtime.bridge.storage.values import NoteRow
+from runtime.bridge.storage.values import NoteRow, SessionRow
 from runtime.bridge.warm.emotion import felt
 from runtime.bridge.warm.findings import chosen
+from runtime.bridge.warm.pedagogy import lesson_of, tip_of
 
 KMH: Final = 3.6
 MOST_SESSIONS: Final = 200
@@ -62,6 +65,7 @@ async def use(
     try:
         found = untagged(await TOOLS[name](sources, question, arguments))
         where = await sources.circuit_of(sources.session(question.session_id))
+        found = await with_lesson(sources, question, found)
         return cautioned(found, question, where.corners, where.track)
     except (NoRows, NoCompleteLap, NoGeometry) as nothing:
         return Found(name, WHY[type(nothing)], empty=True)
@@ -120,6 +124,7 @@ async def _corner(sources: Sources, question: Question, given: Mapping[str, obje
         corner_tools.corner_history,
         sources.references.current(),
         None if name is None else str(name),
+        await findings_of(sources, sources.session(question.session_id)) if advise else (),
         advise=advise,
     )
 
@@ -188,10 +193,20 @@ async def _plan(sources: Sources, question: Question, _: Mapping[str, object]) -
 
 async def _brief(sources: Sources, question: Question, _: Mapping[str, object]) -> Found:
     track = (await sources.circuit_of(sources.session(question.session_id))).track
-    return driver_tools.day_brief(track, await _weak(sources, question))
+    row, weak = await _work(sources, question)
+    told = await findings_of(sources, row)
+    first = next((one for one in told if weak and one.corner == weak[0]), None)
+    if first is None:
+        return driver_tools.day_brief(track, weak)
+    lesson = lesson_as_told(lesson_of(first, sources.lessons))
+    return replace(driver_tools.day_brief(track, weak, tip_of(first)), lesson=lesson)
 
 
 async def _weak(sources: Sources, question: Question) -> tuple[str, ...]:
+    return (await _work(sources, question))[1]
+
+
+async def _work(sources: Sources, question: Question) -> tuple[SessionRow | None, tuple[str, ...]]:
     """The focus, then what costs most: in the session, else in the last that has a grade."""
     row = sources.session(question.session_id)
     tried = [row] if row is not None else sources.driven_by(question.driver_id)[:-4:-1]
@@ -201,8 +216,8 @@ async def _weak(sources: Sources, question: Question) -> tuple[str, ...]:
         except (NoRows, NoCompleteLap, NoGeometry):
             continue
         if found:
-            return found
-    return ()
+            return one, found
+    return None, ()
 
 
 def _costly(drive: Drive, references: References) -> tuple[str, ...]:

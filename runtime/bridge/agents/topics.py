@@ -9,7 +9,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
-from runtime.bridge.agents import concept_words as concepts
 from runtime.bridge.agents import danger_words as danger
 from runtime.bridge.agents import rank_words as rank
 from runtime.bridge.agents import topic_words as words
@@ -17,6 +16,7 @@ from runtime.bridge.agents.amount_words import amount_of
 from runtime.bridge.agents.asked import Topic
 from runtime.bridge.agents.channels import channel_of
 from runtime.bridge.agents.claim_words import claimed
+from runtime.bridge.agents.concept_words import meaning_of, unknown_word
 from runtime.bridge.agents.crash_words import LOST, TIME_LOST
 from runtime.bridge.agents.focus_words import focus_of
 from runtime.bridge.agents.measured import measured, topic_for
@@ -37,6 +37,8 @@ def topic_of(told: Named, intent: str) -> Topic | None:
     """The fact that a question of this intent asks for, if it asks for one."""
     if not told.text:
         return None
+    if (meant := meaning_of(told)) is not None:
+        return meant
     if (grave := _risk(told, intent)) is not None:
         return grave
     if intent in FACTLESS:
@@ -71,15 +73,6 @@ def _happened(text: str) -> bool:
 
 def _named(told: Named) -> bool:
     return bool(told.corners or told.laps or told.sectors or told.straights)
-
-
-def _concept(told: Named) -> Topic | None:
-    """What a word means, where nothing of one's own is asked for."""
-    own = _named(told) or words.OWN.search(told.text)
-    if own or not concepts.EXPLAIN.search(told.text):
-        return None
-    found = first(concepts.CONCEPTS, told.text)
-    return Topic("concept", found) if found else None
 
 
 def _mishap(told: Named) -> Topic | None:
@@ -283,7 +276,6 @@ def _corner(told: Named) -> Topic | None:
 
 
 _READERS: Final[tuple[Callable[[Named], Topic | None], ...]] = (
-    _concept,
     _mishap,
     claimed,
     amount_of,
@@ -305,5 +297,6 @@ _READERS: Final[tuple[Callable[[Named], Topic | None], ...]] = (
     _strength,
     _lap,
     _corner,
+    unknown_word,
 )
 """In this order; the first that finds something decides."""

@@ -56,6 +56,16 @@ class Fact(NamedTuple):
         return f"{self.label}: {self.text}"
 
 
+class Lesson(NamedTuple):
+    """Where the course tells more."""
+
+    id: str
+    title: str
+    url: str | None = None
+    text: str = ""
+    """The passage that was found."""
+
+
 @dataclass(frozen=True)
 class Found:
     """What one tool brought."""
@@ -73,6 +83,8 @@ class Found:
     """The one line of numbers that matters most, as a small model reads it."""
     empty: bool = False
     """Whether there was nothing to look at, which the summary then says."""
+    lesson: Lesson | None = None
+    """Where the course teaches it."""
 
     @property
     def evidence(self) -> str:
@@ -110,16 +122,6 @@ class Question:
     """The statement, where the question is one."""
     topic: Topic | None = None
     """The single fact that is asked for, if it is one."""
-
-
-class Lesson(NamedTuple):
-    """Where the course tells more."""
-
-    id: str
-    title: str
-    url: str | None = None
-    text: str = ""
-    """The passage that was found."""
 
 
 @dataclass(frozen=True)

@@ -58,6 +58,10 @@ def voice(
         return Voice("", None, silent=True)
     if careful(question.text):
         return Voice("", None, silent=True)
+    meant = question.topic is not None and question.topic.ask == "concept"
+    if meant and question.open:
+        begun = template(question, found, lessons, advice=False)
+        return Voice(begun, question.text if small else None, silent=not told)
     if question.open:
         return Voice("", question.text if small else None)
     if not small:

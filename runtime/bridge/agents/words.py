@@ -21,6 +21,15 @@ def joined(words: Sequence[str]) -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
+def listed(told: Sequence[str], most: int, what: str = "laps") -> str:
+    """A list in the order of time; of a longer one its two ends, and how many there are."""
+    if len(told) <= most:
+        return joined(told)
+    half = most // 2
+    first, last = joined(told[:half]), joined(told[-half:])
+    return f"the first {half} of {len(told)} {what}: {first}; the last {half}: {last}"
+
+
 def known(
     label: str, value: float | None, unit: str, *, digits: int = 1, scale: float = 1.0
 ) -> list[Fact]:

@@ -9,7 +9,7 @@ from aiohttp import web
 from pydantic import Field, StrictStr
 
 from runtime.bridge.api.sessions import WRITE_ERRORS, duration_of
-from runtime.bridge.api.shapes import Note, SessionId, Short, rounded
+from runtime.bridge.api.shapes import DriverLevel, NewSessionId, Note, Short, rounded
 from runtime.bridge.imports.canbus import BusChoice, car_asked, car_driven, choose
 from runtime.bridge.imports.files import NotImportable, open_inside
 from runtime.bridge.imports.formats import (
@@ -44,9 +44,9 @@ class ImportRequest(Wire):
         description="absolute path of a file of any known format: VBO, RaceChrono CSV, candump "
         "(.log), .asc, .blf, .trc, and with their extras .mf4, .xrk, .xrz",
     )
-    session_id: SessionId | None = None
+    session_id: NewSessionId | None = None
     driver: Short | None = None
-    driver_level: Short | None = None
+    driver_level: DriverLevel | None = None
     track: Short | None = Field(None, description="absent: the circuit nearest to the recording")
     car: Short | None = Field(
         None, description="of a CAN log also the id, or path in the data folder, of its car file"

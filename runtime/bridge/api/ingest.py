@@ -9,7 +9,7 @@ from pydantic import ConfigDict, Field, StrictFloat, StrictInt, StrictStr, WithJ
 
 from runtime.bridge.api.frames import frame_shortcut
 from runtime.bridge.api.sessions import WRITE_ERRORS, SessionPath
-from runtime.bridge.api.shapes import Note, Short, session_id
+from runtime.bridge.api.shapes import Note, Short, recording_id
 from runtime.bridge.errors import NotSaved
 from runtime.bridge.service import SERVICE, Service
 from runtime.bridge.storage.errors import BadFrames, RegistryFull
@@ -22,7 +22,7 @@ from runtime.bridge.telemetry.cells import (
 )
 from runtime.bridge.telemetry.ingest import FrameBatch, read_columns, read_frame, read_frames
 from runtime.bridge.telemetry.samples import SampleBatch, read_samples
-from runtime.bridge.telemetry.values import WIDE_SIGNALS, Frames, VideoFrame
+from runtime.bridge.telemetry.values import WIDE_SIGNALS, VideoFrame
 from runtime.web.absent import absent
 from runtime.web.errors import NotFound, TooLarge
 from runtime.web.routes import Routes
@@ -283,8 +283,9 @@ def _unplaced(batch: SampleBatch, placed: Mapping[str, Sequence[float]]) -> list
 def _tell(service: Service, session_id: str, batch: FrameBatch, done: Appended) -> None:
     """What is on disk goes to listeners and coach."""
     if service.live is not None:
-        columns = {**batch.frames.columns, "distance_m": done.distance_m}
-        service.live.ingested(session_id, Frames(columns), batch.extras, done.first_idx)
+        service.live.ingested(
+            session_id, batch.frames, batch.extras, done.first_idx, done.distance_m
+        )
 
 
 def _ignored(batch: FrameBatch, done: Appended) -> list[IgnoredKey]:
@@ -319,6 +320,6 @@ def _rejected(rejected: tuple[Rejected, ...]) -> list[RejectedFrame]:
 def _new_id(text: str) -> str:
     """An id that a session may have; raises `NotFound` for one that none can."""
     try:
-        return session_id(text)
+        return recording_id(text)
     except ValueError as error:
-        raise NotFound("there can be no session of that id") from error
+        raise NotFound(str(error)) from error

@@ -6,7 +6,7 @@ from aiohttp import web
 from pydantic import Field, StrictFloat, StrictInt
 
 from runtime.bridge.api.sessions import READ_ERRORS, WRITE_ERRORS, now_ms
-from runtime.bridge.api.shapes import SessionId, capped, iso
+from runtime.bridge.api.shapes import RecordingId, capped, iso
 from runtime.bridge.service import SERVICE
 from runtime.bridge.storage.values import LapRow
 from runtime.web.errors import BadField
@@ -50,7 +50,7 @@ class LapTimes(Wire):
 class LapRequest(Wire):
     """A lap to store; one of the same number of the session is replaced."""
 
-    session_id: SessionId
+    session_id: RecordingId
     lap_number: Annotated[StrictInt, Field(ge=0, le=1_000_000)]
     lap_time_s: Number = Field(description="seconds: above 0, 86 400 at most")
     best_sector: Number | None = None

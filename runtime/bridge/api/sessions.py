@@ -7,7 +7,18 @@ from typing import Annotated, Final, Literal
 from aiohttp import web
 from pydantic import Field
 
-from runtime.bridge.api.shapes import Flag, Note, SessionId, Short, capped, iso, rounded
+from runtime.bridge.api.shapes import (
+    DriverLevel,
+    Flag,
+    NewSessionId,
+    Note,
+    SessionId,
+    Short,
+    capped,
+    iso,
+    rounded,
+)
+from runtime.bridge.coach.values import USUAL_LEVEL
 from runtime.bridge.service import SERVICE, Service
 from runtime.bridge.storage.errors import (
     NoDatabase,
@@ -29,6 +40,10 @@ WRITE_ERRORS: Final = (*READ_ERRORS, StoreFull)
 MOST_SESSIONS: Final = 500
 NOTES: Final = 50
 UNNAMED: Final = "session"
+UNKNOWN_TRACK: Final = (
+    "no circuit is known of the name {!r}: the session is recorded all the same, "
+    "and its positions tell whether it was driven on a known one"
+)
 routes = Routes("session")
 
 
@@ -42,11 +57,22 @@ class StartRequest(Wire):
     """Who drives what where."""
 
     driver: Short | None = None
-    driver_level: Short | None = Field(None, description="beginner, intermediate or pro")
-    track: Short | None = Field(None, description="absent: the active track")
+    driver_level: DriverLevel | None = Field(
+        None,
+        description="beginner, intermediate or pro (advanced: pro), in any case; "
+        "absent: intermediate",
+    )
+    track: Short | None = Field(
+        None,
+        description="name or id, one that is not among the circuits too; absent: the active track",
+    )
     car: Short | None = Field(None, description="absent: the loaded car")
     note: Note | None = None
-    session_id: SessionId | None = Field(None, description="absent: made of track and time")
+    session_id: NewSessionId | None = Field(
+        None,
+        description="letters, digits and . _ : - , but not SIM or _live; "
+        "absent: made of track and time",
+    )
 
 
 class StartAnswer(Wire):
@@ -56,6 +82,9 @@ class StartAnswer(Wire):
     session_id: str
     started_at: str
     resumed: bool = Field(description="whether it was there before")
+    track: str = Field(description="as the session has it; empty: none")
+    track_id: str | None = Field(description="of its circuit; null: none of that name is known")
+    hint: str | None = Field(description="what an unknown circuit means for the session")
 
 
 class EndAnswer(Wire):
@@ -160,7 +189,7 @@ async def start(request: web.Request, *, body: StartRequest) -> StartAnswer:
     existing = service.db.session(body.session_id) if body.session_id else None
     meta = SessionMeta(
         driver=body.driver,
-        driver_level=body.driver_level or "intermediate",
+        driver_level=body.driver_level or USUAL_LEVEL,
         track=body.track if existing else track,
         car=body.car if existing else body.car or service.loaded_car or None,
         note=body.note,
@@ -168,8 +197,15 @@ async def start(request: web.Request, *, body: StartRequest) -> StartAnswer:
     row, resumed = await service.db.start_session(
         meta, body.session_id, slug(track) or UNNAMED, now_ms()
     )
+    named = row.track or ""
+    circuit = service.library.by_name(named)
     return StartAnswer(
-        session_id=row.session_id, started_at=iso(row.started_at) or "", resumed=resumed
+        session_id=row.session_id,
+        started_at=iso(row.started_at) or "",
+        resumed=resumed,
+        track=named,
+        track_id=circuit.id if circuit is not None else None,
+        hint=None if circuit is not None or not named else UNKNOWN_TRACK.format(named),
     )
 
 
@@ -208,7 +244,7 @@ async def list_sessions(request: web.Request, *, query: SessionsQuery) -> Sessio
         rows = [row for row in rows if service.library.key(row.track or "") == wanted]
     rows = rows[: query.limit]
     posted = await reported(service) if any(not row.n_frames for row in rows) else []
-    found = [await _record(service, row, posted) for row in rows]
+    found = [_record(row, posted, await service.book.seen(row)) for row in rows]
     return SessionList(sessions=found, count=len(found))
 
 
@@ -219,8 +255,8 @@ async def one_session(request: web.Request, *, path: SessionPath) -> SessionDeta
     row = service.session(path.sid)
     posted = await service.db.laps(row.session_id)
     notes = await service.db.notes(row.session_id, NOTES)
-    record = await _record(service, row, posted)
     summary = await service.book.summary(row)
+    record = _record(row, posted, summary)
     laps = _reported(posted) or (_derived(summary, row) if summary else [])
     return SessionDetail(
         session=record,
@@ -243,8 +279,7 @@ async def reported(service: Service) -> list[LapRow]:
         return []
 
 
-async def _record(service: Service, row: SessionRow, posted: Sequence[LapRow]) -> SessionRecord:
-    summary = await service.book.seen(row)
+def _record(row: SessionRow, posted: Sequence[LapRow], summary: Summary | None) -> SessionRecord:
     if summary is not None:
         times = [lap.time_s for lap in summary.laps]
     else:

@@ -7,8 +7,13 @@ from typing import Annotated, Final
 
 from pydantic import AfterValidator, BeforeValidator, Field, StrictStr
 
+from runtime.bridge.coach.values import LEVELS
+from runtime.bridge.live.hub import ACTIVE
+from runtime.bridge.live.values import LIVE_SESSION
+
 _DIGITS: Final = 18
-RESERVED: Final = frozenset({"start", "import", "reset", "replay"})
+RESERVED: Final = ("start", "import", "reset", "replay")
+"""Fixed paths below /session."""
 _SESSION_ID: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._:-]{0,127}")
 _TRUE: Final = frozenset({"true", "1", "yes"})
 _FALSE: Final = frozenset({"false", "0", "no"})
@@ -31,9 +36,36 @@ def rounded(value: float | None, digits: int) -> float | None:
 
 def session_id(text: str) -> str:
     """A session id. Raises ValueError for a text that cannot be one."""
-    if not _SESSION_ID.fullmatch(text) or text in RESERVED:
+    if not _SESSION_ID.fullmatch(text):
         raise ValueError("no session id: letters, digits and . _ : - , 128 characters at most")
+    if text in RESERVED:
+        raise ValueError(f"no session id: {', '.join(RESERVED)} are paths of their own")
     return text
+
+
+def recording_id(text: str) -> str:
+    """The id of a session that something is stored in. Raises ValueError for what cannot be one."""
+    if session_id(text) == ACTIVE:
+        raise ValueError(f"no session id: streams call the active session {ACTIVE}; give another")
+    return text
+
+
+def new_session_id(text: str) -> str:
+    """The id of a session that is begun. Raises ValueError for one that is not to be had."""
+    if recording_id(text) == LIVE_SESSION:
+        raise ValueError(
+            f"no id to begin a session with: {LIVE_SESSION} takes what a bus brings while no"
+            " session is open; give another, or none"
+        )
+    return text
+
+
+def level(text: str) -> str:
+    """A driver's level as it is kept; empty: none is given. Raises ValueError."""
+    word = text.strip().lower()
+    if word and word not in LEVELS:
+        raise ValueError(f"no level of a driver; known: {', '.join(LEVELS)}")
+    return LEVELS.get(word, "")
 
 
 def flag(value: object) -> object:
@@ -47,6 +79,9 @@ def flag(value: object) -> object:
 
 
 SessionId = Annotated[StrictStr, AfterValidator(session_id)]
+RecordingId = Annotated[StrictStr, AfterValidator(recording_id)]
+NewSessionId = Annotated[StrictStr, AfterValidator(new_session_id)]
+DriverLevel = Annotated[StrictStr, AfterValidator(level)]
 Flag = Annotated[bool, BeforeValidator(flag)]
 Short = Annotated[StrictStr, Field(max_length=256)]
 Note = Annotated[StrictStr, Field(max_length=2000)]

@@ -26,7 +26,7 @@ def analysis(
     """The note has the word, else the most urgent tone, else a rule."""
     source: Source = "rule"
     said = note
-    if said is None and (spoken := tone_phrase(tones)) is not None:
+    if said is None and (spoken := tone_phrase(_sure(burst, tones, place))) is not None:
         phrase, priority = spoken
         source = "sonic_model"
         said = Note(phrase.text, priority, phrase.concept, None, phrase.id, phrase.emotion)
@@ -50,6 +50,13 @@ def analysis(
         else None,
         distance_m=at,
     )
+
+
+def _sure(burst: Burst, tones: tuple[Tone, ...], place: Place | None) -> tuple[Tone, ...]:
+    """Those that may be put into words: not the approach to a corner that is only assumed."""
+    if place is not None or burst.dist_to_next_corner_m is not None:
+        return tones
+    return tuple(tone for tone in tones if tone.layer != "brake_approach")
 
 
 def cue_of(

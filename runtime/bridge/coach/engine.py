@@ -98,10 +98,7 @@ class CueEngine:
         t = session.time(frame.t)
         if t is None:
             return []
-        wide, nan = frame.wide, math.nan
-        place = session.place(
-            t, wide.get("lat", nan), wide.get("lon", nan), wide.get("distance_m", nan)
-        )
+        place = session.place(t, frame)
         numbers = Numbers(frame)
         cues = self._danger(session, numbers, place, now)
         burst = session.folder.add(t, numbers, place)
@@ -225,7 +222,7 @@ class CueEngine:
         live: bool = False,
     ) -> Note | None:
         """What the arbiter lets pass, in words."""
-        inputs = inputs_of(burst, place)
+        inputs = inputs_of(burst, place, lost=live and session.lost)
         level = self._level(session, burst.driver_level)
         arbiter, strand = session.arbiter, session.live if live else session.posted
         occasion = occasion_of(concept_for(inputs), inputs, session.circuit, place)

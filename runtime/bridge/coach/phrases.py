@@ -74,6 +74,14 @@ DOING: Final[dict[str, dict[Level, str]]] = {
     },
 }
 """What is said about what the driver does, rather than about the corner to come."""
+ANYWHERE: Final[dict[str, dict[Level, str]]] = {
+    "full_commitment": {
+        "beginner": "You are coasting: choose, throttle or brake",
+        "intermediate": "Coasting at {v} km/h: be on the throttle or on the brake",
+        "pro": "Coasting at {v}. Throttle or brake",
+    },
+}
+"""The same, where nobody knows what comes next."""
 TOLD_LATER: Final = frozenset({"early_brake_release"})
 """Said when the corner lies behind, so that it must be named."""
 EMOTIONS: Final[dict[str, Emotion]] = {
@@ -104,6 +112,8 @@ def phrase(occasion: Occasion, level: Level, most: int = MOST_WORDS) -> str:
     """What to say, in *most* words; empty where not even the shortest form has so few."""
     doing = DOING.get(occasion.concept.id)
     if doing is not None:
+        if occasion.place is None and not _has_corner(occasion):
+            doing = ANYWHERE.get(occasion.concept.id, doing)
         text = doing[level].format(**_spoken(occasion.inputs))
         if occasion.concept.id in TOLD_LATER and occasion.corner is not None:
             name = _name(occasion.corner, level)

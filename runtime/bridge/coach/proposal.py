@@ -27,13 +27,18 @@ BRAKED_BAR: Final = 5.0
 ALOUD_IN_CORNERS: Final = frozenset({"early_brake_release", "exit_speed", "full_commitment"})
 
 
-def inputs_of(burst: Burst, place: Place | None) -> Inputs:
-    """What the concepts ask about; *place* is where the burst ended."""
+def inputs_of(burst: Burst, place: Place | None, *, lost: bool = False) -> Inputs:
+    """What the concepts ask about; *place* is where the burst ended.
+
+    A car that is *lost*, of which nothing tells where it is, counts as being in no corner unless
+    it turns: a driver who coasts can be told so without any place.
+    """
     moment = burst.moment
+    straight = lost and burst.in_corner is None and not moment.glat >= STRAIGHT_G
     given = burst.dist_to_next_corner_m
     to_entry = given if given is not None else place.to_entry if place else NOWHERE_M
     return Inputs(
-        burst.in_corner,
+        False if straight else burst.in_corner,
         burst.past_apex,
         moment.brake,
         moment.thr,

@@ -7,10 +7,11 @@ from runtime.bridge.coach.arbiter import Arbiter
 from runtime.bridge.coach.burst import Folder
 from runtime.bridge.coach.circuit import Circuit, Place, circuit_of
 from runtime.bridge.coach.layers import Estimate, LapClock
-from runtime.bridge.coach.locate import Locator
+from runtime.bridge.coach.locate import Counter, Locator, Told
 from runtime.bridge.coach.phrases import Occasion
 from runtime.bridge.coach.proposal import Pass, is_approach
 from runtime.bridge.coach.safety import Watch
+from runtime.bridge.live.values import LiveFrame
 from runtime.bridge.tracks.model import Track
 
 DAY_S: Final = 86_400.0
@@ -75,12 +76,15 @@ class Session:
         self.posted, self.live = Strand(), Strand()
         self.folder = Folder(session_id)
         self.passing = Pass()
+        self.lost = False
+        """Whether nothing tells where on its circuit the car is."""
         self.estimate: Estimate | None = None
         """Of the checkpoint that was passed in the burst under way."""
         self._t = -math.inf
         self._days = 0.0
         self.circuit: Circuit | None = None
         self._locator: Locator | None = None
+        self._counter: Counter | None = None
         self.on(track)
 
     def on(self, track: Track | None) -> None:
@@ -89,6 +93,7 @@ class Session:
             return
         self.circuit = circuit_of(track) if track else None
         self._locator = Locator(track) if track else None
+        self._counter = Counter(track.length_m) if track else None
 
     def time(self, t: float) -> float | None:
         """The frame's time on a clock that goes forward; None for a frame to be left out.
@@ -108,11 +113,17 @@ class Session:
         self._t = t
         return t
 
-    def place(self, t: float, lat: float, lon: float, distance_m: float) -> Place | None:
-        """Where the car is; None where it is not known."""
-        if self.circuit is None or self._locator is None:
+    def place(self, t: float, frame: LiveFrame) -> Place | None:
+        """Where the car is; None where nothing that it told says so."""
+        if self.circuit is None or self._locator is None or self._counter is None:
             return None
-        progress = self._locator.locate(t, lat, lon, distance_m)
+        wide, nan = frame.wide, math.nan
+        # Who sends frames says what the distance counts; nobody says it of a bus or a recording.
+        sent = frame.source == "ingest"
+        counter = frame.told_m if sent else self._counter.told(frame.told_m)
+        told = Told(wide.get("lat", nan), wide.get("lon", nan), counter)
+        progress = self._locator.locate(t, told, wide.get("distance_m", nan))
+        self.lost = progress is None and not self._locator.elsewhere
         return None if progress is None else self.circuit.place(progress)
 
     def at(self, distance_m: float | None) -> Place | None:
@@ -123,6 +134,8 @@ class Session:
 
     def _interrupted(self) -> None:
         self.folder.drop()
+        if self._counter is not None:
+            self._counter.pause()
         self.live.pause()
         self.passing = Pass()
         self.estimate = None

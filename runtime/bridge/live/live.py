@@ -7,11 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
 
+from runtime.bridge.can.assembler import GPS_DISTANCE
 from runtime.bridge.coach.engine import CueEngine
 from runtime.bridge.live.hub import Hub
 from runtime.bridge.live.recorder import Recorder
 from runtime.bridge.live.values import Cue, Flush, LiveFrame
-from runtime.bridge.telemetry.values import TIMESTAMP, WIDE, Frames, Samples
+from runtime.bridge.telemetry.values import TIMESTAMP, WIDE, Frames, Numbers, Samples
 
 BACKFILL: Final = 1000
 """A request with more frames brings a recording: only its last frame is told."""
@@ -114,14 +115,20 @@ class Live:
             if flush.wide is not None:
                 wide = self._placed(goal, flush.wide)
                 flush = flush._replace(wide=wide)
-                self.publish(LiveFrame(goal.session_id, "can", wide, flush.extras))
+                told = _told(flush)
+                self.publish(LiveFrame(goal.session_id, "can", wide, flush.extras, told_m=told))
             if self._recorder is not None:
                 self._recorder.take(goal.session_id, flush)
 
     def ingested(
-        self, session_id: str, frames: Frames, extras: Mapping[str, Samples], first_idx: int
+        self,
+        session_id: str,
+        frames: Frames,
+        extras: Mapping[str, Samples],
+        first_idx: int,
+        distance_m: Numbers,
     ) -> None:
-        """What a request brought, once it is on disk.
+        """What a request brought, once it is on disk; *distance_m* is what the store made of it.
 
         The coach hears what a car can send; a flood is an upload, and nobody drives it.
         """
@@ -132,10 +139,11 @@ class Live:
             return
         columns = {name: frames.columns[name][begin:].tolist() for name in WIDE}
         latest = _latest(extras, columns[TIMESTAMP])
+        sent, columns["distance_m"] = columns["distance_m"], distance_m[begin:].tolist()
         for at in range(count - begin):
             wide = {name: values[at] for name, values in columns.items()}
             index = first_idx + begin + at
-            frame = LiveFrame(session_id, "ingest", wide, latest[at], index)
+            frame = LiveFrame(session_id, "ingest", wide, latest[at], index, told_m=sent[at])
             self.publish(frame, coached=coached)
 
     def ingested_row(
@@ -145,8 +153,8 @@ class Live:
         coached = self._coaches(session_id, 1)
         if coached or self.hub.hears_telemetry:
             wide = {name: value + 0.0 for name, value in zip(WIDE, row, strict=True)}
-            wide["distance_m"] = distance_m
-            frame = LiveFrame(session_id, "ingest", wide, {}, index)
+            sent, wide["distance_m"] = wide["distance_m"], distance_m
+            frame = LiveFrame(session_id, "ingest", wide, {}, index, told_m=sent)
             self.publish(frame, coached=coached)
 
     def _coaches(self, session_id: str, count: int) -> bool:
@@ -188,6 +196,12 @@ class Live:
             self._offset_m = self._reached_m - told
         self._told_m, self._reached_m = told, told + self._offset_m
         return {**wide, "distance_m": self._reached_m}
+
+
+def _told(flush: Flush) -> float:
+    """What a counter on the bus said since the flush before; NaN: nothing."""
+    counted = flush.samples.get(GPS_DISTANCE)
+    return float(counted.value[-1]) if counted is not None and len(counted.value) else math.nan
 
 
 def _latest(extras: Mapping[str, Samples], times: Sequence[float]) -> list[dict[str, float]]:

@@ -40,7 +40,8 @@ class Window(NamedTuple):
         wide = dict(zip(WIDE, self.columns[at].tolist(), strict=True))
         values = zip(self.names, self.extras[at].tolist(), strict=True)
         extras = {name: value for name, value in values if not math.isnan(value)}
-        return LiveFrame(session_id, "replay", wide, extras, self.first + at, replay_id)
+        told = wide["distance_m"]
+        return LiveFrame(session_id, "replay", wide, extras, self.first + at, replay_id, told)
 
 
 class Recorded:

@@ -29,6 +29,7 @@ SCANNED: Final = 1000
 """From this many rows on, DuckDB reads the arrays itself; below, its appender is quicker."""
 _APPENDED: Final = ("telemetry", "telemetry_signals", "session_capabilities")
 """Tables whose columns are always given in full and in their order."""
+_TABLES: Final = "SELECT table_name FROM duckdb_tables()"
 _NAN: Final = "'NaN'::DOUBLE"
 _DAMAGE: Final = (
     "corrupt",
@@ -287,7 +288,7 @@ class Duck:
             plain = duckdb.connect(str(path), config=settings())
             self.writer = DuckConnection(self, plain)
             try:
-                tables = plain.execute("SELECT table_name FROM duckdb_tables()").fetchall()
+                tables = plain.execute(_TABLES).fetchall()
                 if schema.migrate(self.writer, DIALECT, [str(name) for (name,) in tables], steps):
                     plain.execute("CHECKPOINT")
                 self._lock()
@@ -362,6 +363,18 @@ def opens(path: Path) -> bool:
             return False
         raise StoreUnusable("the database of BRIDGE_DB cannot be opened") from error
     return True
+
+
+def peek(path: Path) -> None:
+    """Raise what opening the database would, see `Duck`; nothing is changed."""
+    with (
+        _opening(),
+        duckdb.connect(str(path), read_only=True, config=settings(read_only=True)) as plain,
+    ):
+        tables = plain.execute(_TABLES).fetchall()
+        schema.version_of(
+            lambda sql: plain.execute(sql).fetchall(), [str(name) for (name,) in tables]
+        )
 
 
 def damage(error: duckdb.Error) -> bool:

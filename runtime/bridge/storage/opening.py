@@ -86,6 +86,7 @@ def open_database(
         backend = chosen(path, choice)
         engine, aside = _mended(path, backend, steps)
         try:
+            registry.forget_unused(engine)
             found = loaded(engine, seed)
         except Exception as error:
             broken = isinstance(engine.translated(error), Damaged)
@@ -102,10 +103,15 @@ def open_database(
     return Opened(engine, found.state, lock, aside, found.staged, found.owed)
 
 
-def check(path: Path, choice: Choice) -> None:
-    """Raises `StoreUnusable` where a database could not be opened or made; changes nothing."""
+def check(path: Path, choice: Choice) -> list[str]:
+    """What opening the database would do that one may not expect, a sentence each.
+
+    Nothing is changed. Raises `StoreUnusable` and `SchemaTooNew` where it could not be opened or
+    made, and `AlreadyRunning`.
+    """
     _refuse_devices(path)
-    chosen(path, choice)
+    backend = chosen(path, choice)
+    lock = path.with_name(path.name + ".lock")
     folder = path.parent
     while not folder.exists():
         folder = folder.parent
@@ -114,9 +120,33 @@ def check(path: Path, choice: Choice) -> None:
             pass
         if path.exists():
             path.open("r+b").close()
+        if lock.exists():
+            instance.claim(lock, SETTING).close()
     except OSError as error:
         reason = error.strerror or "it cannot be written"
         raise StoreUnusable(f"the folder of {SETTING} cannot be used: {reason}") from error
+    return _foreseen(path, backend)
+
+
+def _foreseen(path: Path, backend: Backend) -> list[str]:
+    """What will be done with a file that cannot be used as it is."""
+    if not path.exists():
+        return []
+    kept = f"the start would keep it as {path.name}.corrupt-<time>"
+    if _kind(path) is None:
+        if not _worth_keeping(path, backend):
+            return []
+        return [f"{path} is no database, or its beginning is damaged: {kept} and begin a new one"]
+    try:
+        if backend == "lightweight":
+            sqlite.peek(path)
+        else:
+            from runtime.bridge.storage import duck  # where it is not installed SQLite serves
+
+            duck.peek(path)
+    except Damaged:
+        return [f"the database {path} is damaged: {kept} and save what can be read"]
+    return []
 
 
 def _refuse_devices(path: Path) -> None:
@@ -183,6 +213,12 @@ def _ends(backend: Backend) -> tuple[str, ...]:
     return _SQLITE_ENDS if backend == "lightweight" else (_DUCK_WAL,)
 
 
+def _worth_keeping(path: Path, backend: Backend) -> bool:
+    """Whether there is anything in a file that is no database, or in its log."""
+    logged = any(path.with_name(path.name + end).exists() for end in _ends(backend))
+    return logged or path.stat().st_size > 0
+
+
 def _engine(path: Path, backend: Backend, steps: tuple[schema.Step, ...]) -> Engine:
     if backend == "lightweight":
         return sqlite.Sqlite(path, steps)
@@ -197,8 +233,7 @@ def _mended(
     """The open engine, and the name under which a damaged file was kept."""
     aside = None
     if path.exists() and _kind(path) is None:
-        logged = any(path.with_name(path.name + end).exists() for end in _ends(backend))
-        if path.stat().st_size or logged:
+        if _worth_keeping(path, backend):
             aside = salvage.set_aside(path, _ends(backend))
         else:
             path.unlink()  # somebody made an empty file, which DuckDB would refuse

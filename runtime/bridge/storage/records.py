@@ -1,6 +1,6 @@
 """The writes of sessions, laps, notes and of the catalogue of signals."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import ClassVar, Final
@@ -8,9 +8,10 @@ from typing import ClassVar, Final
 from runtime.bridge.storage import canonical, registry, schema
 from runtime.bridge.storage.errors import BadFrames
 from runtime.bridge.storage.operations import LIGHT, Weight, known
-from runtime.bridge.storage.state import Span
+from runtime.bridge.storage.state import Session, Span
 from runtime.bridge.storage.transaction import Transaction, write_spans
 from runtime.bridge.storage.values import (
+    BUSES,
     NOTHING,
     LapRow,
     NoteRow,
@@ -82,6 +83,38 @@ class EndSession:
 
 
 @dataclass(frozen=True, slots=True)
+class EndBegunByBus:
+    """Open sessions that a bus began end with their last frames; those in *kept* go on.
+
+    One that was started, too, is its driver's to end.
+    """
+
+    kept: Collection[str]
+    now_ms: int
+
+    weight: ClassVar[Weight] = LIGHT
+
+    def apply(self, tx: Transaction) -> list[SessionRow]:
+        """Those that have ended."""
+        tx.flush()
+        names = {*tx.draft.base.sessions, *tx.draft.sessions}.difference(self.kept)
+        sessions = [tx.session(name) for name in sorted(names)]
+        return [
+            self._ended(tx, session)
+            for session in sessions
+            if session is not None
+            and session.ended_at is None
+            and not session.activation
+            and session.meta.source in BUSES
+        ]
+
+    def _ended(self, tx: Transaction, session: Session) -> SessionRow:
+        # A synthetic car's clock may run ahead of the day's.
+        ended = tx.put(replace(session, ended_at=min(_last_ms(session), self.now_ms)))
+        return (tx.settle(ended) if ended.dirty else ended).row()
+
+
+@dataclass(frozen=True, slots=True)
 class RenameSession:
     """A session takes an id of *slug* and its start, and ends; the old id is free again."""
 
@@ -96,8 +129,7 @@ class RenameSession:
         tx.flush()
         session = known(tx, self.session_id)
         session_id = _dated(tx, self.slug, session.started_at)
-        lasted = (session.t_end or 0.0) - (session.t_start or 0.0)
-        ended_at = session.ended_at or session.started_at + round(lasted * 1000)
+        ended_at = session.ended_at or _last_ms(session)
         tx.draft.sessions[self.session_id] = None
         session = tx.put(replace(session, session_id=session_id, ended_at=ended_at))
         tx.run("DELETE FROM session_laps_cache WHERE session_id = ?", (self.session_id,))
@@ -267,6 +299,12 @@ class PutLapCache:
             "INSERT INTO session_laps_cache VALUES (?, ?, ?)",
             (self.session_id, self.version, self.laps),
         )
+
+
+def _last_ms(session: Session) -> int:
+    """The time of day of the last of its telemetry, Unix milliseconds."""
+    lasted = (session.t_end or 0.0) - (session.t_start or 0.0)
+    return session.started_at + round(lasted * 1000)
 
 
 def _dated(tx: Transaction, slug: str, now_ms: int) -> str:

@@ -1,14 +1,18 @@
 """The catalogue of signals: seeded from a file, grown by what the sessions bring."""
 
+import contextlib
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
 from runtime.bridge.storage import canonical
-from runtime.bridge.storage.backend import Row
-from runtime.bridge.storage.errors import RegistryFull
+from runtime.bridge.storage.backend import Engine, Row
+from runtime.bridge.storage.errors import RegistryFull, StoreFull
 from runtime.bridge.storage.values import DISCOVERED, WIDE_TABLE, SignalRow
 from runtime.bridge.telemetry.values import WIDE_SIGNALS
+
+log = logging.getLogger(__name__)
 
 MOST_DISCOVERED: Final = 5000
 COLUMNS: Final = (
@@ -47,6 +51,40 @@ def missing(seed: Sequence[SignalRow], known: Mapping[str, SignalRow]) -> Iterat
             yield replace(
                 row, name=name, signal_id=there.signal_id, discovered_at=there.discovered_at
             )
+
+
+def forget_unused(engine: Engine) -> None:
+    """Make room in a catalogue that is half full: discovered names that no sample bears go.
+
+    The last entry stays, since ids count on from there: none is given out twice.
+    """
+    connection = engine.writer
+    counted = "SELECT count(*) FROM signal_registry WHERE "
+    known = f"discovery = '{DISCOVERED}'"
+    if int(connection.rows(counted + known)[0][0]) <= MOST_DISCOVERED // 2:
+        return
+    blocks = ("signal_blocks",) if engine.kind == "lightweight" else ()
+    # What an import left behind that broke off counts as nothing.
+    borne = " UNION ".join(
+        f"SELECT signal_id FROM {table} WHERE session_key NOT IN (SELECT session_key FROM staged)"  # noqa: S608 - our tables
+        for table in ("session_capabilities", "telemetry_signals", *blocks)
+    )
+    last = "SELECT max(signal_id) FROM signal_registry"
+    unused = f"{known} AND signal_id < ({last}) AND signal_id NOT IN ({borne})"
+    if not (count := int(connection.rows(counted + unused)[0][0])):
+        return
+    try:
+        connection.begin(write=True)
+        connection.run(f"DELETE FROM signal_registry WHERE {unused}")  # noqa: S608 - constants
+        connection.commit()
+    except Exception as error:
+        with contextlib.suppress(Exception):
+            connection.rollback()
+        if not isinstance(engine.translated(error), StoreFull):
+            raise
+        engine.revive(error)
+        return
+    log.info("the catalogue forgets %d names of which nothing is stored", count)
 
 
 def values_of(signal: SignalRow) -> tuple[object, ...]:

@@ -1,10 +1,10 @@
 """The tables, in the words of either engine, and the way from each version to the next."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from runtime.bridge.storage.backend import Connection
+from runtime.bridge.storage.backend import Connection, Row
 from runtime.bridge.storage.errors import SchemaTooNew, StoreUnusable
 from runtime.bridge.telemetry.values import WIDE
 
@@ -157,6 +157,28 @@ STEPS: Final[tuple[Step, ...]] = (VERSION_1,)
 """The first makes version 1 out of nothing. Only ever add behind the last."""
 
 
+def version_of(
+    rows: Callable[[str], Sequence[Row]], tables: Sequence[str], steps: tuple[Step, ...] = STEPS
+) -> int:
+    """The version of a database that has *tables*, 0 for a new one; *rows* asks it something.
+
+    Raises `SchemaTooNew`, and `StoreUnusable` for a database of some other program.
+    """
+    if not tables:
+        return 0
+    if "schema_version" not in tables:
+        raise StoreUnusable(
+            "the database was not made by this program; name another file with BRIDGE_DB"
+        )
+    found = int(rows("SELECT max(version) FROM schema_version")[0][0])
+    if found > len(steps):
+        raise SchemaTooNew(
+            f"the database has schema version {found}, and this program knows up to {len(steps)}:"
+            " use the newer program, or name another file with BRIDGE_DB"
+        )
+    return found
+
+
 def migrate(
     connection: Connection, dialect: Dialect, tables: Sequence[str], steps: tuple[Step, ...] = STEPS
 ) -> bool:
@@ -165,18 +187,7 @@ def migrate(
     *tables* are those that it has. Raises `SchemaTooNew`, and `StoreUnusable` for a database of
     some other program; it is untouched then. A crash leaves the old version or the new one.
     """
-    found = 0
-    if tables:
-        if "schema_version" not in tables:
-            raise StoreUnusable(
-                "the database was not made by this program; name another file with BRIDGE_DB"
-            )
-        found = int(connection.rows("SELECT max(version) FROM schema_version")[0][0])
-    if found > len(steps):
-        raise SchemaTooNew(
-            f"the database has schema version {found}, and this program knows up to {len(steps)}:"
-            " use the newer program, or name another file with BRIDGE_DB"
-        )
+    found = version_of(connection.rows, tables, steps)
     if found == len(steps):
         return False
     connection.begin(write=True)

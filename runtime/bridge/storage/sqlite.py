@@ -98,7 +98,7 @@ class Sqlite:
     def __init__(self, path: Path, steps: tuple[schema.Step, ...] = schema.STEPS) -> None:
         """Open or make the database. Raises `Damaged`, `StoreUnusable`."""
         self._path = path
-        with _opening(self):
+        with _opening(path):
             plain = _sparing(path, lambda: _prepared(path, steps))
         _spare(path)
         self.writer = SqliteConnection(plain)
@@ -123,21 +123,23 @@ class Sqlite:
 
     def translated(self, error: Exception) -> Exception:
         """See `Engine`."""
-        if isinstance(error, sqlite3.Error):
-            code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-            if code == sqlite3.SQLITE_FULL:
-                return StoreFull()
-            if code in (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN) and no_room(self._path):
-                return StoreFull()
-            if code in _DAMAGED or str(error).startswith(_NO_TEXT):
-                return Damaged(str(error))
-        if isinstance(error, OSError) and error.errno in _NO_SPACE:
-            return StoreFull()
-        return StoreFailed()
+        return _translated(error, self._path)
 
     def close(self) -> None:
         """See `Engine`."""
         self.writer.close()
+
+
+def peek(path: Path) -> None:
+    """Raise what opening the database would, see `Sqlite`; nothing is changed."""
+    # Without a log there is nothing in it to look for, and no index of it need be made.
+    how = "mode=ro" if path.with_name(path.name + WAL).exists() else "immutable=1"
+    with (
+        _opening(path),
+        contextlib.closing(sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True)) as plain,
+    ):
+        plain.execute(f"PRAGMA busy_timeout = {_BUSY_MS}")
+        schema.version_of(lambda sql: plain.execute(sql).fetchall(), _tables(plain))
 
 
 def logged(path: Path) -> int | None:
@@ -219,10 +221,7 @@ def _connect(path: Path) -> sqlite3.Connection:
 def _prepare(plain: sqlite3.Connection, steps: tuple[schema.Step, ...]) -> None:
     """Tables of the newest version, and a log that is synced at each commit."""
     connection = SqliteConnection(plain)
-    tables = [
-        str(name)
-        for (name,) in plain.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
-    ]
+    tables = _tables(plain)
     if not tables:
         plain.execute("PRAGMA journal_mode = WAL")
     try:
@@ -239,12 +238,32 @@ def _prepare(plain: sqlite3.Connection, steps: tuple[schema.Step, ...]) -> None:
     plain.execute(f"PRAGMA journal_size_limit = {_LOG_BYTES}")
 
 
+def _tables(plain: sqlite3.Connection) -> list[str]:
+    found = plain.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+    return [str(name) for (name,) in found]
+
+
+def _translated(error: Exception, path: Path) -> Exception:
+    """What an error of the database at *path* means."""
+    if isinstance(error, sqlite3.Error):
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        if code == sqlite3.SQLITE_FULL:
+            return StoreFull()
+        if code in (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN) and no_room(path):
+            return StoreFull()
+        if code in _DAMAGED or str(error).startswith(_NO_TEXT):
+            return Damaged(str(error))
+    if isinstance(error, OSError) and error.errno in _NO_SPACE:
+        return StoreFull()
+    return StoreFailed()
+
+
 @contextlib.contextmanager
-def _opening(engine: Sqlite) -> Iterator[None]:
+def _opening(path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
-        known = engine.translated(error)
+        known = _translated(error, path)
         if isinstance(known, Damaged):
             raise known from error
         if isinstance(known, StoreFull):

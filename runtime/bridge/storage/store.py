@@ -89,6 +89,7 @@ class Store:
         self.schema_version = len(schema.STEPS)
         self.recovered_from = opened.recovered_from
         """Under which name a damaged file was kept at the start; None: none was damaged."""
+        self._looking: asyncio.Task[None] | None = None
         for key in opened.staged:
             self._writer.step(DropStaged(key), None)
 
@@ -100,7 +101,9 @@ class Store:
 
         Raises `AlreadyRunning`, `StoreUnusable`, `SchemaTooNew`; each says what to do.
         """
-        return cls(await asyncio.to_thread(opening.open_database, path, backend, list(seed)))
+        made = cls(await asyncio.to_thread(opening.open_database, path, backend, list(seed)))
+        made._looking = asyncio.create_task(made._readers.look_over())  # nobody waits for it
+        return made
 
     async def close(self) -> None:
         """Finish what was accepted, write down what was only counted, close."""
@@ -115,7 +118,7 @@ class Store:
 
     @property
     def damaged(self) -> bool:
-        """Whether a broken place of the file has been met since the start."""
+        """Whether a broken place of the file was met, or found when it was looked over."""
         return self._readers.damaged or self._writer.damaged
 
     def figures(self) -> Figures:

@@ -13,6 +13,9 @@ Json: TypeAlias = dict[str, object]
 
 WIDE_TABLE: Final = "wide_table"
 DISCOVERED: Final = "discovered"
+SIMULATOR: Final = "simulator"
+BUSES: Final = ("can", SIMULATOR)
+"""The sources of sessions that a bus began or filled."""
 
 
 @dataclass(frozen=True, slots=True)

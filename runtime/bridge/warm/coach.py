@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import Final, Literal, NamedTuple, TypeAlias
 
+import numpy as np
+
 from runtime.bridge.analyses import Analyses, Scope
 from runtime.bridge.analysis.dangers import dangers
 from runtime.bridge.analysis.drive import Drive
@@ -27,7 +29,7 @@ from runtime.bridge.warm.desk import Desk
 from runtime.bridge.warm.emotion import felt, fitting
 from runtime.bridge.warm.findings import Finding, chosen, findings
 from runtime.bridge.warm.model import Message, Mode, ModelFailed, Role
-from runtime.bridge.warm.pedagogy import pedagogy, to_read
+from runtime.bridge.warm.pedagogy import lesson_of, pedagogy
 from runtime.bridge.warm.prompts import (
     brief_prompt,
     debrief_prompt,
@@ -120,9 +122,10 @@ async def review_of(
         corners=corners.places,
         found=found,
         taught=taught,
-        lesson=to_read(taught, lessons),
+        lesson=lesson_of(found[0] if found else None, lessons),
         best_before_s=await best_before(service, row, driver),
         dangers=corners.dangers,
+        placed=bool(np.isfinite(drive.series["lat"]).any()),
     )
 
 

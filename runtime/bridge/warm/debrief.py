@@ -9,7 +9,8 @@ from runtime.bridge.analysis.grading import GOOD, CornerGrade
 from runtime.bridge.analysis.moments import Moment
 from runtime.bridge.coach.values import Emotion
 from runtime.bridge.telemetry.ranking import time_text
-from runtime.bridge.warm.findings import Finding
+from runtime.bridge.warm.findings import Finding, tellable
+from runtime.bridge.warm.findings import scare as scare_of
 from runtime.bridge.warm.lessons import Lesson
 from runtime.bridge.warm.pedagogy import ADVICE, FITTING, mark_of, tip_of
 from runtime.bridge.warm.problems import goal, paragraph
@@ -25,11 +26,9 @@ SAME_S: Final = 0.05
 WORTH_S: Final = 0.05
 LEAST_M: Final = 200.0
 """Less of a way tells nothing of anybody's driving."""
-CALMING: Final = frozenset({"late_brake", "exit_understeer"})
-"""Causes whose advice makes a corner calmer."""
-DARING: Final = frozenset({"early_brake", "low_apex_speed", "slow_apex", "unused_grip"})
-"""Causes whose advice asks for more at the way in."""
-OFF: Final = frozenset({"Spin", "Off the line", "Standing in a lap"})
+UNPLACED: Final = (
+    "No positions were recorded: corners are placed by the distance driven, some metres off."
+)
 PRAISED: Final[Mapping[str, str]] = {
     "improved_vs_first_pass": "You found something: {}",
     "clean_trail_brake": "A clean brake release: {}",
@@ -69,8 +68,8 @@ class Story(NamedTuple):
 
 def debrief(review: Review) -> Story:
     """The debrief of a session without any model."""
-    scare = _scare(review.moments)
-    found = _told(review, scare)
+    scare = scare_of(review.moments)
+    found = tellable(review.found, review.moments)[: PROBLEMS if scare is None else PROBLEMS - 1]
     before = (None, *found)
     alone = len(review.laps.laps) < 2
     told = [
@@ -93,18 +92,6 @@ def debrief(review: Review) -> Story:
     )
 
 
-def _told(review: Review, scare: Moment | None) -> tuple[Finding, ...]:
-    """The findings that are told: after a scare nobody is asked to go in faster or later."""
-    if scare is None:
-        return review.found[:PROBLEMS]
-    calm = (
-        one
-        for one in review.found
-        if one.cause in CALMING or (one.corner != scare.corner and one.cause not in DARING)
-    )
-    return tuple(calm)[: PROBLEMS - 1]
-
-
 def _lesson(review: Review, found: Sequence[Finding]) -> Lesson:
     """What to read about the first of them."""
     taught = (one for one in review.taught if found and one.corner == found[0].corner)
@@ -123,6 +110,8 @@ def _opening(review: Review, praised: CornerGrade | None) -> str:
         said.append(_praise(praised))
     elif moment := _good_moment(review):
         said.append(moment)
+    if not review.placed and review.corners:
+        said.append(UNPLACED)
     return " ".join(one for one in said if one)
 
 
@@ -263,11 +252,6 @@ def _items(review: Review, found: Sequence[Finding]) -> tuple[str, ...]:
         few = len(review.laps.laps) < 2
         items = ["more laps to compare" if few else "the same lap again"]
     return tuple(items)
-
-
-def _scare(moments: Sequence[Moment]) -> Moment | None:
-    """The worst moment of a session, where the car got away."""
-    return next((one for one in moments if one.category == "incident" and one.title in OFF), None)
 
 
 def _scared(one: Moment) -> str:

@@ -6,6 +6,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 from runtime.bridge.analysis.attribution import BOLD, LEAST_S, Cause
 from runtime.bridge.analysis.drive import Drive, NoGeometry
 from runtime.bridge.analysis.grading import CornerGrade, Scorecard, scorecard, weakest
+from runtime.bridge.analysis.moments import Moment
 from runtime.bridge.analysis.reference import NONE, References
 from runtime.bridge.warm.room import Room, coasting, held, rooms
 
@@ -20,6 +21,11 @@ LEAST_MORE: Final = {"coast_in_corner": 0.15, "nothing_time": 0.15, "exit_unders
 """A pass is told to have wasted more than another when the difference is so large, and so large a
 share of what it wasted."""
 MORE_SHARE: Final = 0.15
+CALMING: Final = frozenset({"late_brake", "exit_understeer"})
+"""Causes whose advice makes a corner calmer."""
+DARING: Final = frozenset({"early_brake", "low_apex_speed", "slow_apex", "unused_grip"})
+"""Causes whose advice asks for more at the way in."""
+OFF: Final = frozenset({"Spin", "Off the line", "Standing in a lap"})
 FAMILIES: Final[Mapping[str, str]] = {
     "early_brake": "braking",
     "late_brake": "braking",
@@ -68,11 +74,33 @@ def chosen(drive: Drive, references: References = NONE) -> Finding | None:
     """The corner of a session to work on first: what its debrief begins with, and briefings and
     insights name; None where none stands out, or nobody knows where corners are."""
     try:
-        card, won = scorecard(drive, references), rooms(drive, references)
-        found = findings(card, won, coasting(drive), held(drive, references))
+        found = found_in(drive, references)
     except NoGeometry:
         return None
     return found[0] if found and found[0].corner else None
+
+
+def found_in(drive: Drive, references: References = NONE) -> tuple[Finding, ...]:
+    """What of a session is worth telling, see `findings`. Raises `NoGeometry`."""
+    card, won = scorecard(drive, references), rooms(drive, references)
+    return findings(card, won, coasting(drive), held(drive, references))
+
+
+def scare(moments: Sequence[Moment]) -> Moment | None:
+    """The worst moment of a session, where the car got away."""
+    return next((one for one in moments if one.category == "incident" and one.title in OFF), None)
+
+
+def tellable(found: Sequence[Finding], moments: Sequence[Moment]) -> tuple[Finding, ...]:
+    """The findings that may be told: after a scare nobody is asked to go in faster or later."""
+    scared = scare(moments)
+    if scared is None:
+        return tuple(found)
+    return tuple(
+        one
+        for one in found
+        if one.cause in CALMING or (one.corner != scared.corner and one.cause not in DARING)
+    )
 
 
 def findings(

@@ -2,7 +2,8 @@
 
 import json
 import logging
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -12,6 +13,9 @@ log = logging.getLogger(__name__)
 
 CATALOG: Final = "api/v1/catalog.json"
 LARGEST: Final = 16 << 20
+_CHOSEN: Final = re.compile(r"\s*\bIt is chosen\b.*", re.DOTALL)
+"""What the course says of when the coach speaks of a concept."""
+_SMALL: Final = frozenset({"a", "an", "and", "how", "in", "into", "of", "on", "or", "the", "to"})
 
 
 class Lesson(NamedTuple):
@@ -23,20 +27,68 @@ class Lesson(NamedTuple):
     """Where to read it; None where no built course is known."""
 
 
-class Lessons:
-    """Lessons by concept: those of the built course, else those that the coach knows by itself."""
+class Entry(NamedTuple):
+    """What the catalog of a course tells of a lesson."""
 
-    def __init__(self, by_concept: Mapping[str, Lesson] | None = None) -> None:
+    lesson: Lesson
+    summary: str
+    tags: tuple[str, ...] = ()
+    authored: bool = True
+    """Whether it can be read; else it is only planned."""
+
+
+class Lessons:
+    """Lessons by concept: those of the built course, else those that the coach knows by itself.
+
+    *said* are the course's own words for concepts, *course* all of its lessons.
+    """
+
+    def __init__(
+        self,
+        by_concept: Mapping[str, Lesson] | None = None,
+        said: Mapping[str, str] | None = None,
+        course: Sequence[Entry] = (),
+    ) -> None:
         self._own = {
             concept.id: Lesson(concept.lesson.id, concept.lesson.title, None)
             for concept in CONCEPTS
         }
         self._read = dict(by_concept or {})
+        own_words = {concept.id: concept.description for concept in CONCEPTS}
+        self._said = {**own_words, **(said or {})}
+        self._course = {one.lesson.id: one for one in course}
 
     def of(self, concept: str) -> Lesson:
         """The lesson of a concept, by its id. Raises KeyError for an id that is none."""
         own = self._own[concept]
         return self._read.get(concept, own)
+
+    def said(self, concept: str) -> str:
+        """What a concept means. Raises KeyError for an id that is none."""
+        return self._said[concept]
+
+    def named(self, lesson: str) -> Entry | None:
+        """A lesson by its id; None where the course has none of it."""
+        return self._course.get(lesson)
+
+    def about(self, term: str) -> Entry | None:
+        """The lesson that has a term among its tags, else in its title; one to read before others.
+
+        Plural and hyphens do not matter.
+        """
+        wanted = _words(term)
+        if not wanted:
+            return None
+        course = sorted(self._course.values(), key=lambda one: not one.authored)
+        tagged = (one for one in course if any(_words(tag) == wanted for tag in one.tags))
+        titled = (one for one in course if set(wanted) <= set(_words(one.lesson.title)))
+        return next(tagged, None) or next(titled, None)
+
+
+def _words(text: str) -> tuple[str, ...]:
+    """Words as they are compared."""
+    found = re.findall(r"[^\W_]+", text.casefold())
+    return tuple(one.removesuffix("s") for one in found if one not in _SMALL)
 
 
 def parse_catalog(text: str | bytes, base: str = "") -> Lessons:
@@ -46,16 +98,19 @@ def parse_catalog(text: str | bytes, base: str = "") -> Lessons:
     """
     try:
         whole = json.loads(text)
-        known = {one["id"]: one for one in _lessons(whole["phases"])}
-        found = {}
+        known = {str(one["id"]): one for one in _lessons(whole["phases"])}
+        found, said = {}, {}
         for concept in whole["concepts"]:
+            told = _CHOSEN.sub("", str(concept.get("description") or "")).strip()
+            if told:
+                said[str(concept["id"])] = told
             first = next((known[name] for name in concept["lessonIds"] if name in known), None)
             if first is not None:
                 url = f"{base}{first['url']}"
                 found[str(concept["id"])] = Lesson(str(first["id"]), str(first["title"]), url)
     except (KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ValueError("this is no catalog of a course") from error
-    return Lessons(found)
+    return Lessons(found, said, _entries(known, base))
 
 
 def read_lessons(folder: Path | None) -> Lessons:
@@ -74,9 +129,23 @@ def read_lessons(folder: Path | None) -> Lessons:
         return Lessons()
 
 
-def _lessons(phases: object) -> list[dict[str, str]]:
+def _entries(known: Mapping[str, Mapping[str, object]], base: str) -> list[Entry]:
+    """The lessons among what lies below the phases: they alone have a status."""
+    found = []
+    for one in known.values():
+        tags, summary = one.get("tags"), one.get("summary")
+        if not isinstance(one.get("status"), str):
+            continue
+        lesson = Lesson(str(one["id"]), str(one["title"]), f"{base}{one['url']}")
+        words = tuple(str(tag) for tag in tags) if isinstance(tags, list) else ()
+        authored = one["status"] == "authored"
+        found.append(Entry(lesson, str(summary or ""), words, authored))
+    return found
+
+
+def _lessons(phases: object) -> list[dict[str, object]]:
     """Every lesson below the phases, wherever they keep them."""
-    found: list[dict[str, str]] = []
+    found: list[dict[str, object]] = []
     waiting = [phases]
     while waiting:
         at = waiting.pop()

@@ -174,9 +174,10 @@ def pedagogy(found: Sequence[Finding], lessons: Lessons) -> tuple[Teaching, ...]
     return tuple(_teaching(one, lessons) for one in found)
 
 
-def to_read(taught: Sequence[Teaching], lessons: Lessons) -> Lesson:
-    """The lesson of the most important finding; one on looking ahead where there is none."""
-    return taught[0].lesson if taught else lessons.of(EVEN)
+def lesson_of(one: Finding | None, lessons: Lessons) -> Lesson:
+    """The lesson that teaches what a finding calls for, whoever names it: debrief, briefing or
+    answer; one on looking ahead where there is none."""
+    return lessons.of(concept_for(one) if one is not None else EVEN)
 
 
 def _teaching(one: Finding, lessons: Lessons) -> Teaching:
@@ -187,5 +188,5 @@ def _teaching(one: Finding, lessons: Lessons) -> Teaching:
         cause=one.cause,
         evidence=f"{said[:1].upper()}{said[1:]}.",
         tip=f"{tip[:1].upper()}{tip[1:]}.",
-        lesson=lessons.of(concept),
+        lesson=lesson_of(one, lessons),
     )

@@ -50,6 +50,8 @@ class Review(NamedTuple):
     """The driver's best lap here in earlier sessions."""
     dangers: frozenset[str] = frozenset()
     """Corners where mistakes are punished."""
+    placed: bool = True
+    """Whether positions were recorded."""
 
     @property
     def next_focus(self) -> str | None:

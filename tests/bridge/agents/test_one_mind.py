@@ -8,10 +8,20 @@ from typing import Final
 
 import pytest
 
+from runtime.bridge.agents.asked import Topic
+from runtime.bridge.agents.corner_tools import corner_history
+from runtime.bridge.agents.focus_answers import focus
 from runtime.bridge.agents.intents import understood
 from runtime.bridge.agents.naming import Names
 from runtime.bridge.agents.safety import hazard
 from runtime.bridge.agents.words import plain
+from runtime.bridge.analysis.drive import Drive, drive_of
+from runtime.bridge.analysis.moments import highlights
+from runtime.bridge.analysis.reference import NONE
+from runtime.bridge.laps.detect import detect_laps
+from runtime.bridge.laps.series import series
+from runtime.bridge.tracks.drive import USUAL, drive
+from runtime.bridge.warm.findings import found_in
 from tests.bridge.agents.test_answers import TRUE, ask, filled
 from tests.bridge.agents.truthkit import Truth, session_of
 from tests.bridge.bridgekit import Bridge, Json, bridging, settings_for
@@ -243,3 +253,46 @@ def test_letters_without_width_are_not_read() -> None:
     assert plain(hidden) == "what was my best lap?"
     asked = understood(hidden, names=NAMES)
     assert asked.topic == understood("What was my best lap?", names=NAMES).topic
+
+
+def test_the_lesson_of_an_answer_is_that_of_the_debrief(answered: dict[str, Json]) -> None:
+    debrief = answered["debrief"]
+    taught = {one["corner"]: one["lesson"]["id"] for one in debrief["pedagogy"]}
+    for question in (*FOCUS, "Where do I lose most time?"):
+        assert answered[question]["lessons"][0]["id"] == debrief["next_focus_lesson"]["id"]
+    for number in DANGEROUS:
+        own = [one["id"] for one in answered[f"How was turn {number}?"]["lessons"]]
+        assert own == ([taught[f"Turn {number}"]] if f"Turn {number}" in taught else [])
+
+
+def driven_again(laps: int, **style: float) -> Drive:
+    """A session as analytics see it."""
+    frames = drive(LARKFELL, laps, seed=7, noise=USUAL, **style).frames  # type: ignore[arg-type]
+    found = detect_laps(series(frames), gate=LARKFELL.start, track_length_m=LARKFELL.length_m)
+    return drive_of(found, LARKFELL)
+
+
+def test_after_a_scare_the_focus_of_the_answer_is_that_of_the_debrief() -> None:
+    found = driven_again(8, skill=0.6)
+    first, *others = found_in(found)
+    moment = highlights(found)[0]._replace(
+        title="Spin", category="incident", corner=first.corner, lap=3
+    )
+
+    usual = focus(found, Topic("focus")).summary
+    scared = focus(found, Topic("focus"), moments=(moment,)).summary
+
+    assert first.corner in usual
+    assert first.corner not in scared
+    assert any(one.corner in scared for one in others)
+    assert not re.search(r"later|faster|more speed", scared)
+
+
+@pytest.mark.parametrize(("laps", "skill"), [(1, 0.78), (4, 1.0)])
+def test_what_the_debrief_has_of_a_corner_its_answer_has_too(laps: int, skill: float) -> None:
+    found = driven_again(laps, skill=skill)
+    told = [one for one in found_in(found) if one.grade is None or not one.grade.danger]
+    assert any(one.room is not None for one in told)
+    for one in told:
+        said = corner_history(found, NONE, one.corner, told, advise=True).summary
+        assert not said.startswith(f"Drive {one.corner} as you do"), said

@@ -141,7 +141,7 @@ def views(count: int = 1000) -> dict[str, View]:
     return {"frames": frames, "laps": laps}
 
 
-def asked(query: str, given: dict[str, View] | None = None, limit_s: float = 2.0) -> list[object]:
+def asked(query: str, given: dict[str, View] | None = None, limit_s: float = 20.0) -> list[object]:
     safe, names = prepared(query)
     known = given or views()
     return [list(row) for row in run(safe, {name: known[name] for name in names}, limit_s).rows]

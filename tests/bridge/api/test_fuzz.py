@@ -16,7 +16,7 @@ ENDLESS = "/(cues|telemetry)/stream|/notifications"
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(150)
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize("backend", ["analytical", "lightweight"])
 def test_every_answer_to_made_up_requests_is_described(tmp_path: Path, backend: str) -> None:
     process, url = launch(tmp_path, backend)

@@ -238,7 +238,9 @@ async def test_no_false_number_of_a_lying_model_survives(start: Start, backend: 
             found = await ask(bridge, question)
             assert found["source"] == "local_model"
             assert found["emotion"] != "proud"
-            assert found["answer"].endswith("Look far ahead.")
+            said, _, lesson = found["answer"].partition(" More in the lesson “")
+            assert said.endswith("Look far ahead.")
+            assert lesson.removesuffix("”.") in {one["title"] for one in found["lessons"]} | {""}
             assert "EMOTION" not in found["answer"]
             assert found["ungrounded_dropped"] in (6, 7)  # the brake goes where a corner is meant
             questions = questions_of(bridge)
@@ -307,14 +309,23 @@ async def test_a_model_that_babbles_is_cut_off(start: Start) -> None:
         assert len(found["answer"]) < 8000
 
 
+GROWING_S: Final = (0.3, 3.0, 9.0)
+"""A longer limit where the machine was held while the facts were looked up."""
+
+
 @pytest.mark.parametrize("behaviour", [hangs, drips])
 async def test_a_model_that_hangs_is_a_timeout(start: Start, behaviour: Behaviour) -> None:
     async with serving(behaviour) as model, start(model_url=model.url) as bridge:
         await fill(bridge)
-        questions_of(bridge).timeout_s = 0.3
-        found = await ask(bridge, "How is turn 4?")
+        found: Json = {}
+        events: list[tuple[str, Json]] = []
+        for limit_s in GROWING_S:
+            questions_of(bridge).timeout_s = limit_s
+            found = await ask(bridge, "How is turn 4?")
+            events = await streamed(bridge, "How is turn 4?")
+            if all("took too long" not in one["answer"] for one in (found, events[-1][1])):
+                break
         assert (found["source"], found["reason"]) == ("template", "timeout")
-        events = await streamed(bridge, "How is turn 4?")
         assert events[0][1]["delta"].startswith("Turn 4 took ")
         assert "".join(data.get("delta", "") for _, data in events) == events[-1][1]["answer"]
         assert {kind for kind, _ in events} == {""}
@@ -351,7 +362,7 @@ async def test_a_reader_who_leaves_ends_the_model_s_work(start: Start) -> None:
             task = asyncio.create_task(bridge.post(path, body))
             await model.busy.wait()
             task.cancel()
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(30):
                 await model.gone.wait()
         assert questions_of(bridge).histories.known() == []
 
@@ -412,7 +423,10 @@ async def test_a_small_model_gets_one_line_and_no_page_of_facts(
         assert goal["source"] == "template"
         assert len(model.seen) == asked
         open_one = await ask(bridge, "What is trail braking?")
-        assert open_one["answer"].startswith("Sorry, I do not know.")
+        assert model.seen[-1]["messages"][-1]["content"] == "What is trail braking?"
+        assert open_one["answer"].startswith("Trail the brake: ")
+        assert open_one["answer"].endswith("Release the brake more slowly.")
+        assert "Sorry" not in open_one["answer"]
 
 
 async def test_lessons_of_an_ingested_course_are_cited(start: Start) -> None:
@@ -443,15 +457,19 @@ async def test_lessons_of_an_ingested_course_are_cited(start: Start) -> None:
     try:
         async with start(model_url=url) as bridge:
             await fill(bridge)
-            found = await ask(bridge, "How is turn 4?")
-            assert found["lessons"] == [
-                {
-                    "id": "trail-braking",
-                    "title": "Trail the brake into the corner",
-                    "url": "https://course.example/trail-braking/",
-                }
-            ]
+            near = {
+                "id": "trail-braking",
+                "title": "Trail the brake into the corner",
+                "url": "https://course.example/trail-braking/",
+            }
+            found = await ask(bridge, "What was my top speed?")
+            assert found["lessons"] == [near]
             assert found["answer"].endswith("lesson “Trail the brake into the corner”.")
+            debrief = await bridge.ok("POST", "/coach/debrief", {"session_id": "s"})
+            own = next(one["lesson"] for one in debrief["pedagogy"] if one["corner"] == "Turn 4")
+            found = await ask(bridge, "How is turn 4?")
+            assert [one["id"] for one in found["lessons"]] == [own["id"], near["id"]]
+            assert found["answer"].endswith(f"lesson “{own['title']}”.")
             assert asked[0][0] == "course"
             assert asked[0][1]["model"] == "bert"
             assert (await ask(bridge, "SELECT lap FROM laps"))["lessons"] == []

@@ -92,7 +92,7 @@ class Fed:
         self.closed += 1
 
 
-def until(condition: Callable[[], object], patience_s: float = 10.0) -> None:
+def until(condition: Callable[[], object], patience_s: float = 30.0) -> None:
     """Return once it holds; fails after *patience_s*."""
     end = time.monotonic() + patience_s
     while not condition():

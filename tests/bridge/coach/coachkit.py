@@ -105,8 +105,9 @@ def engine(of: Track | None, **options: object) -> CueEngine:
 
 
 def frame(t: float, session: str = "s", **numbers: float) -> LiveFrame:
-    """A live frame; what is not named was not measured."""
-    return LiveFrame(session, "can", {**dict.fromkeys(WIDE, NAN), "timestamp": t, **numbers})
+    """A live frame that a device sent; what is not named was not measured."""
+    wide = {**dict.fromkeys(WIDE, NAN), "timestamp": t, **numbers}
+    return LiveFrame(session, "ingest", wide, told_m=wide["distance_m"])
 
 
 def straight(t: float, distance: float, session: str = "s", **numbers: float) -> LiveFrame:

@@ -80,7 +80,7 @@ async def test_an_empty_body_is_legal(bridge: Bridge, told: list[Cue]) -> None:
     ]
 
     assert bare == answer == {**named, "note_id": None}
-    assert answer["coaching"] == "A corner is coming."
+    assert answer["coaching"] == "Carry a little more speed, step by step."
     assert (answer["pace_note"], answer["burst_id"]) == ("", 0)
     (tone,) = answer["cues"]
     assert tone == {

@@ -40,12 +40,17 @@ bursts = st.builds(
 )
 channel = st.one_of(near, st.just(NAN), st.floats())
 frames = st.builds(
-    lambda session, t, values: LiveFrame(
-        session, "can", {"timestamp": t, **dict(zip(WIDE_SIGNALS, values, strict=True))}
+    lambda session, source, t, values, told: LiveFrame(
+        session,
+        source,
+        {"timestamp": t, **dict(zip(WIDE_SIGNALS, values, strict=True))},
+        told_m=told,
     ),
     st.sampled_from(["a", "b"]),
+    st.sampled_from(["can", "replay", "ingest"]),
     st.floats(-1e5, 1e6),
     st.tuples(*(channel for _ in WIDE_SIGNALS)),
+    channel,
 )
 tracks = st.sampled_from([None, small(), larkfell()])
 
@@ -102,5 +107,5 @@ def test_any_drive_is_heard(steps: list[tuple[float, float, float, float]]) -> N
             "brake_bar": brake,
             "g_lat": brake / 60.0,
         }
-        for cue in engine.feed(LiveFrame("s", "ingest", wide), t):
+        for cue in engine.feed(LiveFrame("s", "ingest", wide, told_m=distance), t):
             is_sound(cue)

@@ -1,12 +1,13 @@
 """The engine as a whole: what a burst is answered with, and what is said on a lap."""
 
+import re
 from collections import Counter
 from itertools import pairwise
 
 import pytest
 
 from runtime.bridge.coach.engine import CueEngine
-from runtime.bridge.coach.values import Burst, Level
+from runtime.bridge.coach.values import Analysis, Burst, Level
 from runtime.bridge.live.values import Cue, LiveFrame
 from runtime.bridge.telemetry.values import WIDE
 from runtime.bridge.tracks.drive import USUAL, Drive, drive
@@ -119,8 +120,19 @@ def test_an_empty_burst_gets_a_general_word() -> None:
     for of in (None, small(), larkfell()):
         found = engine_of(of).analyze(Burst(), 0.0)
 
-        assert found.coaching == "A corner is coming."
+        assert "corner" not in found.coaching
         assert (found.pace_note, found.burst_id, found.cue) == ("", 0, None)
+
+
+def test_a_corner_that_is_only_assumed_is_not_spoken_of() -> None:
+    said = {
+        far: engine_of(small()).analyze(FAST._replace(dist_to_next_corner_m=far), 0.0)
+        for far in (None, 60.0)
+    }
+
+    assert [tone.layer for tone in said[None].cues] == ["brake_approach"]
+    assert "orner" not in said[None].coaching
+    assert "orner" in said[60.0].coaching
 
 
 def test_a_burst_without_a_session_leaves_no_trace() -> None:
@@ -285,3 +297,87 @@ def test_frames_without_positions_and_channels_are_taken_too() -> None:
     )
 
     assert heard == []
+
+
+def reckoned(driven: Drive, *, source: str = "ingest", told: bool = False) -> list[LiveFrame]:
+    """The same drive of a car without positions."""
+    return [
+        one._replace(
+            source=source,  # type: ignore[arg-type]
+            wide={**one.wide, "lat": NAN, "lon": NAN},
+            told_m=one.wide["distance_m"] if told else NAN,
+        )
+        for one in frames_of(driven)
+    ]
+
+
+@pytest.mark.parametrize("channels", [(), ("brake_bar", "throttle_pct")])
+@pytest.mark.parametrize("source", ["ingest", "can", "replay"])
+def test_nobody_speaks_of_corners_to_a_car_that_tells_only_its_speed(
+    driven: Drive, source: str, channels: tuple[str, ...]
+) -> None:
+    sent = ("timestamp", "distance_m", "speed_ms", *channels)
+    bare = [
+        one._replace(wide={n: v if n in sent else NAN for n, v in one.wide.items()})
+        for one in reckoned(driven, source=source)
+    ]
+    made: list[Analysis] = []
+
+    heard = listen(engine_of(larkfell(), heard=lambda _, one: made.append(one)), bare)
+
+    assert {cue.concept for _, cue in heard} <= {"full_commitment"}
+    for cue in (cue for _, cue in heard):
+        assert (cue.corner, cue.distance_m) == (None, None)
+        assert not re.search(r"orner|urn|apex|brake point", cue.text)
+    assert all(one.distance_m is None for one in made)
+    assert len(made) > 100
+
+
+@pytest.mark.parametrize(
+    ("source", "speaks"), [("ingest", True), ("can", False), ("replay", False)]
+)
+def test_a_distance_that_counts_on_is_believed_of_those_who_send_frames(
+    driven: Drive, source: str, *, speaks: bool
+) -> None:
+    heard = listen(engine_of(larkfell()), reckoned(driven, source=source, told=True))
+
+    assert any(cue.corner for _, cue in heard) is speaks
+
+
+def test_a_bus_that_counts_the_metres_of_each_lap_is_believed_from_the_second_on() -> None:
+    frames = [straight(at / 50, at % 2000.0)._replace(source="can") for at in range(1000, 6000, 2)]
+
+    heard = listen(engine_of(small()), frames)
+
+    first = next(t for t, cue in heard if cue.corner)
+    assert first > 20.0  # it passed the line at 20 s
+
+
+@pytest.mark.parametrize(
+    ("glat", "spoken"), [(NAN, ["full_commitment"]), (0.1, ["full_commitment"]), (0.6, [])]
+)
+def test_coasting_is_told_without_any_place(glat: float, spoken: list[str]) -> None:
+    coasting = [
+        straight(at / 10, NAN, throttle_pct=0.0, g_lat=glat)._replace(told_m=NAN)
+        for at in range(100)
+    ]
+
+    heard = listen(engine_of(small()), coasting)
+
+    assert [cue.concept for _, cue in heard] == spoken
+    assert all(cue.text.endswith("be on the throttle or on the brake.") for _, cue in heard)
+
+
+def test_a_car_that_is_elsewhere_may_coast() -> None:
+    road = [
+        straight(at / 10, NAN, throttle_pct=0.0, lat=45.0, lon=7.0)._replace(told_m=NAN)
+        for at in range(100)
+    ]
+
+    assert listen(engine_of(larkfell()), road) == []
+
+
+def test_over_the_grip_is_said_without_any_place() -> None:
+    slide = [straight(at / 10, NAN, combo_g=2.6)._replace(told_m=NAN) for at in range(10)]
+
+    assert [cue.priority for _, cue in listen(engine_of(small()), slide)] == [3]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from runtime.bridge.coach.circuit import Circuit
-from runtime.bridge.coach.locate import Locator
+from runtime.bridge.coach.locate import RECKONED_M, Counter, Locator, Told
 from runtime.bridge.laps.detect import detect_laps
 from runtime.bridge.laps.progress import lap_progress
 from runtime.bridge.laps.series import series
@@ -84,23 +84,32 @@ def test_positions_give_the_same_place_as_the_whole_session_does() -> None:
     locator = Locator(larkfell())
     rows = zip(*(columns[n].tolist() for n in ("timestamp", "lat", "lon")), strict=True)
 
-    places = np.array([locator.locate(t, lat, lon, NAN) for t, lat, lon in rows])
+    places = np.array([locator.locate(t, Told(lat, lon), NAN) for t, lat, lon in rows])
 
     away = np.abs((places - expected.p + 1000.0) % larkfell().length_m - 1000.0)
     assert float(away.max()) < 1.5  # live, the fixes alone tell
 
 
-def place_of(locator: Locator, t: float, at: float, distance: float = NAN) -> float | None:
+def place_of(
+    locator: Locator, t: float, at: float, reckoned: float = NAN, counter: float = NAN
+) -> float | None:
     line = larkfell().line
     assert line is not None
-    return locator.locate(t, *line.place(at), distance)
+    return locator.locate(t, Told(*line.place(at), counter), reckoned)
+
+
+def without_fix(
+    locator: Locator, t: float, reckoned: float = NAN, counter: float = NAN
+) -> float | None:
+    return locator.locate(t, Told(NAN, NAN, counter), reckoned)
 
 
 def test_a_car_that_is_elsewhere_has_no_place() -> None:
     locator = Locator(larkfell())
 
     assert place_of(locator, 0.0, 100.0) == pytest.approx(100.0, abs=0.1)
-    assert locator.locate(0.1, 45.0, 7.0, 103.0) is None
+    assert locator.locate(0.1, Told(45.0, 7.0, 103.0), 103.0) is None
+    assert locator.elsewhere
     assert place_of(locator, 0.2, 2000.0) == pytest.approx(2000.0, abs=0.1)
 
 
@@ -111,15 +120,70 @@ def test_a_pause_may_end_anywhere() -> None:
     assert place_of(locator, 60.0, 3000.0) == pytest.approx(3000.0, abs=0.1)
 
 
-def test_without_a_fix_the_distance_goes_on() -> None:
+def test_without_a_fix_the_counter_goes_on_from_the_last_one() -> None:
     locator = Locator(larkfell())
-    place_of(locator, 0.0, 3600.0, 8000.0)
+    place_of(locator, 0.0, 3600.0, counter=8000.0)
 
-    assert locator.locate(0.1, NAN, NAN, 8005.0) == pytest.approx(3605.0, abs=0.1)
-    assert locator.locate(0.2, 0.0, 0.0, 8020.0) == pytest.approx(6.56, abs=0.1)
-    assert locator.locate(0.3, NAN, NAN, NAN) is None
+    assert without_fix(locator, 0.1, counter=8005.0) == pytest.approx(3605.0, abs=0.1)
+    assert locator.locate(0.2, Told(0.0, 0.0, 8020.0), NAN) == pytest.approx(6.56, abs=0.1)
+    assert without_fix(locator, 0.3) is None
+    assert without_fix(locator, 90.0, counter=9000.0) == pytest.approx(986.56, abs=0.1)
 
 
-def test_without_any_fix_the_distance_counts_from_the_line() -> None:
-    assert Locator(larkfell()).locate(0.0, NAN, NAN, 3700.0) == pytest.approx(86.56)
-    assert Locator(small()).locate(0.0, 44.2, -31.5, 2100.0) == pytest.approx(100.0)
+def test_without_any_fix_the_counter_counts_from_the_line() -> None:
+    assert without_fix(Locator(larkfell()), 0.0, counter=3700.0) == pytest.approx(86.56)
+    assert Locator(small()).locate(0.0, Told(44.2, -31.5, 2100.0), NAN) == pytest.approx(100.0)
+
+
+def test_a_distance_that_was_reckoned_makes_no_place() -> None:
+    locator = Locator(larkfell())
+
+    assert [without_fix(locator, at / 10, reckoned=5.0 * at) for at in range(50)] == [None] * 50
+
+
+@pytest.mark.parametrize("by", ["fix", "counter"])
+def test_a_distance_that_was_reckoned_goes_on_for_a_short_way(by: str) -> None:
+    locator = Locator(larkfell())
+    if by == "fix":
+        place_of(locator, 0.0, 3600.0, reckoned=500.0)
+    else:
+        without_fix(locator, 0.0, reckoned=500.0, counter=3600.0)
+
+    assert without_fix(locator, 0.1, reckoned=505.0) == pytest.approx(3605.0, abs=0.1)
+    assert without_fix(locator, 0.2, reckoned=520.0) == pytest.approx(6.56, abs=0.1)
+    assert without_fix(locator, 0.3, reckoned=500.0 + RECKONED_M + 1.0) is None
+    assert without_fix(locator, 0.4, reckoned=400.0) is None
+
+
+def test_after_a_pause_a_reckoned_distance_tells_nothing() -> None:
+    locator = Locator(larkfell())
+    place_of(locator, 0.0, 100.0, reckoned=500.0)
+
+    assert without_fix(locator, 5.0, reckoned=505.0) is None
+
+
+@pytest.mark.parametrize(
+    ("told", "believed"),
+    [
+        ([0.0, 1000.0, 1990.0, 5.0, 20.0], [NAN, NAN, NAN, 5.0, 20.0]),  # the metres of a lap
+        ([0.0, 1990.0, 2005.0, 4100.0], [NAN] * 4),  # from the start of a session
+        ([84_000_100.0, 84_000_200.0], [NAN] * 2),  # an odometer
+        ([0.0, 900.0, 0.0, 10.0], [NAN] * 4),  # a trip counter that was put back
+        ([1990.0, 3.0, 1200.0, 0.0, 5.0], [NAN, 3.0, 1200.0, NAN, NAN]),
+        ([1990.0, NAN, 3.0], [NAN, NAN, 3.0]),
+    ],
+)
+def test_a_counter_of_a_lap_is_known_by_its_beginning_anew(
+    told: list[float], believed: list[float]
+) -> None:
+    counter = Counter(2000.0)
+
+    assert [counter.told(one) for one in told] == pytest.approx(believed, nan_ok=True)
+
+
+def test_a_recording_that_is_played_again_is_no_lap() -> None:
+    counter = Counter(2000.0)
+    counter.told(1990.0)
+    counter.pause()
+
+    assert counter.told(0.0) != counter.told(0.0)

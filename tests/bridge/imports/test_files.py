@@ -2,7 +2,6 @@
 
 import os
 import socket
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -141,10 +140,8 @@ def test_whatever_is_wrong_is_refused_in_the_same_words(
 
 def test_a_pipe_is_refused_at_once(inside: Path) -> None:
     path = _pipe(inside)
-    started = time.monotonic()
     with pytest.raises(NotImportable):
-        opened(path, None)
-    assert time.monotonic() - started < 5  # without O_NONBLOCK it would wait for a writer forever
+        opened(path, None)  # without O_NONBLOCK it would wait for a writer forever
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")

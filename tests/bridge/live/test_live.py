@@ -4,7 +4,9 @@ import math
 from collections.abc import Mapping
 
 import numpy as np
+import pytest
 
+from runtime.bridge.can.assembler import GPS_DISTANCE
 from runtime.bridge.coach.engine import CueEngine
 from runtime.bridge.live.hub import Hub
 from runtime.bridge.live.live import (
@@ -105,21 +107,21 @@ def test_a_distance_that_is_not_known_stays_so() -> None:
 def test_further_signals_of_a_request_stand_at_their_frames_and_stay() -> None:
     drive = Drive()
     extras: Mapping[str, Samples] = {"oil": Samples(np.array([1.0]), np.array([90.0]))}
-    drive.live.ingested("s", frames(3), extras, 40)
+    drive.live.ingested("s", frames(3), extras, 40, np.zeros(3))
     assert [frame.extras for frame in drive.hub.frames] == [{}, {"oil": 90.0}, {"oil": 90.0}]
     assert [frame.frame_idx for frame in drive.hub.frames] == [40, 41, 42]
 
 
 def test_of_a_recording_that_is_sent_only_the_last_frame_is_told() -> None:
     drive = Drive()
-    drive.live.ingested("s", frames(BACKFILL + 1), {}, 0)
+    drive.live.ingested("s", frames(BACKFILL + 1), {}, 0, np.zeros(BACKFILL + 1))
     assert [frame.frame_idx for frame in drive.hub.frames] == [BACKFILL]
 
 
 def test_a_flood_of_frames_does_not_reach_the_coach() -> None:
     drive = Drive()
     for _ in range(30):
-        drive.live.ingested("s", frames(100), {}, 0)
+        drive.live.ingested("s", frames(100), {}, 0, np.zeros(100))
     assert len(drive.hub.frames) == 3000
     assert COACHED_HZ <= drive.engine.fed < 3000
 
@@ -165,7 +167,7 @@ def test_only_so_many_sessions_are_watched() -> None:
 def test_a_single_frame_is_told_like_a_batch_of_one() -> None:
     drive = Drive()
     one = frames(1)
-    drive.live.ingested("s", one, {}, 7)
+    drive.live.ingested("s", one, {}, 7, one.columns["distance_m"])
     row = [float(one.columns[name][0]) for name in WIDE]
     drive.live.ingested_row("s", row, row[WIDE.index("distance_m")], 7)
     first, second = drive.hub.frames
@@ -188,3 +190,19 @@ def test_a_coach_that_stumbles_costs_no_frame() -> None:
     drive = Drive(Engine(broken=True))
     drive.bus(1.0, 2.0)
     assert len(drive.hub.frames) == 2
+
+
+def test_what_a_device_told_is_kept_apart_from_what_was_reckoned() -> None:
+    drive = Drive()
+    sent = frames(2)
+    sent.columns["distance_m"][:] = [math.nan, 70.0]
+    row = [math.nan if name == "distance_m" else 1.0 for name in WIDE]
+    counted = {GPS_DISTANCE: Samples(np.array([0.1, 0.2]), np.array([40.0, 41.0]))}
+
+    drive.live.ingested("s", sent, {}, 0, np.array([12.0, 70.0]))
+    drive.live.ingested_row("s", row, 13.0, 2)
+    drive.live.bus([flush(14.0), flush(15.0)._replace(samples=counted)])
+
+    found = [(frame.wide["distance_m"], frame.told_m) for frame in drive.hub.frames]
+    expected = [(12.0, math.nan), (70.0, 70.0), (13.0, math.nan), (0.0, math.nan), (1.0, 41.0)]
+    assert np.array(found) == pytest.approx(np.array(expected), nan_ok=True)

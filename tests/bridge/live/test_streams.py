@@ -233,7 +233,10 @@ async def test_a_drain_ends_the_streams_at_once(begin: Begin) -> None:
             assert [await one.ended() for one in (*listeners, guest)] == [True] * 4
 
 
-async def test_a_reader_that_is_stuck_does_not_hold_up_the_end(live: Live) -> None:
+async def test_a_reader_that_is_stuck_does_not_hold_up_the_end(
+    live: Live, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(streams, "STALL_S", 120.0)
     life = live.main.app[LIFECYCLE]
     async with stuck(live):
         await until(lambda: live.hub.figures().listeners == 1)

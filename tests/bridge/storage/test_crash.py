@@ -15,7 +15,7 @@ KILLS = int(os.environ.get("BRIDGE_TEST_STORE_KILLS", "25"))
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(240)
+@pytest.mark.timeout(600)
 def test_no_acknowledged_frame_is_lost_when_the_process_is_killed(
     kind: Backend, tmp_path: Path, root: Path
 ) -> None:

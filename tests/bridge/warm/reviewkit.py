@@ -18,7 +18,7 @@ from runtime.bridge.tracks.library import read_track
 from runtime.bridge.warm.coach import spoken
 from runtime.bridge.warm.findings import findings
 from runtime.bridge.warm.lessons import Lessons
-from runtime.bridge.warm.pedagogy import pedagogy, to_read
+from runtime.bridge.warm.pedagogy import lesson_of, pedagogy
 from runtime.bridge.warm.review import Review
 from runtime.bridge.warm.room import coasting, held, rooms
 from tests.bridge.bridgekit import ROOT
@@ -66,7 +66,7 @@ def review(
         corners=corners,
         found=told,
         taught=taught,
-        lesson=to_read(taught, Lessons()),
+        lesson=lesson_of(told[0] if told else None, Lessons()),
         best_before_s=before,
     )
 

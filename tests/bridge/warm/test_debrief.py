@@ -12,7 +12,7 @@ from runtime.bridge.analysis.passes import Pass
 from runtime.bridge.analysis.reference import ReferenceLap, References, Target
 from runtime.bridge.telemetry.values import Frames
 from runtime.bridge.tracks.drive import drive
-from runtime.bridge.warm.debrief import debrief
+from runtime.bridge.warm.debrief import UNPLACED, debrief
 from runtime.bridge.warm.findings import findings
 from runtime.bridge.warm.lessons import Lessons
 from runtime.bridge.warm.pedagogy import ADVICE, pedagogy
@@ -340,6 +340,13 @@ def test_where_the_car_got_away_nobody_is_asked_for_more_speed() -> None:
     assert all(first.corner not in item for item in story.items)
     alone = debrief(found._replace(moments=(scare,), found=(first,)))
     assert f"take {first.corner} a step slower" in alone.focus
+
+
+def test_that_no_position_was_recorded_is_said_once() -> None:
+    found = review()
+    assert UNPLACED not in debrief(found).text
+    assert debrief(found._replace(placed=False)).text.count(UNPLACED) == 1
+    assert UNPLACED not in debrief(found._replace(placed=False, corners=())).text
 
 
 def test_a_reference_is_told_as_one() -> None:

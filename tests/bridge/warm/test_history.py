@@ -100,6 +100,50 @@ def test_a_built_course_gives_the_lessons_their_addresses() -> None:
     assert found.of("late_apex").url is None
 
 
+def test_a_course_is_asked_for_words_and_terms() -> None:
+    def one(name: str, title: str, status: str, *tags: str) -> dict[str, object]:
+        return {
+            "id": name,
+            "title": title,
+            "url": f"lessons/{name}/",
+            "status": status,
+            "summary": f"About {name}.",
+            "tags": tags,
+        }
+
+    lessons = [
+        one("tyre-window", "Inside the tyre window", "planned", "tyres", "ideal-lap"),
+        one("circle", "Drive on the friction circle", "authored", "grip"),
+        one("sectors", "Sectors", "authored", "ideal-lap"),
+    ]
+    said = "Trail it. It is chosen above 10 bar. And more."
+    catalog = {
+        "concepts": [{"id": "trail_brake", "description": said, "lessonIds": ["circle"]}],
+        "phases": [{"id": "p", "title": "Phase", "url": "p/", "lessons": lessons}],
+    }
+    found = parse_catalog(json.dumps(catalog), "http://course/")
+
+    assert found.said("trail_brake") == "Trail it."
+    assert found.said("late_apex") == Lessons().said("late_apex")
+    circle = found.named("circle")
+    assert circle is not None
+    assert circle.lesson.url == "http://course/lessons/circle/"
+    assert (circle.summary, circle.tags, circle.authored) == ("About circle.", ("grip",), True)
+    assert found.named("p") is None, "a phase is no lesson"
+    asked = {
+        "friction circles": "circle",
+        "Grip": "circle",
+        "ideal laps": "sectors",
+        "tyre window": "tyre-window",
+    }
+    for term, name in asked.items():
+        entry = found.about(term)
+        assert entry is not None, term
+        assert entry.lesson.id == name, term
+    for term in ("", "the", "graining", "circle of friends"):
+        assert found.about(term) is None, term
+
+
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"concepts": 3, "phases": []}', "[" * 9999])
 def test_what_is_no_catalog_is_told_so(text: str) -> None:
     with pytest.raises(ValueError, match=r"."):

@@ -1,0 +1,141 @@
+"""What can be known of a configuration before the bridge starts: what refuses it, what surprises.
+
+What is refused here is refused by the start too, and what is doubted is a warning in its log.
+"""
+
+import asyncio
+import ipaddress
+import re
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit
+
+from runtime.bridge.can.settings import SLCAN, VIRTUAL
+from runtime.bridge.settings import BridgeSettings
+from runtime.bridge.storage.errors import StoreUnusable
+from runtime.bridge.storage.opening import check as check_database
+from runtime.bridge.warm.desk import lessons_of
+from runtime.bridge.warm.lessons import CATALOG
+from runtime.web.instance import AlreadyRunning
+from runtime.web.serve import CannotStart, bind
+
+BAD_CONFIGURATION: Final = 2
+NETWORK: Final = Path("/sys/class/net")
+"""Where Linux lists its network interfaces, those of CAN among them."""
+_ORIGIN: Final = re.compile(r"\*|null|[a-z][a-z0-9+.-]*://[^/\s@,*?#]+(:\*)?", re.IGNORECASE)
+_NAME: Final = re.compile(r"[a-z0-9_-]+(\.[a-z0-9_-]+)*\.?", re.IGNORECASE | re.ASCII)
+_VERSIONED: Final = re.compile(r".*/v\d+\w*/?")
+_PCAN: Final = re.compile(r"PCAN_[A-Z]+BUS\d+")
+
+
+def refuse(settings: BridgeSettings) -> None:
+    """Raise `CannotStart` for values that can never work; the text names the setting."""
+    for name, url in (("model_url", settings.model_url), ("grading_url", settings.grading_url)):
+        if url.strip() and not _is_address(url.strip()):
+            raise _bad(name, f"{url!r} is no address such as http://127.0.0.1:8080/v1")
+    if "://" in settings.course and not _is_address(settings.course.strip()):
+        raise _bad("course", f"{settings.course!r} is neither a folder nor an http address")
+    for origin in settings.cors_origins:
+        if not _ORIGIN.fullmatch(origin):
+            raise _bad(
+                "cors_origins",
+                f"{origin!r} is no origin: scheme://host, or with :port or :* (any port) behind it,"
+                " no path and no slash at the end; or * for any",
+            )
+    for host in settings.allowed_hosts:
+        if not _is_host(host.strip()):
+            raise _bad("allowed_hosts", f"{host!r} is no host name: without scheme, port and path")
+
+
+def doubts(settings: BridgeSettings) -> Iterator[str]:
+    """What of the settings will not do what one may expect, a sentence each."""
+    yield from _model_doubts(settings)
+    for folder in settings.import_roots:
+        if not folder.is_dir():
+            yield f"import_roots: there is no folder {folder} now: nothing is imported from it"
+    target = settings.prompt_log
+    if target is not None and (target.is_dir() or not target.parent.is_dir()):
+        yield f"prompt_log: {target} cannot be written: it must be a file in a folder that exists"
+    course = settings.course.strip()
+    if course and "://" not in course and not (Path(course) / CATALOG).is_file():
+        yield f"course: no course is built in {course} ({CATALOG} is missing): lessons have no link"
+    yield from _bus_doubts(settings)
+
+
+def tried(settings: BridgeSettings) -> list[str]:
+    """Take database, addresses and course as the start will, and let them go; what would surprise.
+
+    Nothing is changed by it; blocks. Raises `CannotStart`; of the addresses `CannotBind`.
+    """
+    try:
+        found = check_database(settings.database, settings.db_backend)
+    except StoreUnusable as problem:
+        raise _bad("db", str(problem)) from problem
+    except AlreadyRunning as problem:
+        raise CannotStart(str(problem), BAD_CONFIGURATION) from problem
+    with ExitStack() as stack:
+        stack.enter_context(bind(settings.host, settings.port, "port"))
+        if settings.spectator_port is not None:
+            host, port = settings.spectator_host, settings.spectator_port
+            stack.enter_context(bind(host, port, "spectator_port"))
+    if settings.course.strip():
+        asyncio.run(lessons_of(settings.course.strip()))  # which warns by itself
+    return [f"db: {one}" for one in found]
+
+
+def _bad(setting: str, why: str) -> CannotStart:
+    return CannotStart(f"{setting}: {why}", BAD_CONFIGURATION)
+
+
+def _is_address(url: str) -> bool:
+    """Whether it is an http address that a path can be put behind."""
+    try:
+        parts = urlsplit(url)
+        parts.port  # noqa: B018 - raises for what is no port
+    except ValueError:
+        return False
+    plain = not parts.query and not parts.fragment and not re.search(r"\s", url)
+    return parts.scheme in ("http", "https") and bool(parts.hostname) and plain
+
+
+def _is_host(text: str) -> bool:
+    try:
+        ipaddress.ip_address(text.strip("[]"))
+    except ValueError:
+        return bool(_NAME.fullmatch(text))
+    return True
+
+
+def _model_doubts(settings: BridgeSettings) -> Iterator[str]:
+    for name, url in (("model_url", settings.model_url), ("grading_url", settings.grading_url)):
+        if url.strip() and not _VERSIONED.fullmatch(urlsplit(url.strip()).path):
+            yield f"{name}: {url} does not end in /v1, where OpenAI-compatible servers answer"
+    if bool(settings.grading_url.strip()) != bool(settings.grading_key.get_secret_value()):
+        yield "grading_url and grading_key belong together: /score is off"
+
+
+def _bus_doubts(settings: BridgeSettings) -> Iterator[str]:
+    if settings.can_no_car_config and settings.can_car_config is not None:
+        yield "can_car_config: not used, since can_no_car_config is set"
+    kind, channel = settings.can_interface, settings.can_channel
+    if channel is None:
+        if kind != VIRTUAL:
+            yield f"can_interface: {kind} is not opened, since no can_channel is named"
+        return
+    if kind == VIRTUAL and not settings.simulate:
+        yield (
+            "can_interface: virtual, where only this program sends; "
+            f"to read an adapter at {channel} name its kind, as in slcan"
+        )
+    if kind == SLCAN and "://" not in channel and channel.startswith("/"):
+        device = Path(channel)
+        if not device.exists():
+            yield f"can_channel: there is no {channel} now; it is read as soon as it is there"
+        elif not device.is_char_device():
+            yield f"can_channel: {channel} is no serial device"
+    if kind == "socketcan" and NETWORK.is_dir() and not (NETWORK / channel).exists():
+        yield f"can_channel: there is no network interface {channel} now; it is tried again"
+    if kind == "pcan" and not _PCAN.fullmatch(channel):
+        yield f"can_channel: {channel} is no channel of a pcan adapter, as PCAN_USBBUS1 is"
