@@ -6,6 +6,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.browser.window import installed
 
@@ -24,10 +25,13 @@ def _old_objects_are_no_garbage() -> None:
 
 
 def pytest_configure() -> None:
-    """Heed Ctrl-C: a shell that puts the tests in the background has it ignored, in all they start.
+    """Let made-up examples take their time, on a machine that is busy with something else.
 
-    Some of them interrupt a program.
+    And heed Ctrl-C: a shell that puts the tests in the background has it ignored, in all they
+    start, and some of them interrupt a program.
     """
+    settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    settings.load_profile("busy")
     here = threading.current_thread() is threading.main_thread()
     if here and signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -43,7 +43,7 @@ def address(course: Path, root: Path) -> Iterator[str]:
             found = re.search(r"http://\S+/", line)
         yield found[0]
         server.send_signal(signal.SIGINT)
-        server.wait(10)
+        server.wait(30)
 
 
 def test_a_broken_edit_is_shown_and_a_repaired_one_loads_the_page(

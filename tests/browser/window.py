@@ -31,7 +31,7 @@ FLAGS: Final = (
     "--disable-sync",
     "--lang=en-US",
 )
-WAIT_S: Final = 8.0
+WAIT_S: Final = 30.0
 T = TypeVar("T")
 
 

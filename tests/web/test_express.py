@@ -11,7 +11,7 @@ from aiohttp import web
 from runtime.web import express
 from runtime.web.auth import Bearer
 from runtime.web.errors import ApiError, TooMany
-from runtime.web.guard import Limits
+from runtime.web.guard import GuardedConnection, Limits
 from runtime.web.hosts import HostPolicy
 from runtime.web.lifecycle import LIFECYCLE
 from runtime.web.middleware import Door, Seen, install
@@ -92,6 +92,8 @@ def post(body: bytes, *headers: str, line: str = "POST /desk/a HTTP/1.1") -> byt
 ONE = post(b'{"n":1}')
 TWO = post(b'{"n":2}')
 PLAIN = head("GET /plain HTTP/1.1")
+OFTEN = Limits(stall_s=0.2)
+"""With these a guard looks often at its connections, and finds none of them too slow."""
 
 
 @asynccontextmanager
@@ -121,6 +123,12 @@ async def until(holds: Callable[[], bool]) -> None:
     async with asyncio.timeout(20):
         while not holds():  # noqa: ASYNC110
             await asyncio.sleep(0.005)
+
+
+def only_one(server: Running) -> GuardedConnection:
+    """The server's end of the one connection."""
+    (connection,) = server.guard._open
+    return connection
 
 
 async def test_a_head_that_was_let_in_takes_the_short_way_and_is_answered_alike() -> None:
@@ -189,10 +197,11 @@ async def test_what_the_shortcut_does_not_take_goes_the_common_way() -> None:
 @pytest.mark.parametrize("cut", [1, 40, len(ONE) - 7, len(ONE) - 6, len(ONE) - 1])
 async def test_a_request_in_pieces_is_answered_and_the_next_one_too(cut: int) -> None:
     desk = Desk()
-    async with known(desk) as (_, wire):
+    async with known(desk) as (server, wire):
+        connection = only_one(server)
         for data in (ONE, TWO):
             await wire.send(data[:cut])
-            await asyncio.sleep(0.02)
+            await until(lambda: bool(connection._held or connection._head_bytes))
             assert (await ask(wire, data[cut:])).status == 200
         assert (await ask(wire, PLAIN)).status == 200
     whole_head = cut >= len(ONE) - 7
@@ -225,11 +234,11 @@ async def test_what_comes_during_a_request_on_the_short_way_waits_for_its_answer
 @pytest.mark.parametrize("odd", [b"\r\n\r\n", b"\r\n"])
 async def test_bytes_before_a_head_hide_no_request_from_the_parser(odd: bytes) -> None:
     desk = Desk()
-    async with known(desk) as (_, wire):
+    async with known(desk) as (server, wire):
         inner = len(ONE)
         sneaking = odd + head("POST /desk/b HTTP/1.1", f"Content-Length: {inner}")
         await wire.send(sneaking)
-        await asyncio.sleep(0.02)
+        await until(lambda: server.app[LIFECYCLE].in_flight == 1)
         answer = await ask(wire, ONE)
         assert answer.status == 400
         assert "short a" not in desk.ways
@@ -240,7 +249,7 @@ async def test_a_head_without_its_body_goes_the_common_way_in_the_end(
 ) -> None:
     monkeypatch.setattr(express, "HELD_S", 0.05)
     desk = Desk()
-    async with known(desk, Limits(head_s=0.2)) as (server, wire):
+    async with known(desk, OFTEN) as (server, wire):
         await wire.send(ONE[:-3])
         life = server.app[LIFECYCLE]
         await until(lambda: life.in_flight == 1)
@@ -252,7 +261,7 @@ async def test_a_body_that_trickles_in_goes_the_common_way_too(
 ) -> None:
     monkeypatch.setattr(express, "HELD_S", 0.15)
     desk = Desk()
-    async with known(desk, Limits(head_s=0.2)) as (server, wire):
+    async with known(desk, OFTEN) as (server, wire):
         life = server.app[LIFECYCLE]
         long = ONE[: -len(b'{"n":1}')]
         await wire.send(long)
@@ -265,13 +274,15 @@ async def test_a_body_that_trickles_in_goes_the_common_way_too(
 
 async def test_a_connection_may_live_by_the_short_way_alone() -> None:
     desk = Desk()
-    limits = Limits(head_s=0.2)
-    async with known(desk, limits) as (server, _), connected(server) as wire:
-        for _ in range(2):
-            assert (await ask(wire, ONE)).json_way == "short"
-            await asyncio.sleep(2 * limits.head_s)
-        assert (await ask(wire, ONE)).json_way == "short"
-        assert server.guard.slow == 0
+    limits = Limits(head_s=30)
+    async with known(desk, limits) as (server, first):
+        first.writer.close()
+        await until(lambda: not server.guard.connections)
+        async with connected(server) as wire:
+            for _ in range(3):
+                assert (await ask(wire, ONE)).json_way == "short"
+                later = asyncio.get_running_loop().time() + 2 * limits.head_s
+                assert not only_one(server).overdue(later)
 
 
 async def test_failures_are_told_as_on_the_common_way(caplog: pytest.LogCaptureFixture) -> None:

@@ -6,9 +6,8 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,14 +23,14 @@ class Process(NamedTuple):
     ready: dict[str, object]
 
     async def ended(self) -> int:
-        async with asyncio.timeout(20):
+        """The exit code; well before the times that the server has unless its mode is brief."""
+        async with asyncio.timeout(30):
             return await self.child.wait()
 
-    async def stopped(self, number: int = signal.SIGTERM) -> tuple[int, float]:
-        """Send a signal; exit code and seconds until the end."""
-        started = time.monotonic()
+    async def stopped(self, number: int = signal.SIGTERM) -> int:
+        """Send a signal; exit code."""
         self.child.send_signal(number)
-        return await self.ended(), time.monotonic() - started
+        return await self.ended()
 
 
 @asynccontextmanager
@@ -72,9 +71,7 @@ async def test_one_line_says_that_the_server_is_ready(root: Path) -> None:
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 async def test_an_idle_server_ends_at_once_with_code_0(root: Path, number: int) -> None:
     async with process(root) as server:
-        code, seconds = await server.stopped(number)
-    assert code == 0
-    assert seconds < 5  # the grace alone would not be taken; the machine may be busy
+        assert await server.stopped(number) == 0
 
 
 async def test_open_connections_and_listeners_do_not_hold_the_end_up(root: Path) -> None:
@@ -86,18 +83,15 @@ async def test_open_connections_and_listeners_do_not_hold_the_end_up(root: Path)
     ):
         assert answer.status == 200
         assert await stream.content.readuntil(b"\n\n") == b'data: {"n":0}\n\n'
-        code, _ = await server.stopped()
-        assert code == 0
+        assert await server.stopped() == 0
         assert await stream.content.read() == b""  # a proper end, not a cut
 
 
 async def test_what_runs_is_finished_and_what_is_new_is_refused(root: Path) -> None:
     async with process(root) as server, aiohttp.ClientSession(server.url) as client:
-        async with client.get("/health"):
-            pass
-        running = asyncio.create_task(fetch(client, "/slow"))
+        running = asyncio.create_task(fetch(client, "/longer"))
         held = asyncio.create_task(fetch(client, "/hold"))
-        await asyncio.sleep(0.1)  # both have been sent; nothing tells when they have arrived
+        await arrived(client, 2)
         server.child.send_signal(signal.SIGTERM)
         assert await running == (200, "done")
         assert await held == (200, "drained")
@@ -111,21 +105,34 @@ async def fetch(client: aiohttp.ClientSession, path: str) -> tuple[int, str]:
         return answer.status, await answer.text()
 
 
+async def arrived(client: aiohttp.ClientSession, count: int) -> None:
+    """Wait until so many requests run."""
+    async with asyncio.timeout(20):
+        while await fetch(client, "/running") != (200, str(count)):  # noqa: ASYNC110 - another process
+            await asyncio.sleep(0.01)
+
+
+async def draining(client: aiohttp.ClientSession) -> None:
+    """Wait until no more requests are taken."""
+    async with asyncio.timeout(20):
+        with suppress(aiohttp.ClientError):
+            while (await fetch(client, "/health"))[0] == 200:  # noqa: ASYNC110 - the same
+                await asyncio.sleep(0.01)
+
+
 async def test_what_never_ends_is_cut_when_the_grace_is_over(root: Path) -> None:
-    async with process(root) as server, aiohttp.ClientSession(server.url) as client:
+    async with process(root, "brief") as server, aiohttp.ClientSession(server.url) as client:
         stuck = asyncio.create_task(fetch(client, "/stuck"))
-        await asyncio.sleep(0.1)
-        code, seconds = await server.stopped()
-        assert code == 0
-        assert seconds < 10
+        await arrived(client, 1)
+        assert await server.stopped() == 0
         with pytest.raises(aiohttp.ClientError):
             await stuck
 
 
 async def test_what_still_runs_after_the_grace_can_say_a_last_word(root: Path) -> None:
-    async with process(root) as server, aiohttp.ClientSession(server.url) as client:
+    async with process(root, "late") as server, aiohttp.ClientSession(server.url) as client:
         late = asyncio.create_task(fetch(client, "/late"))
-        await asyncio.sleep(0.1)
+        await arrived(client, 1)
         server.child.send_signal(signal.SIGTERM)
         assert await late == (200, "cut short")
         assert await server.ended() == 0
@@ -133,8 +140,7 @@ async def test_what_still_runs_after_the_grace_can_say_a_last_word(root: Path) -
 
 async def test_a_hook_that_fails_does_not_keep_the_server_alive(root: Path) -> None:
     async with process(root, "failing") as server:
-        code, _ = await server.stopped()
-        assert code == 0
+        assert await server.stopped() == 0
         assert server.child.stderr is not None
         text = await server.child.stderr.read()
     assert b"a hook of the shutdown failed" in text
@@ -144,9 +150,7 @@ async def test_a_thread_that_never_ends_does_not_keep_the_process_alive(root: Pa
     async with process(root, "talking") as server, aiohttp.ClientSession(server.url) as client:
         async with client.get("/thread") as answer:
             assert await answer.content.readexactly(7) == b"started"
-            code, seconds = await server.stopped()
-        assert code == 0
-        assert seconds < 10
+            assert await server.stopped() == 0
         assert server.child.stderr is not None
         text = await server.child.stderr.read()
     assert b"threads still run" in text
@@ -157,9 +161,7 @@ async def test_a_thread_that_never_ends_does_not_keep_the_process_alive(root: Pa
 
 async def test_a_cleanup_that_never_ends_does_not_keep_the_process_alive(root: Path) -> None:
     async with process(root, "clinging") as server:
-        code, seconds = await server.stopped()
-        assert code == 0
-        assert seconds < 10
+        assert await server.stopped() == 0
         assert server.child.stderr is not None
         assert b"the server did not end in time" in await server.child.stderr.read()
 
@@ -167,11 +169,10 @@ async def test_a_cleanup_that_never_ends_does_not_keep_the_process_alive(root: P
 async def test_a_second_signal_ends_the_process_at_once(root: Path) -> None:
     async with process(root) as server, aiohttp.ClientSession(server.url) as client:
         stuck = asyncio.create_task(fetch(client, "/stuck"))
-        await asyncio.sleep(0.1)
+        await arrived(client, 1)
         server.child.send_signal(signal.SIGTERM)
-        await asyncio.sleep(0.1)
-        code, _ = await server.stopped()
-        assert code == 128 + signal.SIGTERM
+        await draining(client)
+        assert await server.stopped() == 128 + signal.SIGTERM
         with pytest.raises(aiohttp.ClientError):
             await stuck
 
@@ -207,7 +208,7 @@ def test_a_refusal_to_start_keeps_its_exit_code_though_a_thread_is_left(root: Pa
 
 
 @pytest.mark.parametrize(
-    ("host", "port"), [("127.0.0.1", 70000), ("no such host.invalid", 0), ("203.0.113.1", 0)]
+    ("host", "port"), [("127.0.0.1", 70000), ("::1%nosuch", 0), ("203.0.113.1", 0)]
 )
 def test_an_impossible_address_is_named(host: str, port: int) -> None:
     with pytest.raises(CannotBind, match="cannot listen on"):

@@ -7,12 +7,15 @@ import threading
 
 from aiohttp import web
 
+from runtime.web.lifecycle import LIFECYCLE
 from runtime.web.logs import logging_to
 from runtime.web.serve import CannotStart, Ending, run
 from tests.web.sample import make_app
 
 DRAINED = web.AppKey("drained", asyncio.Event)
 LATE = web.AppKey("late", asyncio.Event)
+LONG_S = 60.0
+"""Longer than a test waits: what takes it has failed."""
 
 
 async def refused() -> web.Application:
@@ -22,8 +25,10 @@ async def refused() -> web.Application:
 async def ready() -> web.Application:
     app = make_app()
     app[DRAINED], app[LATE] = asyncio.Event(), asyncio.Event()
+    app.router.add_get("/running", running)
     app.router.add_get("/late", late)
     app.router.add_get("/hold", hold)
+    app.router.add_get("/longer", longer)
     app.router.add_get("/stuck", stuck)
     app.router.add_get("/thread", in_thread)
     return app
@@ -53,10 +58,22 @@ async def in_thread(request: web.Request) -> web.Response:
     return web.Response()
 
 
+async def running(request: web.Request) -> web.Response:
+    """How many other requests run."""
+    return web.Response(text=str(request.app[LIFECYCLE].in_flight - 1))
+
+
 async def hold(request: web.Request) -> web.Response:
     """Runs until the server drains."""
     await request.app[DRAINED].wait()
     return web.Response(text="drained")
+
+
+async def longer(request: web.Request) -> web.Response:
+    """Runs on while the server drains."""
+    await request.app[DRAINED].wait()
+    await asyncio.sleep(0.3)
+    return web.Response(text="done")
 
 
 async def stuck(request: web.Request) -> web.Response:
@@ -87,7 +104,11 @@ if __name__ == "__main__":
     port, mode = int(sys.argv[1]), sys.argv[2]
     hook = failing if mode == "failing" else on_drain
     ending = Ending(
-        grace_s=0.5, on_drain=hook, on_deadline=on_deadline, last_words_s=0.2, cleanup_s=1.5
+        grace_s=LONG_S if mode in {"ready", "failing"} else 0.5,
+        on_drain=hook,
+        on_deadline=on_deadline,
+        last_words_s=0.2 if mode in {"brief", "talking"} else LONG_S,
+        cleanup_s=1.5 if mode == "clinging" else LONG_S,
     )
     factory = {"refused": refused, "refused late": refused_late, "clinging": clinging}
     with logging_to():
