@@ -76,16 +76,37 @@ class LocalInitFailed(RichError):
     """A model file exists and cannot be made ready: damaged, wrong backend, no memory, too slow."""
 
     status, code, rich_code, actionable = 503, "local_engine_failed", "LOCAL_INIT_FAILED", True
+    steps: ClassVar[tuple[str, ...]] = (
+        "Check that the file is a complete GGUF chat model (GET /v1/models lists all).",
+        "Check that the backend declared for the model in catalog.toml fits this machine.",
+        "Check that the backend's libraries are installed and memory is free.",
+    )
 
     def __init__(self, message: str) -> None:
-        super().__init__(
-            message,
-            next_steps=(
-                "Check that the file is a complete GGUF chat model (GET /v1/models lists all).",
-                "Check that the backend declared for the model in catalog.toml fits this machine.",
-                "Check that the backend's libraries are installed and memory is free.",
-            ),
-        )
+        super().__init__(message, next_steps=self.steps)
+
+
+class NoRoom(LocalInitFailed):
+    """The memory that is free now does not hold the model."""
+
+    steps = (
+        "Send the request again when a model in use rests.",
+        "Or ask for fewer max_tokens, or choose a smaller model (GET /v1/models lists all).",
+        "Or free memory on this machine.",
+    )
+
+
+class NotForChat(LocalInitFailed):
+    """The model is an embedding model: nothing is wrong with it."""
+
+    steps = (
+        "Choose a chat model (GET /v1/models lists all).",
+        "Send the request again with its id.",
+        "For vectors of this model, send texts to POST /v1/embeddings.",
+    )
+
+    def __init__(self, model: str) -> None:
+        super().__init__(f"{model} is an embedding model, chat needs a chat model")
 
 
 class SysmodelDownloadable(RichError):

@@ -168,3 +168,13 @@ def _documents(stored: Figures) -> Iterator[Family]:
     yield gauge("llmsvc_documents", "Documents in the store.", stored.documents)
     yield gauge("llmsvc_document_chunks", "Chunks in the store.", stored.chunks)
     yield gauge("llmsvc_document_store_bytes", "The store on disk.", stored.bytes)
+    yield gauge(
+        "llmsvc_document_disk_full",
+        "1 while the last document, or delete, found no room on the disk.",
+        int(stored.full),
+    )
+    yield counter(
+        "llmsvc_document_disk_full_total",
+        "Documents and deletes that found no room on the disk.",
+        stored.found_full,
+    )

@@ -20,7 +20,8 @@ Rising order: default, TOML file (`--config FILE`), environment, flag. `request_
 `LLMSVC_REQUEST_TIMEOUT_MS` in the environment and `--request-timeout-ms` as a flag;
 `sysmodel.provider` is the key `provider` of the table `[sysmodel]`, `LLMSVC_SYSMODEL__PROVIDER` and
 `--sysmodel.provider`. Secrets are no flags. A number out of range is pulled to the nearer bound,
-with a warning in the log; a wrong type or an unknown key ends the start with one line that says so.
+with a warning in the log; a wrong type, an unknown key or a value that can never work (a blank
+path, a key of blanks, an origin that is none) ends the start with one line that says so.
 """
 
 

@@ -3,7 +3,8 @@
 import logging
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import IO, Final
 
 from aiohttp import web
@@ -11,6 +12,7 @@ from aiohttp import web
 from runtime.llm.app import ENDING, assemble, make_app
 from runtime.llm.service import Service
 from runtime.llm.settings import LlmSettings
+from runtime.llm.values import SYSTEM_MODEL
 from runtime.web.guard import Limits
 from runtime.web.instance import AlreadyRunning, claim, tell
 from runtime.web.logs import logging_to
@@ -35,6 +37,8 @@ def main(argv: Sequence[str]) -> int:
         if not leaving.code:  # the flags have been printed
             sys.stdout.write(COMMANDS)
         raise
+    if wrong := _no_folder(settings.models_folder):
+        return _fail(f"{'models_dir' if settings.models_dir else 'data_dir'}: {wrong}", 2)
     try:
         lock = claim(settings.data_dir, "data_dir")
     except AlreadyRunning as problem:
@@ -48,6 +52,8 @@ def main(argv: Sequence[str]) -> int:
             service = assemble(settings)
         except ValueError as problem:
             return _fail(str(problem), 2)
+        for note in _for_later(service):
+            log.warning("%s", note)
         if settings.bind_lan and not settings.api_key.get_secret_value().strip():
             log.warning("auth: open: every host of the local network may use this server")
 
@@ -62,6 +68,27 @@ def main(argv: Sequence[str]) -> int:
             ending=ENDING,
             on_ready=lambda running: _ready(service, lock, running),
         )
+
+
+def _no_folder(path: Path) -> str | None:
+    """Why a path can be no folder, now or later; None: it is one, or can be made."""
+    try:
+        there = next(part for part in (path, *path.absolute().parents) if part.exists())
+        return None if there.is_dir() else f"{there} is not a folder"
+    except OSError as problem:
+        return problem.strerror
+
+
+def _for_later(service: Service) -> Iterator[str]:
+    """What does not work yet, or has no effect, and might not be meant so."""
+    settings = service.settings
+    if settings.models_dir is not None and not settings.models_dir.exists():
+        yield f"models_dir: {settings.models_dir} does not exist yet; it may be made at any time"
+    model = settings.selected_model_id
+    if model != SYSTEM_MODEL and service.catalog.find(model) is None:
+        yield f"selected_model_id: there is no model {model} yet; until then requests get 404"
+    if settings.cors_origins and not settings.allow_cors:
+        yield "cors_origins: has no effect while allow_cors is off"
 
 
 def _ready(service: Service, lock: IO[str], running: Running) -> None:

@@ -69,6 +69,8 @@ class Service:
     store: DocumentStore | None = None
     """Open while the server runs."""
     started: float = field(default_factory=time.time)
+    """Unix seconds; `began` is the same moment on the clock that is never set."""
+    began: float = field(default_factory=time.monotonic)
     last_activity: float = field(default_factory=time.monotonic)
     tokens: Tokens = field(default_factory=Tokens)
     clients: OrderedDict[str, ClientFigures] = field(default_factory=OrderedDict)

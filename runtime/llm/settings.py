@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Annotated, Final, Literal
 
 import psutil
-from pydantic import Field, SecretStr
+from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
 from pydantic_settings import SettingsConfigDict
 
+from runtime.llm.fitting import fitting_host, fitting_key, fitting_model, fitting_origin, not_blank
 from runtime.llm.sysmodel.settings import SysmodelSettings
 from runtime.llm.values import SYSTEM_MODEL
 from runtime.web.settings import Clamp, Settings
@@ -35,19 +36,29 @@ class LlmSettings(Settings):
         8080, description="port to listen on, 0 for any free one; also --port"
     )
     bind_lan: bool = Field(False, description="listen on every interface and announce by mDNS")
-    api_key: SecretStr = Field(SecretStr(""), description="key of every gated route; empty: open")
+    api_key: Annotated[SecretStr, AfterValidator(fitting_key)] = Field(
+        SecretStr(""), description="key of every gated route; empty: open"
+    )
     allow_cors: bool = Field(False, description="let pages of the origins in cors_origins call")
-    cors_origins: list[str] = Field(
+    cors_origins: Annotated[list[str], AfterValidator(fitting_origin)] = Field(
         [], description="origins with scheme and port; * for any; empty: loopback origins"
     )
-    allowed_hosts: list[str] = Field([], description="host names answered besides the own ones")
-    models_dir: Path | None = Field(None, description="folder of model files; data_dir/models")
-    data_dir: Path = Field(default_factory=user_data_dir, description="folder of the server's data")
+    allowed_hosts: Annotated[list[str], AfterValidator(fitting_host)] = Field(
+        [], description="host names answered besides the own ones"
+    )
+    models_dir: Annotated[Path | None, BeforeValidator(not_blank)] = Field(
+        None, description="folder of model files; data_dir/models"
+    )
+    data_dir: Annotated[Path, BeforeValidator(not_blank)] = Field(
+        default_factory=user_data_dir, description="folder of the server's data"
+    )
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         "info", description="least level that is logged, as JSON lines on standard error"
     )
 
-    selected_model_id: str = Field(SYSTEM_MODEL, description="model of requests that name none")
+    selected_model_id: Annotated[str, AfterValidator(fitting_model)] = Field(
+        SYSTEM_MODEL, description="model of requests that name none"
+    )
     temperature: Annotated[float, Clamp(0.0, 2.0)] = Field(
         0.8, description="of requests that give none; 0: greedy"
     )

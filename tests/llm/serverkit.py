@@ -311,7 +311,7 @@ def processes_below(pid: int) -> list[int]:
         return []
 
 
-async def until(condition: Callable[[], bool], limit_s: float = 20.0) -> None:
+async def until(condition: Callable[[], bool], limit_s: float = 40.0) -> None:
     """Wait until *condition* holds; it is looked at every few milliseconds."""
     async with asyncio.timeout(limit_s):
         while not condition():  # noqa: ASYNC110 - what is looked at has no event of its own

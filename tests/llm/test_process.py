@@ -10,8 +10,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from runtime.llm.engine import process
-from runtime.llm.engine.process import Worker, WorkerFailed
+from runtime.llm.engine import process, watch
+from runtime.llm.engine.process import ShortOfMemory, Worker, WorkerFailed
 from runtime.llm.engine.protocol import Ended, Load, Loaded, Ok, Open, Prepared
 from runtime.llm.errors import EngineFailed
 from runtime.llm.values import Generation, Sampling, Turn
@@ -137,7 +137,7 @@ async def test_a_process_that_does_not_stop_is_killed(
 async def test_a_process_that_does_not_answer_is_killed_even_if_nobody_waits_any_more(
     models: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(process, "ANSWER_S", 0.2)
+    monkeypatch.setattr(watch, "ANSWER_S", 0.2)
     async with opened(models / "recall.gguf") as worker:
         await stop(worker)
         with pytest.raises(EngineFailed):
@@ -150,6 +150,16 @@ async def test_a_process_that_does_not_answer_is_killed_even_if_nobody_waits_any
         await asyncio.sleep(0)
         leaver.cancel()
         await until(lambda: not worker.alive)
+
+
+async def test_a_context_without_room_is_told_from_other_failures(models: Path) -> None:
+    async with opened(models / "recall.gguf") as worker:
+        with pytest.raises(ShortOfMemory, match="not enough memory") as caught:
+            await worker.ask(Open(worker.next_id(), "huge", 1 << 40, 1 << 40))
+        assert caught.value.needed > 1 << 40
+        with pytest.raises(WorkerFailed) as other:
+            await worker.ask(Open(worker.next_id(), ENGINE, 256, 256))
+        assert not isinstance(other.value, ShortOfMemory)
 
 
 async def test_leaving_while_a_prompt_is_prepared_drops_it(models: Path) -> None:

@@ -4,8 +4,10 @@ import pytest
 
 from runtime.llm.admission import Cancelled, State
 from runtime.llm.api.chat import finish_of, state_after
+from runtime.llm.api.sysmodel import BenchmarkRequest
 from runtime.llm.api.wire import ChatCompletion, ChatRequest, usage_of
 from runtime.llm.errors import EngineFailed
+from runtime.llm.sysmodel.benchmark import MAX_WARMUP
 from runtime.llm.values import Finish, Outcome, Turn
 from runtime.web.errors import ApiError, BadRequest, RequestTimeout, ShuttingDown
 from runtime.web.wire import parse_body
@@ -76,16 +78,28 @@ def test_other_things_are_no_numbers(value: str) -> None:
 @pytest.mark.parametrize(
     ("outcome", "counts"),
     [
-        (Outcome("stop"), (0, 0, 0, 0)),
         (Outcome("stop", 3, 5, 2), (5, 3, 8, 2)),
-        (Outcome("stop", completion_tokens=3), (0, 3, 3, 0)),
+        (Outcome("stop", 0, 5), (5, 0, 5, 0)),
     ],
 )
 def test_usage_counts_what_is_known(outcome: Outcome, counts: tuple[int, ...]) -> None:
     usage = usage_of(outcome)
+    assert usage is not None
     cached = usage.prompt_tokens_details.cached_tokens
     found = (usage.prompt_tokens, usage.completion_tokens, usage.total_tokens, cached)
     assert found == counts
+
+
+@pytest.mark.parametrize(
+    "outcome",
+    [
+        Outcome("stop"),
+        Outcome("stop", completion_tokens=3),
+        Outcome("stop", prompt_tokens=3, cached_tokens=2),
+    ],
+)
+def test_what_was_not_counted_is_no_usage_of_zeros(outcome: Outcome) -> None:
+    assert usage_of(outcome) is None
 
 
 @pytest.mark.parametrize(
@@ -120,3 +134,11 @@ def test_stopping_a_request_on_purpose_is_no_failure(error: ApiError, state: Sta
 def test_a_reply_that_said_nothing_has_no_time_to_its_first_token() -> None:
     required = ChatCompletion.model_json_schema(mode="serialization")["$defs"]["Timings"]
     assert "first_token_ms" not in required["required"]
+
+
+@pytest.mark.parametrize(("sent", "clamped"), [("9" * 30, 5), ("-1e30", 0), ("3.0", 3), ("99", 5)])
+def test_a_warmup_of_any_size_can_be_pulled_to_its_range(sent: str, clamped: int) -> None:
+    warmup = parse_body(BenchmarkRequest, f'{{"warmup": {sent}}}'.encode()).warmup
+
+    assert warmup is not None
+    assert min(max(warmup, 0), MAX_WARMUP) == clamped

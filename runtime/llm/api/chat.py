@@ -266,8 +266,9 @@ async def _send_reply(
     _complete(service, call, outcome)
     finish, truncated = finish_of(outcome, report_length=service.settings.report_length)
     await stream.send(frames.finish(finish, truncated=truncated))
-    if with_usage:
-        await stream.send(frames.usage(usage_of(outcome).model_dump_json().encode()))
+    usage = usage_of(outcome)
+    if with_usage and usage is not None:
+        await stream.send(frames.usage(usage.model_dump_json().encode()))
 
 
 def finish_of(outcome: Outcome, *, report_length: bool) -> tuple[Finish, bool]:
@@ -293,16 +294,16 @@ def _complete(service: Service, call: _Call, outcome: Outcome) -> None:
 def _timings(call: _Call, ready: Ready, outcome: Outcome) -> Timings:
     ticket = call.ticket
     waited = (ticket.started or ticket.entered) - ticket.entered
-    prompt = outcome.prompt_tokens or 0
+    prompt = outcome.prompt_tokens
     return Timings(
         queue_ms=round(waited * 1000, 3),
         load_ms=round(ready.load_ms, 3),
         prompt_ms=round(outcome.prompt_ms, 3),
         first_token_ms=None if call.first_token_ms is None else round(call.first_token_ms, 3),
         predicted_ms=round(outcome.predicted_ms, 3),
-        prompt_n=prompt - outcome.cached_tokens,
+        prompt_n=None if prompt is None else max(0, prompt - outcome.cached_tokens),
         cache_n=outcome.cached_tokens,
-        predicted_n=outcome.completion_tokens or 0,
+        predicted_n=outcome.completion_tokens,
     )
 
 

@@ -16,7 +16,15 @@ from pydantic import (
 
 from runtime.llm.api.chat import body_cap
 from runtime.llm.api.lookup import embedding_model
-from runtime.llm.api.tenancy import HEADERS, TENANT, guarded, resolve
+from runtime.llm.api.tenancy import (
+    HEADERS,
+    TENANT,
+    UNREACHABLE,
+    check_encoding,
+    guarded,
+    resolve,
+)
+from runtime.llm.api.wire import Clamped
 from runtime.llm.catalog import Entry
 from runtime.llm.documents.digest import digest_of, metadata_text
 from runtime.llm.documents.errors import StoreFailed, StoreFull, StoreLimit
@@ -118,7 +126,7 @@ class SearchRequest(Wire):
 
     query: StrictStr
     model: Name = Field(description="the embedding model that the documents were stored with")
-    k: int | None = Field(
+    k: Clamped | None = Field(
         None,
         validation_alias=AliasChoices("k", "top_k", "limit"),
         description="how many chunks, 1 to 50; absent: 5; also top_k or limit",
@@ -130,7 +138,9 @@ class SearchRequest(Wire):
         None, description="only these documents"
     )
     filter: Annotated[dict[str, FilterValue], Field(max_length=MAX_FILTERS)] | None = Field(
-        None, description="top-level keys of the metadata and the values they must have"
+        None,
+        description="top-level keys of the metadata and the values they must have; "
+        "null: the key is there and null",
     )
 
     @field_validator("filter", mode="before")
@@ -180,6 +190,8 @@ async def add_document(request: web.Request, *, body: DocumentRequest) -> Docume
     """Store a document, in place of one of the same id."""
     service, tenant = request.app[SERVICE], request[TENANT]
     name = _document_id(body.id)
+    if tenant in UNREACHABLE:
+        raise BadRequest(f"a tenant named {tenant} cannot be addressed; send another X-Client-Id")
     if not body.text.strip():
         raise BadField("text: must not be blank", param="text")
     if len(body.text) > service.settings.document_chars:
@@ -228,6 +240,7 @@ async def list_documents(request: web.Request, *, query: DocumentsQuery) -> Docu
 @guarded
 async def delete_document(request: web.Request, *, path: DocumentPath) -> DocumentDeleted:
     """Delete a document of the tenant."""
+    check_encoding(request)
     name = path.id.strip()
     if not name:
         raise BadRequest("the id must not be blank", param="id")
@@ -291,6 +304,10 @@ def _document_id(given: str) -> str:
     name = given.strip()
     if not name:
         raise BadField("id: must not be blank", param="id")
+    if name in UNREACHABLE:
+        raise BadField(
+            f"id: {name} cannot be addressed, as clients take it for a folder", param="id"
+        )
     if len(name) > MAX_NAME or not plain_text(name):
         raise BadField(f"id: at most {MAX_NAME} characters, no control characters", param="id")
     return name

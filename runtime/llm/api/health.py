@@ -5,6 +5,7 @@ import time
 from typing import Final, Literal
 
 from aiohttp import web
+from pydantic import Field
 
 from runtime.llm.catalog import Catalog, Entry
 from runtime.llm.catalogfile import Kind
@@ -71,6 +72,9 @@ class StoreRecord(Wire):
     tenants: int
     documents: int
     chunks: int
+    disk_full: bool = Field(
+        description="the last document, or delete, found no room; false once one has"
+    )
     recovered_from: str | None = absent("the damaged file that was put aside at the start")
 
 
@@ -125,7 +129,7 @@ async def health(request: web.Request) -> Health:
         documents=_store(service.documents, await service.documents.figures()),
         sysmodel=await _sysmodel(service),
         inflight=service.chats.local.running,
-        uptime_s=int(time.time() - service.started),
+        uptime_s=int(time.monotonic() - service.began),
         sessions_cached=len(service.pool.sessions),
         auth="key" if service.settings.api_key.get_secret_value().strip() else "open",
         last_failures=[_failure(attempt) for attempt in _failures(service)],
@@ -187,6 +191,7 @@ def _store(store: DocumentStore, figures: Figures) -> StoreRecord:
         tenants=figures.tenants,
         documents=figures.documents,
         chunks=figures.chunks,
+        disk_full=figures.full,
         recovered_from=store.recovered_from,
     )
 

@@ -5,6 +5,7 @@ from typing import Literal
 from aiohttp import web
 from pydantic import Field
 
+from runtime.llm.api.wire import Clamped
 from runtime.llm.errors import BenchmarkFailed, BenchmarkMissing, SysmodelUnavailable
 from runtime.llm.service import SERVICE, Service
 from runtime.llm.sysmodel.base import Availability, ProbeError, Status, label
@@ -59,7 +60,7 @@ class BenchmarkRequest(Wire):
     """What to measure; everything is optional."""
 
     prompts: list[str] | None = Field(None, description="blank ones are dropped; at most 32")
-    warmup: int | None = Field(None, description="unmeasured runs first, 0 to 5")
+    warmup: Clamped | None = Field(None, description="unmeasured runs first, 0 to 5")
 
 
 class BenchmarkResult(Wire):

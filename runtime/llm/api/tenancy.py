@@ -5,13 +5,14 @@ import functools
 import logging
 from collections.abc import Mapping
 from typing import Any, Final, TypeVar
+from urllib.parse import unquote
 
 from aiohttp import web
 
 from runtime.llm.errors import ApiFailure
 from runtime.llm.identity import header_safe, tenant_id
 from runtime.llm.service import SERVICE
-from runtime.web.errors import ApiError
+from runtime.web.errors import ApiError, BadRequest
 from runtime.web.routes import Handler, Result
 
 TENANT: Final = web.RequestKey("tenant", str)
@@ -19,8 +20,21 @@ TENANT: Final = web.RequestKey("tenant", str)
 HEADERS: Final[Mapping[str, str]] = {
     "X-Tenant-Id": "the tenant, from the request's X-Client-Id or User-Agent; percent-encoded UTF-8"
 }
+UNREACHABLE: Final = (".", "..")
+"""Names that most clients resolve as folders when they stand in a path, however encoded."""
 log = logging.getLogger(__name__)
 H = TypeVar("H", bound=Handler)
+
+
+def check_encoding(request: web.Request) -> None:
+    """Raise `BadRequest` for a path whose bytes are no UTF-8: as it is read, it names another id.
+
+    ``%ff`` would be taken for the three characters that ``%25ff`` stands for.
+    """
+    try:
+        unquote(request.raw_path.partition("?")[0], errors="strict")
+    except UnicodeDecodeError as error:
+        raise BadRequest("the path is not percent-encoded UTF-8") from error
 
 
 async def resolve(request: web.Request) -> None:

@@ -5,7 +5,7 @@ from typing import Literal
 from aiohttp import web
 from pydantic import Field
 
-from runtime.llm.api.tenancy import HEADERS, TENANT, guarded, resolve
+from runtime.llm.api.tenancy import HEADERS, TENANT, check_encoding, guarded, resolve
 from runtime.llm.documents.errors import StoreFailed
 from runtime.llm.errors import ApiFailure
 from runtime.llm.identity import named_tenant
@@ -75,6 +75,7 @@ async def list_tenants(request: web.Request) -> TenantList:
 async def delete_tenant(request: web.Request, *, path: TenantPath) -> TenantDeleted:
     """Delete every document of a tenant."""
     service = request.app[SERVICE]
+    check_encoding(request)
     tenant = named_tenant(path.tenant)
     if tenant is None:
         raise BadRequest("the tenant must not be blank", param="tenant")

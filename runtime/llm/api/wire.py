@@ -3,13 +3,16 @@
 from typing import Annotated, Literal
 
 from pydantic import (
+    BeforeValidator,
+    Discriminator,
     Field,
     StrictBool,
     StrictFloat,
     StrictInt,
     StrictStr,
+    Tag,
+    ValidationInfo,
     field_validator,
-    model_validator,
 )
 
 from runtime.llm.values import Outcome, Role, Turn
@@ -20,17 +23,46 @@ MAX_STOPS = 4
 MAX_NAME = 256
 
 
+def _in_reach(value: object) -> object:
+    """An integer beyond 64 bits, which comes as a float, as one that can still be clamped."""
+    if isinstance(value, float) and abs(value) >= 1 << 63 and value.is_integer():
+        return (1 << 62) if value > 0 else -(1 << 62)
+    return value
+
+
+Clamped = Annotated[int, BeforeValidator(_in_reach)]
+"""An integer of any size, for a field whose value is clamped."""
+
+
 class Part(Wire):
     """A piece of a message; only those of the type ``text`` are read."""
 
     type: StrictStr
-    text: StrictStr | None = None
+    text: StrictStr | None = Field(None, validate_default=True)
 
-    @model_validator(mode="after")
-    def _text_has_text(self) -> "Part":
-        if self.type == "text" and self.text is None:
-            raise ValueError("a part of type text needs the field text")
-        return self
+    @field_validator("text")
+    @classmethod
+    def _text_has_text(cls, text: str | None, info: ValidationInfo) -> str | None:
+        if text is None and info.data.get("type") == "text":
+            raise ValueError("a part of type text needs this field")
+        return text
+
+
+def _branch(content: object) -> str | None:
+    """Which kind of content a message has, so that only what is wrong with that is told."""
+    if isinstance(content, list):
+        return "<parts>"
+    return "<text>" if content is None or isinstance(content, str) else None
+
+
+Content = Annotated[
+    Annotated[StrictStr | None, Tag("<text>")] | Annotated[list[Part], Tag("<parts>")],
+    Discriminator(
+        _branch,
+        custom_error_type="content",
+        custom_error_message="must be text, a list of parts or null",
+    ),
+]
 
 
 class Message(Wire):
@@ -39,7 +71,7 @@ class Message(Wire):
     role: Literal["system", "user", "assistant", "developer"] = Field(
         description="developer is read as system"
     )
-    content: StrictStr | list[Part] | None = Field(
+    content: Content = Field(
         None, description="text, or parts of which the text ones are joined by a space"
     )
 
@@ -129,9 +161,9 @@ class Timings(Wire):
     prompt_ms: float
     first_token_ms: float | None = None
     predicted_ms: float
-    prompt_n: int
+    prompt_n: int | None = None
     cache_n: int
-    predicted_n: int
+    predicted_n: int | None = None
 
 
 class ReplyMessage(Wire):
@@ -160,7 +192,7 @@ class ChatCompletion(Wire):
     created: int
     model: str
     choices: list[Choice]
-    usage: Usage
+    usage: Usage | None = Field(None, description="absent: what made the reply did not count")
     system_fingerprint: str
     timings: Timings
 
@@ -210,10 +242,11 @@ class ErrorAnswer(Wire):
     error: PlainError
 
 
-def usage_of(outcome: Outcome) -> Usage:
-    """The usage of a finished reply; what a provider does not count is 0."""
-    prompt = outcome.prompt_tokens or 0
-    completion = outcome.completion_tokens or 0
+def usage_of(outcome: Outcome) -> Usage | None:
+    """The usage of a finished reply; None: the provider did not count, which is not 0."""
+    prompt, completion = outcome.prompt_tokens, outcome.completion_tokens
+    if prompt is None or completion is None:
+        return None
     return Usage(
         prompt_tokens=prompt,
         completion_tokens=completion,

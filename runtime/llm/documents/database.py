@@ -13,6 +13,7 @@ from runtime.llm.documents import changes, rows, schema
 from runtime.llm.documents.changes import Done
 from runtime.llm.documents.connection import Connection
 from runtime.llm.documents.errors import StoreFailed, StoreFull, translated
+from runtime.llm.documents.spare import Spare
 from runtime.web.errors import TooMany
 
 log = logging.getLogger(__name__)
@@ -34,10 +35,10 @@ class Database:
         writer: Connection,
         reader: Connection,
         aside: str | None,
-        spare_bytes: int,
+        spare: Spare,
     ) -> None:
         self._folder = folder
-        self._spare_bytes = spare_bytes
+        self._spare = spare
         self._writer = writer
         self._reader = reader
         self._lock = asyncio.Lock()
@@ -49,12 +50,15 @@ class Database:
         """Name of a damaged database that was put aside at the start; None: none was."""
         self.totals = rows.Totals(0, 0, 0)
         """As of the last committed write."""
+        self._refused: set[bool] = set()
+        self.found_full = 0
+        """Writes that found no room, deletes included."""
 
     @classmethod
     async def open(cls, folder: Path, spare_bytes: int) -> Self:
         """Open, make or repair the database of *folder*. Raises `StoreUnusable`.
 
-        What is added leaves *spare_bytes* of the disk free: a delete needs room, too.
+        A file keeps *spare_bytes* of the disk, less of a small one, for deletes.
         """
         made, aside = await asyncio.to_thread(schema.opened, folder)
         path = folder / schema.DATABASE
@@ -63,7 +67,9 @@ class Database:
         try:
             await writer
             await reader
-            database = cls(folder, writer, reader, aside, spare_bytes)
+            spare = Spare(folder, spare_bytes)
+            await asyncio.to_thread(spare.keep, leave=1)
+            database = cls(folder, writer, reader, aside, spare)
             database.totals = await database.read(rows.totals)
         except BaseException:
             await reader.close()
@@ -75,6 +81,11 @@ class Database:
     def path(self) -> Path:
         """The database file."""
         return self._folder / schema.DATABASE
+
+    @property
+    def full(self) -> bool:
+        """Whether the last document, or the last delete, found no room on the disk."""
+        return bool(self._refused)
 
     async def read(
         self,
@@ -95,7 +106,7 @@ class Database:
     ) -> Done:
         """Commit *work*, then let memory *follow*, then see that no deleted text is left.
 
-        *adds* is about how many bytes the database grows by; 0 for a delete, which may use the
+        *adds* is about how many bytes the write takes on disk; 0 for a delete, which may use the
         spare room. A cancelled caller does not stop it. Raises `StoreFull`, `StoreLimit`,
         `StoreFailed`, and `TooMany` while `MOST_WRITES` others are under way; nothing has changed
         after any of them.
@@ -155,29 +166,61 @@ class Database:
         adds: int,
     ) -> Done:
         async with self._lock:
-            if adds and not await self._room(adds):
-                await self._scrub()  # the room of the log may do
-                if not await self._room(adds):
-                    log.error("no document is added: the rest of the disk is kept for deletes")
-                    raise StoreFull
             try:
-                done = await self._attempt(work)
+                done = await self._done(work, adds)
             except StoreFull:
-                await self._scrub()
-                done = await self._attempt(work)
+                self.found_full += 1
+                self._refused.add(adds > 0)
+                raise
+            self._refused -= {False, adds > 0}
             self.totals = done.totals
             await follow(done)
-            if done.removed or self._old_text:
+            if done.removed or self._old_text or self._spare.missing:
                 await self._scrub()
+            await self._keep_spare()
             return done
+
+    async def _done(self, work: Callable[[sqlite3.Connection], Done], adds: int) -> Done:
+        """Commit, after making room where there is none."""
+        if adds and await self._lacks(adds):
+            await self._scrub()  # the room of the log may do
+            await self._keep_spare()
+            if lack := await self._lacks(adds):
+                log.error("no document is added: the disk is full")
+                raise lack
+        try:
+            return await self._attempt(work)
+        except StoreFull:
+            await self._scrub()
+        try:
+            return await self._attempt(work)
+        except StoreFull:
+            # What fits into free pages of the database gives the room of its log back, too.
+            fits = not adds or await self._writer.run(_free_pages) >= adds
+            if not fits or not await asyncio.to_thread(self._spare.give_up):
+                raise
+        log.warning("the disk is full: what is kept for deletes is used")
+        try:
+            return await self._attempt(work)
+        except StoreFull:
+            await self._scrub()  # what was written to the log goes, so that the spare fits again
+            await self._keep_spare()
+            raise
 
     async def _attempt(self, work: Callable[[sqlite3.Connection], Done]) -> Done:
         async with self.reported():
             return await self._writer.run(work)
 
-    async def _room(self, adds: int) -> bool:
+    async def _lacks(self, adds: int) -> StoreFull | None:
+        """What is wrong with adding so many bytes; None: there is room."""
+        kept = self._spare.missing
         async with self.reported():
-            return await self._writer.run(_has_room, self.path, adds + self._spare_bytes)
+            free = await self._writer.run(_room, self.path, adds + kept)
+        return None if free >= adds + kept else StoreFull(adds, free, kept)
+
+    async def _keep_spare(self) -> None:
+        if self._spare.missing:
+            await asyncio.to_thread(self._spare.keep)
 
     async def _tidy(self) -> None:
         async with self._lock:
@@ -199,13 +242,18 @@ class Database:
             task.exception()
 
 
-def _has_room(connection: sqlite3.Connection, path: Path, needed: int) -> bool:
-    """Whether the disk, and the database itself, have so much free space."""
+def _room(connection: sqlite3.Connection, path: Path, needed: int) -> int:
+    """Bytes that the disk has free, and those of the database itself where they are needed."""
     free = shutil.disk_usage(path.parent).free - _bytes_of(path.with_name(path.name + "-wal"))
     if free >= needed:  # what is in the log has yet to find room in the database
-        return True
+        return free
+    return free + _free_pages(connection)
+
+
+def _free_pages(connection: sqlite3.Connection) -> int:
+    """Bytes of the database that it uses before it grows."""
     (pages,) = connection.execute("PRAGMA freelist_count").fetchone()
-    return bool(free + pages * schema.PAGE_BYTES >= needed)
+    return int(pages) * schema.PAGE_BYTES
 
 
 def _size(path: Path) -> int:

@@ -3,6 +3,7 @@
 import errno
 import logging
 import os
+import shutil
 import sqlite3
 from pathlib import Path
 from typing import Final
@@ -21,9 +22,14 @@ class StoreFull(ApiError):
 
     status, code = 503, "disk_full"
 
-    def __init__(self) -> None:
+    def __init__(self, needed: int | None = None, free: int | None = None, kept: int = 0) -> None:
+        """*needed* and *free* are bytes; None: not known. *kept* of them are for deletes."""
+        known = [] if needed is None else [f"the write takes about {_words(needed)}"]
+        known += [f"{_words(kept)} are kept for deletes"] if kept else []
+        known += [] if free is None else [f"{_words(max(0, free))} are free"]
         super().__init__(
-            "the disk is full; nothing was changed, and documents can still be read and searched",
+            f"the disk is full{': ' if known else ''}{', '.join(known)}; nothing was changed,"
+            " and documents can still be read and searched",
             headers={"Retry-After": "10"},
         )
 
@@ -56,9 +62,21 @@ def translated(error: Exception, folder: Path) -> ApiError:
         return error
     if _disk_full(error, folder):
         log.error("the disk of the document store is full")
-        return StoreFull()
+        return StoreFull(free=free_bytes(folder))
     log.error("the document store failed", exc_info=error)
     return StoreFailed()
+
+
+def free_bytes(folder: Path) -> int | None:
+    """What the disk of a folder has left for this program; None: it does not say."""
+    try:
+        return shutil.disk_usage(folder).free
+    except OSError:
+        return None
+
+
+def _words(size: int) -> str:
+    return f"{size / 1e6:.1f} MB" if size >= 1_000_000 else f"{-(-size // 1000)} kB"
 
 
 def _disk_full(error: Exception, folder: Path) -> bool:

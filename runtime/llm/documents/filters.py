@@ -12,7 +12,7 @@ _INTEGERS: Final = range(-(1 << 63), 1 << 63)
 # ends a string early in this reader of JSON, so such metadata equals nothing.
 _HAS: Final = (
     "coalesce((SELECT {0} FROM json_each(first.metadata) AS entry WHERE entry.key = ?"
-    " ORDER BY entry.id DESC LIMIT 1), {1})"
+    " ORDER BY entry.id DESC LIMIT 1), 0)"
     " AND coalesce(instr(first.metadata, '\\u0000'), 0) = 0"
 )
 
@@ -39,21 +39,21 @@ def condition(where: Where) -> Condition:
 
 
 def _equal(key: str, value: Scalar) -> Condition:
-    """Equality of JSON: true is not 1, 1 is 1.0, null is a null or a key that is not there."""
+    """Equality of JSON: true is not 1, 1 is 1.0, and a key that is not there equals nothing."""
     match value:
         case None:
-            return Condition(_HAS.format("entry.type = 'null'", 1), (key,))
+            return Condition(_HAS.format("entry.type = 'null'"), (key,))
         case bool():
             word = "true" if value else "false"
-            return Condition(_HAS.format(f"entry.type = '{word}'", 0), (key,))
+            return Condition(_HAS.format(f"entry.type = '{word}'"), (key,))
         case str():
             test = "entry.type = 'text' AND entry.value = ?"
-            return Condition(_HAS.format(test, 0), (value, key))
+            return Condition(_HAS.format(test), (value, key))
     if value != value:  # not a number: SQLite would take it for NULL
         return Condition("FALSE", ())
     number = value if isinstance(value, float) or value in _INTEGERS else _nearest(value)
     return Condition(
-        _HAS.format("entry.type IN ('integer', 'real') AND entry.value = ?", 0), (number, key)
+        _HAS.format("entry.type IN ('integer', 'real') AND entry.value = ?"), (number, key)
     )
 
 

@@ -43,7 +43,7 @@ class StoreSettings:
     index_bytes: int = 256 << 20
     """Memory of all indexes; a single one may be larger."""
     spare_bytes: int = 16 << 20
-    """Free space of the disk that new documents leave alone, so that there is room to delete."""
+    """What a file keeps of the disk, so that there is room to delete; of a small disk less."""
     max_searches: int = 256
     """Searches that run or wait at a time; further ones are refused."""
 
@@ -56,6 +56,10 @@ class Figures(NamedTuple):
     chunks: int
     bytes: int
     """On disk: the database, its log, the index files."""
+    full: bool = False
+    """The last document that came, or the last delete, found no room on the disk."""
+    found_full: int = 0
+    """Writes that found none, deletes included."""
 
 
 class DocumentStore:
@@ -121,7 +125,8 @@ class DocumentStore:
     async def figures(self) -> Figures:
         """How full the store is; costs a look at the sizes of its files."""
         size = await self._database.nbytes() + await asyncio.to_thread(self._files.nbytes)
-        return Figures(*self._database.totals, size)
+        database = self._database
+        return Figures(*database.totals, size, database.full, database.found_full)
 
     async def settle(self) -> None:
         """Wait until no index is being loaded, built or saved."""

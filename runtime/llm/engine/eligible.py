@@ -5,7 +5,7 @@ import asyncio
 from runtime.llm.catalog import Entry
 from runtime.llm.engine.gguf import BadModelFile, Header
 from runtime.llm.engine.gguf import read as read_header
-from runtime.llm.errors import LocalInitFailed
+from runtime.llm.errors import LocalInitFailed, NotForChat
 
 
 def check_declared(entry: Entry) -> None:
@@ -15,7 +15,7 @@ def check_declared(entry: Entry) -> None:
     if entry.backend == "LOCAL_NPU":
         raise LocalInitFailed("this build of the engine has no NPU backend")
     if entry.kind == "embedding":
-        raise LocalInitFailed(f"{entry.id} is an embedding model, it cannot chat")
+        raise NotForChat(entry.id)
 
 
 async def check_file(entry: Entry) -> Header:
@@ -27,7 +27,7 @@ async def check_file(entry: Entry) -> Header:
     except OSError as error:
         raise LocalInitFailed(f"the file of {entry.id} cannot be read") from error
     if header.embedding_only:
-        raise LocalInitFailed(f"{entry.id} is an embedding model, it cannot chat")
+        raise NotForChat(entry.id)
     return header
 
 

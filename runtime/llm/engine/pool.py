@@ -14,7 +14,7 @@ import psutil
 from runtime.llm.catalog import Entry, Fingerprint
 from runtime.llm.engine.eligible import check_declared, check_file, model_budget
 from runtime.llm.engine.gguf import Header
-from runtime.llm.engine.process import Worker, WorkerFailed
+from runtime.llm.engine.process import ShortOfMemory, Worker, WorkerFailed
 from runtime.llm.engine.protocol import Close, Load, Loaded, Open, Warm
 from runtime.llm.engine.records import (
     Attempt,
@@ -27,7 +27,7 @@ from runtime.llm.engine.records import (
     terms_of,
 )
 from runtime.llm.engine.sessions import Sessions
-from runtime.llm.errors import LocalInitFailed
+from runtime.llm.errors import LocalInitFailed, NoRoom, NotForChat
 
 log = logging.getLogger(__name__)
 
@@ -49,6 +49,7 @@ class EnginePool:
         self._settings = settings
         self._start_worker = start_worker
         self._clock = clock
+        self._memory = psutil.virtual_memory().total
         self._engines: OrderedDict[str, Engine] = OrderedDict()
         self._models: dict[str, Model] = {}
         self._headers: dict[str, tuple[Fingerprint, Header]] = {}
@@ -77,6 +78,8 @@ class EnginePool:
         began = self._clock()
         try:
             header = await self._header(entry)
+        except NotForChat:
+            raise
         except LocalInitFailed as error:
             self._failed(engine_key(entry.id, max_tokens, entry.backend), entry, began, str(error))
             raise
@@ -102,7 +105,7 @@ class EnginePool:
         self._freed.set()
         if engine.orphan:
             if not engine.users:
-                self._free(engine)
+                self._leave(engine.model, engine.context)
             return
         self._touch(engine)
         self._trim(0)
@@ -117,7 +120,8 @@ class EnginePool:
             if task is None:
                 task = asyncio.create_task(self._warm(engine))
                 self._warming[engine.key] = task
-                task.add_done_callback(lambda done: self._warmed(engine.key, done))
+                engine.users += 1  # a caller that leaves does not end the proof
+                task.add_done_callback(lambda done: self._warmed(engine, done))
             await asyncio.shield(task)
         finally:
             self.release(engine)
@@ -194,10 +198,11 @@ class EnginePool:
                 del self._awaited[key]
                 self._freed.set()
 
-    def _warmed(self, key: str, task: asyncio.Task[None]) -> None:
-        self._warming.pop(key, None)
+    def _warmed(self, engine: Engine, task: asyncio.Task[None]) -> None:
+        self._warming.pop(engine.key, None)
+        self.release(engine)
         if not task.cancelled() and (error := task.exception()) is not None:
-            log.warning("engine %s is not warm: %s", key, error)
+            log.warning("engine %s is not warm: %s", engine.key, error)
 
     def _loaded(self, key: str, task: asyncio.Task[Engine]) -> None:
         if self._loading.get(key) is task:
@@ -227,18 +232,50 @@ class EnginePool:
         started = self._clock()
         try:
             async with asyncio.timeout(self._settings.load_timeout_s):
-                model = await self._model(entry)
-                context = f"{key} {next(self._numbers)}"
-                await self._open(model, context, budget)
+                model, context = await self._come_up(key, entry, budget)
         except (LocalInitFailed, WorkerFailed, OSError, TimeoutError) as error:
             text = failure_text(error)
+            kind = LocalInitFailed
+            if isinstance(error, ShortOfMemory):
+                text, kind = text + self._in_use(), NoRoom
             self._failed(key, entry, started, text)
-            raise LocalInitFailed(f"the model {entry.id} cannot be loaded: {text}") from error
+            raise kind(f"the model {entry.id} cannot be loaded: {text}") from error
         attempt = self._attempt(key, entry, started, "ok")
         engine = Engine(key, context, entry.id, entry.backend, budget, model, attempt)
         engine.used = self._clock()
         self._engines[key] = engine
         return engine
+
+    async def _come_up(self, key: str, entry: Entry, budget: int) -> tuple[Model, str]:
+        """The loaded file and an open context; idle engines go where there is no room for it."""
+        while True:
+            try:
+                model = await self._model(entry)
+                context = f"{key} {next(self._numbers)}"
+                await self._open(model, context, budget)
+            except ShortOfMemory as error:
+                never = error.needed > self._memory  # then nobody should lose an engine for it
+                if never or not await self._give_way():
+                    raise
+            else:
+                return model, context
+
+    async def _give_way(self) -> bool:
+        """Unload the least recently used idle engine and see its memory freed; False: all work."""
+        idle = next((engine for engine in self._engines.values() if self._idle(engine)), None)
+        if idle is None:
+            return False
+        log.warning("memory is short: the idle engine %s is unloaded", idle.key)
+        before = set(self._closing)
+        self._forget(idle)
+        if closing := self._closing - before:
+            await asyncio.wait(closing)
+        return True
+
+    def _in_use(self) -> str:
+        """The models that hold memory and cannot go now, in words."""
+        models = {engine.model_id for engine in self._engines.values() if not self._idle(engine)}
+        return f"; in use: {', '.join(sorted(models))}" if models else ""
 
     def _attempt(self, key: str, entry: Entry, began: float, result: str) -> Attempt:
         ms = round((self._clock() - began) * 1000)
@@ -283,8 +320,7 @@ class EnginePool:
         try:
             await model.worker.ask(Open(model.worker.next_id(), context, budget, cells))
         except BaseException:
-            model.contexts.discard(context)
-            self._end_unused(model)
+            self._leave(model, context)  # it may be open, or may yet be
             raise
 
     async def _warm(self, engine: Engine) -> None:
@@ -315,19 +351,20 @@ class EnginePool:
         self.sessions.drop_engine(engine.key)
         engine.orphan = True
         if not engine.users:
-            self._free(engine)
+            self._leave(engine.model, engine.context)
 
-    def _free(self, engine: Engine) -> None:
-        engine.model.contexts.discard(engine.context)
-        if engine.model.contexts and engine.worker.alive:
-            closing = asyncio.create_task(self._close_context(engine))
+    def _leave(self, model: Model, context: str) -> None:
+        """Close a context, or with the last one the process."""
+        model.contexts.discard(context)
+        if model.contexts and model.worker.alive:
+            closing = asyncio.create_task(self._close_context(model.worker, context))
             self._closing.add(closing)
             closing.add_done_callback(self._closing.discard)
-        self._end_unused(engine.model)
+        self._end_unused(model)
 
-    async def _close_context(self, engine: Engine) -> None:
+    async def _close_context(self, worker: Worker, context: str) -> None:
         with contextlib.suppress(WorkerFailed):
-            await engine.worker.ask(Close(engine.worker.next_id(), engine.context))
+            await worker.ask(Close(worker.next_id(), context))
 
     def _end_unused(self, model: Model) -> None:
         if model.contexts:

@@ -21,7 +21,6 @@ from runtime.llm.engine.protocol import (
     Event,
     Failed,
     Forget,
-    Load,
     Loaded,
     Ok,
     Piece,
@@ -31,6 +30,7 @@ from runtime.llm.engine.protocol import (
     decode,
     encode,
 )
+from runtime.llm.engine.watch import Watch, limit_of
 from runtime.llm.errors import EngineDied, EngineFailed
 from runtime.llm.values import Outcome, Sampling, Turn
 from runtime.web.errors import BadRequest
@@ -39,8 +39,6 @@ log = logging.getLogger(__name__)
 
 SETTLE_S: Final = 5.0
 """An aborted job that has not ended after this long costs its process."""
-ANSWER_S: Final = 30.0
-"""A process that leaves a command other than a load unanswered for this long is killed."""
 MAX_LINE: Final = 4 << 20
 PROJECT: Final = Path(__file__).resolve().parents[3]
 GONE: Final = "the engine process ended unexpectedly; it starts again with the next request"
@@ -48,6 +46,14 @@ GONE: Final = "the engine process ended unexpectedly; it starts again with the n
 
 class WorkerFailed(Exception):
     """A command failed; the text is fit for a client."""
+
+
+class ShortOfMemory(WorkerFailed):
+    """There is no room now for the *needed* bytes of what was to be loaded or opened."""
+
+    def __init__(self, reason: str, needed: int) -> None:
+        super().__init__(reason)
+        self.needed = needed
 
 
 class _Link(asyncio.Protocol):
@@ -156,7 +162,7 @@ class Worker:
         self._ids = itertools.count(1)
         self._asked: dict[int, asyncio.Future[Event]] = {}
         self._jobs: dict[int, asyncio.Future[Event]] = {}
-        self._overdue: dict[int, asyncio.TimerHandle] = {}
+        self._watch = Watch(self._give_up)
         self._reply: Reply | None = None
         self._transport: asyncio.WriteTransport | None = None
         self._process: asyncio.subprocess.Process | None = None
@@ -215,6 +221,8 @@ class Worker:
         number = getattr(command, "id")  # noqa: B009 - every such command has one
         event = await self._wait(self._asked, number, command)
         if isinstance(event, Failed):
+            if event.short_of:
+                raise ShortOfMemory(event.reason, event.short_of)
             raise WorkerFailed(event.reason)
         if not isinstance(event, Ok | Loaded):
             raise WorkerFailed("the engine answered out of turn")
@@ -297,10 +305,10 @@ class Worker:
                 reply, self._reply = self._reply, None
                 reply.push(event)
             case Prepared(job=job) | Ended(job=job):
-                self._answered(job)
+                self._watch.answered(job)
                 _answer(self._jobs.get(job), event)
             case Ok(id=number) | Loaded(id=number) | Failed(id=number):
-                self._answered(number)
+                self._watch.answered(number)
                 _answer(self._asked.get(number), event)
             case _:
                 pass
@@ -308,8 +316,7 @@ class Worker:
     def lost(self) -> None:
         """The socket ended: whoever waits hears that the process is gone."""
         self._gone.set()
-        for timer in self._overdue.values():
-            timer.cancel()
+        self._watch.end()
         for number, waiting in self._asked.items():
             _answer(waiting, Failed(number, GONE))
         for job, waiting in self._jobs.items():
@@ -345,21 +352,14 @@ class Worker:
     ) -> Event:
         if not self.alive:
             raise WorkerFailed(GONE)
-        loop = asyncio.get_running_loop()
-        future: asyncio.Future[Event] = loop.create_future()
+        future: asyncio.Future[Event] = asyncio.get_running_loop().create_future()
         table[number] = future
-        if not isinstance(command, Load):  # the caller bounds a load
-            # Kept until the answer comes, also when the one who asked has left.
-            self._overdue[number] = loop.call_later(ANSWER_S, self._give_up)
+        self._watch.sent(number, limit_of(command))  # until the answer, also when the asker left
         try:
             self._send(command)
             return await future
         finally:
             del table[number]
-
-    def _answered(self, number: int) -> None:
-        if (timer := self._overdue.pop(number, None)) is not None:
-            timer.cancel()
 
     def _give_up(self) -> None:
         log.error("an engine process does not answer and is killed")

@@ -10,7 +10,8 @@ Order: ``Load`` once, then any number of ``Open`` and ``Close`` for contexts (en
 ``Prepare`` may be sent at any time, also while another job runs. ``Run`` only when no job runs.
 ``Drop`` forgets a prepared job that will not run. ``Forget`` drops conversations; ``Warm`` decodes
 one token in a throw-away context. ``Load``, ``Open``, ``Close``, ``Forget`` and ``Warm`` are
-answered by ``Ok`` or ``Failed`` with the command's ``id``.
+answered by ``Ok`` or ``Failed`` with the command's ``id``. What is neither ``Run`` nor ``Forget``
+is done and answered in the order in which it was sent, and never waits for a running job.
 """
 
 from dataclasses import dataclass
@@ -47,7 +48,10 @@ class Open:
 
 @dataclass(frozen=True)
 class Close:
-    """Free the context and every conversation in it; no job of it may be prepared or running."""
+    """Free the context and every conversation in it; no job of it may be prepared or running.
+
+    Done at once, also while a job of another context runs.
+    """
 
     id: int
     engine: str
@@ -133,6 +137,8 @@ class Failed:
 
     id: int
     reason: str
+    short_of: int = 0
+    """Bytes for which there is no room now; 0: it failed for another reason."""
 
 
 @dataclass(frozen=True)

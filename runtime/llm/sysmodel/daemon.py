@@ -189,8 +189,10 @@ def field(value: object, *names: str) -> object:
 
 
 def count(value: object) -> int | None:
-    """*value* if it is a JSON integer of 0 or more."""
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+    """*value* if it is a JSON integer of 0 or more that can be a count of something."""
+    if not isinstance(value, int) or isinstance(value, bool):
+        return None
+    return value if 0 <= value <= 1 << 53 else None
 
 
 async def _read(response: aiohttp.ClientResponse, cap: int) -> bytes:

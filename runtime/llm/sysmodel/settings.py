@@ -6,10 +6,19 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, StringConstraints, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    SecretStr,
+    StringConstraints,
+    model_validator,
+)
 
 from runtime.llm.download.sources import check_source
 from runtime.llm.download.transfer import Pace
+from runtime.llm.fitting import fitting_key
 from runtime.llm.sysmodel.addresses import parse
 from runtime.llm.sysmodel.base import Provider
 from runtime.llm.sysmodel.cells import Cell
@@ -51,7 +60,9 @@ class SysmodelSettings(BaseModel):
     variants: dict[Cell, Name] = Field(
         default_factory=dict, description="further models, for the detailed status only"
     )
-    api_key: SecretStr | None = Field(None, description="bearer key for the daemon")
+    api_key: Annotated[SecretStr | None, AfterValidator(fitting_key)] = Field(
+        None, description="bearer key for the daemon"
+    )
     allow_remote: bool = Field(False, description="let the daemon be on another machine (https)")
     path: Path | None = Field(None, description="managed_gguf: a file that is already here")
     sha256: str | None = Field(None, description="managed_gguf: SHA-256 of the file, hexadecimal")
@@ -94,7 +105,7 @@ class SysmodelSettings(BaseModel):
         if self.pull and self.model is None:
             raise ValueError("sysmodel.model is needed when sysmodel.pull is true")
         try:
-            parse(self.url or OLLAMA_URL, allow_remote=self.allow_remote)
+            parse(OLLAMA_URL if self.url is None else self.url, allow_remote=self.allow_remote)
         except ValueError as failure:
             raise ValueError(f"sysmodel.url {failure}") from None
 

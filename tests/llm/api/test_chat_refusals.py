@@ -7,6 +7,7 @@ import logging
 import pytest
 
 from runtime.llm.app import drain
+from runtime.llm.chats import Clocks
 from tests.llm.conftest import Start
 from tests.llm.serverkit import CHAT, Answer, Json, Server, chat, messages, until
 
@@ -22,6 +23,11 @@ def of(*turns: Json) -> Json:
     return {"model": "recall", "messages": list(turns)}
 
 
+def said_by_user(content: Json) -> Json:
+    return {"role": "user", "content": content}
+
+
+CONTENT = "messages.0.content"
 BAD_FIELDS: dict[str, tuple[Json, str | None]] = {
     "no messages": ({"model": "recall"}, "messages"),
     "messages null": (of() | {"messages": None}, "messages"),
@@ -34,11 +40,16 @@ BAD_FIELDS: dict[str, tuple[Json, str | None]] = {
     "role tool": (of(USER, {"role": "tool", "content": "x"}, USER), "messages.1.role"),
     "role function": (of({"role": "function", "content": "x"}, USER), "messages.0.role"),
     "role in capitals": (of({"role": "User", "content": "x"}), "messages.0.role"),
-    "content a number": (of({"role": "user", "content": 7}), None),
-    "content a switch": (of({"role": "user", "content": True}), None),
-    "content an object": (of({"role": "user", "content": {"text": "x"}}), None),
-    "a part without type": (of({"role": "user", "content": [{"text": "x"}]}), None),
-    "a text part without text": (of({"role": "user", "content": [{"type": "text"}]}), None),
+    "content a number": (of(said_by_user(7)), CONTENT),
+    "content a switch": (of(said_by_user(True)), CONTENT),
+    "content an object": (of(said_by_user({"text": "x"})), CONTENT),
+    "a part that is a text": (of(said_by_user(["x"])), f"{CONTENT}.0"),
+    "a part without type": (of(said_by_user([{"text": "x"}])), f"{CONTENT}.0.type"),
+    "a text part without text": (of(said_by_user([{"type": "text"}])), f"{CONTENT}.0.text"),
+    "a text part with a number": (
+        of(said_by_user([{"type": "text", "text": "x"}, {"type": "text", "text": 7}])),
+        f"{CONTENT}.1.text",
+    ),
     "last is assistant": (of(USER, {"role": "assistant", "content": "x"}), "messages"),
     "last is system": (of(USER, {"role": "system", "content": "x"}), "messages"),
     "only system": (of({"role": "system", "content": "x"}), "messages"),
@@ -108,6 +119,7 @@ async def test_a_field_that_cannot_be_is_a_400_that_names_it(server: Server, cas
     error = check(answer, 400, INVALID)
     if param is not None:
         assert error["param"] == param
+        assert error["message"].startswith(param) or "." not in param
     assert "X-Queue-Position" not in answer.headers
     assert server.service.admission.totals.admitted == 0
 
@@ -235,21 +247,26 @@ async def test_a_reply_that_takes_too_long_is_a_408_that_stock_clients_do_not_re
             assert "timed out" in check(answer, 408, "timeout")["message"]
             assert answer.headers["x-should-retry"] == "false"
         await server.idle()
+        assert server.service.admission.totals.errored == 1
+        server.service.chats._clocks = Clocks(request_s=60, queue_s=60)
         again = await server.ask("recall", "<gold>")
 
     assert again.said == "gold1 gold2 gold3"
-    assert server.service.admission.totals.errored == 1
 
 
 async def test_waiting_has_a_clock_of_its_own(start: Start) -> None:
     async with start(queue_timeout_ms=200) as server:
+        assert server.service.chats._clocks.queue_s == 0.2
         assert (await server.request("POST", "/health/warm?model=endless")).status == 200
         await _waits_too_long(server)
 
 
 async def _waits_too_long(server: Server) -> None:
+    hasty = server.service.chats._clocks
+    server.service.chats._clocks = Clocks()
     async with server.streaming("endless") as running:
         await running.piece()
+        server.service.chats._clocks = hasty
         answer = await server.ask("recall")
         assert "queue" in check(answer, 408, "timeout")["message"]
         assert answer.headers["x-should-retry"] == "false"

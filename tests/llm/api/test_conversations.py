@@ -3,6 +3,7 @@
 import asyncio
 import os
 import signal
+from dataclasses import replace
 
 import pytest
 
@@ -187,10 +188,13 @@ async def test_an_engine_that_dies_takes_its_conversations_along(server: Server)
 
 
 async def test_a_reply_that_times_out_leaves_no_half_turn_behind(start: Start) -> None:
-    async with start(request_timeout_ms=200) as server:
+    async with start() as server:
         first = await server.ask("endless", "<red>", session_id="s", max_completion_tokens=3)
         turns = after("<red>", first.said, "and <gold>")
+        patient = server.service.chats._clocks
+        server.service.chats._clocks = replace(patient, request_s=0.2)
         late = await server.ask("endless", turns, session_id="s")
+        server.service.chats._clocks = patient
         again = await server.ask("endless", turns, session_id="s", max_completion_tokens=3)
         fresh = await server.ask("endless", turns, max_completion_tokens=3)
     assert late.status == 408

@@ -10,7 +10,7 @@ import pytest
 
 from tests.llm.faults.program import Program, running
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 EXAMPLES = 40
 CONFIG = """

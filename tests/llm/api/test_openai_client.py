@@ -6,10 +6,11 @@ from pathlib import Path
 
 import openai
 import pytest
-from openai import AsyncOpenAI
-from openai.types.chat import ChatCompletionMessageParam
+from openai import AsyncOpenAI, AsyncStream
+from openai.types.chat import ChatCompletionChunk, ChatCompletionMessageParam
 from pydantic import SecretStr
 
+from runtime.llm.chats import Clocks
 from runtime.web.lifecycle import LIFECYCLE
 from tests.llm.conftest import Start
 from tests.llm.serverkit import REPLIES, Json, Server, declared, until
@@ -157,17 +158,18 @@ async def test_an_empty_bucket_is_waited_for_as_long_as_it_says(start: Start) ->
         client_of(server) as client,
     ):
         assert (await server.request("POST", "/health/warm?model=recall")).status == 200
-        before = asked(server)
-        began = asyncio.get_running_loop().time()
-        for _ in range(2):
+        while True:  # as a rule the second finds it empty; where the machine is held, it fills
+            before, began = asked(server), asyncio.get_running_loop().time()
             reply = await client.chat.completions.create(
                 model="recall", messages=HELLO, temperature=0
             )
             assert reply.choices[0].message.content == GOLD
-        waited = asyncio.get_running_loop().time() - began
-        assert asked(server) == before + 3
-        assert server.service.rejects["rate"] == 1
-        assert waited >= 1.5
+            rejected = server.service.rejects["rate"]
+            assert asked(server) == before + 1 + rejected
+            if rejected:
+                break
+        assert rejected == 1
+        assert asyncio.get_running_loop().time() - began >= 0.9  # of the one or two seconds told
 
 
 async def test_without_retries_a_full_queue_is_a_rate_limit_error(start: Start) -> None:
@@ -189,6 +191,11 @@ async def test_a_model_on_its_way_is_waited_for(start: Start, models: Path) -> N
         await until(lambda: transfer.seconds_left() is not None)
         server.service.probing.forget()
         before = asked(server)
+
+        async def until_asked_again(seconds: float) -> None:
+            await until(lambda: asked(server) > before + 1, limit_s=40)
+
+        transfer._pace = transfer._pace._replace(sleep=until_asked_again)
         reply = await client.chat.completions.create(
             model="sysmodel-builtin", messages=HELLO, temperature=0
         )
@@ -197,14 +204,19 @@ async def test_a_model_on_its_way_is_waited_for(start: Start, models: Path) -> N
 
 
 async def test_an_error_in_mid_stream_is_raised_with_its_words(start: Start) -> None:
-    async with start(request_timeout_ms=300) as server, client_of(server) as client:
-        stream = await client.chat.completions.create(model="endless", messages=HELLO, stream=True)
-        texts: list[str] = []
+    async def read(stream: AsyncStream[ChatCompletionChunk], texts: list[str]) -> None:
+        async for chunk in stream:
+            texts.append(chunk.choices[0].delta.content or "")  # noqa: PERF401 - it breaks off
 
-        async def read() -> None:
-            async for chunk in stream:
-                texts.append(chunk.choices[0].delta.content or "")  # noqa: PERF401 - it breaks off
-
-        with pytest.raises(openai.APIError, match="timed out"):
-            await read()
-        assert "".join(texts).startswith(GOLD)
+    async with start() as server, client_of(server) as client:
+        for limit_s in (0.3, 3.0, 9.0):  # a longer one where the machine was held all the time
+            server.service.chats._clocks = Clocks(request_s=limit_s)
+            texts: list[str] = []
+            stream = await client.chat.completions.create(
+                model="endless", messages=HELLO, stream=True
+            )
+            with pytest.raises(openai.APIError, match="timed out"):
+                await read(stream, texts)
+            if "".join(texts).startswith(GOLD):
+                return
+    raise AssertionError("nothing came before the error")

@@ -108,7 +108,7 @@ def admits(where: Where, new: NewDocument) -> bool:
         return False
     data = json.loads(new.metadata) if new.metadata else None
     have: Mapping[str, object] = data if isinstance(data, dict) else {}
-    return all(same(have.get(key), value) for key, value in where.equal.items())
+    return all(key in have and same(have[key], value) for key, value in where.equal.items())
 
 
 def same(left: object, right: Scalar) -> bool:

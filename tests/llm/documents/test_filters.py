@@ -137,7 +137,9 @@ OBJECTS = st.dictionaries(st.sampled_from(["a", "b", "c"]), VALUES, max_size=3)
 
 
 @settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=60,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(metadata=st.lists(OBJECTS, max_size=6), equal=OBJECTS)
 async def test_any_filter_finds_what_plain_comparison_finds(

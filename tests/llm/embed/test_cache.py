@@ -142,12 +142,15 @@ async def test_a_third_model_waits_for_a_place(rig: Rig) -> None:
 
 
 async def test_a_place_is_not_waited_for_without_end() -> None:
-    rig = Rig(EmbedSettings(load_timeout_s=0.1))
+    rig = Rig()
     rig.gate.clear()
     tasks = [rig.embed("x", model=model) for model in "ab"]
     await settle()
+    patient = rig.embedders._cache._settings
+    rig.embedders._cache._settings = EmbedSettings(load_timeout_s=0.1)
     with pytest.raises(EmbedBusy, match="all in use"):
         await rig.embed("x", model="c")
+    rig.embedders._cache._settings = patient
     rig.gate.set()
     await asyncio.gather(*tasks)
     await rig.embed("x", model="c")

@@ -14,7 +14,7 @@ import aiohttp
 from tests.llm.serverkit import CHAT, Json, chat, processes_below, until
 
 ROOT = Path(__file__).resolve().parents[3]
-START_S = 30.0
+START_S = 100.0
 
 
 @dataclass
@@ -32,7 +32,7 @@ class Program:
     def signal(self, number: int) -> None:
         self.process.send_signal(number)
 
-    async def ended(self, limit_s: float = 20.0) -> int:
+    async def ended(self, limit_s: float = 100.0) -> int:
         """The exit code."""
         async with asyncio.timeout(limit_s):
             return await self.process.wait()
@@ -53,10 +53,12 @@ class Program:
         async with self.http.post(CHAT, json=body) as response:
             return response.status, await response.read()
 
-    async def until_running(self, running: int, waiting: int = 0) -> None:
-        """Wait until so many requests generate and wait."""
-        async with asyncio.timeout(20):
-            while True:
+    async def until_running(
+        self, running: int, waiting: int = 0, unless: asyncio.Task[tuple[int, bytes]] | None = None
+    ) -> None:
+        """Wait until so many requests generate and wait, unless the one named is over already."""
+        async with asyncio.timeout(100):
+            while unless is None or not unless.done():
                 view = await self.get("/v1/requests")
                 if (len(view["running"]), len(view["waiting"])) == (running, waiting):
                     return

@@ -1,5 +1,6 @@
 """A server that is told to stop while documents are embedded answers all, and cleans up."""
 
+import itertools
 import json
 import os
 import signal
@@ -59,6 +60,19 @@ def encoder_of(process: subprocess.Popen[bytes]) -> psutil.Process:
         time.sleep(0.02)
 
 
+def wait_for_work(port: int, count: int) -> None:
+    """Until so many requests have arrived and an encoder works."""
+    for looks in itertools.count(1):
+        with closing(HTTPConnection("127.0.0.1", port, timeout=40)) as connection:
+            connection.request("GET", "/metrics")
+            with connection.getresponse() as answer:
+                arrived = int(answer.headers["X-Request-Id"]) - looks
+                loaded = b"\nllmsvc_embedding_engines_loaded 1\n" in answer.read()
+        if arrived == count and loaded:
+            return
+        time.sleep(0.05)
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("frozen", [False, True])
@@ -72,13 +86,13 @@ def test_documents_under_way_are_answered_and_nothing_is_left_behind(
         for post in posts:
             post.start()
         encoder = encoder_of(process)
-        time.sleep(2)  # all three have arrived and one is at work
+        wait_for_work(port, len(posts))
         if frozen:
             encoder.send_signal(signal.SIGSTOP)
         os.kill(process.pid, signal.SIGTERM)
-        assert process.wait(15) == 0
+        assert process.wait(60) == 0
         for post in posts:
-            post.join(20)
+            post.join(40)
     assert [post.status for post in posts] == [503, 503, 503]
     assert not encoder.is_running() or encoder.status() == psutil.STATUS_ZOMBIE
     store = tmp_path / "data" / "documents"

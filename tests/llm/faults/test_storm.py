@@ -10,7 +10,7 @@ import pytest
 from tests.llm.conftest import Start
 from tests.llm.serverkit import CHAT, REPLIES, Json, Server, chat, until
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
 
 REQUESTS = 1000
 BURST = 50  # below the limit on connections of one address

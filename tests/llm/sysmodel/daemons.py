@@ -13,7 +13,12 @@ from runtime.llm.sysmodel.daemon import Daemon, Patience
 from runtime.llm.values import Generation, Sampling, Turn
 
 GREEDY = Sampling(temperature=0.0, top_k=40, top_p=0.9, seed=7)
-HASTY = Patience(connect_s=2, whole_s=0.3, first_s=0.3, stall_s=0.3, busy_s=5)
+PATIENT = Patience(connect_s=30, whole_s=30, first_s=30, stall_s=30, busy_s=30)
+"""Longer than a machine is busy with something else."""
+HASTY = PATIENT._replace(whole_s=0.3, first_s=0.3, stall_s=0.3)
+"""For daemons that say nothing."""
+GROWING_S = (0.3, 1.0, 3.0, 9.0)
+"""For what must end within a time: a machine that stood still meanwhile gets a longer one."""
 
 Script = Callable[["Asked", asyncio.StreamWriter], Awaitable[None]]
 
@@ -165,8 +170,8 @@ def chat(*texts: str, max_output: int | None = None, max_total: int | None = Non
     return SystemChat(turns, GREEDY, max_output, max_total)
 
 
-def client(address: str, patience: Patience = HASTY) -> Daemon:
-    """A client that soon loses patience."""
+def client(address: str, patience: Patience = PATIENT) -> Daemon:
+    """A client of the daemon at an address."""
     return Daemon(parse(address), patience=patience)
 
 

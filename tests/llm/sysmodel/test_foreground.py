@@ -143,7 +143,7 @@ async def test_a_login_manager_that_fails_hangs_or_is_missing_says_nothing(
     if program is not None:
         install(tmp_path / "loginctl", program)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin" if program else str(tmp_path))
-    monkeypatch.setattr(foreground, "_ASK_S", 0.5)
+    monkeypatch.setattr(foreground, "_ASK_S", 0.5 if program == "exec sleep 60" else 30)
 
     assert await foreground._loginctl("show-user") == printed
 

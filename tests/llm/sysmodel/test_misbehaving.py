@@ -2,7 +2,8 @@
 
 import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 
 import pytest
 
@@ -10,11 +11,13 @@ from runtime.llm.errors import SysmodelRuntimeError
 from runtime.llm.sysmodel import talk as talking
 from runtime.llm.sysmodel.addresses import parse
 from runtime.llm.sysmodel.base import Provider
-from runtime.llm.sysmodel.daemon import Caps, Daemon
+from runtime.llm.sysmodel.daemon import Caps, Daemon, Patience
 from runtime.llm.sysmodel.ollama import Ollama, OllamaSettings
 from runtime.llm.sysmodel.openai_http import OpenAiHttp
 from tests.llm.sysmodel.daemons import (
+    GROWING_S,
     HASTY,
+    PATIENT,
     Asked,
     Script,
     answer,
@@ -31,15 +34,16 @@ from tests.llm.sysmodel.daemons import (
 CAPS = Caps(stream=1 << 18)
 
 
-def openai(address: str) -> Provider:
-    return OpenAiHttp(Daemon(parse(address), patience=HASTY, caps=CAPS), model="coach")
+def openai(address: str, patience: Patience = PATIENT) -> Provider:
+    return OpenAiHttp(Daemon(parse(address), patience=patience, caps=CAPS), model="coach")
 
 
-def ollama(address: str) -> Provider:
-    daemon = Daemon(parse(address), patience=HASTY, caps=CAPS)
+def ollama(address: str, patience: Patience = PATIENT) -> Provider:
+    daemon = Daemon(parse(address), patience=patience, caps=CAPS)
     return Ollama(daemon, OllamaSettings(model="coach"))
 
 
+Make = Callable[[str, Patience], Provider]
 PROVIDERS = [openai, ollama]
 
 
@@ -118,10 +122,11 @@ NDJSON = json.dumps({"message": {"content": "x"}}).encode()
     ],
 )
 async def test_a_daemon_that_is_none_ends_in_a_clear_error(
-    provider: Callable[[str], Provider], script: Script, complaint: str
+    provider: Make, script: Script, complaint: str
 ) -> None:
-    async with asyncio.timeout(10), scripted(script) as daemon:
-        model = provider(daemon.address)
+    patience = HASTY if complaint == "fell silent" else PATIENT
+    async with asyncio.timeout(40), scripted(script) as daemon:
+        model = provider(daemon.address, patience)
         with pytest.raises(SysmodelRuntimeError, match=complaint) as failure:
             await collect(model.generate(chat()))
         await model.close()
@@ -151,14 +156,15 @@ async def test_a_daemon_that_is_none_ends_in_a_clear_error(
     ],
 )
 async def test_a_daemon_that_fails_in_mid_reply_keeps_what_it_said(
-    provider: Callable[[str], Provider],
+    provider: Make,
     piece: bytes,
     ending: Callable[[bytes], Script],
     complaint: str,
 ) -> None:
     got: list[str] = []
-    async with asyncio.timeout(10), scripted(ending(piece)) as daemon:
-        model = provider(daemon.address)
+    patience = PATIENT._replace(stall_s=0.3) if complaint == "fell silent" else PATIENT
+    async with asyncio.timeout(40), scripted(ending(piece)) as daemon:
+        model = provider(daemon.address, patience)
         with pytest.raises(SysmodelRuntimeError, match=complaint):
             await into(got, model)
         await model.close()
@@ -177,27 +183,48 @@ async def test_a_reply_without_end_is_cut_off(monkeypatch: pytest.MonkeyPatch) -
 
 async def test_the_listeners_own_pace_is_not_held_against_the_daemon() -> None:
     """Between two pieces the consumer takes longer than the daemon may be silent."""
-    async with scripted(says(sse(*map(delta, "abc")))) as daemon:
-        model = openai(daemon.address)
-        got = []
-        async for text in model.generate(chat()):
-            got.append(text)
-            await asyncio.sleep(HASTY.stall_s * 1.2)
-        await model.close()
 
-    assert got == ["a", "b", "c"]
+    async def took_its_time(stall_s: float) -> list[str]:
+        async with scripted(says(sse(*map(delta, "abc")))) as daemon:
+            model = openai(daemon.address, PATIENT._replace(stall_s=stall_s))
+            got: list[str] = []
+            with suppress(SysmodelRuntimeError):
+                async for text in model.generate(chat()):
+                    got.append(text)
+                    await asyncio.sleep(stall_s * 1.2)
+                got.append("the end")
+            await model.close()
+        return got
+
+    assert await any_of(took_its_time, ["a", "b", "c", "the end"])
 
 
 async def test_a_daemon_that_keeps_talking_may_take_longer_than_one_wait() -> None:
-    async def slow(asked: Asked, writer: asyncio.StreamWriter) -> None:
-        writer.write(head())
-        for _ in range(5):
-            writer.write(b"data: " + LINE + b"\n\n")
-            await writer.drain()
-            await asyncio.sleep(HASTY.stall_s / 3)
-        writer.write(b"data: [DONE]\n\n")
+    async def talked(stall_s: float) -> list[str]:
+        async def slow(asked: Asked, writer: asyncio.StreamWriter) -> None:
+            writer.write(head())
+            for _ in range(5):
+                writer.write(b"data: " + LINE + b"\n\n")
+                await writer.drain()
+                await asyncio.sleep(stall_s / 3)
+            writer.write(b"data: [DONE]\n\n")
 
-    async with scripted(slow) as daemon:
-        model = openai(daemon.address)
-        assert await collect(model.generate(chat())) == ["x"] * 5
-        await model.close()
+        got: list[str] = []
+        async with scripted(slow) as daemon:
+            patience = PATIENT._replace(first_s=stall_s, stall_s=stall_s)
+            model = openai(daemon.address, patience)
+            with suppress(SysmodelRuntimeError):
+                await into(got, model)
+                got.append("the end")
+            await model.close()
+        return got
+
+    assert await any_of(talked, ["x"] * 5 + ["the end"])
+
+
+async def any_of(reply: Callable[[float], Awaitable[list[str]]], right: list[str]) -> bool:
+    """Whether the reply is right with one of the growing limits."""
+    for stall_s in GROWING_S:
+        if await reply(stall_s) == right:
+            return True
+    return False

@@ -218,7 +218,7 @@ LAYER = {"status": "pulling", "digest": "a", "total": 100, "completed": 25}
 
 
 async def under_way(provider: Ollama, done: int) -> Availability:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         while True:
             state = await provider.probe()
             if state.bytes_done == done:
@@ -227,7 +227,7 @@ async def under_way(provider: Ollama, done: int) -> Availability:
 
 
 async def ended(provider: Ollama) -> None:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         assert provider._pull is not None
         await provider._pull.wait()
 
@@ -286,7 +286,7 @@ async def test_a_pull_that_repeats_itself_is_given_up() -> None:
 
     async with scripted(by_path(pull=stuck)) as daemon:
         pull = Pull(client(daemon.address), "coach", stall_s=0.1)
-        await asyncio.wait_for(pull.wait(), 5)
+        await asyncio.wait_for(pull.wait(), 30)
         await pull._daemon.close()
 
     assert (pull.failure, pull.running) == ("stalled", False)
@@ -299,7 +299,7 @@ async def test_closing_stops_a_pull() -> None:
         await provider.download()
         await under_way(provider, 25)
         await provider.close()
-        await asyncio.wait_for(daemon.gone.wait(), 5)
+        await asyncio.wait_for(daemon.gone.wait(), 30)
 
 
 async def test_a_pull_must_be_permitted() -> None:

@@ -17,6 +17,7 @@ from runtime.llm.sysmodel.base import Availability, ProbeError, Status, label
 from runtime.llm.sysmodel.daemon import Daemon
 from runtime.llm.sysmodel.openai_http import OpenAiHttp
 from tests.llm.sysmodel.daemons import (
+    HASTY,
     Asked,
     Slept,
     answer,
@@ -110,7 +111,7 @@ async def test_a_daemon_that_is_down_or_silent_is_a_probe_error() -> None:
             await down.probe()
         await down.close()
     async with scripted(silent) as daemon:
-        mute = OpenAiHttp(client(daemon.address))
+        mute = OpenAiHttp(client(daemon.address, HASTY))
         with pytest.raises(ProbeError, match="in time"):
             await mute.probe()
         await mute.close()
@@ -315,14 +316,14 @@ async def test_a_listener_that_leaves_hangs_up_on_the_daemon() -> None:
             assert piece == "one"
             break
         await reply.aclose()
-        await asyncio.wait_for(daemon.gone.wait(), 5)
+        await asyncio.wait_for(daemon.gone.wait(), 30)
 
         daemon.came.clear()
         daemon.gone.clear()
         second = asyncio.create_task(collect(provider.generate(chat())))
         await daemon.came.wait()
         second.cancel()
-        await asyncio.wait_for(daemon.gone.wait(), 5)
+        await asyncio.wait_for(daemon.gone.wait(), 30)
         await provider.close()
 
 

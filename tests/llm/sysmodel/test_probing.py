@@ -1,11 +1,13 @@
 """The state of the system model: cheap to read, never faked, and what it means for a chat."""
 
 import asyncio
+import time
+from collections.abc import Callable
 
 import pytest
 
 from runtime.llm.errors import RichError
-from runtime.llm.sysmodel.base import Availability, ProbeError, Status
+from runtime.llm.sysmodel.base import Availability, ProbeError, Provider, Status
 from runtime.llm.sysmodel.none import NoSystemModel
 from runtime.llm.sysmodel.probing import CachedProbe
 from tests.llm.sysmodel.daemons import chat, collect
@@ -22,9 +24,14 @@ class Clock:
         return self.now
 
 
+def cached(provider: Provider, clock: Callable[[], float] = time.monotonic) -> CachedProbe:
+    """One that waits longer than a machine is busy with something else."""
+    return CachedProbe(provider, clock=clock, wait_s=30, limit_s=30)
+
+
 async def test_an_answer_stands_for_two_seconds() -> None:
     provider, clock = Played(READY, Availability(0, "gone")), Clock()
-    probe = CachedProbe(provider, clock=clock)
+    probe = cached(provider, clock=clock)
 
     first = await probe.read()
     clock.now += 1.9
@@ -38,7 +45,7 @@ async def test_an_answer_stands_for_two_seconds() -> None:
 
 async def test_forgetting_makes_the_next_reader_look_again() -> None:
     provider = Played(Availability(2), Availability(1))
-    probe = CachedProbe(provider)
+    probe = cached(provider)
     await probe.read()
     probe.forget()
 
@@ -48,7 +55,7 @@ async def test_forgetting_makes_the_next_reader_look_again() -> None:
 async def test_many_readers_share_one_probe() -> None:
     provider = Played()
     provider.may_probe.clear()
-    probe = CachedProbe(provider, wait_s=10)
+    probe = cached(provider)
     readers = [asyncio.create_task(probe.read()) for _ in range(20)]
     await asyncio.sleep(0)
     readers[0].cancel()
@@ -61,10 +68,13 @@ async def test_many_readers_share_one_probe() -> None:
 async def test_a_slow_first_probe_is_a_failure_and_then_an_answer() -> None:
     provider = Played()
     provider.may_probe.clear()
-    probe = CachedProbe(provider, wait_s=0.01)
+    probe = cached(provider, clock=Clock())
+    probe._wait_s = 0.01
     with pytest.raises(ProbeError, match="in time"):
         await probe.read()
     provider.may_probe.set()
+    assert probe._task is not None
+    await asyncio.wait({probe._task})
 
     assert await probe.read() == READY
     assert provider.probes == 1
@@ -72,8 +82,9 @@ async def test_a_slow_first_probe_is_a_failure_and_then_an_answer() -> None:
 
 async def test_a_slow_later_probe_leaves_the_last_answer_standing() -> None:
     provider, clock = Played(READY, Availability(0)), Clock()
-    probe = CachedProbe(provider, clock=clock, wait_s=0.01)
+    probe = cached(provider, clock=clock)
     await probe.read()
+    probe._wait_s = 0.01
     provider.may_probe.clear()
     clock.now += 3
 
@@ -83,8 +94,9 @@ async def test_a_slow_later_probe_leaves_the_last_answer_standing() -> None:
 
 async def test_a_provider_that_hangs_for_good_is_no_longer_called_available() -> None:
     provider, clock = Played(READY), Clock()
-    probe = CachedProbe(provider, clock=clock, wait_s=5, limit_s=0.02)
+    probe = cached(provider, clock=clock)
     await probe.read()
+    probe._limit_s = 0.02
     provider.may_probe.clear()
     clock.now += 3
 
@@ -94,7 +106,7 @@ async def test_a_provider_that_hangs_for_good_is_no_longer_called_available() ->
 
 async def test_a_probe_that_throws_is_not_covered_up_by_an_older_answer() -> None:
     provider, clock = Played(READY, ProbeError("down")), Clock()
-    probe = CachedProbe(provider, clock=clock)
+    probe = cached(provider, clock=clock)
     await probe.read()
     clock.now += 3
 
@@ -106,7 +118,7 @@ async def test_a_probe_that_throws_is_not_covered_up_by_an_older_answer() -> Non
 
 async def test_the_cells_are_read_anew() -> None:
     provider = Played(READY, Availability(1))
-    probe = CachedProbe(provider)
+    probe = cached(provider)
 
     assert await probe.configs() == {"stable/fast": READY}
     assert await probe.configs() == {"stable/fast": Availability(1)}
@@ -117,12 +129,12 @@ async def test_cells_that_do_not_come_are_a_probe_error(monkeypatch: pytest.Monk
     provider = Played()
     provider.may_probe.clear()
     with pytest.raises(ProbeError):
-        await CachedProbe(provider).configs()
+        await cached(provider).configs()
 
 
 async def preflight(state: Availability | ProbeError) -> RichError:
     with pytest.raises(RichError) as failure:
-        await CachedProbe(Played(state)).preflight(["tiny", "coach"])
+        await cached(Played(state)).preflight(["tiny", "coach"])
     return failure.value
 
 
@@ -151,7 +163,7 @@ async def test_each_state_but_available_is_an_error_of_its_own(
 
 
 async def test_an_available_model_passes() -> None:
-    await CachedProbe(Played()).preflight()
+    await cached(Played()).preflight()
 
 
 async def test_the_error_says_why_and_names_the_way_out() -> None:
@@ -193,7 +205,7 @@ async def test_a_chat_starts_a_download_only_when_told_to_and_never_twice_in_vai
 ) -> None:
     provider = Played(state)
     with pytest.raises(RichError) as failure:
-        await CachedProbe(provider).preflight(auto_download=automatic)
+        await cached(provider).preflight(auto_download=automatic)
 
     assert (provider.downloads, failure.value.rich_code) == (downloads, code)
 

@@ -74,7 +74,7 @@ class Worker:
     def close(self) -> None:
         self.socket.close()
         try:
-            self.process.wait(10)
+            self.process.wait(30)
         finally:
             self.process.kill()
             self.process.wait()

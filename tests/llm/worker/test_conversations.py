@@ -16,19 +16,21 @@ from runtime.llm.engine.worker.conversations import (
     mismatch,
     plan,
 )
+from runtime.llm.engine.worker.quoting import Part, Parts
 
 FIRST = [("system", "Coach."), ("user", "Turn 9?")]
 MEMORY = Memory(1, digest(FIRST), 2, "Brake late.", 0.5, 40, [1, 2, 3, 4], [5], " end")
 NEXT = [*FIRST, ("assistant", " Brake late.\n"), ("user", "And turn 3?")]
+AFTER = (Part("<end>", quoted=False), Part("next", quoted=True))
 
 
 def request(messages: list[tuple[str, str]], **changes: object) -> Request:
-    made = Request(messages, [1, 2, 9, 9, 9], "<end>next", 0.5, 40)
+    made = Request(messages, [1, 2, 9, 9, 9], AFTER, 0.5, 40)
     return made._replace(**changes)  # type: ignore[arg-type]
 
 
-def letters(text: str) -> list[int]:
-    return [ord(letter) for letter in text]
+def letters(tail: str, after: Parts) -> list[int]:
+    return [ord(letter) for text in (tail, *(part.text for part in after)) for letter in text]
 
 
 CASES: list[tuple[Request, str | None]] = [
@@ -57,7 +59,7 @@ def test_a_request_continues_only_the_very_same_conversation(
 
 def test_a_hit_feeds_only_what_the_memory_lacks() -> None:
     made = plan(MEMORY, request(NEXT), 100, letters)
-    assert (made.keep, made.feed) == (4, [5, *letters(" end<end>next")])
+    assert (made.keep, made.feed) == (4, [5, *letters(" end", AFTER)])
 
 
 def test_a_rebuild_keeps_the_tokens_that_are_the_same() -> None:

@@ -8,8 +8,9 @@ import pytest
 
 from runtime.llm.engine.protocol import Ended, Run
 from runtime.llm.engine.worker import native
-from runtime.llm.engine.worker.engine import Engine, Prepared, Shape
+from runtime.llm.engine.worker.engine import Engine, Prepared, Shape, tokens_of
 from runtime.llm.engine.worker.prompts import Chatml, Pairs
+from runtime.llm.engine.worker.quoting import Quoter
 from tests.llm import tinymodel
 
 WORDS = [[b"red1 ", b"red2"], [b"green1 ", b"green2"]]
@@ -26,15 +27,19 @@ class Bench:
             file.write(b"\0\0")
             file.flush()
             flag = native.AbortFlag(file.fileno())
-        self.engine = Engine(self.model, Shape(256, 1024, 1), flag, ["<|im_end|>"])
+        self.quoter = Quoter(self.model.control_texts())
+        shape = Shape(256, 1024, 1)
+        self.engine = Engine(self.model, shape, flag, ["<|im_end|>"], self.quoter)
         self.text = ""
 
     def ask(self, messages: Pairs, name: str | None) -> Ended:
-        rendering = Chatml().render(messages)
-        tokens = self.model.tokenize(rendering.text, whole=True)
+        quoted = self.quoter.quote(messages)
+        rendering = Chatml().render(quoted.messages)
+        tokens = tokens_of(self.model, quoted.parts(rendering.text), whole=True)
+        after = None if rendering.after is None else quoted.parts(rendering.after)
         self.text = ""
         run = Run(1, name, 0.0, 0, 1.0, 0, 0, [])
-        return self.engine.run(run, Prepared("e", messages, tokens, rendering.after), self._emit)
+        return self.engine.run(run, Prepared("e", messages, tokens, after), self._emit)
 
     def _emit(self, text: str, tokens: int) -> bool:
         self.text += text

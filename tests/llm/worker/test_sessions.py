@@ -14,6 +14,9 @@ FIRST = [("system", "<green>"), ("user", "one")]
 REPLY = "green1 STOPgreen3"
 SECOND = [*FIRST, ("assistant", REPLY), ("user", "two")]
 
+CONTEXT = 32_768
+"""So that a reply without end takes many seconds to fill it."""
+
 
 @pytest.fixture(scope="module")
 def recall(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -23,7 +26,8 @@ def recall(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def endless(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("models")
-    return tinymodel.write_recall(folder / "endless.gguf", WORDS, endless=True)
+    shape = tinymodel.Shape(context=CONTEXT)
+    return tinymodel.write_recall(folder / "endless.gguf", WORDS, endless=True, shape=shape)
 
 
 @pytest.fixture(scope="module")
@@ -117,7 +121,7 @@ def test_a_reply_that_the_cap_cut_goes_on_with_its_last_token(endless: Path) -> 
 
 
 def test_an_aborted_turn_leaves_the_conversation_as_it_was(endless: Path) -> None:
-    with engine(endless) as started:
+    with engine(endless, budget=CONTEXT) as started:
         first = started.ask(FIRST, "a", max_output=3)
         talk = [*FIRST, ("assistant", first.text), ("user", "two")]
         started.start(talk, "a")
@@ -131,7 +135,7 @@ def test_an_aborted_turn_leaves_the_conversation_as_it_was(endless: Path) -> Non
 
 
 def test_an_aborted_first_turn_is_forgotten(endless: Path) -> None:
-    with engine(endless) as started:
+    with engine(endless, budget=CONTEXT) as started:
         started.start(FIRST, "a")
         started.expect(Piece)
         started.flag[0] = 1

@@ -26,6 +26,7 @@ SLICE: Final = 16
 """Texts of one run; more gain nothing on a CPU and cost padding."""
 _SLICE_SQUARES: Final = SLICE * 512 * 512  # of tokens: what the memory for attention grows with
 _DEFAULT_LONGEST: Final = (128, 64, 32, 16, 8)  # the first that the model's positions can take
+_ROUNDED: Final = 128
 _EPSILON: Final = 1e-12
 _IDS, _MASK, _TYPES = "input_ids", "attention_mask", "token_type_ids"
 _OUTPUTS: Final = ("tensor(float)", "tensor(float16)", "tensor(double)")
@@ -67,6 +68,7 @@ class OnnxEncoder:
         self.width = self._probe([words.unknown], "the model cannot be run")
         check_width(self.width)
         self._probe([words.highest], "the vocabulary has more tokens than the model")
+        self._refuse_short(words.highest + 1)
         self.max_tokens = self._longest(max_seq)
 
     def count(self, text: str) -> int:
@@ -92,6 +94,20 @@ class OnnxEncoder:
             return length
         least = _DEFAULT_LONGEST[-1] if declared is None else declared
         raise Refused(f"the model cannot take inputs of {least} tokens")
+
+    def _refuse_short(self, tokens: int) -> None:
+        """Refuse a vocabulary that lacks much of what the model knows: most words would be unknown.
+
+        A model may have rows that no token uses: the table is rounded up for speed, mostly to 64
+        or 128 rows, in large models to 1,024. So up to the next 128, or a twentieth more, is fine.
+        """
+        unused = max(-(-tokens // _ROUNDED) * _ROUNDED, tokens + tokens // 20)
+        try:
+            self._probe([unused], NOT_COMPUTED)
+        except Refused as error:
+            if str(error) == NOT_COMPUTED:
+                return
+        raise Refused("the vocabulary has far fewer tokens than the model")
 
     def _probe(self, ids: list[int], reason: str) -> int:
         """Run the model on ids between the special tokens and answer the width."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 from runtime.llm.engine.worker.prompts import Pairs
+from runtime.llm.engine.worker.quoting import Parts
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ class Request(NamedTuple):
 
     messages: Pairs
     tokens: list[int]
-    after: str | None
+    after: Parts | None
     temperature: float
     top_k: int
 
@@ -80,14 +81,17 @@ def plan(
     memory: Memory | None,
     request: Request,
     budget: int,
-    tokenize: Callable[[str], list[int]],
+    tokenize: Callable[[str, Parts], list[int]],
 ) -> Plan:
-    """How to serve a request; *budget* is the number of tokens a conversation may hold."""
+    """How to serve a request; *budget* is the number of tokens a conversation may hold.
+
+    *tokenize* is given the end of a reply and what follows it in the prompt.
+    """
     if memory is None:
         return Plan("miss", None, 0, request.tokens)
     reason = mismatch(memory, request)
     if reason is None:
-        feed = memory.pending + tokenize(memory.tail + (request.after or ""))
+        feed = memory.pending + tokenize(memory.tail, request.after or ())
         if not feed:
             reason = "template"
         elif len(memory.tokens) + len(feed) < budget:

@@ -10,6 +10,7 @@ from runtime.llm.engine.worker import conversations as talk
 from runtime.llm.engine.worker import native
 from runtime.llm.engine.worker.conversations import Conversations, Memory, Plan
 from runtime.llm.engine.worker.prompts import Pairs
+from runtime.llm.engine.worker.quoting import Parts, Quoter, joined
 from runtime.llm.engine.worker.text import Decoder, StopScanner
 
 Emit = Callable[[str, int], bool]
@@ -31,7 +32,7 @@ class Prepared:
     engine: str
     messages: Pairs
     tokens: list[int]
-    after: str | None
+    after: Parts | None
 
 
 @dataclass(frozen=True)
@@ -60,8 +61,25 @@ class _Turn:
     predicted_ms: float = 0.0
 
 
+def tokens_of(model: native.Model, parts: Parts, *, whole: bool = False) -> list[int]:
+    """Tokens of a prompt, or of a piece of it; *whole* adds the begin token if it must be."""
+    tokens: list[int] = []
+    if parts and parts[0].quoted:
+        tokens, whole = model.tokenize("", whole=whole), False
+    for at, part in enumerate(parts):
+        if part.quoted:
+            tokens += model.letters(part.text)
+        else:
+            tokens += model.tokenize(part.text, whole=whole and not at)
+    return tokens
+
+
 class Engine:
-    """Replies over one context; every method but the constructor belongs to the lane thread."""
+    """Replies over one context.
+
+    The constructor may run on any thread, `close` on any while no other method does; the others
+    belong to the lane thread.
+    """
 
     def __init__(
         self,
@@ -69,11 +87,13 @@ class Engine:
         shape: Shape,
         flag: native.AbortFlag,
         markers: Sequence[str],
+        quoter: Quoter,
     ) -> None:
         self._model = model
         self._budget = shape.budget
         self._flag = flag
         self._markers = list(markers)
+        self._quoter = quoter
         self._context = native.Context(model, shape.cells, shape.threads, abort=flag)
         self._talks = Conversations(range(native.SCRATCH + 1, native.SEQUENCES))
 
@@ -123,6 +143,10 @@ class Engine:
             evicted=tuple(turn.evicted),
         )
 
+    def _after(self, tail: str, after: Parts) -> list[int]:
+        """Tokens of the end of a reply and of what follows it."""
+        return tokens_of(self._model, joined([*self._quoter.parts(tail), *after]))
+
     def _begin(self, run: Run, prepared: Prepared) -> _Turn:
         """Decide what of the memory serves; a conversation that is rebuilt leaves the cache."""
         name = run.conversation
@@ -133,7 +157,7 @@ class Engine:
             prepared.messages, prepared.tokens, prepared.after, run.temperature, run.top_k
         )
         memory = self._talks.get(name)
-        plan = talk.plan(memory, request, self._budget, self._model.tokenize)
+        plan = talk.plan(memory, request, self._budget, self._after)
         evicted: list[str] = []
         if memory is None:
             sequence = self._talks.claim()

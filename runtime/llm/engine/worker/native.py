@@ -152,13 +152,31 @@ class Model:
         text: bytes = C.llama_vocab_get_text(self._vocab, token) or b""
         return text.decode("utf-8", "replace")
 
-    def tokenize(self, text: str, *, whole: bool = False) -> list[int]:
-        """Token ids, special tokens by their texts; *whole* adds the begin token if it must be."""
+    def control_texts(self) -> list[str]:
+        """Texts of all control tokens."""
+        return [self._text(token) for token in range(self.n_vocab) if self._is_control(token)]
+
+    def _is_control(self, token: int) -> bool:
+        return bool(C.llama_vocab_get_attr(self._vocab, token) & C.LLAMA_TOKEN_ATTR_CONTROL)
+
+    def letters(self, text: str) -> list[int]:
+        """Token ids among which is no control token, whatever *text* spells."""
+        tokens = self.tokenize(text, markers=False)
+        if any(self._is_control(token) for token in tokens):  # put together by merges
+            each = [self.tokenize(letter, markers=False) for letter in text]
+            tokens = [token for some in each for token in some if not self._is_control(token)]
+        return tokens
+
+    def tokenize(self, text: str, *, whole: bool = False, markers: bool = True) -> list[int]:
+        """Token ids; with *markers* those of control tokens by their texts.
+
+        *whole* adds the begin token if it must be.
+        """
         data = text.encode("utf-8", "replace")
         size = len(data) + 2
         while True:
             out = (C.llama_token * size)()
-            n = C.llama_tokenize(self._vocab, data, len(data), out, size, False, True)
+            n = C.llama_tokenize(self._vocab, data, len(data), out, size, False, markers)
             if n >= 0:
                 break
             if -n <= size:

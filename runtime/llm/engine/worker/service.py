@@ -28,7 +28,7 @@ from runtime.llm.engine.protocol import (
 )
 from runtime.llm.engine.protocol import Prepared as PreparedEvent
 from runtime.llm.engine.worker import autotune, native, resources
-from runtime.llm.engine.worker.engine import Engine, Prepared, Shape
+from runtime.llm.engine.worker.engine import Engine, Prepared, Shape, tokens_of
 from runtime.llm.engine.worker.outbox import Outbox, Stalled
 from runtime.llm.engine.worker.prompts import (
     CHATML,
@@ -39,6 +39,7 @@ from runtime.llm.engine.worker.prompts import (
     is_chatml,
     unrenderable,
 )
+from runtime.llm.engine.worker.quoting import Quoter
 from runtime.llm.engine.worker.renderer import Renderer
 from runtime.llm.engine.worker.text import markers_of
 
@@ -50,8 +51,16 @@ _WARM_CELLS: Final = 64
 _BROKEN: Final = 70  # exit status after a fault of our own
 
 
+Beside = Load | Open | Close | Prepare | Drop | Warm
+"""What does not wait for the running job."""
+
+
 class Refused(Exception):
     """A command cannot be done; the text is for a client."""
+
+    def __init__(self, reason: str, short_of: int = 0) -> None:
+        super().__init__(reason)
+        self.short_of = short_of
 
 
 class Service:
@@ -61,14 +70,18 @@ class Service:
         self._socket = connection
         self._flag = flag
         self._out = Outbox(connection)
-        self._lane: queue.Queue[Run | Close | Forget] = queue.Queue(_QUEUE_LIMIT)
-        self._side: queue.Queue[Load | Open | Prepare | Drop | Warm] = queue.Queue(_QUEUE_LIMIT)
+        self._lane: queue.Queue[Run | Forget] = queue.Queue(_QUEUE_LIMIT)
+        self._side: queue.Queue[Beside] = queue.Queue(_QUEUE_LIMIT)
         self._model: native.Model | None = None
         self._header: gguf.Header | None = None
         self._prompter: Prompter = Chatml()
         self._markers: tuple[str, ...] = ()
+        self._quoter = Quoter(())
         self._threads = 1
         self._engines: dict[str, Engine] = {}
+        self._running: Engine | None = None
+        self._table = threading.Lock()
+        """Held to change which engines there are, and while one that does not run is used."""
         self._jobs: dict[int, Prepared] = {}
 
     def serve(self) -> NoReturn:
@@ -93,9 +106,9 @@ class Service:
         os._exit(0)
 
     def _route(self, command: object) -> None:
-        if isinstance(command, Run | Close | Forget):
+        if isinstance(command, Run | Forget):
             self._lane.put(command)
-        elif isinstance(command, Load | Open | Prepare | Drop | Warm):
+        elif isinstance(command, Beside):
             self._side.put(command)
         else:
             raise ValueError("not a command")
@@ -119,14 +132,18 @@ class Service:
             else:
                 self._send(self._answer(command))
 
-    def _answer(self, command: Load | Open | Warm) -> Event:
+    def _answer(self, command: Load | Open | Close | Warm) -> Event:
         try:
             if isinstance(command, Load):
                 return self._load(command)
             if isinstance(command, Open):
                 return self._open(command)
+            if isinstance(command, Close):
+                return self._close(command)
             return self._warm(command)
-        except (Refused, native.EngineError, gguf.BadModelFile) as error:
+        except Refused as error:
+            return Failed(command.id, str(error), error.short_of)
+        except (native.EngineError, gguf.BadModelFile) as error:
             return Failed(command.id, str(error))
 
     def _load(self, command: Load) -> Loaded:
@@ -145,6 +162,7 @@ class Service:
             if renderer:
                 _compile(renderer, model, given=bool(command.template))
                 self._prompter = renderer
+            self._quoter = _quoter(model)
         except (native.EngineError, Refused):
             if renderer:
                 renderer.close()
@@ -177,12 +195,21 @@ class Service:
         _refuse_shortage(command.cells * header.kv_bytes_per_token)
         shape = Shape(command.budget, command.cells, self._threads)
         try:
-            self._engines[command.engine] = Engine(model, shape, self._flag, self._markers)
-        except (
-            native.EngineError
-        ) as error:  # its own words are a line of a log about something else
+            engine = Engine(model, shape, self._flag, self._markers, self._quoter)
+        except native.EngineError as error:
+            # its own words are a line of a log about something else
             reason = f"the context of {command.budget} tokens cannot be made for this model"
             raise Refused(reason) from error
+        with self._table:
+            self._engines[command.engine] = engine
+        return Ok(command.id)
+
+    def _close(self, command: Close) -> Ok:
+        """Free a context at once, whatever another one computes; the one that runs ends first."""
+        with self._table:
+            engine = self._engines.pop(command.engine, None)
+            if engine is not None and engine is not self._running:
+                engine.close()
         return Ok(command.id)
 
     def _warm(self, command: Warm) -> Ok:
@@ -205,38 +232,43 @@ class Service:
                 raise Refused("this engine is not open")
             if not command.messages:
                 raise Refused("there is no message")
-            rendering = self._prompter.render(command.messages)
-            tokens = model.tokenize(rendering.text, whole=True)
+            quoted = self._quoter.quote(command.messages)
+            rendering = self._prompter.render(quoted.messages)
+            tokens = tokens_of(model, quoted.parts(rendering.text), whole=True)
             if not tokens:
                 raise unrenderable("the prompt is empty")
         except (Refused, TemplateFailed, native.EngineError) as error:
             return Ended(command.job, "failed", str(error))
         if len(self._jobs) >= _QUEUE_LIMIT:
             return Ended(command.job, "failed", "too many prepared jobs")
-        after = rendering.after
+        after = None if rendering.after is None else quoted.parts(rendering.after)
         self._jobs[command.job] = Prepared(command.engine, command.messages, tokens, after)
         return PreparedEvent(command.job, len(tokens))
 
     # --- the lane thread: everything that touches a context
 
-    def _on_lane(self, command: Run | Close | Forget) -> None:
+    def _on_lane(self, command: Run | Forget) -> None:
         if isinstance(command, Run):
             self._send(self._run(command))
             return
-        if isinstance(command, Forget):
-            for engine in list(self._engines.values()):
+        with self._table:
+            for engine in self._engines.values():
                 engine.forget(command.conversations)
-        elif command.engine in self._engines:
-            self._engines.pop(command.engine).close()
         self._send(Ok(command.id))
 
     def _run(self, command: Run) -> Ended:
         prepared = self._jobs.pop(command.job, None)
-        engine = self._engines.get(prepared.engine) if prepared else None
+        with self._table:
+            engine = self._engines.get(prepared.engine) if prepared else None
+            self._running = engine
         if prepared is None or engine is None:
             return Ended(command.job, "failed", "this job is not prepared")
         pieces = Pieces(command.job, self._out)
         ended = engine.run(command, prepared, pieces.emit)
+        with self._table:
+            self._running = None
+            if self._engines.get(prepared.engine) is not engine:
+                engine.close()
         if rest := pieces.rest():
             self._send(rest)
         return ended
@@ -283,7 +315,14 @@ class Pieces:
 
 def _refuse_shortage(needed: int) -> None:
     if reason := resources.shortage(needed, resources.free_bytes()):
-        raise Refused(reason)
+        raise Refused(reason, short_of=needed)
+
+
+def _quoter(model: native.Model) -> Quoter:
+    try:
+        return Quoter(model.control_texts())
+    except ValueError as error:
+        raise Refused(str(error)) from error
 
 
 def _compile(renderer: Renderer, model: native.Model, *, given: bool) -> None:

@@ -54,7 +54,7 @@ class Encoder:
     def close(self) -> None:
         self.socket.close()
         try:
-            self.process.wait(10)
+            self.process.wait(30)
         finally:
             self.process.kill()
             self.process.wait()

@@ -22,6 +22,7 @@ Rows = npt.NDArray[np.float32]
 BATCH = ["batch", "seq"]
 IDS = "input_ids"
 TOKENS = len(vocabulary())
+ROUNDED = 128 * -(-TOKENS // 128)
 A_TOKEN = ValueInfo("out", Element.FLOAT, [*BATCH, 4])
 
 
@@ -200,6 +201,25 @@ def test_a_model_that_fails_on_a_text_goes_on_with_the_next(tmp_path: Path) -> N
     assert len(built.embed(["a green car"]).data) == 16
 
 
+@pytest.mark.parametrize("rows", [TOKENS, TOKENS + 1, 64 * -(-TOKENS // 64), ROUNDED])
+def test_a_table_that_was_rounded_up_fits_its_vocabulary(tmp_path: Path, rows: int) -> None:
+    assert encoder(Built(table=numbers(rows, 4)).write(tmp_path)).width == 4
+
+
+def test_a_large_table_may_be_rounded_up_further(tmp_path: Path) -> None:
+    words = onnxkit.write_vocabulary(tmp_path / "words.txt")
+    words.write_text(words.read_text() + "".join(f"word{n}\n" for n in range(30_522 - TOKENS)))
+    pieces = WordPieces(read_vocabulary(str(words)))
+
+    def load(rows: int) -> int:
+        path = str(Built(table=numbers(rows, 4)).write(tmp_path))
+        return OnnxEncoder(path, pieces, threads=1, pooling=None, max_seq=None).width
+
+    assert [load(rows) for rows in (30_522, 30_528, 30_592, 30_720)] == [4] * 4
+    with pytest.raises(Refused, match="far fewer tokens"):
+        load(40_000)
+
+
 def test_a_model_that_fails_on_every_text_is_refused(tmp_path: Path) -> None:
     halves = Tensor("halves", np.array([0, -1, 7, 4]), Element.INT64)
     nodes = [Node("Reshape", ["rows", "halves"], ["out"])]
@@ -258,6 +278,10 @@ REFUSED: Mapping[str, tuple[Callable[[], Built], str]] = {
     "a vocabulary larger than the table": (
         lambda: Built(table=numbers(TOKENS - 1, 4)),
         "the vocabulary has more tokens than the model",
+    ),
+    "a vocabulary that lacks much of the table": (
+        lambda: Built(table=numbers(ROUNDED + 1, 4)),
+        "the vocabulary has far fewer tokens than the model",
     ),
     "vectors too wide": (
         lambda: Built(

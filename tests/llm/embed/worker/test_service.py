@@ -132,7 +132,7 @@ def test_files_that_cannot_be_loaded_are_told_in_words_for_a_client(
         ]
         assert isinstance(started.load(model), Loaded)
         started.socket.close()
-        started.process.wait(10)
+        started.process.wait(30)
         assert started.process.stderr is not None
         assert started.process.stderr.read() == b""
     assert [answer.reason if isinstance(answer, Failed) else "" for answer in answers] == [
@@ -156,7 +156,7 @@ def test_the_end_of_the_socket_ends_a_running_computation(waiting: int, tmp_path
         for number in range(waiting):
             started.send(Embed(3 + number, ["a"]))
         started.socket.close()
-        assert started.process.wait(10) == 0
+        assert started.process.wait(30) == 0
 
 
 def test_the_end_of_the_socket_ends_a_process_that_waits_to_be_read(tiny: Encoder) -> None:
@@ -171,13 +171,13 @@ def test_the_end_of_the_socket_ends_a_process_that_waits_to_be_read(tiny: Encode
         pass
     assert sent < 10_000
     tiny.socket.close()
-    assert tiny.process.wait(10) == 0
+    assert tiny.process.wait(30) == 0
 
 
 def test_the_end_within_a_message_ends_the_process(tiny: Encoder) -> None:
     tiny.socket.sendall(encode(Embed(2, ["a"]))[:-3])
     tiny.socket.close()
-    assert tiny.process.wait(10) == 0
+    assert tiny.process.wait(30) == 0
 
 
 BROKEN_MESSAGES = {
@@ -194,7 +194,7 @@ def test_what_is_no_command_ends_the_process_with_a_status(data: bytes) -> None:
     with encoder() as started:
         started.socket.sendall(data)
         assert started.framed() is None
-        assert started.process.wait(10) == BROKEN
+        assert started.process.wait(30) == BROKEN
 
 
 def test_the_process_gives_way_to_the_server_and_the_engines(tiny: Encoder) -> None:

@@ -1,0 +1,115 @@
+"""Keeps control markers in messages from counting as the chat template's own."""
+
+import re
+import secrets
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+from typing import Final, NamedTuple
+
+from runtime.llm.engine.worker.prompts import Pairs
+
+_OPEN, _SHUT = "\uf8f1", "\uf8f2"  # of the private use area: no template strips or changes them
+
+
+class Part(NamedTuple):
+    """A stretch of a prompt."""
+
+    text: str
+    quoted: bool
+    """Whether a control marker in it is letters like any other."""
+
+
+Parts = tuple[Part, ...]
+
+
+class Quoted(NamedTuple):
+    """Messages that may be rendered, and the way back."""
+
+    messages: Pairs
+    markers: Sequence[str]
+    """What the stand-ins stand for, in the order of their numbers."""
+    stand_in: str
+    """Begins every stand-in; the number and an end follow."""
+
+    def parts(self, text: str) -> Parts:
+        """A *text* that was rendered from the messages, with the markers in it quoted."""
+        if not self.markers:
+            return (Part(text, quoted=False),)
+        found = re.split(f"{self.stand_in}([0-9]{{1,9}}){_SHUT}", text)
+        parts = [Part(part, quoted=False) for part in found]
+        for at in range(1, len(found), 2):
+            number = int(found[at])
+            known = number < len(self.markers)
+            parts[at] = Part(self.markers[number] if known else found[at], quoted=True)
+        return joined(parts)
+
+
+class Quoter:
+    """Finds the control markers of a vocabulary in what people wrote.
+
+    Raises ValueError for markers that no pattern can be made of.
+    """
+
+    def __init__(self, markers: Iterable[str]) -> None:
+        texts = sorted({marker for marker in markers if marker})
+        try:
+            self._marker: Final = re.compile(_any_of(texts)) if texts else None
+        except (RecursionError, OverflowError, re.error) as error:
+            raise ValueError("the control tokens of this vocabulary nest too deep") from error
+
+    def quote(self, messages: Pairs) -> Quoted:
+        """Put a stand-in for each marker: a template passes it on like any word.
+
+        Messages without a marker stay as they are.
+        """
+        pattern = self._marker
+        if pattern is None or not any(pattern.search(text) for _, text in messages):
+            return Quoted(messages, (), "")
+        numbers: dict[str, int] = {}
+        stand_in = f"{_OPEN}{secrets.randbelow(10**9)}{_OPEN}"  # not to be met in a text by chance
+
+        def replaced(found: re.Match[str]) -> str:
+            return f"{stand_in}{numbers.setdefault(found[0], len(numbers))}{_SHUT}"
+
+        safe = [(role, pattern.sub(replaced, text)) for role, text in messages]
+        return Quoted(safe, list(numbers), stand_in)
+
+    def parts(self, text: str) -> Parts:
+        """A text of a message as it stands."""
+        if self._marker is None:
+            return (Part(text, quoted=False),)
+        parts: list[Part] = []
+        end = 0
+        for found in self._marker.finditer(text):
+            parts += [Part(text[end : found.start()], quoted=False), Part(found[0], quoted=True)]
+            end = found.end()
+        return joined([*parts, Part(text[end:], quoted=False)])
+
+
+def joined(parts: Iterable[Part]) -> Parts:
+    """Without empty parts, and neighbours of a kind as one, so that they are tokenized as one."""
+    kinds = groupby((part for part in parts if part.text), key=lambda part: part.quoted)
+    return tuple(Part("".join(part.text for part in same), quoted=quoted) for quoted, same in kinds)
+
+
+def _any_of(texts: Sequence[str]) -> str:
+    """A pattern for the longest of some sorted *texts*, with each common beginning written once.
+
+    A vocabulary has hundreds or thousands of markers; one after the other, they would take
+    minutes on a long text.
+    """
+    branches = []
+    for _, same in groupby(texts, key=lambda text: text[0]):
+        group = list(same)
+        start = _shared(group[0], group[-1])
+        rests = [text[len(start) :] for text in group]
+        longer = [rest for rest in rests if rest]
+        tail = f"(?:{_any_of(longer)}){'?' if len(longer) < len(rests) else ''}" if longer else ""
+        branches.append(re.escape(start) + tail)
+    return "|".join(branches)
+
+
+def _shared(one: str, other: str) -> str:
+    """The common beginning of two texts."""
+    size = min(len(one), len(other))
+    return one[: next((at for at in range(size) if one[at] != other[at]), size)]
