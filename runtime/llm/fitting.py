@@ -11,7 +11,7 @@ from runtime.llm.values import SYSTEM_MODEL
 _NAME: Final = re.compile(r"[a-z0-9_-]+(\.[a-z0-9_-]+)*\.?", re.IGNORECASE | re.ASCII)
 _ORIGIN: Final = re.compile(
     r"https?://(\[[0-9a-f:.]+\]|[a-z0-9_.-]+)(:(\d{1,5}|\*))?"  # of a web page
-    r"|(?!https?:)[a-z][a-z0-9+.-]*://[^/\s@,*]*"  # of an extension or a program
+    r"|(?!https?:)[a-z][a-z0-9+.-]*://[^/\s@,*]*(:\*)?"  # of an extension or a program
     r"|\*|null",
     re.IGNORECASE | re.ASCII,
 )
@@ -40,19 +40,21 @@ def fitting_key(given: SecretStr | None) -> SecretStr | None:
 def fitting_origin(given: list[str]) -> list[str]:
     """Origins as browsers send them. Raises ValueError, which shows the first that is none."""
     for origin in given:
-        if not _ORIGIN.fullmatch(origin):
+        if origin.strip() and not _ORIGIN.fullmatch(origin.strip()):
             raise ValueError(
                 f"{origin!r} is no origin; write a scheme, a host and a port, as in"
                 " https://example.org:8443, with :* for any port, or * for any origin"
             )
-    return given
+    return [origin.strip() for origin in given if origin.strip()]
 
 
 def fitting_host(given: list[str]) -> list[str]:
     """Names that a Host header can have. Raises ValueError, which shows the first that is none."""
     for host in given:
         if host.strip() and not _NAME.fullmatch(host.strip()) and not _is_address(host):
-            raise ValueError(f"{host!r} is no host name; write it without a scheme and a port")
+            raise ValueError(
+                f"{host!r} is no host name; write it whole, without a scheme and a port"
+            )
     return given
 
 

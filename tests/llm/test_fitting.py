@@ -65,16 +65,17 @@ def test_a_blank_folder_of_the_file_is_refused(tmp_path: Path, key: str) -> None
 def test_what_browsers_and_operators_write_is_taken() -> None:
     origins = [
         *("*", "null", "http://localhost:*", "https://example.org:8443", "http://[::1]:3000"),
-        *("chrome-extension://abcdef", "app://-", "HTTPS://Example.org"),
+        *("chrome-extension://abcdef", "app://-", "HTTPS://Example.org", "capacitor://localhost:*"),
     ]
     hosts = ["box", "box.local", "box.local.", "192.168.1.2", "[::1]", "::1"]
     environment = {
-        "LLMSVC_CORS_ORIGINS": ",".join(origins),
+        "LLMSVC_CORS_ORIGINS": ",".join(["", *origins]),
         "LLMSVC_ALLOWED_HOSTS": ",".join(hosts),
         "LLMSVC_API_KEY": "k e-y\n",
     }
     settings = read(LlmSettings, [], environment)
 
+    assert read(LlmSettings, ["--cors-origins=http://a.b,"], {}).cors_origins == ["http://a.b"]
     assert (settings.cors_origins, settings.allowed_hosts) == (origins, hosts)
     assert settings.api_key.get_secret_value().strip() == "k e-y"
 

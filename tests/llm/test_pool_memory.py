@@ -11,7 +11,7 @@ from runtime.llm.errors import LocalInitFailed
 from tests.llm.serverkit import until
 from tests.llm.test_pool import Rig
 
-SHORT = "not enough memory: needs 733 MB, 500 MB free"
+SHORT = "not enough memory: needs 733 MB, 500 MB can be taken"
 
 
 @pytest.fixture

@@ -172,7 +172,8 @@ class Database:
                 self.found_full += 1
                 self._refused.add(adds > 0)
                 raise
-            self._refused -= {False, adds > 0}
+            if adds or done.removed:  # what wrote nothing found no room either
+                self._refused -= {False, adds > 0}
             self.totals = done.totals
             await follow(done)
             if done.removed or self._old_text or self._spare.missing:

@@ -7,7 +7,7 @@ from io import RawIOBase
 from pathlib import Path
 from typing import Final
 
-NAME: Final = "room-to-delete.tmp"
+NAME: Final = "room-to-delete"
 SHARE: Final = 16
 """Of a small disk the file takes one part in this many."""
 _ZEROS: Final = bytes(1 << 20)
@@ -45,14 +45,15 @@ class Spare:
         try:
             size = self._size()
             self._path.unlink()
-        except OSError:
-            return False
-        self.missing = self.missing or size
+        except OSError:  # somebody else removed it
+            size = 0
+        self.missing = self.missing or size or self._most
         return size > 0
 
     def _hold(self) -> None:
         try:
-            with self._path.open("wb", buffering=0) as file:
+            self._path.unlink(missing_ok=True)  # also a link, whose target is none of ours
+            with self._path.open("xb", buffering=0) as file:
                 _fill(file, self.missing)
         except OSError:
             self._path.unlink(missing_ok=True)

@@ -107,6 +107,33 @@ async def test_a_refused_document_is_told_what_it_takes_and_what_is_free(
     assert "kB are free" in full.value.message
 
 
+async def test_a_delete_of_nothing_does_not_say_that_there_is_room(
+    crowded: DocumentStore, small_disk: Path
+) -> None:
+    (small_disk / "data" / NAME).unlink()
+    fill_up(small_disk)
+    own = crowded.for_tenant("a")
+    with pytest.raises(StoreFull):
+        await own.delete("00")
+
+    assert await own.delete("never") == 0
+    assert (await crowded.figures()).full
+
+
+async def test_room_that_somebody_took_away_is_kept_again_once_there_is_some(
+    crowded: DocumentStore, small_disk: Path
+) -> None:
+    (small_disk / "data" / NAME).unlink()
+    fill_up(small_disk)
+    own = crowded.for_tenant("a")
+    with pytest.raises(StoreFull):
+        await own.delete("00")
+    (small_disk / "theirs").unlink()
+
+    assert await own.delete("00") == 10
+    assert (small_disk / "data" / NAME).stat().st_size == DISK // SHARE
+
+
 async def test_a_small_disk_is_used_almost_whole(small_disk: Path, opened: Open) -> None:
     store = await opened(small_disk / "data")
 
@@ -156,3 +183,15 @@ async def test_where_no_spare_could_be_made_a_refusal_says_what_is_left_for_dele
         await store.for_tenant("a").replace(document("big", ("x" * 400,) * 30))
 
     assert "the write takes about 147 kB, 525 kB are kept for deletes" in full.value.message
+
+
+def test_a_link_in_its_place_is_replaced_and_what_it_names_stays(tmp_path: Path) -> None:
+    theirs = tmp_path / "theirs"
+    theirs.write_text("precious")
+    folder = tmp_path / "data"
+    folder.mkdir()
+    (folder / NAME).symlink_to(theirs)
+    Spare(folder, 1 << 20).keep()
+
+    assert theirs.read_text() == "precious"
+    assert not (folder / NAME).is_symlink()

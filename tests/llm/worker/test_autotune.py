@@ -42,7 +42,7 @@ def test_a_slow_model_is_not_timed_for_ever() -> None:
 
 
 def test_a_shortage_names_both_numbers() -> None:
-    assert shortage(100 << 20, 100 << 20) == "not enough memory: needs 100 MB, 100 MB free"
+    assert shortage(100 << 20, 100 << 20) == "not enough memory: needs 100 MB, 90 MB can be taken"
     assert shortage(90 << 20, 101 << 20) is None
 
 

@@ -21,7 +21,8 @@ def shortage(needed: int, free: int) -> str | None:
     """The text for a client when *needed* bytes do not fit; None when they do."""
     if needed <= free * _MARGIN:
         return None
-    return f"not enough memory: needs {-(-needed // _MIB)} MB, {free // _MIB} MB free"
+    room = int(free * _MARGIN)
+    return f"not enough memory: needs {-(-needed // _MIB)} MB, {room // _MIB} MB can be taken"
 
 
 def usable_cores() -> int:
