@@ -52,7 +52,7 @@ from runtime.bridge.catalog.carfile import CarError
 from runtime.bridge.catalog.cars import LoadedCar, find_car, load_car
 from runtime.bridge.catalog.dbc import DbcError, load_dbc, merged
 from runtime.bridge.catalog.registry import RegistryError, load_registry
-from runtime.bridge.checking import BAD_CONFIGURATION, doubts, refuse
+from runtime.bridge.checking import BAD_CONFIGURATION, doubts, refuse, track_doubts
 from runtime.bridge.coaching import coaching
 from runtime.bridge.driving import can_settings, driving
 from runtime.bridge.errors import JsonObject, render
@@ -141,7 +141,7 @@ def make_app(service: Service) -> web.Application:
         hosts=HostPolicy.bound_to(
             settings.host,
             allowed_hosts=settings.allowed_hosts,
-            origins=settings.cors_origins,
+            origins=[origin for origin in settings.cors_origins if origin.strip()],
             pages=spectators.PAGES,
         ),
         exposed_headers=EXPOSED,
@@ -171,6 +171,8 @@ def assemble(settings: BridgeSettings) -> Service:
     except ValueError as error:
         raise CannotStart(f"can_session_id: {error}", BAD_CONFIGURATION) from error
     active = _active(settings, library)
+    for doubt in track_doubts(active, settings):
+        log.warning("%s", doubt)
     if active is not None and active is not library.by_id(active.id):  # one of another folder
         library = replace(library, tracks={**library.tracks, active.id: active})
     service = Service(

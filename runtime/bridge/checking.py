@@ -13,9 +13,11 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from runtime.bridge.can.settings import SLCAN, VIRTUAL
+from runtime.bridge.live.values import LIVE_SESSION
 from runtime.bridge.settings import BridgeSettings
 from runtime.bridge.storage.errors import StoreUnusable
 from runtime.bridge.storage.opening import check as check_database
+from runtime.bridge.tracks.model import Track
 from runtime.bridge.warm.desk import lessons_of
 from runtime.bridge.warm.lessons import CATALOG
 from runtime.web.instance import AlreadyRunning
@@ -38,14 +40,14 @@ def refuse(settings: BridgeSettings) -> None:
     if "://" in settings.course and not _is_address(settings.course.strip()):
         raise _bad("course", f"{settings.course!r} is neither a folder nor an http address")
     for origin in settings.cors_origins:
-        if not _ORIGIN.fullmatch(origin):
+        if origin.strip() and not _is_origin(origin):
             raise _bad(
                 "cors_origins",
                 f"{origin!r} is no origin: scheme://host, or with :port or :* (any port) behind it,"
                 " no path and no slash at the end; or * for any",
             )
     for host in settings.allowed_hosts:
-        if not _is_host(host.strip()):
+        if host.strip() and not _is_host(host.strip()):
             raise _bad("allowed_hosts", f"{host!r} is no host name: without scheme, port and path")
 
 
@@ -62,6 +64,17 @@ def doubts(settings: BridgeSettings) -> Iterator[str]:
     if course and "://" not in course and not (Path(course) / CATALOG).is_file():
         yield f"course: no course is built in {course} ({CATALOG} is missing): lessons have no link"
     yield from _bus_doubts(settings)
+
+
+def track_doubts(track: Track | None, settings: BridgeSettings) -> Iterator[str]:
+    """What of the active track will not do what one may expect."""
+    if track is None or not settings.live_cues or (track.line is not None and len(track.line) > 2):
+        return
+    yield (
+        f"track {track.id}: it has no reference line, so positions do not tell which corner comes: "
+        "the coach speaks of none while driving; 'python -m runtime.bridge track build' makes a "
+        "track file with a line"
+    )
 
 
 def tried(settings: BridgeSettings) -> list[str]:
@@ -100,6 +113,14 @@ def _is_address(url: str) -> bool:
     return parts.scheme in ("http", "https") and bool(parts.hostname) and plain
 
 
+def _is_origin(text: str) -> bool:
+    try:
+        urlsplit(text.removesuffix(":*")).port  # noqa: B018 - raises for what is no port
+    except ValueError:
+        return False
+    return bool(_ORIGIN.fullmatch(text))
+
+
 def _is_host(text: str) -> bool:
     try:
         ipaddress.ip_address(text.strip("[]"))
@@ -117,6 +138,11 @@ def _model_doubts(settings: BridgeSettings) -> Iterator[str]:
 
 
 def _bus_doubts(settings: BridgeSettings) -> Iterator[str]:
+    if settings.simulate and settings.can_session_id != LIVE_SESSION:
+        yield (
+            f"can_session_id: {settings.can_session_id} is not used by --simulate, "
+            "which drives in sessions of its own, sim-<time>"
+        )
     if settings.can_no_car_config and settings.can_car_config is not None:
         yield "can_car_config: not used, since can_no_car_config is set"
     kind, channel = settings.can_interface, settings.can_channel

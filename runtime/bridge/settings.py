@@ -95,7 +95,9 @@ class BridgeSettings(Settings):
     can_no_car_config: bool = Field(False, description="decode without a car file")
     can_dbc: list[str] = Field([], description="DBC files, paths or ids; a later one wins")
     can_session_id: str = Field(
-        "_live", description="session of live frames; one of your own goes on after a restart"
+        "_live",
+        description="session of live frames; one of your own goes on after a restart; "
+        "not for --simulate",
     )
     can_flush_ms: Annotated[int, Clamp(10, 5_000)] = Field(
         100, description="pause between two live frames"

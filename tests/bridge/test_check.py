@@ -1,5 +1,6 @@
 """``--check``: what it calls good starts, what it refuses does not, what it warns of happens."""
 
+import json
 import socket
 import sqlite3
 from collections.abc import Iterator
@@ -13,9 +14,10 @@ from runtime.bridge.server import main
 from runtime.bridge.settings import BridgeSettings
 from runtime.bridge.storage.opening import check, open_database
 from runtime.bridge.storage.values import Backend
+from runtime.bridge.tracks.command import main as build
 from runtime.web.instance import AlreadyRunning
-from runtime.web.serve import CannotStart
-from tests.bridge.bridgekit import Json, settings_for
+from tests.bridge.bridgekit import Json, bridging, settings_for
+from tests.bridge.tracks.examples import circuit
 
 GOOD = "the configuration is good\n"
 
@@ -131,6 +133,8 @@ WRONG: list[tuple[str, Json]] = [
     ("cors_origins", ["http://pit.example/"]),
     ("cors_origins", ["pit.example"]),
     ("cors_origins", ["https://*.example"]),
+    ("cors_origins", ["https://pit.example:99999"]),
+    ("cors_origins", ["https://pit.example:port"]),
     ("allowed_hosts", ["http://pit.example"]),
     ("allowed_hosts", ["pit.example:8765"]),
     ("can_session_id", "SIM"),
@@ -153,10 +157,20 @@ def test_a_value_that_can_never_work_is_refused_by_check_and_start(
 
 
 @pytest.mark.parametrize("setting", ["cors_origins", "allowed_hosts"])
-def test_an_entry_without_anything_in_it_is_refused(setting: str, tmp_path: Path) -> None:
-    """A flag leaves such entries out, a file keeps them."""
-    with pytest.raises(CannotStart, match=setting):
-        refuse(settings_for(tmp_path, **{setting: ["pit", ""]}))
+def test_an_entry_without_anything_in_it_is_passed_over(setting: str, tmp_path: Path) -> None:
+    entry = "pit" if setting == "allowed_hosts" else "http://pit"
+    for given in ([""], [" "], [entry, ""]):
+        refuse(settings_for(tmp_path, **{setting: given}))
+    flags = [f"--{setting.replace('_', '-')}", "", "--db", str(tmp_path / "db")]
+    assert checked(*flags) == 0
+
+
+async def test_an_entry_without_anything_in_it_lets_nobody_in(tmp_path: Path) -> None:
+    settings = settings_for(tmp_path, cors_origins=["", " "], allowed_hosts=[""])
+    async with bridging(settings) as bridge:
+        for origin in ("", "http://pit.example"):
+            answer = await bridge.get("/health", headers={"Origin": origin})
+            assert "Access-Control-Allow-Origin" not in answer.headers
 
 
 RIGHT: list[dict[str, Json]] = [
@@ -168,6 +182,8 @@ RIGHT: list[dict[str, Json]] = [
     {"allowed_hosts": ["pit", "Pit.Example.", "192.0.2.7", "[2001:db8::1]", "2001:db8::1"]},
     {"grading_url": "https://grader.example/v1", "grading_key": "k"},
     {"simulate": True, "can_channel": "paddock"},
+    {"can_session_id": "mycar"},
+    {"cors_origins": ["https://pit.example:65535"]},
 ]
 
 
@@ -198,6 +214,7 @@ ODD: list[tuple[str, dict[str, Json]]] = [
     ("no serial device", {"can_interface": "slcan", "can_channel": "{folder}/file"}),
     ("PCAN_USBBUS1", {"can_interface": "pcan", "can_channel": "can0"}),
     ("can_car_config", {"can_car_config": "oberling-vesper-30", "can_no_car_config": True}),
+    ("can_session_id", {"simulate": True, "can_session_id": "mycar"}),
 ]
 
 
@@ -241,6 +258,28 @@ def test_an_unknown_track_is_warned_of_with_those_there_are(
     assert said.out == "the configuration can be used; warnings: 1\n"
     assert "monza" in said.err
     assert "larkfell" in said.err
+
+
+def test_a_track_without_a_line_is_warned_of_and_a_built_one_has_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    drawn = circuit()
+    around = [[point["lon"], point["lat"]] for point in drawn.pop("reference_line")]
+    bare, ring, built = (tmp_path / f"{name}.json" for name in ("bare", "ring", "built"))
+    bare.write_text(json.dumps(drawn))
+    ring.write_text(json.dumps({"type": "LineString", "coordinates": around}))
+    flags = ["--db", str(tmp_path / "db"), "--track"]
+    assert checked(*flags, str(bare)) == 0
+    said = capsys.readouterr()
+    assert said.out == "the configuration can be used; warnings: 1\n"
+    assert "track bare: it has no reference line" in said.err
+    assert "track build" in said.err
+    assert checked(*flags, str(bare), "--no-live-cues") == 0
+    assert capsys.readouterr().out == GOOD
+    assert build(["build", str(ring), "--name", "Round", "--out", str(built)]) == 0
+    capsys.readouterr()
+    assert checked(*flags, str(built)) == 0
+    assert capsys.readouterr().out == GOOD
 
 
 def test_a_course_that_cannot_be_read_is_warned_of(

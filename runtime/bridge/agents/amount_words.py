@@ -29,7 +29,7 @@ _SPENT: Final = (
         "coast",
         re.compile(r"\bcoast\w*|\bno pedals?\b|\bneither pedal\b|\boff both pedals\b|\brolling\b"),
     ),
-    ("brake", re.compile(r"\bbrak\w*")),
+    ("brake", re.compile(r"(?<!trail )(?<!trail-)\bbrak\w*")),
     ("throttle", re.compile(r"\bthrottle\b|\bon the gas\b|\bon (?:the )?power\b")),
 )
 """What a share of a lap may be spent on."""

@@ -16,6 +16,8 @@ class Term(NamedTuple):
     """Causes of lost time, of `pedagogy.ADVICE`, in which a session shows it."""
     usual: bool = True
     """Whether asking what it *is* asks for its meaning; else it may be a number of the session."""
+    counted: bool = False
+    """Whether *the* one is that of the session or of the car now, as where it is not usual."""
 
 
 _PEDALS: Final = frozenset({"coast_in_corner", "nothing_time", "rolling"})
@@ -73,6 +75,22 @@ TERMS: Final = (
         _APEX,
     ),
     Term(
+        "apex_speed",
+        r"apex speeds?",
+        "Apex speed: how fast the car is where it comes closest to the inside of a corner.",
+        "late-apex",
+        _APEX,
+        usual=False,
+    ),
+    Term(
+        "minimum_speed",
+        r"(?:min(?:imum)?|lowest)(?: corner(?:ing)?)? speeds?",
+        "Minimum speed: the lowest speed in a corner, mostly near its apex.",
+        "late-apex",
+        _APEX,
+        usual=False,
+    ),
+    Term(
         "line",
         r"(?:racing|ideal|driving) lines?",
         "Racing line: the path through a corner with the largest radius that the road allows, from"
@@ -110,15 +128,25 @@ TERMS: Final = (
     ),
     Term(
         "grip",
-        r"grip(?! (?:like|today|out|here|level|at|in|on|there|now)\b)",
+        r"grip",
         "Grip: how much force the tyres pass to the road before they slide. Braking, cornering and"
         " accelerating share it.",
         "friction-circle",
         frozenset({"unused_grip"}),
     ),
     Term(
+        "unused_grip",
+        r"unused grip",
+        "Unused grip: what the tyres could still have passed to the road, beside what braking,"
+        " cornering and accelerating took.",
+        "friction-circle",
+        frozenset({"unused_grip"}),
+        usual=False,
+    ),
+    Term(
         "g_force",
-        r"(?:(?:lateral|longitudinal|combined) (?:gs?|acceleration)|g-? ?forces?)",
+        r"(?:(?:(?:lateral|longitudinal|combined|cornering|braking) )?gs?"
+        r"|(?:lateral|longitudinal|combined) acceleration|g-? ?forces?)",
         "A g is the acceleration of free fall: 1 g to the side presses the car outwards with its"
         " own weight. Combined g is braking or accelerating and cornering together.",
         "friction-circle",
@@ -138,6 +166,16 @@ TERMS: Final = (
         " throttle under 10 %.",
         "full-commitment",
         _PEDALS,
+        counted=True,
+    ),
+    Term(
+        "nothing_time",
+        r"nothing[ -]?times?",
+        "Nothing time: what passes between letting one pedal go and pressing the other, with"
+        " neither brake nor throttle.",
+        "full-commitment",
+        _PEDALS,
+        usual=False,
     ),
     Term(
         "heel_and_toe",
@@ -161,6 +199,22 @@ TERMS: Final = (
         r"lock(?:ing|ed)?[ -]?up\w*",
         "Lock-up: a braked wheel stops turning and slides; it then neither steers nor brakes well.",
         "brake-trace",
+        counted=True,
+    ),
+    Term(
+        "abs",
+        r"(?:abs|anti-?lock(?: brak\w*)?(?: systems?)?)",
+        "ABS: it lets the brake of a wheel go for a moment, again and again, before that wheel"
+        " locks, so that the car can still be steered.",
+        "brake-trace",
+        usual=False,
+    ),
+    Term(
+        "brake_fade",
+        r"(?:brak\w* fad(?:e|ing)|fading (?:of the )?brakes)",
+        "Brake fade: brakes that get too hot slow the car less for the same pedal, or the pedal"
+        " gets long. Slow down, come in and let them cool before another quick lap.",
+        counted=True,
     ),
     Term(
         "chicane",
@@ -198,6 +252,39 @@ TERMS: Final = (
         "Reference lap: the lap that the others are measured by, best of a good driver in the same"
         " car.",
         "corner-scorecard",
+        usual=False,
+    ),
+    Term(
+        "out_lap",
+        r"out-? ?laps?",
+        "Out-lap: the lap that begins in the pits; it warms the tyres, and its time is compared"
+        " with no other.",
+        usual=False,
+    ),
+    Term(
+        "in_lap",
+        r"in-? ?laps?",
+        "In-lap: the lap that ends in the pits; its time is compared with no other.",
+        usual=False,
+    ),
+    Term(
+        "stint",
+        r"stints?",
+        "Stint: the laps from leaving the pits until coming back.",
+        usual=False,
+    ),
+    Term(
+        "incident",
+        r"incidents?",
+        "Incident: a moment in which something went wrong; the data show spins, excursions and"
+        " stops.",
+        usual=False,
+    ),
+    Term(
+        "track_limit",
+        r"track limits?",
+        "Track limits: the edges of the road, as a rule the white lines; a lap with all wheels"
+        " beyond them is mostly not counted.",
         usual=False,
     ),
     Term(

@@ -122,7 +122,7 @@ def expanded(question: str, last: Subject | None) -> str:
 
 
 def _with_topic(question: Question, told: Named, last: Subject | None) -> Question:
-    own = topic_of(told, question.intent)
+    own = topic_of(told, question.intent, session=bool(question.session_id))
     topic = followed(told, own, last)
     if topic is None:
         return question

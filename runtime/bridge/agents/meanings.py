@@ -1,6 +1,7 @@
 """What a word of driving means, where the course teaches it, and how it looked today; pure."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 from runtime.bridge.agents import values
@@ -26,6 +27,12 @@ def meaning(topic: Topic, lessons: Lessons, session: Sequence[Finding] = ()) -> 
 
     *session* is what a session came to: where it shows what is asked for, that is told behind.
     """
+    if topic.corners or topic.sectors:
+        return Found(TOOL, _numbered(topic))
+    if topic.what and topic.spot:
+        first, second = (replace(topic, what=one, spot="") for one in (topic.what, topic.spot))
+        one, other = meaning(first, lessons), meaning(second, lessons)
+        return replace(one, summary=f"{one.summary} {other.summary}")
     term = BY_ID.get(topic.what)
     if term is not None:
         entry = lessons.named(term.lesson)
@@ -37,6 +44,21 @@ def meaning(topic: Topic, lessons: Lessons, session: Sequence[Finding] = ()) -> 
     entry = Entry(lessons.of(concept.id), "")
     today = (one for one in session if concept_for(one) == concept.id)
     return _told(f"{concept.title}: {lessons.said(concept.id)}", entry, next(today, None))
+
+
+def _numbered(topic: Topic) -> str:
+    """What a corner or a sector is called after."""
+    if topic.corners:
+        name = topic.corners[0]
+        label = f"Turn {name}" if name.isdecimal() else name
+        return (
+            f"{label} is a corner of the circuit: corners are numbered from start and finish on, in"
+            " the order in which they come."
+        )
+    return (
+        f"Sector {topic.sectors[0]} is a part of the lap: sectors are numbered from start and"
+        " finish on, and each has a time of its own."
+    )
 
 
 def lesson_as_told(one: Lesson) -> values.Lesson:

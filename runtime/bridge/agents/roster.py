@@ -186,7 +186,8 @@ _SAVE: Final = re.compile(r"\b(?:save|keep|store)\b")
 
 def plan(question: Question) -> tuple[Call, ...]:
     """The tools that answer a question, in their order."""
-    if question.sql is None and (danger := hazard(question.text)):
+    meant = question.topic is not None and question.topic.ask == "concept" and question.topic.what
+    if question.sql is None and not meant and (danger := hazard(question.text)):
         told = danger == "crash" and question.topic is not None and question.topic.ask == "mishap"
         return (Call(SAFETY), *([Call("incident_facts")] if told else []))
     if question.topic is not None:

@@ -33,11 +33,14 @@ BROAD: Final = frozenset({"debrief", "setup", "race_pace"})
 TIMED: Final = frozenset({"", "time"})
 
 
-def topic_of(told: Named, intent: str) -> Topic | None:
-    """The fact that a question of this intent asks for, if it asks for one."""
+def topic_of(told: Named, intent: str, *, session: bool = True) -> Topic | None:
+    """The fact that a question of this intent asks for, if it asks for one.
+
+    *session*: whether one is chosen that could have it.
+    """
     if not told.text:
         return None
-    if (meant := meaning_of(told)) is not None:
+    if (meant := meaning_of(told, session=session)) is not None:
         return meant
     if (grave := _risk(told, intent)) is not None:
         return grave

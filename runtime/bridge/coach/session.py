@@ -121,7 +121,7 @@ class Session:
         # Who sends frames says what the distance counts; nobody says it of a bus or a recording.
         sent = frame.source == "ingest"
         counter = frame.told_m if sent else self._counter.told(frame.told_m)
-        told = Told(wide.get("lat", nan), wide.get("lon", nan), counter)
+        told = Told(wide.get("lat", nan), wide.get("lon", nan), counter, wide.get("speed_ms", nan))
         progress = self._locator.locate(t, told, wide.get("distance_m", nan))
         self.lost = progress is None and not self._locator.elsewhere
         return None if progress is None else self.circuit.place(progress)

@@ -57,6 +57,8 @@ class Lessons:
         own_words = {concept.id: concept.description for concept in CONCEPTS}
         self._said = {**own_words, **(said or {})}
         self._course = {one.lesson.id: one for one in course}
+        known = (self.of(concept.id) for concept in CONCEPTS)
+        self._known = {one.id: Entry(one, "") for one in known}
 
     def of(self, concept: str) -> Lesson:
         """The lesson of a concept, by its id. Raises KeyError for an id that is none."""
@@ -68,8 +70,8 @@ class Lessons:
         return self._said[concept]
 
     def named(self, lesson: str) -> Entry | None:
-        """A lesson by its id; None where the course has none of it."""
-        return self._course.get(lesson)
+        """A lesson by its id, of the course, else of a concept; None where neither has it."""
+        return self._course.get(lesson) or self._known.get(lesson)
 
     def about(self, term: str) -> Entry | None:
         """The lesson that has a term among its tags, else in its title; one to read before others.

@@ -105,6 +105,30 @@ def lessons() -> Lessons:
         ("what is grip", "grip"),
         ("why should I trail brake", "trail_brake"),
         ("why do drivers look ahead", "look_ahead"),
+        ("what is brake fade?", "brake_fade"),
+        ("what is ABS?", "abs"),
+        ("what is a track limit?", "track_limit"),
+        ("what is a stint?", "stint"),
+        ("what is an incident?", "incident"),
+        ("what is yaw rate?", "yaw_rate"),
+        ("what is lateral g?", "g_force"),
+        ("what is a g?", "g_force"),
+        ("what does apex speed mean?", "apex_speed"),
+        ("what is minimum speed?", "minimum_speed"),
+        ("what is nothing time?", "nothing_time"),
+        ("what is an out-lap?", "out_lap"),
+        ("what is an in-lap?", "in_lap"),
+        ("what do you mean by unused grip?", "unused_grip"),
+        ("what is coasting?", "coasting"),
+        ("define the coasting", "coasting"),
+        ("what does the delta mean?", "delta"),
+        ("tell me about trail braking", "trail_brake"),
+        ("what does understeer feel like?", "understeer"),
+        ("ok coach, could you tell me what an apex is?", "apex"),
+        ("explain the idea of trail braking to me", "trail_brake"),
+        ("how to heel and toe in a corner", "heel_and_toe"),
+        ("what is trail braking good for?", "trail_brake"),
+        ("apex?", "apex"),
     ],
 )
 def test_a_question_of_meaning_is_one_whatever_its_words_are_else(question: str, what: str) -> None:
@@ -140,6 +164,48 @@ def test_a_question_of_meaning_is_one_whatever_its_words_are_else(question: str,
         "why do I trail brake so little",
         "why should I brake later in T4",
         "hello",
+        *(
+            "what is the coasting percentage?",
+            "what's the coasting share",
+            "what is the amount of coasting",
+            "what is the coasting like today?",
+            "the coasting",
+            "what is the coasting?",
+            "tell me about the coasting",
+            "why is the understeer so bad?",
+            "what is the understeer of the car at high speed?",
+            "what is the oversteer in the session",
+            "what is the lock-up count",
+            "what are the lock-ups of this session?",
+            "explain the sector times",
+            "explain the brake points",
+            "explain the lateral g",
+            "explain the delta",
+            "tell me about trail braking today",
+            "what is the slowest apex?",
+            "what is the best apex?",
+            "why is the apex so slow?",
+            "what is up with the apex today",
+            "what is the car doing at the apex",
+            "what is the average grip used",
+            "what is the grip usage",
+            "what is the unused grip?",
+            "what is the friction circle usage",
+            "what is the racing line deviation",
+            "what is the downforce at 200",
+            "what is the brake bias of the car",
+            "what is the trail braking percentage",
+            "what is the trail braking score",
+            "what is the look ahead score",
+            "what is the best exit speed?",
+            "what is the exit speed",
+            "why is the exit speed so low?",
+            "what are the commitment numbers",
+            "what is the yaw rate",
+            "what is the stint",
+            "explain the incident",
+            "understeer?",
+        ),
     ],
 )
 def test_a_question_about_the_session_is_no_question_of_meaning(question: str) -> None:
@@ -152,7 +218,7 @@ def test_a_question_about_the_session_is_no_question_of_meaning(question: str) -
     ("question", "word"),
     [
         ("what is graining?", "graining"),
-        ("what does ABS mean?", "abs"),
+        ("what does BOP mean?", "bop"),
         ("What is a Scandinavian flick?", "scandinavian flick"),
         ("explain quantisation", "quantisation"),
     ],
@@ -161,6 +227,82 @@ def test_a_word_that_nobody_knows_is_looked_up(question: str, word: str) -> None
     asked = understood(question, names=NAMES, session_id="s")
 
     assert asked.topic == Topic("concept", spot=word)
+
+
+@pytest.mark.parametrize(
+    ("question", "topic"),
+    [
+        ("what is the coasting percentage?", Topic("amount", "coast")),
+        ("what is the coasting like today?", Topic("amount", "coast")),
+        ("tell me about the coasting", Topic("amount", "coast")),
+        ("what is the trail braking percentage", Topic("measure", "trail_brake")),
+        ("what is the best exit speed?", Topic("measure", "speed", "exit", "most")),
+        ("explain the brake points", Topic("measure", "brake_point")),
+        ("explain the lateral g", Topic("extreme", "g_lat")),
+    ],
+)
+def test_a_number_of_the_session_is_told_where_one_is_asked_for(
+    question: str, topic: Topic
+) -> None:
+    assert understood(question, names=NAMES, session_id="s").topic == topic
+
+
+@pytest.mark.parametrize("question", ["what is the coasting?", "the coasting", "coasting?"])
+def test_a_number_without_a_session_to_have_it_is_a_word(question: str) -> None:
+    assert understood(question, names=NAMES).topic == Topic("concept", "coasting")
+    assert plan(understood("what is the brake fade", names=NAMES))[0].tool == "safety"
+
+
+@pytest.mark.parametrize(
+    ("question", "says"),
+    [
+        ("what does T5 mean?", "Turn 5 is a corner of the circuit: corners are numbered from"),
+        ("what does S1 mean?", "Sector 1 is a part of the lap: sectors are numbered from"),
+        ("what does T44 mean?", "Turn 44 is a corner"),
+    ],
+)
+def test_a_number_is_explained_where_its_meaning_is_asked_for(question: str, says: str) -> None:
+    asked = understood(question, names=NAMES, session_id="s")
+
+    assert asked.topic is not None
+    assert [call.tool for call in plan(asked)] == ["concept_facts"]
+    assert meaning(asked.topic, lessons()).summary.startswith(says)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "what is the difference between understeer and oversteer?",
+        "how does understeer differ from oversteer?",
+        "What is understeer and oversteer?",
+    ],
+)
+def test_two_words_are_both_told(question: str) -> None:
+    asked = understood(question, names=NAMES, session_id="s")
+
+    assert asked.topic is not None
+    text = meaning(asked.topic, lessons()).summary
+    assert "Understeer: the front" in text
+    assert "Oversteer: the rear" in text
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "I have brake fade",
+        "brake fade!",
+        "brake fade",
+        "what is this brake fade?",
+        "the pedal is long",
+        "what is brake fade, I think I have it",
+        "what does the smoke mean?",
+        "what does the warning light mean?",
+    ],
+)
+def test_a_danger_stays_one_whatever_else_is_asked(question: str) -> None:
+    asked = understood(question, names=NAMES, session_id="s")
+
+    assert plan(asked)[0].tool == "safety"
 
 
 def test_the_words_are_those_of_the_course_without_when_the_coach_speaks() -> None:
@@ -178,6 +320,16 @@ def test_without_a_course_they_are_those_of_the_coach() -> None:
         assert found.summary == f"{concept.title}: {concept.description}"
         assert found.lesson is not None
         assert (found.lesson.title, found.lesson.url) == (concept.lesson.title, None)
+
+
+def test_a_term_has_the_lesson_that_a_concept_has_without_a_course_too() -> None:
+    concept = meaning(Topic("concept", "late_apex"), Lessons())
+    term = meaning(Topic("concept", "apex"), Lessons())
+
+    assert concept.lesson is not None
+    assert term.lesson == concept.lesson
+    assert term.details == concept.details
+    assert meaning(Topic("concept", "understeer"), Lessons()).details == (NO_LESSON,)
 
 
 @pytest.mark.parametrize(
