@@ -4,7 +4,6 @@ What is refused here is refused by the start too, and what is doubted is a warni
 """
 
 import asyncio
-import ipaddress
 import re
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -20,6 +19,7 @@ from runtime.bridge.storage.opening import check as check_database
 from runtime.bridge.tracks.model import Track
 from runtime.bridge.warm.desk import lessons_of
 from runtime.bridge.warm.lessons import CATALOG
+from runtime.web.hosts import may_be_host
 from runtime.web.instance import AlreadyRunning
 from runtime.web.serve import CannotStart, bind
 
@@ -27,7 +27,6 @@ BAD_CONFIGURATION: Final = 2
 NETWORK: Final = Path("/sys/class/net")
 """Where Linux lists its network interfaces, those of CAN among them."""
 _ORIGIN: Final = re.compile(r"\*|null|[a-z][a-z0-9+.-]*://[^/\s@,*?#]+(:\*)?", re.IGNORECASE)
-_NAME: Final = re.compile(r"[a-z0-9_-]+(\.[a-z0-9_-]+)*\.?", re.IGNORECASE | re.ASCII)
 _VERSIONED: Final = re.compile(r".*/v\d+\w*/?")
 _PCAN: Final = re.compile(r"PCAN_[A-Z]+BUS\d+")
 
@@ -47,7 +46,7 @@ def refuse(settings: BridgeSettings) -> None:
                 " no path and no slash at the end; or * for any",
             )
     for host in settings.allowed_hosts:
-        if host.strip() and not _is_host(host.strip()):
+        if host.strip() and not may_be_host(host.strip()):
             raise _bad("allowed_hosts", f"{host!r} is no host name: without scheme, port and path")
 
 
@@ -119,14 +118,6 @@ def _is_origin(text: str) -> bool:
     except ValueError:
         return False
     return bool(_ORIGIN.fullmatch(text))
-
-
-def _is_host(text: str) -> bool:
-    try:
-        ipaddress.ip_address(text.strip("[]"))
-    except ValueError:
-        return bool(_NAME.fullmatch(text))
-    return True
 
 
 def _model_doubts(settings: BridgeSettings) -> Iterator[str]:

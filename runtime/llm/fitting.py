@@ -1,14 +1,13 @@
 """Refuses settings that could never work, in words that follow the name of the setting."""
 
-import ipaddress
 import re
 from typing import Final
 
 from pydantic import SecretStr
 
 from runtime.llm.values import SYSTEM_MODEL
+from runtime.web.hosts import may_be_host
 
-_NAME: Final = re.compile(r"[a-z0-9_-]+(\.[a-z0-9_-]+)*\.?", re.IGNORECASE | re.ASCII)
 _ORIGIN: Final = re.compile(
     r"https?://(\[[0-9a-f:.]+\]|[a-z0-9_.-]+)(:(\d{1,5}|\*))?"  # of a web page
     r"|(?!https?:)[a-z][a-z0-9+.-]*://[^/\s@,*]*(:\*)?"  # of an extension or a program
@@ -51,7 +50,7 @@ def fitting_origin(given: list[str]) -> list[str]:
 def fitting_host(given: list[str]) -> list[str]:
     """Names that a Host header can have. Raises ValueError, which shows the first that is none."""
     for host in given:
-        if host.strip() and not _NAME.fullmatch(host.strip()) and not _is_address(host):
+        if host.strip() and not may_be_host(host.strip()):
             raise ValueError(
                 f"{host!r} is no host name; write it whole, without a scheme and a port"
             )
@@ -64,11 +63,3 @@ def fitting_model(given: str) -> str:
     if name.startswith(".") or set(name) & set("/\\\0"):
         raise ValueError("must be an id of GET /v1/models, not a path")
     return name or SYSTEM_MODEL
-
-
-def _is_address(host: str) -> bool:
-    try:
-        ipaddress.ip_address(host.strip().strip("[]"))
-    except ValueError:
-        return False
-    return True

@@ -26,9 +26,19 @@ _HOST: Final = re.compile(
     r"(?:\[(?P<six>[0-9a-f:.]+)\]|(?P<name>[a-z0-9_-]+(?:\.[a-z0-9_-]+)*)\.?)(?::(?P<port>\d{1,5}))?",
     re.IGNORECASE | re.ASCII,
 )
+_NAME: Final = re.compile(r"[a-z0-9_-]+(\.[a-z0-9_-]+)*\.?", re.IGNORECASE | re.ASCII)
 _ORIGIN: Final = re.compile(r"https?://[^/\s@,]+|[a-z][a-z0-9+.-]*://[^/\s@,]*", re.IGNORECASE)
 _TOKENS: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+(?:\s*,\s*[!#$%&'*+.^_`|~0-9A-Za-z-]+)*")
 _Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+
+def may_be_host(text: str) -> bool:
+    """Whether a Host header can name it, without a port: a host name or an address literal."""
+    try:
+        ipaddress.ip_address(text.strip("[]"))
+    except ValueError:
+        return bool(_NAME.fullmatch(text))
+    return True
 
 
 @dataclass(frozen=True, slots=True)
