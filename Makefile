@@ -17,7 +17,7 @@ READY := .venv/.ready
 # The suite runs on up to four cores, a file of tests on one of them; browsers come after it, by themselves.
 SPREAD := $(PY) -m pytest -n logical --maxprocesses 4 --dist loadfile
 NONE_IS_FINE := || [ $$? = 5 ]
-CODE := course runtime build.py bench deploy tests training
+CODE := course runtime build.py bench deploy tests tools training
 
 help:  ## list these commands
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | while IFS='	' read -r name what; do \

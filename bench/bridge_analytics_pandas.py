@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pandas as pd  # type: ignore[import-untyped]
 
-from runtime.bridge.telemetry.values import VideoFrame
-from runtime.bridge.tracks.model import Track
+from runtime.bridge.session.values import VideoFrame
+from runtime.bridge.track.model import Track
 
 MINIS = 25
 

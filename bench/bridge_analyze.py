@@ -16,11 +16,11 @@ from typing import Final, NamedTuple
 import aiohttp
 import numpy as np
 
-from runtime.bridge.coach.engine import CueEngine
+from runtime.bridge.cues.engine import CueEngine
 from runtime.bridge.live.values import LiveFrame
-from runtime.bridge.telemetry.values import TIMESTAMP, WIDE
-from runtime.bridge.tracks.drive import USUAL, drive
-from runtime.bridge.tracks.library import read_track
+from runtime.bridge.session.values import TIMESTAMP, WIDE
+from runtime.bridge.track.drive import USUAL, drive
+from runtime.bridge.track.library import read_track
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 TRACK: Final = ROOT / "data" / "tracks" / "larkfell.json"

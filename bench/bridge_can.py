@@ -24,16 +24,16 @@ import can
 from cantools.database.can import Message
 
 from runtime.bridge.can.assembler import Assembler
+from runtime.bridge.can.cars import load_car
 from runtime.bridge.can.clock import EpochClock
+from runtime.bridge.can.dbc import EXTENDED, load_dbc, parse_dbc
 from runtime.bridge.can.decode import NO_CAR, Decoder
+from runtime.bridge.can.pipeline import Plan
 from runtime.bridge.can.serialbus import SlcanSource
 from runtime.bridge.can.settings import CanSettings
 from runtime.bridge.can.slcan import SlcanParser, encode
 from runtime.bridge.can.statistics import BusStatistics
 from runtime.bridge.can.values import CanFrame, Received
-from runtime.bridge.catalog.cars import load_car
-from runtime.bridge.catalog.dbc import EXTENDED, load_dbc, parse_dbc
-from runtime.bridge.catalog.pipeline import Plan
 
 DATA = Path(__file__).resolve().parents[1] / "data"
 FULL_BUS = 8_000

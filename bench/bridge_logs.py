@@ -20,13 +20,13 @@ import can
 import numpy as np
 
 from bench.bridge_vbo import make
-from runtime.bridge.canlog.decoder import LogDecoder
-from runtime.bridge.canlog.readers.candump import CandumpReader
-from runtime.bridge.canlog.recording import Bus, record_log
-from runtime.bridge.canlog.values import CHUNK, Batch
-from runtime.bridge.catalog.cars import load_car
-from runtime.bridge.catalog.dbc import DbcPack, load_dbc
-from runtime.bridge.vbo.read import read as read_vbo
+from runtime.bridge.can.cars import load_car
+from runtime.bridge.can.dbc import DbcPack, load_dbc
+from runtime.bridge.formats.canlog.decoder import LogDecoder
+from runtime.bridge.formats.canlog.readers.candump import CandumpReader
+from runtime.bridge.formats.canlog.recording import Bus, record_log
+from runtime.bridge.formats.canlog.values import CHUNK, Batch
+from runtime.bridge.formats.vbo.read import read as read_vbo
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 DBC: Final = ROOT / "data" / "dbc" / "paddock-dash.dbc"

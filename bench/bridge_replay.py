@@ -20,20 +20,20 @@ import numpy as np
 
 from runtime.bridge.can.assembler import Assembler
 from runtime.bridge.can.bus import open_source
+from runtime.bridge.can.cars import load_car
+from runtime.bridge.can.dbc import load_dbc
 from runtime.bridge.can.decode import Decoder
 from runtime.bridge.can.settings import CanSettings
-from runtime.bridge.catalog.cars import load_car
-from runtime.bridge.catalog.dbc import load_dbc
+from runtime.bridge.live.pacing import Pacing, pace
+from runtime.bridge.live.replay import Replay
+from runtime.bridge.live.source import Recorded
 from runtime.bridge.live.values import LiveFrame
-from runtime.bridge.replay.pacing import Pacing, pace
-from runtime.bridge.replay.replay import Replay
-from runtime.bridge.replay.source import Recorded
+from runtime.bridge.session.values import TIMESTAMP, Frames, Numbers, Samples
 from runtime.bridge.simulator.schedule import Schedule, schedule_of
 from runtime.bridge.simulator.simulator import Simulator, SourceSend
 from runtime.bridge.storage.store import Store
-from runtime.bridge.telemetry.values import TIMESTAMP, Frames, Numbers, Samples
-from runtime.bridge.tracks.drive import drive
-from runtime.bridge.tracks.library import Library
+from runtime.bridge.track.drive import drive
+from runtime.bridge.track.library import Library
 
 DATA = Path(__file__).resolve().parents[1] / "data"
 SIGNALS = 60

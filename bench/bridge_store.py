@@ -13,9 +13,9 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from bench import bridge_store_http
+from runtime.bridge.session.values import WIDE, Frames, Recording, Samples
 from runtime.bridge.storage.store import Store
 from runtime.bridge.storage.values import Backend
-from runtime.bridge.telemetry.values import WIDE, Frames, Recording, Samples
 
 KINDS: Final[tuple[Backend, ...]] = ("lightweight", "analytical")
 SLEEPS_MS: Final = (0.0, 5.0, 25.0)

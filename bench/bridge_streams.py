@@ -30,9 +30,9 @@ from runtime.bridge.errors import render
 from runtime.bridge.live.hub import Hub
 from runtime.bridge.live.values import LiveFrame
 from runtime.bridge.service import SERVICE, Service
+from runtime.bridge.session.values import WIDE
 from runtime.bridge.settings import BridgeSettings
-from runtime.bridge.telemetry.values import WIDE
-from runtime.bridge.tracks.library import Library
+from runtime.bridge.track.library import Library
 from runtime.web.guard import Limits
 from runtime.web.hosts import HostPolicy
 from runtime.web.middleware import Door, install

@@ -21,10 +21,10 @@ from typing import NamedTuple
 import numpy as np
 import pandas  # type: ignore[import-untyped]
 
-from runtime.bridge.imports.formats import read_recording
-from runtime.bridge.vbo.read import read
-from runtime.bridge.vbo.sections import read_head
-from runtime.bridge.vbo.table import read_table
+from runtime.bridge.formats.formats import read_recording
+from runtime.bridge.formats.vbo.read import read
+from runtime.bridge.formats.vbo.sections import read_head
+from runtime.bridge.formats.vbo.table import read_table
 
 COLUMNS = "sats time lat long velocity heading height vert-vel " + " ".join(
     f"Channel_{number}" for number in range(15)

@@ -7,9 +7,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
-from course import quick
 from course.options import Options, Report
-from course.tree import Refusal, Tree, locked
+from course.publish import quick
+from course.publish.tree import Refusal, Tree, locked
 
 __all__ = ["Options", "Refusal", "Report", "build", "check"]
 _SOME: Final = 5

@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from course.build import check
+from course.check.report import FORMATS, Findings, Summary, job_summary, reader
 from course.diagnostics import nearest, order
-from course.files import folder_id
 from course.options import Options, Report
-from course.report import FORMATS, Findings, Summary, job_summary, reader
-from course.tree import Refusal
+from course.publish.tree import Refusal
+from course.read.files import folder_id
 
 OK, PROBLEMS = 0, 1
 _NAMED = (".yaml", "/lesson.md")
@@ -43,7 +43,7 @@ def run_check(request: Request) -> int:
         message = f"there is no folder {request.report.parent} for the report"
         raise Refusal("CFG005", message, "create it first: a check makes no folders")
     if request.accept:
-        from course.idlock import accept
+        from course.read.idlock import accept
 
         print(accept(options))
     report = check(options)

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Final
 
 from course.build import build
 from course.options import CACHE, OUT, Options, Report
-from course.places import check_places, forget
-from course.tree import Refusal
+from course.publish.tree import Refusal
+from course.read.places import check_places, forget
 
 if TYPE_CHECKING:
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001  (it has no other)
@@ -275,7 +275,7 @@ def _new(given: argparse.Namespace) -> int:
 
 
 def _explain(given: argparse.Namespace) -> int:
-    from course.report import UnknownRule, explain, rule_list
+    from course.check.report import UnknownRule, explain, rule_list
 
     try:
         print(rule_list() if given.code is None else explain(given.code))

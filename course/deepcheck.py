@@ -7,10 +7,11 @@ from dataclasses import replace
 from html.parser import HTMLParser
 from typing import Final
 
-from course import outcheck, pipeline
+from course import pipeline
 from course.diagnostics import TOP, Diagnostic, Problem, diagnostic
 from course.options import Options
-from course.tree import File
+from course.publish import outcheck
+from course.publish.tree import File
 
 _VOID: Final = frozenset(
     "area base br col embed hr img input link meta param source track wbr".split()

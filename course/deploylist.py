@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import orjson
 
-from course.tree import MANIFEST
+from course.publish.tree import MANIFEST
 
 _PAGES_LAST: Final = ".html"
 _FIRST: Final = ("assets/", "media/")

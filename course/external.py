@@ -14,11 +14,11 @@ from typing import Any, Final
 from course import pipeline
 from course.diagnostics import TOP, Diagnostic, Problem, diagnostic, order
 from course.external_probe import Answer, Limits, probe
-from course.files import span_at
-from course.jsonfile import read_json, write_json
-from course.models.view import plain
 from course.options import Options
-from course.sources import Item, Sources
+from course.publish.jsonfile import read_json, write_json
+from course.read.files import span_at
+from course.read.models.view import plain
+from course.read.sources import Item, Sources
 
 FRESH_S: Final = 7 * 24 * 3600
 CACHE_FILE: Final = "links.json"

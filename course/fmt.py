@@ -13,12 +13,13 @@ from typing import Any, Final
 import yaml
 from yaml.nodes import MappingNode, Node, SequenceNode
 
-from course import fmt_trivia, schema, yamlsource
+from course import fmt_trivia
 from course.diagnostics import Problem
-from course.files import TEXT_LIMIT, Entry, read_bytes, scan, text_of
 from course.fmt_emit import Verbatim, emit, ordered
-from course.lesson import split_front
-from course.sources import CONTENT
+from course.read import schema, yamlsource
+from course.read.files import TEXT_LIMIT, Entry, read_bytes, scan, text_of
+from course.read.lesson import split_front
+from course.read.sources import CONTENT
 
 _LESSON: Final = re.compile(r"phases/[^/]+/[^/]+/lesson(?:\.[A-Za-z0-9-]+)?\.md\Z")
 _SCHEMAS: Final = tuple(

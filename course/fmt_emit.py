@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, Final
 
-from course import schema, yamlsource
 from course.fmt_trivia import Path, Trivia, squeezed
+from course.read import schema, yamlsource
 
 WIDTH: Final = 100
 _INDENT: Final = "  "

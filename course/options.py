@@ -9,7 +9,7 @@ from typing import Any, Final
 import orjson
 
 from course.diagnostics import Diagnostic
-from course.fingerprint import fingerprint
+from course.publish.fingerprint import fingerprint
 
 CACHE: Final = ".course-cache"
 OUT: Final = "site"

@@ -6,19 +6,20 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from course import load, quick
 from course.diagnostics import order
-from course.models.view import plain, view
 from course.options import Options, Report
-from course.run import Run
-from course.sources import Sources
-from course.target import Nowhere, Target
+from course.publish import quick
+from course.publish.run import Run
+from course.publish.target import Nowhere, Target
+from course.read import load
+from course.read.models.view import plain, view
+from course.read.sources import Sources
 
 if TYPE_CHECKING:
     from types import ModuleType
 
-    from course.cache import Shards
-    from course.graph import Graph
+    from course.publish.cache import Shards
+    from course.read.graph import Graph
 
 __all__ = ["Nowhere", "Outcome", "linked", "run"]
 
@@ -70,7 +71,7 @@ def run(options: Options, target: Target) -> Outcome:
 
 def _later() -> ModuleType:
     """What links and shows the whole course; nobody needs it before the lessons are read."""
-    from course import emit
+    from course.publish import emit
 
     return emit
 
@@ -86,7 +87,8 @@ def _linked(this: Run) -> tuple[Sources, Graph]:
     )
     if loaded.course is not None and options.updated is not None:
         loaded.course = view({**plain(loaded.course), "updated": options.updated})
-    from course import graph, linkcheck
+    from course.check import linkcheck
+    from course.read import graph
 
     joined = graph.build(loaded)
     loaded.report(list(linkcheck.problems(joined)))

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from course.options import Options
-from course.tree import MANIFEST, read_manifest
+from course.publish.tree import MANIFEST, read_manifest
 
 _DOOR: Final = Path(__file__).resolve().parent.parent / "build.py"
 _ONE: Final = {"PYTHONHASHSEED": "1", "TZ": "UTC", "LC_ALL": "C"}

@@ -7,13 +7,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from course import ids, pipeline, schema
+from course import pipeline
 from course import scaffold_texts as texts
 from course.diagnostics import nearest
-from course.files import split_number
-from course.graph import Graph
 from course.options import Options
-from course.sources import CONTENT
+from course.read import ids, schema
+from course.read.files import split_number
+from course.read.graph import Graph
+from course.read.sources import CONTENT
 
 STEP: Final = 10
 LAST: Final = 99

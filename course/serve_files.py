@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 from typing import Final, NamedTuple
 from urllib.parse import quote, unquote_to_bytes
 
-from course.mediatypes import PAGE, TYPES
+from course.read.mediatypes import PAGE, TYPES
 
 _HEADERS: Final = "_headers"
 _INDEX: Final = "index.html"

@@ -11,10 +11,10 @@ from typing import Final, NamedTuple, TypeVar
 
 from course import watch
 from course.build import build
+from course.check.report.text import block
+from course.check.report.view import plural, reader
 from course.options import Options, Report
-from course.report.text import block
-from course.report.view import plural, reader
-from course.tree import MANIFEST, Refusal
+from course.publish.tree import MANIFEST, Refusal
 
 T = TypeVar("T")
 POLL_S: Final = 0.3

@@ -10,7 +10,7 @@ from typing import Final
 import orjson
 from aiohttp import web
 
-from course.mediatypes import PAGE
+from course.read.mediatypes import PAGE
 from course.serve_files import Found, entity_tag, find, host_headers, names_tag
 from course.serve_guard import allowed
 from course.serve_live import Live, State

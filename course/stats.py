@@ -11,9 +11,9 @@ from typing import Any, Final
 import orjson
 
 from course import pipeline
-from course.graph import Graph, LessonNode
-from course.lesson import Material
 from course.options import Options
+from course.read.graph import Graph, LessonNode
+from course.read.lesson import Material
 
 _PRETTY: Final = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
 _HEAD: Final = ("", "lessons", "authored", "planned", "minutes", "words", "questions")

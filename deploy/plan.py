@@ -7,7 +7,7 @@ from enum import IntEnum
 from pathlib import PurePosixPath
 from typing import Final, NamedTuple
 
-from course.mediatypes import TYPES
+from course.read.mediatypes import TYPES
 
 MANIFEST: Final = "build-manifest.json"
 

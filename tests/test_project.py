@@ -14,9 +14,6 @@ import pytest
 import yaml
 
 ROOT = Path(__file__).resolve().parent.parent
-FILE_LIMIT = 400
-TEST_LIMIT = 600  # a table of cases may be long
-FUNCTION_LIMIT = 60
 TEACHING = "content/"  # lesson code, here and in fixtures, shows one idea and has its own checks
 
 
@@ -48,22 +45,6 @@ def test_every_module_says_in_one_sentence_what_it_is_for(trees: dict[str, ast.M
     }
     bad = [path for path, text in openings.items() if not text.endswith(".") or ". " in text]
     assert bad == []
-
-
-def test_files_stay_short(trees: dict[str, ast.Module]) -> None:
-    long = {path: read(path).count("\n") for path in trees}
-    limit = {path: TEST_LIMIT if path.startswith("tests/") else FILE_LIMIT for path in long}
-    assert {path: n for path, n in long.items() if n > limit[path]} == {}
-
-
-def test_functions_stay_short(trees: dict[str, ast.Module]) -> None:
-    functions = {
-        f"{path}:{node.name}": (node.end_lineno or 0) - node.lineno + 1
-        for path, tree in trees.items()
-        for node in ast.walk(tree)
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-    }
-    assert {name: n for name, n in functions.items() if n > FUNCTION_LIMIT} == {}
 
 
 FORBIDDEN = {

@@ -2,6 +2,6 @@
 
 from typing import Final
 
-import runtime.bridge.leancan  # noqa: F401 - before anything loads python-can
+import runtime.bridge.can.leancan  # noqa: F401 - before anything loads python-can
 
 VERSION: Final = "0.1.0"

@@ -14,8 +14,8 @@ from runtime.bridge.analysis.reference_files import write_reference
 from runtime.bridge.server_flags import add_server_flags
 from runtime.bridge.settings import BridgeSettings
 from runtime.bridge.stored_sessions import CannotMake, address, asked, stored
-from runtime.bridge.tracks.library import is_safe_id
-from runtime.bridge.tracks.model import TrackError
+from runtime.bridge.track.library import is_safe_id
+from runtime.bridge.track.model import TrackError
 from runtime.web.instance import AlreadyRunning
 
 

@@ -9,7 +9,6 @@ from typing import Final
 from aiohttp import web
 
 from runtime.bridge import VERSION
-from runtime.bridge.agents.opening import open_coach
 from runtime.bridge.analyses import Analyses
 from runtime.bridge.analysis.reference_files import ReferenceBook
 from runtime.bridge.api import (
@@ -47,12 +46,14 @@ from runtime.bridge.api import (
 )
 from runtime.bridge.api.shapes import recording_id
 from runtime.bridge.api.wire import ErrorAnswer
+from runtime.bridge.can.carfile import CarError
+from runtime.bridge.can.cars import LoadedCar, find_car, load_car
+from runtime.bridge.can.dbc import DbcError, load_dbc, merged
+from runtime.bridge.can.registry import RegistryError, load_registry
 from runtime.bridge.can.settings import check_interface
-from runtime.bridge.catalog.carfile import CarError
-from runtime.bridge.catalog.cars import LoadedCar, find_car, load_car
-from runtime.bridge.catalog.dbc import DbcError, load_dbc, merged
-from runtime.bridge.catalog.registry import RegistryError, load_registry
 from runtime.bridge.checking import BAD_CONFIGURATION, doubts, refuse, track_doubts
+from runtime.bridge.coach.agents.opening import open_coach
+from runtime.bridge.coach.warm.desk import Desk
 from runtime.bridge.coaching import coaching
 from runtime.bridge.driving import can_settings, driving
 from runtime.bridge.errors import JsonObject, render
@@ -63,9 +64,8 @@ from runtime.bridge.settings import BridgeSettings
 from runtime.bridge.storage.errors import SchemaTooNew, StoreUnusable
 from runtime.bridge.storage.store import Store
 from runtime.bridge.storage.values import SignalRow
-from runtime.bridge.tracks.library import Library, read_track
-from runtime.bridge.tracks.model import Track, TrackError
-from runtime.bridge.warm.desk import Desk
+from runtime.bridge.track.library import Library, read_track
+from runtime.bridge.track.model import Track, TrackError
 from runtime.web.hosts import HostPolicy
 from runtime.web.instance import AlreadyRunning
 from runtime.web.middleware import Door, install

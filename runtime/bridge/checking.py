@@ -12,13 +12,13 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from runtime.bridge.can.settings import SLCAN, VIRTUAL
+from runtime.bridge.coach.warm.desk import lessons_of
+from runtime.bridge.coach.warm.lessons import CATALOG
 from runtime.bridge.live.values import LIVE_SESSION
 from runtime.bridge.settings import BridgeSettings
 from runtime.bridge.storage.errors import StoreUnusable
 from runtime.bridge.storage.opening import check as check_database
-from runtime.bridge.tracks.model import Track
-from runtime.bridge.warm.desk import lessons_of
-from runtime.bridge.warm.lessons import CATALOG
+from runtime.bridge.track.model import Track
 from runtime.web.hosts import may_be_host
 from runtime.web.instance import AlreadyRunning
 from runtime.web.serve import CannotStart, bind

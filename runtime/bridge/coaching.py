@@ -3,10 +3,10 @@
 from collections import deque
 from typing import Final
 
-from runtime.bridge.coach.engine import CueEngine
-from runtime.bridge.coach.values import Burst
+from runtime.bridge.cues.engine import CueEngine
+from runtime.bridge.cues.values import Burst
 from runtime.bridge.service import Service
-from runtime.bridge.tracks.model import Track
+from runtime.bridge.track.model import Track
 
 MOST_BURSTS: Final = 2000
 """Of a session; then the oldest go."""

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from runtime.bridge.laps.stats import quantile
+from runtime.bridge.session.stats import quantile
 from runtime.bridge.storage.backend import Connection
 from runtime.bridge.storage.store import Store
 

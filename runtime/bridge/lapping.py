@@ -10,16 +10,16 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
-from runtime.bridge.laps.detect import Laps, detect_laps
-from runtime.bridge.laps.geometry import metres_between
-from runtime.bridge.laps.series import series
+from runtime.bridge.session.detect import Laps, detect_laps
+from runtime.bridge.session.geometry import metres_between
+from runtime.bridge.session.series import series
+from runtime.bridge.session.values import Frames
 from runtime.bridge.storage.errors import StoreBusy, StoreDamaged
 from runtime.bridge.storage.store import Store
 from runtime.bridge.storage.values import SessionRow, recorded
 from runtime.bridge.summary import Summary, summarise
-from runtime.bridge.telemetry.values import Frames
-from runtime.bridge.tracks.library import NEAR_M, Library
-from runtime.bridge.tracks.model import Track
+from runtime.bridge.track.library import NEAR_M, Library
+from runtime.bridge.track.model import Track
 
 log = logging.getLogger(__name__)
 

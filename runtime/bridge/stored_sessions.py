@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from runtime.bridge.lapping import LapBook
-from runtime.bridge.laps.detect import Laps
+from runtime.bridge.session.detect import Laps
 from runtime.bridge.settings import BridgeSettings
 from runtime.bridge.storage.errors import StoreUnusable
 from runtime.bridge.storage.store import Store
 from runtime.bridge.storage.values import SessionRow
-from runtime.bridge.tracks.library import Library, read_track
-from runtime.bridge.tracks.model import Track
+from runtime.bridge.track.library import Library, read_track
+from runtime.bridge.track.model import Track
 from runtime.web.instance import address_of
 
 WAIT_S: Final = 30.0

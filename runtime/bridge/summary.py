@@ -6,10 +6,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from runtime.bridge.laps.detect import Laps, Segment
-from runtime.bridge.laps.progress import Progress, crossing_times, lap_progress
-from runtime.bridge.laps.sectors import Span, sector_times, thirds
-from runtime.bridge.tracks.model import Track
+from runtime.bridge.session.detect import Laps, Segment
+from runtime.bridge.session.progress import Progress, crossing_times, lap_progress
+from runtime.bridge.session.sectors import Span, sector_times, thirds
+from runtime.bridge.track.model import Track
 
 KMH: Final = 3.6
 COAST_THROTTLE_PCT: Final = 5.0

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 COMMANDS: Final[Mapping[str, str]] = {
-    "pull": "runtime.llm.pull.command",
-    "ingest": "runtime.llm.ingest.command",
+    "pull": "runtime.llm.models.pull.command",
+    "ingest": "runtime.llm.documents.ingest.command",
 }
 SERVER: Final = "runtime.llm.server"
 

@@ -27,7 +27,6 @@ from runtime.llm.api import (
 )
 from runtime.llm.api.wire import ErrorAnswer
 from runtime.llm.awake import KeepAwake, inhibitor_for
-from runtime.llm.catalog import Catalog
 from runtime.llm.chats import Chats, Clocks, Preflight
 from runtime.llm.discovery import Announcer, reachable_addresses
 from runtime.llm.documents.errors import StoreUnusable
@@ -40,6 +39,7 @@ from runtime.llm.engine.single import SingleEngine
 from runtime.llm.errors import BenchmarkFailed, JsonObject, SysmodelUnavailable, render
 from runtime.llm.hostinfo import host_info
 from runtime.llm.identity import client_id, header_safe
+from runtime.llm.models.catalog import Catalog
 from runtime.llm.ratelimit import RateLimiter
 from runtime.llm.service import SERVICE, Service
 from runtime.llm.settings import LlmSettings

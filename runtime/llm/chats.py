@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from runtime.llm.admission import Admission, Lane, Ticket
-from runtime.llm.catalog import Catalog, Entry
 from runtime.llm.engine.pool import EnginePool
 from runtime.llm.engine.protocol import Ended, Prepared
 from runtime.llm.engine.records import Engine
 from runtime.llm.engine.sessions import Sessions, conversation_name
 from runtime.llm.engine.single import too_long
 from runtime.llm.errors import EngineDied, ModelNotFound
+from runtime.llm.models.catalog import Catalog, Entry
 from runtime.llm.sysmodel.base import Provider, SystemChat
 from runtime.llm.values import SYSTEM_MODEL, Generation, Sampling, Turn
 from runtime.web.errors import RequestTimeout

@@ -10,13 +10,13 @@ from aiohttp import web
 
 from runtime.llm.admission import Admission, Ticket
 from runtime.llm.awake import KeepAwake
-from runtime.llm.catalog import Catalog
 from runtime.llm.chats import Chats
 from runtime.llm.discovery import Announcer, should_announce
 from runtime.llm.documents.store import DocumentStore
 from runtime.llm.embed.embedders import Embedders
 from runtime.llm.engine.pool import EnginePool
 from runtime.llm.hostinfo import HostInfo
+from runtime.llm.models.catalog import Catalog
 from runtime.llm.ratelimit import RateLimiter
 from runtime.llm.settings import LlmSettings
 from runtime.llm.sysmodel.base import Provider

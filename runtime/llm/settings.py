@@ -9,7 +9,13 @@ import psutil
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
 from pydantic_settings import SettingsConfigDict
 
-from runtime.llm.fitting import fitting_host, fitting_key, fitting_model, fitting_origin, not_blank
+from runtime.llm.models.fitting import (
+    fitting_host,
+    fitting_key,
+    fitting_model,
+    fitting_origin,
+    not_blank,
+)
 from runtime.llm.sysmodel.settings import SysmodelSettings
 from runtime.llm.values import SYSTEM_MODEL
 from runtime.web.settings import Clamp, Settings

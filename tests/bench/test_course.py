@@ -8,7 +8,7 @@ import pytest
 from bench.course import OURS, Result, bench, table
 from bench.lessons import front_matter, make_lessons, practice, write_content
 from bench.measure import Run, Size, median, run, size
-from course import yamlsource
+from course.read import yamlsource
 
 
 def test_the_same_count_and_seed_give_the_same_lessons() -> None:

@@ -14,8 +14,8 @@ from aiohttp import web
 
 from runtime.bridge.app import assemble, make_app
 from runtime.bridge.service import Service
+from runtime.bridge.session.values import TIMESTAMP, Frames
 from runtime.bridge.settings import BridgeSettings
-from runtime.bridge.telemetry.values import TIMESTAMP, Frames
 from runtime.web.serve import started
 
 ROOT: Final = Path(__file__).resolve().parents[2]

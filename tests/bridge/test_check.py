@@ -14,10 +14,10 @@ from runtime.bridge.server import main
 from runtime.bridge.settings import BridgeSettings
 from runtime.bridge.storage.opening import check, open_database
 from runtime.bridge.storage.values import Backend
-from runtime.bridge.tracks.command import main as build
+from runtime.bridge.track.command import main as build
 from runtime.web.instance import AlreadyRunning
 from tests.bridge.bridgekit import Json, bridging, settings_for
-from tests.bridge.tracks.examples import circuit
+from tests.bridge.track.examples import circuit
 
 GOOD = "the configuration is good\n"
 

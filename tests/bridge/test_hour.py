@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd  # type: ignore[import-untyped]
 import pytest
 
+from runtime.bridge.session.values import WIDE, Recording
 from runtime.bridge.storage.values import SessionMeta
-from runtime.bridge.telemetry.values import WIDE, Recording
-from runtime.bridge.tracks.drive import drive
-from runtime.bridge.tracks.library import Library
+from runtime.bridge.track.drive import drive
+from runtime.bridge.track.library import Library
 from tests.bridge.bridgekit import Bridge
 
 DATA = Path(__file__).resolve().parents[2] / "data"

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from runtime.bridge.lapping import BEHIND_S, Filling, LapBook
+from runtime.bridge.session.values import Frames, Numbers
 from runtime.bridge.storage.store import Store
 from runtime.bridge.storage.values import Backend, SessionRow
-from runtime.bridge.telemetry.values import Frames, Numbers
-from runtime.bridge.tracks.drive import drive
-from runtime.bridge.tracks.library import Library
+from runtime.bridge.track.drive import drive
+from runtime.bridge.track.library import Library
 from tests.bridge.simulator.drivekit import LARKFELL
 from tests.bridge.storage.storekit import opened
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from runtime.bridge.can.values import CanFrame
-from runtime.bridge.telemetry.values import TIMESTAMP, Numbers
+from runtime.bridge.session.values import TIMESTAMP, Numbers
 from tests.bridge.bridgekit import Bridge
-from tests.bridge.canlog.logkit import write
 from tests.bridge.conftest import Start
+from tests.bridge.formats.canlog.logkit import write
 from tests.bridge.simulator.drivekit import LARKFELL, MESSAGES, VESPER, flushed, vesper
 
 LAP_S: Final = 120.0

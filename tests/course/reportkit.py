@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from course.check.report import Findings, Summary
 from course.diagnostics import Diagnostic
-from course.report import Findings, Summary
 
 LESSON = "content/phases/10-see-the-car/20-brake-trace"
 QUIZ = f"{LESSON}/quiz.yaml"

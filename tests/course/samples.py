@@ -7,8 +7,8 @@ from typing import Any
 
 import yaml
 
-from course.assets import bundle
-from course.pages import Around, Pages, SiteInfo
+from course.publish.assets import bundle
+from course.publish.pages import Around, Pages, SiteInfo
 
 WORDS = Path(__file__).parents[2] / "content" / "ui" / "en.yaml"
 COURSE: dict[str, Any] = {

@@ -15,12 +15,12 @@ from typing import Any, Final
 import pytest
 
 from course.build import build, check
-from course.files import CODE_SUFFIXES, MEDIA_SUFFIXES
 from course.fmt import fmt
-from course.idlock import accept
-from course.links import KINDS
-from course.markdown.types import ALERTS
 from course.options import Options
+from course.read.files import CODE_SUFFIXES, MEDIA_SUFFIXES
+from course.read.idlock import accept
+from course.read.links import KINDS
+from course.read.markdown.types import ALERTS
 from tests.course.coursekit import WORDS, edited, put
 
 ROOT: Final = Path(__file__).resolve().parents[2]

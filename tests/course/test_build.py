@@ -17,10 +17,11 @@ from pathlib import Path
 
 import pytest
 
-from course import pipeline, quick
+from course import pipeline
 from course.build import Options, Refusal, build, check
-from course.tree import MANIFEST, Manifest, Stage, Tree, listing, locked, read_manifest
-from course.workshop import Rendering, Task
+from course.publish import quick
+from course.publish.tree import MANIFEST, Manifest, Stage, Tree, listing, locked, read_manifest
+from course.publish.workshop import Rendering, Task
 from tests.course.coursekit import BRAKE_TRACE, READ_A_LAP, edited, write_course
 from tests.forker import forking
 
@@ -192,7 +193,7 @@ def test_a_replacement_cut_between_its_two_renames_is_undone(course: Options) ->
 def test_systems_without_an_exchange_of_folders_build_too(
     course: Options, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("course.tree._exchange", lambda one, other: False)
+    monkeypatch.setattr("course.publish.tree._exchange", lambda one, other: False)
     build(course)
     for word in ("one", "two", "three"):
         change_title(course.root, word)
@@ -230,7 +231,7 @@ def test_lessons_that_are_packed_while_they_wait_give_the_same_site(
     course: Options, jobs: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     expected = cold(course, course.out.parent / "cold")
-    monkeypatch.setattr("course.workshop._PLAIN", 0)
+    monkeypatch.setattr("course.publish.workshop._PLAIN", 0)
     assert build(Options(root=course.root, out=course.out, jobs=jobs)).written
     assert contents(course.out) == expected
 
@@ -421,7 +422,7 @@ def test_a_file_that_changes_while_a_build_runs_is_seen_by_the_next_one(
 def test_lessons_may_be_drafted_in_one_process_and_rendered_in_another(
     course: Options, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("course.run._portions", _all_later)
+    monkeypatch.setattr("course.publish.run._portions", _all_later)
     monkeypatch.setattr(threading, "active_count", lambda: 1)
     report = build(Options(root=course.root, out=course.out, jobs=2))
     assert report.written
@@ -458,7 +459,7 @@ def test_an_error_in_a_second_process_is_raised_in_the_first(
     def broken(*_: object) -> None:
         raise RuntimeError("no page today")
 
-    monkeypatch.setattr("course.unit.outcheck.facts", broken)
+    monkeypatch.setattr("course.publish.unit.outcheck.facts", broken)
     with pytest.raises(RuntimeError, match="no page today"):
         build(Options(root=course.root, out=course.out, jobs=2))
     assert not course.out.exists()

@@ -21,19 +21,19 @@ import orjson
 import pytest
 import yaml
 
-from course.companions import body, plain
-from course.companions.bundle import bundle
-from course.companions.corpus import LONGEST, SHORTEST, chunks
-from course.companions.error import not_found
-from course.companions.evidence import evidence_template
-from course.companions.feed import atom
-from course.companions.headers import headers
-from course.companions.llms import SPLIT_ABOVE, llms_full, llms_txt
-from course.companions.notebook import notebook
-from course.companions.openapi import openapi
-from course.companions.script import script
-from course.companions.sitemap import robots, sitemap
-from course.companions.source import lesson_markdown
+from course.publish.companions import body, plain
+from course.publish.companions.bundle import bundle
+from course.publish.companions.corpus import LONGEST, SHORTEST, chunks
+from course.publish.companions.error import not_found
+from course.publish.companions.evidence import evidence_template
+from course.publish.companions.feed import atom
+from course.publish.companions.headers import headers
+from course.publish.companions.llms import SPLIT_ABOVE, llms_full, llms_txt
+from course.publish.companions.notebook import notebook
+from course.publish.companions.openapi import openapi
+from course.publish.companions.script import script
+from course.publish.companions.sitemap import robots, sitemap
+from course.publish.companions.source import lesson_markdown
 from tests.course import mutations, samples
 
 MARKDOWN = '''A lap time tells you *that* you were slow, never where.

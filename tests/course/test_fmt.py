@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from course import schema, yamlsource
 from course.fmt import SOURCES, LeftAloneError, fmt, formatted, run
 from course.fmt_emit import dump
+from course.read import schema, yamlsource
 from tests.course.coursekit import BRAKE_TRACE, write_course
 
 # -- single forms -------------------------------------------------------------------------------

@@ -9,9 +9,9 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from course import schema, yamlsource
-from course.files import text_of
 from course.fmt import SOURCES, LeftAloneError, formatted
+from course.read import schema, yamlsource
+from course.read.files import text_of
 
 AWKWARD = st.sampled_from(
     [

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from course import yamlsource
+from course.read import yamlsource
 from tests.course.coursekit import (
     LAP_KIT,
     QUIZ,

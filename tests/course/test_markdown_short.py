@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from course import load, markdown
-from course.markdown import Body, Source
-from course.markdown.output import write
-from course.markdown.short import attempt
-from course.markdown.structure import read
+from course.read import load, markdown
+from course.read.markdown import Body, Source
+from course.read.markdown.output import write
+from course.read.markdown.short import attempt
+from course.read.markdown.structure import read
 from tests.course.coursekit import built, edited, write_course
 
 ROOT = Path(__file__).parents[2]

@@ -9,9 +9,9 @@ import jsonschema_rs
 import pytest
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from course.models import SOURCES, LessonFrontMatter
-from course.models.published import RESOURCES
-from course.models.view import plain, view
+from course.read.models import SOURCES, LessonFrontMatter
+from course.read.models.published import RESOURCES
+from course.read.models.view import plain, view
 from tests.course import mutations
 
 ADAPTERS: dict[str, TypeAdapter[Any]] = SOURCES | {

@@ -14,11 +14,11 @@ from typing import Any
 
 import pytest
 
-from course import reprint
-from course.assets import FOLDER, bundle, hashed_path
-from course.inline import inline, plain, prose
-from course.pages import Around, Pages, not_found_hashes
-from course.templating import TEMPLATES
+from course.publish import reprint
+from course.publish.assets import FOLDER, bundle, hashed_path
+from course.publish.inline import inline, plain, prose
+from course.publish.pages import Around, Pages, not_found_hashes
+from course.publish.templating import TEMPLATES
 from tests.course import samples
 
 VOID = {"meta", "link", "input", "img", "br", "hr", "path", "circle", "rect"}

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from course.parallel import Alone, Forked, aside, at_once, workers
-from course.tree import Refusal
+from course.publish.parallel import Alone, Forked, aside, at_once, workers
+from course.publish.tree import Refusal
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
 

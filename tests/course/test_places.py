@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from course.tree import listing
+from course.publish.tree import listing
 from tests.course.coursekit import BRAKE_TRACE, edited, write_course
 
 DOOR = Path(__file__).resolve().parents[2] / "build.py"

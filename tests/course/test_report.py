@@ -12,9 +12,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from course import rules
+from course.check.report import FORMATS, Findings, Summary, UnknownRule, explain, reader, rule_list
+from course.check.report.excerpt import WIDTH, cells, excerpt
 from course.diagnostics import TOP
-from course.report import FORMATS, Findings, Summary, UnknownRule, explain, reader, rule_list
-from course.report.excerpt import WIDTH, cells, excerpt
 from tests.course.reportkit import ONE, QUIZ, SIZES, findings, many
 
 SAMPLE = f"""\

@@ -16,9 +16,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from course import rules
+from course.check.report import FORMATS, Findings, Summary, job_summary
+from course.check.report.view import sendable, sentences
 from course.diagnostics import Diagnostic
-from course.report import FORMATS, Findings, Summary, job_summary
-from course.report.view import sendable, sentences
 from tests.course import mutations
 from tests.course.reportkit import ONE, QUIZ, SEVERITY, SIZES, findings, many
 

@@ -11,14 +11,15 @@ from typing import Any, NamedTuple
 import pytest
 import yaml
 
-from course import pages, rules, tree
+from course import rules
 from course.build import build
 from course.cli import main
 from course.deepcheck import deep_problems
-from course.idlock import accept
-from course.known import page_words
 from course.options import Options
-from course.tree import Refusal, locked
+from course.publish import pages, tree
+from course.publish.tree import Refusal, locked
+from course.read.idlock import accept
+from course.read.known import page_words
 from tests.course.coursekit import (
     BASE,
     READ_A_LAP,

@@ -11,8 +11,16 @@ from typing import Any
 
 import pytest
 
-from course.assets import FOLDER
-from course.search import STEP, build_index, fold, lesson_terms, page_terms, shard_of, tokens
+from course.publish.assets import FOLDER
+from course.publish.search import (
+    STEP,
+    build_index,
+    fold,
+    lesson_terms,
+    page_terms,
+    shard_of,
+    tokens,
+)
 from tests.course import samples
 
 needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")

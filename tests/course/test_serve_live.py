@@ -17,9 +17,9 @@ import pytest
 
 from course.build import build
 from course.options import Options, Report
+from course.publish.tree import Refusal
 from course.serve import ServeError, normal_prefix, serve
 from course.serve_site import LISTENERS
-from course.tree import Refusal
 from tests.course.coursekit import BRAKE_TRACE, edited, write_course
 from tests.course.servekit import serving, stream
 

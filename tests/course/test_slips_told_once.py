@@ -9,7 +9,7 @@ import pytest
 from course.build import build
 from course.cli import main
 from course.options import Options
-from course.pythoncode import fault
+from course.read.pythoncode import fault
 from tests.course.coursekit import (
     BRAKE_TRACE,
     LAP_KIT,

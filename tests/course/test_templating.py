@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from jinja2 import Environment
 
-from course import templating
+from course.publish import templating
 
 CONSTANTS = {"index": "index.html"}
 VALUES = {"url": "x/", "canonical": "c", "root": "../", "title": "T", "old_id": "o"}

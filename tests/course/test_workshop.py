@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from course import graph, load, resources
-from course.models.view import plain
-from course.shell import SiteInfo
-from course.sources import Sources
-from course.target import Nowhere
-from course.unit import Unit
-from course.workshop import Preparing, Reading, Rendering, Task, Workshop
+from course.publish import resources
+from course.publish.shell import SiteInfo
+from course.publish.target import Nowhere
+from course.publish.unit import Unit
+from course.publish.workshop import Preparing, Reading, Rendering, Task, Workshop
+from course.read import graph, load
+from course.read.models.view import plain
+from course.read.sources import Sources
 from tests.course.coursekit import BRAKE_TRACE, edited, write_course
 
 SITE = "https://paddock.example/course/"

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from course import yamlplain, yamlsource
-from course.lesson import split_front
+from course.read import yamlplain, yamlsource
+from course.read.lesson import split_front
 
 CONTENT = Path(__file__).resolve().parents[2] / "content"
 PIECES = (

@@ -10,7 +10,7 @@ from urllib.request import urlopen
 
 import pytest
 
-from course.mediatypes import TYPES
+from course.read.mediatypes import TYPES
 from deploy.plan import read_manifest
 from deploy.s3 import main
 

@@ -13,10 +13,7 @@ from types import SimpleNamespace
 import psutil
 import pytest
 
-from runtime.llm.catalog import Catalog, Entry
-from runtime.llm.catalogfile import Declaration
 from runtime.llm.engine.eligible import check_declared, model_budget
-from runtime.llm.engine.gguf import read as read_header
 from runtime.llm.engine.pool import EnginePool
 from runtime.llm.engine.process import Worker, WorkerFailed
 from runtime.llm.engine.protocol import Close, Command, Load, Loaded, Ok, Open, Warm
@@ -29,6 +26,9 @@ from runtime.llm.engine.records import (
 )
 from runtime.llm.engine.sessions import Sessions
 from runtime.llm.errors import LocalInitFailed
+from runtime.llm.models.catalog import Catalog, Entry
+from runtime.llm.models.catalogfile import Declaration
+from runtime.llm.models.gguf import read as read_header
 from runtime.llm.values import Backend
 from tests.llm.serverkit import until
 

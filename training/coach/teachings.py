@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from runtime.bridge.warm.evidence import END
-from runtime.bridge.warm.teachings import FILE, key_of
+from runtime.bridge.coach.warm.evidence import END
+from runtime.bridge.coach.warm.teachings import FILE, key_of
 from training.coach.corpus import data, grammar
 
 ASPECTS: Final = ("what", "why", "tip", "drill", "wrong")

@@ -8,8 +8,8 @@ import numpy as np
 from runtime.bridge.analysis.drive import Drive
 from runtime.bridge.analysis.passes import RELEASED_BAR, Pass, mean_of, passes_of
 from runtime.bridge.analysis.windows import runs
-from runtime.bridge.laps.series import Series
-from runtime.bridge.tracks.model import Corner
+from runtime.bridge.session.series import Series
+from runtime.bridge.track.model import Corner
 
 HARD_BAR: Final = 25.0
 AHEAD_M: Final = 400.0

@@ -16,11 +16,11 @@ from runtime.bridge.analysis.grid import (
     sampled,
 )
 from runtime.bridge.analysis.ideal import ideal_lap
-from runtime.bridge.laps.detect import Segment
-from runtime.bridge.laps.geometry import metres_between
-from runtime.bridge.laps.progress import crossing_times
-from runtime.bridge.laps.sectors import Span, sector_times
-from runtime.bridge.telemetry.values import Gate, Numbers
+from runtime.bridge.session.detect import Segment
+from runtime.bridge.session.geometry import metres_between
+from runtime.bridge.session.progress import crossing_times
+from runtime.bridge.session.sectors import Span, sector_times
+from runtime.bridge.session.values import Gate, Numbers
 
 Kind = Literal["lap", "best", "record", "ideal", "target"]
 LONGEST_S: Final = 3600.0

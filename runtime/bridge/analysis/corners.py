@@ -8,7 +8,7 @@ import numpy as np
 from runtime.bridge.analysis.drive import Drive
 from runtime.bridge.analysis.passes import Pass, mean_of, passes_of
 from runtime.bridge.analysis.reference import NONE, References, Target
-from runtime.bridge.laps.stats import quantile
+from runtime.bridge.session.stats import quantile
 
 SpeedBand: TypeAlias = Literal["low_speed", "med_speed", "high_speed"]
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Final, cast
 
 from runtime.bridge.analysis.drive import Drive
-from runtime.bridge.tracks.model import DANGERS, Corner, DangerZone, Track
+from runtime.bridge.track.model import DANGERS, Corner, DangerZone, Track
 
 AROUND_M: Final = 100.0
 """So far around a corner a danger counts as one of it."""

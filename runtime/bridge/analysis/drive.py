@@ -6,13 +6,13 @@ from typing import Final, Literal
 
 import numpy as np
 
-from runtime.bridge.laps.detect import TIE_S, Laps, Segment
-from runtime.bridge.laps.geometry import Indices, Plane, Ring, ring
-from runtime.bridge.laps.progress import Progress, lap_progress, within
-from runtime.bridge.laps.sectors import Span, thirds
-from runtime.bridge.laps.series import Series
-from runtime.bridge.tracks.corners import Bent, detect_corners, straights
-from runtime.bridge.tracks.model import Corner, Spot, Straight, Track
+from runtime.bridge.session.detect import TIE_S, Laps, Segment
+from runtime.bridge.session.geometry import Indices, Plane, Ring, ring
+from runtime.bridge.session.progress import Progress, lap_progress, within
+from runtime.bridge.session.sectors import Span, thirds
+from runtime.bridge.session.series import Series
+from runtime.bridge.track.corners import Bent, detect_corners, straights
+from runtime.bridge.track.model import Corner, Spot, Straight, Track
 
 LEAST_LINE_M: Final = 100.0
 """A lap shorter than this shows no corners."""

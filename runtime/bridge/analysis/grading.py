@@ -16,7 +16,7 @@ from runtime.bridge.analysis.reference import (
     aims,
     basis_of,
 )
-from runtime.bridge.telemetry.ranking import time_text
+from runtime.bridge.session.ranking import time_text
 
 LETTERS: Final = ((0.95, "A"), (0.90, "B"), (0.80, "C"), (0.70, "D"))
 FULL_MARKS: Final = 0.98

@@ -5,7 +5,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 
 from runtime.bridge.analysis.grading import Scorecard
 from runtime.bridge.analysis.moments import Moment
-from runtime.bridge.laps.stats import deviation
+from runtime.bridge.session.stats import deviation
 
 EventKind: TypeAlias = Literal["grade", "pb_lap_s", "improvement", "mistake"]
 Archetype: TypeAlias = Literal["under_limit", "oscillating", "at_limit", "unknown"]

@@ -6,12 +6,12 @@ from typing import Final, NamedTuple, cast
 import numpy as np
 
 from runtime.bridge.analysis.drive import Drive, NoGeometry, UnknownLap
-from runtime.bridge.laps.detect import Segment
-from runtime.bridge.laps.progress import within
-from runtime.bridge.laps.sectors import Span, sector_times
-from runtime.bridge.laps.series import GAP_PERIODS, GAP_S, Series
-from runtime.bridge.telemetry.values import Numbers
-from runtime.bridge.tracks.model import inside
+from runtime.bridge.session.detect import Segment
+from runtime.bridge.session.progress import within
+from runtime.bridge.session.sectors import Span, sector_times
+from runtime.bridge.session.series import GAP_PERIODS, GAP_S, Series
+from runtime.bridge.session.values import Numbers
+from runtime.bridge.track.model import inside
 
 MINI_SECTORS: Final = 25
 SHORTEST_PART_M: Final = 1.0

@@ -5,10 +5,10 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from runtime.bridge.analysis.windows import runs
-from runtime.bridge.laps.geometry import Indices, Plane, Ring
-from runtime.bridge.laps.progress import unwrap
-from runtime.bridge.laps.series import Flags, Series
-from runtime.bridge.telemetry.values import Numbers
+from runtime.bridge.session.geometry import Indices, Plane, Ring
+from runtime.bridge.session.progress import unwrap
+from runtime.bridge.session.series import Flags, Series
+from runtime.bridge.session.values import Numbers
 
 TURNED_DEG: Final = 120.0
 WITHIN_S: Final = 2.0

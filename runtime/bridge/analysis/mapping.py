@@ -8,10 +8,10 @@ import numpy as np
 from runtime.bridge.analysis.drive import Drive, NoGeometry, driven_line
 from runtime.bridge.analysis.grading import scorecard
 from runtime.bridge.analysis.reference import NONE, References
-from runtime.bridge.laps.detect import Segment
-from runtime.bridge.laps.geometry import Indices, Line, Plane, Ring
-from runtime.bridge.telemetry.values import Numbers
-from runtime.bridge.tracks.model import Corner, DangerZone, Marker, Spot
+from runtime.bridge.session.detect import Segment
+from runtime.bridge.session.geometry import Indices, Line, Plane, Ring
+from runtime.bridge.session.values import Numbers
+from runtime.bridge.track.model import Corner, DangerZone, Marker, Spot
 
 STEP_M: Final = 5.0
 MOST_POINTS: Final = 2000

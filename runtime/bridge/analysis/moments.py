@@ -11,10 +11,10 @@ from runtime.bridge.analysis.incidents import ASSISTS, Active, incidents
 from runtime.bridge.analysis.moments_passes import Candidate, Severity, pass_candidates
 from runtime.bridge.analysis.reference import NONE, References
 from runtime.bridge.analysis.slip import CROSSINGS, slip_oscillations
-from runtime.bridge.laps.detect import TIE_S
-from runtime.bridge.laps.sectors import sector_times
-from runtime.bridge.laps.series import GAP_PERIODS, GAP_S
-from runtime.bridge.telemetry.ranking import time_text
+from runtime.bridge.session.detect import TIE_S
+from runtime.bridge.session.ranking import time_text
+from runtime.bridge.session.sectors import sector_times
+from runtime.bridge.session.series import GAP_PERIODS, GAP_S
 
 MOST: Final = 8
 OF_A_CATEGORY: Final = 2

@@ -9,9 +9,9 @@ import numpy as np
 
 from runtime.bridge.analysis.drive import Drive, UnknownLap
 from runtime.bridge.analysis.passes import Pass, passes_of
-from runtime.bridge.laps.detect import Segment
-from runtime.bridge.tracks.fields import Fields, Wrong, json_object
-from runtime.bridge.tracks.model import Track, TrackError, slug
+from runtime.bridge.session.detect import Segment
+from runtime.bridge.track.fields import Fields, Wrong, json_object
+from runtime.bridge.track.model import Track, TrackError, slug
 
 Basis: TypeAlias = Literal["reference_file", "session_best"]
 

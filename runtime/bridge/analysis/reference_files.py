@@ -12,8 +12,8 @@ from runtime.bridge.analysis.reference import (
     parse_reference,
     reference_text,
 )
-from runtime.bridge.tracks.fields import LARGEST_TEXT
-from runtime.bridge.tracks.model import TrackError
+from runtime.bridge.track.fields import LARGEST_TEXT
+from runtime.bridge.track.model import TrackError
 
 log = logging.getLogger(__name__)
 _NOTHING: Final[tuple[tuple[str, int, int], ...]] = ()

@@ -5,8 +5,8 @@ from typing import NamedTuple
 import numpy as np
 
 from runtime.bridge.analysis.drive import Drive
-from runtime.bridge.telemetry.values import Numbers
-from runtime.bridge.tracks.model import Straight
+from runtime.bridge.session.values import Numbers
+from runtime.bridge.track.model import Straight
 
 
 class LapTop(NamedTuple):

@@ -23,7 +23,7 @@ from runtime.bridge.api.analysis_shapes import (
 )
 from runtime.bridge.api.sessions import SessionPath
 from runtime.bridge.api.shapes import rounded
-from runtime.bridge.telemetry.ranking import time_text
+from runtime.bridge.session.ranking import time_text
 from runtime.web.routes import Routes
 from runtime.web.wire import Wire
 

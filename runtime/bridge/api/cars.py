@@ -4,7 +4,7 @@ import asyncio
 
 from aiohttp import web
 
-from runtime.bridge.catalog.cars import CarEntry, NoCarsDir, load_cars
+from runtime.bridge.can.cars import CarEntry, NoCarsDir, load_cars
 from runtime.bridge.service import SERVICE
 from runtime.web.absent import absent
 from runtime.web.routes import Routes

@@ -25,16 +25,8 @@ from runtime.bridge.api.coaching_shapes import BriefAnswer, DebriefAnswer
 from runtime.bridge.api.imports import ImportRequest, import_session
 from runtime.bridge.api.sessions import WRITE_ERRORS, SessionPath, now_ms
 from runtime.bridge.api.shapes import SessionId, Short, capped
-from runtime.bridge.errors import NoCompleteLap, NoGeometry
-from runtime.bridge.imports.files import NotImportable
-from runtime.bridge.imports.formats import UnparsableVbo
-from runtime.bridge.service import SERVICE, Service
-from runtime.bridge.storage.coaching import AddEvents, AddTurns, NewEvent, TurnRow
-from runtime.bridge.storage.errors import NoRows, UnknownSession
-from runtime.bridge.storage.values import SessionRow
-from runtime.bridge.tracks.weather import phase_at
-from runtime.bridge.warm.brief import USUAL_GOAL, Plan, concept_of, placed_zones
-from runtime.bridge.warm.coach import (
+from runtime.bridge.coach.warm.brief import USUAL_GOAL, Plan, concept_of, placed_zones
+from runtime.bridge.coach.warm.coach import (
     Narrative,
     best_before,
     desk_of,
@@ -44,11 +36,19 @@ from runtime.bridge.warm.coach import (
     tell_brief,
     tell_debrief,
 )
-from runtime.bridge.warm.emotion import felt
-from runtime.bridge.warm.findings import Finding, chosen
-from runtime.bridge.warm.grades import Grades, first_of, grades
-from runtime.bridge.warm.review import Fragments, Review
-from runtime.bridge.warm.told import short
+from runtime.bridge.coach.warm.emotion import felt
+from runtime.bridge.coach.warm.findings import Finding, chosen
+from runtime.bridge.coach.warm.grades import Grades, first_of, grades
+from runtime.bridge.coach.warm.review import Fragments, Review
+from runtime.bridge.coach.warm.told import short
+from runtime.bridge.errors import NoCompleteLap, NoGeometry
+from runtime.bridge.formats.files import NotImportable
+from runtime.bridge.formats.formats import UnparsableVbo
+from runtime.bridge.service import SERVICE, Service
+from runtime.bridge.storage.coaching import AddEvents, AddTurns, NewEvent, TurnRow
+from runtime.bridge.storage.errors import NoRows, UnknownSession
+from runtime.bridge.storage.values import SessionRow
+from runtime.bridge.track.weather import phase_at
 from runtime.web.errors import BadField, BadQuery, BadRequest
 from runtime.web.routes import Routes
 from runtime.web.wire import Wire

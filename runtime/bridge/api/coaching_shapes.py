@@ -14,9 +14,9 @@ from runtime.bridge.api.analysis_moments import Highlight, IncidentRecord
 from runtime.bridge.api.analysis_motion import Friction, HustleStretch
 from runtime.bridge.api.analysis_pedals import BrakeEndSummary
 from runtime.bridge.api.shapes import rounded
-from runtime.bridge.coach.values import Emotion
-from runtime.bridge.warm.lessons import Lesson
-from runtime.bridge.warm.pedagogy import Teaching
+from runtime.bridge.coach.warm.lessons import Lesson
+from runtime.bridge.coach.warm.pedagogy import Teaching
+from runtime.bridge.cues.values import Emotion
 from runtime.web.absent import absent
 from runtime.web.wire import Wire
 

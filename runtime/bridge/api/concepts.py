@@ -3,10 +3,10 @@
 from aiohttp import web
 from pydantic import Field
 
-from runtime.bridge.coach.concepts import CONCEPTS, Concept
+from runtime.bridge.coach.warm.coach import desk_of
+from runtime.bridge.coach.warm.lessons import Lesson
+from runtime.bridge.cues.concepts import CONCEPTS, Concept
 from runtime.bridge.service import SERVICE
-from runtime.bridge.warm.coach import desk_of
-from runtime.bridge.warm.lessons import Lesson
 from runtime.web.routes import Routes
 from runtime.web.wire import Wire
 

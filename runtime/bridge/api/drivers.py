@@ -7,11 +7,11 @@ from pydantic import AfterValidator, Field
 
 from runtime.bridge.api.sessions import READ_ERRORS
 from runtime.bridge.api.shapes import iso, rounded
+from runtime.bridge.coach.warm.grades import grades
 from runtime.bridge.drivers import ENOUGH, Driven, Progress, Step, progress, steps
 from runtime.bridge.errors import UnknownDriver
 from runtime.bridge.service import SERVICE, Service
 from runtime.bridge.storage.coaching import driver_events
-from runtime.bridge.warm.grades import grades
 from runtime.web.routes import Reply, Routes
 from runtime.web.wire import Wire
 

@@ -9,10 +9,10 @@ import orjson
 from aiohttp import web
 
 from runtime.bridge.service import SERVICE, Service
+from runtime.bridge.session.cells import MILLISECONDS_FROM, NAN
+from runtime.bridge.session.values import WIDE
 from runtime.bridge.storage.transaction import Row
 from runtime.bridge.storage.values import RowAppended
-from runtime.bridge.telemetry.cells import MILLISECONDS_FROM, NAN
-from runtime.bridge.telemetry.values import WIDE
 from runtime.web.routes import Passing, Take
 
 _COMBO_G: Final = WIDE.index("combo_g")

@@ -10,9 +10,9 @@ from pydantic import Field, StrictStr
 
 from runtime.bridge.api.sessions import WRITE_ERRORS, duration_of
 from runtime.bridge.api.shapes import DriverLevel, NewSessionId, Note, Short, rounded
-from runtime.bridge.imports.canbus import BusChoice, car_asked, car_driven, choose
-from runtime.bridge.imports.files import NotImportable, open_inside
-from runtime.bridge.imports.formats import (
+from runtime.bridge.formats.canbus import BusChoice, car_asked, car_driven, choose
+from runtime.bridge.formats.files import NotImportable, open_inside
+from runtime.bridge.formats.formats import (
     MAX_BYTES,
     SUFFIXES,
     VBO_SUFFIXES,
@@ -22,12 +22,12 @@ from runtime.bridge.imports.formats import (
     UnreadableRecording,
     read_recording,
 )
-from runtime.bridge.imports.naming import driver, place, session_name
+from runtime.bridge.formats.naming import driver, place, session_name
 from runtime.bridge.service import SERVICE, Service
+from runtime.bridge.session.values import Recording
 from runtime.bridge.storage.errors import BadFrames, SessionExists
 from runtime.bridge.storage.values import Imported, SessionMeta, SessionRow
 from runtime.bridge.summary import Summary
-from runtime.bridge.telemetry.values import Recording
 from runtime.web.errors import BadField
 from runtime.web.routes import Routes
 from runtime.web.wire import Wire

@@ -12,18 +12,24 @@ from runtime.bridge.api.analysis_shapes import analyses_of
 from runtime.bridge.api.coaching_shapes import LessonRecord, lesson
 from runtime.bridge.api.sessions import READ_ERRORS, now_ms
 from runtime.bridge.api.shapes import SessionId, Short, capped, iso
-from runtime.bridge.coach.values import Burst
+from runtime.bridge.coach.warm.coach import desk_of, review_of
+from runtime.bridge.coach.warm.insights import Driving, Insight, driving, insights, of_burst
+from runtime.bridge.coach.warm.lessons import Lessons
+from runtime.bridge.coach.warm.model import ModelFailed
+from runtime.bridge.coach.warm.scoring import (
+    USUAL_FOCUS,
+    Verdict,
+    aggregates,
+    score_prompt,
+    verdict,
+)
+from runtime.bridge.coach.warm.wire import BadReply
+from runtime.bridge.cues.values import Burst
 from runtime.bridge.errors import NoCompleteLap, UnknownLap
 from runtime.bridge.service import SERVICE, Service
 from runtime.bridge.storage.errors import NoRows, StoreDamaged, UnknownSession
 from runtime.bridge.storage.values import SessionRow
-from runtime.bridge.tracks.model import slug
-from runtime.bridge.warm.coach import desk_of, review_of
-from runtime.bridge.warm.insights import Driving, Insight, driving, insights, of_burst
-from runtime.bridge.warm.lessons import Lessons
-from runtime.bridge.warm.model import ModelFailed
-from runtime.bridge.warm.scoring import USUAL_FOCUS, Verdict, aggregates, score_prompt, verdict
-from runtime.bridge.warm.wire import BadReply
+from runtime.bridge.track.model import slug
 from runtime.web.errors import ApiError, BadField
 from runtime.web.routes import Routes
 from runtime.web.wire import Wire

@@ -9,7 +9,7 @@ from pydantic import Field
 from runtime.bridge.api.sessions import READ_ERRORS, recorded_ms, reported
 from runtime.bridge.api.shapes import capped, iso
 from runtime.bridge.service import SERVICE, Service
-from runtime.bridge.telemetry.ranking import MAX_ENTRIES, Candidate, Entry, leaderboard
+from runtime.bridge.session.ranking import MAX_ENTRIES, Candidate, Entry, leaderboard
 from runtime.web.routes import Routes
 from runtime.web.wire import Wire
 

@@ -10,13 +10,13 @@ import orjson
 from aiohttp import web
 from pydantic import Field, StrictStr
 
-from runtime.bridge.agents.coach import Coach, why_off
-from runtime.bridge.agents.errors import QuestionsOff, TooManyQuestions
-from runtime.bridge.agents.history import key_of
-from runtime.bridge.agents.roster import AGENTS
-from runtime.bridge.agents.values import Answer, Question
 from runtime.bridge.api.sessions import READ_ERRORS
 from runtime.bridge.api.shapes import Short
+from runtime.bridge.coach.agents.coach import Coach, why_off
+from runtime.bridge.coach.agents.errors import QuestionsOff, TooManyQuestions
+from runtime.bridge.coach.agents.history import key_of
+from runtime.bridge.coach.agents.roster import AGENTS
+from runtime.bridge.coach.agents.values import Answer, Question
 from runtime.bridge.service import SERVICE, Service
 from runtime.bridge.storage import coaching
 from runtime.bridge.storage.coaching import TraceRow

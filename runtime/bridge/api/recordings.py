@@ -9,13 +9,13 @@ from aiohttp import web
 from pydantic import Field, JsonValue
 
 from runtime.bridge.api.sessions import READ_ERRORS, SessionPath
-from runtime.bridge.circuits import circuit_of
 from runtime.bridge.errors import NoCircuit
 from runtime.bridge.service import SERVICE
 from runtime.bridge.storage.errors import BadTable, ExportUnavailable, NoRows, UnknownSession
 from runtime.bridge.summary import Stretch
-from runtime.bridge.tracks.model import TrackError
-from runtime.bridge.tracks.write import track_text
+from runtime.bridge.track.circuits import circuit_of
+from runtime.bridge.track.model import TrackError
+from runtime.bridge.track.write import track_text
 from runtime.web.errors import BadQuery
 from runtime.web.routes import Routes
 from runtime.web.wire import Wire

@@ -6,8 +6,8 @@ from aiohttp import web
 from pydantic import Field, StrictBool, StrictStr
 
 from runtime.bridge.api.sessions import READ_ERRORS
-from runtime.bridge.replay.errors import ReplayRunning, ReplayUnavailable
-from runtime.bridge.replay.replays import Replays
+from runtime.bridge.live.errors import ReplayRunning, ReplayUnavailable
+from runtime.bridge.live.replays import Replays
 from runtime.bridge.service import SERVICE
 from runtime.bridge.storage.errors import NoRows, UnknownSession
 from runtime.web.absent import absent

@@ -15,13 +15,13 @@ from runtime.bridge.api.sessions import READ_ERRORS, WRITE_ERRORS, SessionPath
 from runtime.bridge.api.shapes import Flag, iso, rounded
 from runtime.bridge.errors import TooManyRows, UnknownLap
 from runtime.bridge.service import SERVICE, Service
+from runtime.bridge.session import resample as resampling
+from runtime.bridge.session.capabilities import coaching
+from runtime.bridge.session.resample import Resampled, axis_of, interpolation_of, resample
+from runtime.bridge.session.values import WIDE_SIGNALS
 from runtime.bridge.storage.errors import NoRows, UnknownSession
 from runtime.bridge.storage.values import SessionRow
 from runtime.bridge.summary import Summary
-from runtime.bridge.telemetry import resample as resampling
-from runtime.bridge.telemetry.capabilities import coaching
-from runtime.bridge.telemetry.resample import Resampled, axis_of, interpolation_of, resample
-from runtime.bridge.telemetry.values import WIDE_SIGNALS
 from runtime.web.absent import absent
 from runtime.web.errors import BadQuery
 from runtime.web.routes import Routes

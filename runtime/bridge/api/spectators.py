@@ -15,8 +15,8 @@ from pydantic import Field, StrictInt
 from runtime.bridge.api.sessions import WRITE_ERRORS, SessionPath
 from runtime.bridge.api.shapes import SessionId
 from runtime.bridge.errors import render
+from runtime.bridge.live.spectators import GRANT, TTL_S, Grant, TooManyTokens
 from runtime.bridge.service import SERVICE, Service
-from runtime.bridge.spectators import GRANT, TTL_S, Grant, TooManyTokens
 from runtime.web.errors import Forbidden, Unauthorized
 from runtime.web.guard import Limits
 from runtime.web.hosts import HostPolicy

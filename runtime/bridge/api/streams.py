@@ -14,9 +14,9 @@ from pydantic import AfterValidator, ConfigDict, Field, StrictStr
 from runtime.bridge.api.shapes import Flag, Short, session_id
 from runtime.bridge.live.encode import KEEPALIVE, hello
 from runtime.bridge.live.hub import Subscription, TooManyListeners
+from runtime.bridge.live.spectators import GRANT, MOST_VIEWS
 from runtime.bridge.live.values import EVERYTHING
 from runtime.bridge.service import SERVICE, Service
-from runtime.bridge.spectators import GRANT, MOST_VIEWS
 from runtime.web.absent import absent
 from runtime.web.routes import Routes
 from runtime.web.sse import EventStream

@@ -9,9 +9,9 @@ from cantools.database.can import Message
 from cantools.database.can.signal import Signal
 from cantools.database.utils import create_encode_decode_formats
 
+from runtime.bridge.can.pipeline import Pipeline, Plan
 from runtime.bridge.can.statistics import Known, id_text
 from runtime.bridge.can.values import CanFrame
-from runtime.bridge.catalog.pipeline import Pipeline, Plan
 
 Decoded: TypeAlias = dict[str, float]
 Unpack: TypeAlias = Callable[[bytes], Decoded]

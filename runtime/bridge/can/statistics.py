@@ -6,8 +6,8 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final, NamedTuple
 
+from runtime.bridge.can.dbc import EXTENDED
 from runtime.bridge.can.values import CanFrame, Received
-from runtime.bridge.catalog.dbc import EXTENDED
 
 SPAN_S: Final = 5.0
 """Rates are those of so many seconds."""

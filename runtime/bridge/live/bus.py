@@ -11,16 +11,16 @@ from cantools.database.can import Message
 
 from runtime.bridge.can.assembler import Assembler
 from runtime.bridge.can.bus import open_source
+from runtime.bridge.can.cars import LoadedCar
 from runtime.bridge.can.decode import NO_CAR, Decoder, known_messages
 from runtime.bridge.can.reader import CanReader, CanSnapshot
 from runtime.bridge.can.settings import VIRTUAL, CanSettings
 from runtime.bridge.can.statistics import BusStatistics
 from runtime.bridge.can.values import CanFrame
-from runtime.bridge.catalog.cars import LoadedCar
 from runtime.bridge.live.values import Flush
 from runtime.bridge.simulator.schedule import schedule_of
 from runtime.bridge.simulator.simulator import Simulator, SimulatorState, SourceSend
-from runtime.bridge.tracks.model import Track
+from runtime.bridge.track.model import Track
 
 log = logging.getLogger(__name__)
 Deliver = Callable[[list[Flush]], None]

@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 import orjson
 
 from runtime.bridge.live.values import Cue, LiveFrame
-from runtime.bridge.telemetry.values import TIMESTAMP, WIDE_SIGNALS
+from runtime.bridge.session.values import TIMESTAMP, WIDE_SIGNALS
 
 RETRY_MS: Final = 2000
 """Milliseconds that a client is asked to wait before it comes back."""

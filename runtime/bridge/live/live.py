@@ -8,11 +8,11 @@ from itertools import pairwise
 from typing import Final, NamedTuple
 
 from runtime.bridge.can.assembler import GPS_DISTANCE
-from runtime.bridge.coach.engine import CueEngine
+from runtime.bridge.cues.engine import CueEngine
 from runtime.bridge.live.hub import Hub
 from runtime.bridge.live.recorder import Recorder
 from runtime.bridge.live.values import Cue, Flush, LiveFrame
-from runtime.bridge.telemetry.values import TIMESTAMP, WIDE, Frames, Numbers, Samples
+from runtime.bridge.session.values import TIMESTAMP, WIDE, Frames, Numbers, Samples
 
 BACKFILL: Final = 1000
 """A request with more frames brings a recording: only its last frame is told."""

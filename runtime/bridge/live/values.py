@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 from typing import Final, Literal, NamedTuple, TypeAlias
 
-from runtime.bridge.telemetry.values import TIMESTAMP, Samples
+from runtime.bridge.session.values import TIMESTAMP, Samples
 
 Origin: TypeAlias = Literal["can", "replay", "ingest"]
 Control: TypeAlias = Literal["loop", "end", "state"]

@@ -7,7 +7,8 @@ from typing import Final, NamedTuple, Protocol
 
 import numpy as np
 
-from runtime.bridge.laps.geometry import Line, Plane
+from runtime.bridge.session.geometry import Line, Plane
+from runtime.bridge.session.values import Gate, Numbers
 from runtime.bridge.simulator.profile import (
     BRAKED,
     FASTEST_MS,
@@ -18,9 +19,8 @@ from runtime.bridge.simulator.profile import (
     by_programme,
     on_line,
 )
-from runtime.bridge.telemetry.values import Gate, Numbers
-from runtime.bridge.tracks.car import signals
-from runtime.bridge.tracks.model import Track
+from runtime.bridge.track.car import signals
+from runtime.bridge.track.model import Track
 
 LEAD_S: Final = 5.0
 LONGEST_LEAD: Final = 0.25

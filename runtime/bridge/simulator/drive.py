@@ -5,11 +5,11 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from runtime.bridge.session.values import Numbers
 from runtime.bridge.simulator.course import BAR_PER_PSI, Controls, Course
 from runtime.bridge.simulator.profile import MPH
 from runtime.bridge.simulator.variation import aside, hum, paced
-from runtime.bridge.telemetry.values import Numbers
-from runtime.bridge.tracks.car import G
+from runtime.bridge.track.car import G
 
 STEP_S: Final = 0.05
 """Rates of change are taken over this time to each side."""

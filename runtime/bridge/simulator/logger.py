@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from runtime.bridge.catalog.carfile import CarFile
-from runtime.bridge.catalog.pipeline import Pipeline, Plan
+from runtime.bridge.can.carfile import CarFile
+from runtime.bridge.can.pipeline import Pipeline, Plan
+from runtime.bridge.session.values import Numbers
 from runtime.bridge.simulator.course import BAR_PER_PSI, Gearbox
-from runtime.bridge.telemetry.values import Numbers
 
 LITRES_PER_GAL: Final = 3.785411784
 GEAR_METHOD: Final = "rpm_over_wheel_speed_ratio"

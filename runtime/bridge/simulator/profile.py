@@ -5,10 +5,10 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from runtime.bridge.telemetry.values import Numbers
-from runtime.bridge.tracks.car import Car, run
-from runtime.bridge.tracks.drive import GRID_M, line_curvature
-from runtime.bridge.tracks.model import Track, TrackError
+from runtime.bridge.session.values import Numbers
+from runtime.bridge.track.car import Car, run
+from runtime.bridge.track.drive import GRID_M, line_curvature
+from runtime.bridge.track.model import Track, TrackError
 
 MPH: Final = 0.44704
 """m/s."""

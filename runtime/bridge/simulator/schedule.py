@@ -8,13 +8,13 @@ import numpy as np
 from cantools.database.can import Message
 from cantools.database.can.signal import Signal
 
+from runtime.bridge.can.cars import LoadedCar
 from runtime.bridge.can.values import CanFrame
-from runtime.bridge.catalog.cars import LoadedCar
+from runtime.bridge.session.values import Numbers
 from runtime.bridge.simulator.course import course_of
 from runtime.bridge.simulator.drive import Drive
 from runtime.bridge.simulator.logger import Straight, gearbox_of, logger_of, sent
-from runtime.bridge.telemetry.values import Numbers
-from runtime.bridge.tracks.model import Track
+from runtime.bridge.track.model import Track
 
 NANO: Final = 1_000_000_000
 SLOT_NS: Final = 250_000

@@ -6,7 +6,7 @@ from zlib import crc32
 
 import numpy as np
 
-from runtime.bridge.telemetry.values import Numbers
+from runtime.bridge.session.values import Numbers
 
 PACE: Final = 0.012
 """Largest share by which one place of a lap is driven faster or slower than in another lap."""

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from runtime.bridge.session.values import Numbers, Samples
 from runtime.bridge.storage.values import Backend
-from runtime.bridge.telemetry.values import Numbers, Samples
 
 Column: TypeAlias = npt.NDArray[np.float64] | npt.NDArray[np.int64] | npt.NDArray[np.object_]
 """Numbers (NaN is null), whole numbers, or texts (None is null)."""

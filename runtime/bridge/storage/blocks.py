@@ -15,8 +15,8 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from runtime.bridge.session.values import WIDE, Numbers, Samples
 from runtime.bridge.storage.backend import Run, Window
-from runtime.bridge.telemetry.values import WIDE, Numbers, Samples
 
 LOOSE: Final = 2048
 """This many rows are packed."""

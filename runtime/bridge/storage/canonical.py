@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from runtime.bridge.session.values import WIDE, Frames, Numbers, Samples
 from runtime.bridge.storage.errors import BadFrames
 from runtime.bridge.storage.values import NOTHING, SessionMeta
-from runtime.bridge.telemetry.values import WIDE, Frames, Numbers, Samples
 
 
 def text(value: str) -> str:

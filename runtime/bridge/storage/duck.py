@@ -11,6 +11,7 @@ import duckdb
 import numpy as np
 import numpy.typing as npt
 
+from runtime.bridge.session.values import WIDE, Numbers, Samples
 from runtime.bridge.storage import schema
 from runtime.bridge.storage.appending import Appenders, has_nan, nulled
 from runtime.bridge.storage.backend import Columns, Row, Run, Window
@@ -18,7 +19,6 @@ from runtime.bridge.storage.ducksettings import settings
 from runtime.bridge.storage.errors import Damaged, StoreFailed, StoreFull, StoreUnusable
 from runtime.bridge.storage.sqlite import no_room
 from runtime.bridge.storage.values import Backend
-from runtime.bridge.telemetry.values import WIDE, Numbers, Samples
 
 MAGIC: Final = b"DUCK"
 MAGIC_AT: Final = 8

@@ -6,6 +6,7 @@ from typing import Final
 
 import numpy as np
 
+from runtime.bridge.session.values import WIDE
 from runtime.bridge.storage import parquet
 from runtime.bridge.storage.backend import Connection, Window
 from runtime.bridge.storage.errors import BadTable, NoRows, StoreBusy
@@ -14,7 +15,6 @@ from runtime.bridge.storage.readers import Readers
 from runtime.bridge.storage.state import Session, State, described
 from runtime.bridge.storage.transaction import spans_of
 from runtime.bridge.storage.values import CapabilityRow, Export, SignalRow
-from runtime.bridge.telemetry.values import WIDE
 
 MOST: Final = 8
 _REGISTRY: Final = tuple(parquet.SCHEMAS["signal_registry"])[1:]

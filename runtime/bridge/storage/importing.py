@@ -7,6 +7,7 @@ from typing import ClassVar, Final, Protocol
 
 import numpy as np
 
+from runtime.bridge.session.values import WIDE, WIDE_SIGNALS, Frames, Numbers, Recording, Samples
 from runtime.bridge.storage import canonical, registry
 from runtime.bridge.storage.backend import Columns, Run
 from runtime.bridge.storage.errors import BadFrames, SessionExists
@@ -15,7 +16,6 @@ from runtime.bridge.storage.operations import LIGHT, Operation, Weight, Work, vi
 from runtime.bridge.storage.state import Session, Span, travelled
 from runtime.bridge.storage.transaction import Transaction, write_spans
 from runtime.bridge.storage.values import Imported, SessionMeta, said
-from runtime.bridge.telemetry.values import WIDE, WIDE_SIGNALS, Frames, Numbers, Recording, Samples
 
 PIECE: Final = 32_768
 """Frames or samples of one commit; live frames wait for one such piece at most."""

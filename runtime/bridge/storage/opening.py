@@ -14,6 +14,8 @@ from typing import IO, Final, NamedTuple
 
 import numpy as np
 
+from runtime.bridge.session.distance import Odometer
+from runtime.bridge.session.values import WIDE
 from runtime.bridge.storage import registry, salvage, schema, sqlite
 from runtime.bridge.storage.backend import Connection, Engine, Row, Window
 from runtime.bridge.storage.errors import Damaged, StoreFull, StoreUnusable
@@ -21,8 +23,6 @@ from runtime.bridge.storage.records import Opening
 from runtime.bridge.storage.state import Session, Span, State, travelled
 from runtime.bridge.storage.transaction import SESSION_COLUMNS, Transaction
 from runtime.bridge.storage.values import Backend, Choice, SessionMeta, SignalRow
-from runtime.bridge.telemetry.distance import Odometer
-from runtime.bridge.telemetry.values import WIDE
 from runtime.web import instance
 
 log = logging.getLogger(__name__)

@@ -7,6 +7,7 @@ from typing import ClassVar, Final, Generic, NamedTuple, Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from runtime.bridge.session.values import TIMESTAMP, WIDE, Frames, Numbers, Samples, VideoFrame
 from runtime.bridge.storage import canonical, registry
 from runtime.bridge.storage.errors import BadFrames, UnknownSession
 from runtime.bridge.storage.state import Session, Span
@@ -17,7 +18,6 @@ from runtime.bridge.storage.values import (
     SessionMeta,
     SignalsAppended,
 )
-from runtime.bridge.telemetry.values import TIMESTAMP, WIDE, Frames, Numbers, Samples, VideoFrame
 
 Result_co = TypeVar("Result_co", covariant=True)
 Result = TypeVar("Result")

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from runtime.bridge.session.values import TIMESTAMP, WIDE, WIDE_SIGNALS, Numbers
 from runtime.bridge.storage.errors import ExportUnavailable
-from runtime.bridge.telemetry.values import TIMESTAMP, WIDE, WIDE_SIGNALS, Numbers
 
 if TYPE_CHECKING:
     import pyarrow  # type: ignore[import-untyped]

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from typing import Final
 
+from runtime.bridge.session.values import TIMESTAMP, Samples, VideoFrame
 from runtime.bridge.storage.backend import Connection, Window
 from runtime.bridge.storage.nearest import nearest
 from runtime.bridge.storage.operations import Fill
 from runtime.bridge.storage.values import LapRow, NoteRow
-from runtime.bridge.telemetry.values import TIMESTAMP, Samples, VideoFrame
 
 _LAP: Final = (
     "session_id, lap_number, lap_time_s, recorded_at, best_sector, avg_speed_kmh, max_combo_g,"

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
+from runtime.bridge.session.values import WIDE_SIGNALS
 from runtime.bridge.storage import canonical
 from runtime.bridge.storage.backend import Engine, Row
 from runtime.bridge.storage.errors import RegistryFull, StoreFull
 from runtime.bridge.storage.values import DISCOVERED, WIDE_TABLE, SignalRow
-from runtime.bridge.telemetry.values import WIDE_SIGNALS
 
 log = logging.getLogger(__name__)
 

@@ -4,9 +4,9 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple
 
+from runtime.bridge.session.values import WIDE
 from runtime.bridge.storage.backend import Connection, Row
 from runtime.bridge.storage.errors import SchemaTooNew, StoreUnusable
-from runtime.bridge.telemetry.values import WIDE
 
 
 class Table(NamedTuple):

@@ -10,9 +10,9 @@ from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
 
+from runtime.bridge.session.distance import Odometer, integrated, reckoned
+from runtime.bridge.session.values import WIDE, WIDE_SIGNALS, Numbers
 from runtime.bridge.storage.values import NOTHING, CapabilityRow, SessionMeta, SessionRow, SignalRow
-from runtime.bridge.telemetry.distance import Odometer, integrated, reckoned
-from runtime.bridge.telemetry.values import WIDE, WIDE_SIGNALS, Numbers
 
 NOT_LOADED: Final[None] = None
 _DISTANCE: Final = WIDE.index("distance_m")

@@ -8,6 +8,14 @@ from typing import Final, Self, TypeVar, cast
 
 import numpy as np
 
+from runtime.bridge.session.values import (
+    WIDE,
+    WIDE_SIGNALS,
+    Frames,
+    Recording,
+    Samples,
+    VideoFrame,
+)
 from runtime.bridge.storage import canonical, exporting, opening, reading, schema
 from runtime.bridge.storage.backend import Connection, Window
 from runtime.bridge.storage.errors import StoreBusy, UnknownSession
@@ -51,14 +59,6 @@ from runtime.bridge.storage.values import (
     SignalsAppended,
 )
 from runtime.bridge.storage.writer import Writer
-from runtime.bridge.telemetry.values import (
-    WIDE,
-    WIDE_SIGNALS,
-    Frames,
-    Recording,
-    Samples,
-    VideoFrame,
-)
 from runtime.web import instance
 
 T = TypeVar("T")

@@ -7,6 +7,7 @@ from typing import Final, TypeAlias
 
 import numpy as np
 
+from runtime.bridge.session.values import WIDE, Numbers, Samples
 from runtime.bridge.storage import canonical, registry
 from runtime.bridge.storage.backend import Connection, Run
 from runtime.bridge.storage.state import (
@@ -25,7 +26,6 @@ from runtime.bridge.storage.values import (
     SessionMeta,
     SignalRow,
 )
-from runtime.bridge.telemetry.values import WIDE, Numbers, Samples
 
 SESSION_COLUMNS: Final = (
     "session_key, session_id, driver, driver_level, track, car, note, source, meta, started_at,"

@@ -25,7 +25,6 @@ from runtime.llm.api.tenancy import (
     resolve,
 )
 from runtime.llm.api.wire import Clamped
-from runtime.llm.catalog import Entry
 from runtime.llm.documents.digest import digest_of, metadata_text
 from runtime.llm.documents.errors import StoreFailed, StoreFull, StoreLimit
 from runtime.llm.documents.heading import heading_of
@@ -34,6 +33,7 @@ from runtime.llm.documents.values import WIDTH, DocumentInfo, Hit, NewDocument, 
 from runtime.llm.embed.errors import EmbedBusy, EmbedFailed
 from runtime.llm.errors import ApiFailure, ModelNotFound
 from runtime.llm.identity import plain_text
+from runtime.llm.models.catalog import Entry
 from runtime.llm.service import SERVICE, Service
 from runtime.web.errors import BadField, BadRequest, TooLarge
 from runtime.web.routes import Routes

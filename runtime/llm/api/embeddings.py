@@ -9,10 +9,10 @@ from pydantic import Field, StrictInt, StrictStr, field_validator
 from runtime.llm.api.chat import body_cap
 from runtime.llm.api.lookup import embedding_model
 from runtime.llm.api.tenancy import guarded, touch
-from runtime.llm.catalog import Entry
 from runtime.llm.embed.errors import EmbedBusy, EmbedFailed
 from runtime.llm.embed.values import Vectors
 from runtime.llm.errors import ApiFailure, ModelNotFound
+from runtime.llm.models.catalog import Entry
 from runtime.llm.service import SERVICE
 from runtime.web.absent import absent
 from runtime.web.errors import BadField, TooLarge

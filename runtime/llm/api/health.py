@@ -7,13 +7,13 @@ from typing import Final, Literal
 from aiohttp import web
 from pydantic import Field
 
-from runtime.llm.catalog import Catalog, Entry
-from runtime.llm.catalogfile import Kind
 from runtime.llm.documents.store import DocumentStore, Figures
 from runtime.llm.embed.embedders import Encoder
 from runtime.llm.engine.records import Attempt, Engine
 from runtime.llm.errors import ModelNotFound, RichError
 from runtime.llm.exposition import families
+from runtime.llm.models.catalog import Catalog, Entry
+from runtime.llm.models.catalogfile import Kind
 from runtime.llm.service import SERVICE, Service
 from runtime.llm.sysmodel.base import ProbeError, Status, label
 from runtime.llm.values import SYSTEM_MODEL, Backend

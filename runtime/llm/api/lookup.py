@@ -3,8 +3,8 @@
 import asyncio
 from typing import Final
 
-from runtime.llm.catalog import Entry
 from runtime.llm.errors import ModelNotFound
+from runtime.llm.models.catalog import Entry
 from runtime.llm.service import Service
 from runtime.llm.values import SYSTEM_MODEL
 from runtime.web.errors import BadField

@@ -6,8 +6,8 @@ from typing import Final, Literal
 from aiohttp import web
 
 from runtime.llm.api.lookup import HOW_TO_GET_ONE
-from runtime.llm.catalog import Entry
 from runtime.llm.errors import ModelNotFound
+from runtime.llm.models.catalog import Entry
 from runtime.llm.service import SERVICE, Service
 from runtime.llm.values import SYSTEM_MODEL
 from runtime.web.absent import absent

@@ -12,7 +12,6 @@ from typing import Final, TypeVar
 
 import psutil
 
-from runtime.llm.catalog import Entry
 from runtime.llm.embed.answers import loaded_of
 from runtime.llm.embed.errors import EmbedBusy, EmbedFailed
 from runtime.llm.embed.process import (
@@ -31,6 +30,7 @@ from runtime.llm.embed.records import (
     terms_of,
 )
 from runtime.llm.engine.records import Attempt, engine_key
+from runtime.llm.models.catalog import Entry
 from runtime.web.errors import ShuttingDown
 
 log = logging.getLogger(__name__)

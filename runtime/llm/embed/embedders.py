@@ -8,7 +8,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequen
 from functools import partial
 from typing import Final, ParamSpec, TypeVar
 
-from runtime.llm.catalog import Entry
 from runtime.llm.embed.answers import chunks_of, vectors_of
 from runtime.llm.embed.cache import EncoderCache, shutting_down
 from runtime.llm.embed.errors import EmbedBusy, EmbedFailed
@@ -18,6 +17,7 @@ from runtime.llm.embed.records import EmbedSettings, Encoder, Terms, Totals, ter
 from runtime.llm.embed.slices import slices
 from runtime.llm.embed.values import Passages, Purpose, Vectors, joined
 from runtime.llm.engine.records import Attempt
+from runtime.llm.models.catalog import Entry
 from runtime.web.errors import ApiError
 
 __all__ = ["EmbedSettings", "Embedders", "Encoder", "Totals"]

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from runtime.llm.catalog import Entry, Fingerprint
 from runtime.llm.embed.process import EncoderProcess
 from runtime.llm.embed.protocol import Load, Pooling
 from runtime.llm.engine.records import Attempt
+from runtime.llm.models.catalog import Entry, Fingerprint
 from runtime.llm.values import Backend
 
 

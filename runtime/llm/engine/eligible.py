@@ -2,10 +2,10 @@
 
 import asyncio
 
-from runtime.llm.catalog import Entry
-from runtime.llm.engine.gguf import BadModelFile, Header
-from runtime.llm.engine.gguf import read as read_header
 from runtime.llm.errors import LocalInitFailed, NotForChat
+from runtime.llm.models.catalog import Entry
+from runtime.llm.models.gguf import BadModelFile, Header
+from runtime.llm.models.gguf import read as read_header
 
 
 def check_declared(entry: Entry) -> None:

@@ -11,9 +11,7 @@ from typing import Final
 
 import psutil
 
-from runtime.llm.catalog import Entry, Fingerprint
 from runtime.llm.engine.eligible import check_declared, check_file, model_budget
-from runtime.llm.engine.gguf import Header
 from runtime.llm.engine.process import ShortOfMemory, Worker, WorkerFailed
 from runtime.llm.engine.protocol import Close, Load, Loaded, Open, Warm
 from runtime.llm.engine.records import (
@@ -28,6 +26,8 @@ from runtime.llm.engine.records import (
 )
 from runtime.llm.engine.sessions import Sessions
 from runtime.llm.errors import LocalInitFailed, NoRoom, NotForChat
+from runtime.llm.models.catalog import Entry, Fingerprint
+from runtime.llm.models.gguf import Header
 
 log = logging.getLogger(__name__)
 

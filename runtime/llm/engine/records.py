@@ -3,9 +3,9 @@
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from runtime.llm.catalog import Entry, Fingerprint
 from runtime.llm.engine.process import Worker
 from runtime.llm.engine.protocol import Loaded
+from runtime.llm.models.catalog import Entry, Fingerprint
 from runtime.llm.values import Backend
 
 CELL_STEP: Final = 256

@@ -5,12 +5,12 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Final
 
-from runtime.llm.engine.gguf import BadModelFile
-from runtime.llm.engine.gguf import read as read_header
 from runtime.llm.engine.process import Worker, WorkerFailed
 from runtime.llm.engine.protocol import Load, Open
 from runtime.llm.engine.records import cells_of, failure_text
 from runtime.llm.errors import LocalInitFailed, PromptTooLong
+from runtime.llm.models.gguf import BadModelFile
+from runtime.llm.models.gguf import read as read_header
 from runtime.llm.values import Generation, Sampling, Turn
 
 ENGINE: Final = "system"

@@ -6,15 +6,15 @@ from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from runtime.llm.download.sources import TransferFailed
-from runtime.llm.download.threads import in_thread
-from runtime.llm.download.transfer import Pace, Source, Transfer, free_bytes, needed_bytes
 from runtime.llm.errors import (
     EngineFailed,
     LocalInitFailed,
     SysmodelRuntimeError,
     SysmodelUnavailable,
 )
+from runtime.llm.models.download.sources import TransferFailed
+from runtime.llm.models.download.threads import in_thread
+from runtime.llm.models.download.transfer import Pace, Source, Transfer, free_bytes, needed_bytes
 from runtime.llm.sysmodel.base import Availability, Limits, ProbeError, Status, SystemChat
 from runtime.llm.sysmodel.cells import MAIN, every_cell
 from runtime.llm.sysmodel.flatten import flatten

@@ -16,9 +16,9 @@ from pydantic import (
     model_validator,
 )
 
-from runtime.llm.download.sources import check_source
-from runtime.llm.download.transfer import Pace
-from runtime.llm.fitting import fitting_key
+from runtime.llm.models.download.sources import check_source
+from runtime.llm.models.download.transfer import Pace
+from runtime.llm.models.fitting import fitting_key
 from runtime.llm.sysmodel.addresses import parse
 from runtime.llm.sysmodel.base import Provider
 from runtime.llm.sysmodel.cells import Cell

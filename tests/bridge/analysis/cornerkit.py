@@ -8,11 +8,11 @@ import numpy as np
 
 from runtime.bridge.analysis.drive import Drive, drive_of
 from runtime.bridge.analysis.passes import Pass
-from runtime.bridge.laps.detect import detect
-from runtime.bridge.laps.geometry import Line
-from runtime.bridge.telemetry.values import Frames, Gate, Numbers
-from runtime.bridge.tracks.model import Corner, Spot, Track
-from tests.bridge.laps.sessions import METRES, changed, frames
+from runtime.bridge.session.detect import detect
+from runtime.bridge.session.geometry import Line
+from runtime.bridge.session.values import Frames, Gate, Numbers
+from runtime.bridge.track.model import Corner, Spot, Track
+from tests.bridge.session.sessions import METRES, changed, frames
 
 LENGTH: Final = 1000.0
 RADIUS: Final = LENGTH / (2 * math.pi)

@@ -6,13 +6,13 @@ from typing import Final
 import numpy as np
 
 from runtime.bridge.analysis.drive import Drive, drive_of
-from runtime.bridge.laps.detect import detect
-from runtime.bridge.telemetry.values import Frames, Numbers
-from runtime.bridge.tracks.drive import drive
-from runtime.bridge.tracks.library import Library
-from runtime.bridge.tracks.model import Track
-from tests.bridge.laps.sessions import changed, circle, circle_gate, frames
-from tests.bridge.tracks.examples import DATA
+from runtime.bridge.session.detect import detect
+from runtime.bridge.session.values import Frames, Numbers
+from runtime.bridge.track.drive import drive
+from runtime.bridge.track.library import Library
+from runtime.bridge.track.model import Track
+from tests.bridge.session.sessions import changed, circle, circle_gate, frames
+from tests.bridge.track.examples import DATA
 
 LENGTH: Final = 3000.0
 TRACKS: Final = Library.read(DATA).tracks

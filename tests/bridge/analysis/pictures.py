@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from runtime.bridge.tracks.drive import USUAL, drive
+from runtime.bridge.track.drive import USUAL, drive
 from tests.bridge.analysis.lapkit import TRACKS
 from tests.bridge.bridgekit import Json, bridging, settings_for
 

@@ -17,12 +17,12 @@ from runtime.bridge.analysis.compare import (
 )
 from runtime.bridge.analysis.drive import Drive, UnknownLap, drive_of
 from runtime.bridge.analysis.grid import axis, channel_at, moments, sampled
-from runtime.bridge.laps.detect import detect
-from runtime.bridge.laps.progress import crossing_times
-from runtime.bridge.telemetry.values import Gate
-from runtime.bridge.tracks.drive import USUAL, drive
+from runtime.bridge.session.detect import detect
+from runtime.bridge.session.progress import crossing_times
+from runtime.bridge.session.values import Gate
+from runtime.bridge.track.drive import USUAL, drive
 from tests.bridge.analysis.lapkit import LENGTH, OVAL, circled, lapped, on_track, oval, session
-from tests.bridge.laps.sessions import kept
+from tests.bridge.session.sessions import kept
 
 TWO = [(20.0, 20.0, 20.0), (30.0, 20.0, 10.0)]
 

@@ -9,7 +9,7 @@ from runtime.bridge.analysis.braking import brake_acceleration, brake_ends, trai
 from runtime.bridge.analysis.corners import corner_classes, corner_letter, corner_reports
 from runtime.bridge.analysis.reference import ReferenceLap, References, Target
 from runtime.bridge.analysis.throttle import changes_of_speed, throttle_boxes
-from runtime.bridge.telemetry.values import Frames, Numbers
+from runtime.bridge.session.values import Frames, Numbers
 from tests.bridge.analysis.cornerkit import (
     between,
     corner,
@@ -19,7 +19,7 @@ from tests.bridge.analysis.cornerkit import (
     ring_track,
     without,
 )
-from tests.bridge.laps.sessions import changed
+from tests.bridge.session.sessions import changed
 
 
 def pedalled(laps: int = 2, hz: float = 100.0) -> Frames:
@@ -143,7 +143,7 @@ def test_a_zone_without_a_corner_ahead_belongs_to_none() -> None:
 
 
 def test_a_pause_parts_a_brake_zone() -> None:
-    from tests.bridge.laps.sessions import kept
+    from tests.bridge.session.sessions import kept
 
     session = ring_frames(1, hz=50.0, brake_bar=lambda way: 40.0 * between(way, 100, 200))
     way = np.arange(len(session)) * 0.5 - 400

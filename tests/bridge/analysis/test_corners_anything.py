@@ -21,11 +21,11 @@ from runtime.bridge.analysis.passes_quality import consistency, smoothness, trac
 from runtime.bridge.analysis.reference import reference_lap
 from runtime.bridge.analysis.slip import slip_bands, slip_oscillations
 from runtime.bridge.analysis.throttle import changes_of_speed, throttle_boxes
-from runtime.bridge.imports.racechrono import read
-from runtime.bridge.telemetry.values import Frames
+from runtime.bridge.formats.racechrono import read
+from runtime.bridge.session.values import Frames
 from tests.bridge.analysis.cornerkit import driven, ring_frames, ring_track
-from tests.bridge.laps.sessions import changed, frames, kept
-from tests.bridge.tracks.examples import REAL
+from tests.bridge.session.sessions import changed, frames, kept
+from tests.bridge.track.examples import REAL
 
 EVERY: Final[tuple[Callable[[Drive], Any], ...]] = (
     passes_of,

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from runtime.bridge.analysis.drive import NoCompleteLap, NoGeometry, UnknownLap, driven_line
-from runtime.bridge.tracks.library import Library
-from runtime.bridge.tracks.model import Sector, Straight
+from runtime.bridge.track.library import Library
+from runtime.bridge.track.model import Sector, Straight
 from tests.bridge.analysis.cornerkit import (
     LENGTH,
     corner,
@@ -16,8 +16,8 @@ from tests.bridge.analysis.cornerkit import (
     ring_track,
     without,
 )
-from tests.bridge.laps.sessions import at, frames
-from tests.bridge.tracks.examples import DATA
+from tests.bridge.session.sessions import at, frames
+from tests.bridge.track.examples import DATA
 
 
 def test_a_session_without_a_complete_lap_is_refused_unless_a_part_is_enough() -> None:
@@ -121,7 +121,7 @@ def test_corners_are_found_in_the_driven_line() -> None:
 
 @pytest.mark.parametrize("name", ["larkfell", "tarn-oval"])
 def test_track_files_give_their_own_corners_sectors_and_straights(name: str) -> None:
-    from runtime.bridge.tracks.drive import drive as synthetic
+    from runtime.bridge.track.drive import drive as synthetic
 
     track = Library.read(DATA).tracks[name]
     drive = driven(synthetic(track, 2).frames, track)

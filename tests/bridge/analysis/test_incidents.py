@@ -6,7 +6,7 @@ import pytest
 from runtime.bridge.analysis.drive import Drive
 from runtime.bridge.analysis.incidents import Active, Incident, activity, incidents
 from runtime.bridge.analysis.incidents_spin import spins
-from runtime.bridge.telemetry.values import Frames, Numbers, Samples
+from runtime.bridge.session.values import Frames, Numbers, Samples
 from tests.bridge.analysis.cornerkit import (
     LENGTH,
     between,
@@ -16,7 +16,7 @@ from tests.bridge.analysis.cornerkit import (
     ring_track,
     without,
 )
-from tests.bridge.laps.sessions import at, changed, frames, kept
+from tests.bridge.session.sessions import at, changed, frames, kept
 from tests.bridge.simulator.drivekit import LARKFELL, flushed, rows, vesper
 
 

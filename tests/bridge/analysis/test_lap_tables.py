@@ -14,9 +14,9 @@ from runtime.bridge.analysis.ideal import ideal_lap
 from runtime.bridge.analysis.lap_times import lap_time_distribution, lap_time_table
 from runtime.bridge.analysis.sectors import all_sector_times
 from runtime.bridge.api.analysis_shapes import splits, summing
-from runtime.bridge.laps.detect import detect
+from runtime.bridge.session.detect import detect
 from tests.bridge.analysis.lapkit import LENGTH, lapped, oval, session
-from tests.bridge.laps.sessions import changed, kept
+from tests.bridge.session.sessions import changed, kept
 
 THREE = [(20.0, 30.0, 25.0), (21.0, 28.0, 25.0), (19.0, 29.0, 27.0)]
 TENTHS = st.integers(80, 400).map(lambda tenths: tenths / 10)

@@ -19,9 +19,9 @@ from runtime.bridge.analysis.pedals import pedal_behavior
 from runtime.bridge.analysis.sectors import all_sector_times
 from runtime.bridge.analysis.stats import stats
 from runtime.bridge.analysis.straights import straight_line_speed
-from runtime.bridge.laps.detect import detect
-from runtime.bridge.telemetry.values import TIMESTAMP, WIDE_SIGNALS, Frames
-from runtime.bridge.tracks.drive import USUAL, drive
+from runtime.bridge.session.detect import detect
+from runtime.bridge.session.values import TIMESTAMP, WIDE_SIGNALS, Frames
+from runtime.bridge.track.drive import USUAL, drive
 from tests.bridge.analysis.lapkit import OVAL, TRACKS
 
 EVERY = (

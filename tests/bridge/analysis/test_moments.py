@@ -6,10 +6,10 @@ import pytest
 from runtime.bridge.analysis.incidents import Active
 from runtime.bridge.analysis.moments import MOST, Moment, highlights
 from runtime.bridge.analysis.reference import NONE, ReferenceLap, References, Target
-from runtime.bridge.telemetry.values import Frames, Numbers
-from runtime.bridge.tracks.drive import USUAL
-from runtime.bridge.tracks.drive import drive as synthetic
-from runtime.bridge.tracks.library import Library
+from runtime.bridge.session.values import Frames, Numbers
+from runtime.bridge.track.drive import USUAL
+from runtime.bridge.track.drive import drive as synthetic
+from runtime.bridge.track.library import Library
 from tests.bridge.analysis.cornerkit import (
     between,
     driven,
@@ -18,8 +18,8 @@ from tests.bridge.analysis.cornerkit import (
     ring_track,
     without,
 )
-from tests.bridge.laps.sessions import changed, kept
-from tests.bridge.tracks.examples import DATA
+from tests.bridge.session.sessions import changed, kept
+from tests.bridge.track.examples import DATA
 
 
 def of(

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from runtime.bridge.analysis.drive import Drive, NoGeometry
 from runtime.bridge.analysis.passes import Pass, mean_of, passes_of
-from runtime.bridge.telemetry.values import Frames, Numbers
+from runtime.bridge.session.values import Frames, Numbers
 from tests.bridge.analysis.cornerkit import (
     LENGTH,
     TWO,
@@ -19,7 +19,7 @@ from tests.bridge.analysis.cornerkit import (
     ring_track,
     without,
 )
-from tests.bridge.laps.sessions import kept
+from tests.bridge.session.sessions import kept
 
 
 def one(drive: Drive, name: str = "Turn 1") -> Pass:

@@ -27,7 +27,7 @@ from runtime.bridge.analysis.reference_files import (
     read_references,
     write_reference,
 )
-from runtime.bridge.tracks.model import TrackError
+from runtime.bridge.track.model import TrackError
 from tests.bridge.analysis.cornerkit import between, driven, paced_frames, ring_frames, ring_track
 
 SMALL: dict[str, Any] = {

@@ -6,12 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from runtime.bridge.coach.warm.grounding import false_part, sentences
+from runtime.bridge.coach.warm.review import fragments
 from runtime.bridge.storage.inbox import notifications
-from runtime.bridge.warm.grounding import false_part, sentences
-from runtime.bridge.warm.review import fragments
 from tests.bridge.bridgekit import Bridge, Json, frame_objects
-from tests.bridge.conftest import Start
-from tests.bridge.warm.modelkit import (
+from tests.bridge.coach.warm.modelkit import (
     LARKFELL,
     Behaviour,
     babbles,
@@ -23,7 +22,8 @@ from tests.bridge.warm.modelkit import (
     says,
     serving,
 )
-from tests.bridge.warm.reviewkit import review
+from tests.bridge.coach.warm.reviewkit import review
+from tests.bridge.conftest import Start
 
 DRIVES = [laps(3, seed=seed) for seed in (1, 2)]
 BUNDLE = (

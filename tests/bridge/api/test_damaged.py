@@ -8,8 +8,8 @@ from typing import Final
 import pytest
 
 from runtime.bridge.settings import BridgeSettings
-from runtime.bridge.tracks.drive import drive
-from runtime.bridge.tracks.library import Library
+from runtime.bridge.track.drive import drive
+from runtime.bridge.track.library import Library
 from tests.bridge.bridgekit import ROOT, Bridge, bridging, settings_for
 from tests.bridge.conftest import Start
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from tests.bridge.bridgekit import ROOT, Bridge
-from tests.bridge.canlog.logkit import drive, write
 from tests.bridge.conftest import Start
-from tests.bridge.replay.replaykit import frames_at
+from tests.bridge.formats.canlog.logkit import drive, write
+from tests.bridge.live.replaykit import frames_at
 
 CAR = "tarnhow-pip-180"
 

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from runtime.bridge.api import frames
 from runtime.bridge.api.frames import plain_row
+from runtime.bridge.session.cells import BadBatch
+from runtime.bridge.session.ingest import read_frame
+from runtime.bridge.session.values import WIDE
 from runtime.bridge.storage import writer
 from runtime.bridge.storage.errors import StoreFull
 from runtime.bridge.storage.operations import Work
-from runtime.bridge.telemetry.cells import BadBatch
-from runtime.bridge.telemetry.ingest import read_frame
-from runtime.bridge.telemetry.values import WIDE
 from runtime.web.guard import Guard
 from runtime.web.serve import GUARD
 from tests.bridge.bridgekit import Bridge, bridging, settings_for

@@ -9,16 +9,15 @@ from typing import Any, Final
 import pytest
 from aiohttp import web
 
-from runtime.bridge.agents import coach
-from runtime.bridge.agents.intents import INTENTS
-from runtime.bridge.agents.questions import MOST_AT_ONCE, Questions
-from runtime.bridge.agents.roster import AGENTS
-from runtime.bridge.agents.values import Answer
-from runtime.bridge.tracks.drive import drive
+from runtime.bridge.coach.agents import coach
+from runtime.bridge.coach.agents.intents import INTENTS
+from runtime.bridge.coach.agents.questions import MOST_AT_ONCE, Questions
+from runtime.bridge.coach.agents.roster import AGENTS
+from runtime.bridge.coach.agents.values import Answer
+from runtime.bridge.track.drive import drive
 from tests.bridge.analysis.lapkit import OVAL
 from tests.bridge.bridgekit import Bridge, Json
-from tests.bridge.conftest import Start
-from tests.bridge.warm.modelkit import (
+from tests.bridge.coach.warm.modelkit import (
     LARKFELL,
     Behaviour,
     babbles,
@@ -31,6 +30,7 @@ from tests.bridge.warm.modelkit import (
     says,
     serving,
 )
+from tests.bridge.conftest import Start
 
 DRIVEN: Final = laps(3)
 NUMBER: Final = re.compile(r"\d+(?::\d\d)?(?:\.\d+)?")

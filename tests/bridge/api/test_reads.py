@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from runtime.bridge.tracks.drive import drive
-from runtime.bridge.tracks.library import Library
+from runtime.bridge.track.drive import drive
+from runtime.bridge.track.library import Library
 from tests.bridge.bridgekit import Bridge, Json
 from tests.bridge.conftest import Start
 

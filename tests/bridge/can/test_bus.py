@@ -8,9 +8,9 @@ import pytest
 
 from runtime.bridge.can.bus import PythonCanSource, open_source
 from runtime.bridge.can.clock import EpochClock
+from runtime.bridge.can.dbc import EXTENDED
 from runtime.bridge.can.settings import CanSettings
 from runtime.bridge.can.values import CanFrame, Source, SourceLost
-from runtime.bridge.catalog.dbc import EXTENDED
 
 FRAMES = [
     CanFrame(5000.25, 0x123, b"\x01\x02"),

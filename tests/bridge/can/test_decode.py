@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 from cantools import Error as CantoolsError
 
+from runtime.bridge.can.carfile import parse_car
+from runtime.bridge.can.cars import load_car
+from runtime.bridge.can.dbc import load_dbc, parse_dbc
 from runtime.bridge.can.decode import Decoder, known_messages
+from runtime.bridge.can.pipeline import compile_plan
 from runtime.bridge.can.statistics import Known
 from runtime.bridge.can.values import CanFrame
-from runtime.bridge.catalog.carfile import parse_car
-from runtime.bridge.catalog.cars import load_car
-from runtime.bridge.catalog.dbc import load_dbc, parse_dbc
-from runtime.bridge.catalog.pipeline import compile_plan
 
 ROOT = Path(__file__).resolve().parents[3]
 DATA = ROOT / "data"

@@ -9,15 +9,15 @@ import pytest
 
 from runtime.bridge.can.assembler import Assembler
 from runtime.bridge.can.bus import open_source
+from runtime.bridge.can.cars import load_car
 from runtime.bridge.can.clock import EpochClock
+from runtime.bridge.can.dbc import load_dbc
 from runtime.bridge.can.decode import Decoder, known_messages
 from runtime.bridge.can.reader import NO_READER, RETRY_S, CanReader
 from runtime.bridge.can.settings import CanSettings
 from runtime.bridge.can.slcan import encode
 from runtime.bridge.can.statistics import BusStatistics
 from runtime.bridge.can.values import CanFrame, Received, Source, SourceLost
-from runtime.bridge.catalog.cars import load_car
-from runtime.bridge.catalog.dbc import load_dbc
 from runtime.bridge.live.values import Flush
 from tests.bridge.can.cankit import ROOT, Adapter, Fed, descriptors, until
 

@@ -15,8 +15,8 @@ from runtime.bridge.live.hub import Hub
 from runtime.bridge.live.values import Cue, LiveFrame, Origin
 from runtime.bridge.server import PER_PEER
 from runtime.bridge.service import Service
+from runtime.bridge.session.values import WIDE
 from runtime.bridge.settings import BridgeSettings
-from runtime.bridge.telemetry.values import WIDE
 from runtime.web.guard import Limits
 from runtime.web.lifecycle import LIFECYCLE
 from runtime.web.routes import mount

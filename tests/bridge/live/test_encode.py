@@ -17,7 +17,7 @@ from runtime.bridge.live.encode import (
     spliced,
 )
 from runtime.bridge.live.values import Cue
-from runtime.bridge.telemetry.values import WIDE
+from runtime.bridge.session.values import WIDE
 from tests.bridge.live.streamkit import cue, frame, parsed
 
 CLIENT = (

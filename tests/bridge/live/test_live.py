@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from runtime.bridge.can.assembler import GPS_DISTANCE
-from runtime.bridge.coach.engine import CueEngine
+from runtime.bridge.cues.engine import CueEngine
 from runtime.bridge.live.hub import Hub
 from runtime.bridge.live.live import (
     BACKFILL,
@@ -19,7 +19,7 @@ from runtime.bridge.live.live import (
     Live,
 )
 from runtime.bridge.live.values import Cue, Flush, LiveFrame
-from runtime.bridge.telemetry.values import TIMESTAMP, WIDE, Frames, Samples
+from runtime.bridge.session.values import TIMESTAMP, WIDE, Frames, Samples
 
 
 class Listening(Hub):

@@ -10,9 +10,9 @@ import pytest
 from runtime.bridge.live import recorder
 from runtime.bridge.live.recorder import Recorder
 from runtime.bridge.live.values import Flush
+from runtime.bridge.session.values import WIDE, Frames, Samples
 from runtime.bridge.storage.errors import BadFrames, StoreFull
 from runtime.bridge.storage.values import NOTHING, SessionMeta
-from runtime.bridge.telemetry.values import WIDE, Frames, Samples
 
 
 class FakeStore:

@@ -13,7 +13,7 @@ import pytest
 
 from runtime.bridge.api.spectators import WATCHED
 from runtime.bridge.app import GROUPS
-from runtime.bridge.spectators import MOST_VIEWS, PREFIX
+from runtime.bridge.live.spectators import MOST_VIEWS, PREFIX
 from runtime.bridge.storage.inbox import tokens
 from runtime.bridge.storage.values import NOTHING
 from runtime.web.logs import logging_to

@@ -6,15 +6,15 @@ from typing import Final
 import numpy as np
 
 from runtime.bridge.can.assembler import Assembler
+from runtime.bridge.can.cars import load_car
+from runtime.bridge.can.dbc import load_dbc
 from runtime.bridge.can.decode import Decoder
 from runtime.bridge.can.values import CanFrame
-from runtime.bridge.catalog.cars import load_car
-from runtime.bridge.catalog.dbc import load_dbc
 from runtime.bridge.live.values import Flush
+from runtime.bridge.session.values import WIDE, Frames
 from runtime.bridge.simulator.schedule import Schedule, schedule_of
-from runtime.bridge.telemetry.values import WIDE, Frames
-from runtime.bridge.tracks.library import Library
-from runtime.bridge.tracks.model import Track
+from runtime.bridge.track.library import Library
+from runtime.bridge.track.model import Track
 
 DATA: Final = Path(__file__).resolve().parents[3] / "data"
 TRACKS: Final = Library.read(DATA / "tracks").tracks

@@ -6,10 +6,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from runtime.bridge.laps.detect import detect
+from runtime.bridge.session.detect import detect
+from runtime.bridge.session.values import TIMESTAMP
 from runtime.bridge.simulator.schedule import schedule_of
-from runtime.bridge.telemetry.values import TIMESTAMP
-from runtime.bridge.tracks.model import Track
+from runtime.bridge.track.model import Track
 from tests.bridge.simulator.drivekit import (
     LARKFELL,
     MESSAGES,

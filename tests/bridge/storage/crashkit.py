@@ -19,11 +19,11 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from runtime.bridge.session.values import Frames
 from runtime.bridge.storage import duck
 from runtime.bridge.storage.backend import Connection
 from runtime.bridge.storage.store import Store
 from runtime.bridge.storage.values import Backend
-from runtime.bridge.telemetry.values import Frames
 from tests.bridge.storage.storekit import KINDS, frames
 
 WRITERS: Final = 8

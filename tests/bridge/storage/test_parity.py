@@ -11,11 +11,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from runtime.bridge.storage import blocks, parquet
-from runtime.bridge.storage.errors import NoRows, StoreError
-from runtime.bridge.storage.store import Store
-from runtime.bridge.storage.values import Appended, LapRow, NoteRow, SessionMeta
-from runtime.bridge.telemetry.values import (
+from runtime.bridge.session.values import (
     WIDE,
     WIDE_SIGNALS,
     Frames,
@@ -23,6 +19,10 @@ from runtime.bridge.telemetry.values import (
     Samples,
     VideoFrame,
 )
+from runtime.bridge.storage import blocks, parquet
+from runtime.bridge.storage.errors import NoRows, StoreError
+from runtime.bridge.storage.store import Store
+from runtime.bridge.storage.values import Appended, LapRow, NoteRow, SessionMeta
 from tests.bridge.storage.storekit import KINDS, NOON, exported, opened
 
 SESSIONS = ("one", "two")

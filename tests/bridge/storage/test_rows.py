@@ -6,13 +6,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from runtime.bridge.session.values import WIDE, Frames, Samples
 from runtime.bridge.storage import blocks
 from runtime.bridge.storage.errors import StoreFailed
 from runtime.bridge.storage.operations import Work
 from runtime.bridge.storage.store import Store
 from runtime.bridge.storage.transaction import Row, Transaction
 from runtime.bridge.storage.values import Backend, RowAppended
-from runtime.bridge.telemetry.values import WIDE, Frames, Samples
 from tests.bridge.storage.storekit import NOON, equal, exported, frames, opened
 
 

@@ -6,6 +6,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from runtime.bridge.session.values import (
+    WIDE,
+    WIDE_SIGNALS,
+    Frames,
+    Gate,
+    Recording,
+    Samples,
+    VideoFrame,
+)
 from runtime.bridge.storage import blocks, registry
 from runtime.bridge.storage.errors import (
     BadFrames,
@@ -21,15 +30,6 @@ from runtime.bridge.storage.values import (
     SessionMeta,
     SignalRow,
     recorded,
-)
-from runtime.bridge.telemetry.values import (
-    WIDE,
-    WIDE_SIGNALS,
-    Frames,
-    Gate,
-    Recording,
-    Samples,
-    VideoFrame,
 )
 from tests.bridge.storage.storekit import (
     DRIVER,

@@ -5,12 +5,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from runtime.bridge.session.distance import Odometer, integrated
+from runtime.bridge.session.values import Frames, Gate, Recording
 from runtime.bridge.storage import canonical
 from runtime.bridge.storage.errors import BadFrames
 from runtime.bridge.storage.nearest import nearest
 from runtime.bridge.storage.values import SessionMeta, recorded, said
-from runtime.bridge.telemetry.distance import Odometer, integrated
-from runtime.bridge.telemetry.values import Frames, Gate, Recording
 from tests.bridge.storage.storekit import frames, pairs, samples
 
 NAN = float("nan")

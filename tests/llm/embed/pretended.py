@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from runtime.llm.catalog import Entry, Fingerprint
-from runtime.llm.catalogfile import Declaration
 from runtime.llm.embed.embedders import Embedders, EmbedSettings
 from runtime.llm.embed.process import GONE, EncoderGone, EncoderProcess
 from runtime.llm.embed.protocol import Command, Embed, Event, Fit, Framed, Load, Split
 from runtime.llm.embed.values import Vectors
+from runtime.llm.models.catalog import Entry, Fingerprint
+from runtime.llm.models.catalogfile import Declaration
 from runtime.web.errors import ApiError
 from tests.llm.embed import scripted
 

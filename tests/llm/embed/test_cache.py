@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 import pytest
 from blockbuster import blockbuster_ctx
 
-from runtime.llm.catalog import Entry
 from runtime.llm.embed import cache as module
 from runtime.llm.embed.embedders import Embedders, EmbedSettings
 from runtime.llm.embed.errors import EmbedBusy, EmbedFailed
@@ -19,6 +18,7 @@ from runtime.llm.embed.process import (
 )
 from runtime.llm.embed.protocol import Chunks, Command, Load, Loaded
 from runtime.llm.embed.values import Vectors
+from runtime.llm.models.catalog import Entry
 from tests.llm.embed import scripted
 from tests.llm.embed.pretended import Answer, Pretender, Rig, entry, failure, settle
 

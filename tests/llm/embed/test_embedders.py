@@ -13,13 +13,13 @@ import psutil
 import pytest
 from blockbuster import blockbuster_ctx
 
-from runtime.llm.catalog import Entry, Fingerprint
 from runtime.llm.embed.embedders import Embedders, EmbedSettings
 from runtime.llm.embed.errors import BadText, EmbedBusy, EmbedFailed
 from runtime.llm.embed.process import GONE, EncoderFailed, EncoderGone
 from runtime.llm.embed.protocol import Chunks, Command, Embed, Embedded, Fit, Load, Loaded, Split
 from runtime.llm.embed.slices import TEXTS, slices
 from runtime.llm.embed.values import Purpose, Vectors
+from runtime.llm.models.catalog import Entry, Fingerprint
 from runtime.web.errors import ShuttingDown
 from tests.llm.embed import scripted
 from tests.llm.embed.pretended import Answer, Pretender, Rig, entry, failure, settle

@@ -10,10 +10,10 @@ from pathlib import Path
 import psutil
 import pytest
 
-from runtime.llm.catalog import Catalog, Entry
 from runtime.llm.embed.embedders import Embedders, EmbedSettings
 from runtime.llm.embed.errors import EmbedBusy, EmbedFailed
 from runtime.llm.embed.values import Vectors
+from runtime.llm.models.catalog import Catalog, Entry
 from tests.llm.embed import onnxkit
 from tests.llm.serverkit import processes_below, until
 

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from runtime.llm.download.transfer import Pace
 from runtime.llm.errors import (
     EngineFailed,
     LocalInitFailed,
@@ -19,6 +18,7 @@ from runtime.llm.errors import (
     SysmodelRuntimeError,
     SysmodelUnavailable,
 )
+from runtime.llm.models.download.transfer import Pace
 from runtime.llm.sysmodel.base import Availability, Status
 from runtime.llm.sysmodel.foreground import Gate
 from runtime.llm.sysmodel.managed_gguf import Declared, ManagedGguf, Options

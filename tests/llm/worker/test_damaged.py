@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from runtime.llm.engine import gguf
 from runtime.llm.engine.protocol import Failed, Load
+from runtime.llm.models import gguf
 from tests.llm import tinymodel
 from tests.llm.worker import ggufkit as kit
 from tests.llm.worker.harness import ROOT, worker

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from runtime.llm.engine import gguf
+from runtime.llm.models import gguf
 from tests.llm import tinymodel
 from tests.llm.worker import ggufkit as kit
 

@@ -18,9 +18,9 @@ from runtime.llm.embed.worker.encoding import (
     check_longest,
     check_width,
 )
-from runtime.llm.engine import gguf
 from runtime.llm.engine.worker import native
 from runtime.llm.engine.worker.native import C
+from runtime.llm.models import gguf
 
 _DEFAULT_LONGEST: Final = 512
 _EPSILON: Final = 1e-12

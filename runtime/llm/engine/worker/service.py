@@ -7,7 +7,6 @@ import threading
 import time
 from typing import Final, NoReturn
 
-from runtime.llm.engine import gguf
 from runtime.llm.engine.protocol import (
     Close,
     Drop,
@@ -42,6 +41,7 @@ from runtime.llm.engine.worker.prompts import (
 from runtime.llm.engine.worker.quoting import Quoter
 from runtime.llm.engine.worker.renderer import Renderer
 from runtime.llm.engine.worker.text import markers_of
+from runtime.llm.models import gguf
 
 _LINE_LIMIT: Final = 64 * 1024 * 1024
 _QUEUE_LIMIT: Final = 1024  # commands; the server then waits in its socket

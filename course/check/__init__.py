@@ -1,0 +1,1 @@
+"""What can be wrong between sources, and how it is reported."""

@@ -1,0 +1,1 @@
+"""Records become the files of the site."""

@@ -1,0 +1,180 @@
+"""Short passages of a lesson for the on-device document store."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from course.publish.companions import plain
+from course.publish.companions.body import Code, Section, sections
+
+SHORTEST: Final = 200
+LONGEST: Final = 800
+# A piece fits behind any passage that is still too short to stand alone.
+_PIECE: Final = LONGEST - SHORTEST - len("\n\n")
+_FORMULA: Final = 160  # characters up to which a plain text block is read as a formula
+_SENTENCE: Final = re.compile(r"(?<=[.!?])\s+(?=[^a-z\s])")
+
+
+@dataclass(slots=True)
+class _Passage:
+    anchor: str
+    heading: str
+    pieces: list[str] = field(default_factory=list)
+    size: int = 0
+
+    def add(self, piece: str) -> None:
+        self.size += len(piece) + (2 if self.pieces else 0)
+        self.pieces.append(piece)
+
+    @property
+    def text(self) -> str:
+        return "\n\n".join(self.pieces)
+
+
+def chunks(lesson: Mapping[str, Any]) -> list[dict[str, str]]:
+    """Passages of 200 to 800 characters of plain words; none when planned.
+
+    A passage begins at a block, paragraph or sentence; short neighbours are joined, and code is
+    left out. Only a lesson that is shorter as a whole has a shorter passage. Each passage that
+    names a concept of the lesson has the concept's id in its title; a concept that no passage
+    names is put into the first title.
+    """
+    if lesson["status"] == "planned":
+        return []
+    passages = _even(list(_passages(lesson)))
+    names = _concepts(lesson["concepts"], passages)
+    seen: dict[str, int] = {}
+    found = []
+    for passage, concepts in zip(passages, names, strict=True):
+        number = seen[passage.anchor] = seen.get(passage.anchor, 0) + 1
+        tail = f".{number}" if number > 1 else ""
+        title = f"{lesson['title']}: {passage.heading}" if passage.heading else lesson["title"]
+        found.append(
+            {
+                "id": f"{lesson['id']}.{passage.anchor}{tail}",
+                "lessonId": lesson["id"],
+                "url": f"{lesson['url']}#{passage.anchor}" if passage.heading else lesson["url"],
+                "title": f"{title} ({', '.join(concepts)})" if concepts else title,
+                "text": passage.text,
+            }
+        )
+    return found
+
+
+def _passages(lesson: Mapping[str, Any]) -> Iterator[_Passage]:
+    """Passages in order; only the last may be too short."""
+    waiting: _Passage | None = None
+    for number, section in enumerate(sections(lesson)):
+        opening = _split(plain.words(lesson["summary"])) if number == 0 else iter(())
+        *whole, last = _even(_packed(section, opening, waiting))
+        yield from whole
+        waiting = None if last.size >= SHORTEST else last
+        if waiting is None:
+            yield last
+    if waiting is not None and waiting.pieces:
+        yield waiting
+
+
+def _packed(section: Section, opening: Iterator[str], waiting: _Passage | None) -> list[_Passage]:
+    """The text of one section, behind what waits from the one before, in as few as fit."""
+    heading = plain.words(section.heading)
+    passage = waiting or _Passage(section.id, heading)
+    packed = [passage]
+    for piece in [*opening, *_pieces(section, spoken=waiting is not None)]:
+        if passage.size >= SHORTEST and passage.size + 2 + len(piece) > LONGEST:
+            passage = _Passage(section.id, heading)
+            packed.append(passage)
+        passage.add(piece)
+    return packed
+
+
+def _pieces(section: Section, *, spoken: bool) -> list[str]:
+    """The section's text in pieces that fit; with its heading when *spoken*."""
+    found: list[str] = []
+    silent = bool(section.heading) and not spoken
+    for part in section.parts:
+        if isinstance(part, Code):
+            if part.language == "text" and not part.output and len(part.source) <= _FORMULA:
+                found.append(" ".join(part.source.split()))
+        else:
+            for unit in plain.units(part.partition("\n")[2] if silent else part):
+                if len(unit) <= _PIECE:
+                    found.append(unit)
+                else:
+                    found.extend(_split(unit))
+        silent = False
+    return found
+
+
+def _split(text: str) -> Iterator[str]:
+    """*text*, cut at lines, else sentences, else words, so that each piece fits."""
+    if len(text) <= _PIECE:
+        if text:
+            yield text
+        return
+    for cut, glue in ((text.split("\n"), "\n"), (_SENTENCE.split(text), " "), (text.split(), " ")):
+        if len(cut) > 1:
+            for group in _grouped(cut, glue):
+                yield from _split(group)
+            return
+    yield from (text[start : start + _PIECE] for start in range(0, len(text), _PIECE))
+
+
+def _grouped(parts: list[str], glue: str) -> Iterator[str]:
+    group: list[str] = []
+    size = 0
+    for part in parts:
+        if group and size + len(glue) + len(part) > _PIECE:
+            yield glue.join(group)
+            group, size = [], 0
+        size += len(part) + (len(glue) if group else 0)
+        group.append(part)
+    yield glue.join(group)
+
+
+def _even(passages: list[_Passage]) -> list[_Passage]:
+    """The same, a last passage that is too short joined to or balanced with the one before."""
+    if len(passages) < 2 or passages[-1].size >= SHORTEST:
+        return passages
+    *rest, before, last = passages
+    joined = _Passage(before.anchor, before.heading)
+    for piece in before.pieces + last.pieces:
+        joined.add(piece)
+    if joined.size <= LONGEST:
+        return [*rest, joined]
+    return [*rest, *_halves(joined, last)]
+
+
+def _halves(joined: _Passage, last: _Passage) -> tuple[_Passage, _Passage]:
+    """Two passages cut at the paragraph, else sentence, else word nearest to the middle."""
+    text = joined.text
+    for border in (r"\n\n", _SENTENCE.pattern, r"\s+"):
+        cuts = [m for m in re.finditer(border, text) if SHORTEST <= m.start() <= LONGEST]
+        cuts = [m for m in cuts if SHORTEST <= len(text) - m.end() <= LONGEST]
+        if cuts:
+            cut = min(cuts, key=lambda match: abs(match.start() - len(text) // 2))
+            head, tail = text[: cut.start()], text[cut.end() :]
+            break
+    else:
+        head, tail = text[: len(text) // 2], text[len(text) // 2 :]
+    first, second = _Passage(joined.anchor, joined.heading), _Passage(last.anchor, last.heading)
+    first.add(head)
+    second.add(tail)
+    return first, second
+
+
+def _concepts(concepts: Sequence[str], passages: list[_Passage]) -> list[list[str]]:
+    """For each passage, the concept ids that its title has to name."""
+    named: list[list[str]] = [[] for _ in passages]
+    if not concepts:
+        return named
+    texts = [f"{passage.heading} {passage.text}".lower() for passage in passages]
+    for concept in concepts:
+        spoken = concept.replace("_", " ")
+        hits = [n for n, text in enumerate(texts) if spoken in text or concept in text]
+        for number in hits or [0]:
+            named[number].append(concept)
+    return named

@@ -1,0 +1,153 @@
+"""The course as text for language models: an overview file and the full text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final
+
+from course.publish.companions.quiz import text
+from course.publish.labels import Labels, fill
+
+SPLIT_ABOVE: Final = 1_000_000  # bytes of full text; up to here it is one file
+FULL: Final = "llms-full.txt"
+
+
+def llms_txt(
+    catalog: Mapping[str, Any],
+    pathways: Mapping[str, Any],
+    projects: Mapping[str, Any],
+    root: str = "",
+    index: str = "",
+    *,
+    words: Labels,
+) -> str:
+    """The overview: start, authored lessons by phase, planned lessons, interface, optional files.
+
+    The arguments are the three resources; links start with *root* (empty or the base address)
+    and those to pages end with *index* (empty or `index.html`). *words* are those of the
+    interface; the heading "Optional" means something to who reads such files and stays.
+    """
+    course, totals = catalog["course"], catalog["totals"]
+    counts = {key: totals[key] for key in ("lessons", "authored", "planned")}
+    facts = {key: course[key] for key in ("version", "updated", "licence")}
+    status = f"{fill(words['llms_status'], **counts)} {fill(words['llms_version'], **facts)}"
+    parts = [f"# {text(course['title'])}", f"> {text(course['summary'])}", status]
+    parts += [f"## {words['llms_start']}", *_list(_start(catalog, pathways, root, index, words))]
+    for phase in catalog["phases"]:
+        entries = [entry for entry in phase["lessons"] if entry["status"] == "authored"]
+        if entries:
+            links = [_link(entry, f"{root}{entry['url']}index.md") for entry in entries]
+            heading = fill(words["llms_lessons"], title=text(phase["title"]))
+            parts += [f"## {heading}", *_list(links)]
+    planned = [
+        _link(entry, f"{root}{entry['url']}{index}")
+        for phase in catalog["phases"]
+        for entry in phase["lessons"]
+        if entry["status"] == "planned"
+    ]
+    if planned:
+        parts += [f"## {words['planned']}", *_list(planned)]
+    parts += ["## API", *_list(_interface(catalog, root, words))]
+    parts += ["## Optional", *_list(_optional(projects, root, index, words))]
+    return "\n\n".join(parts) + "\n"
+
+
+def llms_full(
+    catalog: Mapping[str, Any],
+    body: Callable[[str, str], str],
+    root: str = "",
+    index: str = "",
+    *,
+    words: Labels,
+) -> Iterator[tuple[str, str]]:
+    """All authored lessons in course order, as path and text: one file, or one a phase above 1 MB.
+
+    *body* gives the Markdown of an authored lesson from its id and the way to the site root;
+    one phase is held at a time once the text is split. Then `llms-full.txt` lists the parts.
+    *root* and *index* are those of `llms_txt`; without *root* links are relative to each file.
+    """
+    course = catalog["course"]
+    head = f"# {text(course['title'])}\n\n> {text(course['summary'])}\n\n"
+    size = len(head.encode())
+    whole: list[str] = []
+    waiting: list[Mapping[str, Any]] = []
+    listed: list[str] = []
+    for phase in catalog["phases"]:
+        if not any(entry["status"] == "authored" for entry in phase["lessons"]):
+            continue
+        title = text(phase["title"])
+        listed.append(f"- [{title}]({root}{_part(phase)})\n")
+        waiting.append(phase)
+        if size <= SPLIT_ABOVE:
+            whole.append(_phase(phase, body, root, index, words))
+            size += len(whole[-1].encode()) + (1 if len(whole) > 1 else 0)
+        if size > SPLIT_ABOVE:
+            whole.clear()
+            for one in waiting:
+                lessons = _phase(one, body, root or "../", index, words)
+                yield _part(one), f"# {text(one['title'])}\n\n{lessons}"
+            waiting.clear()
+    yield FULL, head + ("".join(listed) if size > SPLIT_ABOVE else "\n".join(whole))
+
+
+def _part(phase: Mapping[str, Any]) -> str:
+    return f"llms-full/{phase['id']}.txt"
+
+
+def _phase(
+    phase: Mapping[str, Any],
+    body: Callable[[str, str], str],
+    root: str,
+    index: str,
+    words: Labels,
+) -> str:
+    """The authored lessons of a phase."""
+    return "\n".join(
+        f"# {text(entry['title'])}\n\n{text(entry['summary'])}\n\n"
+        f"{words['llms_page']} {root}{entry['url']}{index}\n\n{body(entry['id'], root).strip()}\n"
+        for entry in phase["lessons"]
+        if entry["status"] == "authored"
+    )
+
+
+def _list(items: Iterator[str] | list[str]) -> list[str]:
+    joined = "\n".join(items)
+    return [joined] if joined else []
+
+
+def _link(entry: Mapping[str, Any], address: str) -> str:
+    return f"- [{text(entry['title'])}]({address}): {text(entry['summary'])}"
+
+
+def _start(
+    catalog: Mapping[str, Any], pathways: Mapping[str, Any], root: str, index: str, words: Labels
+) -> Iterator[str]:
+    summary = text(catalog["course"]["summary"])
+    yield f"- [{words['llms_phases']}]({root}phases/{index}): {summary}"
+    for pathway in pathways["pathways"]:
+        planned = f"{words['planned']}. " if pathway["status"] == "planned" else ""
+        yield (
+            f"- [{text(pathway['title'])}]({root}{pathway['url']}{index}): "
+            f"{planned}{text(pathway['summary'])}"
+        )
+
+
+def _interface(catalog: Mapping[str, Any], root: str, words: Labels) -> Iterator[str]:
+    links = catalog["links"]
+    yield f"- [{words['llms_catalog']}]({root}api/v1/catalog.json): {words['llms_catalog_text']}"
+    for name in ("pathways", "roles", "projects"):
+        yield f"- [{words[name]}]({root}{links[name]}): {words[f'llms_{name}_text']}"
+    yield f"- {words['lessons']}: {root}{links['lessonTemplate']}"
+    yield f"- [{words['api_description']}]({root}{links['openapi']}): {words['llms_openapi_text']}"
+
+
+def _optional(projects: Mapping[str, Any], root: str, index: str, words: Labels) -> Iterator[str]:
+    yield f"- [{words['llms_full']}]({root}{FULL}): {words['llms_full_text']}"
+    passages = words["llms_passages_text"]
+    yield f"- [{words['llms_passages']}]({root}corpus/chunks.jsonl): {passages}"
+    for project in projects["projects"]:
+        planned = f"{words['planned']}. " if project["status"] == "planned" else ""
+        yield (
+            f"- [{text(project['title'])}]({root}{project['url']}{index}): "
+            f"{planned}{text(project['summary'])}"
+        )

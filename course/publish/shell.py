@@ -1,0 +1,330 @@
+"""What every page shares: templates with the site's words in them, header, footer and links."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
+from hashlib import blake2b
+from types import SimpleNamespace
+from typing import Any, Final, NamedTuple
+
+import orjson
+from jinja2 import Template
+from markupsafe import Markup
+
+from course.publish.inline import attribute, frequent, html, inline, plain, prose
+from course.publish.templating import environment
+
+RIGHT_TO_LEFT: Final = frozenset({"ar", "dv", "fa", "he", "ps", "sd", "ug", "ur", "yi"})
+TOP, FLAT, DEEP = "", "../", "../../"  # from a page to the site root, by depth
+
+Resource = Mapping[str, Any]
+Ref = Mapping[str, Any]  # {id, title, url, status?}; url from the site root, with a final slash
+Trail = Sequence[tuple[str, str]]  # breadcrumb after the home page: (url, title)
+
+_PLANNED: Final = {"status": "planned"}
+_MARK: Final = "\x1e"  # no source file holds this character
+_MAIN_ITEMS: Final = (
+    ("phases", "phases/", "course"),
+    ("pathways", "pathways/", "pathways"),
+    ("roles", "roles/", "roles"),
+    ("projects", "projects/", "projects"),
+    ("concepts", "concepts/", "concepts"),
+)
+
+
+class SiteInfo(NamedTuple):
+    """What all pages of one build share.
+
+    ``words`` is ``ui/<lang>.yaml`` without ``kinds``; ``assets`` maps logical names to paths
+    from the site root; ``base_url`` is absolute with a final slash; ``file_urls`` links
+    ``x/index.html`` in full; ``edit_base`` goes before a source path in edit links.
+    """
+
+    course: Resource
+    words: Mapping[str, str]
+    kinds: Mapping[str, str]
+    assets: Mapping[str, str]
+    base_url: str | None
+    file_urls: bool = False
+    edit_base: str | None = None
+
+    def key(self) -> str:
+        """A digest of all of it: what pages are made of, and with its limits also judged by."""
+        text = orjson.dumps(self._asdict(), option=orjson.OPT_SORT_KEYS)
+        return blake2b(text, digest_size=16).hexdigest()
+
+
+class Around(NamedTuple):
+    """The neighbours of a page, resolved to ``{id, title, url, status?}``.
+
+    ``url`` counts from the site root and has a final slash. Each page reads what concerns it:
+    a lesson ``prerequisites, unlocks, concepts, pathways, projects``; a phase ``part,
+    prerequisites, projects``; a pathway ``prerequisites`` (the pathways it requires), ``roles,
+    domains, projects`` (its capstone), ``lessons``; a role and a domain ``pathways, roles,
+    domains, phases, lessons``; a project ``pathways, lessons``. ``previous`` and ``next`` work
+    everywhere. A concept needs only ``id`` and ``title``, a part only ``title``.
+    """
+
+    previous: Ref | None = None
+    next: Ref | None = None
+    part: Ref | None = None
+    prerequisites: Sequence[Ref] = ()
+    unlocks: Sequence[Ref] = ()
+    concepts: Sequence[Ref] = ()
+    pathways: Sequence[Ref] = ()
+    projects: Sequence[Ref] = ()
+    roles: Sequence[Ref] = ()
+    domains: Sequence[Ref] = ()
+    phases: Sequence[Ref] = ()
+    lessons: Sequence[Ref] = ()
+
+
+class Frame(NamedTuple):
+    """The parts around the content of one page."""
+
+    title: str
+    description: str
+    address: str
+    header: Markup
+    footer: Markup
+    crumbs: Markup
+
+
+class Shell:
+    """Compiled templates and the small pieces of HTML that several pages use."""
+
+    def __init__(self, site: SiteInfo) -> None:
+        self.site = site
+        self.words = site.words
+        self.index = "index.html" if site.file_urls else ""
+        self.name = plain(site.course["title"]).partition(":")[0]
+        filters = {
+            "attribute": attribute,
+            "html": html,
+            "inline": inline,
+            "prose": prose,
+            "badge": self.badge,
+            "card": self.card,
+            "duration": self.duration,
+            "lessons": self.lessons,
+            "size": size,
+        }
+        self._env = environment(self._constants(), filters)
+        self.template: Callable[[str], Template] = cache(self._env.get_template)
+        words = [attribute(self.words[key]) for key in ("breadcrumb", "home")]
+        self._crumbs = (
+            f'<nav class="crumbs" aria-label="{words[0]}"><ol>'
+            f'<li><a href="%s">{words[1]}</a></li>%s</ol></nav>'
+        )
+        self._chrome: Callable[..., tuple[Markup, Markup]] = cache(self._render_chrome)
+        self._moulds: dict[tuple[str, ...], str] = {}
+
+    def render(self, template: str, **values: Any) -> Markup:
+        """The template of that name as HTML that is safe to put into another page."""
+        return Markup(self.template(template).render(values))  # noqa: S704  (escaped by jinja)
+
+    def pour(self, template: str, frame: Frame, values: Mapping[str, str]) -> str:
+        """The template filled with *values*, all escaped, which it only asks whether there are any.
+
+        It is rendered once for each choice of values that are there: a mould for the others.
+        """
+        filling = {
+            **values,
+            "page.title": attribute(frame.title),
+            "page.description": attribute(frame.description),
+            "page.address": attribute(frame.address),
+            "page.header": frame.header,
+            "page.footer": frame.footer,
+            "page.crumbs": frame.crumbs,
+        }
+        shape = (template, *[name for name, value in filling.items() if value])
+        mould = self._moulds.get(shape)
+        if mould is None:
+            mould = self._moulds[shape] = self._mould(shape, filling)
+        return mould % filling
+
+    def _mould(self, shape: tuple[str, ...], names: Iterable[str]) -> str:
+        """A format of the page with a place for each name of *shape*, behind the template's."""
+        template, *there = shape
+        marks = dict.fromkeys(names, "") | {name: f"{_MARK}({name})s" for name in there}
+        page = {name[5:]: Markup(mark) for name, mark in marks.items() if name[:5] == "page."}  # noqa: S704
+        html = self.template(template).render({**marks, "page": Frame(**page), "root": DEEP})
+        return html.replace("%", "%%").replace(_MARK, "%")
+
+    def word(self, key: str) -> str:
+        """An interface word, escaped."""
+        return frequent(self.words[key])
+
+    def frame(
+        self,
+        path: str,
+        title: str,
+        description: str,
+        section: str = "",
+        trail: Trail = (),
+    ) -> Frame:
+        """Head, header, breadcrumb and footer of the page at *path* (from the site root)."""
+        root = "../" * path.count("/")
+        header, footer = self._chrome(root, section, path == f"{section}/")
+        name = self.name if path else ""
+        return Frame(
+            title=f"{plain(title)} | {name}" if name else plain(title),
+            description=plain(description),
+            address=self.site.base_url + path + self.index if self.site.base_url else "",
+            header=header,
+            footer=footer,
+            crumbs=self.crumbs(root, trail),
+        )
+
+    def crumbs(self, root: str, trail: Trail) -> Markup:
+        """The way from the home page to the page above this one."""
+        links = "".join(
+            f'<li><a href="{root}{url}{self.index}">{html(title)}</a></li>' for url, title in trail
+        )
+        return Markup(self._crumbs % (self.home(root), links))  # noqa: S704  (escaped by html)
+
+    def home(self, root: str) -> str:
+        """Address of the home page as seen from *root*."""
+        return root + self.index or "./"
+
+    def link(self, ref: Ref, root: str) -> Markup:
+        """A link to *ref*, with the word Planned after it where that is so."""
+        return Markup(self._link(ref, root))  # noqa: S704  (escaped by html)
+
+    def items(self, refs: Iterable[Ref], root: str) -> Markup:
+        """List items, one link each; empty for no refs."""
+        items = [f"<li>{self._link(ref, root)}</li>" for ref in refs]
+        return Markup("\n".join(items))  # noqa: S704  (escaped by html)
+
+    def rows(self, lessons: Iterable[Ref], root: str, number: str = "") -> Markup:
+        """Lines with title and minutes; with the *number* of their phase, in full."""
+        rows = [self._row(lesson, root, number) for lesson in lessons]
+        return Markup("".join(rows))  # noqa: S704  (escaped by html)
+
+    def _row(self, lesson: Ref, root: str, number: str) -> str:
+        place = summary = amount = ""
+        if number:
+            place = f'<span class="number">{attribute(number)}.{lesson["position"]}</span>'
+            summary = f"<p>{html(lesson['summary'])}</p>"
+        if "minutes" in lesson:
+            estimate = f" ({self.word('estimate')})" if lesson["status"] == "planned" else ""
+            time = f"{lesson['minutes']} {self.word('minutes_unit')}{estimate}"
+            amount = f'<span class="amount">{time}</span>'
+        return f"<li>{place}<div>{self._link(lesson, root)}{summary}</div>{amount}</li>\n"
+
+    def names(self, refs: Iterable[Ref], root: str) -> Markup:
+        """Links in one line, or the word for none."""
+        links = ", ".join([self._link(ref, root) for ref in refs])
+        return Markup(links or attribute(self.words["none"]))  # noqa: S704  (escaped by html)
+
+    def references(self, references: Iterable[Resource]) -> Markup:
+        """List items that link to other sites."""
+        items = [
+            f'<li><a rel="external" href="{attribute(one["url"])}">{html(one["title"])}</a></li>'
+            for one in references
+        ]
+        return Markup("\n".join(items))  # noqa: S704  (escaped above)
+
+    def nearby(self, around: Around) -> Markup:
+        """Links to the page before and the page after, of a page two folders deep."""
+        links = [
+            f'<a class="{word}" rel="{relation}" href="{DEEP}{attribute(ref["url"])}{self.index}">'
+            f"<span>{self.word(word)}</span> {html(ref['title'])}{self._badge(ref)}</a>"
+            for word, relation, ref in (
+                ("previous", "prev", around.previous),
+                ("next", "next", around.next),
+            )
+            if ref is not None
+        ]
+        if not links:
+            return Markup("")
+        opening = f'<nav class="nearby" aria-label="{self.word("nearby")}">'
+        return Markup(f"{opening}{' '.join(links)}</nav>")  # noqa: S704  (escaped by html)
+
+    def concepts(self, refs: Iterable[Ref], root: str) -> Markup:
+        """Links to concepts of the glossary in one line; empty for none."""
+        page = f"{root}concepts/{self.index}#"
+        links = [f'<a href="{page}{ref["id"]}">{html(ref["title"])}</a>' for ref in refs]
+        return Markup(", ".join(links))  # noqa: S704  (escaped by html)
+
+    def badge(self, ref: Ref) -> Markup:
+        """The label of something planned; nothing for what exists."""
+        return Markup(self._badge(ref))  # noqa: S704  (escaped in _badge)
+
+    def card(self, entry: Ref, root: str) -> Markup:
+        """A list item with title, summary and, where known, the amount of work."""
+        facts = ""
+        if totals := entry.get("totals"):
+            amount = f"{self.lessons(totals['authored'])}, {self.duration(totals['minutes'])}"
+            more = f" + {totals['planned']} {self._badge(_PLANNED)}" if totals["planned"] else ""
+            facts = f'<p class="amount">{attribute(amount)}{more}</p>'
+        link, summary = self._link(entry, root), html(entry["summary"])
+        card = f'<li class="card">{link}<p>{summary}</p>{facts}</li>'
+        return Markup(card)  # noqa: S704  (escaped by html)
+
+    def _link(self, ref: Ref, root: str) -> str:
+        url = root + ref["url"] + self.index
+        return f'<a href="{attribute(url)}">{html(ref["title"])}</a>{self._badge(ref)}'
+
+    def _badge(self, ref: Ref) -> str:
+        if ref.get("status") != "planned":
+            return ""
+        return f' <span class="planned">{attribute(self.words["planned"])}</span>'
+
+    def lessons(self, count: int) -> str:
+        """A number of lessons in words."""
+        if count == 1:
+            return self.words["lessons_one"]
+        return self.words["lessons_many"].replace("{n}", str(count))
+
+    def duration(self, minutes: int) -> str:
+        """Hours and minutes with their units."""
+        hours, rest = divmod(minutes, 60)
+        parts = [f"{hours} {self.words['hours_unit']}"] if hours else []
+        if rest or not hours:
+            parts.append(f"{rest} {self.words['minutes_unit']}")
+        return " ".join(parts)
+
+    def equipment(self, items: Iterable[str]) -> str:
+        """The words for a list of equipment."""
+        words = [self.words["equipment_" + item.replace("-", "_")] for item in items]
+        return ", ".join(words) or self.words["equipment_none"]
+
+    def _render_chrome(self, root: str, section: str, exact: bool) -> tuple[Markup, Markup]:
+        items = [(key, url, self.words[word]) for key, url, word in _MAIN_ITEMS]
+        header = self.render(
+            "header.html",
+            root=root,
+            home=self.home(root),
+            section=section,
+            exact=exact,
+            items=items,
+        )
+        return header, self.render("footer.html", root=root)
+
+    def _constants(self) -> dict[str, Any]:
+        """What every template may name: words ``w``, assets, the course ``c``; all escaped."""
+        course = self.site.course
+        language = course["lang"].partition("-")[0]
+        facts = {key: plain(course[key]) for key in ("title", "version", "updated")}
+        facts |= {"lang": course["lang"], "licence": course["licence"], "name": self.name}
+        facts["dir"] = "rtl" if language in RIGHT_TO_LEFT else "ltr"
+        assets = {name.replace(".", "_"): path for name, path in self.site.assets.items()}
+        return {
+            "w": _escaped(self.words),
+            "c": _escaped(facts),
+            "asset": _escaped(assets),
+            "index": self.index,
+        }
+
+
+def _escaped(texts: Mapping[str, str]) -> SimpleNamespace:
+    """*texts* as they stand in an attribute; no engine that reads the page again finds a tag."""
+    safe = {key: attribute(text).replace("{", "&#123;") for key, text in texts.items()}
+    return SimpleNamespace(**{key: Markup(text) for key, text in safe.items()})  # noqa: S704
+
+
+def size(count: int) -> str:
+    """A number of bytes for people: kB of 1,000, at least 1."""
+    return f"{max(1, round(count / 1000)):,} kB"

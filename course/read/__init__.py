@@ -1,0 +1,1 @@
+"""Sources become records: YAML, Markdown, lessons, quizzes and media."""

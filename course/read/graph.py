@@ -1,0 +1,202 @@
+"""The course as a graph: every node by id, with the relations that no single file states."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from course.read import models
+from course.read.files import folder_id
+from course.read.lesson import Lesson
+from course.read.models.view import view
+from course.read.sources import Item, PhaseSource, ProjectSource, Sources
+
+Path = tuple[str | int, ...]
+
+
+@dataclass(slots=True)
+class LessonNode:
+    """A lesson with its place in the course."""
+
+    record: Lesson
+    view: models.LessonFrontMatter
+    phase: PhaseSource
+    position: int
+
+    @property
+    def id(self) -> str:
+        """The canonical id."""
+        return self.view.id
+
+    @property
+    def authored(self) -> bool:
+        """Whether lesson material exists."""
+        return self.view.status == "authored"
+
+
+@dataclass(slots=True)
+class Graph:
+    """Every node by id, with the relations that no single file states.
+
+    ``unread`` holds the kinds of which a source cannot be read: a rule about what is missing
+    waits until they can be, for the missing thing may stand there.
+    """
+
+    sources: Sources
+    lessons: dict[str, LessonNode] = field(default_factory=dict)
+    phases: dict[str, PhaseSource] = field(default_factory=dict)
+    pathways: dict[str, Item[models.Pathway]] = field(default_factory=dict)
+    roles: dict[str, Item[models.Role]] = field(default_factory=dict)
+    domains: dict[str, Item[models.Domain]] = field(default_factory=dict)
+    projects: dict[str, ProjectSource] = field(default_factory=dict)
+    pathway_lessons: dict[str, list[str]] = field(default_factory=dict)
+    lesson_pathways: dict[str, list[str]] = field(default_factory=dict)
+    lesson_projects: dict[str, list[str]] = field(default_factory=dict)
+    unlocks: dict[str, list[str]] = field(default_factory=dict)
+    taught: dict[str, list[str]] = field(default_factory=dict)
+    aliases: dict[str, str] = field(default_factory=dict)
+    known: dict[str, set[str]] = field(default_factory=dict)
+    unread: frozenset[str] = frozenset()
+
+    def required(self, pathway: str) -> set[str]:
+        """The lessons of all pathways that *pathway* requires, directly or not."""
+        found: set[str] = set()
+        seen: set[str] = {pathway}
+        todo = [pathway]
+        while todo:
+            item = self.pathways.get(todo.pop())
+            for name in item.view.requires if item and item.view else ():
+                if name not in seen:
+                    seen.add(name)
+                    todo.append(name)
+                    found.update(self.pathway_lessons.get(name, ()))
+        return found
+
+    def pathway_phases(self, pathway: str) -> list[str]:
+        """The phases that a pathway touches, in the order of its lessons."""
+        found: dict[str, None] = {}
+        for name in self.pathway_lessons.get(pathway, ()):
+            found[self.lessons[name].phase.item.id] = None
+        return list(found)
+
+
+def build(sources: Sources) -> Graph:
+    """The graph of all usable sources; whatever a broken file declares is still known."""
+    _restore_ids(sources)
+    graph = Graph(sources)
+    for phase in sources.phases:
+        graph.phases[phase.item.id] = phase
+        for position, record in enumerate(phase.lessons, 1):
+            if record.usable:
+                node = LessonNode(record, view(record.front), phase, position)
+                graph.lessons.setdefault(record.id, node)
+    for item in sources.pathways:
+        graph.pathways.setdefault(item.id, item)
+    for role in sources.roles:
+        graph.roles.setdefault(role.id, role)
+    for domain in sources.domains:
+        graph.domains.setdefault(domain.id, domain)
+    for project in sources.projects:
+        graph.projects.setdefault(project.item.id, project)
+    graph.known = {
+        "lesson": {record.id for record in sources.lessons()},
+        "phase": set(graph.phases),
+        "pathway": set(graph.pathways),
+        "role": set(graph.roles),
+        "domain": set(graph.domains),
+        "project": set(graph.projects),
+        "concept": {concept.id for concept in sources.concepts},
+        "part": {part.id for part in sources.course.parts} if sources.course else set(),
+    }
+    graph.unread = frozenset(_unread(graph))
+    _relate(graph)
+    return graph
+
+
+def _restore_ids(sources: Sources) -> None:
+    """Let a source with a mistyped id be known by the published one, which its folder bears.
+
+    The rule about the name of the folder tells of the slip; nobody who names the id is to blame.
+    """
+    named = list(_named(sources))
+    taken = {one.id for _, one in named}
+    for kind, one in named:
+        if one.id in sources.lock:
+            continue
+        name = folder_id(one.file)
+        locked = sources.lock.get(name)
+        moved = isinstance(one, Lesson) and name in (one.front.get("aliases") or ())
+        if locked is not None and locked.kind == kind and name not in taken and not moved:
+            one.rename(name)
+
+
+def _named(sources: Sources) -> Iterator[tuple[str, Lesson | Item[Any]]]:
+    """Everything that is named after its folder or file, with its kind."""
+    for phase in sources.phases:
+        yield "phase", phase.item
+    for record in sources.lessons():
+        yield "lesson", record
+    for kind, items in (
+        ("pathway", sources.pathways),
+        ("role", sources.roles),
+        ("domain", sources.domains),
+    ):
+        for item in items:
+            yield kind, item
+    for project in sources.projects:
+        yield "project", project.item
+
+
+def _unread(graph: Graph) -> Iterator[str]:
+    sources = graph.sources
+    yield from sources.unread
+    if sources.course is None:
+        yield "part"
+    if not all(record.usable for record in sources.lessons()):
+        yield "lesson"
+    for kind, items in (
+        ("phase", graph.phases.values()),
+        ("pathway", graph.pathways.values()),
+        ("role", graph.roles.values()),
+        ("domain", graph.domains.values()),
+        ("project", graph.projects.values()),
+    ):
+        views = [item.view if isinstance(item, Item) else item.item.view for item in items]
+        if not all(views):
+            yield kind
+
+
+def _relate(graph: Graph) -> None:
+    for node in graph.lessons.values():
+        for name in node.view.prerequisites:
+            graph.unlocks.setdefault(name, []).append(node.id)
+        for concept in node.view.concepts:
+            graph.taught.setdefault(concept, []).append(node.id)
+        for alias in node.view.aliases:
+            graph.aliases.setdefault(alias, node.id)
+    for entry in graph.sources.retired:
+        gone = entry.id not in graph.known["lesson"] and "_" not in entry.id  # no concept
+        if gone and entry.replaced_by in graph.lessons:
+            graph.aliases.setdefault(entry.id, str(entry.replaced_by))
+    for name, item in graph.pathways.items():
+        lessons = list(dict.fromkeys(lesson for lesson, _ in steps(graph, item)))
+        graph.pathway_lessons[name] = lessons
+        for lesson in lessons:
+            graph.lesson_pathways.setdefault(lesson, []).append(name)
+    for name, project in graph.projects.items():
+        for lesson in project.item.view.required_lessons if project.item.view else ():
+            graph.lesson_projects.setdefault(lesson, []).append(name)
+
+
+def steps(graph: Graph, item: Item[models.Pathway]) -> Iterator[tuple[str, Path]]:
+    """Each usable lesson of a pathway with the path that names it."""
+    for number, step in enumerate(item.view.steps if item.view else ()):
+        if step.phase is not None:
+            phase = graph.phases.get(step.phase)
+            for record in phase.lessons if phase else ():
+                if record.id in graph.lessons:
+                    yield record.id, ("steps", number, "phase")
+        for index, name in enumerate(step.lessons or ()):
+            if name in graph.lessons:
+                yield name, ("steps", number, "lessons", index)

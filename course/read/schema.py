@@ -1,0 +1,356 @@
+"""JSON Schema checks: jsonschema-rs decides, this module finds the words and the place."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+import jsonschema_rs
+
+from course.diagnostics import Problem, meant, nearest, short
+from course.read.yamlsource import loose_boolean_hint
+
+FOLDER: Final = Path(__file__).resolve().parents[2] / "schemas" / "course"
+SUFFIX: Final = ".schema.json"
+_TYPES: Final = {
+    "object": "a mapping",
+    "array": "a list",
+    "string": "text",
+    "integer": "a whole number",
+    "number": "a number",
+    "boolean": "true or false",
+    "null": "nothing",
+}
+_CODES: Final = {
+    "Type": "SCH001",
+    "Required": "SCH002",
+    "AdditionalProperties": "SCH003",
+    "Enum": "SCH004",
+    "Pattern": "SCH005",
+    "MinLength": "SCH006",
+    "MaxLength": "SCH006",
+    "Minimum": "SCH007",
+    "Maximum": "SCH007",
+    "ExclusiveMinimum": "SCH007",
+    "ExclusiveMaximum": "SCH007",
+    "UniqueItems": "SCH008",
+    "MinItems": "SCH009",
+    "MaxItems": "SCH009",
+    "MinProperties": "SCH009",
+    "MaxProperties": "SCH009",
+    "Constant": "SCH010",
+    "Format": "SCH005",
+}
+
+_NO_DAY: Final = "is no day of the calendar"
+_NO_FORM: Final = "does not have the right form"
+# Texts that look like numbers when a part of them is missing: how their pattern begins.
+_NUMBERS: Final = {
+    r"^(0|[1-9][0-9]*)\.": "write three numbers, such as 1.2.0",
+    "^[1-9][0-9]{3}-": "write the whole day, as YYYY-MM-DD",
+}
+_LIMITS: Final = {
+    "minLength": ("is too short", "at least {} characters", "say more: {} characters are missing"),
+    "maxLength": ("is too long", "at most {} characters", "shorten it by {} characters"),
+    "minimum": ("is too small", "at least {}", "write {} or more"),
+    "maximum": ("is too large", "at most {}", "write {} or less"),
+    "minItems": ("has too few entries", "at least {} entries", "add at least {}"),
+    "maxItems": ("has too many entries", "at most {} entries", "remove at least {}"),
+    "minProperties": ("has too few entries", "at least {} keys", "add at least {}"),
+    "maxProperties": ("has too many entries", "at most {} keys", "remove at least {}"),
+}
+
+
+def names() -> list[str]:
+    """The names of all schemas, without suffix."""
+    return sorted(path.name.removesuffix(SUFFIX) for path in FOLDER.glob(f"*{SUFFIX}"))
+
+
+def source(name: str) -> bytes:
+    """The schema file called *name* as it is published."""
+    return (FOLDER / f"{name}{SUFFIX}").read_bytes()
+
+
+@cache
+def schema(name: str) -> dict[str, Any]:
+    """The schema called *name* as data; callers must not change it."""
+    data: dict[str, Any] = json.loads(source(name))
+    return data
+
+
+@cache
+def validator(name: str) -> jsonschema_rs.Draft202012Validator:
+    """The compiled schema called *name*."""
+    return jsonschema_rs.Draft202012Validator(schema(name), validate_formats=True)
+
+
+def check(name: str, data: object, file: str) -> list[Problem]:
+    """Every way in which *data* breaks the schema *name*; empty when it is valid."""
+    compiled = validator(name)
+    found: list[Problem] = []
+    if not compiled.is_valid(data):
+        for error in compiled.iter_errors(data):
+            found.extend(_problems(error, schema(name), file))
+        found = _told_once(found)
+    for path in _integers(name):
+        found.extend(_fractions(data, path, file))
+    return found
+
+
+def _told_once(found: list[Problem]) -> list[Problem]:
+    """*found* without what only follows from another problem at the same place."""
+    misspelt = {(*_parent(one), one.hint) for one in found if one.code == "SCH003"}
+    no_day = {one.path for one in found if one.message.endswith(_NO_DAY)}
+    return [
+        one
+        for one in found
+        if not (one.code == "SCH002" and (*_parent(one), meant(str(_last(one)))) in misspelt)
+        and not (one.path in no_day and one.message.endswith(_NO_FORM))
+    ]
+
+
+def _parent(problem: Problem) -> tuple[str | int, ...]:
+    return (problem.path or ())[:-1]
+
+
+def _last(problem: Problem) -> str | int:
+    return (problem.path or ("",))[-1]
+
+
+@cache
+def _integers(name: str) -> tuple[tuple[str, ...], ...]:
+    """Where a source of the schema *name* holds whole numbers; ``*`` stands for every entry.
+
+    JSON Schema takes 35.0 for a whole number, and readers of the resources may not.
+    """
+    return () if name.endswith(".v1") else tuple(_integer_paths(schema(name), schema(name)))
+
+
+def _integer_paths(node: dict[str, Any], root: dict[str, Any]) -> Iterator[tuple[str, ...]]:
+    if "$ref" in node:
+        node = _resolve(node, root)
+    if node.get("type") == "integer" or isinstance(node.get("const"), int):
+        yield ()
+    for key, below in node.get("properties", {}).items():
+        if isinstance(below, dict):
+            yield from ((key, *path) for path in _integer_paths(below, root))
+    if isinstance(below := node.get("items"), dict):
+        yield from (("*", *path) for path in _integer_paths(below, root))
+
+
+def _fractions(data: object, path: tuple[str, ...], file: str) -> Iterator[Problem]:
+    """Each number of *data* at *path* that is written as a fraction, such as 35.0."""
+    found: list[tuple[tuple[str | int, ...], Any]] = [((), data)]
+    for step in path:
+        if step == "*":
+            lists = [(at, node) for at, node in found if isinstance(node, list)]
+            found = [((*at, n), entry) for at, node in lists for n, entry in enumerate(node)]
+        else:
+            found = [
+                ((*at, step), node[step])
+                for at, node in found
+                if isinstance(node, dict) and step in node
+            ]
+    for at, value in found:
+        if isinstance(value, float) and value.is_integer():
+            yield Problem(
+                "SCH001",
+                file,
+                f"{path[-1]} has the wrong type",
+                at,
+                expected=_TYPES["integer"],
+                got=str(value),
+                hint=f"write {int(value)}",
+            )
+
+
+def _problems(error: Any, root: dict[str, Any], file: str) -> Iterator[Problem]:
+    kind = type(error.kind).__name__
+    path = tuple(error.instance_path)
+    if branch := _nearest_branch(error):
+        for inner in branch:
+            yield from _problems(inner, root, file)
+        return
+    part = _subschema(root, list(error.schema_path)[:-1])
+    if kind == "AdditionalProperties":
+        known = list(part.get("properties", {}))
+        for key in error.kind.unexpected:
+            yield Problem(
+                "SCH003",
+                file,
+                f'"{short(key)}" is not a key of {_where(path, root)}',
+                (*path, key),
+                on_key=True,
+                expected=_some(known),
+                got=short(key),
+                hint=nearest(key, known) or "remove it",
+            )
+    elif kind == "Required":
+        key = error.kind.property
+        yield Problem(
+            "SCH002",
+            file,
+            f'{_where(path, root)} lacks "{key}"',
+            (*path, key),
+            expected=_meaning(part, key, root),
+            hint=f"add {key}:",
+        )
+    else:
+        yield _value_problem(kind, error, part, path, file)
+
+
+def _nearest_branch(error: Any) -> list[Any]:
+    """What is wrong in the alternative that comes closest; empty when only a choice is missing."""
+    context = getattr(error.kind, "context", None)
+    branch = min(context, key=len) if context else []
+    chosen = any(type(inner.kind).__name__ != "Required" for inner in branch)
+    return list(branch) if chosen else []
+
+
+def _value_problem(
+    kind: str, error: Any, part: dict[str, Any], path: tuple[str | int, ...], file: str
+) -> Problem:
+    got = error.instance
+    if kind == "UniqueItems":
+        number = next(n for n, item in enumerate(got) if item in got[:n])
+        path, got = (*path, number), got[number]
+    code = _CODES.get(kind, "SCH012")
+    message, expected, hint = _words(kind, part, got, path)
+    if kind == "Pattern":
+        title = str(part.get("title", ""))
+        if title.lower() in ("id", "any id", "concept id"):
+            code, message = "IDS001", f'"{short(got)}" is not a valid id'
+            hint = _id_hint(str(got), "_" if title.lower() == "concept id" else "-")
+        elif "line" in str(part.get("description", "")).lower() and "\n" in str(got):
+            code, message = "SCH011", "this text must stand on one line"
+            hint = "shorten it, or move it into the body"
+    return Problem(code, file, message, path, expected=expected, got=_got(got), hint=hint)
+
+
+def _words(
+    kind: str, part: dict[str, Any], got: Any, path: tuple[str | int, ...]
+) -> tuple[str, str | None, str | None]:
+    """Message, expectation and hint for one failed keyword."""
+    name = next((str(step) for step in reversed(path) if isinstance(step, str)), "the value")
+    if kind == "Type":
+        wanted = part.get("type", "")
+        kinds = [_TYPES[one] for one in (wanted if isinstance(wanted, list) else [wanted])]
+        return (
+            f"{name} has the wrong type",
+            " or ".join(kinds),
+            loose_boolean_hint(got) or _type_hint(part, got, name, path) or f"write {kinds[0]}",
+        )
+    if kind == "Enum":
+        options = [str(option) for option in part["enum"]]
+        hint = nearest(str(got), options) or f"write {options[0]}, for example"
+        return f"{name} has no such value", ", ".join(options), hint
+    if kind == "Constant":
+        return f"{name} must be {part['const']}", str(part["const"]), f"write {part['const']}"
+    if kind == "UniqueItems":
+        return f"{name} holds an entry twice", "each entry once", "remove one of the two"
+    for keyword, (fault, words, cure) in _LIMITS.items():
+        if keyword.lower() == kind.lower():
+            limit = part[keyword]
+            sized = hasattr(got, "__len__")
+            size = f" (it has {len(got)})" if sized else ""
+            missing = abs(len(got) - limit) if sized else limit
+            return f"{name} {fault}", words.format(limit) + size, cure.format(missing)
+    described = part.get("description")
+    if kind == "Format":
+        return f"{name} {_NO_DAY}", described, "write a day that exists, as YYYY-MM-DD"
+    if isinstance(got, dict):
+        name = _where(path, {})
+    return f"{name} {_NO_FORM}", described, _form_hint(part, got)
+
+
+def _form_hint(part: dict[str, Any], got: Any) -> str:
+    """What to do about a value of the wrong form."""
+    if str(part.get("pattern", "")).startswith("^https://"):
+        return "write the whole address, beginning with https://"
+    if isinstance(got, dict):
+        choice = part.get("oneOf", part.get("anyOf", ()))
+        keys = [key for way in choice for key in way.get("required", ())]
+        some = any(key in got for key in keys)
+        return f"{'keep only one of' if some else 'add'} {' or '.join(keys)}"
+    return "write it in the form that is described"
+
+
+def _type_hint(
+    part: dict[str, Any], got: object, name: str, path: tuple[str | int, ...]
+) -> str | None:
+    wanted, required = part.get("type"), part.get("required", ())
+    if wanted == "array" and isinstance(got, str):
+        return f"write {name}: [{short(got)}]"
+    if wanted == "object" and isinstance(got, list) and not path and len(required) == 1:
+        return f"begin the file with {required[0]}: and indent the list below it"
+    if wanted == "string" and isinstance(got, int | float):
+        for form, hint in _NUMBERS.items():
+            if str(part.get("pattern", "")).startswith(form):
+                return hint
+        return f'put it in quotes: "{got}"'
+    if wanted == "string" and got is None:
+        return f"write a text after {name}:"
+    if wanted in ("integer", "number") and isinstance(got, str):
+        return "write a plain number, without quotes, unit or leading zero"
+    return None
+
+
+def _id_hint(got: str, joiner: str) -> str:
+    """The id that the author probably meant."""
+    words = "".join(c.lower() if c.isascii() and c.isalnum() else " " for c in got).split()
+    while words and not words[0][0].isalpha():
+        words = words[1:]
+    meant = joiner.join(words)
+    return f"write {meant}" if len(meant) > 2 else f"lower-case words joined by {joiner}"
+
+
+def _subschema(root: dict[str, Any], path: list[str | int]) -> dict[str, Any]:
+    """The schema at *path*, following local references."""
+    node: Any = root
+    for part in path:
+        node = _resolve(node, root) if part == "$ref" else node[part]
+    if isinstance(node, dict) and "$ref" in node:
+        return {**_resolve(node, root), **node}
+    return node if isinstance(node, dict) else {}
+
+
+def _resolve(node: dict[str, Any], root: dict[str, Any]) -> dict[str, Any]:
+    found: Any = root
+    for step in str(node["$ref"]).removeprefix("#/").split("/"):
+        found = found[step]
+    return dict(found)
+
+
+def _meaning(part: dict[str, Any], key: str, root: dict[str, Any]) -> str | None:
+    field = part.get("properties", {}).get(key, {})
+    if "description" in field:
+        return str(field["description"])
+    described = _resolve(field, root).get("description") if "$ref" in field else None
+    return str(described) if described else None
+
+
+def _where(path: tuple[str | int, ...], root: dict[str, Any]) -> str:
+    if not path:
+        return f"the {str(root.get('title', 'document')).lower()}"
+    *_, last = path
+    if isinstance(last, int):
+        owner = next((str(step) for step in reversed(path) if isinstance(step, str)), "the list")
+        return f"entry {last + 1} of {owner}"
+    return f'"{last}"'
+
+
+def _some(words: list[str]) -> str:
+    return ", ".join(words)
+
+
+def _got(value: object) -> str:
+    if value is None:
+        return "nothing"
+    if isinstance(value, dict):
+        return "a mapping"
+    if isinstance(value, list):
+        return f"a list of {len(value)}"
+    return short(str(value).lower() if isinstance(value, bool) else str(value))

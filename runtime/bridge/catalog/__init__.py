@@ -1,1 +1,0 @@
-"""Reads the data that the bridge ships with: known signals, CAN databases, cars."""

@@ -1,0 +1,177 @@
+"""The layers of tones: grip, the approach to a corner, pedals, the estimate of the lap."""
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from runtime.bridge.cues.values import ADVICE, BACKGROUND, SAFETY, WARNING, CueLimits, Tone
+
+OVER_GRIP: Final = 1.05
+MUCH_GRIP: Final = 0.90
+SOME_GRIP: Final = 0.3
+PER_SEVERITY_M: Final = 50.0
+NEAREST_M: Final = 5.0
+URGENT: Final = 0.85
+CLOSE_S: Final = 0.5
+"""A predicted lap is no better and no worse than the best within this."""
+
+
+class Heard(NamedTuple):
+    """What the layers listen to; NaN and None stand for what is not known."""
+
+    combo_g: float
+    g_lat: float
+    """Signed or not."""
+    brake: float
+    """Bar."""
+    throttle: float
+    """%."""
+    speed_ms: float
+    in_corner: bool | None
+    past_apex: bool | None
+    was_past_apex: bool | None
+    """In the burst before."""
+    dist: float
+    """Metres to the next corner's entry."""
+    severity: int
+    """Of the next corner; 0: there is none."""
+
+
+class Estimate(NamedTuple):
+    """What the lap comes to, at a checkpoint."""
+
+    predicted_s: float
+    best_s: float | None
+    """None: there is no best lap yet."""
+
+
+def tones(heard: Heard, limits: CueLimits, estimate: Estimate | None = None) -> tuple[Tone, ...]:
+    """What is to be heard now, layer by layer; at most one tone of each."""
+    found = (
+        grip(heard.combo_g, limits),
+        _approach(heard),
+        _trail_brake(heard, limits),
+        _throttle(heard),
+        _coast(heard),
+        lap_estimate(estimate) if estimate else None,
+    )
+    return tuple(tone for tone in found if tone is not None)
+
+
+def grip(combo_g: float, limits: CueLimits) -> Tone | None:
+    """How much of the grip is used."""
+    u = combo_g / limits.combo_g
+    if u > OVER_GRIP:
+        return Tone("grip", 1600.0, 0.8, "buzz", SAFETY, "beyond the grip")
+    if u > MUCH_GRIP:
+        frequency = 1200.0 + (u - MUCH_GRIP) * 4000.0
+        return Tone("grip", frequency, 0.5, "continuous", BACKGROUND, "at the limit of the grip")
+    if u > SOME_GRIP:
+        frequency, volume = 200.0 + 1000.0 * u, 0.1 + 0.25 * u
+        return Tone("grip", frequency, volume, "continuous", BACKGROUND, "grip in use")
+    return None
+
+
+def _approach(heard: Heard) -> Tone | None:
+    reach = PER_SEVERITY_M * heard.severity
+    if not (heard.severity > 0 and NEAREST_M < heard.dist < reach and heard.brake < 2):
+        return None
+    q = 1.0 - heard.dist / reach
+    if q > URGENT:
+        return Tone("brake_approach", 1200.0, 0.7, "fast_pulse", WARNING, "corner, no brake yet")
+    frequency, volume = 400.0 + 800.0 * q, 0.15 + 0.45 * q
+    return Tone("brake_approach", frequency, volume, "pulse", ADVICE, "corner ahead")
+
+
+def _trail_brake(heard: Heard, limits: CueLimits) -> Tone | None:
+    if not (heard.in_corner and heard.brake > 3 and abs(heard.g_lat) > 0.4):
+        return None
+    frequency = 300.0 + 600.0 * min(heard.brake / limits.brake_bar, 1.0)
+    return Tone("trail_brake", frequency, 0.35, "continuous", ADVICE, "braking into the corner")
+
+
+def _throttle(heard: Heard) -> Tone | None:
+    after = heard.past_apex and heard.was_past_apex
+    if after and heard.throttle < 20 and abs(heard.g_lat) > 0.3 and heard.speed_ms > 10:
+        return Tone("throttle", 280.0, 0.3, "pulse", ADVICE, "past the apex without power")
+    return None
+
+
+def _coast(heard: Heard) -> Tone | None:
+    pedals = heard.throttle < 5 and heard.brake < 2
+    if heard.in_corner is False and pedals and heard.speed_ms > 15 and heard.dist > 100:
+        return Tone("coast_warning", 350.0, 0.25, "pulse", ADVICE, "coasting on a straight")
+    return None
+
+
+def lap_estimate(estimate: Estimate) -> Tone:
+    """Whether the lap becomes a better one."""
+    predicted, best = estimate
+    if best is None:
+        return Tone("lap_estimate", 600.0, 0.4, "chime_neutral", BACKGROUND, "no best lap yet")
+    if predicted <= best - CLOSE_S:
+        return Tone("lap_estimate", 800.0, 0.5, "chime_up", ADVICE, "ahead of the best lap")
+    if predicted >= best + CLOSE_S:
+        return Tone("lap_estimate", 400.0, 0.5, "chime_down", ADVICE, "behind the best lap")
+    return Tone("lap_estimate", 600.0, 0.3, "chime_neutral", BACKGROUND, "level with the best lap")
+
+
+CHECKPOINTS: Final = (0.25, 0.5, 0.75)
+"""Shares of the lap where it is estimated."""
+
+
+class LapClock:
+    """Times laps by where a car is, and estimates the running one at its checkpoints.
+
+    A lap counts from one crossing of start/finish to the next, with no jump between.
+    """
+
+    def __init__(self, length_m: float) -> None:
+        self.length_m = length_m
+        self.best_s: float | None = None
+        self.laps = 0
+        """Crossings of start/finish so far."""
+        self._best_splits: dict[float, float] = {}
+        self._splits: dict[float, float] = {}
+        self._began: float | None = None
+        self._last: tuple[float, float] | None = None
+
+    def pause(self) -> None:
+        """Where the car went meanwhile is not known: the running lap counts no more."""
+        self._began = self._last = None
+
+    def tick(self, t: float, progress_m: float) -> Estimate | None:
+        """Where the car is at a time; an estimate where it has just passed a checkpoint."""
+        before, self._last = self._last, (t, progress_m)
+        if before is None:
+            return None
+        dt, half = t - before[0], self.length_m / 2
+        way = (progress_m - before[1] + half) % self.length_m - half
+        if dt <= 0 or way < -self.length_m / 4 or way > self.length_m / 4:
+            self.pause()
+            return None
+        if way > 0 and before[1] + way >= self.length_m:
+            self._crossed(before[0] + dt * (self.length_m - before[1]) / way)
+            return None
+        return next(self._passed(before, t, way), None) if way > 0 else None
+
+    def _crossed(self, t: float) -> None:
+        self.laps += 1
+        if self._began is not None and len(self._splits) == len(CHECKPOINTS):
+            lap = t - self._began
+            if lap > 0 and (self.best_s is None or lap < self.best_s):
+                self.best_s, self._best_splits = lap, self._splits
+        self._began, self._splits = t, {}
+
+    def _passed(self, before: tuple[float, float], t: float, way: float) -> Iterator[Estimate]:
+        if self._began is None:
+            return
+        for share in CHECKPOINTS:
+            place = share * self.length_m
+            if share in self._splits or not before[1] < place <= before[1] + way:
+                continue
+            elapsed = before[0] + (t - before[0]) * (place - before[1]) / way - self._began
+            self._splits[share] = elapsed
+            # A quarter of the way is no quarter of the time: the best lap knows its own share.
+            best = self._best_splits.get(share)
+            progress = best / self.best_s if best and self.best_s else share
+            yield Estimate(elapsed / progress, self.best_s)

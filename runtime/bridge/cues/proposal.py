@@ -1,0 +1,145 @@
+"""What the coach would like to say about a moment, before anybody decides whether it may."""
+
+import math
+from typing import Final
+
+from runtime.bridge.cues.circuit import AHEAD_M, NOWHERE_M, Circuit, Place
+from runtime.bridge.cues.concepts import Concept, Inputs
+from runtime.bridge.cues.phrases import DOING, TOLD_LATER, Occasion
+from runtime.bridge.cues.values import ADVICE, MOST_WORDS, WARNING, Burst
+
+WINDOW_M: Final = 250.0
+WINDOW_S: Final = 6.0
+"""At speed 250 m are too short for a sentence: advice begins this long before the brake point.
+
+A burst is up to 1 s old, chain and driver take 1.3 s, and ten words 3.5 s.
+"""
+STRAIGHT_G: Final = 0.3
+KMH: Final = 3.6
+
+CHAIN_S: Final = 0.3
+WORD_S: Final = 0.35
+ACTION_S: Final = 1.0
+"""What lies between a cue and a foot: the chain, each word, the driver."""
+MOVING_KMH: Final = 30.0
+"""A slower car is not being driven round the track."""
+BRAKED_BAR: Final = 5.0
+ALOUD_IN_CORNERS: Final = frozenset({"early_brake_release", "exit_speed", "full_commitment"})
+
+
+def inputs_of(burst: Burst, place: Place | None, *, lost: bool = False) -> Inputs:
+    """What the concepts ask about; *place* is where the burst ended.
+
+    A car that is *lost*, of which nothing tells where it is, counts as being in no corner unless
+    it turns: a driver who coasts can be told so without any place.
+    """
+    moment = burst.moment
+    straight = lost and burst.in_corner is None and not moment.glat >= STRAIGHT_G
+    given = burst.dist_to_next_corner_m
+    to_entry = given if given is not None else place.to_entry if place else NOWHERE_M
+    return Inputs(
+        False if straight else burst.in_corner,
+        burst.past_apex,
+        moment.brake,
+        moment.thr,
+        moment.glat,
+        moment.v,
+        to_entry,
+        place.bz if place else 0.0,
+        place.dz if place else 0.0,
+    )
+
+
+def priority_of(concept: Concept, inputs: Inputs) -> int | None:
+    """How urgent the concept is now; None: nothing to be said."""
+    if inputs.in_corner and concept.id == "early_brake_release":
+        return WARNING
+    if concept.id == "full_commitment" or 0.0 < inputs.to_entry < _window(inputs):
+        return ADVICE
+    return None
+
+
+def _window(inputs: Inputs) -> float:
+    """Metres before an entry where advice begins: 250, or more where the car is fast."""
+    # NaN loses every comparison, so an unknown speed leaves the 250 m.
+    return min(max(WINDOW_M, inputs.bz + WINDOW_S * inputs.v / KMH), AHEAD_M)
+
+
+def occasion_of(
+    concept: Concept, inputs: Inputs, circuit: Circuit | None, place: Place | None
+) -> Occasion:
+    """The concept with the corner that it is about."""
+    if place is None:
+        return Occasion(concept, inputs)
+    about = place.corner if concept.id in DOING else place.next
+    return Occasion(concept, inputs, circuit, place, about)
+
+
+def is_approach(occasion: Occasion) -> bool:
+    """Whether it is about a corner to come."""
+    return occasion.concept.id not in DOING
+
+
+def refreshed(occasion: Occasion, inputs: Inputs, place: Place | None) -> Occasion | None:
+    """The occasion as it stands now; None where it is over.
+
+    That is where a corner to come has been reached, and where the driver does it no more. How the
+    brake was released is told afterwards.
+    """
+    concept = occasion.concept
+    if not is_approach(occasion):
+        told_later = concept.id in TOLD_LATER
+        return occasion if told_later or concept.condition.holds(inputs) else None
+    if occasion.corner is None or place is None:
+        return occasion
+    if not inputs.to_entry > 0:
+        return None
+    if place.next is not occasion.corner or inputs.in_corner:
+        return None
+    return occasion._replace(inputs=inputs, place=place)
+
+
+def words_that_fit(inputs: Inputs) -> int:
+    """How many words can be said before the foot must move for the next corner."""
+    speed = inputs.v / KMH
+    if not speed > 1.0:
+        return MOST_WORDS
+    room = (inputs.to_entry - inputs.bz) / speed - CHAIN_S - ACTION_S
+    return min(max(math.floor(room / WORD_S), 0), MOST_WORDS)
+
+
+class Pass:
+    """How the car was braked for a corner and in it, frame by frame."""
+
+    def __init__(self) -> None:
+        self._corner = ""
+        self._within = 0.0
+        """Highest pressure since the car came into its corner or left it."""
+        self._before = 0.0
+        """Highest pressure of the stretch before."""
+
+    def add(self, place: Place | None, brake_bar: float) -> None:
+        """Where the car is, and its brake pressure; NaN is none."""
+        corner = place.corner.name if place and place.corner else ""
+        if corner != self._corner:
+            self._before, self._within, self._corner = self._within, 0.0, corner
+        self._within = max(self._within, brake_bar)
+
+    @property
+    def released_early(self) -> bool:
+        """Whether the corner was braked for, and not in it."""
+        return self._before > BRAKED_BAR and self._within < BRAKED_BAR
+
+
+def is_worth_saying(occasion: Occasion, passing: Pass) -> bool:
+    """Whether a moving car's driver should hear it; stricter than `priority_of`.
+
+    A corner is no place for words about the next one, and a corner that needs no brake, or that
+    was trail-braked, is no reason to speak of the brake once it is off.
+    """
+    inputs = occasion.inputs
+    if not inputs.v >= MOVING_KMH:
+        return False
+    if inputs.in_corner and occasion.concept.id not in ALOUD_IN_CORNERS:
+        return False
+    return occasion.concept.id != "early_brake_release" or passing.released_early

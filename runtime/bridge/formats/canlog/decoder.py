@@ -1,0 +1,300 @@
+"""Decodes CAN frames by the block: each signal of a database as one column of numbers.
+
+The same values to the bit as cantools gives frame by frame, which is what tells the two apart
+from an approximation: integers are scaled in one rounding, floats as they are.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from cantools.database.can import Message, Signal
+from cantools.database.conversion import BaseConversion, IdentityConversion
+
+from runtime.bridge.formats.canlog.values import Batch, Bytes, Rows
+from runtime.bridge.session.values import Numbers
+
+_WORD: Final = 64
+_EXACT: Final = 53
+_FLOATS: Final = {16: np.float16, 32: np.float32, 64: np.float64}
+_UNSIGNED: Final = {16: np.uint16, 32: np.uint32, 64: np.uint64}
+Words: TypeAlias = npt.NDArray[np.uint64]
+Branches: TypeAlias = Mapping[str, Mapping[int, "_Node"]]
+
+
+class Column(NamedTuple):
+    """The values of one signal of one message in a batch."""
+
+    name: str
+    place: int
+    """Of the signal in its message, from 0: in this order a frame tells its signals."""
+    rows: Rows
+    """Of the batch, rising; columns of the same rows share the array."""
+    values: Numbers
+
+
+class _Field(NamedTuple):
+    """Where and how one signal is written."""
+
+    name: str
+    place: int
+    ends: int
+    """Bits that a payload must have."""
+    first: int
+    """Byte at which its word begins."""
+    big: bool
+    left: int
+    """Bits above the signal in its word."""
+    length: int
+    signed: bool
+    wide: bool
+    """It does not fit a word of 8 bytes from a byte on."""
+    conversion: BaseConversion
+    linear: tuple[float, float] | None
+    """Scale and offset that floats carry out exactly as integers would; None: ask cantools."""
+
+
+class _Node(NamedTuple):
+    fields: tuple[_Field, ...]
+    branches: Branches
+
+
+class _Payload:
+    """The payloads of one message in a batch, with the words that its signals are cut from."""
+
+    def __init__(self, data: Bytes, length: Bytes, rows: Rows, width: int) -> None:
+        self._data = data
+        self._width = width
+        self.length = length
+        self.rows = rows
+        self._shortest = int(length.min())
+        self._words: dict[tuple[int, bool], Words] = {}
+        self._long_enough: dict[int, tuple[Rows, npt.NDArray[np.bool_] | None]] = {}
+
+    def usable(self, ends: int) -> tuple[Rows, npt.NDArray[np.bool_] | None]:
+        """The rows whose payload has so many bits, and a mask for them; None: all of them."""
+        if self._shortest * 8 >= ends:
+            return self.rows, None
+        if ends not in self._long_enough:
+            mask = self.length.astype(np.intp) * 8 >= ends
+            self._long_enough[ends] = self.rows[mask], mask
+        return self._long_enough[ends]
+
+    def word(self, first: int, *, big: bool) -> Words:
+        """Eight bytes from *first* on as one number a frame; zeros beyond the payload."""
+        if (first, big) not in self._words:
+            part = self._data[:, first : first + 8]
+            if part.shape[1] < 8:
+                part = np.pad(part, ((0, 0), (0, 8 - part.shape[1])))
+            part = np.ascontiguousarray(part)
+            self._words[first, big] = part.view(">u8" if big else "<u8")[:, 0].astype(np.uint64)
+        return self._words[first, big]
+
+    def integers(self, field: _Field) -> list[int]:
+        """The raw numbers of a signal that lies across nine bytes or more; slow."""
+        order = "big" if field.big else "little"
+        below = self._width * 8 - field.left - field.length if field.big else field.left
+        mask = (1 << field.length) - 1
+        top = 1 << (field.length - 1)
+        data = self._data[:, : self._width]
+        if data.shape[1] < self._width:
+            data = np.pad(data, ((0, 0), (0, self._width - data.shape[1])))
+        found = [(int.from_bytes(row.tobytes(), order) >> below) & mask for row in data]  # type: ignore[arg-type]
+        return [(raw ^ top) - top for raw in found] if field.signed else found
+
+    def part(self, chosen: npt.NDArray[np.bool_]) -> "_Payload":
+        """Some of these payloads."""
+        return _Payload(self._data[chosen], self.length[chosen], self.rows[chosen], self._width)
+
+
+class LogDecoder:
+    """Decodes batches by the messages of one or more databases; keeps nothing between batches."""
+
+    def __init__(self, messages: Mapping[int, Message]) -> None:
+        self._messages = {
+            key: (_compiled(message), message.length) for key, message in messages.items()
+        }
+        self.unknown: Counter[int] = Counter()
+        """Frames by id of which the databases know nothing."""
+        self.decoded = 0
+        """Frames of known messages."""
+        self.truncated = 0
+        """Of these, the ones shorter than their message."""
+        self.unknown_multiplexer = 0
+        """Of these, the ones whose multiplexer chose something that the database does not have."""
+
+    def decode(self, batch: Batch) -> list[Column]:
+        """The columns of a batch, message by message."""
+        columns: list[Column] = []
+        for key, rows in _by_key(batch):
+            found = self._messages.get(key)
+            if found is None:
+                self.unknown[key] += len(rows)
+                continue
+            node, width = found
+            length = batch.length[rows]
+            self.decoded += len(rows)
+            self.truncated += int(np.count_nonzero(length < width))
+            payload = _Payload(batch.data[rows], length, rows, width)
+            columns.extend(self._columns(node, payload))
+        return columns
+
+    def _columns(self, node: _Node, payload: _Payload) -> Iterator[Column]:
+        raw: dict[str, tuple[Rows, Numbers]] = {}
+        for field in node.fields:
+            rows, mask = payload.usable(field.ends)
+            if not len(rows):
+                continue
+            values = _values(payload, field)
+            if mask is not None:
+                values = values[mask]
+            if field.name in node.branches:
+                raw[field.name] = rows, values
+            yield Column(field.name, field.place, rows, values)
+        for name, branches in node.branches.items():
+            if name not in raw:
+                continue
+            rows, values = raw[name]
+            inside = payload if rows is payload.rows else payload.part(np.isin(payload.rows, rows))
+            chosen = np.trunc(values)
+            known = np.zeros(len(rows), np.bool_)
+            for number in np.unique(chosen[np.isfinite(chosen)]).tolist():
+                branch = branches.get(int(number))
+                if branch is None:
+                    continue
+                mask = chosen == number
+                known |= mask
+                yield from self._columns(branch, inside if mask.all() else inside.part(mask))
+            self.unknown_multiplexer += int(len(rows) - np.count_nonzero(known))
+
+
+def _by_key(batch: Batch) -> Iterator[tuple[int, Rows]]:
+    """The ids of a batch with the rows of each."""
+    if not len(batch):
+        return
+    key = batch.key
+    if int(key.max()) < 1 << 16:
+        code = key.astype(np.uint16)  # sorted in linear time
+    else:
+        code = np.unique(key, return_inverse=True)[1].astype(np.uint16)
+    order = np.argsort(code, kind="stable")
+    begins = np.flatnonzero(np.diff(code[order], prepend=code[order[0]])).tolist()
+    for begin, end in zip([0, *begins], [*begins, len(order)], strict=True):
+        rows = order[begin:end]
+        yield int(key[rows[0]]), rows
+
+
+def _compiled(message: Message) -> _Node:
+    places: dict[str, int] = {}
+    return _node(message, message._codecs, places)  # type: ignore[arg-type] # noqa: SLF001 - the tree of multiplexers
+
+
+def _node(message: Message, codec: Mapping[str, object], places: dict[str, int]) -> _Node:
+    fields = []
+    for signal in codec["signals"]:  # type: ignore[attr-defined]
+        place = places.setdefault(signal.name, len(places))
+        if (field := _field(signal, place, message.length)) is not None:
+            fields.append(field)
+    branches = {
+        name: {int(number): _node(message, below, places) for number, below in chosen.items()}
+        for name, chosen in codec["multiplexers"].items()  # type: ignore[attr-defined]
+    }
+    return _Node(tuple(fields), branches)
+
+
+def _field(signal: Signal, place: int, width: int) -> _Field | None:
+    """None: the signal does not lie within the message."""
+    big = signal.byte_order == "big_endian"
+    start = 8 * (signal.start // 8) + 7 - signal.start % 8 if big else signal.start
+    ends = start + signal.length
+    if ends > 8 * width or signal.length < 1:
+        return None
+    first = 0 if ends <= _WORD else start // 8
+    within = start - 8 * first
+    wide = within + signal.length > _WORD
+    if wide:
+        first, left = 0, start
+    else:
+        left = within if big else _WORD - within - signal.length
+    conversion = signal.conversion
+    return _Field(
+        name=signal.name,
+        place=place,
+        ends=ends,
+        first=first,
+        big=big,
+        left=left,
+        length=signal.length,
+        signed=signal.is_signed,
+        wide=wide,
+        conversion=conversion,
+        linear=_linear(signal),
+    )
+
+
+def _linear(signal: Signal) -> tuple[float, float] | None:
+    """Scale and offset, where products and sums of floats are what cantools would give."""
+    scale, offset = signal.conversion.scale, signal.conversion.offset
+    if signal.conversion.is_float:
+        return float(scale), float(offset)
+    if signal.length > _EXACT:
+        plain = isinstance(_innermost(signal.conversion), IdentityConversion)
+        return (1.0, 0.0) if plain and signal.length <= _WORD else None
+    whole = float(scale).is_integer() and float(offset).is_integer()
+    if whole and abs(scale) * 2.0**signal.length + abs(offset) >= 2.0**_EXACT:
+        return None
+    return float(scale), float(offset)
+
+
+def _innermost(conversion: BaseConversion) -> BaseConversion:
+    return getattr(conversion, "_conversion", conversion)
+
+
+def _values(payload: _Payload, field: _Field) -> Numbers:
+    """Of all payloads; the caller takes those out that are too short."""
+    if field.wide:
+        if field.conversion.is_float:
+            return _converted(
+                field, _float_of([*payload.integers(field._replace(signed=False))], field.length)
+            )
+        return _asked(field, payload.integers(field))
+    shifted = payload.word(field.first, big=field.big) << np.uint64(field.left)
+    right = _WORD - field.length
+    if field.conversion.is_float:
+        bits = (shifted >> np.uint64(right)).astype(_UNSIGNED[field.length])
+        return _converted(field, _widened(bits.view(_FLOATS[field.length])))
+    if field.signed:
+        raw: npt.NDArray[np.int64] | Words = shifted.view(np.int64) >> np.int64(right)
+    else:
+        raw = shifted >> np.uint64(right)
+    if field.linear is None:
+        return _asked(field, raw.tolist())
+    return _converted(field, raw.astype(np.float64))
+
+
+def _float_of(raw: list[int], length: int) -> Numbers:
+    bits = np.array(raw, np.uint64).astype(_UNSIGNED[length])
+    return _widened(bits.view(_FLOATS[length]))
+
+
+def _widened(values: npt.NDArray[np.floating[Any]]) -> Numbers:
+    with np.errstate(invalid="ignore"):  # a NaN may be one that signals
+        return values.astype(np.float64)
+
+
+def _converted(field: _Field, values: Numbers) -> Numbers:
+    scale, offset = field.linear or (1.0, 0.0)
+    with np.errstate(all="ignore"):  # what a sensor sends may be any pattern of bits
+        if scale != 1.0:
+            values = values * scale
+        if offset != 0.0:
+            values = values + offset
+    return values
+
+
+def _asked(field: _Field, raw: list[int]) -> Numbers:
+    """Through cantools' own conversion, for numbers too long for exact floats."""
+    convert = field.conversion.raw_to_scaled
+    return np.array([float(convert(number, False)) for number in raw], np.float64)  # type: ignore[arg-type]

@@ -1,0 +1,108 @@
+"""Where the start line lies, out of the moments at which a logger began its laps."""
+
+import math
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from runtime.bridge.formats.vbo.columns import key_of
+from runtime.bridge.formats.vbo.motion import forward
+from runtime.bridge.session.geometry import Plane
+from runtime.bridge.session.values import TIMESTAMP, Frames, Gate, Numbers, Samples
+
+NUMBERS: Final = ("lap_number", "lap_no", "lap_num", "lap_count", "lap_counter", "current_lap")
+LINE_OF_LAPS: Final = "where the logger began its laps"
+SPREAD_M: Final = 20.0
+HALF_WIDTH_M: Final = 15.0
+"""A track and its error of position; a pit lane beside the line begins no lap for a logger."""
+_REACH_S: Final = 0.5
+_NEAREST_M: Final = 2.0
+_LONGEST_S: Final = 1.0
+"""A mark in a longer pause of the positions has no place."""
+_MOST: Final = 1000
+_SHARE: Final = 0.6
+_SHOWN: Final = 60
+
+
+class Lap(NamedTuple):
+    """A lap as the logger told it."""
+
+    begin: float
+    """Seconds of the session's clock, as is *end*."""
+    end: float
+    whole: bool
+    """From line to line; otherwise the way out or in."""
+
+
+def marks_of(laps: Sequence[Lap]) -> list[float]:
+    """The moments at the line."""
+    begins = {lap.begin for lap in laps if lap.whole} | {lap.end for lap in laps if lap.whole}
+    if not begins:  # a way out and a way in meet at the line
+        begins = {lap.end for lap in laps} & {lap.begin for lap in laps}
+    return sorted(begins)[:_MOST]
+
+
+def counted_laps(signals: Mapping[str, Samples]) -> list[Lap]:
+    """The laps of a channel that counts them, from the first change of it to the last."""
+    by_key = {key_of(name): name for name in signals}
+    name = next((by_key[key] for key in NUMBERS if key in by_key), None)
+    if name is None:
+        return []
+    t, value = signals[name]
+    at = np.flatnonzero(np.diff(value)) + 1
+    if not 2 <= len(at) <= _MOST or not (np.diff(value)[at - 1] == 1.0).all():
+        return []
+    times = t[at].tolist()
+    return [Lap(a, b, whole=True) for a, b in pairwise(times)]
+
+
+def start_line(frames: Frames, marks: Sequence[float]) -> Gate | None:
+    """The line through the places of the marks; None where they do not lie at one place."""
+    columns = frames.columns
+    t, lat, lon = columns[TIMESTAMP], columns["lat"], columns["lon"]
+    fixes = forward(t)
+    fixes = fixes[np.isfinite(lat[fixes]) & np.isfinite(lon[fixes])]
+    if len(fixes) < 2 or not marks:
+        return None
+    t, lat, lon = t[fixes], lat[fixes], lon[fixes]
+    plane = Plane(float(np.median(lat)), float(np.median(lon)))
+    x, y = plane.xy(lat, lon)
+    moments = _placeable(np.array(marks), t)
+    here, before, after = (
+        np.stack([np.interp(moments + side, t, one) for one in (x, y)])
+        for side in (0.0, -_REACH_S, _REACH_S)
+    )
+    way = after - before
+    moving = np.hypot(*way) >= _NEAREST_M
+    here, way = here[:, moving], way[:, moving]
+    if not here.shape[1]:
+        return None
+    middle = np.median(here, axis=1, keepdims=True)
+    near = np.hypot(*(here - middle)) <= SPREAD_M
+    if near.sum() < _SHARE * len(marks):
+        return None
+    middle, way = np.median(here[:, near], axis=1), way[:, near]
+    east, north = (way / np.hypot(*way)).sum(axis=1)
+    places = plane.latlon(middle[:1], middle[1:])
+    heading = math.degrees(math.atan2(east, north)) % 360.0
+    return Gate(float(places[0][0]), float(places[1][0]), heading, HALF_WIDTH_M)
+
+
+def _placeable(marks: Numbers, t: Numbers) -> Numbers:
+    """The marks between two fixes that are not far apart."""
+    inside = marks[(marks > t[0]) & (marks < t[-1])]
+    at = np.searchsorted(t, inside)
+    placeable: Numbers = inside[t[at] - t[at - 1] <= _LONGEST_S]
+    return placeable
+
+
+def lap_facts(laps: Sequence[Lap]) -> dict[str, str]:
+    """What the driver saw on the dash: the times of the complete laps."""
+    times = [lap.end - lap.begin for lap in laps if lap.whole]
+    if not times:
+        return {}
+    listed = ", ".join(f"{seconds:.3f}" for seconds in times[:_SHOWN])
+    more = f" and {len(times) - _SHOWN} more" if len(times) > _SHOWN else ""
+    return {"logged_laps": f"{listed}{more}", "logged_best_s": f"{min(times):.3f}"}

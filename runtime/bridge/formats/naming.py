@@ -1,0 +1,47 @@
+"""What an imported session is called, and where it was driven, when nobody says."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Final
+
+from runtime.bridge.session.series import series
+from runtime.bridge.session.values import Recording
+from runtime.bridge.track.library import Library
+from runtime.bridge.track.model import Track, slug
+
+UNNAMED: Final = "session"
+LONGEST: Final = 100
+
+
+def place(library: Library, active: Track | None, recording: Recording) -> str:
+    """The known circuit nearest to a recording, else the place that its file names.
+
+    Without positions and such a name the active circuit.
+    """
+    centre = series(recording.frames).centre
+    venue = recording.facts.get("venue", "")
+    if centre is None:
+        return venue or (active.name if active else "")
+    near = library.near(*centre)
+    return near.name if near else venue
+
+
+def said(told: Mapping[str, str], names: Mapping[str, str]) -> dict[str, str]:
+    """What a file says of the session, by our names for its own; nothing that cannot be shown."""
+    whole = {}
+    for theirs, ours in names.items():
+        text = "".join(filter(str.isprintable, told.get(theirs, ""))).strip()[:LONGEST]
+        if text:
+            whole[ours] = text
+    return whole
+
+
+def driver(asked: str | None, recording: Recording) -> str | None:
+    """Who drove: as asked, else as the file says."""
+    return asked or recording.facts.get("driver") or asked
+
+
+def session_name(track: str, created: float | None, now: float) -> str:
+    """Of the circuit and the moment of recording, or of import where that is not known."""
+    moment = datetime.fromtimestamp(created if created is not None else now, UTC)
+    return f"{slug(track) or UNNAMED}-{moment:%Y%m%d-%H%M%S}"

@@ -1,0 +1,167 @@
+"""Read a RaceChrono CSV export, format 3: three rows of heads, one row a moment."""
+
+import csv
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import BinaryIO, Final, NamedTuple
+
+import numpy as np
+
+from runtime.bridge.formats.canlog.mending import mended
+from runtime.bridge.formats.lapmarks import (
+    LINE_OF_LAPS,
+    counted_laps,
+    lap_facts,
+    marks_of,
+    start_line,
+)
+from runtime.bridge.formats.naming import said
+from runtime.bridge.formats.vbo.assemble import Parts, clean_motion, record
+from runtime.bridge.formats.vbo.columns import Channel, first_of, sort_channels, unique_names
+from runtime.bridge.formats.vbo.errors import VboError
+from runtime.bridge.formats.vbo.motion import valid_fixes
+from runtime.bridge.formats.vbo.sections import LONGEST_LINE, MOST_COLUMNS, parse_date
+from runtime.bridge.formats.vbo.table import read_table
+from runtime.bridge.session.values import Doubt, Numbers, Recording
+
+OPENING: Final = b"This file is created using RaceChrono"
+_LATEST: Final = 1e11
+_MOST_LINES: Final = 64
+_KEPT_LINES: Final = ("Session title", "Session type", "Track name", "Note")
+
+_SESSION: Final = {"Driver name": "driver", "Track name": "venue"}
+
+
+class RaceChronoError(ValueError):
+    """The file cannot be read as a RaceChrono export; the text says why and names no path."""
+
+
+class _Head(NamedTuple):
+    told: dict[str, list[str]]
+    names: list[str]
+    units: list[str]
+    sources: list[str]
+
+
+def read(stream: BinaryIO) -> Recording:
+    """Read an export from a binary stream at its start; raise RaceChronoError when it is none.
+
+    Timestamps are the file's Unix seconds. Of channels that several devices recorded, the first
+    one, as a rule the GPS receiver's, fills the frame; the others keep their name and source.
+    """
+    head = _read_head(stream)
+    try:
+        table = read_table(stream, len(head.names), commas=True)
+    except VboError as error:
+        raise RaceChronoError(str(error)) from error
+    doubts = [Doubt(code, code.replace("_", " "), n) for code, n in table.skipped.items() if n]
+    names = unique_names(_with_sources(head.names, head.sources))
+    rows = zip(names, table.columns, head.units, strict=True)
+    channels = [Channel(name, values, unit) for name, values, unit in rows]
+    time = first_of(channels, ("timestamp",))
+    if time is None:
+        raise RaceChronoError("the file has no timestamp column")
+    timed = np.abs(time.values) < _LATEST  # False for NaN
+    if not timed.any():
+        raise RaceChronoError("no row of the file has a time")
+    if not timed.all():
+        doubts.append(Doubt("rows_without_time", "rows left out", int(np.sum(~timed))))
+        channels = [channel._replace(values=channel.values[timed]) for channel in channels]
+    return _recording(head, channels, time.values[timed].round(6), doubts)
+
+
+def _recording(head: _Head, channels: list[Channel], t: Numbers, doubts: list[Doubt]) -> Recording:
+    lat, lon = first_of(channels, ("latitude",)), first_of(channels, ("longitude",))
+    special = {"timestamp", lat.name if lat else "", lon.name if lon else ""}
+    kept = sort_channels([channel for channel in channels if channel.name not in special])
+    north, east = np.full(len(t), np.nan), np.full(len(t), np.nan)
+    if lat is not None and lon is not None:
+        valid = valid_fixes(lat.values, lon.values)
+        odd = int(np.sum(~valid & np.isfinite(lat.values) & np.isfinite(lon.values)))
+        if odd:
+            text = "positions at 0 N 0 E, or on no globe, are null"
+            doubts.append(Doubt("positions_impossible", text, odd))
+        north, east = np.where(valid, lat.values, np.nan), np.where(valid, lon.values, np.nan)
+    facts = {
+        "format": "racechrono_3",
+        "coordinate_encoding": "degrees",
+        "time_encoding": "seconds",
+        "time_base": "utc",
+    }
+    parts = Parts(
+        t,
+        north,
+        east,
+        dict(kept.wide),
+        dict(kept.tall),
+        kept.unmapped,
+        facts,
+        [*doubts, *kept.doubts],
+    )
+    clean_motion(parts)
+    created = parse_date(" ".join(head.told.get("Created", ())))
+    told = {name: " ".join(cells).strip() for name, cells in head.told.items()}
+    recording = record(
+        parts,
+        created=created.timestamp() if created else None,
+        comments=[f"{name}: {told[name]}"[:500] for name in _KEPT_LINES if told.get(name)],
+    )
+    mending = mended(recording.frames)
+    laps = counted_laps(recording.signals)
+    start = start_line(mending.frames, marks_of(laps))
+    line = {"start_line": LINE_OF_LAPS} if start else {}
+    return replace(
+        recording,
+        frames=mending.frames,
+        start=start,
+        doubts=(*recording.doubts, *mending.doubts),
+        facts={
+            **recording.facts,
+            **said(told, _SESSION),
+            **mending.facts,
+            **lap_facts(laps),
+            **line,
+        },
+    )
+
+
+def _read_head(stream: BinaryIO) -> _Head:
+    told: dict[str, list[str]] = {}
+    for _ in range(_MOST_LINES):
+        cells = _row(stream)
+        if cells and cells[0] == "timestamp":
+            break
+        if cells:
+            told[cells[0]] = cells[1:]
+    else:
+        raise RaceChronoError("the file has no row of column names that begins with timestamp")
+    version = " ".join(told.get("Format", ["unknown"]))
+    if version != "3":
+        raise RaceChronoError("only format 3 of RaceChrono's CSV exports is known")
+    if len(cells) > MOST_COLUMNS:
+        raise RaceChronoError(f"the file has more than {MOST_COLUMNS} columns")
+    count = len(cells)
+    units, sources = (([*_row(stream)] + [""] * count)[:count] for _ in range(2))
+    return _Head(told, [cell or "unnamed" for cell in cells], units, sources)
+
+
+def _row(stream: BinaryIO) -> list[str]:
+    line = stream.readline(LONGEST_LINE + 2)
+    if len(line) > LONGEST_LINE:
+        raise RaceChronoError(f"a line is longer than {LONGEST_LINE} bytes")
+    text = line.decode("utf-8-sig", errors="replace").replace("\0", "").strip()
+    try:
+        return [cell.strip() for row in csv.reader([text]) for cell in row]
+    except csv.Error as error:
+        raise RaceChronoError("the head of the file is no CSV") from error
+
+
+def _with_sources(names: Sequence[str], sources: Sequence[str]) -> list[str]:
+    """Later columns of a name carry their source, as in ``speed_obd``."""
+    seen: set[str] = set()
+    result: list[str] = []
+    for name, source in zip(names, sources, strict=True):
+        word = source.rpartition(":")[2].strip()
+        result.append(f"{name}_{word}" if name in seen and word else name)
+        seen.add(name)
+    return result

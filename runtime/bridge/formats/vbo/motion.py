@@ -1,0 +1,209 @@
+"""What positions, speeds and headings say about each other: distance, spikes, turning, courses."""
+
+from typing import Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from runtime.bridge.formats.vbo.pieces import piecewise
+from runtime.bridge.session.values import Numbers
+
+Flags = npt.NDArray[np.bool_]
+Places = npt.NDArray[np.intp]
+
+EARTH_RADIUS_M: Final = 6_371_000.0
+STANDARD_GRAVITY: Final = 9.80665
+FASTEST_MS: Final = 120.0
+MOVING_MS: Final = 0.5
+_DRIVING_MS: Final = 3.0
+
+
+@piecewise
+def haversine(lat1: Numbers, lon1: Numbers, lat2: Numbers, lon2: Numbers) -> Numbers:
+    """Metres between places in degrees, on a sphere."""
+    north, east = np.radians(lat2 - lat1) / 2, np.radians(lon2 - lon1) / 2
+    chord = (
+        np.sin(north) ** 2 + np.cos(np.radians(lat1)) * np.cos(np.radians(lat2)) * np.sin(east) ** 2
+    )
+    metres: Numbers = 2 * EARTH_RADIUS_M * np.arcsin(np.sqrt(np.minimum(chord, 1.0)))
+    return metres
+
+
+@piecewise
+def bearing(lat1: Numbers, lon1: Numbers, lat2: Numbers, lon2: Numbers) -> Numbers:
+    """Degrees from north, clockwise, of short ways between places in degrees."""
+    east = np.mod(lon2 - lon1 + 540.0, 360.0) - 180.0
+    return np.mod(np.degrees(np.arctan2(east * np.cos(np.radians(lat1)), lat2 - lat1)), 360.0)
+
+
+def angle_between(a: Numbers, b: Numbers) -> Numbers:
+    """Degrees from 0 to 180 between two headings."""
+    return np.abs(np.mod(a - b + 540.0, 360.0) - 180.0)
+
+
+def valid_fixes(lat: Numbers, lon: Numbers) -> Flags:
+    """Where a position can be one: finite, on the globe and not the zero of a silent receiver."""
+    on_globe = (np.abs(lat) <= 90.0) & (np.abs(lon) <= 180.0)  # False for NaN
+    return on_globe & ~((np.abs(lat) < 1e-6) & (np.abs(lon) < 1e-6))
+
+
+def forward(t: Numbers) -> Places:
+    """The places whose time lies after every earlier one."""
+    before = np.maximum.accumulate(t) if len(t) else t
+    return np.flatnonzero(np.concatenate((np.ones(min(1, len(t)), bool), t[1:] > before[:-1])))
+
+
+def nominal_period(t: Numbers) -> float:
+    """Median of the steps forward in seconds; 1 when there is none."""
+    steps = np.diff(t)
+    steps = steps[steps > 0]
+    return float(np.median(steps)) if len(steps) else 1.0
+
+
+def longest_step(t: Numbers) -> float:
+    """A longer step than this is a gap: neither time nor distance is counted across it."""
+    return max(0.5, 5.0 * nominal_period(t))
+
+
+def spikes(t: Numbers, lat: Numbers, lon: Numbers) -> Flags:
+    """Where positions leave the path for a moment: short pieces between impossible steps.
+
+    The longest piece always stays; a piece of a second or more stays too, for then the receiver
+    had really moved while it was silent.
+    """
+    bad = np.zeros(len(t), bool)
+    at = np.flatnonzero(valid_fixes(lat, lon))
+    if len(at) < 2:
+        return bad
+    lat, lon, clock = (at_places(column, at) for column in (lat, lon, t))
+    steps = np.maximum(np.diff(clock), nominal_period(clock) / 2)
+    jumps = haversine(lat[:-1], lon[:-1], lat[1:], lon[1:]) > FASTEST_MS * steps
+    if not jumps.any():
+        return bad
+    piece = np.concatenate(([0], np.cumsum(jumps)))
+    fixes = np.bincount(piece)
+    ends = np.cumsum(fixes) - 1
+    lasting = t[at[ends]] - t[at[ends - fixes + 1]] >= 1.0
+    lasting[np.argmax(fixes)] = True
+    bad[at[~lasting[piece]]] = True
+    return bad
+
+
+def distance(t: Numbers, lat: Numbers, lon: Numbers, speed: Numbers) -> Numbers:
+    """Metres travelled since the first row.
+
+    Great-circle steps between fixes while the speed is at least 0.5 m/s or unknown; the integral
+    of speed where there is no fix; nothing across a gap or where time does not go forward.
+    """
+    along = forward(t)
+    if len(along) < 2:
+        return np.zeros(len(t))
+    metres = _steps(*(at_places(column, along) for column in (t, lat, lon, speed)))
+    total = np.zeros(len(t))
+    total[along[1:]] = np.cumsum(metres, out=metres)
+    return np.maximum.accumulate(total, out=total)
+
+
+def at_places(values: Numbers, places: Places) -> Numbers:
+    """The values at rising places; the column itself where these are all."""
+    return values if len(places) == len(values) else values[places]
+
+
+def _steps(t: Numbers, lat: Numbers, lon: Numbers, speed: Numbers) -> Numbers:
+    gap = longest_step(t)
+    rate = _rates(t, lat, lon, gap)
+    filled = _filled(t, speed)
+    driven = (filled[1:] + filled[:-1]) / 2
+    known = np.isfinite(rate)
+    rate[driven < MOVING_MS] = 0.0  # an unknown speed counts as moving
+    np.copyto(driven, rate, where=known)
+    del rate, known
+    span = np.diff(t)
+    metres = np.nan_to_num(np.multiply(driven, span, out=driven), copy=False)
+    metres[span > gap] = 0.0
+    return metres
+
+
+def _rates(t: Numbers, lat: Numbers, lon: Numbers, gap: float) -> Numbers:
+    """Metres a second from each row to the next; NaN where no fix, or a gap, lies on one side.
+
+    Rows between two fixes share the way between these by their time.
+    """
+    fixes = np.flatnonzero(valid_fixes(lat, lon))
+    whole = len(t)
+    if len(fixes) < 2:
+        return np.full(whole - 1, np.nan)
+    lat, lon, t = (at_places(column, fixes) for column in (lat, lon, t))
+    rates = haversine(lat[:-1], lon[:-1], lat[1:], lon[1:])
+    took = np.diff(t)
+    rates /= took
+    rates[took > gap] = np.nan
+    if len(fixes) == whole:
+        return rates
+    rate = np.full(whole - 1, np.nan)
+    rate[fixes[0] : fixes[-1]] = np.repeat(rates, np.diff(fixes))
+    return rate
+
+
+def _filled(t: Numbers, values: Numbers) -> Numbers:
+    """Values with the holes between them filled linearly; NaN outside and where there are none."""
+    known = np.isfinite(values)
+    if known.all() or not known.any():
+        return values
+    return np.interp(t, t[known], values[known], left=np.nan, right=np.nan)
+
+
+class Marks(NamedTuple):
+    """A path at places about a second apart, with what the speed says of the ways between."""
+
+    here: Places
+    there: Places
+    driven_m: Numbers
+
+
+def marks(t: Numbers, valid: Flags, speed: Numbers) -> Marks:
+    """Ways between marks where the car was driving; few or none in a short or still recording."""
+    along = forward(np.where(np.isfinite(t), t, -np.inf))
+    along = along[valid[along] & np.isfinite(speed[along])]
+    none = np.empty(0, dtype=np.intp)
+    if len(along) < 2:
+        return Marks(none, none, np.empty(0))
+    clock = at_places(t, along)
+    pace = max(nominal_period(clock) * 0.999, min(1.0, (clock[-1] - clock[0]) / 8))
+    fresh = np.diff(np.floor((clock - clock[0]) / pace)) > 0
+    chosen = np.concatenate(([0], np.flatnonzero(fresh) + 1))
+    v = at_places(speed, along)
+    integral = np.concatenate(([0.0], np.cumsum((v[1:] + v[:-1]) / 2 * np.diff(clock))))
+    driven = np.diff(integral[chosen])
+    took = np.diff(clock[chosen])
+    good = (took <= 3 * pace) & (driven >= _DRIVING_MS * took)
+    places = along[chosen]
+    return Marks(places[:-1][good], places[1:][good], driven[good])
+
+
+def path_ratio(lat: Numbers, lon: Numbers, way: Marks) -> float:
+    """Way by positions over way by speed, as a median; NaN where nothing is known."""
+    if not len(way.here):
+        return float("nan")
+    here, there = way.here, way.there
+    metres = haversine(lat[here], lon[here], lat[there], lon[there])
+    return float(np.median(metres / way.driven_m))
+
+
+def turning_g(t: Numbers, heading: Numbers, speed: Numbers) -> tuple[Places, Numbers]:
+    """Lateral acceleration from speed and heading, in g to the right, at places half a second off.
+
+    Only where the car was driving and the heading is known.
+    """
+    along = forward(t)
+    along = along[np.isfinite(heading[along]) & np.isfinite(speed[along])]
+    if len(along) < 3:
+        return along[:0], np.empty(0)
+    reach = max(1, round(0.5 / nominal_period(t[along])))
+    middle = along[reach:-reach:reach]
+    before, after = along[: -2 * reach : reach], along[2 * reach :: reach]
+    span = t[after] - t[before]
+    turned = np.mod(heading[after] - heading[before] + 540.0, 360.0) - 180.0
+    good = (span <= 4.0 * reach * nominal_period(t[along])) & (speed[middle] > _DRIVING_MS)
+    pull = np.radians(turned) / span * speed[middle] / STANDARD_GRAVITY
+    return middle[good], pull[good]

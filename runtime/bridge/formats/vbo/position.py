@@ -1,0 +1,130 @@
+"""The coordinates of a file in degrees: minutes of arc, degrees or degrees with minutes."""
+
+import math
+from typing import Final, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+
+from runtime.bridge.formats.vbo.motion import (
+    Flags,
+    Marks,
+    angle_between,
+    bearing,
+    marks,
+    path_ratio,
+    valid_fixes,
+)
+from runtime.bridge.session.values import Doubt, Numbers
+
+CoordinateEncoding: TypeAlias = Literal["minutes", "degrees", "ddmm"]
+_MOSTLY: Final = 0.995
+_SURE: Final = math.log(1.2)
+_TIE: Final = 0.01
+
+
+class Positions(NamedTuple):
+    """Decoded coordinates, north and east positive; NaN where there is no fix."""
+
+    lat: Numbers
+    lon: Numbers
+    encoding: CoordinateEncoding
+    east: float
+    """The sign of the file's longitudes in the east."""
+    doubts: tuple[Doubt, ...] = ()
+
+
+def decode(value: Numbers, encoding: CoordinateEncoding, east: float = 1.0) -> Numbers:
+    """Degrees of raw values; *east* is -1 for longitudes that grow to the west."""
+    if encoding == "degrees":
+        return value * east
+    if encoding == "minutes":
+        return value / 60.0 * east
+    whole = np.trunc(value / 100.0)
+    return (whole + (value - whole * 100.0) / 60.0) * east
+
+
+def read_positions(
+    lat: Numbers,
+    lon: Numbers,
+    t: Numbers,
+    speed: Numbers,
+    heading: Numbers,
+    forced: CoordinateEncoding | None = None,
+) -> Positions:
+    """Find how coordinates are written and decode them. Speed in m/s; NaN where unknown."""
+    silent = (lat == 0.0) & (lon == 0.0)
+    lat, lon = _blank(lat, silent), _blank(lon, silent)
+    doubts: list[Doubt] = []
+    if zeros := int(silent.sum()):
+        doubts.append(Doubt("positions_zero", "positions at 0 N 0 E are null", zeros))
+    if forced is None:
+        encoding, doubt = _find(lat, lon, t, speed)
+        doubts += [doubt] if doubt else []
+    else:
+        encoding = forced
+    east = 1.0 if encoding == "degrees" else -1.0
+    north, across = decode(lat, encoding), decode(lon, encoding, east)
+    valid = valid_fixes(north, across)
+    if encoding != "degrees" and _mirrored(north, across, heading, marks(t, valid, speed)):
+        east, across = -east, -across
+        doubts.append(Doubt("longitude_east_positive", "longitudes of this file grow to the east"))
+    odd = int(np.sum(~valid & np.isfinite(lat) & np.isfinite(lon)))
+    if odd:
+        doubts.append(Doubt("positions_impossible", "positions that lie on no globe", odd))
+    north, across = _blank(north, ~valid), _blank(across, ~valid)
+    return Positions(north, across, encoding, east, tuple(doubts))
+
+
+def _blank(values: Numbers, where: Flags) -> Numbers:
+    return np.where(where, np.nan, values) if where.any() else values
+
+
+def _find(
+    lat: Numbers, lon: Numbers, t: Numbers, speed: Numbers
+) -> tuple[CoordinateEncoding, Doubt | None]:
+    known = np.isfinite(lat) & np.isfinite(lon)
+    if not known.any():
+        return "minutes", None
+    way = marks(t, known, speed)
+    inside = (np.abs(lat[known]) <= 90.0) & (np.abs(lon[known]) <= 180.0)
+    if np.mean(inside) >= _MOSTLY:
+        return _by_speed(lat, lon, way)
+    high = (np.abs(lat[known]) % 100 >= 60) | (np.abs(lon[known]) % 100 >= 60)
+    if np.mean(high) > 1.0 - _MOSTLY:
+        return "minutes", None
+    if np.median(np.abs(lat[known])) > 90 * 60:  # more minutes than there are to a pole
+        return "ddmm", None
+    minutes, ddmm = _miss(lat, lon, "minutes", way), _miss(lat, lon, "ddmm", way)
+    if ddmm < minutes - _TIE:
+        return "ddmm", Doubt("coordinates_ddmm", "speed fits degrees with minutes better")
+    return "minutes", None
+
+
+def _by_speed(lat: Numbers, lon: Numbers, way: Marks) -> tuple[CoordinateEncoding, Doubt | None]:
+    """Degrees, or minutes near 0 N 0 E: a path is 60 times as long in degrees."""
+    degrees, minutes = _miss(lat, lon, "degrees", way), _miss(lat, lon, "minutes", way)
+    unsure = Doubt("coordinates_uncertain", "ranges fit degrees and minutes, speed decides neither")
+    if not math.isfinite(degrees):
+        return "degrees", unsure
+    better: CoordinateEncoding = "degrees" if degrees <= minutes else "minutes"
+    return better, unsure if min(degrees, minutes) > _SURE else None
+
+
+def _miss(lat: Numbers, lon: Numbers, encoding: CoordinateEncoding, way: Marks) -> float:
+    """How far the path by positions is from the one by speed: 0 when equal, as a logarithm."""
+    ratio = path_ratio(decode(lat, encoding), decode(lon, encoding), way)
+    return abs(math.log(max(ratio, 1e-9))) if math.isfinite(ratio) else math.inf
+
+
+def _mirrored(lat: Numbers, lon: Numbers, heading: Numbers, way: Marks) -> bool:
+    """Whether the headings fit the path only when east and west are exchanged."""
+    here, there = way.here, way.there
+    told = heading[here] + (np.mod(heading[there] - heading[here] + 540.0, 360.0) - 180.0) / 2
+    across = np.isfinite(told) & (np.abs(np.sin(np.radians(told))) > 0.5)
+    here, there, told = here[across], there[across], told[across]
+    if len(here) < 10:
+        return False
+    course = bearing(lat[here], lon[here], lat[there], lon[there])
+    straight = float(np.median(angle_between(course, told)))
+    mirrored = float(np.median(angle_between(-course, told)))
+    return straight > 60.0 and mirrored < 20.0

@@ -1,1 +1,0 @@
-"""Where a lap begins and ends, and where in the lap the car was: pure functions on columns."""

@@ -1,1 +1,0 @@
-"""Replay: a recorded session goes out once more as a live stream."""

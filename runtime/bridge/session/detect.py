@@ -1,0 +1,293 @@
+"""Finds the laps of a session: by crossings of a gate, else by distance, else its stints."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Final, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+
+from runtime.bridge.session.gates import passages, synthetic_gate
+from runtime.bridge.session.geometry import metres_between
+from runtime.bridge.session.series import Series, fresh_starts, series, travelled
+from runtime.bridge.session.stats import box_plot
+from runtime.bridge.session.values import Frames, Gate, Numbers
+
+Method: TypeAlias = Literal["all", "gps", "distance", "stint"]
+Kind: TypeAlias = Literal["all", "lap", "out", "in", "partial", "stint"]
+
+SHORTEST_S: Final = 20.0
+LONGEST_S: Final = 1200.0
+LENGTH_SHARE: Final = 0.15
+MEDIAN_SHARE: Final = 0.20
+GAP_SHARE: Final = 0.10
+EDGE_SHARE: Final = 0.02
+CUMULATIVE_LAPS: Final = 1.5
+GATE_RANGE_M: Final = 5000.0
+OUTLIERS_FROM: Final = 5
+MOVING_MS: Final = 1.0
+REST_S: Final = 30.0
+STINT_S: Final = 20.0
+TIE_S: Final = 1e-6
+"""Times closer than this are one time."""
+
+
+class Segment(NamedTuple):
+    """A stretch of a session."""
+
+    kind: Kind
+    method: Method
+    t_start: float
+    """Seconds of the session's clock, as is *t_end*; a day is added after midnight."""
+    t_end: float
+    distance_m: float
+    first: int
+    """The frames from *first* to before *last*, among those of the series."""
+    last: int
+    number: int | None = None
+    """1, 2, … for complete laps, and for stints; None for the rest."""
+    valid: bool = False
+    outlier: bool = False
+    best: bool = False
+    gap_s: float = 0.0
+    """Time in it without any recording."""
+
+    @property
+    def duration_s(self) -> float:
+        """Seconds."""
+        return self.t_end - self.t_start
+
+    @property
+    def name(self) -> str:
+        """How lists show it."""
+        if self.number is not None:
+            return f"{self.kind.capitalize()} {self.number}"
+        names = {"all": "Full session", "out": "Out lap", "in": "In lap", "lap": "Lap with gaps"}
+        return names.get(self.kind, "Partial lap")
+
+    @property
+    def frames(self) -> slice:
+        """Its frames, as a slice of the series."""
+        return slice(self.first, self.last)
+
+
+@dataclass(frozen=True, eq=False)
+class Laps:
+    """The laps of one session."""
+
+    series: Series
+    travelled: Numbers
+    """Metres since the first frame, for each frame of the series."""
+    full: Segment
+    """The whole session."""
+    segments: tuple[Segment, ...]
+    """In time order, disjoint, of one method; none where nothing moved."""
+    gate: Gate | None = None
+    """The gate that cut the laps."""
+    length_m: float | None = None
+    """Of a lap: as given, else the median of the complete ones."""
+
+    @property
+    def method(self) -> Method | None:
+        """How the session was cut; None where it was not."""
+        return self.segments[0].method if self.segments else None
+
+    @property
+    def complete(self) -> tuple[Segment, ...]:
+        """The laps that count, numbered from 1."""
+        return tuple(s for s in self.segments if s.kind == "lap" and s.valid)
+
+    @property
+    def best(self) -> Segment | None:
+        """The fastest complete lap, the earliest of equals."""
+        return next((segment for segment in self.complete if segment.best), None)
+
+
+def detect(
+    frames: Frames, *, gate: Gate | None = None, track_length_m: float | None = None
+) -> Laps:
+    """The laps of recorded frames; see `detect_laps`."""
+    return detect_laps(series(frames), gate=gate, track_length_m=track_length_m)
+
+
+def detect_laps(
+    series: Series, *, gate: Gate | None = None, track_length_m: float | None = None
+) -> Laps:
+    """The laps of a session, by the first of three methods that finds a complete one.
+
+    A gate that is more than 5 km from the middle of the fixes belongs to another circuit, and so
+    does the length: neither is used, and a gate is set where the session first drives fast.
+    Without any complete lap the stints are given.
+    """
+    if gate and series.gps_usable and not _belongs(series, gate):
+        gate = track_length_m = None
+    length = track_length_m if track_length_m and track_length_m > 0 else None
+    way = travelled(series, length)
+    cut = _Cut(series, way, length)
+    full = cut.segment("all", "all", *_ends(series))
+    found: Sequence[Segment] = ()
+    used: Gate | None = None
+    if series.gps_usable:
+        used = gate or synthetic_gate(series)
+        found = cut.between("gps", passages(series, used, way)) if used else ()
+    if length and not _any_complete(found):
+        used, found = None, cut.by_distance()
+    if not _any_complete(found):
+        used, found = None, cut.stints()
+    done = [s.distance_m for s in found if s.kind == "lap" and s.valid]
+    median = float(np.median(done)) if done else None
+    return Laps(series, way, full, _judged(found), used, length or median)
+
+
+def _ends(series: Series) -> tuple[float, float]:
+    return (float(series.t[0]), float(series.t[-1])) if len(series) else (0.0, 0.0)
+
+
+def _belongs(series: Series, gate: Gate) -> bool:
+    centre = series.centre
+    return centre is not None and metres_between(gate.lat, gate.lon, *centre) <= GATE_RANGE_M
+
+
+def _any_complete(segments: Sequence[Segment]) -> bool:
+    return any(segment.kind == "lap" and segment.valid for segment in segments)
+
+
+class _Cut(NamedTuple):
+    """A session that is about to be cut."""
+
+    series: Series
+    way: Numbers
+    length_m: float | None
+
+    def segment(self, kind: Kind, method: Method, begin: float, end: float) -> Segment:
+        """The stretch between two moments, not yet judged."""
+        if not len(self.series):
+            return Segment(kind, method, begin, end, 0.0, 0, 0, valid=kind == "all")
+        whole = kind in ("all", "stint")
+        first = int(np.searchsorted(self.series.t, begin))
+        side: Literal["left", "right"] = "right" if whole or end >= self.series.t[-1] else "left"
+        last = int(np.searchsorted(self.series.t, end, side=side))
+        metres = np.interp([begin, end], self.series.t, self.way)
+        return Segment(
+            kind,
+            method,
+            begin,
+            end,
+            float(metres[1] - metres[0]),
+            first,
+            last,
+            valid=whole,
+            gap_s=self.series.gap_time(begin, end),
+        )
+
+    def between(self, method: Method, moments: Numbers) -> list[Segment]:
+        """The way out, a candidate between each two moments, and the way in."""
+        if not len(moments):
+            return []
+        begin, end = _ends(self.series)
+        times = moments.tolist()
+        laps = [self.segment("lap", method, a, b) for a, b in pairwise(times)]
+        out = [self.segment("out", method, begin, times[0])] if times[0] > begin else []
+        back = [self.segment("in", method, times[-1], end)] if times[-1] < end else []
+        return [*out, *self._sifted(laps), *back]
+
+    def _sifted(self, laps: list[Segment]) -> list[Segment]:
+        """The candidates, of which those with a lap's time and length stay laps."""
+        timely = [lap for lap in laps if SHORTEST_S <= lap.duration_s <= LONGEST_S]
+        usual, share = self.length_m, LENGTH_SHARE
+        if usual is None:
+            usual = float(np.median([lap.distance_m for lap in timely])) if timely else 0.0
+            share = MEDIAN_SHARE
+        sifted = []
+        for lap in laps:
+            fits = abs(lap.distance_m - usual) <= share * usual
+            if not fits or not SHORTEST_S <= lap.duration_s <= LONGEST_S:
+                sifted.append(lap._replace(kind="partial"))
+            else:
+                timed = self.series.is_timed(lap.t_start, lap.t_end)
+                valid = timed and lap.gap_s <= GAP_SHARE * lap.duration_s
+                sifted.append(lap._replace(valid=valid))
+        return sifted
+
+    def by_distance(self) -> list[Segment]:
+        """Laps from the distance, which begins anew each lap or adds up over the session."""
+        length = self.length_m
+        if not length or len(self.series) < 2:
+            return []
+        recorded = self.series["distance_m"]
+        known = ~np.isnan(recorded)
+        resets = fresh_starts(recorded[known], length)
+        if len(resets):
+            before, after = np.flatnonzero(known)[resets - 1], np.flatnonzero(known)[resets]
+            missing = np.maximum(length - recorded[before], 0.0)
+            since = np.maximum(recorded[after], 0.0)
+            begins_at = float(recorded[known][0])
+        elif self.way[-1] + self._offset() > CUMULATIVE_LAPS * length:
+            total = self.way + self._offset()
+            whole = np.floor(total / length)
+            before = np.flatnonzero(np.diff(whole) > 0)
+            after = before + 1
+            boundary = whole[after] * length
+            missing, since = boundary - total[before], total[after] - boundary
+            begins_at = float(total[0] % length)
+        else:
+            return []
+        together = missing + since
+        share = np.divide(missing, together, out=np.zeros_like(missing), where=together > 0)
+        moments = self.series.t[before] + share * (self.series.t[after] - self.series.t[before])
+        return self._with_edges(self.between("distance", np.unique(moments)), begins_at)
+
+    def _offset(self) -> float:
+        """What a recorded distance that adds up says at the first frame."""
+        recorded = self.series["distance_m"]
+        known = np.flatnonzero(~np.isnan(recorded))
+        return float(recorded[known[0]] - self.way[known[0]]) if len(known) else 0.0
+
+    def _with_edges(self, segments: list[Segment], begins_at: float) -> list[Segment]:
+        """A first stretch that began at the line is a lap; so is a last one that reached it."""
+        assert self.length_m is not None
+        edge = EDGE_SHARE * self.length_m
+        if segments and segments[0].kind == "out" and abs(begins_at) <= edge:
+            segments[:1] = self._sifted([segments[0]._replace(kind="lap")])
+        last = segments[-1] if segments else None
+        if last and last.kind == "in" and last.distance_m >= self.length_m - edge:
+            segments[-1:] = self._sifted([last._replace(kind="lap")])
+        return segments
+
+    def stints(self) -> list[Segment]:
+        """Stretches of driving, parted by 30 s of standing or of no recording."""
+        speed = self.series["speed_ms"]
+        if np.isnan(speed).all() and len(self.series) > 1:
+            speed = np.gradient(self.way, self.series.t)
+        moving = self.series.t[np.flatnonzero(speed >= MOVING_MS)]
+        if not len(moving):
+            return []
+        rests = np.flatnonzero(np.diff(moving) > REST_S)
+        begins = moving[np.concatenate([[0], rests + 1])]
+        ends = moving[np.concatenate([rests, [len(moving) - 1]])]
+        return [
+            self.segment("stint", "stint", a, b)
+            for a, b in zip(begins.tolist(), ends.tolist(), strict=True)
+            if b - a >= STINT_S
+        ]
+
+
+def _judged(segments: Sequence[Segment]) -> tuple[Segment, ...]:
+    """The segments numbered, the best lap and the outliers marked."""
+    times = [s.duration_s for s in segments if s.kind == "lap" and s.valid]
+    box = box_plot(times) if len(times) >= OUTLIERS_FROM else None
+    best = min(times, default=None)
+    number = 0
+    judged: list[Segment] = []
+    for segment in segments:
+        if segment.valid:
+            number += 1
+            segment = segment._replace(number=number)
+        if segment.kind == "lap" and segment.valid:
+            seconds = segment.duration_s
+            outlier = box is not None and box.is_outlier(seconds)
+            fastest = best is not None and seconds <= best + TIE_S
+            segment = segment._replace(outlier=outlier, best=fastest)
+            best = None if fastest else best
+        judged.append(segment)
+    return tuple(judged)

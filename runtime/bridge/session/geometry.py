@@ -1,0 +1,203 @@
+"""Flat geometry of a circuit: the local plane, and the closed line that laps are measured on."""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from runtime.bridge.session.values import Numbers
+
+Indices = npt.NDArray[np.intp]
+
+METRES_PER_DEGREE: Final = 111_320.0
+RING_STEP_M: Final = 5.0
+BLOCK: Final = 16_384
+PAIRS: Final = 1 << 18
+"""Distances that are looked at together."""
+
+
+class Plane(NamedTuple):
+    """A flat map in metres, x to the east and y to the north, exact enough for 50 km around."""
+
+    lat: float
+    lon: float
+
+    def xy(self, lat: Numbers, lon: Numbers) -> tuple[Numbers, Numbers]:
+        """Metres from the origin; crossing the date line is no jump."""
+        east = lon - self.lon
+        if len(east) and np.fmax.reduce(np.abs(east)) > 180.0:
+            east = (east + 180.0) % 360.0 - 180.0
+        return east * self._per_degree_of_longitude, (lat - self.lat) * METRES_PER_DEGREE
+
+    def latlon(self, x: Numbers, y: Numbers) -> tuple[Numbers, Numbers]:
+        """Degrees of points of the map."""
+        lon = self.lon + x / self._per_degree_of_longitude
+        return self.lat + y / METRES_PER_DEGREE, (lon + 180.0) % 360.0 - 180.0
+
+    @property
+    def _per_degree_of_longitude(self) -> float:
+        # The floor keeps the map invertible at the poles.
+        return max(math.cos(math.radians(self.lat)), 1e-9) * METRES_PER_DEGREE
+
+
+def metres_between(lat: float, lon: float, other_lat: float, other_lon: float) -> float:
+    """Distance of two places on the map around the first."""
+    x, y = Plane(lat, lon).xy(np.array([other_lat]), np.array([other_lon]))
+    return float(np.hypot(x[0], y[0]))
+
+
+@dataclass(frozen=True, eq=False)
+class Line:
+    """The reference line of a circuit: once around, from start/finish, not repeating its start."""
+
+    distance: Numbers
+    """Metres from start/finish; rising, from 0 up to less than the length."""
+    lat: Numbers
+    lon: Numbers
+    altitude: Numbers
+    """Metres; NaN where unknown."""
+    length_m: float
+
+    def __len__(self) -> int:
+        return len(self.distance)
+
+    @cached_property
+    def plane(self) -> Plane:
+        """The map whose origin is the first point."""
+        return Plane(float(self.lat[0]), float(self.lon[0]))
+
+    @cached_property
+    def ring(self) -> "Ring":
+        """The line in its plane, one point about every 5 m."""
+        return ring(*self.plane.xy(self.lat, self.lon), self.distance, self.length_m)
+
+    def place(self, distance_m: float) -> tuple[float, float]:
+        """Latitude and longitude at a distance."""
+        x, y = self.ring.at(np.array([distance_m]))
+        lat, lon = self.plane.latlon(x, y)
+        return float(lat[0]), float(lon[0])
+
+
+class Projection(NamedTuple):
+    """Where points lie along and beside a line."""
+
+    distance: Numbers
+    """Metres along the line, in [0, length)."""
+    offset: Numbers
+    """Metres beside it, positive to the right of travel."""
+
+
+@dataclass(frozen=True, eq=False)
+class Ring:
+    """A closed path of evenly spaced points in a plane."""
+
+    x: Numbers
+    y: Numbers
+    length_m: float
+
+    def __len__(self) -> int:
+        return len(self.x)
+
+    @property
+    def step(self) -> float:
+        """Metres along the path from a point to the next."""
+        return self.length_m / len(self.x)
+
+    @cached_property
+    def chords(self) -> tuple[Numbers, Numbers]:
+        """The way from each point to the next."""
+        return np.roll(self.x, -1) - self.x, np.roll(self.y, -1) - self.y
+
+    @cached_property
+    def curvature(self) -> Numbers:
+        """Degrees of heading a metre at each point, positive to the right."""
+        dx, dy = self.chords
+        heading = np.arctan2(dx, dy)
+        turn = heading - np.roll(heading, 1)
+        return np.degrees((turn + np.pi) % (2 * np.pi) - np.pi) / self.step
+
+    def at(self, distance: Numbers) -> tuple[Numbers, Numbers]:
+        """Points of the path at distances; any distance, the path goes round."""
+        position = distance / self.step
+        whole = np.floor(position)
+        i = whole.astype(np.intp) % len(self)
+        dx, dy = self.chords
+        return self.x[i] + (position - whole) * dx[i], self.y[i] + (position - whole) * dy[i]
+
+    def heading(self, distance_m: float) -> float:
+        """Degrees, 0 north and clockwise, of travel at a distance."""
+        x, y = self.at(np.array([distance_m - self.step / 2, distance_m + self.step / 2]))
+        return math.degrees(math.atan2(x[1] - x[0], y[1] - y[0])) % 360.0
+
+    def nearest(self, x: Numbers, y: Numbers) -> tuple[Indices, Numbers]:
+        """The nearest point to each place, and its distance; every point is tried."""
+        best, away = np.empty(len(x), dtype=np.intp), np.empty(len(x))
+        rows = max(1, PAIRS // len(self))
+        for begin in range(0, len(x), rows):  # every place with every point is much for a long path
+            part = slice(begin, begin + rows)
+            squares = (x[part, None] - self.x) ** 2 + (y[part, None] - self.y) ** 2
+            best[part] = np.argmin(squares, axis=1)
+            away[part] = np.sqrt(squares.min(axis=1))
+        return best, away
+
+    def project(self, x: Numbers, y: Numbers, near: Indices) -> Projection:
+        """The nearest place of the path beside the points *near*, two steps to each side.
+
+        Twice: the first time on the endless tangent at the point, which tells the segment.
+        """
+        along, beside = np.empty(len(x)), np.empty(len(x))
+        for begin in range(0, len(x), BLOCK):  # blocks stay in the processor's cache
+            part = slice(begin, begin + BLOCK)
+            way, _ = self._beside(x[part], y[part], near[part])
+            i = near[part] + np.clip(np.floor(way), -2, 1).astype(np.intp)
+            way, side = self._beside(x[part], y[part], i)
+            i += np.clip(np.floor(way), -1, 1).astype(np.intp)
+            way, side = self._beside(x[part], y[part], i)
+            along[part] = (i + np.clip(way, 0.0, 1.0)) * self.step % self.length_m
+            beside[part] = side
+        return Projection(along, beside)
+
+    def _beside(self, x: Numbers, y: Numbers, i: Indices) -> tuple[Numbers, Numbers]:
+        """The way along the tangents at points in steps, and metres to the right of them."""
+        i = i % len(self)
+        ux, uy, length = (values[i] for values in self._tangents)
+        px, py = x - self.x[i], y - self.y[i]
+        return (px * ux + py * uy) / length, px * uy - py * ux
+
+    @cached_property
+    def _tangents(self) -> tuple[Numbers, Numbers, Numbers]:
+        dx, dy = self.chords
+        length = np.maximum(np.hypot(dx, dy), 1e-9)
+        return dx / length, dy / length, length
+
+
+def ring(
+    x: Numbers, y: Numbers, distance: Numbers, length_m: float, step_m: float = RING_STEP_M
+) -> Ring:
+    """Evenly spaced points of a smooth closed curve through the given ones.
+
+    *distance* rises from 0 to less than *length_m*; the curve goes on from the last point to the
+    first. At least three points.
+    """
+    count = max(8, round(length_m / step_m))
+    wanted = np.arange(count) * (length_m / count)
+    i = np.searchsorted(distance, wanted, side="right") - 1
+    knots = np.append(distance, length_m)
+    width = np.diff(knots)
+    share = (wanted - distance[i]) / width[i]
+    return Ring(_hermite(x, width, i, share), _hermite(y, width, i, share), length_m)
+
+
+def _hermite(value: Numbers, width: Numbers, i: Indices, share: Numbers) -> Numbers:
+    """A cubic through the points whose slopes are those of the parabolas through neighbours."""
+    following = np.roll(value, -1)
+    secant = (following - value) / width
+    before, width_before = np.roll(secant, 1), np.roll(width, 1)
+    slope = (secant * width_before + before * width) / (width + width_before)
+    s2, s3 = share**2, share**3
+    points = value[i] * (2 * s3 - 3 * s2 + 1) + following[i] * (3 * s2 - 2 * s3)
+    slopes = slope[i] * (s3 - 2 * s2 + share) + np.roll(slope, -1)[i] * (s3 - s2)
+    return points + slopes * width[i]

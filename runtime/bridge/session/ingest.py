@@ -1,0 +1,293 @@
+"""Reads frames and samples from JSON values into columns; what is unusable is left out and said."""
+
+import math
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass
+from operator import itemgetter
+from typing import Final, NamedTuple, TypeAlias
+
+import numpy as np
+
+from runtime.bridge.session.cells import (
+    MILLISECONDS_FROM,
+    NAN,
+    BadBatch,
+    BatchTooLarge,
+    Flags,
+    Indices,
+    Rejected,
+    is_finite,
+    is_name,
+    numbers_of,
+    reasons,
+    seconds,
+)
+from runtime.bridge.session.names import LONGEST_NAME, clean_name
+from runtime.bridge.session.values import TIMESTAMP, WIDE, Frames, Numbers, Samples
+
+MAX_FRAMES: Final = 100_000
+MAX_NAMES: Final = 5000
+KMH: Final = 1 / 3.6
+PSI: Final = 0.0689476
+_NOT_SIGNALS: Final = frozenset(("session_id", "frame_idx", "source"))
+"""Keys of a frame as it is streamed that say nothing about the car."""
+
+ALIASES: Final[Mapping[str, tuple[tuple[str, float], ...]]] = {
+    TIMESTAMP: (("t", 1.0), ("time", 1.0)),
+    "distance_m": (("distance", 1.0),),
+    "speed_ms": (("speed", 1.0), ("speed_kmh", KMH)),
+    "g_lat": (),
+    "g_long": (),
+    "combo_g": (),
+    "brake_bar": (("brake_pressure", 1.0), ("brake_psi", PSI)),
+    "throttle_pct": (("throttle", 1.0),),
+    "steering_deg": (("steering", 1.0),),
+    "rpm": (),
+    "lat": (),
+    "lon": (("lng", 1.0), ("long", 1.0)),
+}
+"""Other names of a column with the factor to its unit; an earlier one wins, the column's own first.
+A null says nothing, so that a later name counts."""
+_ORDERED: Final = tuple((column, ((column, 1.0), *others)) for column, others in ALIASES.items())
+_SPELLED: Final = frozenset(name for _, spellings in _ORDERED for name, _ in spellings)
+
+_TAKEN: Final = _SPELLED | _NOT_SIGNALS
+
+Row: TypeAlias = Mapping[str, object]
+
+
+class Ignored(NamedTuple):
+    """A key of which something could not be kept."""
+
+    name: str
+    reason: str
+
+
+@dataclass(frozen=True, eq=False)
+class FrameBatch:
+    """The usable frames of a request, in order."""
+
+    frames: Frames
+    extras: Mapping[str, Samples]
+    """Further numbers of the frames, by name, at the times of their frames."""
+    n_rejected: int = 0
+    rejected: tuple[Rejected, ...] = ()
+    """The first twenty."""
+    ignored: tuple[Ignored, ...] = ()
+    """Further keys with values that are no numbers; by name."""
+
+
+class _Column(NamedTuple):
+    rows: Indices | None
+    """Of the values; None: one for each frame."""
+    values: Sequence[object]
+
+
+def read_frames(frames: object) -> FrameBatch:
+    """The frames of a JSON array; raises `BadBatch`, also where not one of them can be used.
+
+    A usable frame has a finite time, and a finite number or null in every column it names. Numbers
+    and booleans under other names become `FrameBatch.extras`, see `signal_names`. `combo_g` is
+    computed where absent; a missing distance stays null, for it depends on the frames before.
+    """
+    if not isinstance(frames, list) or not frames:
+        raise BadBatch("frames must be an array with at least one frame")
+    if len(frames) > MAX_FRAMES:
+        raise BatchTooLarge(f"at most {MAX_FRAMES} frames fit one request")
+    if all(map(dict.__instancecheck__, frames)):
+        return _usable(_assembled(len(frames), _columns(frames)))
+    rows: list[Row] = [frame if isinstance(frame, dict) else {} for frame in frames]
+    odd = {i: "not an object" for i, frame in enumerate(frames) if not isinstance(frame, dict)}
+    return _usable(_assembled(len(rows), _columns(rows), odd))
+
+
+def read_columns(columns: object) -> FrameBatch:
+    """Like `read_frames`, from an object of arrays of one length: ``{name: [value, …]}``."""
+    if not isinstance(columns, dict) or not all(isinstance(v, list) for v in columns.values()):
+        raise BadBatch("columns must be an object of arrays")
+    lengths = {len(values) for values in columns.values()}
+    if len(lengths) != 1 or 0 in lengths:
+        raise BadBatch("columns must hold arrays of one length, of at least one value")
+    length = lengths.pop()
+    if length > MAX_FRAMES:
+        raise BatchTooLarge(f"at most {MAX_FRAMES} frames fit one request")
+    return _usable(
+        _assembled(length, {name: _Column(None, values) for name, values in columns.items()})
+    )
+
+
+def read_frame(frame: object) -> FrameBatch:
+    """Like `read_frames` for a single frame, which must be usable; fast, for live frames."""
+    if not isinstance(frame, dict) or not frame:
+        raise BadBatch("a frame must be an object with at least a timestamp")
+    found = _spelled(frame)
+    t = found.get(TIMESTAMP)
+    if t is None:
+        raise BadBatch("timestamp is missing")
+    found[TIMESTAMP] = t / 1000.0 if t > MILLISECONDS_FROM else t
+    if "combo_g" not in found and "g_lat" in found and "g_long" in found:
+        combined = math.hypot(found["g_lat"], found["g_long"])
+        found["combo_g"] = combined if is_finite(combined) else NAN
+    matrix = np.array([[found.get(name, NAN)] for name in WIDE]) + 0.0
+    at = matrix[0]
+    extras, ignored = _further(frame)
+    samples = {name: Samples(at, np.array([value]) + 0.0) for name, value in extras.items()}
+    columns = dict(zip(WIDE, matrix, strict=True))
+    return FrameBatch(Frames(columns), samples, ignored=ignored)
+
+
+def _spelled(frame: Row) -> dict[str, float]:
+    """What one frame says of each column."""
+    found: dict[str, float] = {}
+    for column, spellings in _ORDERED:
+        for name, factor in spellings:
+            value = frame.get(name)
+            if value is None:
+                continue
+            if type(value) not in (float, int) or not is_finite(value):  # type: ignore[arg-type]
+                raise BadBatch(f"{name} must be a finite number or null")
+            found.setdefault(column, float(value) * factor)  # type: ignore[arg-type]
+    return found
+
+
+def _further(frame: Row) -> tuple[dict[str, float], tuple[Ignored, ...]]:
+    """The further numbers of one frame by the names of signals, and the keys that are none."""
+    extras: dict[str, float] = {}
+    ignored: list[Ignored] = []
+    names = signal_names(frame.keys() - _TAKEN)
+    for key, name in names.items():
+        value = frame[key]
+        if value is None:
+            continue
+        if not isinstance(value, float | int) or value != value:
+            ignored.append(_no_number(key))
+        elif not is_finite(value):
+            raise BadBatch(f"{key} is infinite")
+        else:
+            extras[name] = float(value)
+    return extras, tuple(ignored)
+
+
+def signal_names(keys: Set[str]) -> dict[str, str]:
+    """Under which name the numbers of each key are kept, in the order of the keys.
+
+    Under the key itself, but for what cannot be stored or asked for, as with the columns of a file
+    (`clean_name`). Where that is a name of a column or of another key, ``_2``, ``_3`` … follows.
+    """
+    names = {key: key for key in keys if is_name(key) and key == key.strip()}
+    odd = sorted(keys - names.keys())
+    if not odd:
+        return dict(sorted(names.items()))
+    taken = _TAKEN | names.keys()
+    for key in odd:
+        name = clean = clean_name(key)
+        number = 2
+        while name in taken:
+            name = f"{clean[: LONGEST_NAME - 8]}_{number}"
+            number += 1
+        taken |= {name}
+        names[key] = name
+    return {key: names[key] for key in sorted(names)}
+
+
+def _no_number(key: str) -> Ignored:
+    return Ignored(key[:LONGEST_NAME], "not a number")
+
+
+class _Assembled(NamedTuple):
+    columns: dict[str, Numbers]
+    extras: dict[str, tuple[Indices, Numbers]]
+    faults: list[tuple[Flags, str]]
+    ignored: list[Ignored]
+
+
+def _columns(frames: Sequence[Row]) -> dict[str, _Column]:
+    """The values under each name that occurs, whatever they are."""
+    shapes = set(map(tuple, frames))
+    if len(shapes) == 1:
+        return {name: _Column(None, list(map(itemgetter(name), frames))) for name in frames[0]}
+    names = {name for shape in shapes for name in shape}
+    if len(names) > len(_SPELLED) + MAX_NAMES:
+        raise BatchTooLarge(f"at most {MAX_NAMES} different names fit one request")
+    cells = sum(map(len, frames))
+    if len(names) * len(frames) <= 4 * cells + 1000:
+        return {name: _Column(None, [row.get(name) for row in frames]) for name in names}
+    rows: dict[str, list[int]] = {name: [] for name in names}
+    values: dict[str, list[object]] = {name: [] for name in names}
+    for index, frame in enumerate(frames):
+        for name, value in frame.items():
+            rows[name].append(index)
+            values[name].append(value)
+    return {name: _Column(np.array(rows[name], np.intp), values[name]) for name in names}
+
+
+def _assembled(
+    length: int, given: Mapping[str, _Column], odd: Mapping[int, str] | None = None
+) -> _Assembled:
+    columns = {name: np.full(length, NAN) for name in WIDE}
+    faults = _odd(length, odd or {})
+    for column, spellings in _ORDERED:
+        for name, factor in spellings:
+            if name not in given:
+                continue
+            values, bad = numbers_of(given[name].values, null=True, booleans=False)
+            if bad.any():
+                faults.append((_spread(bad, given[name].rows, length), f"{name} is no number"))
+            empty = np.isnan(columns[column])
+            spread = values if given[name].rows is None else np.full(length, NAN)
+            if given[name].rows is not None:
+                spread[given[name].rows] = values
+            np.copyto(columns[column], spread * factor, where=empty)
+    extras: dict[str, tuple[Indices, Numbers]] = {}
+    ignored: list[Ignored] = []
+    further = given.keys() - _TAKEN
+    if len(further) > MAX_NAMES:
+        raise BatchTooLarge(f"at most {MAX_NAMES} different names fit one request")
+    for key, name in signal_names(further).items():
+        cells = given[key]
+        values, bad = numbers_of(cells.values, null=True, booleans=True)
+        if bad.any():
+            infinite = np.isinf(values)
+            faults.append((_spread(infinite, cells.rows, length), f"{key} is infinite"))
+            if (bad & ~infinite).any():
+                ignored.append(_no_number(key))
+        kept = np.flatnonzero(np.isfinite(values))
+        if len(kept):
+            rows = kept if cells.rows is None else cells.rows[kept]
+            extras[name] = (rows, values[kept])
+    return _Assembled(columns, extras, faults, ignored)
+
+
+def _usable(found: _Assembled) -> FrameBatch:
+    columns = found.columns
+    columns[TIMESTAMP] = seconds(columns[TIMESTAMP])
+    faults = [*found.faults, (np.isnan(columns[TIMESTAMP]), "timestamp is missing")]
+    bad = np.logical_or.reduce([flags for flags, _ in faults])
+    if bad.all():
+        raise BadBatch(f"no frame can be used: {reasons(faults)[0].reason}")
+    with np.errstate(over="ignore"):
+        combined = np.hypot(columns["g_lat"], columns["g_long"])
+    computed = np.isnan(columns["combo_g"]) & np.isfinite(combined)
+    np.copyto(columns["combo_g"], combined, where=computed)
+    extras = {}
+    for name, (rows, values) in found.extras.items():
+        good = ~bad[rows]
+        if good.any():
+            extras[name] = Samples(columns[TIMESTAMP][rows[good]], values[good] + 0.0)
+    kept = columns if not bad.any() else {name: values[~bad] for name, values in columns.items()}
+    frames = Frames({name: kept[name] + 0.0 for name in WIDE})
+    return FrameBatch(frames, extras, int(bad.sum()), reasons(faults), tuple(found.ignored))
+
+
+def _odd(length: int, odd: Mapping[int, str]) -> list[tuple[Flags, str]]:
+    flags = np.zeros(length, np.bool_)
+    flags[list(odd)] = True
+    return [(flags, next(iter(odd.values())))] if odd else []
+
+
+def _spread(flags: Flags, rows: Indices | None, length: int) -> Flags:
+    if rows is None:
+        return flags
+    spread = np.zeros(length, np.bool_)
+    spread[rows] = flags
+    return spread

@@ -1,0 +1,191 @@
+"""Where in the lap each frame is: projected on the reference line, else by distance."""
+
+from typing import Final, Literal, NamedTuple
+
+import numpy as np
+
+from runtime.bridge.session.detect import Laps, Segment
+from runtime.bridge.session.geometry import Indices, Line, Ring
+from runtime.bridge.session.series import Series, rolled_out
+from runtime.bridge.session.steady import steadied
+from runtime.bridge.session.values import Numbers
+
+ON_LINE_M: Final = 30.0
+REACH_M: Final = 150.0
+LOST_M: Final = 60.0
+ANCHOR_S: Final = 1.0
+SAMPLED: Final = 1000
+
+
+class Progress(NamedTuple):
+    """Lap progress of each frame of a series."""
+
+    p: Numbers
+    """Metres from start/finish, in [0, length)."""
+    length_m: float
+    basis: Literal["line", "distance"]
+    offset: Numbers
+    """Metres beside the reference line, positive to the right; NaN where it is not known."""
+
+
+def lap_progress(laps: Laps, line: Line | None = None) -> Progress | None:
+    """Where each frame is; None where neither a line nor the length of a lap is known.
+
+    The line is used where positions are good and their median distance to it is 30 m at most.
+    """
+    if line is not None and len(line) > 2 and laps.series.gps_usable:
+        found = _on_line(laps, line)
+        if found is not None:
+            return found
+    length = laps.length_m
+    if length is None:
+        return None
+    return Progress(
+        _by_distance(laps, length), length, "distance", np.full(len(laps.series), np.nan)
+    )
+
+
+def unwrap(p: Numbers, length: float) -> Numbers:
+    """Places of a ring as places of the endless way round it: no step is above half a lap."""
+    turns = np.zeros(len(p))
+    np.cumsum(np.round(np.diff(p) / length), out=turns[1:])
+    return p - turns * length
+
+
+def within(progress: Progress, lap: Segment) -> Numbers:
+    """Progress of a lap's frames made continuous: near 0 at its start, near the length at its end.
+
+    It may be a little below 0 or above the length, as positions have errors.
+    """
+    p, length = progress.p[lap.frames], progress.length_m
+    if not len(p):
+        return p
+    straight = unwrap(p, length)
+    level: Numbers = straight - np.round(straight[0] / length) * length
+    return level
+
+
+def crossing_times(
+    series: Series, progress: Progress, lap: Segment, places: list[float]
+) -> list[float | None]:
+    """When a lap first reached each of the places (metres, 0 to length), interpolated.
+
+    0 and the length are the ends of the lap. None for a place that was not reached, or that was
+    passed while nothing was recorded.
+    """
+    p = within(progress, lap)
+    t = series.t[lap.frames]
+    reached = np.maximum.accumulate(p) if len(p) else p
+    times: list[float | None] = []
+    for place in places:
+        if place <= 0 or place >= progress.length_m:
+            times.append(lap.t_start if place <= 0 else lap.t_end)
+            continue
+        i = int(np.searchsorted(reached, place))
+        before = (float(t[i - 1]), float(p[i - 1])) if i > 0 else (lap.t_start, 0.0)
+        after = (float(t[i]), float(p[i])) if i < len(p) else (lap.t_end, progress.length_m)
+        paused = series.gap[max(lap.first + i - 1, 0) : lap.first + i].any()
+        times.append(None if paused else _moment(before, after, place))
+    return times
+
+
+def _moment(before: tuple[float, float], after: tuple[float, float], place: float) -> float | None:
+    """The time between two pairs of time and place; None where *place* is not between them."""
+    width = after[1] - before[1]
+    if not before[1] <= place <= after[1] or width <= 0:
+        return None
+    return before[0] + (place - before[1]) / width * (after[0] - before[0])
+
+
+def _by_distance(laps: Laps, length: float) -> Numbers:
+    """Inside a lap its own distance is stretched to the length; elsewhere distance is cut."""
+    way, t = laps.travelled, laps.series.t
+    counted = [s for s in laps.segments if s.kind == "lap"]
+    if not counted:
+        return way % length
+    bounds = sorted({moment for lap in counted for moment in (lap.t_start, lap.t_end)})
+    at = np.interp(bounds, t, way)
+    begin = np.maximum(np.searchsorted(bounds, t, side="right") - 1, 0)
+    p = (way - at[begin]) % length
+    for lap in counted:
+        start, end = np.interp([lap.t_start, lap.t_end], t, way)
+        if end > start:
+            p[lap.frames] = (way[lap.frames] - start) / (end - start) * length
+    return np.where(p < length, p, 0.0)
+
+
+def _on_line(laps: Laps, line: Line) -> Progress | None:
+    series, path = laps.series, line.ring
+    frames = np.flatnonzero(series.fixed)
+    x, y = line.plane.xy(series["lat"][frames], series["lon"][frames])
+    if not _close(path, x, y):
+        return None
+    t = series.t[frames]
+    starts = [s.t_start for s in laps.segments if s.kind == "lap"]
+    anchors, fresh = _anchors(t, starts)
+    at = _followed(path, x[anchors], y[anchors], fresh)
+    near = np.interp(t, t[anchors], unwrap(at * path.step, path.length_m))
+    found = path.project(x, y, np.round(near / path.step).astype(np.intp))
+    p, offset = np.full(len(series), np.nan), np.full(len(series), np.nan)
+    p[frames], offset[frames] = found
+    rolled = rolled_out(series)
+    if rolled is not None and len(frames) > 1:
+        even = steadied(unwrap(found[0], line.length_m), rolled[frames], t, series.nominal_s)
+        p[frames] = even % line.length_m
+    if len(frames) < len(series):
+        p = _filled(p, frames, laps.travelled, line.length_m)
+    return Progress(p, line.length_m, "line", offset)
+
+
+def _close(path: Ring, x: Numbers, y: Numbers) -> bool:
+    every = max(1, len(x) // SAMPLED)
+    _, distance = path.nearest(x[::every], y[::every])
+    return bool(np.median(distance) <= ON_LINE_M)
+
+
+def _anchors(t: Numbers, starts: list[float]) -> tuple[Indices, Indices]:
+    """Fixes about a second apart, and which of them must look at the whole line.
+
+    These are the first, those after a pause, and those at the start of a lap.
+    """
+    regular = np.flatnonzero(np.diff(np.floor((t - t[0]) / ANCHOR_S)) > 0) + 1
+    pauses = np.flatnonzero(np.diff(t) > ANCHOR_S)
+    begins = np.searchsorted(t, np.array(starts))
+    fresh = np.concatenate([[0], pauses + 1, begins])
+    fresh = np.unique(fresh[fresh < len(t)])
+    every = np.concatenate([regular, fresh, fresh - 1, [len(t) - 1]])
+    anchors = np.unique(every[(every >= 0) & (every < len(t))]).astype(np.intp)
+    return anchors, np.searchsorted(anchors, fresh)
+
+
+def _followed(path: Ring, x: Numbers, y: Numbers, fresh: Indices) -> Numbers:
+    """The nearest point of the path to each place, near the one found before."""
+    count = len(path)
+    reach = min(max(1, round(REACH_M / path.step)), count // 2)
+    # The ring three times over: a window around any point is then one slice, which is fast.
+    around_x, around_y = np.tile(path.x, 3), np.tile(path.y, 3)
+    whole = set(fresh.tolist())
+    found = np.zeros(len(x))
+    at = 0
+    for i, (px, py) in enumerate(zip(x.tolist(), y.tolist(), strict=True)):
+        lost = i in whole
+        if not lost:
+            window = slice(count + at - reach, count + at + reach + 1)
+            squares = (around_x[window] - px) ** 2 + (around_y[window] - py) ** 2
+            best = int(squares.argmin())
+            at = (at - reach + best) % count
+            lost = squares[best] > LOST_M**2
+        if lost:
+            at = int(np.argmin((path.x - px) ** 2 + (path.y - py) ** 2))
+        found[i] = at
+    return found
+
+
+def _filled(p: Numbers, frames: Indices, way: Numbers, length: float) -> Numbers:
+    """Progress of frames without a fix, from the distance between those that have one."""
+    known = unwrap(p[frames], length)
+    after = np.searchsorted(frames, np.arange(len(p)))
+    low, high = np.maximum(after - 1, 0), np.minimum(after, len(frames) - 1)
+    begin, span = way[frames[low]], way[frames[high]] - way[frames[low]]
+    share = np.divide(way - begin, span, out=np.zeros(len(p)), where=span > 0)
+    return np.where(np.isnan(p), known[low] + share * (known[high] - known[low]), p) % length

@@ -1,0 +1,289 @@
+"""Puts signals that were sampled at different moments onto one axis."""
+
+import math
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from typing import Final, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+
+from runtime.bridge.session.series import DAY_S, Series, series, unwrapped
+from runtime.bridge.session.values import TIMESTAMP, WIDE_SIGNALS, Frames, Numbers, Samples
+
+MAX_ROWS: Final = 10_000
+MAX_NAMES: Final = 64
+MAX_RATE_HZ: Final = 1000.0
+RECENT_S: Final = 60.0
+"""So much of the end is shown at a rate where no bounds are given."""
+GRID_EPSILON: Final = 1e-9
+
+Interpolation: TypeAlias = Literal["previous", "linear"]
+AXES: Final[Mapping[str, str]] = {
+    "time": "time",
+    "gps": "time",
+    "t": "time",
+    "distance": "distance",
+    "lap_distance": "distance",
+}
+"""Spellings of the axes; anything else is the name of a signal."""
+INTERPOLATIONS: Final[Mapping[str, Interpolation]] = {
+    "previous": "previous",
+    "hold": "previous",
+    "linear": "linear",
+    "lerp": "linear",
+}
+_DISCRETE: Final = frozenset("gear flag switch active".split())
+
+
+class BadResample(ValueError):
+    """A resampling that makes no sense; *param* names the parameter at fault."""
+
+    def __init__(self, param: str, message: str) -> None:
+        super().__init__(message)
+        self.param = param
+
+
+class TooManyRows(BadResample):
+    """The result would have more than `MAX_ROWS` rows."""
+
+    max_points: Final = MAX_ROWS
+    hint: Final = "narrow t_from and t_to, name a lap, lower rate_hz or raise step_m"
+
+    def __init__(self) -> None:
+        super().__init__("rate_hz", f"the result would have more than {MAX_ROWS} rows")
+
+
+class NoDistance(BadResample):
+    """The session has no distance that increases."""
+
+    def __init__(self) -> None:
+        super().__init__("axis", "the session has no increasing distance")
+
+
+@dataclass(frozen=True)
+class Query:
+    """What to resample, and onto which axis; a wrong value raises `BadResample`."""
+
+    names: tuple[str, ...]
+    axis: str = "time"
+    """``time``, ``distance``, or a signal: the moments at which that one was sampled."""
+    rate_hz: float = 0.0
+    """0: the axis as it was recorded. On the distance axis any rate stands for *step_m*."""
+    interp: Interpolation = "previous"
+    t_from: float | None = None
+    t_to: float | None = None
+    step_m: float = 1.0
+    max_age_s: float | None = None
+    """A previous sample older than this is null."""
+    track_length_m: float | None = None
+    """Tells where a distance that begins anew each lap does so."""
+
+    def __post_init__(self) -> None:
+        if not 1 <= len(self.names) <= MAX_NAMES:
+            raise BadResample("names", f"names must be 1 to {MAX_NAMES} signals")
+        if not self.axis:
+            raise BadResample("axis", "axis must be time, distance or the name of a signal")
+        if not 0.0 <= self.rate_hz <= MAX_RATE_HZ:
+            raise BadResample("rate_hz", f"rate_hz must be from 0 to {MAX_RATE_HZ:g}")
+        if not (self.step_m > 0 and np.isfinite(self.step_m)):
+            raise BadResample("step_m", "step_m must be above 0")
+        if self.max_age_s is not None and not self.max_age_s >= 0:
+            raise BadResample("max_age_s", "max_age_s must be 0 or more")
+        for name, bound in (("t_from", self.t_from), ("t_to", self.t_to)):
+            if bound is not None and not np.isfinite(bound):
+                raise BadResample(name, f"{name} must be a finite number")
+        if self.t_from is not None and self.t_to is not None and self.t_from > self.t_to:
+            raise BadResample("t_from", "t_from must not be after t_to")
+
+
+@dataclass(frozen=True, eq=False)
+class Resampled:
+    """Signals on one axis; NaN stands for null."""
+
+    t: Numbers
+    """Seconds of the session's clock, rising."""
+    distance_m: Numbers | None
+    """On the distance axis: since the start of the session."""
+    columns: Mapping[str, Numbers]
+    """By name, in the order asked for."""
+    missing: tuple[str, ...]
+    """Names without a single sample in the session."""
+    t_from: float | None
+    """The bounds in force; None for a session without any time."""
+    t_to: float | None
+
+    def __len__(self) -> int:
+        return len(self.t)
+
+
+class _Axis(NamedTuple):
+    t: Numbers
+    distance_m: Numbers | None = None
+
+
+def axis_of(text: str) -> str:
+    """The axis that a query means."""
+    return AXES.get(text, text)
+
+
+def interpolation_of(text: str) -> Interpolation:
+    """The interpolation that a query means; raises `BadResample`."""
+    if text not in INTERPOLATIONS:
+        raise BadResample("interp", "interp must be linear or previous")
+    return INTERPOLATIONS[text]
+
+
+def is_discrete(name: str, semantics: str | None = None) -> bool:
+    """Whether a signal jumps between states, so that nothing lies between two samples."""
+    return semantics == "discrete_state" or not _DISCRETE.isdisjoint(name.lower().split("_"))
+
+
+def resample(
+    frames: Frames,
+    signals: Mapping[str, Samples],
+    query: Query,
+    discrete: Collection[str] | None = None,
+) -> Resampled:
+    """Resample the signals of a session; raises `BadResample`, `TooManyRows`, `NoDistance`.
+
+    *signals* need to hold those that were asked for, the one that is the axis, and no others. A
+    column of the frames comes before a signal of its name. *discrete* names signals that are never
+    interpolated; None: those whose name says so.
+    """
+    wide = series(frames)
+    wanted = dict.fromkeys((*query.names, query.axis))
+    sampled = {name: _samples(name, wide, frames, signals) for name in wanted}
+    query = _bounded(query, wide, [sampled[name] for name in query.names])
+    axis = _axis(query, wide, sampled)
+    if discrete is None:
+        discrete = [name for name in query.names if is_discrete(name)]
+    columns = {}
+    for name in dict.fromkeys(query.names):
+        if query.interp == "linear" and name not in discrete:
+            columns[name] = linear(axis.t, sampled[name])
+        else:
+            columns[name] = previous(axis.t, sampled[name], query.max_age_s)
+    missing = tuple(name for name in columns if not len(sampled[name].t))
+    return Resampled(axis.t, axis.distance_m, columns, missing, query.t_from, query.t_to)
+
+
+def previous(t: Numbers, samples: Samples, max_age_s: float | None = None) -> Numbers:
+    """At each time the last sample up to it; NaN before the first. *samples* are in time."""
+    if not len(samples.t):
+        return np.full(len(t), np.nan)
+    at = np.searchsorted(samples.t, t, side="right") - 1
+    known = at >= 0
+    if max_age_s is not None:
+        known &= t - samples.t[at] <= max_age_s
+    return np.where(known, samples.value[at], np.nan)
+
+
+def linear(t: Numbers, samples: Samples) -> Numbers:
+    """The line between the samples around each time; NaN outside. *samples* are in time.
+
+    Of two samples at one time the first counts.
+    """
+    if not len(samples.t):
+        return np.full(len(t), np.nan)
+    first = np.append(True, np.diff(samples.t) > 0)
+    times, values = samples.t[first], samples.value[first]
+    between: Numbers = np.interp(t, times, values, left=np.nan, right=np.nan)
+    return between
+
+
+def _samples(name: str, wide: Series, frames: Frames, signals: Mapping[str, Samples]) -> Samples:
+    """The samples of one signal in time; empty where there is none."""
+    if name in WIDE_SIGNALS:
+        known = ~np.isnan(wide[name])
+        if known.any():
+            return Samples(wide.t[known], wide[name][known])
+    found = signals.get(name)
+    if found is None or not len(found.t):
+        return Samples(np.empty(0), np.empty(0))
+    t = _past_midnight(found.t, wide, frames)
+    if len(t) > 1 and not (np.diff(t) >= 0).all():
+        order = np.argsort(t, kind="stable")
+        return Samples(t[order], found.value[order])
+    return Samples(t, found.value)
+
+
+def _past_midnight(t: Numbers, wide: Series, frames: Frames) -> Numbers:
+    """A day is added to what came after midnight, where the clock of the frames began anew."""
+    if not len(wide) or wide.t[-1] - frames.columns[TIMESTAMP][wide.index[-1]] < DAY_S / 2:
+        return t
+    return np.where(t < wide.t[0] - DAY_S / 2, t + DAY_S, t)
+
+
+def _bounded(query: Query, wide: Series, sampled: list[Samples]) -> Query:
+    """The same with bounds in force."""
+    edges = [float(wide.t[0]), float(wide.t[-1])] if len(wide) else []
+    for samples in sampled:
+        edges += [float(t) for t in samples.t[[0, -1]]] if len(samples.t) else []
+    if not edges:
+        return query
+    start, end = min(edges), max(edges)
+    if query.rate_hz > 0 and query.axis == "time" and query.t_from is None and query.t_to is None:
+        start = max(start, end - RECENT_S)
+    t_from = start if query.t_from is None else query.t_from
+    t_to = end if query.t_to is None else query.t_to
+    if t_from <= t_to:
+        return replace(query, t_from=t_from, t_to=t_to)
+    # One bound was given, and it lies beyond the session: nothing is in between.
+    edge = t_to if query.t_from is None else t_from
+    return replace(query, t_from=edge, t_to=edge)
+
+
+def _axis(query: Query, wide: Series, sampled: Mapping[str, Samples]) -> _Axis:
+    if query.t_from is None or query.t_to is None:
+        return _Axis(np.empty(0), np.empty(0) if query.axis == "distance" else None)
+    if query.axis == "distance":
+        return _distance_axis(query, query.t_from, query.t_to, wide)
+    if query.axis == "time" and query.rate_hz > 0:
+        return _Axis(grid(query.t_from, query.t_to, rate=query.rate_hz))
+    if query.axis != "time":
+        t = np.unique(sampled[query.axis].t)
+    elif len(wide):
+        t = wide.t
+    else:
+        t = np.unique(np.concatenate([sampled[name].t for name in query.names]))
+    inside = t[slice(*_inside(t, query.t_from, query.t_to))]
+    if len(inside) > MAX_ROWS:
+        raise TooManyRows
+    return _Axis(inside)
+
+
+def _distance_axis(query: Query, t_from: float, t_to: float, wide: Series) -> _Axis:
+    """Frames whose distance is known, or an even grid over the way between the bounds."""
+    way = unwrapped(wide["distance_m"], query.track_length_m)
+    known = ~np.isnan(way)
+    t, way = wide.t[known], way[known]
+    part = slice(*_inside(t, t_from, t_to))
+    t, way = t[part], way[part]
+    if query.rate_hz <= 0:
+        if len(t) > MAX_ROWS:
+            raise TooManyRows
+        return _Axis(t, way)
+    if not len(t):
+        return _Axis(t, way)
+    rising = np.append(True, np.diff(way) > 0)
+    t, way = t[rising], way[rising]
+    if len(t) < 2:
+        raise NoDistance
+    even = grid(float(way[0]), float(way[-1]), step=query.step_m)
+    return _Axis(np.interp(even, way, t), even)
+
+
+def grid(begin: float, end: float, *, rate: float = 1.0, step: float = 1.0) -> Numbers:
+    """``begin + k·step/rate`` up to *end*, both included; raises `TooManyRows`."""
+    steps = math.floor(min((end - begin) * rate / step, float(MAX_ROWS)) + GRID_EPSILON)
+    if steps >= MAX_ROWS:
+        raise TooManyRows
+    points: Numbers = np.arange(steps + 1, dtype=np.float64) * step / rate
+    return np.minimum(begin + points, end)
+
+
+def _inside(t: Numbers, t_from: float, t_to: float) -> tuple[int, int]:
+    return (
+        int(np.searchsorted(t, t_from, side="left")),
+        int(np.searchsorted(t, t_to, side="right")),
+    )

@@ -1,0 +1,80 @@
+"""The statistics of lap and corner times: quantiles, box plots, deviations."""
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from runtime.bridge.session.values import Numbers
+
+
+class Box(NamedTuple):
+    """A box plot by Tukey's rule."""
+
+    low: float
+    q1: float
+    median: float
+    q3: float
+    high: float
+    """Whiskers *low* and *high*: the outermost values within 1.5 interquartile ranges."""
+    low_fence: float
+    high_fence: float
+
+    @property
+    def iqr(self) -> float:
+        """Interquartile range."""
+        return self.q3 - self.q1
+
+    def is_outlier(self, value: float) -> bool:
+        """Whether a value lies strictly outside the fences."""
+        return value < self.low_fence or value > self.high_fence
+
+
+def quantile(values: npt.ArrayLike, share: float) -> float | None:
+    """The value below which *share* of the values lie, between neighbours in proportion.
+
+    NaN is left out; None where nothing is left.
+    """
+    known = _known(values)
+    if not len(known):
+        return None
+    known.sort()
+    return _between(known, share)
+
+
+def box_plot(values: npt.ArrayLike) -> Box | None:
+    """Quartiles, whiskers and fences; NaN is left out, None where nothing is left."""
+    known = _known(values)
+    if not len(known):
+        return None
+    known.sort()
+    q1, median, q3 = (_between(known, share) for share in (0.25, 0.5, 0.75))
+    reach = 1.5 * (q3 - q1)
+    inside = known[(known >= q1 - reach) & (known <= q3 + reach)]
+    low, high = (float(inside[0]), float(inside[-1])) if len(inside) else (q1, q3)
+    return Box(low, q1, median, q3, high, q1 - reach, q3 + reach)
+
+
+def deviation(values: npt.ArrayLike, *, sample: bool) -> float | None:
+    """Standard deviation of a *sample* (n - 1; 0 for one value) or of the whole population.
+
+    NaN is left out; None where nothing is left.
+    """
+    known = _known(values)
+    if not len(known):
+        return None
+    if len(known) == 1:
+        return 0.0
+    return float(np.std(known, ddof=1 if sample else 0))
+
+
+def _known(values: npt.ArrayLike) -> Numbers:
+    array = np.asarray(values, dtype=np.float64)
+    return array[~np.isnan(array)]
+
+
+def _between(ordered: Numbers, share: float) -> float:
+    place = share * (len(ordered) - 1)
+    i = int(place)
+    here, following = float(ordered[i]), float(ordered[min(i + 1, len(ordered) - 1)])
+    return here + (place - i) * (following - here)

@@ -1,0 +1,123 @@
+"""A point-mass car: how fast it may go along a line, and what its sensors say meanwhile."""
+
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from runtime.bridge.session.values import Numbers
+
+G: Final = 9.80665
+_GEARS: Final = (13.2, 9.1, 6.9, 5.5, 4.6, 3.9)
+"""Whole reduction of each gear, engine to wheel."""
+
+
+@dataclass(frozen=True)
+class Car:
+    """A light touring car on good tyres."""
+
+    grip: float = 1.15
+    """Friction coefficient: no acceleration leaves the circle of grip x g."""
+    brake_g: float = 0.95
+    """Hardest braking that the driver asks for."""
+    drive_g: float = 0.55
+    """Acceleration that the driven wheels bear."""
+    power: float = 135.0
+    """W/kg at the wheels."""
+    drag: float = 0.00055
+    """Deceleration by air, 1/m: times the square of the speed."""
+    rolling: float = 0.15
+    """Deceleration by tyres, m/s2."""
+    top_ms: float = 62.0
+    bar_per_g: float = 62.0
+    """Brake line pressure for one g."""
+    wheelbase_m: float = 2.55
+    steering_ratio: float = 14.5
+    understeer: float = 0.4
+    """Degrees at the front wheels for one g."""
+    tyre_m: float = 1.94
+    """Circumference."""
+
+
+class Motion(NamedTuple):
+    """A drive along a grid of distances."""
+
+    s: Numbers
+    t: Numbers
+    speed: Numbers
+    g_long: Numbers
+    """Of the step that begins at the point."""
+
+
+class Signals(NamedTuple):
+    """What the sensors of the car would show."""
+
+    g_lat: Numbers
+    brake_bar: Numbers
+    throttle_pct: Numbers
+    steering_deg: Numbers
+    rpm: Numbers
+
+
+def corner_limit(car: Car, curvature: Numbers, grip: Numbers) -> Numbers:
+    """Highest speed in m/s at each point; *curvature* in 1/m, *grip* a share of the car's."""
+    tightest = np.maximum(np.abs(curvature), 1e-9)
+    return np.minimum(np.sqrt(car.grip * grip * G / tightest), car.top_ms)
+
+
+def push(car: Car, speed: float) -> float:
+    """Acceleration in m/s2 that the engine gives at full throttle, before drag."""
+    return min(car.power / max(speed, 1.0), car.drive_g * G)
+
+
+def resistance(car: Car, speed: float) -> float:
+    """Deceleration in m/s2 with no pedal pressed."""
+    return car.drag * speed * speed + car.rolling
+
+
+def run(
+    car: Car, s: Numbers, curvature: Numbers, grip: Numbers, first: float, last: float
+) -> Motion:
+    """The fastest drive along *s* that begins and ends at the speeds *first* and *last* (m/s)."""
+    limit = corner_limit(car, curvature, grip)
+    limit[0], limit[-1] = min(limit[0], first), min(limit[-1], last)
+    circle = np.square(car.grip * grip * G).tolist()
+    bend = np.abs(curvature).tolist()
+    steps = np.diff(s).tolist()
+    squares = np.square(limit).tolist()
+    for i in range(len(squares) - 2, -1, -1):  # backwards: what can still be braked away
+        square = squares[i + 1]
+        room = max(circle[i] - (square * bend[i + 1]) ** 2, 0.0) ** 0.5
+        slower = min(car.brake_g * G, room) + resistance(car, square**0.5)
+        squares[i] = min(squares[i], square + 2 * steps[i] * slower)
+    for i in range(len(squares) - 1):  # forwards: what the engine can reach
+        square = squares[i]
+        speed = square**0.5
+        room = max(circle[i] - (square * bend[i]) ** 2, 0.0) ** 0.5
+        faster = min(push(car, speed), room) - resistance(car, speed)
+        squares[i + 1] = min(squares[i + 1], max(square + 2 * steps[i] * faster, 1e-6))
+    square = np.array(squares)
+    speed = np.sqrt(square)
+    width = np.diff(s)
+    t = np.concatenate([[0.0], np.cumsum(2 * width / (speed[1:] + speed[:-1]))])
+    g_long = np.append(np.diff(square) / (2 * width) / G, 0.0)
+    return Motion(s, t, speed, g_long)
+
+
+def signals(car: Car, speed: Numbers, curvature: Numbers, g_long: Numbers) -> Signals:
+    """The sensors at moments of a drive; *curvature* in 1/m, positive to the right."""
+    g_lat = speed**2 * curvature / G
+    asked = g_long + (car.drag * speed**2 + car.rolling) / G
+    brake = np.where(asked < -0.02, -asked * car.bar_per_g, 0.0)
+    most = np.minimum(car.power / np.maximum(speed, 1.0) / G, car.drive_g)
+    throttle = np.clip(np.where(asked > 0, asked / most, 0.0), 0.0, 1.0) * 100.0
+    wheel = np.degrees(np.arctan(car.wheelbase_m * curvature)) + car.understeer * g_lat
+    return Signals(g_lat, brake, throttle, wheel * car.steering_ratio, _rpm(car, speed))
+
+
+def _rpm(car: Car, speed: Numbers) -> Numbers:
+    """Engine speed in the highest gear that keeps the engine above 3600/min."""
+    by_gear = np.array(_GEARS)[:, None] * (speed * 60.0 / car.tyre_m)
+    gear = np.maximum((by_gear >= 3600.0).sum(axis=0) - 1, 0)
+    rpm: Numbers = np.clip(by_gear[gear, np.arange(len(speed))], 900.0, 7800.0)
+    return rpm

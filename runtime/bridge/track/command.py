@@ -1,0 +1,177 @@
+"""The command that makes a circuit: `track build FILE`, or of a stored session."""
+
+import argparse
+import asyncio
+import json
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from urllib.parse import quote, urlencode
+
+from runtime.bridge.server_flags import add_server_flags
+from runtime.bridge.settings import BridgeSettings
+from runtime.bridge.track.build import Built, from_centreline, from_frames
+from runtime.bridge.track.fields import LARGEST_TEXT
+from runtime.bridge.track.geojson import read_geojson
+from runtime.bridge.track.model import TrackError, slug
+from runtime.bridge.track.parse import parse_track
+from runtime.bridge.track.write import track_text
+from runtime.web.errors import ApiError
+from runtime.web.instance import AlreadyRunning
+
+_LINES = (".geojson", ".json")
+_ALTITUDE = "altitude_m"
+
+
+def main(argv: Sequence[str], environ: Mapping[str, str] = os.environ) -> int:
+    """Run the command; flags that it does not know are settings of the bridge.
+
+    A circuit without `--out` goes among those of the data folder, under its own id. 0 when the
+    file was written, 1 when not; wrong arguments exit with 2.
+    """
+    arguments, rest = _parser().parse_known_args(argv)
+    settings = BridgeSettings.load([*arguments.server, *rest], environ)
+    source: str = arguments.source
+    try:
+        built = _built(source, arguments, settings)
+    except (TrackError, ApiError, OSError, ValueError) as error:
+        return _fail(Path(source).name, error)
+    out: Path = arguments.out or settings.tracks_dir / f"{built.track.id}.json"
+    try:
+        if arguments.out is None:
+            out.parent.mkdir(exist_ok=True)
+        _write(out, track_text(built.track), force=arguments.force)
+    except (TrackError, OSError) as error:
+        return _fail(str(out), error)
+    for sentence in built.derived:
+        sys.stdout.write(f"  {sentence}\n")
+    sys.stdout.write(f"{built.track.name}: written to {out}\n")
+    return 0
+
+
+def _fail(what: str, error: Exception) -> int:
+    reason = error.strerror if isinstance(error, OSError) else str(error)
+    sys.stderr.write(f"{what}: {reason}\n")
+    return 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="track", description="Circuits of the bridge.")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    build = commands.add_parser(
+        "build",
+        help="make a circuit from a recording, a session or a centre line",
+        description="Makes a circuit of the median lap of a recording, in a file of any kind that "
+        "is imported or in a session, or of a centre line in GeoJSON. For a session a running "
+        "bridge is asked, else its database is read.",
+        allow_abbrev=False,
+    )
+    build.add_argument("source", metavar="FILE|SESSION", help="a file, or the id of a session")
+    build.add_argument("--name", help="what the circuit is called; default: as file or session say")
+    build.add_argument("--out", type=Path, help="default: among the circuits, by its name")
+    build.add_argument("--force", action="store_true", help="write over a file that is there")
+    build.add_argument("--url", help="address of a running bridge, such as http://localhost:8765")
+    shown = ("config", "data_dir", "db", "db_backend", "port", "can_dbc", "can_car_config")
+    add_server_flags(build, shown)
+    return parser
+
+
+def _built(source: str, arguments: argparse.Namespace, settings: BridgeSettings) -> Built:
+    # Imported here: reading recordings costs start-up time that a centre line need not pay.
+    file, name = Path(source), arguments.name or ""
+    suffix = file.suffix.casefold()
+    if suffix in _LINES:
+        return _titled(_of_line(file, name), file.name)
+    from runtime.bridge.formats.formats import SUFFIXES
+
+    if suffix in SUFFIXES:
+        return _titled(_of_recording(file, name, settings), file.name)
+    if file.is_file():
+        kinds = " ".join(sorted({*SUFFIXES, ".geojson"}))
+        raise TrackError(f"is of no kind that is read: {kinds}")
+    return _of_session(source, name, arguments.url, settings)
+
+
+def _of_line(file: Path, name: str) -> Built:
+    if file.stat().st_size > LARGEST_TEXT:
+        raise TrackError("the file is larger than 16 MiB")
+    read = read_geojson(file.read_text(encoding="utf-8-sig"))
+    return from_centreline(read.trace, name or read.name or file.stem)
+
+
+def _of_recording(file: Path, name: str, settings: BridgeSettings) -> Built:
+    from runtime.bridge.formats.canbus import BusChoice
+    from runtime.bridge.formats.formats import read_recording
+
+    car = None if settings.can_no_car_config else settings.can_car_config
+    dbc = tuple(settings.can_dbc)
+    bus = BusChoice(settings.data_dir, dbc, car, None, dbc_anywhere=True, car_anywhere=True)
+    with file.open("rb") as stream:
+        recording = read_recording(stream, file.name, bus=bus)
+    heights = recording.signals.get(_ALTITUDE)
+    called = name or recording.facts.get("venue") or file.stem
+    return from_frames(recording.frames, called, gate=recording.start, altitude=heights)
+
+
+def _of_session(session: str, name: str, url: str | None, settings: BridgeSettings) -> Built:
+    from runtime.bridge.stored_sessions import CannotMake, address, asked
+
+    query = f"?{urlencode({'name': name})}" if name else ""
+    path = f"/session/{quote(session, safe='')}/track{query}"
+    try:
+        if url:
+            return _told(asked(url, path))
+        try:
+            return asyncio.run(_read(settings, session, name))
+        except AlreadyRunning:
+            return _told(asked(address(settings), path))
+    except CannotMake as error:
+        raise TrackError(str(error)) from None
+
+
+async def _read(settings: BridgeSettings, session: str, name: str) -> Built:
+    from runtime.bridge.stored_sessions import stored
+    from runtime.bridge.track.circuits import circuit_of
+
+    async with stored(settings, session) as found:
+        return await circuit_of(found.store, found.row, found.laps, name)
+
+
+def _told(text: str) -> Built:
+    """The circuit that a bridge made."""
+    try:
+        told = json.loads(text)
+        track, _ = parse_track(json.dumps(told["track"]), told["track_id"])
+        return Built(track, tuple(map(str, told["derived"])))
+    except (KeyError, TypeError, ValueError) as error:
+        raise TrackError(f"the bridge gave no circuit that can be read: {error}") from None
+
+
+def _titled(built: Built, source: str) -> Built:
+    """The circuit with the name of the file that it came from."""
+    if not slug(built.track.name):
+        raise TrackError("the name needs a letter or a digit")
+    return built._replace(track=replace(built.track, generated_from=f"track build {source}"))
+
+
+def _write(out: Path, text: str, *, force: bool) -> None:
+    """Write a new file, or, where *force* allows it, in one step over an old one."""
+    if not force:
+        try:
+            with out.open("x", encoding="utf-8", newline="\n") as file:
+                file.write(text)
+        except FileExistsError:
+            raise TrackError("is there already; --force writes over it") from None
+        return
+    beside = out.with_name(f".{out.name}.{os.getpid()}.next")
+    try:
+        beside.write_text(text, encoding="utf-8", newline="\n")
+        beside.replace(out)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,279 @@
+"""Generates the three invented circuits from a few named parameters."""
+
+import math
+from dataclasses import replace
+from itertools import chain
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from runtime.bridge.session.geometry import Line, Plane
+from runtime.bridge.session.values import TIMESTAMP, Gate, Numbers
+from runtime.bridge.track import larkfell
+from runtime.bridge.track.build import brake_point, typical_speeds
+from runtime.bridge.track.car import Car
+from runtime.bridge.track.corners import severity, straights
+from runtime.bridge.track.drive import drive
+from runtime.bridge.track.model import (
+    Corner,
+    Direction,
+    Marker,
+    Profile,
+    Sector,
+    Spot,
+    Straight,
+    Track,
+    slug,
+)
+from runtime.bridge.track.shape import Bend, Part, Shape, draw
+
+ISLAND: Final = Plane(44.2, -31.5)
+"""The circuits lie on an island that is on no map, so that no real session is ever near them."""
+TYPICAL_GRIP: Final = 1.1
+"""The friction coefficient of the laps that typical speeds and brake points come from."""
+FROM: Final = f"runtime.bridge.track.design; typical values: point mass, friction {TYPICAL_GRIP}"
+PROFILE_M: Final = 10.0
+BOARD_M: Final = 3.0
+"""How far beyond the edge of the track a marker stands."""
+
+CIRCLE_RADIUS_M: Final = 150.0
+OVAL_RADIUS_M: Final = 60.0
+OVAL_STRAIGHT_M: Final = 320.0
+LARKFELL_PARTS: Final[tuple[Part, ...]] = (
+    300.0,
+    Bend(95, 42, 22),
+    140.0,
+    Bend(-60, 65, 25),
+    110.0,
+    Bend(80, 50, 22),
+    360.0,
+    Bend(165, 17, 14),
+    160.0,
+    Bend(-95, 38, 20),
+    85.0,
+    Bend(-70, 55, 22),
+    120.0,
+    Bend(42, 150, 30),
+    190.0,
+    Bend(110, 26, 16),
+    200.0,
+    Bend(-75, 75, 25),
+    160.0,
+    Bend(88, 48, 20),
+    0.0,
+    Bend(80, 60, 22),
+    0.0,
+)
+LARKFELL_FREE: Final = (20, 22)
+LARKFELL_HEADING: Final = 24.0
+LARKFELL_START_M: Final = 100.0
+WAVES: Final = ((13.0, 1, 0.12), (5.0, 2, 0.20), (2.0, 3, 0.05))
+"""Height, number a lap and place of the crest (share of a lap) of the hills of Larkfell."""
+SEA_M: Final = 58.0
+
+
+class Typical(NamedTuple):
+    """A good lap on paper, by distance."""
+
+    distance: Numbers
+    speed: Numbers
+    brake: Numbers
+
+
+def circle() -> Track:
+    """A pad with one radius: a lap is 2 pi r."""
+    shape = draw([Bend(360, CIRCLE_RADIUS_M)])
+    windows = [(part, part + 0.2, part + 0.4) for part in (0.05, 0.55)]
+    spots = [tuple(share * shape.length_m for share in window) for window in windows]
+    bend = Bend(360, CIRCLE_RADIUS_M)
+    track = _bare("roundel-pad", "Roundel Pad", shape, Plane(44.05, -31.5), 0.0)
+    corners = [_corner(track, i, f"Turn {i}", bend, spot) for i, spot in enumerate(spots, start=1)]
+    return _finished(track, corners)
+
+
+def oval() -> Track:
+    """Two straights and two half circles."""
+    straight = OVAL_STRAIGHT_M
+    bend = Bend(-180, OVAL_RADIUS_M)
+    shape = draw([straight, bend, straight, bend], heading=90.0, start_m=straight / 2)
+    track = _bare("tarn-oval", "Tarn Oval", shape, Plane(44.35, -31.5), 90.0)
+    corners = [
+        _corner(track, i, f"Turn {i}", bend, window)
+        for i, window in enumerate(shape.windows, start=1)
+    ]
+    return _finished(track, corners)
+
+
+def realistic() -> Track:
+    """Larkfell: eleven corners in both directions, from a hairpin to a fast kink."""
+    parts = LARKFELL_PARTS
+    shape = draw(parts, LARKFELL_HEADING, LARKFELL_FREE, LARKFELL_START_M)
+    heights = _heights(shape.distance / shape.length_m)
+    track = _bare("larkfell", "Larkfell Circuit", shape, ISLAND, LARKFELL_HEADING, heights)
+    bends = [part for part in parts if isinstance(part, Bend)]
+    corners = [
+        _corner(track, i, f"Turn {i}", bend, window)
+        for i, (bend, window) in enumerate(zip(bends, shape.windows, strict=True), start=1)
+    ]
+    corners = [
+        corner._replace(nicknames=words.nicknames, coaching_tip=words.tip)
+        for corner, words in zip(corners, larkfell.CORNERS, strict=True)
+    ]
+    finished = _finished(track, corners)
+    marked = [_marks(finished, corner) for corner in finished.corners]
+    entries = [corner.entry.distance_m for corner in corners]
+    exits = [corner.exit.distance_m for corner in corners]
+    thirds = (0.0, (exits[3] + entries[4]) / 2, (exits[7] + entries[8]) / 2, track.length_m)
+    return replace(
+        finished,
+        corners=tuple(
+            corner._replace(markers=tuple(mark.id for mark in marks))
+            for corner, marks in zip(finished.corners, marked, strict=True)
+        ),
+        markers=tuple(sorted(chain(*marked), key=lambda mark: mark.distance_m)),
+        straights=_named(finished.straights, exits),
+        sectors=tuple(map(Sector, larkfell.SECTORS, thirds[:-1], thirds[1:])),
+        danger_zones=larkfell.danger_zones(entries, exits),
+        weather_phases=larkfell.WEATHER,
+    )
+
+
+def all_tracks() -> tuple[Track, ...]:
+    """The circuits that `data/tracks` holds."""
+    return circle(), realistic(), oval()
+
+
+def _bare(
+    track_id: str,
+    name: str,
+    shape: Shape,
+    plane: Plane,
+    heading: float,
+    heights: Numbers | None = None,
+) -> Track:
+    """A circuit of a line only."""
+    lat, lon = plane.latlon(shape.x, shape.y)
+    altitude = np.full(len(lat), SEA_M) if heights is None else heights
+    line = Line(shape.distance, lat, lon, altitude, shape.length_m)
+    at = np.arange(0.0, shape.length_m, PROFILE_M)
+    at = np.append(at, shape.length_m)
+    profile = Profile(at, np.interp(at, line.distance, altitude, period=shape.length_m))
+    start = Gate(float(lat[0]), float(lon[0]), heading)
+    third = [shape.length_m * i / 3 for i in range(4)]
+    sectors = tuple(Sector(f"Sector {i + 1}", third[i], third[i + 1]) for i in range(3))
+    return Track(
+        track_id,
+        name,
+        shape.length_m,
+        start,
+        generated_from=FROM,
+        line=line,
+        elevation=profile,
+        sectors=sectors,
+    )
+
+
+def _heights(share: Numbers) -> Numbers:
+    """Metres above the sea along a lap of Larkfell."""
+    hills = [h * np.cos(2 * math.pi * n * (share - crest)) for h, n, crest in WAVES]
+    total: Numbers = SEA_M + np.sum(hills, axis=0)
+    return total
+
+
+def _corner(track: Track, number: int, name: str, bend: Bend, window: tuple[float, ...]) -> Corner:
+    """A corner of the design, without what only a lap can tell."""
+    assert track.line is not None
+    assert track.elevation is not None
+    entry, apex, leave = (Spot(at, *track.line.place(at)) for at in window)
+    ends = np.interp([window[0], window[2]], *track.elevation)
+    peak = math.degrees(1 / bend.radius_m)
+    direction: Direction = "right" if bend.degrees > 0 else "left"
+    return Corner(
+        name,
+        number,
+        direction,
+        severity(peak),
+        entry,
+        apex,
+        leave,
+        curvature_peak=peak,
+        elevation_change_m=float(ends[1] - ends[0]),
+    )
+
+
+def _finished(track: Track, corners: list[Corner]) -> Track:
+    """The circuit with its corners, and what a good lap drives there."""
+    found = straights(corners, track.length_m)
+    lap = _typical(track)
+    weights = [_weight(corner, found, track.length_m) for corner in corners]
+    done = [
+        corner._replace(
+            speeds=typical_speeds(corner, lap.distance, lap.speed, track.length_m),
+            brake=brake_point(corner, corners[i - 1], lap.distance, lap.brake, track.length_m),
+            leverage=weights[i] / sum(weights),
+        )
+        for i, corner in enumerate(corners)
+    ]
+    return replace(track, corners=tuple(done), straights=found)
+
+
+def _typical(track: Track) -> Typical:
+    """The middle one of three flying laps at the whole of the typical grip."""
+    driven = drive(track, 3, hz=50.0, skill=1.0, car=Car(grip=TYPICAL_GRIP))
+    columns = driven.frames.columns
+    t, distance = columns[TIMESTAMP], columns["distance_m"]
+    frames = slice(*np.searchsorted(t, driven.crossings_s[1:3]).tolist())
+    begin = float(np.interp(driven.crossings_s[1], t, distance))
+    along = distance[frames] - begin
+    return Typical(along, columns["speed_ms"][frames], columns["brake_bar"][frames])
+
+
+def _weight(corner: Corner, found: tuple[Straight, ...], length: float) -> float:
+    """More for a corner that leads on to a long straight: 0.5 to 1."""
+    longest = max(((s.end_m - s.start_m) % length for s in found), default=0.0)
+    own = [
+        (s.end_m - s.start_m) % length
+        for s in found
+        if abs(s.start_m - corner.exit.distance_m) < 1.0
+    ]
+    return 0.5 + 0.5 * (own[0] / longest if own else 0.0)
+
+
+def _named(found: tuple[Straight, ...], exits: list[float]) -> tuple[Straight, ...]:
+    names = {round(exits[number - 1], 1): name for number, name in larkfell.STRAIGHTS.items()}
+    return tuple(
+        straight._replace(name=names.get(round(straight.start_m, 1), straight.name))
+        for straight in found
+    )
+
+
+def _marks(track: Track, corner: Corner) -> list[Marker]:
+    """The markers of one corner, on the side of the track where each stands."""
+    assert track.line is not None
+    length, ring = track.length_m, track.line.ring
+    inside = 1.0 if corner.direction == "right" else -1.0
+    marks = []
+    for mark in larkfell.CORNERS[corner.number - 1].marks:
+        base = {"apex_ref": corner.apex, "nickname": corner.apex, "exit_ref": corner.exit}
+        at = (base.get(mark.kind, corner.entry).distance_m + mark.at_m) % length
+        side = inside if mark.kind in ("apex_ref", "nickname") else -inside
+        course = math.radians(ring.heading(at))
+        away = side * (track.half_width_m + BOARD_M)
+        x, y = ring.at(np.array([at]))
+        lat, lon = track.line.plane.latlon(x + away * math.cos(course), y - away * math.sin(course))
+        from_entry = (at - corner.entry.distance_m + length / 2) % length - length / 2
+        marks.append(
+            Marker(
+                f"t{corner.number}-{slug(mark.label)}",
+                mark.kind,
+                mark.label,
+                at,
+                corner.name,
+                "design",
+                mark.note,
+                float(lat[0]),
+                float(lon[0]),
+                from_entry,
+            )
+        )
+    return marks

@@ -1,0 +1,92 @@
+"""The folder of circuits: found by id, by name, or by where a session was driven."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from runtime.bridge.session.geometry import metres_between
+from runtime.bridge.session.values import Doubt
+from runtime.bridge.track.fields import LARGEST_TEXT
+from runtime.bridge.track.model import Track, TrackError, slug
+from runtime.bridge.track.parse import parse_track
+
+DEFAULT_TRACK: Final = "larkfell"
+NEAR_M: Final = 5000.0
+LONGEST_ID: Final = 128
+
+
+def is_safe_id(text: str) -> bool:
+    """Whether a text from a request may be the id of a circuit: it leads out of no folder."""
+    forbidden = any(part in text for part in ("/", "\\", "\0", ".."))
+    return 0 < len(text) <= LONGEST_ID and not forbidden and text.strip() == text
+
+
+def read_track(path: Path) -> tuple[Track, tuple[Doubt, ...]]:
+    """The circuit of one file, whose stem is its id; raises `TrackError`, which names the file."""
+    try:
+        if not path.is_file():
+            raise TrackError("there is no such file")
+        if path.stat().st_size > LARGEST_TEXT:
+            raise TrackError("the file is larger than 16 MiB")
+        return parse_track(path.read_text(encoding="utf-8-sig"), path.stem)
+    except (TrackError, UnicodeDecodeError) as error:
+        raise TrackError(f"{path.name}: {error}") from None
+    except OSError as error:
+        raise TrackError(f"{path.name}: {error.strerror}") from None
+
+
+@dataclass(frozen=True)
+class Library:
+    """Every circuit of a folder, as it was when the folder was read."""
+
+    tracks: Mapping[str, Track] = field(default_factory=dict)
+    """By id, in the order of the ids."""
+    doubts: Mapping[str, tuple[Doubt, ...]] = field(default_factory=dict)
+    """What was left out of which circuit."""
+    unreadable: Mapping[str, str] = field(default_factory=dict)
+    """Why a file is no circuit, by the id it would have had."""
+
+    @classmethod
+    def read(cls, folder: Path) -> "Library":
+        """The circuits of a folder; an absent folder has none."""
+        tracks: dict[str, Track] = {}
+        doubts: dict[str, tuple[Doubt, ...]] = {}
+        unreadable: dict[str, str] = {}
+        for path in sorted(folder.glob("*.json")):
+            try:
+                tracks[path.stem], found = read_track(path)
+            except TrackError as error:
+                unreadable[path.stem] = str(error)
+                continue
+            if found:
+                doubts[path.stem] = found
+        return cls(tracks, doubts, unreadable)
+
+    def by_id(self, track_id: str) -> Track | None:
+        """The circuit whose file has that name."""
+        return self.tracks.get(track_id)
+
+    def by_name(self, name: str) -> Track | None:
+        """The circuit of that id or name, whatever its letters' case, accents and blanks."""
+        wanted = slug(name)
+        if not wanted:
+            return None
+        for track in self.tracks.values():
+            if wanted in (slug(track.id), slug(track.name)):
+                return track
+        return None
+
+    def key(self, name: str) -> str:
+        """The same for all ways to write a circuit, its id among them; empty: nothing is named."""
+        known = self.by_name(name)
+        return slug(known.id if known is not None else name)
+
+    def near(self, lat: float, lon: float, within_m: float = NEAR_M) -> Track | None:
+        """The circuit whose start/finish is nearest to a place, and at most *within_m* away."""
+        ways = [
+            (metres_between(track.start.lat, track.start.lon, lat, lon), track.id)
+            for track in self.tracks.values()
+        ]
+        close = min((way for way in ways if way[0] <= within_m), default=None)
+        return self.tracks[close[1]] if close else None

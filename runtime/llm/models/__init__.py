@@ -1,0 +1,1 @@
+"""The models on offer: files, facts, downloads."""

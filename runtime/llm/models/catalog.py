@@ -1,0 +1,390 @@
+"""Lists the model files that are on this machine, with what the catalogs declare about them."""
+
+import logging
+import os
+import stat
+import threading
+from collections import OrderedDict, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from runtime.llm.embed import onnxfile
+from runtime.llm.models import gguf
+from runtime.llm.models.catalogfile import (
+    CatalogFile,
+    CatalogText,
+    Declaration,
+    Format,
+    Kind,
+    chip_fits,
+    file_name,
+)
+from runtime.llm.values import SYSTEM_MODEL, Backend
+
+log = logging.getLogger(__name__)
+
+VOCABS: Final = ("{}-vocab.txt", "{}.vocab.txt", "{}_vocab.txt")
+"""Names of the vocabulary beside ``<id>.onnx``, in the order in which they are tried."""
+_HEADERS_KEPT: Final = 256
+_NOTHING: Final = Declaration()
+
+
+class Fingerprint(NamedTuple):
+    """Tells whether a model's files are still the ones that were loaded."""
+
+    inode: int
+    """Of the first file."""
+    size: int
+    """Bytes of all files together."""
+    mtime_ns: int
+    """Of the newest file."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One model on disk."""
+
+    id: str
+    path: Path
+    """The model file; of a split GGUF the first part."""
+    created: int
+    """When the file was last written, Unix seconds."""
+    format: Format
+    size: int
+    """Bytes, all parts together."""
+    fingerprint: Fingerprint
+    declared: Declaration = _NOTHING
+    fault: str | None = None
+    """Why this model must not be loaded, in words for a client; None: nothing is against it."""
+    parts: tuple[Path, ...] = ()
+    """Every part of a split GGUF in order; empty for a file that is not split."""
+    vocab: Path | None = None
+    """The vocabulary of an ONNX model."""
+
+    @property
+    def kind(self) -> Kind:
+        """As declared, else by the format; a GGUF may still turn out to be for embedding only."""
+        return self.declared.kind or ("embedding" if self.format == "onnx" else "chat")
+
+    @property
+    def backend(self) -> Backend:
+        """The one backend to try; a file that no catalog speaks of runs on the CPU."""
+        return self.declared.backend or "LOCAL_CPU"
+
+    @property
+    def context_tokens(self) -> int | None:
+        """The declared budget; see `Catalog.budget` for the one in force."""
+        return self.declared.context_tokens
+
+    @property
+    def chat_template(self) -> str | None:
+        """Jinja text in place of the file's own template."""
+        return self.declared.chat_template
+
+    @property
+    def n_gpu_layers(self) -> int | None:
+        """Layers to put on the GPU, -1 for all; None: as the backend says."""
+        return self.declared.n_gpu_layers
+
+    @property
+    def sha256(self) -> str | None:
+        """Of the file, lower-case hex, as declared; nothing here checks it."""
+        return self.declared.sha256
+
+    @property
+    def license(self) -> str | None:
+        """The licence notice."""
+        return self.declared.license
+
+    @property
+    def name(self) -> str:
+        """For display."""
+        return self.declared.name or self.id
+
+    @property
+    def description(self) -> str | None:
+        """For display."""
+        return self.declared.description
+
+    @property
+    def required_soc(self) -> str | None:
+        """The chip marker without which the model is refused."""
+        return self.declared.required_soc
+
+
+@dataclass(frozen=True)
+class Meta:
+    """What the header of a model file says; None where it does not, or cannot be read."""
+
+    kind: Kind
+    size: int
+    n_ctx_train: int | None = None
+    n_params: int | None = None
+    """None for a split model, whose first file holds only some of them."""
+    quant: str | None = None
+
+
+class Found(NamedTuple):
+    """The files of one model in one folder."""
+
+    id: str
+    format: Format
+    paths: tuple[Path, ...]
+    created: int
+    fingerprint: Fingerprint
+    vocab: Path | None = None
+
+
+class _File(NamedTuple):
+    path: Path
+    state: Fingerprint
+
+
+def scan(folder: Path, only: str | None = None) -> tuple[list[Found], list[str]]:
+    """The models of one flat folder, GGUF before ONNX and by file name, and warnings in words.
+
+    No file is opened. A missing folder holds nothing. With *only* no other model is looked at.
+    """
+    warnings: list[str] = []
+    candidates: list[Found] = []
+    split: dict[tuple[str, int, str], dict[int, _File]] = defaultdict(dict)
+    for text in _listing(folder, warnings):
+        name = file_name(text)
+        if name is None or (only is not None and name.id != only):
+            continue
+        file = _regular(folder / text)
+        if file is None:
+            continue
+        if name.id == SYSTEM_MODEL:
+            warnings.append(f"{text} is ignored: the name belongs to the system model")
+        elif len(text) - 5 != len(name.id):
+            split[name.id, name.parts, text[-5:]][name.part] = file
+        elif name.format == "gguf":
+            candidates.append(_found(name.id, "gguf", [file]))
+        elif vocab := _vocab(folder, name.id):
+            candidates.append(_found(name.id, "onnx", [file], vocab))
+    for (model, count, _), parts in split.items():
+        if len(parts) == count:
+            candidates.append(_found(model, "gguf", [parts[n] for n in range(1, count + 1)]))
+        else:
+            warnings.append(f"{model} is not listed: {len(parts)} of its {count} parts are here")
+    return _one_each(candidates, warnings), warnings
+
+
+def _listing(folder: Path, warnings: list[str]) -> list[str]:
+    try:
+        return sorted(os.listdir(folder))  # noqa: PTH208 - names are all that is needed
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        warnings.append(f"models folder {folder.name} cannot be read: {error.strerror}")
+        return []
+
+
+def _regular(path: Path) -> _File | None:
+    """A regular file that is not empty, seen through links; None for anything else."""
+    try:
+        found = path.stat()
+    except (OSError, ValueError):
+        return None
+    if not stat.S_ISREG(found.st_mode) or found.st_size == 0:
+        return None
+    return _File(path, Fingerprint(found.st_ino, found.st_size, found.st_mtime_ns))
+
+
+def _vocab(folder: Path, model: str) -> _File | None:
+    files = (_regular(folder / pattern.format(model)) for pattern in VOCABS)
+    return next((file for file in files if file), None)
+
+
+def _found(model: str, form: Format, files: Sequence[_File], vocab: _File | None = None) -> Found:
+    newest = max(file.state.mtime_ns for file in files)
+    fingerprint = Fingerprint(
+        inode=files[0].state.inode,
+        size=sum(file.state.size for file in files),
+        mtime_ns=max(newest, vocab.state.mtime_ns) if vocab else newest,
+    )
+    paths = tuple(file.path for file in files)
+    return Found(
+        model, form, paths, max(0, newest // 10**9), fingerprint, vocab.path if vocab else None
+    )
+
+
+def _one_each(candidates: list[Found], warnings: list[str]) -> list[Found]:
+    """The first by kind and file name of those that share an id."""
+    first: dict[str, Found] = {}
+    for found in sorted(candidates, key=lambda f: (f.format != "gguf", f.paths[0].name)):
+        if (kept := first.setdefault(found.id, found)) is not found:
+            name, other = found.paths[0].name, kept.paths[0].name
+            warnings.append(f"{name} is hidden by {other}: both are model {found.id}")
+    return list(first.values())
+
+
+class Catalog:
+    """The models of several folders; the first folder wins where two hold the same id.
+
+    Every call looks at the disk, so what was copied in a moment ago is there: call it off the
+    event loop. Safe to call from several threads.
+    """
+
+    def __init__(self, folders: Sequence[Path], default_context: int, *, soc: str = "") -> None:
+        """*default_context* caps the budget, in tokens, of a model that declares none.
+
+        *soc* names this machine's chip, for models that need a certain one.
+        """
+        self._folders = [(folder, CatalogFile(folder)) for folder in dict.fromkeys(folders)]
+        self._default_context = default_context
+        self._soc = soc
+        self._said: set[str] = set()
+        self._headers: OrderedDict[tuple[Path, Fingerprint], gguf.Header | None] = OrderedDict()
+        self._whole: OrderedDict[tuple[Path, Fingerprint], bool] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def entries(self) -> list[Entry]:
+        """What is on disk now: GGUF files, then ONNX files, each by id.
+
+        No GGUF file is opened; an ONNX file is looked through once for what lies outside of it.
+        """
+        listed, warnings = self._look()
+        self._say(warnings)
+        return sorted(listed.values(), key=lambda entry: (entry.format != "gguf", entry.id))
+
+    def find(self, model: str) -> Entry | None:
+        """The model of that id, for any text at all: it is only compared, never made a path."""
+        return self._look(model)[0].get(model)
+
+    def _look(self, only: str | None = None) -> tuple[dict[str, Entry], list[str]]:
+        """The models on disk by id, and what is wrong with them in words."""
+        texts = [file.read() for _, file in self._folders]
+        listed: dict[str, Entry] = {}
+        warnings = self.errors()
+        for (folder, _), text in zip(self._folders, texts, strict=True):
+            models, doubts = scan(folder, only)
+            warnings += doubts
+            for found in models:
+                if found.id in listed:
+                    warnings.append(
+                        f"model {found.id} of an earlier folder hides the one in a later"
+                    )
+                elif not self._is_whole(found):
+                    warnings.append(f"{found.paths[0].name} is not listed: {onnxfile.ELSEWHERE}")
+                else:
+                    listed[found.id] = self._entry(found, text.broken, texts)
+        return listed, warnings
+
+    def declared(self) -> dict[str, Declaration]:
+        """Every model that a catalog declares, by id, whether its file is here or not."""
+        texts = [file.read() for _, file in self._folders]
+        return {model: _declared(model, texts) for text in texts for model in text.models}
+
+    def errors(self) -> list[str]:
+        """What is wrong in the catalog files, one problem a line, for logs."""
+        return [problem for _, file in self._folders for problem in file.errors]
+
+    def meta(self, entry: Entry, *, open_file: bool = True) -> Meta:
+        """What the file says about itself, remembered until the file changes.
+
+        Without *open_file* only what is remembered. ONNX files are never opened.
+        """
+        header = self._header(entry, open_file) if entry.format == "gguf" else None
+        if header is None:
+            return Meta(entry.kind, entry.size)
+        return Meta(
+            kind="embedding" if header.embedding_only else entry.kind,
+            size=entry.size,
+            n_ctx_train=header.context_length or None,
+            n_params=None if entry.parts else header.parameters,
+            quant=header.quantization or None,
+        )
+
+    def budget(self, entry: Entry) -> int:
+        """Tokens of prompt and reply together: as declared, else as trained up to the default."""
+        if entry.context_tokens is not None:
+            return entry.context_tokens
+        trained = self.meta(entry).n_ctx_train
+        return min(trained or self._default_context, self._default_context)
+
+    def _entry(self, found: Found, broken: str | None, texts: Sequence[CatalogText]) -> Entry:
+        declared = _declared(found.id, texts)
+        faults = [text.faults[found.id] for text in texts if found.id in text.faults]
+        return Entry(
+            id=found.id,
+            path=found.paths[0],
+            created=found.created,
+            format=found.format,
+            size=found.fingerprint.size,
+            fingerprint=found.fingerprint,
+            declared=declared,
+            fault=next(iter(faults), broken) or _misfit(found, declared, self._soc),
+            parts=found.paths if len(found.paths) > 1 else (),
+            vocab=found.vocab,
+        )
+
+    def _is_whole(self, found: Found) -> bool:
+        """Whether no part of an ONNX model lies in another file, remembered until it changes."""
+        if found.format != "onnx":
+            return True
+        key = (found.paths[0], found.fingerprint)
+        with self._lock:
+            if key in self._whole:
+                self._whole.move_to_end(key)
+                return self._whole[key]
+        try:
+            onnxfile.check(found.paths[0])
+            whole = True
+        except onnxfile.BadOnnxFile as error:
+            whole = str(error) != onnxfile.ELSEWHERE  # other faults are told when it is loaded
+        with self._lock:
+            self._whole[key] = whole
+            while len(self._whole) > _HEADERS_KEPT:
+                self._whole.popitem(last=False)
+        return whole
+
+    def _header(self, entry: Entry, open_file: bool) -> gguf.Header | None:
+        key = (entry.path, entry.fingerprint)
+        with self._lock:
+            if key in self._headers:
+                self._headers.move_to_end(key)
+                return self._headers[key]
+        if not open_file:
+            return None
+        try:
+            header = gguf.read(entry.path)
+        except gguf.BadModelFile as error:
+            log.warning("model %s: %s", entry.id, error)
+            header = None
+        with self._lock:
+            self._headers[key] = header
+            while len(self._headers) > _HEADERS_KEPT:
+                self._headers.popitem(last=False)
+        return header
+
+    def _say(self, warnings: Iterable[str]) -> None:
+        """Log what was not so at the last look."""
+        now = dict.fromkeys(warnings)
+        with self._lock:
+            new = [text for text in now if text not in self._said]
+            self._said = set(now)
+        for text in new:
+            log.warning("%s", text)
+
+
+def _declared(model: str, texts: Sequence[CatalogText]) -> Declaration:
+    """What the catalogs say together; an earlier one overrides a later one key by key."""
+    said = [text.models[model] for text in texts if model in text.models]
+    return reduce(Declaration.over, said) if said else _NOTHING
+
+
+def _misfit(found: Found, declared: Declaration, soc: str) -> str | None:
+    """Why a declaration and this file on this machine do not go together."""
+    here = found.paths[0].name
+    if declared.filename is not None and declared.filename.casefold() != here.casefold():
+        return f"the catalog declares the file {declared.filename} for this model; {here} is here"
+    if found.format == "onnx" and declared.kind == "chat":
+        return "an ONNX file is an embedding model; the catalog declares a chat model"
+    if not chip_fits(declared.required_soc, soc):
+        return f"the model needs a chip named {declared.required_soc}; this one is another"
+    return None

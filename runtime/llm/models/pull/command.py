@@ -1,0 +1,124 @@
+"""The command ``pull``: reads its command line, says what became of it."""
+
+import argparse
+import errno
+import logging
+import os
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from runtime.llm.models.pull import encoder, files
+from runtime.llm.models.pull.errors import Misused, PullFailed
+from runtime.llm.models.pull.fetching import Origin
+from runtime.llm.models.pull.minilm import MINILM
+from runtime.llm.models.pull.places import waiting_files
+from runtime.llm.models.pull.progress import Screen
+from runtime.llm.settings import LlmSettings
+
+NAMED: Final = {"minilm": MINILM}
+"""Models that are made rather than only fetched."""
+INTERRUPTED: Final = 130
+_HEX: Final = re.compile(r"[0-9a-fA-F]{64}")
+_NO_SPACE: Final = (errno.ENOSPC, errno.EDQUOT)
+EXAMPLES: Final = """examples:
+  python -m runtime.llm pull minilm
+      the sentence encoder all-MiniLM-L6-v2, for embeddings and for search in documents
+  python -m runtime.llm pull https://example.org/models/small.gguf --sha256 0123...cdef
+      a chat model; the page that offers a file usually shows its SHA-256 too
+
+A download that was cut off goes on when the same command is given again; its bytes lie in the
+subfolder .pull, which may be deleted. A running server lists a new model at once. The models
+folder is the server's: --models-dir, LLMSVC_MODELS_DIR, a settings file, or "models" in the data
+folder."""
+
+
+def main(argv: Sequence[str]) -> int:
+    """Bring a model; the exit code: 0 it is there, 1 it is not, 2 misused, 130 interrupted."""
+    chosen = _parser().parse_args(argv)
+    models = folder_of(chosen, os.environ).absolute()
+    # What the processes of the server log is no reading for this one's user.
+    logging.getLogger("runtime").addHandler(logging.NullHandler())
+    try:
+        report = _bring(chosen, models, Screen.of(sys.stderr, os.environ))
+    except PullFailed as problem:
+        return _fail(str(problem), problem.status)
+    except OSError as problem:
+        return _fail(_disk(problem, models), 1)
+    except KeyboardInterrupt:
+        kept = "; what has arrived is kept" if waiting_files(models) else ""
+        return _fail(f"interrupted{kept}", INTERRUPTED)
+    sys.stdout.write(f"{report}\n")
+    return 0
+
+
+def folder_of(chosen: argparse.Namespace, environ: Mapping[str, str]) -> Path:
+    """The models folder, by the same settings as the server's."""
+    flags = {"models-dir": chosen.models_dir, "data-dir": chosen.data_dir, "config": chosen.config}
+    given = [f"--{flag}={value}" for flag, value in flags.items() if value is not None]
+    return LlmSettings.load(given, environ).models_folder
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m runtime.llm pull",
+        description="Bring a model file into the models folder, checked before it gets its name.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    named = ", ".join(NAMED)
+    add = parser.add_argument
+    add("model", metavar="MODEL", help=f"{named}, or the address or path of a .gguf or .onnx file")
+    add("--sha256", type=_digest, metavar="HEX", help="checksum; needed for an address")
+    add("--size", type=_bytes, metavar="BYTES", help="size; needed where the source tells none")
+    add("--name", help="id of the model in the server; else its file name without the ending")
+    add("--vocab", metavar="FILE", help="address or path of an ONNX model's vocabulary")
+    add("--vocab-sha256", type=_digest, metavar="HEX", help="its checksum")
+    add("--half", action="store_true", help=f"{named}: weights of 16 bits, half the size")
+    add("--force", action="store_true", help="replace a file of that name that is another one")
+    add("--models-dir", metavar="DIR", help="folder of model files")
+    add("--data-dir", metavar="DIR", help="folder of the server's data")
+    add("--config", metavar="FILE", help="TOML file with the server's settings")
+    return parser
+
+
+def _digest(text: str) -> str:
+    if not _HEX.fullmatch(text):
+        raise argparse.ArgumentTypeError("must be 64 hexadecimal digits")
+    return text.lower()
+
+
+def _bytes(text: str) -> int:
+    if not text.isdecimal() or not 0 < int(text) < 1 << 50:
+        raise argparse.ArgumentTypeError("must be a number of bytes")
+    return int(text)
+
+
+def _bring(chosen: argparse.Namespace, models: Path, screen: Screen) -> str:
+    recipe = NAMED.get(chosen.model)
+    if recipe is not None:
+        foreign = (chosen.sha256, chosen.size, chosen.name, chosen.vocab, chosen.vocab_sha256)
+        if any(value is not None for value in foreign):
+            raise Misused(f"{chosen.model} takes no flags but --half, --force and those of folders")
+        return encoder.bring(recipe, models, screen, half=chosen.half, force=chosen.force)
+    if chosen.half:
+        raise Misused(f"--half is for {', '.join(NAMED)}; a file is taken as it is")
+    if chosen.vocab is None and chosen.vocab_sha256 is not None:
+        raise Misused("--vocab-sha256 needs --vocab")
+    vocab = Origin(chosen.vocab, chosen.vocab_sha256) if chosen.vocab is not None else None
+    model = Origin(chosen.model, chosen.sha256, chosen.size)
+    return files.bring(files.Request(model, vocab, chosen.name, chosen.force), models, screen)
+
+
+def _disk(problem: OSError, models: Path) -> str:
+    if problem.errno in _NO_SPACE:
+        return f"the disk is full; {models} has no room for the model"
+    return f"{problem.filename or models} cannot be used: {problem.strerror or problem}"
+
+
+def _fail(text: str, status: int) -> int:
+    sys.stderr.write(f"pull: {text}\n")
+    return status

@@ -1,0 +1,165 @@
+"""Brings one GGUF or ONNX file from an address or a path into the models folder."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from runtime.llm.embed import onnxfile
+from runtime.llm.models import gguf
+from runtime.llm.models.catalog import VOCABS
+from runtime.llm.models.catalogfile import FileName, file_name
+from runtime.llm.models.pull import selftest
+from runtime.llm.models.pull.errors import Misused, PullFailed
+from runtime.llm.models.pull.fetching import Origin, fetch
+from runtime.llm.models.pull.places import place, refuse_rivals, sha256_of, waiting_room
+from runtime.llm.models.pull.progress import Screen, in_words
+from runtime.llm.values import SYSTEM_MODEL
+
+MAX_VOCAB: Final = 5 << 20
+"""Bytes of a vocabulary."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the user asked for."""
+
+    model: Origin
+    vocab: Origin | None = None
+    name: str | None = None
+    """Id, or file name, that the model is to have; None: as at its source."""
+    force: bool = False
+    """Replace other files that have the names."""
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """A file on its way to its place."""
+
+    origin: Origin
+    target: Path
+    digest: str
+
+
+def bring(request: Request, models: Path, screen: Screen) -> str:
+    """Bring the model and, of an ONNX model, the vocabulary; answers a report for the user.
+
+    Raises `PullFailed`, and OSError for a disk that fails.
+    """
+    name = target_name(request.model, request.name)
+    vocab = _vocabulary(request, name, models)
+    refuse_rivals(models, _whole(name))
+    with waiting_room(models) as room:
+        model = _Piece(request.model, models / _whole(name), request.model.digest(screen))
+        pieces = [model]
+        if vocab is not None:
+            target = models / VOCABS[0].format(name.id)
+            pieces.insert(0, _Piece(vocab, target, vocab.digest(screen)))
+        missing = [piece for piece in pieces if not _is_there(piece, screen, request.force)]
+        if missing:
+            _put(missing, model, models, name, room, screen)
+    state = "ready" if missing else "there already, checked by its checksum"
+    first = f"{name.id} is {state}"
+    return "\n".join([first, *map(_line, pieces), "A running server lists it from now on."])
+
+
+def target_name(origin: Origin, wanted: str | None) -> FileName:
+    """The name of the model file. Raises `Misused` for one that no model can have."""
+    there = origin.file_name
+    text = there if wanted is None else wanted
+    name = file_name(text)
+    if name is None and wanted is not None and (source := file_name(there)) is not None:
+        name = file_name(f"{wanted}.{source.format}")
+    if name is None:
+        raise Misused(
+            f"{text or origin.given} is no name of a model file: it must end in .gguf or .onnx and"
+            " hold no slash; --name NAME gives another one"
+        )
+    if name.id == SYSTEM_MODEL:
+        raise Misused(f"the name {SYSTEM_MODEL} belongs to the system model; give another --name")
+    return name
+
+
+def _whole(name: FileName) -> str:
+    part = f"-{name.part:05}-of-{name.parts:05}" if name.parts > 1 else ""
+    return f"{name.id}{part}.{name.format}"
+
+
+def _vocabulary(request: Request, name: FileName, models: Path) -> Origin | None:
+    """Where the vocabulary is to be taken from; None: none is needed, or it is there.
+
+    Raises `Misused`.
+    """
+    if name.format == "gguf":
+        if request.vocab is not None:
+            raise Misused("a GGUF file holds its vocabulary; leave --vocab out")
+        return None
+    if request.vocab is not None:
+        return request.vocab
+    source = request.model.path
+    if source is not None and (beside := _beside(source.parent, source.stem)) is not None:
+        return Origin(str(beside))
+    if _beside(models, name.id) is None:
+        raise Misused("an ONNX model needs its vocabulary: --vocab URL_OR_FILE, one token a line")
+    return None
+
+
+def _beside(folder: Path, model: str) -> Path | None:
+    paths = (folder / pattern.format(model) for pattern in VOCABS)
+    return next((path for path in paths if path.is_file()), None)
+
+
+def _is_there(piece: _Piece, screen: Screen, force: bool) -> bool:
+    """Whether the target is the wanted file. Raises `PullFailed` for another one in its place."""
+    if not piece.target.exists():
+        return False
+    if piece.target.is_file() and sha256_of(piece.target, screen) == piece.digest:
+        return True
+    if not piece.target.is_file():
+        raise PullFailed(f"{piece.target} is there and is no file")
+    if not force:
+        raise PullFailed(f"{piece.target} is there with other content; --force replaces it")
+    return False
+
+
+def _put(
+    missing: list[_Piece], model: _Piece, models: Path, name: FileName, room: Path, screen: Screen
+) -> None:
+    """Fetch, check, put in place; the vocabulary first, so that a listed model is always whole."""
+    came: dict[Path, Path] = {}
+    for piece in missing:
+        most = None if piece is model else MAX_VOCAB
+        came[piece.target] = fetch(piece.origin, piece.digest, room, screen, most)
+    try:
+        _check(came, model.target, models, name, screen)
+    except PullFailed:
+        for path in came.values():
+            path.unlink(missing_ok=True)
+        raise
+    for target, waiting in came.items():
+        place(waiting, target)
+
+
+def _check(
+    came: dict[Path, Path], target: Path, models: Path, name: FileName, screen: Screen
+) -> None:
+    """Raise `PullFailed` for a model that could not be run, before it has its name."""
+    model = came.get(target, target)
+    if name.format == "gguf":
+        try:
+            gguf.read(model)
+        except gguf.BadModelFile as problem:
+            raise PullFailed(f"the file cannot be used: {problem}") from None
+        return
+    try:
+        onnxfile.check(model)
+    except onnxfile.BadOnnxFile as problem:
+        raise PullFailed(f"the file cannot be used: {problem}") from None
+    first = models / VOCABS[0].format(name.id)
+    vocab = came.get(first) or _beside(models, name.id) or first
+    screen.say("testing")
+    selftest.embedded(model, vocab, ["a test"], None)
+
+
+def _line(piece: _Piece) -> str:
+    size = in_words(piece.target.stat().st_size)
+    return f"  {piece.target} ({size}, sha256 {piece.digest})"

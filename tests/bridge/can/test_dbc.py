@@ -1,0 +1,190 @@
+"""CAN databases: the one that is shipped, real ones, broken ones."""
+
+import random
+import struct
+from pathlib import Path
+
+import cantools
+import pytest
+from cantools.database.can import Database
+
+from runtime.bridge.can.dbc import (
+    EXTENDED,
+    DbcError,
+    key_of,
+    load_dbc,
+    load_dbcs,
+    parse_dbc,
+)
+
+
+@pytest.fixture
+def path(root: Path) -> Path:
+    return root / "data" / "dbc" / "paddock-dash.dbc"
+
+
+@pytest.fixture
+def real(root: Path) -> Path:
+    folder = root.parent / "shared" / "data"
+    if not folder.is_dir():
+        pytest.skip("the collection of real files is not beside the project")
+    return folder
+
+
+def test_the_shipped_pack_is_valid_by_the_strictest_reading(path: Path) -> None:
+    database = cantools.database.load_file(path, strict=True)
+    assert isinstance(database, Database)
+    assert len(database.messages) == 12
+    sent = [message for message in database.messages if message.cycle_time]
+    assert [message.frame_id for message in sent] == [*range(0x420, 0x425), 0x450, 0x451, 0x452]
+    assert sum(len(message.signals) for message in sent) == 29
+    assert sum(1000 / (message.cycle_time or 1) for message in sent) == 10 + 4 * 50 + 2 * 10 + 20
+    for message in database.messages:
+        assert (message.length, message.is_extended_frame) == (8, False)
+        assert message.comment
+        assert all(signal.byte_order == "little_endian" for signal in message.signals)
+
+
+# What the bytes of each message mean, written down a second time: struct format and scales.
+LAYOUT: list[tuple[int, str, tuple[int, ...], dict[str, float]]] = [
+    (0x420, "<HHHH", (6500, 1234, 0, 1950),
+     {"rpm": 6500, "speed_mph": 123.4, "gear": 0, "water_temp_f": 195.0}),
+    (0x421, "<HhHH", (152, -305, 2150, 618),
+     {"water_press_psi": 15.2, "roll_rate_degs": -30.5, "oil_temp_f": 215.0,
+      "oil_press_psi": 61.8}),
+    (0x422, "<HHHh", (600, 9876, 1, -12),
+     {"brake_press_psi": 600, "throttle_pos_pct": 98.76, "brake_switch": 1,
+      "pitch_rate_degs": -1.2}),
+    (0x423, "<hhhh", (-755, 213, 131, -99),
+     {"steer_angle_deg": -75.5, "yaw_rate_degs": 21.3, "lateral_accel_g": 1.31,
+      "inline_accel_g": -0.99}),
+    (0x424, "<HHhH", (1388, 138, -99, 0xFFFF),
+     {"fuel_level_gal": 13.88, "battery_volt": 13.8, "vertical_accel_g": -0.99}),
+    (0x450, "<HHHH", (601, 602, 603, 604),
+     {"wheel_speed_fl_mph": 60.1, "wheel_speed_fr_mph": 60.2, "wheel_speed_rl_mph": 60.3,
+      "wheel_speed_rr_mph": 60.4}),
+    (0x451, "<HHHH", (612, 715, 2201, 1),
+     {"ecu_speed_mph": 61.2, "ambient_temp_f": 71.5, "engine_oil_temp_f": 220.1,
+      "stability_flag": 1}),
+    (0x452, "<ii", (519876543, -12345678), {"gps_lat": 51.9876543, "gps_lon": -1.2345678}),
+    (0x453, "<HHHH", (301, 302, 289, 290),
+     {"tire_press_fl_psi": 30.1, "tire_press_fr_psi": 30.2, "tire_press_rl_psi": 28.9,
+      "tire_press_rr_psi": 29.0}),
+    (0x454, "<HHHH", (1601, 1602, 1589, 1590),
+     {"tire_temp_fl_f": 160.1, "tire_temp_fr_f": 160.2, "tire_temp_rl_f": 158.9,
+      "tire_temp_rr_f": 159.0}),
+    (0x455, "<HHHH", (3001, 3002, 2989, 2990),
+     {"tire_sensor_fl_mv": 3001, "tire_sensor_fr_mv": 3002, "tire_sensor_rl_mv": 2989,
+      "tire_sensor_rr_mv": 2990}),
+    (0x456, "<HHHH", (1, 16, 32, 0),
+     {"tire_alarm_fl": 1, "tire_alarm_fr": 16, "tire_alarm_rl": 32, "tire_alarm_rr": 0}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("frame_id", "form", "raw", "expected"), LAYOUT, ids=lambda x: str(x)[:8])
+def test_bytes_packed_by_hand_decode_to_the_values_meant(
+    path: Path, frame_id: int, form: str, raw: tuple[int, ...], expected: dict[str, float]
+) -> None:
+    message = load_dbc(path).messages[frame_id]
+    decoded = message.decode(struct.pack(form, *raw), decode_choices=False)
+    assert decoded == pytest.approx(expected)
+    assert [signal.name for signal in message.signals] == list(expected)
+
+
+def test_states_have_names(path: Path) -> None:
+    message = load_dbc(path).messages[0x456]
+    decoded = message.decode(struct.pack("<HHHH", 1, 16, 32, 0))
+    assert isinstance(decoded, dict)
+    assert [str(v) for v in decoded.values()] == [
+        "leak",
+        "low temperature",
+        "sensor failure",
+        "none",
+    ]
+
+
+def test_real_packs_load_or_are_refused_with_a_line(real: Path) -> None:
+    found = load_dbcs(sorted(real.glob("*.dbc")))
+    assert {pack.name: len(pack.messages) for pack in found.packs} == {
+        "cantools-multiplex_2.dbc": 4,
+        "moteclog-sample_can_spec.dbc": 8,
+        "opendbc-vw_mqb.dbc": 113,
+    }
+    assert {failure.file: failure.line for failure in found.failures} == {
+        "opendbc-chrysler_cusw.dbc": 182,
+        "opendbc-mazda_2017.dbc": 273,
+    }
+    (overlap,) = next(p.doubts for p in found.packs if "vw" in p.name)
+    assert "overlapping" in overlap
+
+
+ONE = 'VERSION ""\nBU_: A\nBO_ {id} {name}: 8 A\n SG_ s : 0|8@1+ (1,0) [0|0] "" A\n'
+
+
+def test_a_later_pack_wins_and_wide_ids_stand_apart(tmp_path: Path) -> None:
+    for name, id_ in (("one", 5), ("two", 5), ("wide", 5 | EXTENDED)):
+        (tmp_path / f"{name}.dbc").write_text(ONE.format(id=id_, name=name))
+    found = load_dbcs([tmp_path / f"{name}.dbc" for name in ("one", "two", "wide", "missing")])
+    assert found.messages[key_of(5, extended=False)].name == "two"
+    assert found.messages[key_of(5, extended=True)].name == "wide"
+    assert [failure.file for failure in found.failures] == ["missing.dbc"]
+
+
+HEAD = 'VERSION ""\nBU_: A\n'
+LYING = [
+    (HEAD + 'BO_ 1 M: 8 A\n SG_ s : 0|300000000@1+ (1,0) [0|0] "" A\n', 4),
+    (HEAD + 'BO_ 1 M: 8 A\n SG_ s : 300000000|8@1+ (1,0) [0|0] "" A\n', 4),
+    (HEAD + "BO_ 1 M: 300000000 A\n", 3),
+    (HEAD + ONE.format(id=1, name="M")[len(HEAD) :] + "SG_MUL_VAL_ 1 s a 1-2000000000;\n", 5),
+    (HEAD + ONE.format(id=3000, name="M")[len(HEAD) :], 3),
+    (HEAD + ONE.format(id=1, name="2M")[len(HEAD) :], 3),
+    (HEAD + ONE.format(id=1, name="M")[len(HEAD) :] + 'BA_ "Unknown" 3;\n', 5),
+]
+
+
+@pytest.mark.parametrize(("text", "line"), LYING)
+def test_a_bad_line_is_named_at_once(text: str, line: int) -> None:
+    with pytest.raises(DbcError) as caught:
+        parse_dbc(text.encode(), "bad.dbc")
+    assert caught.value.line == line
+    assert str(caught.value).startswith(f"bad.dbc:{line}: ")
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"\0" * 100, HEAD.encode(), b"#" * ((8 << 20) + 1), b"BO_ 1 a: 8 A\n" * 5001]
+)
+def test_what_is_no_pack_is_refused(data: bytes) -> None:
+    with pytest.raises(DbcError):
+        parse_dbc(data, "bad.dbc")
+
+
+def test_a_message_for_transport_protocols_is_left_out_and_said() -> None:
+    text = HEAD + "BO_ 1 LONG: 1785 A\n" + ONE.format(id=2, name="M")[len(HEAD) :]
+    pack = parse_dbc(text.encode(), "j.dbc")
+    assert list(pack.messages) == [2]
+    assert "LONG" in pack.doubts[0]
+
+
+def test_comments_in_the_windows_alphabet_are_read() -> None:
+    text = ONE.format(id=1, name="M") + 'CM_ SG_ 1 s "Öltemperatur in °C";\n'
+    for encoding in ("cp1252", "utf-8"):
+        signal = parse_dbc(text.encode(encoding), "x.dbc").messages[1].signals[0]
+        assert signal.comment == "Öltemperatur in °C"
+
+
+def test_damage_never_does_more_than_refuse(path: Path) -> None:
+    good, chance = path.read_bytes(), random.Random(7)
+    outcomes = set()
+    for _ in range(150):
+        damaged = bytearray(good)
+        for _ in range(chance.randint(1, 4)):
+            at = chance.randrange(len(damaged))
+            damaged[at : at + chance.choice((0, 1, 30))] = chance.choice(
+                (b'"', b";", b"BO_ ", b"-1", b"9" * 20, b"\0", b" m0 ", b"1e999", b"")
+            )
+        try:
+            parse_dbc(bytes(damaged), "x.dbc")
+            outcomes.add("read")
+        except DbcError:
+            outcomes.add("refused")
+    assert outcomes == {"read", "refused"}

@@ -1,0 +1,121 @@
+"""Formulas of car files: what they compute, and that they can do nothing else."""
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from runtime.bridge.can.formulas import FUNCTIONS, LIBRARY, FormulaError, compile_formula
+
+LIBRARY_CASES: list[tuple[str, dict[str, float], float]] = [
+    ("identity", {"x": 3}, 3),
+    ("negate", {"x": 3}, -3),
+    ("linear", {"x": 3, "a": 2, "b": 1}, 7),
+    ("scale", {"x": 3, "factor": 2}, 6),
+    ("offset", {"x": 3, "offset": -1}, 2),
+    ("mph_to_ms", {"x": 100}, 44.704),
+    ("kmh_to_ms", {"x": 36}, 10),
+    ("ms_to_kmh", {"x": 10}, 36),
+    ("ms_to_mph", {"x": 44.704}, 100),
+    ("psi_to_bar", {"x": 600}, 41.36856),
+    ("bar_to_psi", {"x": 1}, 14.5038),
+    ("kpa_to_bar", {"x": 250}, 2.5),
+    ("bar_to_kpa", {"x": 2.5}, 250),
+    ("psi_to_kpa", {"x": 30}, 206.8428),
+    ("f_to_c", {"x": 212}, 100),
+    ("c_to_f", {"x": -40}, -40),
+    ("c_to_k", {"x": 0}, 273.15),
+    ("k_to_c", {"x": 0}, -273.15),
+    ("deg_to_rad", {"x": 180}, math.pi),
+    ("rad_to_deg", {"x": math.pi}, 180),
+    ("gal_to_l", {"x": 10}, 37.85411784),
+    ("l_to_gal", {"x": 37.85411784}, 10),
+    ("combo_g", {"g_lat": 0.6, "g_long": -0.8}, 1),
+    ("magnitude_3d", {"x": 2, "y": 3, "z": 6}, 7),
+    ("mean_2", {"a": 1, "b": 2}, 1.5),
+    ("mean_4", {"a": 1, "b": 2, "c": 3, "d": 6}, 3),
+    ("clamp", {"x": 120, "low": 0, "high": 100}, 100),
+    ("deadzone", {"x": -1.9, "width": 2}, 0),
+    ("rpm_per_kmh", {"rpm": 6000, "kmh": 0}, 0),
+]
+
+
+def test_the_library_has_29_formulas_and_each_is_checked_here() -> None:
+    assert len(LIBRARY) == 29
+    assert {name for name, _, _ in LIBRARY_CASES} == set(LIBRARY)
+
+
+@pytest.mark.parametrize(("name", "inputs", "expected"), LIBRARY_CASES)
+def test_a_formula_of_the_library_computes(
+    name: str, inputs: dict[str, float], expected: float
+) -> None:
+    assert LIBRARY[name](**inputs) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a + b * 2 ** 3", 26),
+        ("-a % 5", 3),
+        ("1 if a < b else 2", 1),
+        ("a < b < 4", 1),
+        ("a > b or not b", 0),
+        ("a and b", 1),
+        ("max(a, b) - min(a, b, 0)", 3),
+        ("round(2.345, 1) + floor(-0.5) + ceil(0.5)", 2.3),
+        ("atan2(a - a, b)", 0),
+        ("log(8, 2) + log10(100) + exp(0)", 6),
+    ],
+)
+def test_an_expression_computes_as_python_does(text: str, expected: float) -> None:
+    names = {"a": 2.0, "b": 3.0}
+    used = {name: names[name] for name in compile_formula(text).inputs}
+    assert compile_formula(text)(**used) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    "text", ["1 / x", "sqrt(x - 1)", "log(x)", "9.0 ** 999 + x", "(-1) ** 0.5 + x"]
+)
+def test_what_is_undefined_is_nan(text: str) -> None:
+    assert math.isnan(compile_formula(text)(x=0.0))
+
+
+REFUSED = [
+    "x.real", "x[0]", "lambda: x", "[y for y in x]", "'text' + x", "x if y", "x = 1", "x; y",
+    "import os", "__import__('os')", "open(x)", "max(x, key=x)", "max(*x)", "f'{x}'", "{x: 1}",
+    "(x, 1)", "x := 1", "x @ y", "x // 2", "x << 2", "x is y", "x in y", "~x", "True", "None", "1j",
+    "...", "sqrt", "sqrt()", "abs(x, x)", "min(x)", "x.__class__", "sqrt(x)(x)", "1e999", "await x",
+    "", "x y", "0x1for x", "'\\d'", "9" * 400, "x" + "+x" * 600, "(" * 500, "-" * 200 + "x",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", REFUSED)
+def test_everything_but_arithmetic_is_refused(text: str) -> None:
+    with pytest.raises(FormulaError):
+        compile_formula(text)
+
+
+def test_inputs_are_exactly_those_declared() -> None:
+    assert compile_formula("b + a").inputs == ("b", "a")
+    for inputs, message in (
+        (("a",), "unknown name: b"),
+        (("a", "b", "c"), "c is not used"),
+        (("a", "b", "sqrt"), "sqrt is a function"),
+    ):
+        with pytest.raises(FormulaError, match=message):
+            compile_formula("a + b", inputs)
+    with pytest.raises(FormulaError, match="b is not bound"):
+        compile_formula("a + b")(a=1)
+    with pytest.raises(FormulaError, match="no input c"):
+        compile_formula("a + b")(a=1, b=1, c=1)
+
+
+@given(st.text(max_size=40))
+def test_no_text_does_more_than_fail(text: str) -> None:
+    try:
+        formula = compile_formula(text)
+    except FormulaError:
+        return
+    assert not set(formula.inputs) & set(FUNCTIONS)
+    assert isinstance(formula.evaluate(dict.fromkeys(formula.inputs, 1.0)), float)

@@ -1,0 +1,102 @@
+"""The catalogue of signals that a fresh registry is filled with."""
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from runtime.bridge.can.formulas import compile_formula
+from runtime.bridge.can.registry import RegistryError, load_registry, parse_registry
+from runtime.bridge.session.values import WIDE_SIGNALS
+
+
+@pytest.fixture
+def path(root: Path) -> Path:
+    return root / "data" / "registry" / "signals.json"
+
+
+@pytest.fixture
+def file(path: Path) -> dict[str, Any]:
+    read: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return read
+
+
+def test_a_fresh_registry_knows_54_signals(path: Path) -> None:
+    signals = load_registry(path)
+    assert len(signals) == 54
+    assert Counter(s.discovery for s in signals) == {
+        "wide_table": 11,
+        "static_obd2": 19,
+        "static_dbc": 24,
+    }
+    assert {s.name for s in signals[:11]} == set(WIDE_SIGNALS)
+    known = {s.name: s for s in signals}
+    oil = known["oil_temp_c"]
+    assert (oil.obd2_pid, oil.units, oil.min_useful_hz, oil.expected_hz) == ("0x5C", "C", 1, 5)
+    assert (known["tpms_fl_kpa"].group, known["tpms_fl_kpa"].max) == ("tires", 700)
+    assert (known["distance_m"].min, known["distance_m"].max) == (0, None)
+
+
+def test_every_formula_spans_exactly_the_range_of_its_signal(path: Path) -> None:
+    for signal in load_registry(path):
+        if signal.formula is None:
+            continue
+        formula = compile_formula(signal.formula)
+        low, high = (formula(**dict.fromkeys(formula.inputs, float(byte))) for byte in (0x00, 0xFF))
+        assert (low, high) == pytest.approx((signal.min, signal.max)), signal.name
+
+
+def test_a_reply_is_decoded_as_the_standard_says(path: Path) -> None:
+    known = {s.name: s for s in load_registry(path)}
+    replies: dict[str, tuple[dict[str, float], float]] = {
+        "coolant_temp_c": ({"A": 123.0}, 83.0),
+        "maf_g_s": ({"A": 0x12, "B": 0x34}, 46.6),
+        "timing_advance_deg": ({"A": 148.0}, 10.0),
+        "engine_load_pct": ({"A": 0.0, "B": 255.0}, 100.0),
+    }
+    for name, (reply, expected) in replies.items():
+        assert compile_formula(known[name].formula or "")(**reply) == pytest.approx(expected)
+
+
+SLIPS: list[tuple[str, dict[str, object], str]] = [
+    ("a name twice", {"name": "rpm"}, "rpm: listed 2 times"),
+    ("an unknown key", {"unit": "C"}, r"signals\[11\] \(coolant_temp_c\): unit: unknown key"),
+    ("no number", {"expected_hz": "5"}, r"coolant_temp_c\): expected_hz"),
+    ("a wrong kind", {"discovery": "guessed"}, r"coolant_temp_c\): discovery"),
+    ("a taken pid", {"obd2_pid": "0x0A"}, "coolant_temp_c: 0x0A belongs to another"),
+    ("a bad pid", {"obd2_pid": "5"}, r"coolant_temp_c\): obd2_pid"),
+    ("a byte too many", {"formula": "A + B"}, "B is no byte of a reply of 1"),
+    ("a call of the system", {"formula": "open(A)"}, "formula: only these can be called"),
+    ("bounds crossed", {"min": 300}, "min must be less than max"),
+    ("too demanding", {"min_useful_hz": 50}, "min_useful_hz is over expected_hz"),
+    ("no formula", {"formula": None}, "all three"),
+    ("a name of control characters", {"name": "a\nb"}, r"signals\[11\]"),
+]
+
+
+@pytest.mark.parametrize(("change", "message"), [s[1:] for s in SLIPS], ids=[s[0] for s in SLIPS])
+def test_an_error_names_the_entry(
+    file: dict[str, Any], change: dict[str, object], message: str
+) -> None:
+    file["signals"][11] |= change
+    with pytest.raises(RegistryError, match=message):
+        parse_registry(json.dumps(file))
+
+
+def test_a_missing_entry_is_noticed(file: dict[str, Any]) -> None:
+    del file["signals"][40]
+    with pytest.raises(RegistryError, match="23 entries of static_dbc where 24 belong"):
+        parse_registry(json.dumps(file))
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{", '{"signals": 3}', "[" * 100_000, '{"signals":[]}'])
+def test_what_is_no_catalogue_is_refused(text: str) -> None:
+    with pytest.raises(RegistryError):
+        parse_registry(text)
+
+
+def test_a_file_that_is_missing_is_named(tmp_path: Path) -> None:
+    with pytest.raises(RegistryError, match=r"signals\.json: No such file"):
+        load_registry(tmp_path / "signals.json")

@@ -1,0 +1,132 @@
+"""What is true of a drive on paper, worked out from its arrays alone."""
+
+from dataclasses import dataclass
+from statistics import median
+from typing import Final, Literal
+
+import numpy as np
+
+from runtime.bridge.session.values import TIMESTAMP, Frames, Numbers
+from runtime.bridge.track.drive import Drive, drive
+from runtime.bridge.track.model import Corner, Track
+
+KMH: Final = 3.6
+BRAKING_BAR: Final = 5.0
+APPROACH_M: Final = 200.0
+Spot = Literal["entry", "apex", "exit"]
+
+
+def session_of(track: Track, laps: int, *, seed: int, skill: float) -> Drive:
+    """A drive without errors of sensors, so that its arrays are the truth."""
+    return drive(track, laps, hz=20.0, seed=seed, skill=skill)
+
+
+@dataclass(frozen=True)
+class Truth:
+    """A drive, read by its odometer: metres of the lap are metres driven since the line."""
+
+    track: Track
+    driven: Drive
+
+    @property
+    def frames(self) -> Frames:
+        """What was recorded."""
+        return self.driven.frames
+
+    def column(self, name: str) -> Numbers:
+        """One channel."""
+        return self.frames.columns[name]
+
+    @property
+    def laps(self) -> range:
+        """Numbers of the complete laps."""
+        return range(1, len(self.driven.lap_times_s) + 1)
+
+    def time(self, lap: int) -> float:
+        """Of a lap."""
+        return self.driven.lap_times_s[lap - 1]
+
+    @property
+    def best(self) -> int:
+        """Number of the fastest lap."""
+        return min(self.laps, key=self.time)
+
+    @property
+    def slowest(self) -> int:
+        """Number of the slowest lap."""
+        return max(self.laps, key=self.time)
+
+    def passed(self, lap: int, place_m: float) -> float:
+        """When a place of a lap was passed."""
+        begin = self.driven.crossings_s[lap - 1]
+        odometer = self.column("distance_m")
+        t = self.column(TIMESTAMP)
+        start = float(np.interp(begin, t, odometer))
+        return float(np.interp(start + place_m, odometer, t))
+
+    def spent(self, lap: int, begin_m: float, end_m: float) -> float:
+        """How long a lap took from one place to another."""
+        return self.passed(lap, end_m) - self.passed(lap, begin_m)
+
+    def corner(self, number: int) -> Corner:
+        """By its number."""
+        return next(one for one in self.track.corners if one.number == number)
+
+    def corner_time(self, number: int, lap: int) -> float:
+        """From entry to exit."""
+        corner = self.corner(number)
+        return self.spent(lap, corner.entry.distance_m, corner.exit.distance_m)
+
+    def quickest(self, number: int) -> int:
+        """The lap that took a corner fastest."""
+        return min(self.laps, key=lambda lap: self.corner_time(number, lap))
+
+    def sector_time(self, number: int, lap: int) -> float:
+        """Of a sector from 1."""
+        sector = self.track.sectors[number - 1]
+        return self.spent(lap, sector.start_m, sector.end_m)
+
+    def sector_loss(self, number: int) -> float:
+        """The middle of all laps less the best, in a sector."""
+        times = [self.sector_time(number, lap) for lap in self.laps]
+        return median(times) - min(times)
+
+    def speed_at(self, number: int, spot: Spot, lap: int) -> float:
+        """In a corner, km/h."""
+        corner = self.corner(number)
+        place = {"entry": corner.entry, "apex": corner.apex, "exit": corner.exit}[spot].distance_m
+        t = self.passed(lap, place)
+        return float(np.interp(t, self.column(TIMESTAMP), self.column("speed_ms"))) * KMH
+
+    def inside(self, begin: float, end: float, name: str) -> Numbers:
+        """A channel between two moments."""
+        t = self.column(TIMESTAMP)
+        return self.column(name)[(t >= begin) & (t <= end)]
+
+    def in_corner(self, number: int, lap: int, name: str, before_m: float = 0.0) -> Numbers:
+        """A channel from so far before a corner to its exit."""
+        corner = self.corner(number)
+        begin = self.passed(lap, corner.entry.distance_m - before_m)
+        return self.inside(begin, self.passed(lap, corner.exit.distance_m), name)
+
+    def on_lap(self, lap: int, name: str) -> Numbers:
+        """A channel of one lap."""
+        begin, end = self.driven.crossings_s[lap - 1 : lap + 1]
+        return self.inside(begin, end, name)
+
+    def brake_point(self, number: int, lap: int) -> float:
+        """Metres before the entry where the brake first exceeded 5 bar."""
+        corner = self.corner(number)
+        entry = corner.entry.distance_m
+        t, brake = self.column(TIMESTAMP), self.column("brake_bar")
+        begin = self.passed(lap, entry - APPROACH_M)
+        pressed = np.flatnonzero(
+            (t >= begin) & (t <= self.passed(lap, corner.exit.distance_m)) & (brake > BRAKING_BAR)
+        )
+        odometer = self.column("distance_m")
+        at = float(np.interp(self.passed(lap, entry), t, odometer))
+        return at - float(odometer[pressed[0]])
+
+    def top(self, name: str) -> float:
+        """The largest of a channel, without its sign."""
+        return float(np.nanmax(np.abs(self.column(name))))

@@ -1,0 +1,118 @@
+"""The nine concepts: when each is the one, and that the course teaches it."""
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+from runtime.bridge.cues.concepts import CONCEPTS, NAMES, Inputs, concept_for
+from runtime.bridge.cues.grammar import parse
+from tests.bridge.cues.coachkit import NAN, QUIET
+
+IN = QUIET._replace(in_corner=True, v=90.0)
+COAST = QUIET._replace(thr=4.9, brake=1.9, v=50.1, to_entry=100.1)
+NEAR = QUIET._replace(to_entry=120.0, bz=0.0)
+
+
+@pytest.mark.parametrize(
+    ("inputs", "expected"),
+    [
+        (IN._replace(brake=10.1, glat=0.41), "trail_brake"),
+        (IN._replace(brake=10.0, glat=0.41), "look_ahead"),
+        (IN._replace(brake=10.1, glat=0.40), "look_ahead"),
+        (IN._replace(brake=10.1, glat=0.41, in_corner=False), "look_ahead"),
+        (IN._replace(brake=10.1, glat=0.41, past_apex=True, thr=0.0), "trail_brake"),
+        (IN._replace(brake=0.9, glat=0.61), "early_brake_release"),
+        (IN._replace(brake=1.0, glat=0.61), "look_ahead"),
+        (IN._replace(brake=0.9, glat=0.60), "look_ahead"),
+        (IN._replace(brake=0.0, glat=0.61, past_apex=True, thr=0.0), "early_brake_release"),
+        (IN._replace(brake=5.0, past_apex=True, thr=19.9, glat=0.31), "exit_speed"),
+        (IN._replace(brake=5.0, past_apex=True, thr=20.0, glat=0.31), "look_ahead"),
+        (IN._replace(brake=5.0, past_apex=True, thr=19.9, glat=0.30), "look_ahead"),
+        (IN._replace(brake=5.0, past_apex=False, thr=19.9, glat=0.31), "look_ahead"),
+        (COAST, "full_commitment"),
+        (COAST._replace(to_entry=999.0), "full_commitment"),
+        (COAST._replace(thr=5.0), "late_apex"),
+        (COAST._replace(brake=2.0), "late_apex"),
+        (COAST._replace(v=50.0), "late_apex"),
+        (COAST._replace(to_entry=100.0), "late_apex"),
+        (COAST._replace(in_corner=True), "look_ahead"),
+        (NEAR._replace(to_entry=31.0, bz=2.0), "brake_end_focus"),
+        (NEAR._replace(to_entry=30.0, bz=2.0), "late_apex"),
+        (NEAR._replace(to_entry=129.9, bz=100.0), "brake_end_focus"),
+        (NEAR._replace(to_entry=130.0, bz=100.0), "late_apex"),
+        (NEAR._replace(to_entry=129.9, bz=100.0, brake=2.0), "late_apex"),
+        (NEAR._replace(to_entry=129.9, bz=100.0, dz=-9.0), "brake_end_focus"),
+        (NEAR._replace(to_entry=129.9, bz=100.0, in_corner=True), "look_ahead"),
+        (NEAR._replace(dz=-5.1, to_entry=199.9), "downhill_braking"),
+        (NEAR._replace(dz=-5.0, to_entry=199.9), "late_apex"),
+        (NEAR._replace(dz=-5.1, to_entry=200.0), "late_apex"),
+        (NEAR._replace(dz=-5.1, in_corner=True), "look_ahead"),
+        (NEAR._replace(dz=5.1, to_entry=199.9), "uphill_braking"),
+        (NEAR._replace(dz=5.0, to_entry=199.9), "late_apex"),
+        (NEAR._replace(dz=5.1, to_entry=200.0), "late_apex"),
+        (NEAR._replace(dz=5.1, in_corner=True), "look_ahead"),
+        (NEAR._replace(to_entry=249.9), "late_apex"),
+        (NEAR._replace(to_entry=250.0), "look_ahead"),
+        (NEAR._replace(to_entry=0.0), "look_ahead"),
+        (NEAR._replace(in_corner=True), "look_ahead"),
+        (QUIET, "look_ahead"),
+    ],
+)
+def test_the_first_condition_that_holds_counts(inputs: Inputs, expected: str) -> None:
+    assert concept_for(inputs).id == expected
+
+
+@pytest.mark.parametrize("missing", Inputs._fields)
+@pytest.mark.parametrize("concept", CONCEPTS[:-1], ids=lambda one: one.id)
+def test_a_missing_channel_fires_no_concept_that_names_it(missing: str, concept: object) -> None:
+    fitting = {
+        "trail_brake": IN._replace(brake=20.0, glat=0.8),
+        "early_brake_release": IN._replace(glat=0.8),
+        "exit_speed": IN._replace(brake=5.0, past_apex=True, thr=0.0, glat=0.5),
+        "full_commitment": COAST,
+        "brake_end_focus": NEAR._replace(bz=110.0),
+        "downhill_braking": NEAR._replace(dz=-9.0),
+        "uphill_braking": NEAR._replace(dz=9.0),
+        "late_apex": NEAR,
+    }
+    chosen = next(one for one in CONCEPTS if one is concept)
+    inputs = fitting[chosen.id]
+    assert concept_for(inputs) is chosen
+
+    unknown = None if missing in NAMES.flags else NAN
+    inputs = Inputs(**{**inputs._asdict(), missing: unknown})
+
+    named = missing in re.findall(r"\w+", chosen.fires_when)
+    assert chosen.condition.holds(inputs) is not named
+
+
+def test_what_is_shown_is_what_is_evaluated() -> None:
+    for concept in CONCEPTS:
+        assert concept.condition == parse(concept.fires_when, NAMES)
+        assert concept.condition.text == concept.fires_when
+
+
+def test_ids_and_other_names_are_unique() -> None:
+    names = [name for concept in CONCEPTS for name in (concept.id, *concept.aliases)]
+
+    assert len(names) == len(set(names)) == 9 + 5
+
+
+def test_the_course_has_the_same_concepts_in_the_same_order(root: Path) -> None:
+    taught = yaml.safe_load((root / "content" / "concepts.yaml").read_text(encoding="utf-8"))
+
+    assert [(one["id"], one["title"]) for one in taught] == [(c.id, c.title) for c in CONCEPTS]
+
+
+def test_the_lessons_are_there_and_teach_the_concepts(root: Path) -> None:
+    taught: dict[str, tuple[str, list[str]]] = {}
+    for path in root.glob("content/phases/*/*/lesson.md"):
+        head = yaml.safe_load(path.read_text(encoding="utf-8").split("---\n")[1])
+        taught[head["id"]] = (head["title"], head.get("concepts", []))
+
+    for concept in CONCEPTS:
+        title, concepts = taught[concept.lesson.id]
+        assert title == concept.lesson.title
+        assert concept.id in concepts

@@ -1,0 +1,189 @@
+"""Where a car is: corners, apexes, what comes next, by distance and by position."""
+
+import numpy as np
+import pytest
+
+from runtime.bridge.cues.circuit import Circuit
+from runtime.bridge.cues.locate import RECKONED_M, Counter, Locator, Told
+from runtime.bridge.session.detect import detect_laps
+from runtime.bridge.session.progress import lap_progress
+from runtime.bridge.session.series import series
+from runtime.bridge.track.drive import USUAL, drive
+from tests.bridge.cues.coachkit import NAN, circuit, corner, larkfell, small, track
+
+
+@pytest.mark.parametrize(
+    ("distance", "within", "past", "following", "to_entry"),
+    [
+        (499.0, None, False, "Turn 1", 1.0),
+        (500.0, "Turn 1", False, None, 999.0),
+        (540.0, "Turn 1", False, None, 999.0),
+        (540.1, "Turn 1", True, None, 999.0),
+        (600.0, "Turn 1", True, None, 999.0),
+        (600.1, None, False, None, 999.0),
+        (1449.9, None, False, None, 999.0),
+        (1450.0, None, False, "Turn 2", 500.0),
+        (1949.0, None, False, "Turn 2", 1.0),
+        (1960.0, "Turn 2", False, None, 999.0),
+        (1995.0, "Turn 2", True, None, 999.0),
+        (0.0, "Turn 2", True, "Turn 1", 500.0),
+        (50.0, "Turn 2", True, "Turn 1", 450.0),
+        (51.0, None, False, "Turn 1", 449.0),
+        (2000.0 * 7 + 51.0, None, False, "Turn 1", 449.0),
+        (-1501.0, None, False, "Turn 1", 1.0),
+        (-1e-13, "Turn 2", True, "Turn 1", 500.0),
+    ],
+)
+def test_a_place_has_a_corner_and_a_next_one(
+    distance: float, within: str | None, past: bool, following: str | None, to_entry: float
+) -> None:
+    place = circuit().place(distance)
+
+    assert (place.corner and place.corner.name) == within
+    assert place.past_apex is past
+    assert (place.next and place.next.name) == following
+    assert place.to_entry == pytest.approx(to_entry)
+    assert 0 <= place.progress_m < 2000.0
+
+
+def test_the_approach_tells_where_to_brake_and_how_it_falls() -> None:
+    place = circuit().place(400.0)
+    assert place.bz == 80.0
+    assert place.dz == pytest.approx(-20.0)
+
+    place = circuit().place(1900.0)
+    assert (place.bz, place.dz) == (0.0, 0.0)
+
+
+def test_where_two_corners_overlap_the_later_one_counts() -> None:
+    double = Circuit(track(corner(1, 100, 150, 260), corner(2, 240, 300, 350)))
+
+    assert [double.place(p).corner for p in (239.0, 241.0)] == list(double.track.corners)
+
+
+def test_a_lone_corner_comes_again_a_lap_later() -> None:
+    lone = Circuit(track(corner(1, 100, 150, 160), length=300.0))
+
+    assert lone.place(161.0).to_entry == pytest.approx(239.0)
+
+
+def test_a_track_without_corners_has_places_too() -> None:
+    place = Circuit(track()).place(100.0)
+
+    assert (place.corner, place.next, place.to_entry, place.bz) == (None, None, 999.0, 0.0)
+
+
+def test_positions_give_the_same_place_as_the_whole_session_does() -> None:
+    driven = drive(larkfell(), 2, seed=3, noise=USUAL)
+    columns = driven.frames.columns
+    whole = series(driven.frames)
+    found = detect_laps(whole, gate=larkfell().start, track_length_m=larkfell().length_m)
+    expected = lap_progress(found, larkfell().line)
+    assert expected is not None
+    assert expected.basis == "line"
+    locator = Locator(larkfell())
+    rows = zip(*(columns[n].tolist() for n in ("timestamp", "lat", "lon")), strict=True)
+
+    places = np.array([locator.locate(t, Told(lat, lon), NAN) for t, lat, lon in rows])
+
+    away = np.abs((places - expected.p + 1000.0) % larkfell().length_m - 1000.0)
+    assert float(away.max()) < 1.5  # live, the fixes alone tell
+
+
+def place_of(
+    locator: Locator, t: float, at: float, reckoned: float = NAN, counter: float = NAN
+) -> float | None:
+    line = larkfell().line
+    assert line is not None
+    return locator.locate(t, Told(*line.place(at), counter), reckoned)
+
+
+def without_fix(
+    locator: Locator, t: float, reckoned: float = NAN, counter: float = NAN
+) -> float | None:
+    return locator.locate(t, Told(NAN, NAN, counter), reckoned)
+
+
+def test_a_car_that_is_elsewhere_has_no_place() -> None:
+    locator = Locator(larkfell())
+
+    assert place_of(locator, 0.0, 100.0) == pytest.approx(100.0, abs=0.1)
+    assert locator.locate(0.1, Told(45.0, 7.0, 103.0), 103.0) is None
+    assert locator.elsewhere
+    assert place_of(locator, 0.2, 2000.0) == pytest.approx(2000.0, abs=0.1)
+
+
+def test_a_pause_may_end_anywhere() -> None:
+    locator = Locator(larkfell())
+    place_of(locator, 0.0, 100.0)
+
+    assert place_of(locator, 60.0, 3000.0) == pytest.approx(3000.0, abs=0.1)
+
+
+def test_without_a_fix_the_counter_goes_on_from_the_last_one() -> None:
+    locator = Locator(larkfell())
+    place_of(locator, 0.0, 3600.0, counter=8000.0)
+
+    assert without_fix(locator, 0.1, counter=8005.0) == pytest.approx(3605.0, abs=0.1)
+    assert locator.locate(0.2, Told(0.0, 0.0, 8020.0), NAN) == pytest.approx(6.56, abs=0.1)
+    assert without_fix(locator, 0.3) is None
+    assert without_fix(locator, 90.0, counter=9000.0) == pytest.approx(986.56, abs=0.1)
+
+
+def test_without_any_fix_the_counter_counts_from_the_line() -> None:
+    assert without_fix(Locator(larkfell()), 0.0, counter=3700.0) == pytest.approx(86.56)
+    assert Locator(small()).locate(0.0, Told(44.2, -31.5, 2100.0), NAN) == pytest.approx(100.0)
+
+
+def test_a_distance_that_was_reckoned_makes_no_place() -> None:
+    locator = Locator(larkfell())
+
+    assert [without_fix(locator, at / 10, reckoned=5.0 * at) for at in range(50)] == [None] * 50
+
+
+@pytest.mark.parametrize("by", ["fix", "counter"])
+def test_a_distance_that_was_reckoned_goes_on_for_a_short_way(by: str) -> None:
+    locator = Locator(larkfell())
+    if by == "fix":
+        place_of(locator, 0.0, 3600.0, reckoned=500.0)
+    else:
+        without_fix(locator, 0.0, reckoned=500.0, counter=3600.0)
+
+    assert without_fix(locator, 0.1, reckoned=505.0) == pytest.approx(3605.0, abs=0.1)
+    assert without_fix(locator, 0.2, reckoned=520.0) == pytest.approx(6.56, abs=0.1)
+    assert without_fix(locator, 0.3, reckoned=500.0 + RECKONED_M + 1.0) is None
+    assert without_fix(locator, 0.4, reckoned=400.0) is None
+
+
+def test_after_a_pause_a_reckoned_distance_tells_nothing() -> None:
+    locator = Locator(larkfell())
+    place_of(locator, 0.0, 100.0, reckoned=500.0)
+
+    assert without_fix(locator, 5.0, reckoned=505.0) is None
+
+
+@pytest.mark.parametrize(
+    ("told", "believed"),
+    [
+        ([0.0, 1000.0, 1990.0, 5.0, 20.0], [NAN, NAN, NAN, 5.0, 20.0]),  # the metres of a lap
+        ([0.0, 1990.0, 2005.0, 4100.0], [NAN] * 4),  # from the start of a session
+        ([84_000_100.0, 84_000_200.0], [NAN] * 2),  # an odometer
+        ([0.0, 900.0, 0.0, 10.0], [NAN] * 4),  # a trip counter that was put back
+        ([1990.0, 3.0, 1200.0, 0.0, 5.0], [NAN, 3.0, 1200.0, NAN, NAN]),
+        ([1990.0, NAN, 3.0], [NAN, NAN, 3.0]),
+    ],
+)
+def test_a_counter_of_a_lap_is_known_by_its_beginning_anew(
+    told: list[float], believed: list[float]
+) -> None:
+    counter = Counter(2000.0)
+
+    assert [counter.told(one) for one in told] == pytest.approx(believed, nan_ok=True)
+
+
+def test_a_recording_that_is_played_again_is_no_lap() -> None:
+    counter = Counter(2000.0)
+    counter.told(1990.0)
+    counter.pause()
+
+    assert counter.told(0.0) != counter.told(0.0)

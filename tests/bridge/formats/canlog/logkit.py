@@ -1,0 +1,134 @@
+"""Makes CAN frames and writes them as logs of every format."""
+
+import random
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import BinaryIO, Final, NamedTuple
+
+import can
+import numpy as np
+
+from runtime.bridge.can.dbc import EXTENDED, load_dbc
+from runtime.bridge.formats.canlog.readers.asc import AscReader
+from runtime.bridge.formats.canlog.readers.blf import BlfReader
+from runtime.bridge.formats.canlog.readers.candump import CandumpReader
+from runtime.bridge.formats.canlog.readers.trc import TrcReader
+from runtime.bridge.formats.canlog.values import Batch, LogReader
+
+BEGIN: Final = 1_700_000_000.0
+Frame = tuple[float, int, bytes]
+
+
+class Form(NamedTuple):
+    """A log format: who writes it, who reads it."""
+
+    writer: Callable[..., can.io.generic.MessageWriter]
+    reader: Callable[[BinaryIO, str | None], LogReader]
+    channels: tuple[str, str]
+    """How the log names python-can's channels 0 and 1."""
+
+
+FORMS: Final = {
+    ".log": Form(can.CanutilsLogWriter, CandumpReader, ("can0", "can1")),
+    ".asc": Form(can.ASCWriter, AscReader, ("1", "2")),
+    ".blf": Form(can.BLFWriter, BlfReader, ("1", "2")),
+    ".trc": Form(can.TRCWriter, TrcReader, ("1", "2")),
+}
+
+
+def messages(count: int, *, flexible: bool = True, remote: bool = True) -> list[can.Message]:
+    """Frames of all kinds, a millisecond apart, on two channels."""
+    chance = random.Random(5)
+    found = []
+    for at in range(count):
+        extended, fd = chance.random() < 0.3, flexible and chance.random() < 0.2
+        asked = remote and not fd and chance.random() < 0.03
+        length = chance.choice([0, 3, 8, 12, 64] if fd else [0, 1, 3, 7, 8, 8, 8])
+        found.append(
+            can.Message(
+                timestamp=BEGIN + at / 1000,
+                arbitration_id=chance.randrange(1 << (29 if extended else 11)),
+                is_extended_id=extended,
+                is_fd=fd,
+                is_remote_frame=asked,
+                data=b"" if asked else chance.randbytes(length),
+                channel=at % 2,
+            )
+        )
+    return found
+
+
+def write(path: Path, frames: Iterable[can.Message]) -> Path:
+    """Write a log whose format the name tells."""
+    with FORMS[path.suffix].writer(path) as writer:
+        for frame in frames:
+            writer.on_message_received(frame)
+    return path
+
+
+def frames_of(batches: Iterable[Batch]) -> list[Frame]:
+    """Time, key and payload of each frame."""
+    return [
+        (t, key, row[:length].tobytes())
+        for batch in batches
+        for t, key, length, row in zip(
+            batch.t.tolist(),
+            batch.key.tolist(),
+            batch.length.tolist(),
+            batch.data,
+            strict=True,
+        )
+    ]
+
+
+def plain(frames: Iterable[can.Message]) -> list[Frame]:
+    """The same of python-can's data frames."""
+    return [
+        (
+            frame.timestamp,
+            frame.arbitration_id | (EXTENDED if frame.is_extended_id else 0),
+            bytes(frame.data),
+        )
+        for frame in frames
+        if not frame.is_remote_frame and not frame.is_error_frame
+    ]
+
+
+def drive(seconds: float, begin: float = BEGIN) -> list[can.Message]:
+    """A drive on the bus of the shipped database: 20 m/s in a circle, every message at 20 Hz."""
+    pack = load_dbc(Path(__file__).parents[4] / "data" / "dbc" / "paddock-dash.dbc")
+    found = []
+    for at in range(int(seconds * 20)):
+        t = at / 20
+        told = {
+            "rpm": 3000 + at % 100, "speed_mph": 44.7, "gear": 0, "water_temp_f": 180.0,
+            "brake_press_psi": 145 if at % 40 < 10 else 0, "throttle_pos_pct": 50.0,
+            "brake_switch": 0, "pitch_rate_degs": 0.0, "steer_angle_deg": 12.5,
+            "yaw_rate_degs": 3.0, "lateral_accel_g": 0.4, "inline_accel_g": -0.3,
+            "gps_lat": 52.5 + 0.002 * np.sin(t / 10), "gps_lon": -1.5 + 0.002 * np.cos(t / 10),
+        }  # fmt: skip
+        for place, frame_id in enumerate((0x420, 0x422, 0x423, 0x452)):
+            message = pack.messages[frame_id]
+            data = message.encode({one.name: float(told[one.name]) for one in message.signals})
+            found.append(
+                can.Message(
+                    timestamp=begin + t + place / 1000,
+                    arbitration_id=frame_id,
+                    is_extended_id=False,
+                    data=data,
+                    channel=0,
+                )
+            )
+    return found
+
+
+def batch_of(rows: Sequence[Frame]) -> Batch:
+    """Frames as a batch."""
+    width = 64 if any(len(data) > 8 for _, _, data in rows) else 8
+    joined = b"".join(data.ljust(width, b"\0") for _, _, data in rows)
+    return Batch(
+        np.array([t for t, _, _ in rows]),
+        np.array([key for _, key, _ in rows], np.int64),
+        np.array([len(data) for _, _, data in rows], np.uint8),
+        np.frombuffer(joined, np.uint8).reshape(-1, width),
+    )

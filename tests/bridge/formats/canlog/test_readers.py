@@ -1,0 +1,157 @@
+"""Logs of every format give the frames that were written, whatever lies between them."""
+
+import io
+import random
+from pathlib import Path
+
+import pytest
+
+from runtime.bridge.can.dbc import EXTENDED
+from runtime.bridge.formats.canlog.readers import candump
+from runtime.bridge.formats.canlog.readers.asc import AscReader
+from runtime.bridge.formats.canlog.readers.candump import CandumpReader
+from runtime.bridge.formats.canlog.readers.trc import TrcReader
+from runtime.bridge.formats.canlog.values import LogError
+from tests.bridge.formats.canlog.logkit import FORMS, Frame, frames_of, messages, plain, write
+
+FRAMES = 3000
+
+
+@pytest.mark.parametrize("suffix", FORMS)
+def test_every_frame_that_python_can_writes_is_read(suffix: str, tmp_path: Path) -> None:
+    simple = suffix == ".trc"  # python-can's writer knows neither remote nor FD frames
+    written = messages(FRAMES, flexible=not simple, remote=not simple)
+    path = write(tmp_path / f"a{suffix}", written)
+    with path.open("rb") as stream:
+        reader = FORMS[suffix].reader(stream, None)
+        found = frames_of(reader)
+    expected = plain(written)
+    assert [frame[1:] for frame in found] == [frame[1:] for frame in expected]
+    assert max(abs(a[0] - b[0]) for a, b in zip(found, expected, strict=True)) < 1e-6
+    assert reader.tally.remote == FRAMES - len(expected)
+    assert reader.tally.malformed == 0
+    assert sorted(reader.tally.channels) == list(FORMS[suffix].channels)
+
+
+@pytest.mark.parametrize("suffix", FORMS)
+def test_one_channel_is_taken_alone(suffix: str, tmp_path: Path) -> None:
+    written = messages(400, flexible=False, remote=False)
+    path = write(tmp_path / f"a{suffix}", written)
+    with path.open("rb") as stream:
+        reader = FORMS[suffix].reader(stream, FORMS[suffix].channels[1])
+        found = frames_of(reader)
+    assert [frame[2] for frame in found] == [bytes(frame.data) for frame in written[1::2]]
+    assert reader.tally.others == 200
+
+
+@pytest.mark.parametrize("suffix", FORMS)
+def test_no_damage_breaks_a_reader(suffix: str, tmp_path: Path) -> None:
+    whole = write(tmp_path / f"a{suffix}", messages(200, flexible=False, remote=False)).read_bytes()
+    chance = random.Random(3)
+    for _ in range(60):
+        data = bytearray(whole)
+        for _ in range(chance.randrange(1, 9)):
+            at = chance.randrange(len(data))
+            data[at : at + chance.randrange(12)] = chance.randbytes(chance.randrange(8))
+        data = data[: chance.randrange(len(data))] if chance.random() < 0.3 else data
+        reader = FORMS[suffix].reader(io.BytesIO(bytes(data)), None)
+        try:
+            found = frames_of(reader)
+        except LogError:
+            continue
+        assert all(len(payload) <= 64 and key < 1 << 32 for _, key, payload in found)
+
+
+ONE: Frame = (1700000000.25, 0x123, bytes.fromhex("11223344"))
+LINES = {
+    "log file": (b"(1700000000.250000) can0 123#11223344", ONE),
+    "with direction": (b"(1700000000.250000) can0 123#11223344 R", ONE),
+    "lower case": (b"(1700000000.250000) vcan12 123#aabb", (*ONE[:2], b"\xaa\xbb")),
+    "29 bits": (b"(1700000000.250000) can0 00000123#11", (ONE[0], 0x123 | EXTENDED, b"\x11")),
+    "flexible": (b"(1700000000.250000) can0 123##111223344", ONE),
+    "console": (b" (1700000000.250000)  can0  123   [4]  11 22 33 44", ONE),
+    "console, text": (b" (1700000000.250000)  can0  123   [4]  11 22 33 44   '.\"3D'", ONE),
+    "console, flags": (b" (1700000000.250000)  can0  RX - -  123   [4]  11 22 33 44", ONE),
+    "console, date": (b" (2023-11-14 22:13:20.250000)  can0  123   [4]  11 22 33 44", ONE),
+    "empty": (b"(1700000000.250000) can0 123#", (*ONE[:2], b"")),
+    "relative": (b"(0.250000) can0 123#11223344", (0.25, *ONE[1:])),
+    "zero": (b" (000.250000)  can0  123   [4]  11 22 33 44", (0.25, *ONE[1:])),
+}
+
+
+@pytest.mark.parametrize("name", LINES)
+@pytest.mark.parametrize("times", [1, 40])  # a few lines of a form are read one by one
+@pytest.mark.parametrize("end", [b"\n", b"\r\n"])
+def test_each_form_of_candump_is_read(name: str, times: int, end: bytes) -> None:
+    line, frame = LINES[name]
+    reader = CandumpReader(io.BytesIO((line + end) * times))
+    assert frames_of(reader) == [frame] * times
+    assert reader.tally.malformed == 0
+
+
+@pytest.mark.parametrize(
+    ("line", "what"),
+    [
+        (b"(1700000000.25) can0 123#112", "malformed"),
+        (b"(1700000000.25) can0 823#11", "malformed"),
+        (b"(1700000000.25) can0 12#11", "malformed"),
+        (b"(x) can0 123#11", "malformed"),
+        (b"(1700000000.250000) can0 123#1122334455667788GG", "malformed"),
+        (b"hello", "malformed"),
+        (b"x" * 9000, "malformed"),
+        (b"(1700000000.250000) can0 20000004#0000000000000000", "errors"),
+        (b"(1700000000.250000) can0 123#R", "remote"),
+        (b" (1700000000.250000)  can0  123   [0]  remote request", "remote"),
+    ],
+)
+@pytest.mark.parametrize("times", [1, 40])
+def test_what_is_no_data_frame_is_counted(line: bytes, what: str, times: int) -> None:
+    good = LINES["log file"][0]
+    reader = CandumpReader(io.BytesIO(b"\n".join([good, *[line] * times, good])))
+    assert frames_of(reader) == [ONE, ONE]
+    told = {name: getattr(reader.tally, name) for name in ("malformed", "errors", "remote")}
+    assert told.pop(what) == times
+    assert not any(told.values())
+
+
+def test_blocks_are_read_like_single_lines(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    data = write(tmp_path / "a.log", messages(2000)).read_bytes()
+    fast = frames_of(CandumpReader(io.BytesIO(data)))
+    monkeypatch.setattr(candump, "_FEW", 10**9)
+    assert frames_of(CandumpReader(io.BytesIO(data))) == fast
+
+
+def test_a_relative_asc_log_is_added_up() -> None:
+    text = b"date Mon Nov 14 10:13:20.5 pm 2023\nbase dec  timestamps relative\n"
+    text += (
+        b"0.5 1 291 Rx d 2 17 34\n0.25 1 291x Tx d 0\n0.25 1 ErrorFrame\nnoise\n9 1 zz Rx d 1 0\n"
+    )
+    reader = AscReader(io.BytesIO(text))
+    assert frames_of(reader) == [
+        (1700000001.0, 0x123, b"\x11\x22"),
+        (1700000001.25, 0x123 | EXTENDED, b""),
+    ]
+    assert (reader.tally.errors, reader.tally.malformed) == (1, 1)
+
+
+TRACES = {
+    "1.0": ";##\n;  old\n     1)      250 0123 2 11 22\n     2)   300 00000123 1 AA\n",
+    "1.1": ";$FILEVERSION=1.1\n  1)   250.0  Rx   0123  2  11 22\n 2) 300.0 Tx 00000123 1 AA\n",
+    "1.2": ";$FILEVERSION=1.2\n 1)  250.0 1  Rx   0123  2  11 22\n 2) 300 1 Tx 00000123 1 AA\n",
+    "1.3": ";$FILEVERSION=1.3\n 1) 250.0 1  Rx  0123 -  2  11 22\n 2) 300 1 Tx 00000123 - 1 AA\n",
+    "2.0": ";$FILEVERSION=2.0\n;$COLUMNS=N,O,T,I,d,l,D\n 1 250.0 DT 0123 Rx 2 11 22\n"
+    " 2 300 FD 00000123 Tx 1 AA\n",
+}
+
+
+@pytest.mark.parametrize("version", TRACES)
+def test_each_version_of_a_trace_is_read(version: str) -> None:
+    reader = TrcReader(io.BytesIO(TRACES[version].encode()))
+    assert frames_of(reader) == [(0.25, 0x123, b"\x11\x22"), (0.3, 0x123 | EXTENDED, b"\xaa")]
+    assert reader.tally.malformed == 0
+
+
+@pytest.mark.parametrize("suffix", [".asc", ".blf", ".trc"])
+def test_another_file_is_refused_in_words(suffix: str) -> None:
+    with pytest.raises(LogError, match=r"no (ASC|BLF|TRC)"):
+        frames_of(FORMS[suffix].reader(io.BytesIO(b"hello\nworld\n" * 20), None))

@@ -1,0 +1,139 @@
+"""The command brings files in, into the database or through the bridge that has it open."""
+
+import asyncio
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from runtime.bridge.formats import command
+from runtime.bridge.storage.store import Store
+from runtime.bridge.storage.values import SessionRow
+from runtime.web.instance import tell
+from tests.bridge.bridgekit import bridging, settings_for
+from tests.bridge.formats.canlog.logkit import drive, write
+
+ROOT = Path(__file__).parents[3]
+
+
+class Done(NamedTuple):
+    code: int | None
+    lines: list[dict[str, Any]]
+    out: str
+    err: str
+
+
+async def run(folder: Path, backend: str, *arguments: str) -> Done:
+    """The command in a process of its own."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "runtime.bridge", "import", *arguments,
+        "--db", str(folder / "db"), "--db-backend", backend,
+        cwd=ROOT, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+    )  # fmt: skip
+    out, err = (part.decode() for part in await process.communicate())
+    lines = [json.loads(line) for line in out.splitlines() if line.startswith("{")]
+    return Done(process.returncode, lines, out, err)
+
+
+async def sessions(folder: Path) -> Mapping[str, SessionRow]:
+    store = await Store.open(folder / "db")
+    try:
+        return {row.session_id: row for row in store.sessions()}
+    finally:
+        await store.close()
+
+
+async def test_a_data_folder_without_signals_is_said_in_a_line(
+    backend: str, tmp_path: Path
+) -> None:
+    done = await run(tmp_path, backend, "x.vbo", "--data-dir", str(tmp_path / "none"))
+    assert (done.code, done.out) == (2, "")
+    assert done.err == "import: data_dir: registry/signals.json: No such file or directory\n"
+
+
+@pytest.mark.slow
+async def test_files_go_straight_into_the_database(backend: str, tmp_path: Path) -> None:
+    good = write(tmp_path / "good.log", drive(10))
+    again = write(tmp_path / "again.asc", drive(5, 1_600_000_000.0))
+    bad = tmp_path / "bad.blf"
+    bad.write_bytes(b"nothing of the kind")
+    files = [str(good), str(bad), str(tmp_path / "missing.vbo"), str(again)]
+    done = await run(
+        tmp_path, backend, *files, "--json", "--driver", "Ada", "--dbc", "paddock-dash"
+    )
+    assert done.code == 1, done.err
+    assert [line.get("code") for line in done.lines] == [
+        None, "unparsable_file", "not_importable", None,
+    ]  # fmt: skip
+    assert done.lines[0]["n_frames"] > 90
+    stored = await sessions(tmp_path)
+    assert set(stored) == {line["session_id"] for line in done.lines if "session_id" in line}
+    assert {row.driver for row in stored.values()} == {"Ada"}
+    once_more = await run(tmp_path, backend, str(good))
+    assert once_more.code == 1
+    assert "already" in once_more.err or "exists" in once_more.err
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("told", "backend"), [(True, "analytical"), (False, "lightweight")])
+async def test_a_running_bridge_takes_the_files(told: bool, backend: str, tmp_path: Path) -> None:
+    path = write(tmp_path / "good.log", drive(10))
+    async with bridging(settings_for(tmp_path, db_backend=backend)) as bridge:
+        port = bridge.url.rpartition(":")[2]
+        if told:
+            tell(bridge.service.db._opened.lock, bridge.url)
+        done = await run(
+            tmp_path, backend, str(path), "--session-id", "one", "--port", "0" if told else port
+        )
+        assert done.code == 0, done.err
+        assert done.out.startswith("good.log: session one, ")
+        listed = await bridge.ok("GET", "/sessions")
+        assert [one["session_id"] for one in listed["sessions"]] == ["one"]
+        again = await run(
+            tmp_path, backend, str(path), "--session-id", "one", "--json", "--port", port
+        )
+        assert (again.code, again.lines[0]["code"]) == (1, "session_exists")
+
+
+@pytest.mark.parametrize("arguments", [[], ["a.vbo", "b.vbo", "--session-id", "x"], ["--frob"]])
+def test_wrong_use_exits_with_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as leaving:
+        command.main(arguments)
+    assert leaving.value.code == 2
+    assert capsys.readouterr().err
+
+
+def test_flags_of_the_server_may_stand_before_the_files(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write(tmp_path / "good.log", drive(5))
+    flags = ["--db", str(tmp_path / "db"), "--db-backend=lightweight", "--no-simulate"]
+    assert command.main([*flags, str(path)]) == 0
+    assert capsys.readouterr().out.startswith("good.log: session ")
+    assert (tmp_path / "db").is_file()
+
+
+def test_the_help_names_the_database(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as leaving:
+        command.main(["--help"])
+    assert leaving.value.code == 0
+    shown = capsys.readouterr().out
+    assert "--db DB" in shown
+    assert "--data-dir" in shown
+    assert "--simulate" not in shown
+
+
+def test_a_terminal_is_shown_how_far_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write(tmp_path / "good.log", drive(5))
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    code = command.main([str(path), "--db", str(tmp_path / "db"), "--db-backend", "lightweight"])
+    shown = capsys.readouterr()
+    assert code == 0
+    assert "good.log  [" in shown.err
+    assert shown.out.startswith("good.log: session ")

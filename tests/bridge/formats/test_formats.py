@@ -1,0 +1,133 @@
+"""The right reader is chosen, and its refusals become answers."""
+
+import io
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from runtime.bridge.formats.files import open_inside
+from runtime.bridge.formats.formats import (
+    MAX_BYTES,
+    SUFFIXES,
+    UnparsableVbo,
+    UnreadableRecording,
+    read_recording,
+)
+from runtime.bridge.session.detect import detect
+from tests.bridge.formats.vbo.vbokit import drive, vbo_bytes, write_vbo
+
+ROWS = b"1767150797.44,0,31.0,121.0,36.5,0.1,\n1767150797.54,0,31.00003,121.0,36.5,0.1,3000\n"
+CHRONO = (
+    b"This file is created using RaceChrono Pro v9.1.3 ( http://example.invalid/ ).\r\n"
+    b"Format,3\r\nSession title,\"A, B\"\r\nTrack name,Circle\r\nCreated,31/12/2025,02:54\r\n\r\n"
+    b"timestamp,lap_number,latitude,longitude,speed,longitudinal_acc,speed\r\n"
+    b"unix time,,deg,deg,m/s,G,m/s\r\n"
+    b",,100: gps,100: gps,100: gps,calc,200: obd\r\n" + ROWS
+)  # fmt: skip
+
+
+def test_a_vbo_file_is_opened_and_read(tmp_path: Path) -> None:
+    lap = write_vbo(tmp_path / "a.vbo", drive(laps=0.2))
+    path = str(tmp_path / "a.vbo")
+    with open_inside(path, [tmp_path], suffixes=SUFFIXES, max_bytes=MAX_BYTES) as stream:
+        recording = read_recording(stream, path)
+    assert len(recording.frames) == len(lap.t)
+
+
+def test_encodings_are_handed_on() -> None:
+    data = io.BytesIO(vbo_bytes(drive(laps=0.1)))
+    recording = read_recording(data, "a.VBO", coordinate_encoding="ddmm", time_encoding="seconds")
+    assert recording.facts["coordinate_encoding"] == "ddmm"
+    assert recording.facts["time_encoding"] == "seconds"
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.vbo", "A.CSV"])
+def test_a_racechrono_export_is_known_by_its_first_line(name: str) -> None:
+    recording = read_recording(io.BytesIO(CHRONO), name)
+    columns = recording.frames.columns
+    assert columns["timestamp"].tolist() == [1767150797.44, 1767150797.54]
+    assert columns["speed_ms"].tolist() == [36.5, 36.5]  # metres a second, of the GPS receiver
+    assert columns["lat"].tolist() == [31.0, 31.00003]
+    assert columns["lon"].tolist() == [121.0, 121.0]
+    assert columns["g_long"].tolist() == [0.1, 0.1]
+    assert columns["distance_m"][-1] == pytest.approx(3.336, abs=0.001)
+    assert recording.signals["speed_obd"].value.tolist() == [3000.0]
+    assert recording.signals["speed_obd"].t.tolist() == [1767150797.54]
+    assert recording.comments == ("Session title: A, B", "Track name: Circle")
+    assert recording.created == 1767149640.0
+    assert recording.unmapped == ("lap_number", "speed_obd")
+
+
+@pytest.mark.parametrize(
+    ("data", "name", "said"),
+    [
+        (b"hello", "a.vbo", "no .data. section"),
+        (b"", "a.vbo", "no .data. section"),
+        (b"PK\x03\x04" + bytes(100), "a.vbo", "ZIP"),
+        (b"\x1f\x8b" + bytes(100), "a.vbo", "gzip"),
+        ("[data]".encode("utf-16"), "a.vbo", "UTF-16"),
+        (b"a,b\n1,2\n", "a.csv", "no known format"),
+        (b"MDF     4.10", "a.mf4", "MDF"),
+        (b"<log/>", "a.ld", "no known format"),
+        (CHRONO.replace(b"Format,3", b"Format,2"), "a.csv", "only format 3"),
+        (CHRONO.replace(b"Format,3\r\n", b""), "a.csv", "only format 3"),
+        (CHRONO.replace(b"\r\ntimestamp", b"\r\ntime"), "a.csv", "begins with timestamp"),
+        (CHRONO.replace(ROWS, b""), "a.csv", "no rows"),
+        (CHRONO.replace(ROWS, b"a,b\n"), "a.csv", "no row can be read"),
+        (CHRONO.replace(b"1767150797", b"x"), "a.csv", "no row of the file has a time"),
+        (CHRONO[:100], "a.csv", "begins with timestamp"),
+        (CHRONO.replace(b"Format", b'"' * 70_000), "a.csv", "longer than"),
+        (CHRONO.replace(b",speed", b",speed" * 300), "a.csv", "more than 256 columns"),
+    ],
+)
+def test_what_cannot_be_read_is_an_answer_in_words(data: bytes, name: str, said: str) -> None:
+    with pytest.raises(UnreadableRecording, match=said) as error:
+        read_recording(io.BytesIO(data), name)
+    assert error.value.status == 422
+    assert isinstance(error.value, UnparsableVbo) == name.endswith(".vbo")
+    assert error.value.code == ("unparsable_vbo" if name.endswith(".vbo") else "unparsable_file")
+
+
+def test_no_edit_of_a_racechrono_export_breaks_the_reader() -> None:
+    chance = np.random.default_rng(7)
+    for _ in range(400):
+        data = bytearray(CHRONO)
+        for _ in range(chance.integers(1, 8)):
+            at = int(chance.integers(80, len(data)))
+            data[at : at + int(chance.integers(0, 9))] = chance.bytes(int(chance.integers(0, 6)))
+        try:
+            recording = read_recording(io.BytesIO(bytes(data)), "a.csv")
+        except UnreadableRecording:
+            continue
+        assert np.isfinite(recording.frames.columns["timestamp"]).all()
+
+
+def test_a_real_racechrono_lap_agrees_with_its_own_distance(root: Path) -> None:
+    path = root.parent / "shared" / "data" / "racechrono-v3-tianma-lap9.csv"
+    if not path.is_file():
+        pytest.skip("the folder of real files is not beside the project")
+    with path.open("rb") as stream:
+        recording = read_recording(stream, path.name)
+    columns, signals = recording.frames.columns, recording.signals
+    told = signals["distance_traveled"].value
+    assert len(recording.frames) == len(path.read_text("utf-8").splitlines()) - 12
+    assert columns["distance_m"][-1] == pytest.approx(told[-1] - told[0], rel=1e-3)
+    assert columns["lat"][0] == 31.0781678
+    assert columns["lon"][0] == 121.1164132
+    v, t = columns["speed_ms"], columns["timestamp"]
+    driven = float(np.sum((v[1:] + v[:-1]) / 2 * np.diff(t)))
+    assert columns["distance_m"][-1] == pytest.approx(driven, rel=0.01)
+    assert columns["timestamp"][0] == 1767150797.44
+    lean = signals["lean_angle"].value  # positive to the right, unlike this file's acceleration
+    assert np.corrcoef(lean, columns["g_lat"])[0, 1] > 0.95
+    assert {doubt.code for doubt in recording.doubts} == {
+        "time_not_increasing",
+        "g_lat_sign_flipped",
+        "throttle_stretched",  # the pedal rests at 19 %, and ends at 95 %
+    }
+    assert {0.0, 100.0} < set(columns["throttle_pct"])
+    (lap,) = detect(recording.frames, gate=recording.start).complete
+    assert lap.duration_s == pytest.approx(76.329, abs=0.005)
+    assert recording.facts["logged_laps"] == "76.329"
+    assert recording.facts["venue"] == "Tianma"

@@ -1,0 +1,294 @@
+"""Bus logs and foreign formats become sessions, on both databases, or nothing at all."""
+
+import asyncio
+import importlib.util
+import io
+import math
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import can
+import numpy as np
+import pytest
+
+from runtime.bridge.can.dbc import load_dbc
+from runtime.bridge.formats import foreign, formats
+from runtime.bridge.formats.canbus import BusChoice
+from runtime.bridge.formats.channels import record_channels
+from runtime.bridge.formats.foreign import Foreign
+from runtime.bridge.formats.formats import (
+    FormatNotInstalled,
+    UnreadableRecording,
+    read_recording,
+)
+from runtime.bridge.session.values import Recording, Samples
+from tests.bridge.bridgekit import Bridge
+from tests.bridge.conftest import Start
+from tests.bridge.formats.canlog.logkit import BEGIN, FORMS, drive, messages, write
+
+DATA = Path(__file__).parents[3] / "data"
+SHARED = DATA.parent.parent / "shared" / "data"
+CAR = "tarnhow-pip-180"
+SECONDS = 30.0
+
+
+def recorded(path: Path, choice: BusChoice | None = None) -> Recording:
+    with path.open("rb") as stream:
+        return read_recording(stream, path.name, bus=choice or BusChoice(DATA, car=CAR))
+
+
+@pytest.mark.parametrize("suffix", FORMS)
+async def test_a_bus_log_becomes_a_session(suffix: str, bridge: Bridge, tmp_path: Path) -> None:
+    path = write(tmp_path / f"drive{suffix}", drive(SECONDS))
+    body = {"path": str(path), "car": CAR, "session_id": "one", "driver": "Ada"}
+    done = await bridge.ok("POST", "/session/import", body)
+    assert done["format"] == {".log": "candump"}.get(suffix, suffix[1:])
+    assert done["facts"]["dbc"] == "paddock-dash.dbc"
+    assert done["facts"]["car"] == CAR
+    assert done["n_frames"] == pytest.approx(SECONDS * 10, abs=2)
+    assert done["distance_m"] == pytest.approx(SECONDS * 44.7 * 0.44704, rel=0.02)
+    assert done["duration_s"] == pytest.approx(SECONDS, abs=0.2)
+    assert done["warnings"] == []
+    listed = await bridge.ok("GET", "/session/one/capabilities")
+    names = {one["name"] for one in listed["signals"]}
+    assert {"speed_mph", "yaw_rate_dps", "water_temp_c", "rpm"} <= names
+    status, code = await bridge.refused("POST", "/session/import", body)
+    assert (status, code) == (409, "session_exists")
+
+
+def test_the_frames_hold_what_the_bus_told(tmp_path: Path) -> None:
+    recording = recorded(write(tmp_path / "a.log", drive(SECONDS)))
+    columns = recording.frames.columns
+    assert np.allclose(columns["g_lat"], 0.4)
+    assert np.allclose(columns["g_long"], -0.3)
+    assert np.allclose(columns["combo_g"], 0.5)
+    assert np.allclose(columns["speed_ms"], 44.7 * 0.44704)
+    assert np.allclose(columns["steering_deg"], 12.5)
+    assert set(np.round(columns["brake_bar"], 3)) == {0.0, round(145 * 0.0689476, 3)}
+    steps = np.diff(columns["timestamp"])
+    assert steps[:-1] == pytest.approx(0.1, abs=1e-6)
+    for t, lat in zip(columns["timestamp"].tolist(), columns["lat"].tolist(), strict=True):
+        sent = math.floor((t - BEGIN - 0.003) * 20 + 1e-6) / 20
+        assert lat == pytest.approx(52.5 + 0.002 * math.sin(sent / 10), abs=2e-7)
+    assert "rpm_per_kmh" not in recording.signals  # no wheel speeds were sent
+    assert len(recording.signals["speed_mph"].t) == SECONDS * 20
+
+
+def test_a_car_that_stands_has_as_many_frames_as_one_that_moves(tmp_path: Path) -> None:
+    frames = [one for one in drive(20) if one.arbitration_id != 0x420]
+    still = load_dbc(DATA / "dbc" / "paddock-dash.dbc").messages[0x420]
+    told = still.encode({"rpm": 900, "speed_mph": 0.0, "gear": 0, "water_temp_f": 180.0})
+    frames += [
+        can.Message(timestamp=BEGIN + at / 20, arbitration_id=0x420, is_extended_id=False,
+                    data=told, channel=0)
+        for at in range(400)
+    ]  # fmt: skip
+    frames.sort(key=lambda one: one.timestamp)
+    recording = recorded(write(tmp_path / "a.log", frames))
+    assert set(recording.frames.columns["speed_ms"]) == {0.0}
+    assert np.diff(recording.frames.columns["timestamp"])[:-1] == pytest.approx(0.1, abs=1e-6)
+
+
+def test_a_signal_that_fell_silent_is_null(tmp_path: Path) -> None:
+    frames = [one for one in drive(20) if one.arbitration_id != 0x423 or one.timestamp < BEGIN + 5]
+    columns = recorded(write(tmp_path / "a.log", frames)).frames.columns
+    since = columns["timestamp"] - BEGIN
+    assert np.isfinite(columns["g_lat"][since < 5.5]).all()
+    assert np.isnan(columns["g_lat"][since > 6.5]).all()
+    assert np.isfinite(columns["speed_ms"]).all()
+
+
+def test_a_clock_that_was_set_back_folds_nothing(tmp_path: Path) -> None:
+    lines = write(tmp_path / "a.log", drive(10)).read_bytes()
+    later = write(tmp_path / "b.log", drive(10, BEGIN - 5000)).read_bytes()
+    (tmp_path / "c.log").write_bytes(lines + later)
+    recording = recorded(tmp_path / "c.log")
+    assert (np.diff(recording.frames.columns["timestamp"]) > 0).all()
+    assert {doubt.code: doubt.times for doubt in recording.doubts} == {"clock_set_back": 1}
+    assert np.ptp(recording.frames.columns["timestamp"]) == pytest.approx(20, abs=0.3)
+
+
+def test_without_a_car_file_names_and_units_tell_the_columns(tmp_path: Path) -> None:
+    recording = recorded(write(tmp_path / "a.log", drive(10)), BusChoice(DATA))
+    columns = recording.frames.columns
+    assert np.allclose(columns["speed_ms"], 44.7 * 0.44704)
+    assert np.allclose(columns["g_lat"], 0.4)
+    assert columns["brake_bar"].max() == pytest.approx(145 * 0.0689476)
+    assert "speed_ms from speed_mph times 0.44704" in recording.facts["columns"]
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"dbc": ["nowhere"]}, "there is no nowhere"),
+        ({"dbc": ["/etc/other.dbc"]}, "data folder"),
+        ({"dbc": ["../../other.dbc"]}, "data folder"),
+        ({"car": "/etc/other.yaml"}, "data folder"),
+        ({"channel": "can7"}, "it has can0"),
+    ],
+)
+async def test_a_wrong_choice_is_told_and_leaves_nothing(
+    change: dict[str, object], said: str, bridge: Bridge, tmp_path: Path
+) -> None:
+    path = write(tmp_path / "a.log", drive(2))
+    answer = await bridge.post("/session/import", {"path": str(path), **change})
+    assert answer.status == 422
+    assert said in answer.json["error"]
+    assert (await bridge.ok("GET", "/sessions"))["sessions"] == []
+
+
+async def test_a_log_of_another_bus_is_told(bridge: Bridge, tmp_path: Path) -> None:
+    path = write(tmp_path / "a.log", [one for one in messages(50) if one.is_extended_id])
+    answer = await bridge.post("/session/import", {"path": str(path)})
+    assert answer.status == 422
+    assert "choose another DBC" in answer.json["error"]
+
+
+@pytest.mark.parametrize("suffix", FORMS)
+def test_a_damaged_log_is_a_recording_or_an_error_in_words(suffix: str, tmp_path: Path) -> None:
+    whole = write(tmp_path / f"a{suffix}", drive(3)).read_bytes()
+    chance = random.Random(1)
+    for _ in range(15):
+        data = bytearray(whole)
+        for _ in range(5):
+            at = chance.randrange(len(data))
+            data[at : at + chance.randrange(200)] = chance.randbytes(chance.randrange(20))
+        try:
+            recording = read_recording(
+                io.BytesIO(bytes(data)), f"a{suffix}", bus=BusChoice(DATA, car=CAR)
+            )
+        except UnreadableRecording:
+            continue
+        assert np.isfinite(recording.frames.columns["timestamp"]).all()
+
+
+@pytest.mark.slow
+async def test_a_bus_log_in_mf4_becomes_a_session(start: Start, tmp_path: Path) -> None:
+    write(tmp_path / "a.log", drive(5))
+    script = (
+        "import sys, can\n"
+        "with can.LogReader(sys.argv[1]) as log, can.MF4Writer(sys.argv[2]) as mdf:\n"
+        " for one in log: one.channel = 1; mdf.on_message_received(one)"
+    )
+    made = [sys.executable, "-c", script, str(tmp_path / "a.log"), str(tmp_path / "a.mf4")]
+    await asyncio.to_thread(subprocess.run, made, check=True, capture_output=True)
+    whole, half = tmp_path / "a.mf4", tmp_path / "b.mf4"
+    half.write_bytes(whole.read_bytes()[:700])
+    async with start() as bridge:
+        done = await bridge.ok("POST", "/session/import", {"path": str(whole), "car": CAR})
+        assert done["format"] == "mf4"
+        assert done["distance_m"] == pytest.approx(5 * 44.7 * 0.44704, rel=0.05)
+        refused = await bridge.refused("POST", "/session/import", {"path": str(half)})
+        assert refused == (422, "unparsable_file")
+        assert len((await bridge.ok("GET", "/sessions"))["sessions"]) == 1
+
+
+@pytest.mark.slow
+def test_other_mf4_files_give_their_own_channels(tmp_path: Path) -> None:
+    asammdf = pytest.importorskip("asammdf")
+    t = np.arange(200) / 20
+    mdf = asammdf.MDF()
+    mdf.append(
+        [
+            asammdf.Signal(np.full(200, 72.0), t, name="vehicle_speed", unit="km/h"),
+            asammdf.Signal(np.arange(200), t, name="Oil Pressure", unit="bar"),
+        ]
+    )
+    mdf.save(tmp_path / "a.mf4")
+    mdf.close()
+    recording = recorded(tmp_path / "a.mf4")
+    assert np.allclose(recording.frames.columns["speed_ms"], 20.0)
+    assert recording.signals["oil_press_bar"].value.tolist() == list(range(200))
+
+
+@pytest.mark.slow
+def test_a_real_mf4_log_is_read() -> None:
+    path = SHARED / "css-canedge-00000170.MF4"
+    if not path.is_file():
+        pytest.skip("the folder of real files is not beside the project")
+    with pytest.raises(UnreadableRecording, match="none of the 2 ids"):
+        recorded(path)
+    with path.open("rb") as stream:
+        found = foreign.read_apart(stream, "mf4")
+    assert found.arrays["t"].shape == (2010,)
+    assert len(set(found.arrays["key"].tolist())) == 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("data", [b"<hCNF", bytes(3000), b"\xff" * 500])
+def test_what_is_no_aim_file_is_told(data: bytes) -> None:
+    with pytest.raises(UnreadableRecording):
+        read_recording(io.BytesIO(data), "a.xrk")
+
+
+def test_aim_channels_fill_the_frames(monkeypatch: pytest.MonkeyPatch) -> None:
+    fixes, fast = np.arange(100) / 10, np.arange(1000) / 100
+    channels = {
+        "GPS Latitude": Samples(fixes, 52.0 + fixes / 1000),
+        "GPS Longitude": Samples(fixes, np.full(100, -1.0)),
+        "GPS Speed": Samples(fixes, np.full(100, 11.1)),
+        "GPS_LateralAcc": Samples(fixes, np.full(100, 0.5)),
+        "RPM": Samples(fast, np.arange(1000.0)),
+        "Water Temp": Samples(fast, np.full(1000, 88.0)),
+    }
+    units = {"GPS Speed": "m/s", "GPS Latitude": "deg", "GPS Longitude": "deg", "RPM": "rpm"}
+    meta = {"created": BEGIN, "comments": ["Driver: Ada"]}
+    found = Foreign(meta, {}, channels, units)
+    monkeypatch.setattr(formats, "read_apart", lambda stream, extra: found)
+    recording = read_recording(io.BytesIO(b"x"), "a.xrk")
+    columns = recording.frames.columns
+    assert columns["timestamp"].tolist() == (fixes + BEGIN).tolist()
+    assert np.allclose(columns["speed_ms"], 11.1)
+    assert np.allclose(columns["g_lat"], 0.5)
+    assert columns["rpm"].tolist() == list(range(0, 1000, 10))
+    assert set(recording.signals) == set(channels) - {"Water Temp"} | {"coolant_temp_c"}
+    assert recording.comments == ("Driver: Ada",)
+    assert recording.facts["format"] == "xrk"
+
+
+def test_channels_without_positions_get_even_frames() -> None:
+    t = np.arange(40) / 4
+    recording = record_channels({"Engine RPM": Samples(t, t)}, {}, form="mf4")
+    assert np.diff(recording.frames.columns["timestamp"]).min() > 0
+
+
+@pytest.mark.parametrize(("name", "package"), [("a.mf4", "asammdf"), ("a.xrz", "libxrk")])
+def test_a_missing_extra_is_named(name: str, package: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    known = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda one: None if one == package else known(one)
+    )
+    with pytest.raises(FormatNotInstalled, match=package) as error:
+        read_recording(io.BytesIO(b"x" * 50), name)
+    assert (error.value.status, error.value.code) == (422, "format_not_installed")
+
+
+def test_a_real_drive_agrees_with_cantools() -> None:
+    log, dbc = (
+        SHARED / "moteclog-can_sample.head5000.log",
+        SHARED / "moteclog-sample_can_spec.dbc",
+    )
+    if not log.is_file():
+        pytest.skip("the folder of real files is not beside the project")
+    recording = recorded(log, BusChoice(DATA, (str(dbc),), dbc_anywhere=True))
+    pack = load_dbc(dbc)
+    expected: dict[str, list[tuple[float, float]]] = {}
+    with can.LogReader(log) as reader:
+        for one in reader:
+            message = pack.messages.get(one.arbitration_id)
+            if message is not None:
+                told = message.decode(bytes(one.data), allow_truncated=True, decode_choices=False)
+                for name, value in told.items():  # type: ignore[union-attr]
+                    expected.setdefault(name, []).append((one.timestamp, float(value)))  # type: ignore[arg-type]
+    known = recording.facts["signals"].split(", ")
+    assert set(recording.signals) == set(expected) | {one.split(" from ")[0] for one in known}
+    assert "yaw_rate_dps from GYRO_YAW times 57.2958" in known
+    for name, pairs in expected.items():
+        samples = recording.signals[name]
+        assert samples.value.tolist() == [value for _, value in pairs]
+        assert np.allclose(samples.t, [t for t, _ in pairs], rtol=0, atol=1e-4)
+    t, speed = np.array(expected["SPEED"]).T
+    driven = float(np.sum((speed[1:] + speed[:-1]) / 2 * np.diff(t)))
+    assert recording.frames.columns["distance_m"][-1] == pytest.approx(driven, abs=0.1)

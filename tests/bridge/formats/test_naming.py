@@ -1,0 +1,26 @@
+"""What imported sessions are called."""
+
+import re
+
+import pytest
+
+from runtime.bridge.api.shapes import session_id
+from runtime.bridge.formats.naming import session_name
+
+
+@pytest.mark.parametrize(
+    ("track", "begins"),
+    [
+        ("Larkfell Circuit", "larkfell-circuit-"),
+        ("", "session-"),
+        ("\u5bcc\u58eb\u30b9\u30d4\u30fc\u30c9\u30a6\u30a7\u30a4", "track-"),
+        ("Suzuka \u9234\u9e7f", "suzuka-"),
+        ("x" * 256, "xxx"),
+    ],
+)
+def test_a_session_of_any_circuit_has_an_id_that_can_be_asked_for(track: str, begins: str) -> None:
+    name = session_name(track, 1_600_000_000.0, 0.0)
+
+    assert session_id(name) == name
+    assert name.startswith(begins)
+    assert re.search("-20200913-122640$", name)

@@ -1,0 +1,121 @@
+"""Times of day, packed or not, become seconds that only go forward."""
+
+from datetime import UTC, datetime
+
+import numpy as np
+import pytest
+
+from runtime.bridge.formats.vbo.clock import find_encoding, read_clock, unpack, unwrap
+from runtime.bridge.formats.vbo.sections import parse_date
+from runtime.bridge.session.values import Numbers
+
+
+def pack(seconds: Numbers) -> Numbers:
+    whole, minutes = seconds // 3600, seconds // 60 % 60
+    return np.array(whole * 10_000 + minutes * 100 + seconds % 60, dtype=np.float64)
+
+
+@pytest.mark.parametrize(
+    ("packed", "seconds"),
+    [
+        (142530.20, 51_930.2),
+        (0.0, 0.0),
+        (235959.999, 86_399.999),
+        (100.5, 60.5),
+        (10000.0, 3600.0),
+        (235960.0, 86_400.0),
+    ],
+)
+def test_packed_times_are_unpacked(packed: float, seconds: float) -> None:
+    assert unpack(np.array([packed]))[0] == pytest.approx(seconds, abs=1e-9)
+
+
+@pytest.mark.parametrize("packed", [240000.0, 6000.0, 70.0, 995959.0])
+def test_no_time_comes_of_what_is_none(packed: float) -> None:
+    assert np.isnan(unpack(np.array([packed]))[0])
+
+
+@pytest.mark.parametrize("start", [0.0, 42.0, 3599.0, 51_930.2, 86_000.0])
+@pytest.mark.parametrize("step", [0.01, 0.1, 1.0])
+def test_packed_times_and_seconds_are_told_apart(start: float, step: float) -> None:
+    t = start + np.arange(3000.0) * step
+    packed = pack(np.mod(t, 86_400.0))
+    assert find_encoding(packed, f"{packed[0]:010.3f}") == "hhmmss"
+    assert find_encoding(t, f"{t[0]:.3f}") == "seconds"
+
+
+@pytest.mark.parametrize(
+    ("values", "text", "expected"),
+    [
+        ([142530.2, 142530.3], "142530.2", "hhmmss"),
+        ([12.0, 12.1], "12.0", "seconds"),
+        ([12.0, 12.1], "000012.0", "hhmmss"),
+        ([112.0, 112.1], "112.0", "seconds"),
+        ([162235.4, 162235.9, 162236.4], "", "hhmmss"),
+        ([142530.2], "142530,2", "hhmmss"),
+        ([np.nan], "", "seconds"),
+    ],
+)
+def test_within_a_minute_the_digits_decide(values: list[float], text: str, expected: str) -> None:
+    assert find_encoding(np.array(values), text) == expected
+
+
+def test_one_damaged_value_does_not_change_the_reading() -> None:
+    packed = pack(51_930.0 + np.arange(5000.0) * 0.1)
+    packed[70] = 999999.0
+    clock = read_clock(packed, "142530.0", None)
+    assert clock.encoding == "hhmmss"
+    assert np.flatnonzero(np.isnan(clock.t)).tolist() == [70]
+
+
+@pytest.mark.parametrize("wrong", [0.0, 235959.0, 142529.0])
+def test_a_single_time_out_of_line_is_taken_out(wrong: float) -> None:
+    packed = pack(51_930.0 + np.arange(100.0) * 0.1)
+    packed[50] = wrong
+    clock = read_clock(packed, "142530.0", None)
+    assert np.flatnonzero(np.isnan(clock.t)).tolist() == [50]
+    assert clock.midnights == 0
+
+
+def test_each_midnight_adds_a_day() -> None:
+    t = np.arange(0.0, 3 * 86_400.0, 1000.0)
+    there, midnights = unwrap(np.mod(t, 86_400.0))
+    assert np.array_equal(there, t)
+    assert midnights == 2
+
+
+def test_a_recording_that_goes_on_after_a_pause_keeps_the_pause() -> None:
+    clock = read_clock(np.array([1.0, 2.0, 400.0, 401.0]), "1.0", None)
+    assert clock.t.tolist() == [0.0, 1.0, 399.0, 400.0]
+
+
+def test_a_date_makes_unix_times_of_packed_times_only() -> None:
+    day = datetime(2025, 6, 15, 9, 0, tzinfo=UTC)
+    packed = read_clock(np.array([142530.0, 142531.0]), "142530.0", day)
+    assert packed.t[0] == datetime(2025, 6, 15, 14, 25, 30, tzinfo=UTC).timestamp()
+    assert packed.base == "utc"
+    assert read_clock(np.array([70.0, 71.0]), "70.0", day).t.tolist() == [0.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("File created on 01/08/2025 @ 14:52:19", (2025, 8, 1, 14, 52, 19)),
+        ("File created on 07/03/2025 at 16:27:40", (2025, 3, 7, 16, 27, 40)),
+        ("File created on 22/01/2023 @ 03:11", (2023, 1, 22, 3, 11, 0)),
+        ("File created on 05/14/2023 9:12:40 AM", (2023, 5, 14, 9, 12, 40)),
+        ("File created on 05/14/2023 12:00:01 am", (2023, 5, 14, 0, 0, 1)),
+        ("File created on 14.05.2023 9:12:40 PM", (2023, 5, 14, 21, 12, 40)),
+        ("File created on 2023-05-14 at 09:12:40", (2023, 5, 14, 9, 12, 40)),
+        ("File created on 14/05/2023", (2023, 5, 14, 0, 0, 0)),
+        ("File created on 14/05/23 @ 10:00:00", (2023, 5, 14, 10, 0, 0)),
+        ("File created on 31/02/2023 @ 10:00:00", None),
+        ("File created on 14/05/2023 @ 99:00:00", None),
+        ("File created by hand", None),
+        ("", None),
+    ],
+)
+def test_dates_are_read_as_people_write_them(
+    line: str, expected: tuple[int, int, int, int, int, int] | None
+) -> None:
+    assert parse_date(line) == (datetime(*expected, tzinfo=UTC) if expected else None)

@@ -1,0 +1,248 @@
+"""Names and units of files become signals of the bridge, and no number is lost."""
+
+import numpy as np
+import pytest
+
+from runtime.bridge.formats.vbo.columns import aligned, key_of, unique_names
+from runtime.bridge.formats.vbo.errors import VboError
+from runtime.bridge.formats.vbo.read import read
+from runtime.bridge.formats.vbo.sections import read_head
+from runtime.bridge.session.names import clean_name
+from runtime.bridge.session.values import Recording
+
+
+def file_of(names: str, rows: str, head: str = "") -> Recording:
+    return read(f"{head}\n[column names]\n{names}\n[data]\n{rows}\n".encode())
+
+
+@pytest.mark.parametrize(
+    ("name", "signal", "factor"),
+    [
+        ("velocity", "speed_ms", 1 / 3.6),
+        ("Velocity_kmh", "speed_ms", 1 / 3.6),
+        ("velocity_knots", "speed_ms", 1.852 / 3.6),
+        ("velocity_mph", "speed_ms", 0.44704),
+        ("speed", "speed_ms", 1 / 3.6),
+        ("Indicated_Lateral_Acceleration", "g_lat", 1),
+        ("LatAcc", "g_lat", 1),
+        ("lateral_acc", "g_lat", 1),
+        ("Longacc", "g_long", 1),
+        ("LongG", "g_long", 1),
+        ("Indicated_Longitudinal_Acceleration", "g_long", 1),
+        ("ComboAcc", "combo_g", 1),
+        ("Brake_Pressure", "brake_bar", 1),
+        ("Brake_Pressure_Front", "brake_bar", 1),
+        ("Throttle_Position", "throttle_pct", 1),
+        ("TPS", "throttle_pct", 1),
+        ("Accelerator_Pedal_Position", "throttle_pct", 1),
+        ("Steering_Angle", "steering_deg", 1),
+        ("SteerAngle", "steering_deg", 1),
+        ("Engine_Speed", "rpm", 1),
+        ("RPM", "rpm", 1),
+    ],
+)
+def test_names_of_frame_columns(name: str, signal: str, factor: float) -> None:
+    recording = file_of(f"time {name}", "1 7.5\n2 7.5")
+    assert recording.frames.columns[signal] == pytest.approx(7.5 * factor)
+    assert recording.unmapped == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "signal"),
+    [
+        ("Coolant_Temperature", "coolant_temp_c"),
+        ("Oil_Temperature", "oil_temp_c"),
+        ("Oil_Pressure", "oil_press_bar"),
+        ("Fuel_Level", "fuel_level_pct"),
+        ("Battery_Voltage", "battery_v"),
+        ("Brake_Position", "brake_position_pct"),
+        ("heading", "heading_deg"),
+        ("height", "altitude_m"),
+        ("sats", "satellites"),
+        ("avitime", "avitime_ms"),
+        ("avisynctime", "avitime_ms"),
+        ("Whatever_(Calc)", "Whatever_(Calc)"),
+        ("Wheel.Speed-FL", "Wheel.Speed-FL"),
+    ],
+)
+def test_names_of_signals(name: str, signal: str) -> None:
+    recording = file_of(f"time {name}", "1 7\n2 8")
+    assert recording.signals[signal].value.tolist() == [7.0, 8.0]
+    assert recording.signals[signal].t.tolist() == [0.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("name", "unit", "signal", "expected"),
+    [
+        ("Brake_Pressure", "psi", "brake_bar", 0.689476),
+        ("Brake_Pressure", "kPa", "brake_bar", 0.1),
+        ("Brake_Pressure", "(null)", "brake_bar", 10.0),
+        ("Oil_Pressure", "PSI", "oil_press_bar", 0.689476),
+        ("Coolant_Temperature", "°F", "coolant_temp_c", -12.2222),
+        ("Latacc", "m/s²", "g_lat", 1.01972),
+        ("velocity", "m/s", "speed_ms", 10.0),
+        ("velocity", "kmh", "speed_ms", 2.77778),
+        ("Steering_Angle", "rad", "steering_deg", 572.958),
+    ],
+)
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "cp1252"])
+def test_units_are_converted(
+    name: str, unit: str, signal: str, expected: float, encoding: str
+) -> None:
+    text = (
+        f"[header]\ntime\n{name}\n[channel units]\n{unit}\n\n[column names]\ntime {name}\n[data]\n"
+    )
+    recording = read((text + "1 10\n2 10\n").encode(encoding))
+    wide = recording.frames.columns.get(signal)
+    values = wide if wide is not None else recording.signals[signal].value
+    if signal == "steering_deg":
+        assert np.isnan(values).all()  # 573 degrees are more than a wheel turns
+    else:
+        assert values[0] == pytest.approx(expected, rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        (["a", "b"], ("", "", "a", "b")),
+        (["", "a", "(null)", "b", "", ""], ("", "a", "", "b")),
+        (["x", "y", "z", "a", "b"], ("y", "z", "a", "b")),
+        (["a b c d"], ("a", "b", "c", "d")),
+        (["a b c"], ("", "", "", "a b c")),
+        ([], ("",) * 4),
+    ],
+)
+def test_units_belong_to_the_last_columns(lines: list[str], expected: tuple[str, ...]) -> None:
+    assert aligned(lines, 4) == expected
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        (["a", "b"], ("a", "b")),
+        (["a", "A", "a"], ("a", "A_2", "a_3")),
+        (["a", "a_2", "a"], ("a", "a_2", "a_3")),
+        (["a", "a", "a_2"], ("a", "a_3", "a_2")),
+    ],
+)
+def test_names_of_a_kind_get_a_number(names: list[str], expected: tuple[str, ...]) -> None:
+    assert unique_names(names) == expected
+
+
+def test_the_first_name_of_the_list_wins_and_the_others_stay() -> None:
+    recording = file_of(
+        "time Brake_Pressure_Front Brake_Pressure rpm Engine_Speed", "1 2 3 4 5\n2 2 3 4 5"
+    )
+    assert recording.frames.columns["brake_bar"][0] == 3.0
+    assert recording.frames.columns["rpm"][0] == 5.0
+    assert recording.signals["Brake_Pressure_Front"].value[0] == 2.0
+    assert recording.signals["rpm_2"].value[0] == 4.0  # the name of a frame's column is taken
+    assert recording.unmapped == ("Brake_Pressure_Front", "rpm_2")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "signal"),
+    [
+        ("Steering_Angle", "1024", "steering_deg"),
+        ("Steering_Angle", "-501", "steering_deg"),
+        ("Gear", "255", "Gear"),
+        ("Clutch_Position", "255", "Clutch_Position"),
+        ("AFR", "500", "AFR"),
+        ("EGT_1", "-50", "EGT_1"),
+        ("Vehicle_Speed", "500", "Vehicle_Speed"),
+    ],
+)
+def test_numbers_that_stand_for_no_reading_are_null_and_counted(
+    name: str, value: str, signal: str
+) -> None:
+    recording = file_of(f"time {name}", f"1 {value}\n2 3\n3 {value}")
+    wide = recording.frames.columns.get(signal)
+    kept = wide[~np.isnan(wide)] if wide is not None else recording.signals[signal].value
+    assert kept.tolist() == [3.0]
+    assert [(d.code, d.times) for d in recording.doubts if d.code == "sentinel_values"] == [
+        ("sentinel_values", 2)
+    ]
+
+
+@pytest.mark.parametrize("name", ["Gearbox_Temp", "Coolant_Temperature"])
+def test_the_same_number_of_another_channel_is_a_reading(name: str) -> None:
+    recording = file_of(f"time {name}", "1 255\n2 255")
+    assert next(iter(recording.signals.values())).value.tolist() == [255.0, 255.0]
+
+
+def test_a_throttle_from_0_to_1_is_a_fraction_unless_the_unit_says_otherwise() -> None:
+    assert file_of("time throttle", "1 0.5\n2 1.0").frames.columns["throttle_pct"][1] == 100.0
+    head = "[channel units]\n%\n"
+    percent = file_of("time throttle", "1 0.5\n2 1.0", head)
+    assert percent.frames.columns["throttle_pct"][1] == 1.0
+
+
+def test_speed_in_knots_is_told_by_the_header() -> None:
+    head = "[header]\nsatellites\ntime\nvelocity knots\n"
+    recording = file_of("time velocity", "1 100\n2 100", head)  # one line too many for alignment
+    assert recording.frames.columns["speed_ms"][0] == pytest.approx(51.4444, rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("name", "key"), [("vert-vel", "vert_vel"), (" A  b ", "a_b"), ("X__Y(z)", "x_y_z"), ("", "")]
+)
+def test_names_are_compared_without_case_and_signs(name: str, key: str) -> None:
+    assert key_of(name) == key
+
+
+@pytest.mark.parametrize(
+    ("name", "clean"),
+    [("a\x00b,c", "a_b_c"), ("x" * 300, "x" * 128), ("", "unnamed"), ("e\u0301", "\u00e9")],
+)
+def test_kept_names_can_be_stored_and_asked_for(name: str, clean: str) -> None:
+    assert clean_name(name) == clean
+
+
+def test_columns_of_variant_b_may_have_blanks_in_their_names() -> None:
+    data = b"[channel names]\ntime,Wheel Speed FL,Velocity\n[data]\n0.0,5,36\n0.1,6,36\n"
+    recording = read(data)
+    assert recording.signals["Wheel_Speed_FL"].value.tolist() == [5.0, 6.0]
+    assert recording.frames.columns["speed_ms"][0] == pytest.approx(10.0)
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (b"", "no .data. section"),
+        (b"[header]\ntime\n[column names]\ntime\n", "no .data. section"),
+        (b"[header]\ntime\n[data]\n1\n", "names no columns"),
+        (b"[column names]\n\n[data]\n1\n", "names no columns"),
+        (b"[column names]\ntime v\n[data]\n", "no rows"),
+        (b"[column names]\ntime v\n[data]\n1\n1 2 3\n", "no row can be read"),
+        (b"[column names]\nv w\n[data]\n1 2\n", "no time column"),
+        (b"[column names]\ntime v\n[data]\n-1 2\n", "no row of the file has a time"),
+        (b"[column names]\n" + b"c " * 257 + b"\n[data]\n1\n", "more than 256 columns"),
+        (b"x" * 70_000, "longer than 65536"),
+        (b"x" * 1000 + b"\n", "no .data. section"),
+        ((b"x" * 1000 + b"\n") * 2000 + b"[data]\n1\n", "no .data. section"),
+    ],
+)
+def test_a_file_without_what_is_needed_is_refused_in_words(data: bytes, said: str) -> None:
+    with pytest.raises(VboError, match=said):
+        read(data)
+
+
+def test_sections_come_in_any_order_and_case() -> None:
+    data = (
+        b"\xef\xbb\xbf[COMMENTS]\r\n hello \r\n[Odd One]\r\n1\r\n"
+        b"[Column  Names]\r\ntime velocity \r\n"
+        b"[HEADER]\r\ntime\r\nvelocity knots\r\n[DATA]\r\n\r\n1 10\r\n2 10\r\n"
+    )
+    recording = read(data)
+    assert recording.comments == ("hello",)
+    assert recording.frames.columns["speed_ms"][0] == pytest.approx(5.14444, rel=1e-4)
+
+
+def test_the_head_is_read_no_further_than_its_data(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    path = tmp_path_factory.mktemp("vbo") / "a.vbo"
+    path.write_bytes(b"[column names]\na b\n[data]\n1 2\n")
+    with path.open("rb") as stream:
+        assert read_head(stream).names == ("a", "b")
+        assert stream.read() == b"1 2\n"

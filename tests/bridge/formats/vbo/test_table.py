@@ -1,0 +1,230 @@
+"""Rows: regular ones fast, odd ones tolerated and counted, hostile ones refused."""
+
+import contextlib
+import io
+import time
+import tracemalloc
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from runtime.bridge.formats.vbo import table
+from runtime.bridge.formats.vbo.errors import VboError
+from runtime.bridge.formats.vbo.table import Layout, Table, blocks, read_table
+
+
+def read(text: str | bytes, columns: int = 3, *, commas: bool = False) -> Table:
+    data = text.encode("latin-1") if isinstance(text, str) else text
+    return read_table(io.BytesIO(data), columns, commas=commas)
+
+
+def rows(found: Table) -> list[list[float]]:
+    return [[float(value) for value in row] for row in zip(*found.columns, strict=True)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1 2 3\n4 5 6\n",
+        "1 2 3\r\n4 5 6\r\n",
+        "+1 +2 +3\n4 5 6",
+        "\n\n  1   2\t3  \r\n\n4 5 6 \n\n",
+        "001 2.0 +3.000000E+00\n4E0 0005 .6e1\n",
+        "1,0 2,0 3,0\n4 5,0 6\n",
+        "1, 2, 3\n4, 5, 6\n",
+        "1,2,3\n4,5,6\n",
+        "1,2,3,\n4,5,6,\n",
+        "1,2,3,\r\n4,5,6,\r\n",
+    ],
+)
+def test_numbers_are_read_however_they_are_written(text: str) -> None:
+    found = read(text)
+    assert rows(found) == [[1, 2, 3], [4, 5, 6]]
+    assert not found.skipped
+
+
+@pytest.mark.parametrize(
+    ("odd", "what"),
+    [
+        ("7 8", "rows_short"),
+        ("7", "rows_short"),
+        ("7 8 9 10", "rows_long"),
+        ("here we are", "rows_unreadable"),
+        ("[x] [y] [z]", "rows_unreadable"),
+        ("[laptiming]", "rows_short"),
+    ],
+)
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_an_odd_row_is_left_out_and_counted(odd: str, what: str, place: int) -> None:
+    lines = ["1 2 3", "4 5 6"]
+    lines.insert(place, odd)
+    found = read("\n".join(lines))
+    assert rows(found) == [[1, 2, 3], [4, 5, 6]]
+    assert dict(+found.skipped) == {what: 1}
+
+
+@pytest.mark.parametrize(
+    "cell", ["-", "--", "1.#QNAN", "1_0", "0x10", "\u0661", "5..6", "+-1", "NA"]
+)
+def test_a_cell_without_a_number_is_null_and_counted(cell: str) -> None:
+    found = read(f"1 {cell} 3\n4 5 6\n".encode())
+    assert np.isnan(found.columns[1][0])
+    assert found.columns[1][1] == 5.0
+    assert found.skipped["values_unreadable"] == 1
+
+
+@pytest.mark.parametrize("cell", ["nan", "-NaN", "inf", "-inf", "1e300", "9" * 400, "9E36"])
+@pytest.mark.parametrize("commas", [False, True])
+@pytest.mark.parametrize("rows_beside", [0, 200])
+@pytest.mark.parametrize("odd", [False, True])
+def test_a_number_that_is_no_reading_is_null_and_counted(
+    cell: str, commas: bool, rows_beside: int, odd: bool
+) -> None:
+    lines = [*["1 2 3"] * rows_beside, *[f"1 {cell} 3"] * 300, *["here we are"] * odd]
+    text = "\n".join(lines)
+    found = read(text.replace(" ", ",") if commas else text, commas=commas)
+    assert np.isnan(found.columns[1]).sum() == 300
+    assert found.skipped["values_unreadable"] == 300
+
+
+def test_empty_cells_beside_written_nothing_are_not_counted() -> None:
+    found = read(",nan,3\n4,,\n,inf,9\n7,8,\n", commas=True)
+    assert np.isnan(found.columns[1]).tolist() == [True, True, True, False]
+    assert dict(+found.skipped) == {"values_unreadable": 2}
+
+
+def test_rows_of_one_length_are_read_together_wherever_odd_ones_stand() -> None:
+    chance = np.random.default_rng(4)
+    lines = [f"{n:06d} {n * 0.5:+010.3f} {-n:+.3E}" for n in range(1000, 3000)]
+    for at in sorted(chance.choice(2000, 12, replace=False), reverse=True):
+        odd = ["1 2", "1 2 3", "", "9 x 7", "[data]", "001000 +00500.000 -1.000E+0x"]
+        lines[at:at] = [odd[at % len(odd)]] * (at % 3 + 1)
+    for text in ("\n".join(lines), "\n".join(lines) + "\n", "\n\n" + "\r\n".join(lines)):
+        apart = Counter[str]()
+        expected = table._row_by_row(text.split("\n"), Layout(3), apart)
+        together = Counter[str]()
+        found = table.parse_block(text.encode(), Layout(3), together)
+        assert np.array_equal(found, expected, equal_nan=True)
+        assert +together == +apart
+
+
+def test_empty_cells_between_commas_are_null() -> None:
+    found = read(",2,3\r\n4,,\r\n,,9\n7,8,", commas=True)
+    expected = [[np.nan, 2, 3], [4, np.nan, np.nan], [np.nan, np.nan, 9], [7, 8, np.nan]]
+    assert np.array_equal(np.array(found.columns).T, np.array(expected), equal_nan=True)
+    assert not +found.skipped
+
+
+def test_one_odd_row_does_not_slow_down_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    slow: list[int] = []
+    row_by_row = table._row_by_row
+
+    def counted(lines: list[str], *rest: object) -> object:
+        slow.append(len(lines))
+        return row_by_row(lines, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(table, "_row_by_row", counted)
+    lines = ["1 2 3"] * 20_000
+    lines[7] = "1 2"
+    assert len(read("\n".join(lines))) == 19_999
+    assert sum(slow) < 1_000
+
+
+def test_blocks_are_cut_between_lines_whatever_their_size() -> None:
+    data = b"".join(b"%d %d\n" % (n, n * n) for n in range(500)) + b"last"
+    for size in (1, 2, 7, 64, 1000, 10**6):
+        cut = list(blocks(io.BytesIO(data), size))
+        assert b"".join(cut) == data
+        assert all(block.endswith(b"\n") for block in cut[:-1])
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (b"", "no rows"),
+        (b"\n \n\r\n", "no rows"),
+        (b"a b c\n", "no row can be read"),
+        (b"1 2\n" * 9, "rows short: 9"),
+        (b"1" * 70_000, "longer than 65536"),
+        (b"1 2 3\n" + b"1 " * 40_000 + b"\n", "longer than 65536"),
+        (b"1 2 3\n" * 200_000 + b"7" * 65_537 + b"\n1 2 3\n", "longer than 65536"),
+    ],
+)
+def test_what_is_no_table_is_refused_in_words(data: bytes, said: str) -> None:
+    with pytest.raises(VboError, match=said):
+        read(data)
+
+
+def test_a_line_of_the_longest_length_is_read() -> None:
+    line = b"1 2 3" + b" " * (65_535 - 5) + b"\n"
+    assert rows(read(line * 2)) == [[1, 2, 3], [1, 2, 3]]
+
+
+class Endless(io.RawIOBase):
+    """A stream of one row again and again, that counts what was taken from it."""
+
+    taken = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        self.taken += size
+        return (b"1 2 3\n" * (size // 6 + 1))[: size // 6 * 6]
+
+
+@pytest.mark.parametrize(
+    ("limit", "value", "said"),
+    [("MOST_ROWS", 1000, "more than 1000 rows"), ("LARGEST_FILE", 2**20, "larger than 1 MiB")],
+)
+def test_a_stream_without_an_end_is_refused(
+    limit: str, value: int, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(table, limit, value)
+    endless = Endless()
+    with pytest.raises(VboError, match=said):
+        read_table(endless, 3, commas=False)  # type: ignore[arg-type]
+    assert endless.taken < 2**23
+
+
+def test_memory_is_the_numbers_and_a_few_blocks() -> None:
+    line = b"+1.000000E+00 +2.000000E+00 +3.000000E+00\n"
+    data = io.BytesIO(line * 400_000)
+    tracemalloc.start()
+    found = read_table(data, 3, commas=False)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    numbers = 3 * len(found) * 8
+    assert peak < 1.25 * numbers + 16 * 2**20
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_columns_grow_where_the_first_rows_said_too_little(
+    known: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(table, "BLOCK", 64)
+    monkeypatch.setattr(table.blocks, "__defaults__", (64,))
+    if not known:
+        monkeypatch.setattr(table, "_size_left", lambda stream: 0)
+    lines = [f"{'0' * 40}{n} {n * n} 7\n" for n in range(20)] + ["1 2 3\n"] * 500
+    found = read("".join(lines))
+    assert [column.shape for column in found.columns] == [(520,)] * 3
+    assert found.columns[1][:20].tolist() == [float(n * n) for n in range(20)]
+    assert found.columns[2][20:].tolist() == [3.0] * 500
+
+
+def cost(data: bytes) -> float:
+    best = float("inf")
+    for _ in range(3):
+        started = time.process_time()
+        with contextlib.suppress(VboError):
+            read(data)
+        best = min(best, time.process_time() - started)
+    return best
+
+
+@pytest.mark.parametrize("row", ["1 2 3", "1 2", "a b c", "", "1 - 3", ",,,,,,,", "[[[[[["])
+def test_time_grows_with_the_size_and_not_faster(row: str) -> None:
+    small, large = (("1 2 3\n" + f"{row}\n" * n).encode() for n in (5_000, 40_000))
+    assert cost(large) < 8 * 3 * max(cost(small), 1e-3)

@@ -1,0 +1,304 @@
+"""Laps by gate, by distance and by stint: every rule with numbers worked out by hand."""
+
+import numpy as np
+import pytest
+
+from runtime.bridge.session.detect import Laps, detect
+from runtime.bridge.session.values import TIMESTAMP, Frames, Numbers
+from tests.bridge.session.sessions import at, changed, circle, circle_gate, frames, kept
+
+GATE = circle_gate()
+
+
+def kinds(laps: Laps) -> list[str]:
+    return [segment.kind for segment in laps.segments]
+
+
+def durations(laps: Laps) -> list[float]:
+    return [lap.duration_s for lap in laps.complete]
+
+
+def paced(times: list[float], *, length_m: float = 1000.0, hz: float = 10.0) -> Frames:
+    """Laps of a circle that take the given times, from the gate to the gate."""
+    bounds = np.concatenate([[-times[0], 0.0], np.cumsum([*times, times[-1]])])
+    t = np.arange(-0.25, bounds[-2] + 0.3, 1 / hz)
+    lap = np.interp(t, bounds, np.arange(-1.0, len(times) + 2))
+    radius = length_m / (2 * np.pi)
+    angle = 2 * np.pi * lap
+    places = at(radius * np.sin(angle), radius * np.cos(angle) - radius)
+    return frames(t, distance_m=(lap - lap[0]) * length_m, speed_ms=25.0, **places)
+
+
+def test_an_even_circle_has_even_laps_with_a_way_out_and_in() -> None:
+    laps = detect(circle(130), gate=GATE, track_length_m=1000.0)
+
+    assert (laps.method, kinds(laps)) == ("gps", ["out", "lap", "lap", "lap", "in"])
+    assert durations(laps) == pytest.approx([40.0, 40.0, 40.0], abs=1e-3)
+    assert [lap.number for lap in laps.segments] == [None, 1, 2, 3, None]
+    assert [lap.distance_m for lap in laps.complete] == pytest.approx([1000.0] * 3, abs=0.1)
+    assert [lap.name for lap in laps.segments] == ["Out lap", "Lap 1", "Lap 2", "Lap 3", "In lap"]
+    assert [lap.method for lap in laps.segments] == ["gps"] * 5
+    assert laps.gate == GATE
+
+
+def test_the_full_session_is_always_there() -> None:
+    laps = detect(circle(130, hz=10), gate=GATE)
+
+    assert (laps.full.kind, laps.full.method, laps.full.name) == ("all", "all", "Full session")
+    assert [laps.full.t_start, laps.full.t_end] == pytest.approx([0.0, 129.9])
+    assert laps.full.distance_m == pytest.approx(129.9 * 25)
+    assert (laps.full.first, laps.full.last) == (0, 1300)
+
+
+def test_segments_hold_the_frames_between_their_ends() -> None:
+    laps = detect(circle(130), gate=GATE)
+
+    assert laps.segments[0].first == 0
+    assert laps.segments[-1].last == len(laps.series)
+    for before, after in zip(laps.segments, laps.segments[1:], strict=False):
+        assert (before.last, before.t_end) == (after.first, after.t_start)
+        assert laps.series.t[after.first - 1] < after.t_start <= laps.series.t[after.first]
+
+
+def test_the_best_lap_is_the_first_of_the_fastest() -> None:
+    laps = detect(paced([41.0, 40.0, 40.0, 42.0]), gate=GATE)
+
+    assert durations(laps) == pytest.approx([41, 40, 40, 42], abs=0.01)
+    fastest = min(durations(laps))
+    assert [lap.best for lap in laps.complete].count(True) == 1
+    assert laps.best is not None
+    assert laps.best.duration_s == fastest
+
+
+@pytest.mark.parametrize(
+    ("times", "outliers"),
+    [
+        ([40.0, 40.2, 40.4, 40.6, 55.0], [5]),
+        ([40.0, 40.2, 40.4, 55.0], []),
+        ([40.0, 40.2, 40.4, 40.6, 40.8], []),
+    ],
+    ids=["one of five", "too few to say", "all alike"],
+)
+def test_outliers_are_told_from_five_laps(times: list[float], outliers: list[int]) -> None:
+    laps = detect(paced(times), gate=GATE)
+
+    assert [lap.number for lap in laps.complete if lap.outlier] == outliers
+
+
+@pytest.mark.parametrize(("lap_s", "complete"), [(20.5, 3), (19.5, 0), (1190.0, 3), (1210.0, 0)])
+def test_a_lap_takes_20_s_to_20_minutes(lap_s: float, complete: int) -> None:
+    laps = detect(paced([lap_s] * 3), gate=GATE, track_length_m=1000.0)
+
+    assert len(laps.complete) == complete
+
+
+@pytest.mark.parametrize(
+    ("length", "complete"), [(1000.0, 3), (1170.0, 3), (1180.0, 0), (871.0, 3), (865.0, 0)]
+)
+def test_a_lap_is_within_15_percent_of_the_known_length(length: float, complete: int) -> None:
+    # Without a recorded distance there is nothing to cut by when the gate gives no lap.
+    session = paced([40.0] * 3)
+    laps = detect(session, gate=GATE, track_length_m=length)
+
+    assert len([lap for lap in laps.complete if lap.method == "gps"]) == complete
+
+
+def test_without_a_length_a_lap_is_within_20_percent_of_the_median() -> None:
+    session = paced([40.0] * 5)
+    distance = session.columns["distance_m"].copy()
+    late = session.columns[TIMESTAMP] > 80
+    distance[late] += 250 * np.clip((session.columns[TIMESTAMP][late] - 80) / 40, 0, 1)
+    laps = detect(changed(session, distance_m=distance), gate=GATE)
+
+    assert kinds(laps)[1:-1] == ["lap", "lap", "partial", "lap", "lap"]
+    assert [lap.number for lap in laps.complete] == [1, 2, 3, 4]
+    assert laps.length_m == pytest.approx(1000.0, abs=0.1)
+
+
+def test_a_missed_crossing_leaves_a_partial_lap() -> None:
+    session = circle(175)
+    t = session.columns[TIMESTAMP]
+    session.columns["lat"][(t > 43) & (t < 53)] = np.nan
+    laps = detect(session, gate=GATE, track_length_m=1000.0)
+
+    assert kinds(laps) == ["out", "partial", "lap", "lap", "in"]
+    partial = laps.segments[1]
+    assert (partial.valid, partial.number, partial.name) == (False, None, "Partial lap")
+    assert partial.duration_s == pytest.approx(80.0, abs=1e-2)
+
+
+@pytest.mark.parametrize(("missing_s", "valid"), [(3.9, True), (4.3, False)])
+def test_a_lap_with_more_than_a_tenth_missing_does_not_count(missing_s: float, valid: bool) -> None:
+    session = circle(130)
+    t = session.columns[TIMESTAMP]
+    laps = detect(kept(session, (t < 60) | (t > 60 + missing_s)), gate=GATE, track_length_m=1000)
+
+    second = laps.segments[2]
+    assert (second.kind, second.valid) == ("lap", valid)
+    assert second.name == ("Lap 2" if valid else "Lap with gaps")
+    assert [lap.number for lap in laps.complete] == ([1, 2, 3] if valid else [1, 2])
+    assert second.duration_s == pytest.approx(40.0, abs=1e-3)
+
+
+def test_a_session_over_midnight_is_one_session() -> None:
+    session = circle(130)
+    t = (session.columns[TIMESTAMP] + 86_350.0) % 86_400.0
+    laps = detect(changed(session, timestamp=t), gate=GATE)
+
+    assert durations(laps) == pytest.approx([40.0] * 3, abs=1e-3)
+    assert laps.segments[-1].t_end > 86_400.0
+
+
+def test_driving_the_wrong_way_crosses_no_gate() -> None:
+    session = circle(130)
+    laps = detect(session, gate=GATE._replace(heading=270.0))
+
+    assert laps.method == "stint"
+
+
+def test_a_short_kart_track_is_found() -> None:
+    laps = detect(circle(100, lap_s=24.0, length_m=500.0), gate=GATE, track_length_m=500.0)
+
+    assert durations(laps) == pytest.approx([24.0] * 3, abs=1e-2)
+
+
+def test_without_a_gate_one_is_set_where_the_session_is_first_fast() -> None:
+    laps = detect(circle(130))
+
+    assert laps.method == "gps"
+    assert laps.gate is not None
+    assert durations(laps) == pytest.approx([40.0] * 2, abs=1e-2)  # its first frame is the gate
+
+
+def test_a_gate_of_another_circuit_is_not_used_nor_is_its_length() -> None:
+    far = GATE._replace(lat=GATE.lat + 0.06)  # 6.7 km
+
+    laps = detect(circle(130), gate=far, track_length_m=5000.0)
+
+    assert laps.gate is not None
+    assert laps.gate != far
+    assert len(laps.complete) == 2
+    assert laps.length_m == pytest.approx(1000.0, abs=0.5)
+
+
+def test_a_gate_off_the_driven_line_gives_way_to_distance() -> None:
+    aside = GATE._replace(lat=GATE.lat + 0.01)
+
+    laps = detect(circle(130), gate=aside, track_length_m=1000.0)
+
+    assert (laps.method, laps.gate) == ("distance", None)
+
+
+def without_fixes(distance: Numbers, hz: float = 10.0, speed: float = 25.0) -> Frames:
+    return frames(np.arange(len(distance)) / hz, distance_m=distance, speed_ms=speed)
+
+
+@pytest.mark.parametrize("constant", [True, False], ids=["constant fix", "no fix"])
+def test_distance_that_adds_up_is_cut_at_whole_laps(constant: bool) -> None:
+    session = without_fixes(np.arange(0, 3300, 2.5) + 1.0)
+    if constant:
+        session = changed(session, lat=46.0, lon=7.0)
+    laps = detect(session, track_length_m=1000.0)
+
+    assert (laps.method, kinds(laps)) == ("distance", ["lap", "lap", "lap", "in"])
+    # 999 m, then 1000 m each, at 25 m/s
+    assert durations(laps) == pytest.approx([39.96, 40.0, 40.0])
+
+
+@pytest.mark.parametrize(
+    ("begin", "end", "found"),
+    [
+        (0.0, 1990.0, ["lap", "lap"]),
+        (0.0, 1970.0, ["lap", "in"]),
+        (25.0, 2990.0, ["out", "lap", "lap"]),
+        (19.0, 2990.0, ["lap", "lap", "lap"]),
+        (600.0, 3100.0, ["out", "lap", "lap", "in"]),
+    ],
+    ids=["whole", "last too short", "begins late", "begins near the line", "in the middle"],
+)
+def test_the_first_and_last_stretch_count_when_they_are_whole(
+    begin: float, end: float, found: list[str]
+) -> None:
+    laps = detect(without_fixes(np.arange(begin, end, 1.0), speed=10.0), track_length_m=1000.0)
+
+    assert kinds(laps) == found
+
+
+def test_distance_that_adds_up_to_less_than_a_lap_and_a_half_is_a_stint() -> None:
+    assert detect(without_fixes(np.arange(0, 1490, 2.5)), track_length_m=1000.0).method == "stint"
+
+
+def test_distance_that_begins_anew_is_cut_where_it_falls() -> None:
+    once = np.arange(0.0, 1000.0, 2.4)  # the last is 998.4, 1.6 m before the line
+    distance = np.concatenate([once, once + 0.8, once + 1.6 - 1.6, once[:100]])
+    laps = detect(without_fixes(distance), track_length_m=1000.0)
+
+    # Falls of 998.4 -> 0.8 at 2/3 of a period, 999.2 -> 0 at its end, 998.4 -> 0 at its end
+    bounds = [41.6 + 0.1 * 2 / 3, 83.4, 125.1]
+    assert kinds(laps) == ["lap", "lap", "lap", "in"]
+    assert [lap.t_end for lap in laps.complete] == pytest.approx(bounds)
+
+
+def test_distance_needs_a_length() -> None:
+    assert detect(without_fixes(np.arange(0, 3300, 2.5))).method == "stint"
+
+
+def moving(*stretches: tuple[float, float]) -> Frames:
+    """Seconds and m/s of each stretch, at 2 Hz."""
+    speed = np.concatenate([np.full(round(seconds * 2), ms) for seconds, ms in stretches])
+    return frames(np.arange(len(speed)) / 2, speed_ms=speed)
+
+
+@pytest.mark.parametrize(
+    ("session", "stints"),
+    [
+        (moving((60, 10.0)), [(0, 59.5)]),
+        (moving((60, 10.0), (29, 0.5), (60, 10.0)), [(0, 148.5)]),
+        (moving((60, 10.0), (31, 0.5), (60, 10.0)), [(0, 59.5), (91, 150.5)]),
+        (moving((60, 10.0), (31, 0.5), (19, 10.0), (40, 0.0)), [(0, 59.5)]),
+        (moving((60, 0.9)), []),
+        (moving((60, 1.0)), [(0, 59.5)]),
+        (frames([*range(40), *range(75, 115)], speed_ms=10.0), [(0, 39), (75, 114)]),
+        (frames([*range(40), *range(65, 100)], speed_ms=10.0), [(0, 99)]),
+        (frames(np.arange(40.0), distance_m=np.arange(40.0) * 10), [(0, 39)]),
+        (frames(np.arange(40.0)), []),
+    ],
+    ids=[
+        "all",
+        "a short rest",
+        "a long rest",
+        "a short stint",
+        "crawling",
+        "just moving",
+        "a long gap",
+        "a short gap",
+        "no speed",
+        "nothing known",
+    ],
+)
+def test_stints_are_parted_by_rests(session: Frames, stints: list[tuple[float, float]]) -> None:
+    laps = detect(session)
+
+    assert [(s.t_start, s.t_end) for s in laps.segments] == stints
+    assert [s.name for s in laps.segments] == [f"Stint {i + 1}" for i in range(len(stints))]
+    assert {s.kind for s in laps.segments} <= {"stint"}
+
+
+def test_stints_are_no_laps() -> None:
+    laps = detect(moving((60, 10.0)))
+
+    assert (laps.complete, laps.best, laps.length_m) == ((), None, None)
+
+
+def test_out_and_in_laps_give_way_to_stints_when_there_is_no_lap() -> None:
+    laps = detect(circle(45), gate=GATE, track_length_m=1000.0)
+
+    assert (laps.method, kinds(laps)) == ("stint", ["stint"])
+
+
+@pytest.mark.parametrize("count", [0, 1])
+def test_a_session_of_hardly_any_frames_has_no_laps(count: int) -> None:
+    laps = detect(kept(circle(1), np.arange(10) < count), gate=GATE, track_length_m=1000.0)
+
+    assert (laps.segments, laps.method, laps.full.duration_s) == ((), None, 0.0)
+    assert (laps.full.first, laps.full.last) == (0, count)

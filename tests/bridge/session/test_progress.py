@@ -1,0 +1,193 @@
+"""Lap progress: on the reference line, by distance, and the moments at which places are reached."""
+
+import math
+
+import numpy as np
+import pytest
+
+from runtime.bridge.session.detect import detect
+from runtime.bridge.session.geometry import Line
+from runtime.bridge.session.progress import Progress, crossing_times, lap_progress, within
+from runtime.bridge.session.sectors import Span, sector_times, thirds
+from runtime.bridge.session.values import TIMESTAMP, Frames, Numbers
+from tests.bridge.session.sessions import METRES, changed, circle, circle_gate, frames, kept
+
+LENGTH = 1000.0
+GATE = circle_gate()
+
+
+def circle_line(shift_m: float = 0.0) -> Line:
+    radius = LENGTH / (2 * math.pi)
+    distance = np.arange(0, LENGTH, 5.0)
+    angle = distance / radius
+    x, y = radius * np.sin(angle), radius * np.cos(angle) - radius + shift_m
+    return Line(distance, y / METRES, 10.0 + x / METRES, np.full(len(distance), np.nan), LENGTH)
+
+
+def apart(found: Numbers, expected: Numbers) -> float:
+    return float(np.abs((found - expected + LENGTH / 2) % LENGTH - LENGTH / 2).max())
+
+
+def progress_of(session: Frames, line: Line | None = None) -> tuple[Progress, Numbers]:
+    laps = detect(session, gate=GATE, track_length_m=LENGTH)
+    found = lap_progress(laps, line)
+    assert found is not None
+    return found, (laps.series.t * 25.0 - 200.0) % LENGTH
+
+
+def test_positions_are_projected_on_the_line() -> None:
+    found, expected = progress_of(circle(130), circle_line())
+
+    assert found.basis == "line"
+    assert apart(found.p, expected) < 0.05
+    assert np.abs(found.offset).max() < 0.05
+    assert ((found.p >= 0) & (found.p < LENGTH)).all()
+
+
+def test_beside_the_line_is_positive_to_the_right() -> None:
+    found, _ = progress_of(circle(130), circle_line(shift_m=4.0))  # the line lies 4 m further north
+
+    top, bottom = found.offset[80], found.offset[280]  # at the gate, and half a lap later
+    assert (top, bottom) == (pytest.approx(4.0, abs=0.05), pytest.approx(-4.0, abs=0.05))
+
+
+@pytest.mark.parametrize(("shift", "basis"), [(25.0, "line"), (60.0, "distance")])
+def test_the_line_must_be_within_30_metres(shift: float, basis: str) -> None:
+    found, _ = progress_of(circle(130), circle_line(shift_m=shift))
+
+    assert found.basis == basis
+
+
+def test_without_a_line_each_lap_is_stretched_to_the_length() -> None:
+    session = circle(130)
+    found, expected = progress_of(changed(session, distance_m=session.columns["distance_m"] * 1.1))
+
+    assert found.basis == "distance"
+    t = session.columns[TIMESTAMP]
+    laps = (t > 8) & (t < 128)
+    assert apart(found.p[laps], expected[laps]) < 0.2
+    out = found.p[:80]  # before the first lap: driven metres back from the line
+    assert apart(out, (t[:80] - 8.0) * 27.5 % LENGTH) < 0.2
+    assert np.isnan(found.offset).all()
+
+
+def test_frames_without_a_fix_are_placed_by_their_distance() -> None:
+    session = circle(130)
+    session.columns["lat"][500:560] = np.nan
+    session.columns["lat"][:5] = np.nan
+    found, expected = progress_of(session, circle_line())
+
+    assert found.basis == "line"
+    assert apart(found.p[400:], expected[400:]) < 0.1
+    assert np.isnan(found.offset[500:560]).all()
+
+
+def test_a_neighbouring_piece_of_track_does_not_catch_the_car() -> None:
+    # Out and back along two straights 12 m apart: each fix is nearer to the wrong one at times.
+    leg, gap = 600.0, 12.0
+    s = np.arange(0.0, 2 * leg + 2 * gap, 4.0)
+    length = 2 * leg + 2 * gap
+    x = np.interp(s, [0, leg, leg + gap, 2 * leg + gap, length], [0, leg, leg, 0, 0])
+    y = np.interp(s, [0, leg, leg + gap, 2 * leg + gap, length], [0, 0, gap, gap, 0])
+    line = Line(s, y / METRES, 10.0 + x / METRES, np.full(len(s), np.nan), length)
+    t = np.arange(0.0, 60.0, 0.1)
+    way = 20.0 * t
+    px, py = np.interp(way, s, x), np.interp(way, s, y)
+    astray = (way > 200) & (way < 400)
+    py = np.where(astray, py + 7.0, py)  # nearer to the way back than to the way out
+    session = frames(t, distance_m=way, speed_ms=20.0, lat=py / METRES, lon=10.0 + px / METRES)
+
+    found = lap_progress(detect(session, track_length_m=length), line)
+
+    assert found is not None
+    assert np.abs(found.p[astray] - way[astray]).max() < 1.0
+
+
+def test_without_a_line_and_a_length_there_is_no_progress() -> None:
+    assert lap_progress(detect(frames(np.arange(40.0), speed_ms=10.0))) is None
+
+
+def test_a_lap_is_continuous_though_its_first_fix_falls_before_the_line() -> None:
+    laps = detect(circle(130), gate=GATE, track_length_m=LENGTH)
+    found = lap_progress(laps, circle_line())
+    assert found is not None
+    early = found._replace(p=(found.p - 3.0) % LENGTH)
+
+    level = within(early, laps.complete[1])
+
+    assert level[0] == pytest.approx(
+        -3.0 + 25 * (laps.series.t[laps.complete[1].first] - 48), abs=0.1
+    )
+    assert (np.diff(level) > 0).all()
+
+
+@pytest.mark.parametrize("line", [circle_line(), None], ids=["line", "distance"])
+def test_places_are_reached_at_interpolated_moments(line: Line | None) -> None:
+    laps = detect(circle(130), gate=GATE, track_length_m=LENGTH)
+    found = lap_progress(laps, line)
+    assert found is not None
+
+    times = crossing_times(laps.series, found, laps.complete[1], [0.0, 1.0, 250.0, 999.9, LENGTH])
+
+    expected = [48.0, 48.04, 58.0, 87.996, 88.0]
+    assert times == pytest.approx(expected, abs=2e-3)
+
+
+def test_a_place_that_was_passed_during_a_pause_has_no_moment() -> None:
+    session = circle(130)
+    t = session.columns[TIMESTAMP]
+    laps = detect(kept(session, (t < 60) | (t > 61.5)), gate=GATE, track_length_m=LENGTH)
+    found = lap_progress(laps, circle_line())
+    assert found is not None
+
+    times = crossing_times(laps.series, found, laps.complete[1], [200.0, 320.0, 400.0])
+
+    assert times[1] is None
+    assert [times[0], times[2]] == pytest.approx([56.0, 64.0], abs=2e-3)
+
+
+def test_sectors_add_up_to_the_lap() -> None:
+    laps = detect(circle(130), gate=GATE, track_length_m=LENGTH)
+    found = lap_progress(laps, circle_line())
+    assert found is not None
+    sectors = [Span("S1", 0, 100), Span("S2", 100, 600), Span("S3", 600, LENGTH)]
+
+    for lap in laps.complete:
+        times = sector_times(laps, found, lap, sectors)
+        assert times == pytest.approx([4.0, 20.0, 16.0], abs=2e-3)
+        assert sum(time for time in times if time) == pytest.approx(lap.duration_s, abs=1e-9)
+
+
+def test_a_pause_takes_its_sector_away_and_no_other() -> None:
+    session = circle(130)
+    t = session.columns[TIMESTAMP]
+    laps = detect(kept(session, (t < 50) | (t > 51.5)), gate=GATE, track_length_m=LENGTH)
+    found = lap_progress(laps, circle_line())
+    assert found is not None
+
+    times = sector_times(laps, found, laps.complete[1], thirds(LENGTH))
+
+    assert times[0] is None
+    assert times[1:] == pytest.approx([40 / 3, 40 / 3], abs=0.01)
+
+
+def test_a_pause_over_a_border_takes_both_sectors() -> None:
+    session = circle(130)
+    t = session.columns[TIMESTAMP]
+    laps = detect(kept(session, (t < 60.7) | (t > 62.0)), gate=GATE, track_length_m=LENGTH)
+    found = lap_progress(laps, circle_line())
+    assert found is not None
+
+    times = sector_times(laps, found, laps.complete[1], thirds(LENGTH))
+
+    assert times == [None, None, pytest.approx(40 / 3, abs=0.01)]
+
+
+def test_thirds_cover_the_lap() -> None:
+    spans = thirds(900.0)
+
+    assert [(s.name, s.start_m, s.end_m) for s in spans] == [
+        ("Sector 1", 0.0, 300.0),
+        ("Sector 2", 300.0, 600.0),
+        ("Sector 3", 600.0, 900.0),
+    ]

@@ -1,0 +1,110 @@
+"""The leaderboard: best laps, shared ranks, initials, times."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from runtime.bridge.session.ranking import Candidate, initials, leaderboard, time_text
+
+
+def lap(
+    driver: str, seconds: float, *, car: str = "Pip", track: str = "Oval", at: int = 0
+) -> Candidate:
+    return Candidate(driver, car, track, f"s{at}", 1, seconds, at)
+
+
+def test_each_driver_car_and_track_has_its_best_lap() -> None:
+    laps = [
+        lap("Ann Bee", 62.0),
+        lap(" ann BEE ", 61.0, at=1),
+        lap("Ann Bee", 60.0, car="Vesper"),
+        lap("Cal", 61.5),
+        lap("Cal", 0.0),
+        lap("Cal", float("nan")),
+    ]
+    board = leaderboard(laps)
+    assert [(e.rank, e.initials, e.lap.car, e.time) for e in board] == [
+        (1, "AB", "Vesper", "1:00.000"),
+        (2, "AB", "Pip", "1:01.000"),
+        (3, "CAL", "Pip", "1:01.500"),
+    ]
+
+
+def test_equal_times_share_a_rank_and_the_next_is_skipped() -> None:
+    laps = [lap("A", 60.0, at=2), lap("B", 60.0001, at=1), lap("C", 61.0), lap("D", 59.0)]
+    board = leaderboard(laps)
+    assert [(e.rank, e.lap.driver) for e in board] == [(1, "D"), (2, "B"), (2, "A"), (4, "C")]
+
+
+def test_of_equal_laps_of_one_driver_the_earlier_counts() -> None:
+    board = leaderboard([lap("A", 60.0, at=5), lap("A", 60.0, at=3), lap("A", 60.0, at=4)])
+    assert [e.lap.recorded_at for e in board] == [3]
+
+
+def test_a_track_is_found_however_it_is_written() -> None:
+    laps = [lap("A", 60, track="Grand Oval"), lap("B", 50, track="Other")]
+    for track in ("grand-oval", "GRAND OVAL", " Grand  Oval "):
+        assert [e.lap.driver for e in leaderboard(laps, track)] == ["A"]
+    assert [e.lap.driver for e in leaderboard(laps)] == ["B", "A"]
+    assert leaderboard(laps, "none") == leaderboard([]) == []
+
+
+def test_the_board_has_at_most_500_places() -> None:
+    laps = [lap(f"driver {i}", 60 + i / 100) for i in range(600)]
+    assert len(leaderboard(laps)) == 50
+    assert len(leaderboard(laps, limit=10_000)) == 500
+    assert [e.rank for e in leaderboard(laps, limit=3)] == [1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("driver", "expected"),
+    [
+        ("Ann Bee", "AB"),
+        ("ann maria bee cee", "AMB"),
+        ("Madonna", "MAD"),
+        ("Al", "AL"),
+        ("  ", "---"),
+        ("", "---"),
+        ("--", "---"),
+        ("Jean-Luc", "JL"),
+        ("Pat O'Brien", "PO"),
+        ("o'brien", "OBR"),
+        ("driver 7", "D7"),
+        ("émile zola", "ÉZ"),
+        ("ßa", "SA"),
+        ("山田 太郎", "山太"),
+    ],
+)
+def test_initials_are_up_to_three_capitals(driver: str, expected: str) -> None:
+    assert initials(driver) == expected
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (59.9996, "1:00.000"),
+        (59.9995, "1:00.000"),
+        (59.9994, "0:59.999"),
+        (61.0005, "1:01.001"),
+        (1.0005, "0:01.001"),
+        (83.456, "1:23.456"),
+        (3599.9999, "60:00.000"),
+        (0.0004, "0:00.000"),
+    ],
+)
+def test_a_time_is_rounded_half_up_with_carry(seconds: float, text: str) -> None:
+    assert time_text(seconds) == text
+
+
+@given(st.lists(st.tuples(st.sampled_from("abcdefgh"), st.integers(1, 9)), max_size=30))
+def test_a_rank_counts_those_who_were_faster(times: list[tuple[str, int]]) -> None:
+    board = leaderboard([lap(driver, seconds) for driver, seconds in times])
+    best = {driver: min(s for d, s in times if d == driver) for driver, _ in times}
+    assert {e.lap.driver: e.lap.lap_time_s for e in board} == best
+    for entry in board:
+        assert entry.rank == 1 + sum(s < entry.lap.lap_time_s for s in best.values())
+
+
+@given(st.text())
+def test_any_name_has_initials(driver: str) -> None:
+    assert 1 <= len(initials(driver)) <= 3

@@ -1,0 +1,233 @@
+"""Signals on one axis: grids, interpolation, bounds, distance."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from runtime.bridge.session.resample import (
+    MAX_ROWS,
+    BadResample,
+    NoDistance,
+    Query,
+    TooManyRows,
+    axis_of,
+    grid,
+    interpolation_of,
+    is_discrete,
+    linear,
+    previous,
+    resample,
+)
+from runtime.bridge.session.values import TIMESTAMP, WIDE, Frames, Samples
+
+NAN = float("nan")
+
+
+def framed(t: list[float], **columns: list[float]) -> Frames:
+    given = {TIMESTAMP: t, **columns}
+    return Frames({name: np.array(given.get(name, [NAN] * len(t)), float) for name in WIDE})
+
+
+def sampled(*pairs: tuple[float, float]) -> Samples:
+    return Samples(np.array([t for t, _ in pairs], float), np.array([v for _, v in pairs], float))
+
+
+NOTHING = framed([])
+RAMP = framed([0, 1, 2], speed_ms=[10, 20, 30], distance_m=[0, 15, 40])
+
+
+def values(result: object) -> list[float | None]:
+    assert isinstance(result, np.ndarray)
+    return [None if v != v else v for v in result.tolist()]
+
+
+def test_two_seconds_at_4_hz_are_nine_rows() -> None:
+    result = resample(RAMP, {}, Query(("speed_ms",), rate_hz=4, interp="linear"))
+    assert result.t.tolist() == [0, 0.25, 0.5, 0.75, 1, 1.25, 1.5, 1.75, 2]
+    assert result.columns["speed_ms"].tolist() == [10, 12.5, 15, 17.5, 20, 22.5, 25, 27.5, 30]
+    assert (result.t_from, result.t_to, result.missing, len(result)) == (0, 2, (), 9)
+
+
+def test_previous_holds_a_sample_until_the_next_and_knows_nothing_before_the_first() -> None:
+    oil = {"oil": sampled((0.5, 90), (1.5, 91))}
+    result = resample(RAMP, oil, Query(("oil",), rate_hz=2))
+    assert values(result.columns["oil"]) == [None, 90, 90, 91, 91]
+    aged = resample(RAMP, oil, Query(("oil",), rate_hz=2, max_age_s=0.4))
+    assert values(aged.columns["oil"]) == [None, 90, None, 91, None]
+
+
+def test_linear_ends_with_the_samples() -> None:
+    oil = {"oil": sampled((0.5, 90), (1.5, 92))}
+    result = resample(RAMP, oil, Query(("oil",), rate_hz=2, interp="linear"))
+    assert values(result.columns["oil"]) == [None, 90, 91, 92, None]
+
+
+def test_of_two_samples_at_one_time_linear_takes_the_first() -> None:
+    assert linear(np.array([0.5, 1.0]), sampled((0, 0), (1, 10), (1, 99))).tolist() == [5, 10]
+    assert previous(np.array([0.5, 1.0]), sampled((0, 0), (1, 10), (1, 99))).tolist() == [0, 99]
+
+
+def test_states_are_never_interpolated() -> None:
+    gear = {"gear_position": sampled((0, 2), (2, 3)), "odd": sampled((0, 2), (2, 3))}
+    query = Query(("gear_position", "odd"), rate_hz=1, interp="linear")
+    result = resample(RAMP, gear, query)
+    assert result.columns["gear_position"].tolist() == [2, 2, 3]
+    assert result.columns["odd"].tolist() == [2, 2.5, 3]
+    assert resample(RAMP, gear, query, {"odd"}).columns["odd"].tolist() == [2, 2, 3]
+
+
+def test_the_recorded_axis_is_that_of_the_frames() -> None:
+    result = resample(RAMP, {"x": sampled((0.2, 1), (1.7, 2))}, Query(("x", "rpm"), t_from=0.5))
+    assert result.t.tolist() == [1, 2]
+    assert result.columns["x"].tolist() == [1, 2]
+    assert values(result.columns["rpm"]) == [None, None]
+    assert (result.missing, result.distance_m) == (("rpm",), None)
+
+
+def test_without_frames_the_axis_joins_the_times_of_the_signals() -> None:
+    signals = {"a": sampled((2, 20), (1, 10)), "b": sampled((1, 5), (3, 6)), "c": sampled((9, 9))}
+    result = resample(NOTHING, signals, Query(("a", "b")))
+    assert result.t.tolist() == [1, 2, 3]
+    assert values(result.columns["a"]) == [10, 20, 20]
+    assert (result.t_from, result.t_to) == (1, 3)
+
+
+def test_a_signal_can_be_the_axis() -> None:
+    result = resample(RAMP, {"beat": sampled((0.5, 1), (1.25, 1))}, Query(("speed_ms",), "beat"))
+    assert result.t.tolist() == [0.5, 1.25]
+    assert result.columns["speed_ms"].tolist() == [10, 20]
+
+
+def test_at_a_rate_without_bounds_the_last_minute_is_shown() -> None:
+    frames = framed([0, 100, 200], rpm=[1, 2, 3])
+    result = resample(frames, {}, Query(("rpm",), rate_hz=0.5))
+    assert (result.t[0], result.t[-1], len(result)) == (140, 200, 31)
+    assert resample(frames, {}, Query(("rpm",), rate_hz=0.5, t_from=0)).t[0] == 0
+
+
+def test_a_column_comes_before_a_signal_of_its_name_unless_it_is_empty() -> None:
+    signals = {"speed_ms": sampled((0, 99)), "rpm": sampled((0, 99))}
+    result = resample(RAMP, signals, Query(("speed_ms", "rpm")))
+    assert result.columns["speed_ms"].tolist() == [10, 20, 30]
+    assert result.columns["rpm"].tolist() == [99, 99, 99]
+
+
+def test_the_distance_axis_has_the_frames_or_an_even_grid() -> None:
+    native = resample(RAMP, {}, Query(("speed_ms",), "distance"))
+    assert native.distance_m is not None
+    assert native.distance_m.tolist() == [0, 15, 40]
+    even = resample(RAMP, {}, Query(("speed_ms",), "distance", 1, "linear", step_m=10))
+    assert even.distance_m is not None
+    assert even.distance_m.tolist() == [0, 10, 20, 30, 40]
+    assert even.t == pytest.approx([0, 10 / 15, 1.2, 1.6, 2])
+    assert even.columns["speed_ms"] == pytest.approx([10, 10 + 100 / 15, 22, 26, 30])
+
+
+def test_a_distance_that_begins_anew_each_lap_is_joined() -> None:
+    frames = framed([0, 1, 2, 3, 4], distance_m=[0, 500, 990, 10, 500], rpm=[1, 2, 3, 4, 5])
+    query = Query(("rpm",), "distance", 1, step_m=500, track_length_m=1000)
+    result = resample(frames, {}, query)
+    assert result.distance_m is not None
+    assert result.distance_m.tolist() == [0, 500, 1000]
+    assert result.columns["rpm"].tolist() == [1, 2, 4]
+
+
+def test_standing_still_has_no_even_distance() -> None:
+    with pytest.raises(NoDistance):
+        resample(framed([0, 1], distance_m=[5, 5]), {}, Query(("rpm",), "distance", 1))
+
+
+def test_midnight_comes_after_the_evening_for_frames_and_signals() -> None:
+    frames = framed([86_398, 86_399, 1, 2], rpm=[1, 2, 3, 4])
+    result = resample(frames, {"x": sampled((86_398, 7), (1, 8))}, Query(("rpm", "x")))
+    assert result.t.tolist() == [86_398, 86_399, 86_401, 86_402]
+    assert result.columns["x"].tolist() == [7, 7, 8, 8]
+
+
+def test_ten_thousand_rows_are_allowed_and_no_more() -> None:
+    frames = framed([0, 9.999], rpm=[1, 2])
+    assert len(resample(frames, {}, Query(("rpm",), rate_hz=1000))) == MAX_ROWS
+    for query in (
+        Query(("rpm",), rate_hz=1000, t_from=0, t_to=10),
+        Query(("rpm",), rate_hz=1000, t_from=0, t_to=1e300),
+        Query(("distance_m",), "distance", 1, step_m=1e-9),
+    ):
+        with pytest.raises(TooManyRows) as caught:
+            resample(framed([0, 1], rpm=[1, 2], distance_m=[0, 9]), {}, query)
+        assert caught.value.max_points == 10_000
+    long = [float(t) for t in range(MAX_ROWS + 1)]
+    with pytest.raises(TooManyRows):
+        resample(framed(long, rpm=long), {}, Query(("rpm",)))
+
+
+@pytest.mark.parametrize("query", [Query(("x",)), Query(("x",), "distance", 1), Query(("x",), "y")])
+def test_a_session_without_data_gives_no_rows(query: Query) -> None:
+    result = resample(NOTHING, {}, query)
+    assert (len(result), result.missing, result.t_from) == (0, ("x",), None)
+
+
+def test_bounds_beyond_the_session_give_nothing_or_the_last_value() -> None:
+    assert len(resample(RAMP, {}, Query(("speed_ms",), t_from=5))) == 0
+    result = resample(RAMP, {}, Query(("speed_ms",), rate_hz=1, t_from=5, t_to=6))
+    assert result.columns["speed_ms"].tolist() == [30, 30]
+
+
+@pytest.mark.parametrize(
+    ("param", "wrong"),
+    [
+        ("names", {"names": ()}),
+        ("names", {"names": ("x",) * 65}),
+        ("rate_hz", {"rate_hz": -1}),
+        ("rate_hz", {"rate_hz": 1001}),
+        ("rate_hz", {"rate_hz": NAN}),
+        ("step_m", {"step_m": 0}),
+        ("max_age_s", {"max_age_s": -1}),
+        ("t_to", {"t_to": float("inf")}),
+        ("t_from", {"t_from": 2, "t_to": 1}),
+        ("axis", {"axis": ""}),
+    ],
+)
+def test_a_wrong_parameter_is_named(param: str, wrong: dict[str, object]) -> None:
+    with pytest.raises(BadResample) as caught:
+        Query(**({"names": ("x",)} | wrong))  # type: ignore[arg-type]
+    assert caught.value.param == param
+
+
+def test_other_spellings_are_understood() -> None:
+    assert [axis_of(a) for a in ("gps", "t", "lap_distance", "rpm")] == [
+        "time",
+        "time",
+        "distance",
+        "rpm",
+    ]
+    assert [interpolation_of(i) for i in ("hold", "lerp")] == ["previous", "linear"]
+    with pytest.raises(BadResample):
+        interpolation_of("cubic")
+    named = ["gear", "gear_position", "abs_active", "brake_switch", "rpm", "inactive_x"]
+    assert [is_discrete(name) for name in named] == [True, True, True, True, False, False]
+    assert is_discrete("x", "discrete_state")
+
+
+TIMES = st.floats(-1e6, 1e6)
+
+
+@given(TIMES, st.floats(0, 9), st.floats(0.01, 1000))
+def test_a_grid_has_as_many_points_as_fit(begin: float, span: float, rate: float) -> None:
+    end = begin + span
+    points = grid(begin, end, rate=rate)
+    assert len(points) == int((end - begin) * rate + 1e-9) + 1
+    assert points[0] == begin
+    assert points[-1] <= end
+    assert (np.diff(points) >= 0).all()
+
+
+@given(st.lists(st.tuples(TIMES, TIMES), max_size=20), st.lists(TIMES, max_size=20))
+def test_previous_is_what_a_search_by_hand_finds(
+    pairs: list[tuple[float, float]], axis: list[float]
+) -> None:
+    pairs.sort(key=lambda pair: pair[0])
+    found = previous(np.array(axis, float), sampled(*pairs))
+    for t, value in zip(axis, values(found), strict=True):
+        before = [v for at, v in pairs if at <= t]
+        assert value == (before[-1] if before else None)

@@ -1,0 +1,193 @@
+"""The series of a session: order, midnight, gaps, weights, distance, fixes."""
+
+import numpy as np
+import pytest
+
+from runtime.bridge.session.geometry import Plane
+from runtime.bridge.session.series import series, travelled, unwrapped
+from runtime.bridge.session.values import Numbers
+from tests.bridge.session.sessions import at, circle, frames
+
+
+def listed(values: Numbers) -> list[float]:
+    return [round(value, 6) for value in values.tolist()]
+
+
+@pytest.mark.parametrize(
+    ("recorded", "times", "index"),
+    [
+        ([1.0, 2.0, 3.0], [1, 2, 3], [0, 1, 2]),
+        ([86399.8, 86399.9, 0.0, 0.1], [86399.8, 86399.9, 86400, 86400.1], [0, 1, 2, 3]),
+        ([86399.0, 0.0, 43e3, 86e3, 1.0], [86399, 86400, 129400, 172400, 172801], [*range(5)]),
+        ([1.0, 2.0, 2.0, 3.0], [1, 2, 3], [0, 1, 3]),
+        ([1.0, 5.0, 3.0, 4.0, 6.0], [1, 5, 6], [0, 1, 4]),
+        ([100.0, 101.0, 60.0, 61.0, 102.0], [100, 101, 102], [0, 1, 4]),
+        ([1.0, 2.0, 6e4, 3.0, 4.0], [1, 2, 3, 4], [0, 1, 3, 4]),
+        ([1.0, np.nan, 2.0, np.inf, 3.0], [1, 2, 3], [0, 2, 4]),
+        ([], [], []),
+    ],
+    ids=["even", "midnight", "two midnights", "equal", "back", "40 s back", "spike", "nan", "none"],
+)
+def test_time_goes_forward(recorded: list[float], times: list[float], index: list[int]) -> None:
+    found = series(frames(recorded))
+
+    assert listed(found.t) == times
+    assert found.index.tolist() == index
+
+
+def test_a_channel_follows_the_frames_that_are_used() -> None:
+    found = series(frames([1.0, 2.0, 2.0, 3.0], speed_ms=[10.0, 20.0, 99.0, 1e300]))
+
+    np.testing.assert_array_equal(found["speed_ms"], [10.0, 20.0, np.nan])
+
+
+@pytest.mark.parametrize(
+    ("t", "gaps"),
+    [
+        (np.arange(0, 2, 0.1), []),
+        (np.append(np.arange(0, 2, 0.1), 2.4), []),  # 0.5 s from the last
+        (np.append(np.arange(0, 2, 0.1), 2.5), [19]),
+        (np.append(np.arange(0.0, 20.0), 23.9), []),  # less than five periods of 1 s
+        (np.append(np.arange(0.0, 20.0), 24.5), [19]),
+    ],
+)
+def test_a_gap_is_longer_than_half_a_second_and_five_periods(t: Numbers, gaps: list[int]) -> None:
+    assert np.flatnonzero(series(frames(t)).gap).tolist() == gaps
+
+
+def test_a_frame_weighs_the_time_to_the_next_up_to_two_periods() -> None:
+    found = series(frames([0.0, 1.0, 2.0, 3.5, 6.5, 7.5, 17.5, 18.5]))
+
+    assert found.nominal_s == 1.0
+    assert listed(found.weight) == [1, 1, 1.5, 2, 1, 1, 1, 1]  # the gap before 17.5 counts a period
+
+
+def test_at_an_even_rate_all_frames_weigh_the_same() -> None:
+    assert set(listed(series(frames(np.arange(5.0))).weight)) == {1.0}
+
+
+def test_gap_time_counts_what_lies_between_two_moments() -> None:
+    found = series(frames([0.0, 1.0, 2.0, 12.0, 13.0, 14.0, 15.0]))
+
+    assert found.gap_time(0, 15) == 10
+    assert found.gap_time(5, 8) == 3
+    assert found.gap_time(0, 2) == 0
+
+
+@pytest.mark.parametrize(
+    ("distance", "length", "expected"),
+    [
+        ([0, 10, 20, 30], None, [0, 10, 20, 30]),
+        ([0, 400, 990, 5, 400], 1000, [0, 400, 990, 995, 1390]),
+        ([0, 400, 990, 5, 400, 1010, 0], None, [0, 400, 990, 995, 1390, 2000, 2000]),
+        ([0, 400, 380, 420], 1000, [0, 400, 400, 420]),
+        ([0, 400, 380, 420], None, [0, 400, 400, 420]),
+        ([np.nan, 5, np.nan, 7], None, [np.nan, 5, np.nan, 7]),
+        ([np.nan, np.nan], None, [np.nan, np.nan]),
+    ],
+    ids=[
+        "adds up",
+        "anew each lap",
+        "no length",
+        "jitter",
+        "unknown jitter",
+        "nan",
+        "null",
+    ],
+)
+def test_distance_that_begins_anew_is_unwrapped(
+    distance: list[float], length: float | None, expected: list[float]
+) -> None:
+    np.testing.assert_array_equal(unwrapped(np.array(distance, dtype=float), length), expected)
+
+
+def test_a_missing_distance_is_the_integral_of_speed_without_the_gaps() -> None:
+    found = series(frames([0, 1, 2, 12, 13, 14, 15], speed_ms=[10, 20, 20, 50, 50, np.nan, 10]))
+
+    # 15 + 20 + nothing + 50 + (50 + 30)/2 + (30 + 10)/2, the missing speed drawn between
+    assert listed(travelled(found)) == [0, 15, 35, 35, 85, 125, 145]
+
+
+def test_without_distance_and_speed_the_way_between_fixes_counts() -> None:
+    place = at(np.array([0.0, 30.0, 30.0, 30.0]), np.array([0.0, 40.0, 40.0, 140.0]))
+    found = series(frames([0, 1, 2, 3], **place))
+
+    np.testing.assert_allclose(travelled(found), [0, 50, 50, 150], rtol=1e-6)
+
+
+def test_a_distance_that_never_moves_gives_way_to_speed() -> None:
+    found = series(frames([0, 1, 2], distance_m=0.0, speed_ms=10.0))
+
+    assert listed(travelled(found)) == [0, 10, 20]
+
+
+@pytest.mark.parametrize(
+    ("lat", "lon", "valid"),
+    [
+        (46.0, 7.0, True),
+        (90.0, 180.0, True),
+        (90.1, 7.0, False),
+        (46.0, -180.5, False),
+        (0.0, 0.0, False),
+        (0.0, 1e-7, False),
+        (0.0, 0.5, True),
+        (np.nan, 7.0, False),
+        (46.0, np.inf, False),
+    ],
+)
+def test_a_fix_is_a_place_on_earth_and_not_null_island(lat: float, lon: float, valid: bool) -> None:
+    assert series(frames([0.0], lat=lat, lon=lon)).fixed.tolist() == [valid]
+
+
+def test_positions_are_usable_from_four_fifths_of_fixes_over_200_metres() -> None:
+    def usable(share: float, extent: float) -> bool:
+        count = 100
+        place = at(np.linspace(0, extent, count), np.zeros(count), lat0=46.0)
+        place["lat"][: round(count * (1 - share))] = np.nan
+        return series(frames(np.arange(count) / 10, **place)).gps_usable
+
+    assert usable(1.0, 210)
+    assert not usable(1.0, 190)
+    assert usable(0.8, 300)
+    assert not usable(0.79, 300)
+
+
+def test_constant_positions_are_not_usable() -> None:
+    assert not series(frames(np.arange(100) / 10, lat=46.0, lon=7.0)).gps_usable
+
+
+def test_the_date_line_is_no_gap_in_the_map() -> None:
+    t = np.arange(100) / 10
+    lon = (179.999 + t * 1e-4 + 180) % 360 - 180
+    found = series(frames(t, lat=10.0, lon=lon))
+
+    assert found.centre is not None
+    assert abs(found.centre[1]) == pytest.approx(179.9995, abs=1e-3)
+    x, _ = found.xy(Plane(10.0, 179.999))
+    assert np.ptp(x) < 200
+    assert not found.gps_usable
+
+
+def test_combined_acceleration_is_as_recorded_else_from_its_parts() -> None:
+    combo = [np.nan, 1.5, np.nan]
+    found = series(frames([0, 1, 2], g_lat=[3, 3, np.nan], g_long=4.0, combo_g=combo))
+
+    np.testing.assert_array_equal(found.combo_g, [5.0, 1.5, np.nan])
+
+
+def test_nothing_in_is_nothing_out() -> None:
+    found = series(frames([]))
+
+    assert (len(found), found.nominal_s, found.gps_usable, found.centre) == (0, 0.0, False, None)
+    assert len(found.weight) == len(travelled(found)) == 0
+
+
+def test_a_series_does_not_write_into_its_frames() -> None:
+    recorded = circle(100)
+    before = {name: values.copy() for name, values in recorded.columns.items()}
+
+    found = series(recorded)
+    travelled(found, 1000.0)
+
+    for name, values in before.items():
+        np.testing.assert_array_equal(recorded.columns[name], values)

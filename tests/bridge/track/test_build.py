@@ -1,0 +1,289 @@
+"""Circuits made from recorded laps and from centre lines."""
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from runtime.bridge.session.detect import detect
+from runtime.bridge.session.geometry import metres_between
+from runtime.bridge.session.progress import lap_progress
+from runtime.bridge.session.values import Frames, Samples
+from runtime.bridge.track.build import Trace, from_centreline, from_frames, from_laps
+from runtime.bridge.track.command import main
+from runtime.bridge.track.drive import USUAL, drive
+from runtime.bridge.track.geojson import read_geojson
+from runtime.bridge.track.library import Library, read_track
+from runtime.bridge.track.model import TrackError
+from runtime.bridge.track.parse import parse_track
+from runtime.bridge.track.write import track_text
+from tests.bridge.track.examples import DATA
+
+LARKFELL = Library.read(DATA).tracks["larkfell"]
+
+
+def circle_trace(points: int = 60, radius: float = 150.0) -> Trace:
+    angle = 2 * math.pi * np.arange(points) / points
+    lat = 46 + radius * np.cos(angle) / 111_320
+    lon = 7 + radius * np.sin(angle) / 111_320 / math.cos(math.radians(46))
+    return Trace(lat, lon, np.full(points, np.nan))
+
+
+@pytest.mark.parametrize("hz", [10.0, 25.0, 100.0])
+def test_a_recorded_lap_makes_the_circuit_that_was_driven(hz: float) -> None:
+    driven = drive(LARKFELL, 3, hz=hz, noise=USUAL, seed=2)
+
+    track = from_frames(driven.frames, "Copy of Larkfell", gate=LARKFELL.start).track
+
+    assert track.length_m == pytest.approx(LARKFELL.length_m, rel=0.005)
+    assert track.id == "copy-of-larkfell"
+    assert [c.direction for c in track.corners] == [c.direction for c in LARKFELL.corners]
+    for made, designed in zip(track.corners, LARKFELL.corners, strict=True):
+        assert made.apex.distance_m == pytest.approx(designed.apex.distance_m, abs=15)
+        assert made.entry.distance_m == pytest.approx(designed.entry.distance_m, abs=15)
+        assert abs(made.severity - designed.severity) <= 1
+        assert made.speeds is not None
+        assert designed.speeds is not None
+        assert made.speeds.apex == pytest.approx(designed.speeds.apex, rel=0.1)
+    assert len(track.sectors) == 3
+    assert track.straights[0].name == "Main straight"
+    away = metres_between(track.start.lat, track.start.lon, LARKFELL.start.lat, LARKFELL.start.lon)
+    assert away < 10
+
+
+def test_a_made_circuit_is_written_read_and_driven_on() -> None:
+    driven = drive(LARKFELL, 3, noise=USUAL, seed=2)
+    built = from_frames(driven.frames, "Copy", gate=LARKFELL.start)
+
+    track, doubts = parse_track(track_text(built.track), built.track.id)
+
+    assert doubts == ()
+    laps = detect(driven.frames, gate=track.start, track_length_m=track.length_m)
+    progress = lap_progress(laps, track.line)
+    assert progress is not None
+    assert progress.basis == "line"
+    assert len(laps.complete) == 3
+    assert np.abs(progress.offset).max() < 8
+
+
+def test_the_median_lap_without_a_gap_is_the_line() -> None:
+    driven = drive(LARKFELL, 3, skill=0.8, seed=3)
+    fastest = int(np.argmin(driven.lap_times_s))
+    t = driven.frames.columns["timestamp"]
+    begin = driven.crossings_s[fastest] + 30
+    keep = (t < begin) | (t > begin + 2)
+    paused = Frames({name: values[keep] for name, values in driven.frames.columns.items()})
+
+    said = from_laps(detect(paused, gate=LARKFELL.start), "Copy").derived
+
+    rest = [lap for lap in range(3) if lap != fastest]
+    faster = min(rest, key=lambda lap: driven.lap_times_s[lap])
+    assert said[0].startswith(f"The line is lap {faster + 1} of 3, the median: ")
+
+
+@pytest.mark.parametrize("laps", [1, 3, 4, 5])
+def test_of_many_laps_the_one_of_median_time_is_the_line(laps: int) -> None:
+    driven = drive(LARKFELL, laps, hz=10.0, skill=0.8, seed=3)
+    middle = int(np.argsort(driven.lap_times_s)[(laps - 1) // 2])
+
+    said = from_frames(driven.frames, "Copy", gate=LARKFELL.start).derived
+
+    assert said[0].startswith(f"The line is lap {middle + 1} of {laps}, the median: ")
+
+
+def test_heights_come_from_their_signal() -> None:
+    driven = drive(LARKFELL, 2, seed=4)
+    t = driven.frames.columns["timestamp"]
+    assert LARKFELL.line is not None
+    laps = detect(driven.frames, gate=LARKFELL.start, track_length_m=LARKFELL.length_m)
+    progress = lap_progress(laps, LARKFELL.line)
+    assert progress is not None
+    heights = np.interp(
+        progress.p, LARKFELL.line.distance, LARKFELL.line.altitude, period=LARKFELL.length_m
+    )
+    track = from_laps(laps, "Copy", altitude=Samples(t, heights)).track
+
+    assert track.elevation is not None
+    assert LARKFELL.elevation is not None
+    expected = np.interp(track.elevation.distance, *LARKFELL.elevation)
+    assert np.abs(track.elevation.altitude - expected).max() < 1.0
+    assert all(corner.elevation_change_m is not None for corner in track.corners)
+
+
+def test_a_session_without_a_lap_or_positions_makes_no_circuit() -> None:
+    driven = drive(LARKFELL, 0)
+    blind = drive(LARKFELL, 2).frames
+    blind.columns["lat"][:] = np.nan
+
+    for frames in (driven.frames, blind):
+        with pytest.raises(TrackError, match="no complete lap"):
+            from_frames(frames, "None", gate=LARKFELL.start)
+
+
+def test_a_centre_line_of_few_points_is_drawn_round() -> None:
+    built = from_centreline(circle_trace(), "Pad")
+
+    assert built.track.length_m == pytest.approx(2 * math.pi * 150, rel=0.003)
+    assert built.track.corners == ()
+    assert built.track.start.heading == pytest.approx(90.0, abs=0.5)
+    assert built.track.elevation is None
+
+
+@pytest.mark.parametrize(
+    "trace",
+    [
+        circle_trace(2),
+        circle_trace(60, radius=5.0),
+        circle_trace(60, radius=1e6),
+        Trace(np.full(9, 46.0), np.full(9, 7.0), np.full(9, 0.0)),
+    ],
+    ids=["two points", "a roundabout", "a country", "one place"],
+)
+def test_a_line_that_is_no_circuit_is_refused(trace: Trace) -> None:
+    with pytest.raises(TrackError):
+        from_centreline(trace, "None")
+
+
+def geojson(kind: str = "LineString", **changes: object) -> str:
+    trace = circle_trace()
+    points = [[lon, lat, 5.0] for lat, lon in zip(trace.lat, trace.lon, strict=True)]
+    points.append(points[0])
+    geometry = {"type": kind, "coordinates": [points] if kind == "Polygon" else points, **changes}
+    feature = {"type": "Feature", "properties": {"name": "Pad"}, "geometry": geometry}
+    return json.dumps({"type": "FeatureCollection", "features": [feature]})
+
+
+@pytest.mark.parametrize("kind", ["LineString", "Polygon"])
+def test_geojson_lines_and_rings_are_read(kind: str) -> None:
+    found = read_geojson(geojson(kind))
+
+    assert found.name == "Pad"
+    assert len(found.trace.lat) == 60
+    assert found.trace.lat[0] == pytest.approx(46 + 150 / 111_320)
+    assert set(found.trace.altitude.tolist()) == {5.0}
+
+
+def test_a_bare_geometry_is_geojson_too() -> None:
+    bare = json.loads(geojson())["features"][0]["geometry"]
+
+    assert read_geojson(json.dumps(bare)).name == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{", "line 1"),
+        ("{}", "type: a text is needed"),
+        (geojson("Point"), "no LineString"),
+        (geojson(coordinates=[[7, 46]]), "three points"),
+        (geojson(coordinates=[[7], [8], [9]]), "longitude and latitude"),
+        (geojson(coordinates=[[7, 46], [7, 91], [7, 46]]), "y: must be from -90 to 90"),
+        (geojson(coordinates=5), "a list is needed"),
+        ('{"features": [5]}', "not an object"),
+    ],
+)
+def test_geojson_that_is_no_line_names_the_place(text: str, said: str) -> None:
+    with pytest.raises(TrackError, match=said):
+        read_geojson(text)
+
+
+def test_the_command_writes_a_circuit_and_says_what_it_derived(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "pad.geojson").write_text(geojson())
+
+    status = main(["build", str(tmp_path / "pad.geojson"), "--out", str(tmp_path / "x.json")])
+
+    said = capsys.readouterr().out
+    assert status == 0
+    assert "Pad: written to" in said
+    assert "corners by their curvature" in said
+    track, doubts = read_track(tmp_path / "x.json")
+    assert (track.name, doubts) == ("Pad", ())
+    assert track.generated_from == "track build pad.geojson"
+
+
+def test_the_command_writes_over_nothing_unless_it_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source, out = tmp_path / "pad.geojson", tmp_path / "x.json"
+    source.write_text(geojson())
+    out.write_text("mine")
+    command = ["build", str(source), "--out", str(out), "--name", "Other"]
+
+    assert main(command) == 1
+    assert out.read_text() == "mine"
+    assert "--force" in capsys.readouterr().err
+    assert main([*command, "--force"]) == 0
+    assert read_track(out)[0].name == "Other"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["pad.geojson", "x.json"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("x.geojson", "{", "line 1"),
+        ("x.txt", "", "is of no kind that is read"),
+        ("x.vbo", "nothing", ""),
+        ("none.geojson", None, "No such file"),
+    ],
+)
+def test_the_command_says_in_one_line_what_is_wrong(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, content: str | None, said: str
+) -> None:
+    if content is not None:
+        (tmp_path / name).write_text(content)
+
+    assert main(["build", str(tmp_path / name), "--out", str(tmp_path / "o.json")]) == 1
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 1
+    assert lines[0].startswith(f"{name}: ")
+    assert said in lines[0]
+
+
+def test_a_recording_in_a_vbo_file_makes_a_circuit(tmp_path: Path) -> None:
+    driven = drive(LARKFELL, 2, hz=10.0, seed=2, t0=36_000.0)
+    columns = driven.frames.columns
+    rows = []
+    for i, t in enumerate(columns["timestamp"].tolist()):
+        clock = f"{int(t // 3600):02d}{int(t // 60 % 60):02d}{t % 60:06.3f}"
+        lat, west = columns["lat"][i] * 60, -columns["lon"][i] * 60
+        kmh = columns["speed_ms"][i] * 3.6
+        rows.append(f"008 {clock} {lat:+.6f} {west:+.6f} {kmh:.3f} 010.0 050.0")
+    head = ["[header]", "satellites", "time", "latitude", "longitude", "velocity kmh", "heading"]
+    names = ["", "[column names]", "sats time lat long velocity heading height", "", "[data]"]
+    (tmp_path / "drive.vbo").write_text("\r\n".join([*head, "height", *names, *rows, ""]))
+
+    assert main(["build", str(tmp_path / "drive.vbo"), "--out", str(tmp_path / "o.json")]) == 0
+
+    track, _ = read_track(tmp_path / "o.json")
+    assert (track.id, track.name) == ("o", "drive")
+    assert track.length_m == pytest.approx(LARKFELL.length_m, rel=0.005)
+    assert len(track.corners) == 11
+    assert track.elevation is not None
+
+
+def test_a_name_without_letters_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "pad.geojson").write_text(geojson())
+
+    assert main(["build", str(tmp_path / "pad.geojson"), "--name", "+++"]) == 1
+    assert "the name needs a letter" in capsys.readouterr().err
+
+
+def test_speeds_are_left_out_where_none_were_recorded() -> None:
+    frames = drive(LARKFELL, 2, seed=5).frames
+    bare = Frames(
+        {
+            **frames.columns,
+            "speed_ms": frames.columns["speed_ms"] * np.nan,
+            "brake_bar": frames.columns["brake_bar"] * np.nan,
+        }
+    )
+    track = from_frames(bare, "Copy", gate=LARKFELL.start).track
+
+    assert {corner.speeds for corner in track.corners} == {None}
+    assert {corner.brake for corner in track.corners} == {None}

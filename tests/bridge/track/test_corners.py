@@ -1,0 +1,131 @@
+"""Corners, straights and sectors of lines that were drawn from straights and bends."""
+
+import math
+
+import numpy as np
+import pytest
+
+from runtime.bridge.session.geometry import Ring
+from runtime.bridge.track.corners import detect_corners, sectors, severity, straights
+from runtime.bridge.track.library import Library
+from runtime.bridge.track.model import Corner, Spot
+from runtime.bridge.track.shape import Bend, Part, draw
+from tests.bridge.track.examples import DATA
+
+STADIUM: list[Part] = [400.0, Bend(180, 50), 400.0, Bend(180, 50)]
+
+
+def path(parts: list[Part], start_m: float = 0.0) -> Ring:
+    shape = draw(parts, start_m=start_m)
+    return Ring(shape.x, shape.y, shape.length_m)
+
+
+def corner(number: int, entry: float, leave: float) -> Corner:
+    middle = Spot((entry + leave) / 2)
+    return Corner(f"T{number}", number, "right", 3, Spot(entry), middle, Spot(leave))
+
+
+@pytest.mark.parametrize(
+    ("peak", "expected"),
+    [(3.0, 1), (2.99, 2), (-2.0, 2), (1.99, 3), (1.2, 3), (0.7, 4), (0.4, 5), (0.39, 6)],
+)
+def test_severity_by_the_tightest_curvature(peak: float, expected: int) -> None:
+    assert severity(peak) == expected
+
+
+def test_a_stadium_has_two_corners_where_it_bends() -> None:
+    found = detect_corners(path(STADIUM, start_m=100.0))
+
+    bend = 50 * math.pi
+    assert [corner.direction for corner in found] == ["right", "right"]
+    assert [corner.severity for corner in found] == [4, 4]
+    for corner, begin in zip(found, (300.0, 700.0 + bend), strict=True):
+        assert corner.entry_m == pytest.approx(begin, abs=10)
+        assert corner.apex_m == pytest.approx(begin + bend / 2, abs=10)
+        assert corner.exit_m == pytest.approx(begin + bend, abs=10)
+        assert corner.peak == pytest.approx(math.degrees(1 / 50), rel=0.01)
+
+
+def test_a_corner_may_lie_over_start_and_finish() -> None:
+    found = detect_corners(path(STADIUM, start_m=450.0))
+
+    over = [corner for corner in found if corner.entry_m > corner.exit_m]
+    assert len(found) == 2
+    assert len(over) == 1
+    length = 800 + 100 * math.pi
+    assert over[0].entry_m == pytest.approx(length - 50, abs=10)
+    assert over[0].exit_m == pytest.approx(50 * math.pi - 50, abs=10)
+
+
+@pytest.mark.parametrize(("apart", "count"), [(20.0, 2), (70.0, 4)])
+def test_neighbours_of_one_direction_merge_below_30_metres(apart: float, count: int) -> None:
+    half = Bend(90, 50)
+    once: list[Part] = [400.0, half, apart, half]
+
+    assert len(detect_corners(path(once + once))) == count
+
+
+def test_a_line_that_bends_everywhere_alike_has_no_corners() -> None:
+    assert detect_corners(path([Bend(360, 150)])) == []
+
+
+def test_a_bend_that_is_too_slight_is_no_corner() -> None:
+    once: list[Part] = [200.0, Bend(10, 300), Bend(-10, 300), 200.0, Bend(180, 50)]
+
+    assert len(detect_corners(path(once + once))) == 2
+
+
+@pytest.mark.parametrize("name", ["larkfell", "tarn-oval"])
+def test_the_designed_corners_are_found_within_10_metres(name: str) -> None:
+    track = Library.read(DATA).tracks[name]
+    assert track.line is not None
+    found = detect_corners(track.line.ring)
+
+    assert len(found) == len(track.corners)
+    for bent, designed in zip(found, track.corners, strict=True):
+        assert (bent.direction, bent.severity) == (designed.direction, designed.severity)
+        assert bent.entry_m == pytest.approx(designed.entry.distance_m, abs=10)
+        assert bent.apex_m == pytest.approx(designed.apex.distance_m, abs=10)
+        assert bent.exit_m == pytest.approx(designed.exit.distance_m, abs=10)
+
+
+def test_straights_are_what_is_left_between_corners() -> None:
+    found = straights([corner(1, 200, 300), corner(2, 500, 600), corner(3, 740, 800)], 1000.0)
+
+    assert found == (("Main straight", 800, 200), ("Straight 2", 300, 500))
+
+
+def test_a_stretch_of_150_metres_is_no_straight() -> None:
+    assert straights([corner(1, 0, 425), corner(2, 575, 850)], 1000.0) == ()
+    assert len(straights([corner(1, 0, 424), corner(2, 575, 851)], 1000.0)) == 1
+
+
+def test_overlapping_corners_leave_no_straight_between_them() -> None:
+    found = straights([corner(1, 100, 500), corner(2, 150, 200), corner(3, 900, 50)], 1000.0)
+
+    assert [(s.start_m, s.end_m) for s in found] == [(500, 900)]
+
+
+def test_without_corners_there_are_no_straights() -> None:
+    assert straights([], 1000.0) == ()
+
+
+def test_sectors_part_in_the_middle_of_the_longest_straights() -> None:
+    quarter = Bend(90, 50)
+    lengths = [200.0, 300.0, 200.0, 300.0]
+    parts: list[Part] = []
+    for length in lengths:
+        parts += [length, quarter]
+    found = sectors(path(parts, start_m=100.0))
+
+    bend = 25 * math.pi
+    first = 100 + bend + 150
+    assert [s.end_m for s in found[:2]] == pytest.approx([first, first + 500 + 2 * bend], abs=5)
+    assert found[0].start_m == 0.0
+    assert found[2].end_m == pytest.approx(1000 + 4 * bend)
+
+
+def test_sectors_of_a_line_without_straights_are_thirds() -> None:
+    found = sectors(path([Bend(360, 150)]))
+
+    assert np.diff([s.end_m for s in found]) == pytest.approx([100 * math.pi] * 2)

@@ -1,0 +1,154 @@
+"""What is asked of a circuit: markers, weather, elevation."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from runtime.bridge.track.elevation import elevation
+from runtime.bridge.track.library import Library
+from runtime.bridge.track.markers import select
+from runtime.bridge.track.model import Profile, Track, TrackError, inside
+from runtime.bridge.track.parse import parse_track
+from runtime.bridge.track.weather import USUAL, phase_at
+from tests.bridge.track.examples import DATA, text
+
+
+@pytest.fixture
+def track() -> Track:
+    return parse_track(text(), "round")[0]
+
+
+@pytest.mark.parametrize(
+    ("corner", "kind", "ids"),
+    [
+        (None, None, ["m1", "m2", "m3"]),
+        ("Turn 2", None, ["m1", "m2"]),
+        ("2", None, ["m1", "m2"]),
+        ("turn 2", None, []),
+        ("1", None, []),
+        (None, "brake_ref", ["m1"]),
+        (None, "brake", ["m1"]),
+        (None, "visual", ["m3"]),
+        (None, "tree", []),
+        ("2", "apex", ["m2"]),
+        ("", None, []),
+    ],
+)
+def test_markers_by_corner_and_kind(
+    track: Track, corner: str | None, kind: str | None, ids: list[str]
+) -> None:
+    assert [m.id for m in select(track, corner=corner, kind=kind)] == ids
+
+
+@pytest.mark.parametrize(
+    ("hour", "phase"),
+    [
+        (0, "peak_grip"),
+        (5, "peak_grip"),
+        (6, "morning_fog"),
+        (9, "morning_fog"),
+        (10, "warm_up"),
+        (11, "warm_up"),
+        (12, "peak_grip"),
+        (14, "peak_grip"),
+        (15, "late_session"),
+        (23, "late_session"),
+    ],
+)
+def test_the_usual_weather_of_each_hour(hour: int, phase: str) -> None:
+    assert phase_at(hour).id == phase
+
+
+def test_the_circuits_own_weather_goes_first(track: Track) -> None:
+    assert [phase_at(hour, track).id for hour in (10, 11, 13, 14)] == [
+        "warm_up",
+        "noon",
+        "noon",
+        "peak_grip",
+    ]
+
+
+def test_the_usual_phases_cover_the_day_once() -> None:
+    hours = [hour for phase in USUAL for hour in range(phase.start_hour, phase.end_hour)]
+
+    assert sorted(hours) == list(range(24))
+
+
+@pytest.mark.parametrize("hour", [-1, 24])
+def test_there_is_no_weather_outside_the_day(hour: int) -> None:
+    with pytest.raises(ValueError, match="0 to 23"):
+        phase_at(hour)
+
+
+@pytest.mark.parametrize(("step", "count"), [(10.0, 426), (50.0, 86), (1000.0, 5), (4258.0, 2)])
+def test_elevation_is_sampled_up_to_the_end_of_the_profile(
+    track: Track, step: float, count: int
+) -> None:
+    profile = Profile(np.array([0.0, 4258.0]), np.array([10.0, 52.58]))
+    found = elevation(replace(track, length_m=4258.0, elevation=profile), step)
+
+    assert found.source == "json_profile"
+    assert len(found.distance) == count
+    np.testing.assert_allclose(found.altitude, 10 + found.distance / 100)
+    assert found.lowest == 10.0
+
+
+def test_without_a_profile_the_line_tells_the_heights(track: Track) -> None:
+    found = elevation(replace(track, elevation=None), 2.5)
+
+    assert found.source == "reference_line"
+    assert len(found.distance) == 401
+    assert found.altitude[:3].tolist() == pytest.approx([100.0, 100.05, 100.1])
+    assert found.altitude[-1] == pytest.approx(100.0)  # once around
+
+
+def test_without_any_heights_there_are_no_samples(track: Track) -> None:
+    assert track.line is not None
+    flat = replace(track.line, altitude=np.full(len(track.line), np.nan))
+    found = elevation(replace(track, elevation=None, line=flat))
+
+    assert (found.source, len(found.distance)) == ("missing", 0)
+    assert (found.lowest, found.highest) == (None, None)
+
+
+def test_without_a_line_there_is_no_elevation_though_there_is_a_profile(track: Track) -> None:
+    with pytest.raises(TrackError, match="reference_line"):
+        elevation(replace(track, line=None))
+
+
+@pytest.mark.parametrize("step", [0.0, -1.0, float("nan"), 1e-6])
+def test_a_step_that_is_none_is_refused(track: Track, step: float) -> None:
+    with pytest.raises(ValueError, match="step_m"):
+        elevation(track, step)
+
+
+def test_a_window_may_straddle_the_line() -> None:
+    assert [inside(d, 950, 60, 1000) for d in (949, 950, 0, 60, 61)] == [
+        False,
+        True,
+        True,
+        True,
+        False,
+    ]
+    assert [inside(d, 400, 600, 1000) for d in (399, 400, 600, 601)] == [False, True, True, False]
+
+
+def test_corners_are_found_by_name_or_number_and_listed_in_lap_order(track: Track) -> None:
+    assert [c.name for c in track.in_lap_order()] == ["Turn 1", "Turn 2"]
+    found = track.corner("2")
+    assert found is not None
+    assert found.name == "Turn 2"
+    assert track.corner("Turn") is None
+
+
+def test_the_default_circuit_answers_everything() -> None:
+    track = Library.read(DATA).tracks["larkfell"]
+
+    assert len(elevation(track).distance) == 362
+    for corner in track.corners:
+        assert len(select(track, corner=corner.name)) >= 2
+    for kind in ("brake", "apex", "turn_in", "exit", "visual", "nickname"):
+        assert select(track, kind=kind)
+    assert track.danger_zones
+    assert {phase_at(hour, track).id for hour in range(24)} >= {p.id for p in track.weather_phases}

@@ -1,0 +1,248 @@
+"""`ingest` as its user runs it: into a folder that nobody serves, and into a running server."""
+
+import json
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from urllib.request import Request, urlopen
+
+import pytest
+
+from runtime.llm.documents.ingest.command import main
+from runtime.web.instance import address_of
+from tests.llm.embed.onnxkit import write_tiny
+from tests.llm.serverkit import Json
+
+ROOT = Path(__file__).resolve().parents[4]
+TINY = "tiny-embed"
+LESSONS = {
+    "braking.intro": "brake late and turn slow into the corner",
+    "braking.feel": "the driver will learn to hear the tyre",
+    "rain.line": "on a wet track use another line",
+}
+TITLES = {
+    "braking.intro": "mother picture house",
+    "braking.feel": "boy letter",
+    "rain.line": "animal page sentence study",
+}
+"""In words of which no lesson has one."""
+
+
+@pytest.fixture(scope="module")
+def encoders(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("encoders")
+    write_tiny(folder, TINY)
+    return folder
+
+
+@pytest.fixture
+def flags(tmp_path: Path, encoders: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Flags by which a command finds the data and the models of the test."""
+    for name in ("LLMSVC_API_KEY", "LLMSVC_DATA_DIR", "LLMSVC_MODELS_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    return ["--data-dir", str(tmp_path / "data"), "--models-dir", str(encoders)]
+
+
+def write_site(
+    folder: Path, lessons: dict[str, str], titles: Mapping[str, str] | None = None
+) -> str:
+    """A built course with these chunks, titled by their ids where nothing else is said."""
+    place = folder / "site" / "corpus" / "chunks.jsonl"
+    place.parent.mkdir(parents=True, exist_ok=True)
+    rows = [
+        {
+            "id": name,
+            "lessonId": name.partition(".")[0],
+            "url": f"lessons/{name.partition('.')[0]}/",
+            "title": (titles or {}).get(name, name),
+            "text": text,
+        }
+        for name, text in lessons.items()
+    ]
+    place.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+    return str(folder / "site")
+
+
+@contextmanager
+def serving(flags: Sequence[str]) -> Iterator[str]:
+    """Address of a server of its own process, started with the flags."""
+    command = [sys.executable, "-m", "runtime.llm", "--port", "0", *flags]
+    with subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    ) as running:
+        assert running.stdout is not None
+        ready = json.loads(running.stdout.readline())
+        try:
+            yield f"http://127.0.0.1:{ready['port']}"
+        finally:
+            running.terminate()
+        assert running.wait(15) == 0
+
+
+@pytest.fixture
+def server(flags: Sequence[str]) -> Iterator[str]:
+    with serving(flags) as url:
+        yield url
+
+
+@contextmanager
+def answering(body: bytes) -> Iterator[str]:
+    """A server that says *body* to everything."""
+
+    class Always(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            """Say nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Always) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
+def search(url: str, query: str) -> Json:
+    body = json.dumps({"query": query, "model": TINY, "k": 1}).encode()
+    request = Request(f"{url}/v1/search", body, {"X-Client-Id": "course"})
+    with urlopen(request) as answer:
+        return json.load(answer)["data"]
+
+
+def test_a_course_is_loaded_once_and_then_only_what_changed(
+    tmp_path: Path, flags: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    def run(lessons: dict[str, str]) -> str:
+        assert main([write_site(tmp_path, lessons), *flags]) == 0
+        return capsys.readouterr().out
+
+    def run_forced(lessons: dict[str, str]) -> str:
+        assert main([write_site(tmp_path, lessons), *flags]) == 1
+        assert "--force" in capsys.readouterr().err
+        assert main([write_site(tmp_path, lessons), "--force", *flags]) == 0
+        return capsys.readouterr().out
+
+    assert "3 written, 0 unchanged, 0 removed" in run(LESSONS)
+    assert "0 written, 3 unchanged, 0 removed" in run(LESSONS)
+    changed = {**LESSONS, "rain.line": "on a dry track use the same line"}
+    del changed["braking.feel"]
+    assert "1 written, 1 unchanged, 1 removed" in run(changed)
+    assert main([write_site(tmp_path, {}), *flags]) == 1
+    assert "holds no chunk" in capsys.readouterr().err
+    few = {"another.lesson": "a word"}
+    assert "1 written, 0 unchanged, 2 removed" in run_forced(few)
+
+
+def test_a_course_goes_through_the_server_that_runs_on_the_data(
+    tmp_path: Path, flags: list[str], server: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert address_of(tmp_path / "data") == server
+
+    assert main([write_site(tmp_path, LESSONS), *flags]) == 0
+
+    assert "3 written" in capsys.readouterr().out
+    (hit,) = search(server, LESSONS["rain.line"])
+    assert hit["metadata"] == {
+        "kind": "lesson",
+        "lessonId": "rain",
+        "chunkId": "rain.line",
+        "title": "rain.line",
+        "url": "lessons/rain/",
+    }
+    assert main([write_site(tmp_path, LESSONS), "--url", server]) == 0
+    assert "0 written, 3 unchanged" in capsys.readouterr().out
+
+
+def test_a_lesson_is_found_by_its_title_though_no_passage_has_its_words(
+    tmp_path: Path, flags: list[str], server: str
+) -> None:
+    site = write_site(tmp_path, LESSONS, TITLES)
+    assert main([site, *flags]) == 0
+    for name, title in TITLES.items():
+        (hit,) = search(server, title)
+        assert hit["document_id"] == f"lesson/{name}"
+        assert hit["text"] == LESSONS[name]
+        assert hit["metadata"]["title"] == title
+
+
+def test_a_course_whose_vectors_have_no_titles_is_embedded_anew(
+    tmp_path: Path,
+    flags: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    site = write_site(tmp_path, LESSONS, TITLES)
+    with monkeypatch.context() as as_before:
+        for user in ("api.documents", "ingest.plan"):
+            as_before.setattr(f"runtime.llm.{user}.heading_of", lambda _: "")
+        assert main([site, *flags]) == 0
+        assert main([site, *flags]) == 0
+        assert "0 written, 3 unchanged" in capsys.readouterr().out
+    with serving(flags) as url:
+        before = {name: search(url, title)[0] for name, title in TITLES.items()}
+        assert main([site, *flags]) == 0
+        assert "3 written, 0 unchanged, 0 removed" in capsys.readouterr().out
+        for name, title in TITLES.items():
+            (hit,) = search(url, title)
+            assert hit["document_id"] == f"lesson/{name}"
+            assert hit["score"] > before[name]["score"]
+        assert main([site, *flags]) == 0
+        assert "0 written, 3 unchanged, 0 removed" in capsys.readouterr().out
+
+
+def test_what_stands_in_the_way_is_one_line(
+    tmp_path: Path, flags: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    site = write_site(tmp_path, LESSONS)
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    for arguments, said in [
+        ([str(empty), *flags], "is it a built course"),
+        ([site, *flags, "--model", "nothing"], "no such model"),
+        ([site, *flags[:2], "--models-dir", str(empty)], "pull minilm"),
+        ([site, "--url", "http://127.0.0.1:1"], "no server answers"),
+    ]:
+        assert main(arguments) == 1
+        told = capsys.readouterr().err
+        assert said in told
+        assert told.startswith("ingest: ")
+        assert told.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (["--nonsense", "1"], "nonsense"),
+        (["--tenant", " "], "--tenant"),
+        (["--tenant", "a\nb"], "--tenant"),
+        (["--url", "127.0.0.1:8080"], "--url"),
+    ],
+)
+def test_a_wrong_flag_is_a_wrong_call(
+    flags: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["site", *flags])
+    assert ended.value.code == 2
+    assert said in capsys.readouterr().err
+
+
+def test_another_kind_of_server_is_told_in_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    site = write_site(tmp_path, LESSONS)
+    for body in (b"{}", b"[]", b'"x"', b'{"data":[{"id":"m"}]}', b"<html>"):
+        with answering(body) as url:
+            assert main([site, "--url", url]) == 1
+        told = capsys.readouterr().err
+        assert told.startswith("ingest: ")
+        assert told.count("\n") == 1

