@@ -59,7 +59,7 @@ def compare_interfaces(before: Path) -> list[str]:
 
 def compare_sites(before: Path, scratch: Path) -> list[str]:
     """The differences of the sites that both trees build."""
-    sites = []
+    sites: list[Path] = []
     for tree in (before, ROOT):
         out = scratch / f"site-{len(sites)}"
         subprocess.run(
@@ -72,7 +72,7 @@ def compare_sites(before: Path, scratch: Path) -> list[str]:
     old, new = ({str(path.relative_to(site)) for path in _files(site)} for site in sites)
     same = sorted(old & new)
     print(f"site: {len(old)} files before, {len(new)} now")
-    _, changed, unread = filecmp.cmpfiles(*sites, same, shallow=False)
+    _, changed, unread = filecmp.cmpfiles(sites[0], sites[1], same, shallow=False)
     return [
         *(f"site: removed  {name}" for name in sorted(old - new)),
         *(f"site: added    {name}" for name in sorted(new - old)),
