@@ -8,12 +8,15 @@ import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from course import pipeline
 from course.build import check
+from course.check.linkcheck.identity import current
 from course.check.report import FORMATS, Findings, Summary, job_summary, reader
 from course.diagnostics import nearest, order
 from course.options import Options, Report
 from course.publish.tree import Refusal
 from course.read.files import folder_id
+from course.read.ids import LOCK_FILE, write_lock
 
 OK, PROBLEMS = 0, 1
 _NAMED = (".yaml", "/lesson.md")
@@ -43,9 +46,7 @@ def run_check(request: Request) -> int:
         message = f"there is no folder {request.report.parent} for the report"
         raise Refusal("CFG005", message, "create it first: a check makes no folders")
     if request.accept:
-        from course.read.idlock import accept
-
-        print(accept(options))
+        print(accept_ids(options))
     report = check(options)
     if request.deep and not report.errors:
         from course.deepcheck import deep_problems
@@ -129,3 +130,35 @@ def _changed(root: Path) -> frozenset[str]:
     except OSError:
         return frozenset()
     return frozenset(done.stdout.split("\n")) - {""} if done.returncode == 0 else frozenset()
+
+
+def accept_ids(options: Options) -> str:
+    """Add the ids of the present course to ``content/ids.lock``; says what it did.
+
+    Raises :class:`Refusal` when the sources have errors or the lock file is damaged: a lock made
+    from half a course would promise the wrong thing.
+    """
+    sources, graph = pipeline.linked(options)
+    broken = [one for one in sources.diagnostics if one.severity == "error"]
+    if broken:
+        first = min(broken, key=lambda one: (one.file, one.line))
+        raise Refusal(
+            "CFG010",
+            f"ids are accepted only from a course without errors: {first.file}:{first.line} "
+            f"{first.code} {first.message}",
+            "run: python build.py check",
+        )
+    known = {name: (locked.kind, locked.status) for name, locked in sources.lock.items()}
+    before = dict(known)
+    known.update(current(graph))
+    text = write_lock(known)
+    path = options.root / LOCK_FILE
+    beside = path.with_suffix(".lock.new")
+    beside.write_text(text, encoding="utf-8", newline="\n")
+    beside.replace(path)
+    added = sorted(set(known) - set(before))
+    updated = sorted(name for name in before if known[name] != before[name])
+    if not added and not updated:
+        return f"{LOCK_FILE}: nothing to add, {len(known)} ids"
+    parts = [f"{len(added)} added" if added else "", f"{len(updated)} updated" if updated else ""]
+    return f"{LOCK_FILE}: {', '.join(part for part in parts if part)}, {len(known)} ids"

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Final
 
 from course.build import build
 from course.options import CACHE, OUT, Options, Report
+from course.publish.places import check_places, forget
 from course.publish.tree import Refusal
-from course.read.places import check_places, forget
 
 if TYPE_CHECKING:
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001  (it has no other)

@@ -15,10 +15,10 @@ from typing import Any, Final
 import pytest
 
 from course.build import build, check
+from course.checking import accept_ids
 from course.fmt import fmt
 from course.options import Options
 from course.read.files import CODE_SUFFIXES, MEDIA_SUFFIXES
-from course.read.idlock import accept
 from course.read.links import KINDS
 from course.read.markdown.types import ALERTS
 from tests.course.coursekit import WORDS, edited, put
@@ -46,7 +46,7 @@ def course(tmp_path: Path) -> Path:
     for name, text in files().items():
         put(tmp_path / name, text)
     put(tmp_path / "content/ui/en.yaml", WORDS.read_bytes())
-    accept(Options(tmp_path, tmp_path / "site"))
+    accept_ids(Options(tmp_path, tmp_path / "site"))
     return tmp_path
 
 
@@ -167,7 +167,7 @@ def test_a_lesson_is_renamed_as_the_page_says(course: Path) -> None:
     )
     edited(course, f"{project}/README.md", ("lesson:the-line", "lesson:race-line"))
     assert codes(course) == ["IDS009"]
-    accept(Options(course, course / "site"))
+    accept_ids(Options(course, course / "site"))
     assert codes(course) == []
     assert build(Options(course, course / "site")).written
     assert (course / "site/lessons/the-line/index.html").is_file()

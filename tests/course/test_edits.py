@@ -10,8 +10,8 @@ from typing import Final
 import pytest
 
 from course.build import Options, build, check
+from course.publish.places import forget
 from course.publish.tree import MANIFEST, listing
-from course.read.places import forget
 from tests.course.coursekit import BRAKE_TRACE, LAP_KIT, QUIZ, READ_A_LAP, edited, write_course
 
 BRAKING: Final = "content/phases/20-braking"

@@ -13,12 +13,12 @@ import yaml
 
 from course import rules
 from course.build import build
+from course.checking import accept_ids
 from course.cli import main
 from course.deepcheck import deep_problems
 from course.options import Options
 from course.publish import pages, tree
 from course.publish.tree import Refusal, locked
-from course.read.idlock import accept
 from course.read.known import page_words
 from tests.course.coursekit import (
     BASE,
@@ -233,7 +233,7 @@ def test_the_deep_check_finds_open_tags_with_any_number_of_processes(
 def test_ids_are_not_accepted_from_a_broken_course(tmp_path: Path) -> None:
     root = write_case(RULES / "LES018", tmp_path)
     with pytest.raises(Refusal, match="LES018") as refused:
-        accept(Options(root, root / "site"))
+        accept_ids(Options(root, root / "site"))
     assert refused.value.code == "CFG010"
 
 

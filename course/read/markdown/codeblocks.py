@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from course.diagnostics import Problem, Span, nearest, short
-from course.publish.highlight import is_known
 from course.read import pythoncode
+from course.read.markdown.highlight import is_known
 from course.read.markdown.types import CodeBlock, Outline
 
 TAUGHT: Final = ("python", "json", "sql", "bash", "console", "yaml", "text")

@@ -8,7 +8,7 @@ from typing import Final
 
 import pyromark
 
-from course.publish.highlight import highlight
+from course.read.markdown.highlight import highlight
 from course.read.markdown.types import INTRO, OPTIONS, TEXT_KIND, CodeBlock, Outline
 
 _FENCE: Final = re.compile(r"(?P<indent>[ ]{0,3})(?P<fence>`{3,}|~{3,})[^\n]*\n")
