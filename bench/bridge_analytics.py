@@ -36,14 +36,14 @@ from runtime.bridge.analysis.stats import stats
 from runtime.bridge.analysis.straights import straight_line_speed
 from runtime.bridge.analysis.video import Ask, footage, matched
 from runtime.bridge.app import assemble, make_app
-from runtime.bridge.session.detect import detect
-from runtime.bridge.session.values import Frames, VideoFrame
+from runtime.bridge.session.laps import detect
+from runtime.bridge.session.recording import Frames, VideoFrame
 from runtime.bridge.settings import BridgeSettings
 from runtime.bridge.storage.values import Backend
-from runtime.bridge.track.drive import USUAL, drive
 from runtime.bridge.track.library import Library
 from runtime.bridge.track.model import Track
 from runtime.web.serve import started
+from tools.drive import USUAL, drive
 
 HZ: Final = 100.0
 DATA: Final = Path(__file__).parents[1] / "data"

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd  # type: ignore[import-untyped]
 
-from runtime.bridge.session.values import VideoFrame
+from runtime.bridge.session.recording import VideoFrame
 from runtime.bridge.track.model import Track
 
 MINIS = 25

@@ -17,10 +17,9 @@ import aiohttp
 import numpy as np
 
 from runtime.bridge.cues.engine import CueEngine
-from runtime.bridge.live.values import LiveFrame
-from runtime.bridge.session.values import TIMESTAMP, WIDE
-from runtime.bridge.track.drive import USUAL, drive
+from runtime.bridge.session.recording import TIMESTAMP, WIDE, LiveFrame
 from runtime.bridge.track.library import read_track
+from tools.drive import USUAL, drive
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 TRACK: Final = ROOT / "data" / "tracks" / "larkfell.json"

@@ -15,9 +15,9 @@ from typing import Final, NamedTuple, TypedDict
 import aiohttp
 import numpy as np
 
-from runtime.bridge.session.values import TIMESTAMP, WIDE
-from runtime.bridge.track.drive import USUAL, drive
+from runtime.bridge.session.recording import TIMESTAMP, WIDE
 from runtime.bridge.track.library import read_track
+from tools.drive import USUAL, drive
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 TRACK: Final = read_track(ROOT / "data" / "tracks" / "larkfell.json")[0]

@@ -28,7 +28,7 @@ import numpy as np
 from runtime.bridge.app import assemble, make_app
 from runtime.bridge.can.slcan import encode
 from runtime.bridge.can.values import CanFrame
-from runtime.bridge.session.values import Frames, Numbers, Samples
+from runtime.bridge.session.recording import Frames, Numbers, Samples
 from runtime.bridge.settings import BridgeSettings
 from runtime.bridge.storage.store import Store
 from runtime.bridge.storage.values import Appended, SessionMeta

@@ -27,13 +27,12 @@ from runtime.bridge.can.settings import CanSettings
 from runtime.bridge.live.pacing import Pacing, pace
 from runtime.bridge.live.replay import Replay
 from runtime.bridge.live.source import Recorded
-from runtime.bridge.live.values import LiveFrame
-from runtime.bridge.session.values import TIMESTAMP, Frames, Numbers, Samples
+from runtime.bridge.session.recording import TIMESTAMP, Frames, LiveFrame, Numbers, Samples
 from runtime.bridge.simulator.schedule import Schedule, schedule_of
 from runtime.bridge.simulator.simulator import Simulator, SourceSend
 from runtime.bridge.storage.store import Store
-from runtime.bridge.track.drive import drive
 from runtime.bridge.track.library import Library
+from tools.drive import drive
 
 DATA = Path(__file__).resolve().parents[1] / "data"
 SIGNALS = 60

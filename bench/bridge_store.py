@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from bench import bridge_store_http
-from runtime.bridge.session.values import WIDE, Frames, Recording, Samples
+from runtime.bridge.session.recording import WIDE, Frames, Recording, Samples
 from runtime.bridge.storage.store import Store
 from runtime.bridge.storage.values import Backend
 

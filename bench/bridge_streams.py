@@ -28,9 +28,8 @@ from aiohttp import web
 from runtime.bridge.api import streams
 from runtime.bridge.errors import render
 from runtime.bridge.live.hub import Hub
-from runtime.bridge.live.values import LiveFrame
 from runtime.bridge.service import SERVICE, Service
-from runtime.bridge.session.values import WIDE
+from runtime.bridge.session.recording import WIDE, LiveFrame
 from runtime.bridge.settings import BridgeSettings
 from runtime.bridge.track.library import Library
 from runtime.web.guard import Limits

@@ -4,7 +4,7 @@ from collections import deque
 from typing import Final
 
 from runtime.bridge.cues.engine import CueEngine
-from runtime.bridge.cues.values import Burst
+from runtime.bridge.cues.model import Burst
 from runtime.bridge.service import Service
 from runtime.bridge.track.model import Track
 

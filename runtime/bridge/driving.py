@@ -12,18 +12,21 @@ from aiohttp import web
 
 from runtime.bridge.api.spectators import spectating
 from runtime.bridge.can.settings import CanSettings
+from runtime.bridge.cues.model import Cue
 from runtime.bridge.live.bus import LiveBus, Synthetic, make_bus, make_synthetic_bus
 from runtime.bridge.live.live import Destination, Live
 from runtime.bridge.live.recorder import Recorder
 from runtime.bridge.live.replays import Replays
-from runtime.bridge.live.values import LIVE_SESSION, Cue, LiveFrame
+from runtime.bridge.live.values import LIVE_SESSION
 from runtime.bridge.service import Service
+from runtime.bridge.session.names import slug
+from runtime.bridge.session.recording import LiveFrame
 from runtime.bridge.settings import BridgeSettings
-from runtime.bridge.simulator.profile import natural_seconds
+from runtime.bridge.simulator.course import natural_seconds
 from runtime.bridge.storage.records import EndBegunByBus
 from runtime.bridge.storage.store import Store
 from runtime.bridge.storage.values import SIMULATOR, NoteRow, SessionMeta
-from runtime.bridge.track.model import Track, slug
+from runtime.bridge.track.model import Track
 from runtime.web.errors import ApiError
 from runtime.web.lifecycle import LIFECYCLE
 from runtime.web.routes import Routes

@@ -10,10 +10,10 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
-from runtime.bridge.session.detect import Laps, detect_laps
 from runtime.bridge.session.geometry import metres_between
+from runtime.bridge.session.laps import Laps, detect_laps
+from runtime.bridge.session.recording import Frames
 from runtime.bridge.session.series import series
-from runtime.bridge.session.values import Frames
 from runtime.bridge.storage.errors import StoreBusy, StoreDamaged
 from runtime.bridge.storage.store import Store
 from runtime.bridge.storage.values import SessionRow, recorded

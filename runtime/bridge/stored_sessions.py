@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from runtime.bridge.lapping import LapBook
-from runtime.bridge.session.detect import Laps
+from runtime.bridge.session.laps import Laps
 from runtime.bridge.settings import BridgeSettings
 from runtime.bridge.storage.errors import StoreUnusable
 from runtime.bridge.storage.store import Store

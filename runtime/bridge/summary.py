@@ -6,9 +6,15 @@ from typing import Any, Final
 
 import numpy as np
 
-from runtime.bridge.session.detect import Laps, Segment
-from runtime.bridge.session.progress import Progress, crossing_times, lap_progress
-from runtime.bridge.session.sectors import Span, sector_times, thirds
+from runtime.bridge.session.laps import Laps, Segment
+from runtime.bridge.session.progress import (
+    Progress,
+    Span,
+    crossing_times,
+    lap_progress,
+    sector_times,
+    thirds,
+)
 from runtime.bridge.track.model import Track
 
 KMH: Final = 3.6

@@ -14,7 +14,7 @@ from aiohttp import web
 
 from runtime.bridge.app import assemble, make_app
 from runtime.bridge.service import Service
-from runtime.bridge.session.values import TIMESTAMP, Frames
+from runtime.bridge.session.recording import TIMESTAMP, Frames
 from runtime.bridge.settings import BridgeSettings
 from runtime.web.serve import started
 

@@ -8,11 +8,11 @@ import numpy as np
 import pandas as pd  # type: ignore[import-untyped]
 import pytest
 
-from runtime.bridge.session.values import WIDE, Recording
+from runtime.bridge.session.recording import WIDE, Recording
 from runtime.bridge.storage.values import SessionMeta
-from runtime.bridge.track.drive import drive
 from runtime.bridge.track.library import Library
 from tests.bridge.bridgekit import Bridge
+from tools.drive import drive
 
 DATA = Path(__file__).resolve().parents[2] / "data"
 LAPS = 38

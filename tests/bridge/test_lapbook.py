@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from runtime.bridge.lapping import BEHIND_S, Filling, LapBook
-from runtime.bridge.session.values import Frames, Numbers
+from runtime.bridge.session.recording import Frames, Numbers
 from runtime.bridge.storage.store import Store
 from runtime.bridge.storage.values import Backend, SessionRow
-from runtime.bridge.track.drive import drive
 from runtime.bridge.track.library import Library
 from tests.bridge.simulator.drivekit import LARKFELL
 from tests.bridge.storage.storekit import opened
+from tools.drive import drive
 
 LAPS = 4
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from runtime.bridge.can.values import CanFrame
-from runtime.bridge.session.values import TIMESTAMP, Numbers
+from runtime.bridge.session.recording import TIMESTAMP, Numbers
 from tests.bridge.bridgekit import Bridge
 from tests.bridge.conftest import Start
 from tests.bridge.formats.canlog.logkit import write

@@ -16,11 +16,10 @@ from runtime.bridge.analysis.grid import (
     sampled,
 )
 from runtime.bridge.analysis.ideal import ideal_lap
-from runtime.bridge.session.detect import Segment
 from runtime.bridge.session.geometry import metres_between
-from runtime.bridge.session.progress import crossing_times
-from runtime.bridge.session.sectors import Span, sector_times
-from runtime.bridge.session.values import Gate, Numbers
+from runtime.bridge.session.laps import Segment
+from runtime.bridge.session.progress import Span, crossing_times, sector_times
+from runtime.bridge.session.recording import Gate, Numbers
 
 Kind = Literal["lap", "best", "record", "ideal", "target"]
 LONGEST_S: Final = 3600.0

@@ -6,10 +6,9 @@ from typing import Final, Literal
 
 import numpy as np
 
-from runtime.bridge.session.detect import TIE_S, Laps, Segment
 from runtime.bridge.session.geometry import Indices, Plane, Ring, ring
-from runtime.bridge.session.progress import Progress, lap_progress, within
-from runtime.bridge.session.sectors import Span, thirds
+from runtime.bridge.session.laps import TIE_S, Laps, Segment
+from runtime.bridge.session.progress import Progress, Span, lap_progress, thirds, within
 from runtime.bridge.session.series import Series
 from runtime.bridge.track.corners import Bent, detect_corners, straights
 from runtime.bridge.track.model import Corner, Spot, Straight, Track

@@ -7,7 +7,7 @@ import numpy as np
 from runtime.bridge.analysis.drive import Drive
 from runtime.bridge.analysis.reference import NONE, References
 from runtime.bridge.analysis.stats import highest
-from runtime.bridge.session.values import Numbers
+from runtime.bridge.session.recording import Numbers
 
 Basis: TypeAlias = Literal["reference_file", "session"]
 

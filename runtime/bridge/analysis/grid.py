@@ -6,11 +6,10 @@ from typing import Final, NamedTuple, cast
 import numpy as np
 
 from runtime.bridge.analysis.drive import Drive, NoGeometry, UnknownLap
-from runtime.bridge.session.detect import Segment
-from runtime.bridge.session.progress import within
-from runtime.bridge.session.sectors import Span, sector_times
+from runtime.bridge.session.laps import Segment
+from runtime.bridge.session.progress import Span, sector_times, within
+from runtime.bridge.session.recording import Numbers
 from runtime.bridge.session.series import GAP_PERIODS, GAP_S, Series
-from runtime.bridge.session.values import Numbers
 from runtime.bridge.track.model import inside
 
 MINI_SECTORS: Final = 25

@@ -5,7 +5,7 @@ from typing import NamedTuple
 from runtime.bridge.analysis.drive import Drive
 from runtime.bridge.analysis.grid import Times, mini_sectors, mini_table, parts, sector_table, times
 from runtime.bridge.analysis.sectors import Best, bests
-from runtime.bridge.session.sectors import Span
+from runtime.bridge.session.progress import Span
 
 
 class Composed(NamedTuple):

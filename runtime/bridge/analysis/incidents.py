@@ -9,8 +9,8 @@ from runtime.bridge.analysis.drive import Drive
 from runtime.bridge.analysis.incidents_spin import Road, spins
 from runtime.bridge.analysis.windows import runs
 from runtime.bridge.session.geometry import Indices
+from runtime.bridge.session.recording import Numbers, Samples
 from runtime.bridge.session.series import DAY_S, Flags
-from runtime.bridge.session.values import Numbers, Samples
 
 Kind: TypeAlias = Literal[
     "over_g", "off_line", "spin", "stopped", "hard_deceleration", "abs_active", "tc_active"

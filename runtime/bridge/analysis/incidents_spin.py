@@ -7,8 +7,8 @@ import numpy as np
 from runtime.bridge.analysis.windows import runs
 from runtime.bridge.session.geometry import Indices, Plane, Ring
 from runtime.bridge.session.progress import unwrap
+from runtime.bridge.session.recording import Numbers
 from runtime.bridge.session.series import Flags, Series
-from runtime.bridge.session.values import Numbers
 
 TURNED_DEG: Final = 120.0
 WITHIN_S: Final = 2.0

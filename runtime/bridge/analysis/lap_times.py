@@ -6,7 +6,7 @@ from runtime.bridge.analysis.drive import Drive
 from runtime.bridge.analysis.grid import sector_table
 from runtime.bridge.analysis.sectors import bests
 from runtime.bridge.analysis.stats import highest
-from runtime.bridge.session.detect import TIE_S, Segment
+from runtime.bridge.session.laps import TIE_S, Segment
 from runtime.bridge.session.stats import Box, box_plot, deviation
 
 

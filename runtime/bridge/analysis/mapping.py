@@ -8,9 +8,9 @@ import numpy as np
 from runtime.bridge.analysis.drive import Drive, NoGeometry, driven_line
 from runtime.bridge.analysis.grading import scorecard
 from runtime.bridge.analysis.reference import NONE, References
-from runtime.bridge.session.detect import Segment
 from runtime.bridge.session.geometry import Indices, Line, Plane, Ring
-from runtime.bridge.session.values import Numbers
+from runtime.bridge.session.laps import Segment
+from runtime.bridge.session.recording import Numbers
 from runtime.bridge.track.model import Corner, DangerZone, Marker, Spot
 
 STEP_M: Final = 5.0

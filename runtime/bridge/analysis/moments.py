@@ -11,9 +11,9 @@ from runtime.bridge.analysis.incidents import ASSISTS, Active, incidents
 from runtime.bridge.analysis.moments_passes import Candidate, Severity, pass_candidates
 from runtime.bridge.analysis.reference import NONE, References
 from runtime.bridge.analysis.slip import CROSSINGS, slip_oscillations
-from runtime.bridge.session.detect import TIE_S
+from runtime.bridge.session.laps import TIE_S
+from runtime.bridge.session.progress import sector_times
 from runtime.bridge.session.ranking import time_text
-from runtime.bridge.session.sectors import sector_times
 from runtime.bridge.session.series import GAP_PERIODS, GAP_S
 
 MOST: Final = 8

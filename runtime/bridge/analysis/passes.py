@@ -7,11 +7,11 @@ import numpy as np
 
 from runtime.bridge.analysis.drive import Drive
 from runtime.bridge.analysis.windows import first_in, known_in, largest_in, last_in, total_in
-from runtime.bridge.session.detect import Segment
 from runtime.bridge.session.geometry import Indices
+from runtime.bridge.session.laps import Segment
 from runtime.bridge.session.progress import unwrap
+from runtime.bridge.session.recording import Numbers
 from runtime.bridge.session.series import Series
-from runtime.bridge.session.values import Numbers
 
 KMH: Final = 3.6
 LEAST_FRAMES: Final = 3

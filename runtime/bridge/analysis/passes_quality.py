@@ -7,8 +7,8 @@ import numpy as np
 
 from runtime.bridge.analysis.drive import Drive
 from runtime.bridge.analysis.passes import Pass, passes_of
+from runtime.bridge.session.recording import Numbers
 from runtime.bridge.session.stats import deviation, quantile
-from runtime.bridge.session.values import Numbers
 
 TAIL: Final = 0.95
 CONTROLS: Final = ("steering_deg", "brake_bar", "throttle_pct")

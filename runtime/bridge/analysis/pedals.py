@@ -7,8 +7,8 @@ import numpy as np
 from runtime.bridge.analysis.drive import Drive
 from runtime.bridge.analysis.passes import BRAKING_BAR, COASTING_PCT, RELEASED_BAR
 from runtime.bridge.session.geometry import Indices
+from runtime.bridge.session.recording import Numbers
 from runtime.bridge.session.series import Flags, Series
-from runtime.bridge.session.values import Numbers
 
 THROTTLE_PCT: Final = 5.0
 BRAKE_BAR: Final = 1.0

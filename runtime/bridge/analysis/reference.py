@@ -9,9 +9,10 @@ import numpy as np
 
 from runtime.bridge.analysis.drive import Drive, UnknownLap
 from runtime.bridge.analysis.passes import Pass, passes_of
-from runtime.bridge.session.detect import Segment
+from runtime.bridge.session.laps import Segment
+from runtime.bridge.session.names import slug
 from runtime.bridge.track.fields import Fields, Wrong, json_object
-from runtime.bridge.track.model import Track, TrackError, slug
+from runtime.bridge.track.model import Track, TrackError
 
 Basis: TypeAlias = Literal["reference_file", "session_best"]
 

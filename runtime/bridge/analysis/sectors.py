@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 from runtime.bridge.analysis.drive import Drive
 from runtime.bridge.analysis.grid import Times, sector_table
-from runtime.bridge.session.detect import TIE_S, Segment
-from runtime.bridge.session.sectors import Span
+from runtime.bridge.session.laps import TIE_S, Segment
+from runtime.bridge.session.progress import Span
 
 
 class LapSectors(NamedTuple):

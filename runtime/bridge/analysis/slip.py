@@ -8,9 +8,9 @@ import numpy as np
 from runtime.bridge.analysis.drive import Drive
 from runtime.bridge.analysis.reference import NONE, References
 from runtime.bridge.session.geometry import Indices
+from runtime.bridge.session.recording import Numbers
 from runtime.bridge.session.series import Series
 from runtime.bridge.session.stats import quantile
-from runtime.bridge.session.values import Numbers
 
 Band: TypeAlias = Literal["under_driving", "approaching_peak", "at_peak", "over_driving"]
 

@@ -5,8 +5,8 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from runtime.bridge.analysis.drive import Drive
+from runtime.bridge.session.recording import Numbers
 from runtime.bridge.session.series import Flags, Series
-from runtime.bridge.session.values import Numbers
 
 FULL_THROTTLE_PCT: Final = 95.0
 ON_TRACK_MS: Final = 5.0

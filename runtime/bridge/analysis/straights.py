@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from runtime.bridge.analysis.drive import Drive
-from runtime.bridge.session.values import Numbers
+from runtime.bridge.session.recording import Numbers
 from runtime.bridge.track.model import Straight
 
 

@@ -8,9 +8,9 @@ import numpy as np
 from runtime.bridge.analysis.drive import Drive
 from runtime.bridge.analysis.passes import KMH, RELEASED_BAR, Pass, passes_of
 from runtime.bridge.analysis.reference import NONE, References, aims
+from runtime.bridge.session.recording import Numbers
 from runtime.bridge.session.series import Series
 from runtime.bridge.session.stats import Box, box_plot
-from runtime.bridge.session.values import Numbers
 
 RISING_PCT_S: Final = 5.0
 TURNING_G: Final = 0.5

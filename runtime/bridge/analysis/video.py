@@ -9,8 +9,8 @@ import numpy as np
 
 from runtime.bridge.analysis.drive import Drive
 from runtime.bridge.session.geometry import Indices
+from runtime.bridge.session.recording import TIMESTAMP, Numbers, VideoFrame
 from runtime.bridge.session.series import DAY_S
-from runtime.bridge.session.values import TIMESTAMP, Numbers, VideoFrame
 
 WINDOW_S: Final = 0.05
 ROUNDING_S: Final = 1e-9

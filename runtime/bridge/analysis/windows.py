@@ -6,8 +6,8 @@ A stretch runs from its *first* index to before its *last*; stretches may overla
 import numpy as np
 
 from runtime.bridge.session.geometry import Indices
+from runtime.bridge.session.recording import Numbers
 from runtime.bridge.session.series import Flags
-from runtime.bridge.session.values import Numbers
 
 
 def largest_in(values: Numbers, first: Indices, last: Indices) -> Numbers:

@@ -27,10 +27,10 @@ from runtime.bridge.api.analysis_shapes import ONE_LAP, analyses_of
 from runtime.bridge.api.sessions import SessionPath
 from runtime.bridge.api.shapes import rounded
 from runtime.bridge.service import SERVICE, Service
+from runtime.bridge.session.names import slug
 from runtime.bridge.session.ranking import time_text
-from runtime.bridge.session.values import Numbers
+from runtime.bridge.session.recording import Numbers
 from runtime.bridge.storage.values import SessionRow
-from runtime.bridge.track.model import slug
 from runtime.web.errors import BadQuery
 from runtime.web.routes import Routes
 from runtime.web.wire import Wire, json_bytes

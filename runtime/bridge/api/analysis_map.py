@@ -30,7 +30,7 @@ from runtime.bridge.api.sessions import SessionPath
 from runtime.bridge.api.shapes import Flag, capped, rounded
 from runtime.bridge.api.tracks import ZoneRecord
 from runtime.bridge.service import SERVICE, Service
-from runtime.bridge.session.values import Numbers
+from runtime.bridge.session.recording import Numbers
 from runtime.bridge.storage.values import SessionRow
 from runtime.web.errors import BadQuery
 from runtime.web.routes import Routes

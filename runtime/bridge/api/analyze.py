@@ -10,7 +10,7 @@ from pydantic import Field
 from runtime.bridge.api.sessions import now_ms
 from runtime.bridge.api.shapes import SessionId, Short
 from runtime.bridge.coaching import keep
-from runtime.bridge.cues.values import Analysis, Burst
+from runtime.bridge.cues.model import Analysis, Burst
 from runtime.bridge.service import SERVICE, Service
 from runtime.bridge.storage.errors import StoreBusy, StoreFailed, StoreFull
 from runtime.bridge.storage.values import NoteRow

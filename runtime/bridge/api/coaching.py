@@ -48,7 +48,7 @@ from runtime.bridge.service import SERVICE, Service
 from runtime.bridge.storage.coaching import AddEvents, AddTurns, NewEvent, TurnRow
 from runtime.bridge.storage.errors import NoRows, UnknownSession
 from runtime.bridge.storage.values import SessionRow
-from runtime.bridge.track.weather import phase_at
+from runtime.bridge.track.model import phase_at
 from runtime.web.errors import BadField, BadQuery, BadRequest
 from runtime.web.routes import Routes
 from runtime.web.wire import Wire

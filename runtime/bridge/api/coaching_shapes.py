@@ -16,7 +16,7 @@ from runtime.bridge.api.analysis_pedals import BrakeEndSummary
 from runtime.bridge.api.shapes import rounded
 from runtime.bridge.coach.warm.lessons import Lesson
 from runtime.bridge.coach.warm.pedagogy import Teaching
-from runtime.bridge.cues.values import Emotion
+from runtime.bridge.cues.model import Emotion
 from runtime.web.absent import absent
 from runtime.web.wire import Wire
 

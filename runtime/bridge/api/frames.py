@@ -9,8 +9,8 @@ import orjson
 from aiohttp import web
 
 from runtime.bridge.service import SERVICE, Service
-from runtime.bridge.session.cells import MILLISECONDS_FROM, NAN
-from runtime.bridge.session.values import WIDE
+from runtime.bridge.session.ingest import MILLISECONDS_FROM, NAN
+from runtime.bridge.session.recording import WIDE
 from runtime.bridge.storage.transaction import Row
 from runtime.bridge.storage.values import RowAppended
 from runtime.web.routes import Passing, Take

@@ -24,7 +24,7 @@ from runtime.bridge.formats.formats import (
 )
 from runtime.bridge.formats.naming import driver, place, session_name
 from runtime.bridge.service import SERVICE, Service
-from runtime.bridge.session.values import Recording
+from runtime.bridge.session.recording import Recording
 from runtime.bridge.storage.errors import BadFrames, SessionExists
 from runtime.bridge.storage.values import Imported, SessionMeta, SessionRow
 from runtime.bridge.summary import Summary

@@ -12,15 +12,19 @@ from runtime.bridge.api.sessions import WRITE_ERRORS, SessionPath
 from runtime.bridge.api.shapes import Note, Short, recording_id
 from runtime.bridge.errors import NotSaved
 from runtime.bridge.service import SERVICE, Service
-from runtime.bridge.session.cells import (
+from runtime.bridge.session.ingest import (
     REASONS_KEPT,
     BadBatch,
     BatchTooLarge,
+    FrameBatch,
     Rejected,
+    SampleBatch,
+    read_columns,
+    read_frame,
+    read_frames,
+    read_samples,
 )
-from runtime.bridge.session.ingest import FrameBatch, read_columns, read_frame, read_frames
-from runtime.bridge.session.samples import SampleBatch, read_samples
-from runtime.bridge.session.values import WIDE_SIGNALS, VideoFrame
+from runtime.bridge.session.recording import WIDE_SIGNALS, VideoFrame
 from runtime.bridge.storage.errors import BadFrames, RegistryFull
 from runtime.bridge.storage.values import Appended, SessionMeta
 from runtime.web.absent import absent

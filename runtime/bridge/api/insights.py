@@ -24,12 +24,12 @@ from runtime.bridge.coach.warm.scoring import (
     verdict,
 )
 from runtime.bridge.coach.warm.wire import BadReply
-from runtime.bridge.cues.values import Burst
+from runtime.bridge.cues.model import Burst
 from runtime.bridge.errors import NoCompleteLap, UnknownLap
 from runtime.bridge.service import SERVICE, Service
+from runtime.bridge.session.names import slug
 from runtime.bridge.storage.errors import NoRows, StoreDamaged, UnknownSession
 from runtime.bridge.storage.values import SessionRow
-from runtime.bridge.track.model import slug
 from runtime.web.errors import ApiError, BadField
 from runtime.web.routes import Routes
 from runtime.web.wire import Wire

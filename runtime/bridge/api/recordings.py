@@ -14,8 +14,8 @@ from runtime.bridge.service import SERVICE
 from runtime.bridge.storage.errors import BadTable, ExportUnavailable, NoRows, UnknownSession
 from runtime.bridge.summary import Stretch
 from runtime.bridge.track.circuits import circuit_of
+from runtime.bridge.track.file import track_text
 from runtime.bridge.track.model import TrackError
-from runtime.bridge.track.write import track_text
 from runtime.web.errors import BadQuery
 from runtime.web.routes import Routes
 from runtime.web.wire import Wire

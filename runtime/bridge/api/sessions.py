@@ -18,8 +18,9 @@ from runtime.bridge.api.shapes import (
     iso,
     rounded,
 )
-from runtime.bridge.cues.values import USUAL_LEVEL
+from runtime.bridge.cues.model import USUAL_LEVEL
 from runtime.bridge.service import SERVICE, Service
+from runtime.bridge.session.names import slug
 from runtime.bridge.session.ranking import time_text
 from runtime.bridge.storage.errors import (
     NoDatabase,
@@ -31,7 +32,6 @@ from runtime.bridge.storage.errors import (
 )
 from runtime.bridge.storage.values import LapRow, NoteRow, SessionMeta, SessionRow
 from runtime.bridge.summary import Summary
-from runtime.bridge.track.model import slug
 from runtime.web.routes import Routes
 from runtime.web.wire import Wire
 

@@ -7,7 +7,7 @@ from typing import Annotated, Final
 
 from pydantic import AfterValidator, BeforeValidator, Field, StrictStr
 
-from runtime.bridge.cues.values import LEVELS
+from runtime.bridge.cues.model import LEVELS
 from runtime.bridge.live.hub import ACTIVE
 from runtime.bridge.live.values import LIVE_SESSION
 

@@ -17,8 +17,8 @@ from runtime.bridge.errors import TooManyRows, UnknownLap
 from runtime.bridge.service import SERVICE, Service
 from runtime.bridge.session import resample as resampling
 from runtime.bridge.session.capabilities import coaching
+from runtime.bridge.session.recording import WIDE_SIGNALS
 from runtime.bridge.session.resample import Resampled, axis_of, interpolation_of, resample
-from runtime.bridge.session.values import WIDE_SIGNALS
 from runtime.bridge.storage.errors import NoRows, UnknownSession
 from runtime.bridge.storage.values import SessionRow
 from runtime.bridge.summary import Summary

@@ -10,11 +10,8 @@ from pydantic import Field
 from runtime.bridge.api.shapes import capped
 from runtime.bridge.errors import NoReferenceLine, NoTrack
 from runtime.bridge.service import SERVICE
-from runtime.bridge.track.elevation import MOST_SAMPLES, elevation
 from runtime.bridge.track.library import is_safe_id
-from runtime.bridge.track.markers import select
-from runtime.bridge.track.model import DangerZone, Marker
-from runtime.bridge.track.weather import phase_at
+from runtime.bridge.track.model import MOST_SAMPLES, DangerZone, Marker, elevation, phase_at, select
 from runtime.web.errors import BadQuery
 from runtime.web.routes import Routes
 from runtime.web.wire import Wire

@@ -10,7 +10,7 @@ from runtime.bridge.can.decode import Stamped
 from runtime.bridge.can.distance import DistanceFilter
 from runtime.bridge.can.speed import LONGEST_PAUSE_S, SPEEDS, STALE_S, USUAL, SpeedChoice
 from runtime.bridge.live.values import Flush
-from runtime.bridge.session.values import TIMESTAMP, WIDE, WIDE_SIGNALS, Samples
+from runtime.bridge.session.recording import TIMESTAMP, WIDE, WIDE_SIGNALS, Samples
 
 EXTRA_STALE_S: Final = 10.0
 EXTRA_PAUSE_S: Final = 60.0

@@ -11,7 +11,7 @@ from pydantic import model_validator as validated
 
 from runtime.bridge.can.faults import first_fault
 from runtime.bridge.can.formulas import FormulaError, compile_formula
-from runtime.bridge.session.values import WIDE_SIGNALS
+from runtime.bridge.session.recording import WIDE_SIGNALS
 
 Discovery: TypeAlias = Literal["wide_table", "static_obd2", "static_dbc"]
 

@@ -4,8 +4,8 @@ import math
 from typing import Final
 
 from runtime.bridge.cues.circuit import Place
-from runtime.bridge.cues.values import Burst, Moment
-from runtime.bridge.live.values import LiveFrame
+from runtime.bridge.cues.model import Burst, Moment
+from runtime.bridge.session.recording import LiveFrame
 
 BURST_S: Final = 1.0
 COAST_THROTTLE_PCT: Final = 5.0

@@ -4,9 +4,9 @@ import math
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from runtime.bridge.session.distance import LONGEST_STEP_S
 from runtime.bridge.session.geometry import METRES_PER_DEGREE, Line
 from runtime.bridge.session.progress import ON_LINE_M
+from runtime.bridge.session.series import LONGEST_STEP_S
 from runtime.bridge.track.model import Track
 
 NULL_ISLAND_DEG: Final = 1e-6

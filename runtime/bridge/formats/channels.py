@@ -18,7 +18,7 @@ from runtime.bridge.formats.lapmarks import (
 )
 from runtime.bridge.formats.vbo.motion import longest_step
 from runtime.bridge.session.names import LONGEST_NAME, clean_name
-from runtime.bridge.session.values import WIDE, Doubt, Numbers, Recording, Samples
+from runtime.bridge.session.recording import WIDE, Doubt, Numbers, Recording, Samples
 
 STEP_S: Final = 0.05
 _FASTEST: Final = 0.005

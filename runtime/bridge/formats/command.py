@@ -21,9 +21,9 @@ from runtime.bridge.formats.formats import MAX_BYTES, SUFFIXES, read_recording
 from runtime.bridge.formats.naming import driver, place, session_name
 from runtime.bridge.formats.progress import Bar
 from runtime.bridge.server_flags import add_server_flags
-from runtime.bridge.session.detect import detect_laps
+from runtime.bridge.session.laps import detect_laps
+from runtime.bridge.session.recording import Recording
 from runtime.bridge.session.series import series
-from runtime.bridge.session.values import Recording
 from runtime.bridge.settings import BridgeSettings
 from runtime.bridge.storage.errors import SessionExists, StoreUnusable
 from runtime.bridge.storage.store import Store

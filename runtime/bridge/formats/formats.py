@@ -31,7 +31,7 @@ from runtime.bridge.formats.vbo.errors import VboError
 from runtime.bridge.formats.vbo.position import CoordinateEncoding
 from runtime.bridge.formats.vbo.read import read as read_vbo
 from runtime.bridge.formats.vbo.table import LARGEST_FILE
-from runtime.bridge.session.values import Recording
+from runtime.bridge.session.recording import Recording
 
 __all__ = [
     "MAX_BYTES",

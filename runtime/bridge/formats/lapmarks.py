@@ -10,7 +10,7 @@ import numpy as np
 from runtime.bridge.formats.vbo.columns import key_of
 from runtime.bridge.formats.vbo.motion import forward
 from runtime.bridge.session.geometry import Plane
-from runtime.bridge.session.values import TIMESTAMP, Frames, Gate, Numbers, Samples
+from runtime.bridge.session.recording import TIMESTAMP, Frames, Gate, Numbers, Samples
 
 NUMBERS: Final = ("lap_number", "lap_no", "lap_num", "lap_count", "lap_counter", "current_lap")
 LINE_OF_LAPS: Final = "where the logger began its laps"

@@ -14,7 +14,7 @@ from runtime.bridge.formats import foreign
 from runtime.bridge.formats.canlog.readers.lines import LATEST, wanted
 from runtime.bridge.formats.canlog.values import CHUNK, CLASSIC, LARGEST_ID, LONGEST, Batch, Tally
 from runtime.bridge.formats.foreign import Foreign, Refused
-from runtime.bridge.session.values import Numbers
+from runtime.bridge.session.recording import Numbers
 
 Column: TypeAlias = np.ndarray[tuple[int, ...], np.dtype[Any]]
 FRAME: Final = "CAN_DataFrame"

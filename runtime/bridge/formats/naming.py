@@ -4,10 +4,11 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Final
 
+from runtime.bridge.session.names import slug
+from runtime.bridge.session.recording import Recording
 from runtime.bridge.session.series import series
-from runtime.bridge.session.values import Recording
 from runtime.bridge.track.library import Library
-from runtime.bridge.track.model import Track, slug
+from runtime.bridge.track.model import Track
 
 UNNAMED: Final = "session"
 LONGEST: Final = 100

@@ -22,7 +22,7 @@ from runtime.bridge.formats.vbo.errors import VboError
 from runtime.bridge.formats.vbo.motion import valid_fixes
 from runtime.bridge.formats.vbo.sections import LONGEST_LINE, MOST_COLUMNS, parse_date
 from runtime.bridge.formats.vbo.table import read_table
-from runtime.bridge.session.values import Doubt, Numbers, Recording
+from runtime.bridge.session.recording import Doubt, Numbers, Recording
 
 OPENING: Final = b"This file is created using RaceChrono"
 _LATEST: Final = 1e11

@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 
 from runtime.bridge.formats.vbo.errors import VboError
-from runtime.bridge.session.values import Numbers
+from runtime.bridge.session.recording import Numbers
 
 _NUMBER: Final = 8
 _EMPTY: Final = np.empty(0)

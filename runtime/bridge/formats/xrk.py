@@ -12,7 +12,7 @@ import numpy as np
 
 from runtime.bridge.formats import foreign
 from runtime.bridge.formats.foreign import Refused
-from runtime.bridge.session.values import Numbers
+from runtime.bridge.session.recording import Numbers
 
 _TOLD: Final = ("Driver", "Vehicle", "Venue", "Session", "Long Comment", "Device Name")
 _DATE: Final = re.compile(r"(\d{1,2})/(\d{1,2})/(\d{4})")

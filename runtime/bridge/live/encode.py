@@ -5,8 +5,8 @@ from typing import Final, NamedTuple
 
 import orjson
 
-from runtime.bridge.live.values import Cue, LiveFrame
-from runtime.bridge.session.values import TIMESTAMP, WIDE_SIGNALS
+from runtime.bridge.cues.model import Cue
+from runtime.bridge.session.recording import TIMESTAMP, WIDE_SIGNALS, LiveFrame
 
 RETRY_MS: Final = 2000
 """Milliseconds that a client is asked to wait before it comes back."""

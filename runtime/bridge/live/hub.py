@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, Literal, NamedTuple, Self, TypeAlias
 
+from runtime.bridge.cues.model import Cue
 from runtime.bridge.live.encode import (
     Event,
     control_event,
@@ -13,7 +14,8 @@ from runtime.bridge.live.encode import (
     frame_event,
     spliced,
 )
-from runtime.bridge.live.values import EVERYTHING, LIVE_SESSION, Control, Cue, LiveFrame
+from runtime.bridge.live.values import EVERYTHING, LIVE_SESSION, Control
+from runtime.bridge.session.recording import LiveFrame
 from runtime.web.errors import ApiError
 
 Kind: TypeAlias = Literal["cues", "telemetry", "notifications"]

@@ -9,10 +9,11 @@ from typing import Final, NamedTuple
 
 from runtime.bridge.can.assembler import GPS_DISTANCE
 from runtime.bridge.cues.engine import CueEngine
+from runtime.bridge.cues.model import Cue
 from runtime.bridge.live.hub import Hub
 from runtime.bridge.live.recorder import Recorder
-from runtime.bridge.live.values import Cue, Flush, LiveFrame
-from runtime.bridge.session.values import TIMESTAMP, WIDE, Frames, Numbers, Samples
+from runtime.bridge.live.values import Flush
+from runtime.bridge.session.recording import TIMESTAMP, WIDE, Frames, LiveFrame, Numbers, Samples
 
 BACKFILL: Final = 1000
 """A request with more frames brings a recording: only its last frame is told."""

@@ -4,7 +4,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from runtime.bridge.session.values import Numbers
+from runtime.bridge.session.recording import Numbers
 
 LONGEST_PAUSE_S: Final = 5.0
 """A longer pause of the recording is shortened to this."""

@@ -9,7 +9,8 @@ from typing import Final, NamedTuple
 
 from runtime.bridge.live.pacing import Pacing
 from runtime.bridge.live.source import Recorded, Window
-from runtime.bridge.live.values import Control, LiveFrame
+from runtime.bridge.live.values import Control
+from runtime.bridge.session.recording import LiveFrame
 
 AT_ONCE: Final = 32
 """So many frames that are due may go out before others have their turn on the loop."""

@@ -7,8 +7,7 @@ from typing import Final, NamedTuple, Self
 
 import numpy as np
 
-from runtime.bridge.live.values import LiveFrame
-from runtime.bridge.session.values import TIMESTAMP, WIDE, Frames, Numbers, Samples
+from runtime.bridge.session.recording import TIMESTAMP, WIDE, Frames, LiveFrame, Numbers, Samples
 from runtime.bridge.storage.errors import NoRows
 from runtime.bridge.storage.store import Store
 from runtime.bridge.storage.values import SessionRow

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from runtime.bridge.session.values import Numbers
+from runtime.bridge.session.recording import Numbers
 
 Indices = npt.NDArray[np.intp]
 

@@ -1,12 +1,66 @@
-"""Names of signals that nobody announced: as they were given, but for what cannot be asked for."""
+"""Names of signals and circuits, as they can be stored and asked for."""
 
+import functools
+import hashlib
+import re
 import unicodedata
+from collections.abc import Iterator
 from typing import Final
 
 LONGEST_NAME: Final = 128
+NAMES: Final = "a name has 1 to 128 letters from A to Z, digits, spaces and _ . : / % -"
+_NAME: Final = re.compile(r"[A-Za-z0-9_.:/ %-]{1,128}")
+LONGEST_SLUG: Final = 80
+_APART: Final = 8
+_LETTERS: Final = dict(
+    zip(
+        "\u00e6\u0153\u00f8\u0142\u0131\u0111\u00f0\u00fe\u0127\u0167\u014b",
+        ("ae", "oe", "o", "l", "i", "d", "d", "th", "h", "t", "ng"),
+        strict=True,
+    )
+)
+"""Latin letters that are no letter with an accent."""
+
+
+def is_name(name: str) -> bool:
+    """Whether a signal may have that name."""
+    return _NAME.fullmatch(name) is not None
 
 
 def clean_name(name: str) -> str:
     """A name that can be stored and asked for: no control characters, no commas, not too long."""
     kept = "".join(c if c.isprintable() and c not in ",?&#" else "_" for c in name.strip())
     return unicodedata.normalize("NFC", kept)[:LONGEST_NAME] or "unnamed"
+
+
+@functools.lru_cache(maxsize=4096)
+def slug(name: str) -> str:
+    """The name as ids are written: small ASCII letters and digits, words joined by one hyphen.
+
+    Latin letters lose their accents. A name with others keeps its Latin words and gets a word that
+    differs from name to name, as a very long one does. Empty: the name has nothing but signs.
+    """
+    plain = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", name.casefold()).casefold())
+    marked = "".join(_LETTERS.get(c, c) for c in _unaccented(plain))
+    words = "".join(c if unicodedata.category(c)[0] in "LNM" else " " for c in marked).split()
+    latin = re.findall("[a-z0-9]+", " ".join(words))
+    text = "-".join(latin)
+    if text == "-".join(words) and len(text) <= LONGEST_SLUG and text:
+        return text
+    told = "-".join(words) or "".join(c for c in plain if unicodedata.category(c) == "So")
+    if not told:
+        return ""
+    apart = hashlib.sha256(told.encode()).hexdigest()[:_APART]
+    kept = text[: LONGEST_SLUG - _APART - 1].strip("-")
+    return f"{kept or 'track'}-{apart}"
+
+
+def _unaccented(text: str) -> Iterator[str]:
+    """The characters without the marks that stand behind Latin letters; others need theirs."""
+    latin = True
+    for c in text:
+        if not unicodedata.combining(c):
+            latin = c.isascii() or c in _LETTERS
+        elif latin:
+            continue
+        yield c

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Final
 
-from runtime.bridge.track.model import slug
+from runtime.bridge.session.names import slug
 
 MAX_ENTRIES: Final = 500
 NOBODY: Final = "---"

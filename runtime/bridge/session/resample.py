@@ -7,8 +7,8 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
+from runtime.bridge.session.recording import TIMESTAMP, WIDE_SIGNALS, Frames, Numbers, Samples
 from runtime.bridge.session.series import DAY_S, Series, series, unwrapped
-from runtime.bridge.session.values import TIMESTAMP, WIDE_SIGNALS, Frames, Numbers, Samples
 
 MAX_ROWS: Final = 10_000
 MAX_NAMES: Final = 64

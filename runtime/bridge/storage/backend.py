@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from runtime.bridge.session.values import Numbers, Samples
+from runtime.bridge.session.recording import Numbers, Samples
 from runtime.bridge.storage.values import Backend
 
 Column: TypeAlias = npt.NDArray[np.float64] | npt.NDArray[np.int64] | npt.NDArray[np.object_]

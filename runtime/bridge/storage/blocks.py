@@ -15,7 +15,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from runtime.bridge.session.values import WIDE, Numbers, Samples
+from runtime.bridge.session.recording import WIDE, Numbers, Samples
 from runtime.bridge.storage.backend import Run, Window
 
 LOOSE: Final = 2048

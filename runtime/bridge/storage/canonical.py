@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from runtime.bridge.session.values import WIDE, Frames, Numbers, Samples
+from runtime.bridge.session.recording import WIDE, Frames, Numbers, Samples
 from runtime.bridge.storage.errors import BadFrames
 from runtime.bridge.storage.values import NOTHING, SessionMeta
 

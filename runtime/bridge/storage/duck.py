@@ -11,7 +11,7 @@ import duckdb
 import numpy as np
 import numpy.typing as npt
 
-from runtime.bridge.session.values import WIDE, Numbers, Samples
+from runtime.bridge.session.recording import WIDE, Numbers, Samples
 from runtime.bridge.storage import schema
 from runtime.bridge.storage.appending import Appenders, has_nan, nulled
 from runtime.bridge.storage.backend import Columns, Row, Run, Window

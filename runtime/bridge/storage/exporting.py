@@ -6,7 +6,7 @@ from typing import Final
 
 import numpy as np
 
-from runtime.bridge.session.values import WIDE
+from runtime.bridge.session.recording import WIDE
 from runtime.bridge.storage import parquet
 from runtime.bridge.storage.backend import Connection, Window
 from runtime.bridge.storage.errors import BadTable, NoRows, StoreBusy

@@ -7,7 +7,7 @@ from typing import ClassVar, Final, Protocol
 
 import numpy as np
 
-from runtime.bridge.session.values import WIDE, WIDE_SIGNALS, Frames, Numbers, Recording, Samples
+from runtime.bridge.session.recording import WIDE, WIDE_SIGNALS, Frames, Numbers, Recording, Samples
 from runtime.bridge.storage import canonical, registry
 from runtime.bridge.storage.backend import Columns, Run
 from runtime.bridge.storage.errors import BadFrames, SessionExists

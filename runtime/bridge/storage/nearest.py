@@ -3,7 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from runtime.bridge.session.values import Numbers
+from runtime.bridge.session.recording import Numbers
 
 
 def nearest(frames: Numbers, t: Numbers) -> npt.NDArray[np.int64]:

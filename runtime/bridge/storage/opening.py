@@ -14,8 +14,8 @@ from typing import IO, Final, NamedTuple
 
 import numpy as np
 
-from runtime.bridge.session.distance import Odometer
-from runtime.bridge.session.values import WIDE
+from runtime.bridge.session.recording import WIDE
+from runtime.bridge.session.series import Odometer
 from runtime.bridge.storage import registry, salvage, schema, sqlite
 from runtime.bridge.storage.backend import Connection, Engine, Row, Window
 from runtime.bridge.storage.errors import Damaged, StoreFull, StoreUnusable

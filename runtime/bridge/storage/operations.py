@@ -7,7 +7,7 @@ from typing import ClassVar, Final, Generic, NamedTuple, Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from runtime.bridge.session.values import TIMESTAMP, WIDE, Frames, Numbers, Samples, VideoFrame
+from runtime.bridge.session.recording import TIMESTAMP, WIDE, Frames, Numbers, Samples, VideoFrame
 from runtime.bridge.storage import canonical, registry
 from runtime.bridge.storage.errors import BadFrames, UnknownSession
 from runtime.bridge.storage.state import Session, Span

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from runtime.bridge.session.values import TIMESTAMP, WIDE, WIDE_SIGNALS, Numbers
+from runtime.bridge.session.recording import TIMESTAMP, WIDE, WIDE_SIGNALS, Numbers
 from runtime.bridge.storage.errors import ExportUnavailable
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-from runtime.bridge.session.values import TIMESTAMP, Samples, VideoFrame
+from runtime.bridge.session.recording import TIMESTAMP, Samples, VideoFrame
 from runtime.bridge.storage.backend import Connection, Window
 from runtime.bridge.storage.nearest import nearest
 from runtime.bridge.storage.operations import Fill

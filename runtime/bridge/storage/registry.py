@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from runtime.bridge.session.values import WIDE_SIGNALS
+from runtime.bridge.session.recording import WIDE_SIGNALS
 from runtime.bridge.storage import canonical
 from runtime.bridge.storage.backend import Engine, Row
 from runtime.bridge.storage.errors import RegistryFull, StoreFull

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from runtime.bridge.session.values import WIDE
+from runtime.bridge.session.recording import WIDE
 from runtime.bridge.storage.backend import Connection, Row
 from runtime.bridge.storage.errors import SchemaTooNew, StoreUnusable
 

@@ -10,8 +10,8 @@ from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
 
-from runtime.bridge.session.distance import Odometer, integrated, reckoned
-from runtime.bridge.session.values import WIDE, WIDE_SIGNALS, Numbers
+from runtime.bridge.session.recording import WIDE, WIDE_SIGNALS, Numbers
+from runtime.bridge.session.series import Odometer, integrated, reckoned
 from runtime.bridge.storage.values import NOTHING, CapabilityRow, SessionMeta, SessionRow, SignalRow
 
 NOT_LOADED: Final[None] = None

@@ -8,7 +8,7 @@ from typing import Final, Self, TypeVar, cast
 
 import numpy as np
 
-from runtime.bridge.session.values import (
+from runtime.bridge.session.recording import (
     WIDE,
     WIDE_SIGNALS,
     Frames,

@@ -7,7 +7,7 @@ from typing import Final, TypeAlias
 
 import numpy as np
 
-from runtime.bridge.session.values import WIDE, Numbers, Samples
+from runtime.bridge.session.recording import WIDE, Numbers, Samples
 from runtime.bridge.storage import canonical, registry
 from runtime.bridge.storage.backend import Connection, Run
 from runtime.bridge.storage.state import (

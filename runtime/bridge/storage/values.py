@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final, Literal, NamedTuple, TypeAlias
 
-from runtime.bridge.session.values import Doubt, Gate, Numbers, Recording
+from runtime.bridge.session.recording import Doubt, Gate, Numbers, Recording
 
 Backend: TypeAlias = Literal["analytical", "lightweight"]
 Choice: TypeAlias = Literal["auto", "analytical", "lightweight"]

@@ -5,20 +5,12 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from runtime.bridge.session.detect import Laps, Segment, detect
 from runtime.bridge.session.geometry import Line, Plane, Ring, ring
-from runtime.bridge.session.values import Frames, Gate, Numbers, Samples
+from runtime.bridge.session.laps import Laps, Segment, detect
+from runtime.bridge.session.names import slug
+from runtime.bridge.session.recording import Frames, Gate, Numbers, Samples
 from runtime.bridge.track.corners import Bent, detect_corners, sectors, straights
-from runtime.bridge.track.model import (
-    BrakePoint,
-    Corner,
-    Profile,
-    Speeds,
-    Spot,
-    Track,
-    TrackError,
-    slug,
-)
+from runtime.bridge.track.model import BrakePoint, Corner, Profile, Speeds, Spot, Track, TrackError
 
 STEP_M: Final = 5.0
 THIN_M: Final = 4.0

@@ -3,11 +3,12 @@
 import asyncio
 from dataclasses import replace
 
-from runtime.bridge.session.detect import Laps
+from runtime.bridge.session.laps import Laps
+from runtime.bridge.session.names import slug
 from runtime.bridge.storage.store import Store
 from runtime.bridge.storage.values import SessionRow
 from runtime.bridge.track.build import Built, from_laps
-from runtime.bridge.track.model import TrackError, slug
+from runtime.bridge.track.model import TrackError
 
 ALTITUDE = "altitude_m"
 

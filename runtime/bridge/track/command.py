@@ -11,13 +11,13 @@ from pathlib import Path
 from urllib.parse import quote, urlencode
 
 from runtime.bridge.server_flags import add_server_flags
+from runtime.bridge.session.names import slug
 from runtime.bridge.settings import BridgeSettings
 from runtime.bridge.track.build import Built, from_centreline, from_frames
 from runtime.bridge.track.fields import LARGEST_TEXT
+from runtime.bridge.track.file import parse_track, track_text
 from runtime.bridge.track.geojson import read_geojson
-from runtime.bridge.track.model import TrackError, slug
-from runtime.bridge.track.parse import parse_track
-from runtime.bridge.track.write import track_text
+from runtime.bridge.track.model import TrackError
 from runtime.web.errors import ApiError
 from runtime.web.instance import AlreadyRunning
 

@@ -6,8 +6,8 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from runtime.bridge.session.geometry import Ring
+from runtime.bridge.session.recording import Numbers
 from runtime.bridge.session.series import Flags
-from runtime.bridge.session.values import Numbers
 from runtime.bridge.track.model import Corner, Direction, Sector, Straight
 
 SMOOTHED_M: Final = 25.0

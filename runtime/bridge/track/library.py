@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import Final
 
 from runtime.bridge.session.geometry import metres_between
-from runtime.bridge.session.values import Doubt
+from runtime.bridge.session.names import slug
+from runtime.bridge.session.recording import Doubt
 from runtime.bridge.track.fields import LARGEST_TEXT
-from runtime.bridge.track.model import Track, TrackError, slug
-from runtime.bridge.track.parse import parse_track
+from runtime.bridge.track.file import parse_track
+from runtime.bridge.track.model import Track, TrackError
 
 DEFAULT_TRACK: Final = "larkfell"
 NEAR_M: Final = 5000.0

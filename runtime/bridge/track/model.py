@@ -1,15 +1,12 @@
 """What is known about a circuit; distances are metres of the reference line from start/finish."""
 
-import functools
-import hashlib
-import re
-import unicodedata
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple, TypeAlias
 
+import numpy as np
+
 from runtime.bridge.session.geometry import Line
-from runtime.bridge.session.values import Gate, Numbers
+from runtime.bridge.session.recording import Gate, Numbers
 
 Direction: TypeAlias = Literal["left", "right"]
 Danger: TypeAlias = Literal["high", "medium", "low"]
@@ -17,16 +14,6 @@ Danger: TypeAlias = Literal["high", "medium", "low"]
 DIRECTIONS: Final[tuple[Direction, ...]] = ("left", "right")
 DANGERS: Final[tuple[Danger, ...]] = ("high", "medium", "low")
 HALF_WIDTH_M: Final = 6.0
-LONGEST_SLUG: Final = 80
-_APART: Final = 8
-_LETTERS: Final = dict(
-    zip(
-        "\u00e6\u0153\u00f8\u0142\u0131\u0111\u00f0\u00fe\u0127\u0167\u014b",
-        ("ae", "oe", "o", "l", "i", "d", "d", "th", "h", "t", "ng"),
-        strict=True,
-    )
-)
-"""Latin letters that are no letter with an accent."""
 MARKER_KINDS: Final = ("brake_ref", "apex_ref", "turn_in_ref", "exit_ref", "visual", "nickname")
 
 
@@ -184,34 +171,120 @@ def inside(distance_m: float, start_m: float, end_m: float, length_m: float) -> 
     return (distance_m - start_m) % length_m <= (end_m - start_m) % length_m
 
 
-@functools.lru_cache(maxsize=4096)
-def slug(name: str) -> str:
-    """The name as ids are written: small ASCII letters and digits, words joined by one hyphen.
+def select(track: Track, *, corner: str | None = None, kind: str | None = None) -> list[Marker]:
+    """The markers by distance; of the corner of that exact name or number, of that kind.
 
-    Latin letters lose their accents. A name with others keeps its Latin words and gets a word that
-    differs from name to name, as a very long one does. Empty: the name has nothing but signs.
+    A kind may be given by its first word, as ``brake`` for ``brake_ref``; an unknown kind or
+    corner has none.
     """
-    plain = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", name.casefold()).casefold())
-    marked = "".join(_LETTERS.get(c, c) for c in _unaccented(plain))
-    words = "".join(c if unicodedata.category(c)[0] in "LNM" else " " for c in marked).split()
-    latin = re.findall("[a-z0-9]+", " ".join(words))
-    text = "-".join(latin)
-    if text == "-".join(words) and len(text) <= LONGEST_SLUG and text:
-        return text
-    told = "-".join(words) or "".join(c for c in plain if unicodedata.category(c) == "So")
-    if not told:
-        return ""
-    apart = hashlib.sha256(told.encode()).hexdigest()[:_APART]
-    kept = text[: LONGEST_SLUG - _APART - 1].strip("-")
-    return f"{kept or 'track'}-{apart}"
+    chosen = list(track.markers)
+    if corner is not None:
+        known = track.corner(corner)
+        name = known.name if known else None
+        chosen = [m for m in chosen if name is not None and m.corner == name]
+    if kind is not None:
+        chosen = [m for m in chosen if kind in (m.kind, m.kind.removesuffix("_ref"))]
+    return chosen
 
 
-def _unaccented(text: str) -> Iterator[str]:
-    """The characters without the marks that stand behind Latin letters; others need theirs."""
-    latin = True
-    for c in text:
-        if not unicodedata.combining(c):
-            latin = c.isascii() or c in _LETTERS
-        elif latin:
-            continue
-        yield c
+MOST_SAMPLES: Final = 100_000
+
+
+class Elevation(NamedTuple):
+    """Heights every so many metres from start/finish."""
+
+    source: Literal["json_profile", "reference_line", "missing"]
+    distance: Numbers
+    altitude: Numbers
+    """Metres; as many as distances, which are none where the heights are missing."""
+
+    @property
+    def lowest(self) -> float | None:
+        """Metres; None without samples."""
+        return float(self.altitude.min()) if len(self.altitude) else None
+
+    @property
+    def highest(self) -> float | None:
+        """Metres; None without samples."""
+        return float(self.altitude.max()) if len(self.altitude) else None
+
+
+def elevation(track: Track, step_m: float = 10.0) -> Elevation:
+    """Heights at 0, step, 2 x step … up to the end of the profile, else of the lap.
+
+    From the profile, else from the heights of the reference line. Raises `TrackError` where the
+    circuit has no reference line, and ValueError for a step that is not above 0 or is so small
+    that there would be more than 100,000 samples.
+    """
+    if track.line is None:
+        raise TrackError("the track file has no reference_line")
+    if not step_m > 0 or track.length_m / step_m > MOST_SAMPLES:
+        raise ValueError("step_m must be above 0 and give 100,000 samples at most")
+    line = track.line
+    if track.elevation is not None:
+        known, heights = track.elevation
+        at = _steps(float(known[-1]), step_m)
+        return Elevation("json_profile", at, np.interp(at, known, heights))
+    sure = ~np.isnan(line.altitude)
+    if not sure.any():
+        return Elevation("missing", np.zeros(0), np.zeros(0))
+    at = _steps(track.length_m, step_m)
+    heights = np.interp(at, line.distance[sure], line.altitude[sure], period=track.length_m)
+    return Elevation("reference_line", at, heights)
+
+
+def _steps(last: float, step: float) -> Numbers:
+    count = int(last / step + 1e-9) + 1
+    at: Numbers = np.minimum(np.arange(count) * step, last)
+    return at
+
+
+USUAL: Final = (
+    WeatherPhase(
+        "morning_fog",
+        6,
+        10,
+        "cool damp",
+        "Tyres and surface are cold: press gently and keep a margin where you brake.",
+    ),
+    WeatherPhase(
+        "warm_up",
+        10,
+        12,
+        "rising grip",
+        "Grip grows from lap to lap: move braking points later in small steps.",
+    ),
+    WeatherPhase(
+        "peak_grip",
+        12,
+        15,
+        "optimal",
+        "The surface is at its best: this is the time for a flying lap.",
+    ),
+    WeatherPhase(
+        "late_session",
+        15,
+        24,
+        "tire degradation",
+        "Tyres are past their best: be patient with the throttle and smooth with the wheel.",
+    ),
+    WeatherPhase(
+        "peak_grip",
+        0,
+        6,
+        "optimal",
+        "The surface is at its best: this is the time for a flying lap.",
+    ),
+)
+"""The phases of a circuit whose file names none; together they cover the day."""
+
+
+def phase_at(hour: int, track: Track | None = None) -> WeatherPhase:
+    """The phase of a local hour, 0 to 23: the circuit's own, else the usual one.
+
+    Raises ValueError for an hour outside the day.
+    """
+    if not 0 <= hour <= 23:
+        raise ValueError("the hour must be from 0 to 23")
+    own = track.weather_phases if track else ()
+    return next(phase for phase in (*own, *USUAL) if phase.start_hour <= hour < phase.end_hour)

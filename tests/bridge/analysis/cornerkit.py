@@ -8,9 +8,9 @@ import numpy as np
 
 from runtime.bridge.analysis.drive import Drive, drive_of
 from runtime.bridge.analysis.passes import Pass
-from runtime.bridge.session.detect import detect
 from runtime.bridge.session.geometry import Line
-from runtime.bridge.session.values import Frames, Gate, Numbers
+from runtime.bridge.session.laps import detect
+from runtime.bridge.session.recording import Frames, Gate, Numbers
 from runtime.bridge.track.model import Corner, Spot, Track
 from tests.bridge.session.sessions import METRES, changed, frames
 

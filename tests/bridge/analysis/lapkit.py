@@ -6,13 +6,13 @@ from typing import Final
 import numpy as np
 
 from runtime.bridge.analysis.drive import Drive, drive_of
-from runtime.bridge.session.detect import detect
-from runtime.bridge.session.values import Frames, Numbers
-from runtime.bridge.track.drive import drive
+from runtime.bridge.session.laps import detect
+from runtime.bridge.session.recording import Frames, Numbers
 from runtime.bridge.track.library import Library
 from runtime.bridge.track.model import Track
 from tests.bridge.session.sessions import changed, circle, circle_gate, frames
 from tests.bridge.track.examples import DATA
+from tools.drive import drive
 
 LENGTH: Final = 3000.0
 TRACKS: Final = Library.read(DATA).tracks

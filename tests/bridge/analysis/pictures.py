@@ -16,9 +16,9 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from runtime.bridge.track.drive import USUAL, drive
 from tests.bridge.analysis.lapkit import TRACKS
 from tests.bridge.bridgekit import Json, bridging, settings_for
+from tools.drive import USUAL, drive
 
 Colour = tuple[int, int, int]
 Pixels = npt.NDArray[np.uint8]

@@ -17,12 +17,12 @@ from runtime.bridge.analysis.compare import (
 )
 from runtime.bridge.analysis.drive import Drive, UnknownLap, drive_of
 from runtime.bridge.analysis.grid import axis, channel_at, moments, sampled
-from runtime.bridge.session.detect import detect
+from runtime.bridge.session.laps import detect
 from runtime.bridge.session.progress import crossing_times
-from runtime.bridge.session.values import Gate
-from runtime.bridge.track.drive import USUAL, drive
+from runtime.bridge.session.recording import Gate
 from tests.bridge.analysis.lapkit import LENGTH, OVAL, circled, lapped, on_track, oval, session
 from tests.bridge.session.sessions import kept
+from tools.drive import USUAL, drive
 
 TWO = [(20.0, 20.0, 20.0), (30.0, 20.0, 10.0)]
 

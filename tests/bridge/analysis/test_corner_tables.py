@@ -9,7 +9,7 @@ from runtime.bridge.analysis.braking import brake_acceleration, brake_ends, trai
 from runtime.bridge.analysis.corners import corner_classes, corner_letter, corner_reports
 from runtime.bridge.analysis.reference import ReferenceLap, References, Target
 from runtime.bridge.analysis.throttle import changes_of_speed, throttle_boxes
-from runtime.bridge.session.values import Frames, Numbers
+from runtime.bridge.session.recording import Frames, Numbers
 from tests.bridge.analysis.cornerkit import (
     between,
     corner,

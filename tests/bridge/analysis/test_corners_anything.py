@@ -22,7 +22,7 @@ from runtime.bridge.analysis.reference import reference_lap
 from runtime.bridge.analysis.slip import slip_bands, slip_oscillations
 from runtime.bridge.analysis.throttle import changes_of_speed, throttle_boxes
 from runtime.bridge.formats.racechrono import read
-from runtime.bridge.session.values import Frames
+from runtime.bridge.session.recording import Frames
 from tests.bridge.analysis.cornerkit import driven, ring_frames, ring_track
 from tests.bridge.session.sessions import changed, frames, kept
 from tests.bridge.track.examples import REAL

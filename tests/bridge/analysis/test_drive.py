@@ -121,7 +121,7 @@ def test_corners_are_found_in_the_driven_line() -> None:
 
 @pytest.mark.parametrize("name", ["larkfell", "tarn-oval"])
 def test_track_files_give_their_own_corners_sectors_and_straights(name: str) -> None:
-    from runtime.bridge.track.drive import drive as synthetic
+    from tools.drive import drive as synthetic
 
     track = Library.read(DATA).tracks[name]
     drive = driven(synthetic(track, 2).frames, track)

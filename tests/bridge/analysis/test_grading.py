@@ -21,7 +21,7 @@ from runtime.bridge.analysis.grading import (
 )
 from runtime.bridge.analysis.passes import passes_of
 from runtime.bridge.analysis.reference import NONE, ReferenceLap, References, Target
-from runtime.bridge.session.values import Numbers
+from runtime.bridge.session.recording import Numbers
 from tests.bridge.analysis.cornerkit import (
     TWO,
     between,

@@ -14,7 +14,7 @@ from runtime.bridge.analysis.ideal import ideal_lap
 from runtime.bridge.analysis.lap_times import lap_time_distribution, lap_time_table
 from runtime.bridge.analysis.sectors import all_sector_times
 from runtime.bridge.api.analysis_shapes import splits, summing
-from runtime.bridge.session.detect import detect
+from runtime.bridge.session.laps import detect
 from tests.bridge.analysis.lapkit import LENGTH, lapped, oval, session
 from tests.bridge.session.sessions import changed, kept
 

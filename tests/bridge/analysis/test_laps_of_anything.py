@@ -19,10 +19,10 @@ from runtime.bridge.analysis.pedals import pedal_behavior
 from runtime.bridge.analysis.sectors import all_sector_times
 from runtime.bridge.analysis.stats import stats
 from runtime.bridge.analysis.straights import straight_line_speed
-from runtime.bridge.session.detect import detect
-from runtime.bridge.session.values import TIMESTAMP, WIDE_SIGNALS, Frames
-from runtime.bridge.track.drive import USUAL, drive
+from runtime.bridge.session.laps import detect
+from runtime.bridge.session.recording import TIMESTAMP, WIDE_SIGNALS, Frames
 from tests.bridge.analysis.lapkit import OVAL, TRACKS
+from tools.drive import USUAL, drive
 
 EVERY = (
     stats,

@@ -9,13 +9,13 @@ import pytest
 
 from runtime.bridge.analysis.drive import drive_of
 from runtime.bridge.analysis.mapping import NO_GRADE, colour_of, corner_colours, spaced, track_map
-from runtime.bridge.session.detect import detect
 from runtime.bridge.session.geometry import Plane
-from runtime.bridge.session.values import Frames, Numbers
-from runtime.bridge.track.drive import drive as driven
+from runtime.bridge.session.laps import detect
+from runtime.bridge.session.recording import Frames, Numbers
 from tests.bridge.analysis.lapkit import OVAL, TRACKS, circled, lapped, on_track, oval
 from tests.bridge.analysis.pictures import SIZE, drawn, png
 from tests.bridge.session.sessions import changed, circle, circle_gate
+from tools.drive import drive as driven
 
 
 def metres_beside(lat: Numbers, lon: Numbers) -> Numbers:

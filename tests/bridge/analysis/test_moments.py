@@ -6,9 +6,7 @@ import pytest
 from runtime.bridge.analysis.incidents import Active
 from runtime.bridge.analysis.moments import MOST, Moment, highlights
 from runtime.bridge.analysis.reference import NONE, ReferenceLap, References, Target
-from runtime.bridge.session.values import Frames, Numbers
-from runtime.bridge.track.drive import USUAL
-from runtime.bridge.track.drive import drive as synthetic
+from runtime.bridge.session.recording import Frames, Numbers
 from runtime.bridge.track.library import Library
 from tests.bridge.analysis.cornerkit import (
     between,
@@ -20,6 +18,8 @@ from tests.bridge.analysis.cornerkit import (
 )
 from tests.bridge.session.sessions import changed, kept
 from tests.bridge.track.examples import DATA
+from tools.drive import USUAL
+from tools.drive import drive as synthetic
 
 
 def of(

@@ -15,8 +15,8 @@ from runtime.bridge.analysis.pedals import pedal_behavior
 from runtime.bridge.analysis.reference import ReferenceLap, References, Target
 from runtime.bridge.analysis.stats import stats
 from runtime.bridge.analysis.straights import straight_line_speed
-from runtime.bridge.session.detect import detect
-from runtime.bridge.session.values import Frames, Numbers
+from runtime.bridge.session.laps import detect
+from runtime.bridge.session.recording import Frames, Numbers
 from tests.bridge.analysis.lapkit import LENGTH, OVAL, circled, lapped, on_track, oval, session
 from tests.bridge.session.sessions import changed, circle, circle_gate, kept
 

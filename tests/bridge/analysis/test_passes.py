@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from runtime.bridge.analysis.drive import Drive, NoGeometry
 from runtime.bridge.analysis.passes import Pass, mean_of, passes_of
-from runtime.bridge.session.values import Frames, Numbers
+from runtime.bridge.session.recording import Frames, Numbers
 from tests.bridge.analysis.cornerkit import (
     LENGTH,
     TWO,

@@ -14,7 +14,7 @@ from runtime.bridge.analysis.moments import highlights
 from runtime.bridge.analysis.passes_quality import consistency, smoothness, track_out
 from runtime.bridge.analysis.reference import NONE, ReferenceLap, References, Target
 from runtime.bridge.analysis.slip import envelope_g, slip_bands, slip_oscillations
-from runtime.bridge.session.values import Numbers
+from runtime.bridge.session.recording import Numbers
 from tests.bridge.analysis.cornerkit import (
     between,
     driven,

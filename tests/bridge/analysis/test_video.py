@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from runtime.bridge.analysis.drive import Drive, drive_of
 from runtime.bridge.analysis.video import Ask, Cut, Footage, cuts, footage, matched
-from runtime.bridge.session.detect import detect
-from runtime.bridge.session.values import Frames, VideoFrame
+from runtime.bridge.session.laps import detect
+from runtime.bridge.session.recording import Frames, VideoFrame
 from tests.bridge.analysis.lapkit import lapped
 
 DRIVE = lapped([(10.0, 10.0, 10.0)] * 2)

@@ -12,13 +12,13 @@ import pytest
 
 from runtime.bridge.analysis.reference import parse_reference, reference_text
 from runtime.bridge.analysis_command import main
-from runtime.bridge.session.values import Samples
-from runtime.bridge.track.drive import USUAL, drive
+from runtime.bridge.session.recording import Samples
 from runtime.bridge.track.library import Library
 from tests.bridge.bridgekit import Bridge, Json, bridging, settings_for
 from tests.bridge.conftest import Start
 from tests.bridge.session.sessions import changed, kept
 from tests.bridge.track.examples import DATA
+from tools.drive import USUAL, drive
 
 TRACK = Library.read(DATA).tracks["tarn-oval"]
 DRIVEN = drive(TRACK, 4, hz=10.0, seed=2, skill=0.8, noise=USUAL)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from runtime.bridge.analyses import Scope, Written, _Key
-from runtime.bridge.session.values import Samples, VideoFrame
+from runtime.bridge.session.recording import Samples, VideoFrame
 from tests.bridge.api.test_analysis_laps import DRIVEN, filled
 from tests.bridge.bridgekit import Bridge
 from tests.bridge.conftest import Start

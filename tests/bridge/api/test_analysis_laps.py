@@ -11,13 +11,13 @@ import pytest
 from runtime.bridge.api.analysis_compare import CompareAnswer
 from runtime.bridge.api.analysis_map import MapAnswer, SyncAnswer
 from runtime.bridge.api.analysis_motion import FrictionAnswer
-from runtime.bridge.session.values import VideoFrame
-from runtime.bridge.track.drive import USUAL, drive
+from runtime.bridge.session.recording import VideoFrame
 from runtime.web.wire import Wire
 from tests.bridge.analysis.lapkit import OVAL, session
 from tests.bridge.bridgekit import Bridge, Json, frame_objects
 from tests.bridge.conftest import Start
 from tests.bridge.session.sessions import changed, kept
+from tools.drive import USUAL, drive
 
 DRIVEN = drive(OVAL, 3, hz=10.0, seed=1, skill=0.9, noise=USUAL)
 PLAIN = (

@@ -2,7 +2,7 @@
 
 from itertools import product
 
-from runtime.bridge.cues.values import LEVELS
+from runtime.bridge.cues.model import LEVELS
 from tests.bridge.bridgekit import Bridge, Json
 
 TAKEN = ("SIM", "_live", "start", "import", "reset", "replay")

@@ -8,10 +8,10 @@ from typing import Final
 import pytest
 
 from runtime.bridge.settings import BridgeSettings
-from runtime.bridge.track.drive import drive
 from runtime.bridge.track.library import Library
 from tests.bridge.bridgekit import ROOT, Bridge, bridging, settings_for
 from tests.bridge.conftest import Start
+from tools.drive import drive
 
 OVAL: Final = Library.read(ROOT / "data" / "tracks").tracks["tarn-oval"]
 SESSIONS: Final = 3

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 from runtime.bridge.api import frames
 from runtime.bridge.api.frames import plain_row
-from runtime.bridge.session.cells import BadBatch
-from runtime.bridge.session.ingest import read_frame
-from runtime.bridge.session.values import WIDE
+from runtime.bridge.session.ingest import BadBatch, read_frame
+from runtime.bridge.session.recording import WIDE
 from runtime.bridge.storage import writer
 from runtime.bridge.storage.errors import StoreFull
 from runtime.bridge.storage.operations import Work

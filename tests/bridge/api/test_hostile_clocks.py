@@ -8,12 +8,12 @@ from typing import Final, TypeAlias
 import numpy as np
 import pytest
 
-from runtime.bridge.session.values import TIMESTAMP, WIDE_SIGNALS, Frames, Numbers
+from runtime.bridge.session.recording import TIMESTAMP, WIDE_SIGNALS, Frames, Numbers
 from runtime.bridge.storage.values import SessionMeta
-from runtime.bridge.track.drive import USUAL, drive
 from tests.bridge.analysis.lapkit import OVAL
 from tests.bridge.bridgekit import Bridge, Json
 from tests.bridge.conftest import Start
+from tools.drive import USUAL, drive
 
 Spoil: TypeAlias = Callable[[dict[str, Numbers]], None]
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from runtime.bridge.track.drive import drive
 from runtime.bridge.track.library import Library
 from tests.bridge.bridgekit import Bridge, Json, frame_objects
+from tools.drive import drive
 
 DATA = Path(__file__).resolve().parents[3] / "data"
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from runtime.bridge.track.drive import drive
 from runtime.bridge.track.library import Library
 from tests.bridge.bridgekit import Bridge, Json, frame_objects
 from tests.bridge.conftest import Start
+from tools.drive import drive
 
 DATA = Path(__file__).resolve().parents[3] / "data"
 SESSIONS = ("a", "b", "c")

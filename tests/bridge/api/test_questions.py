@@ -14,7 +14,6 @@ from runtime.bridge.coach.agents.intents import INTENTS
 from runtime.bridge.coach.agents.questions import MOST_AT_ONCE, Questions
 from runtime.bridge.coach.agents.roster import AGENTS
 from runtime.bridge.coach.agents.values import Answer
-from runtime.bridge.track.drive import drive
 from tests.bridge.analysis.lapkit import OVAL
 from tests.bridge.bridgekit import Bridge, Json
 from tests.bridge.coach.warm.modelkit import (
@@ -31,6 +30,7 @@ from tests.bridge.coach.warm.modelkit import (
     serving,
 )
 from tests.bridge.conftest import Start
+from tools.drive import drive
 
 DRIVEN: Final = laps(3)
 NUMBER: Final = re.compile(r"\d+(?::\d\d)?(?:\.\d+)?")

@@ -8,11 +8,11 @@ import numpy as np
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 import pytest
 
-from runtime.bridge.track.drive import drive
 from runtime.bridge.track.library import Library
 from tests.bridge.bridgekit import Bridge
 from tests.bridge.conftest import Start
 from tests.bridge.formats.vbo.vbokit import write_vbo
+from tools.drive import drive
 
 DATA = Path(__file__).resolve().parents[3] / "data"
 

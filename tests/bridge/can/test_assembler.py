@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from runtime.bridge.can.assembler import GPS_DISTANCE, Assembler
 from runtime.bridge.can.decode import Stamped
 from runtime.bridge.live.values import Flush
-from runtime.bridge.session.values import WIDE
+from runtime.bridge.session.recording import WIDE
 
 T0 = 1_763_000_000.0
 

@@ -9,7 +9,7 @@ import pytest
 
 from runtime.bridge.can.formulas import compile_formula
 from runtime.bridge.can.registry import RegistryError, load_registry, parse_registry
-from runtime.bridge.session.values import WIDE_SIGNALS
+from runtime.bridge.session.recording import WIDE_SIGNALS
 
 
 @pytest.fixture

@@ -9,8 +9,7 @@ import numpy as np
 from runtime.bridge.cues.circuit import Circuit, circuit_of
 from runtime.bridge.cues.concepts import Inputs
 from runtime.bridge.cues.engine import CueEngine
-from runtime.bridge.live.values import LiveFrame
-from runtime.bridge.session.values import WIDE, Gate
+from runtime.bridge.session.recording import WIDE, Gate, LiveFrame
 from runtime.bridge.track.library import read_track
 from runtime.bridge.track.model import (
     BrakePoint,

@@ -8,7 +8,7 @@ import pytest
 from runtime.bridge.coaching import MOST_BURSTS, MOST_SESSIONS
 from runtime.bridge.cues.concepts import CONCEPTS
 from runtime.bridge.cues.engine import CueEngine
-from runtime.bridge.live.values import Cue
+from runtime.bridge.cues.model import Cue
 from tests.bridge.bridgekit import Bridge, Json
 from tests.bridge.conftest import Start
 from tests.bridge.cues.coachkit import larkfell

@@ -7,9 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from runtime.bridge.cues.engine import CueEngine
-from runtime.bridge.cues.values import LEVELS, Analysis, Burst
-from runtime.bridge.live.values import Cue, LiveFrame
-from runtime.bridge.session.values import WIDE, WIDE_SIGNALS
+from runtime.bridge.cues.model import LEVELS, Analysis, Burst, Cue
+from runtime.bridge.session.recording import WIDE, WIDE_SIGNALS, LiveFrame
 from tests.bridge.cues.coachkit import NAN, larkfell, small
 from tests.bridge.cues.coachkit import engine as engine_of
 

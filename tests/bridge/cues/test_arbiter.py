@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import pytest
 
-from runtime.bridge.cues.arbiter import Arbiter, Message
+from runtime.bridge.cues.advice import Arbiter, Message
 
 Said = str | None
 

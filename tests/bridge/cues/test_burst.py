@@ -5,9 +5,9 @@ import math
 import pytest
 
 from runtime.bridge.cues.burst import Folder, Numbers
-from runtime.bridge.cues.session import Session
-from runtime.bridge.cues.values import Burst, Moment
-from runtime.bridge.live.values import LiveFrame
+from runtime.bridge.cues.engine import Session
+from runtime.bridge.cues.model import Burst, Moment
+from runtime.bridge.session.recording import LiveFrame
 from tests.bridge.cues.coachkit import NAN, circuit, frame, small
 
 

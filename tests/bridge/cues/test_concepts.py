@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from runtime.bridge.cues.concepts import CONCEPTS, NAMES, Inputs, concept_for
-from runtime.bridge.cues.grammar import parse
+from runtime.bridge.cues.concepts import CONCEPTS, NAMES, Inputs, concept_for, parse
 from tests.bridge.cues.coachkit import NAN, QUIET
 
 IN = QUIET._replace(in_corner=True, v=90.0)

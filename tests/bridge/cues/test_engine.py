@@ -7,12 +7,11 @@ from itertools import pairwise
 import pytest
 
 from runtime.bridge.cues.engine import CueEngine
-from runtime.bridge.cues.values import Analysis, Burst, Level
-from runtime.bridge.live.values import Cue, LiveFrame
-from runtime.bridge.session.values import WIDE
-from runtime.bridge.track.drive import USUAL, Drive, drive
+from runtime.bridge.cues.model import Analysis, Burst, Cue, Level
+from runtime.bridge.session.recording import WIDE, LiveFrame
 from tests.bridge.cues.coachkit import NAN, corner, larkfell, small, straight, track
 from tests.bridge.cues.coachkit import engine as engine_of
+from tools.drive import USUAL, Drive, drive
 
 LOADED = Burst(
     "s",

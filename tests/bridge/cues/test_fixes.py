@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from runtime.bridge.cues.engine import Session
 from runtime.bridge.cues.locate import AWAY_S, HELD_S, LAPS, RECKONED_M, Locator, Told
-from runtime.bridge.cues.session import Session
-from runtime.bridge.session.distance import Odometer, reckoned
+from runtime.bridge.session.series import Odometer, reckoned
 from tests.bridge.cues.coachkit import NAN, frame, larkfell, small
 
 SPEED = 40.0

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runtime.bridge.cues.grammar import GrammarError, Names, parse
+from runtime.bridge.cues.concepts import GrammarError, Names, parse
 
 NAMES = Names(("near", "far", "a", "b"), frozenset({"near", "far"}))
 

@@ -4,8 +4,8 @@ import math
 
 import pytest
 
-from runtime.bridge.cues.layers import Estimate, Heard, LapClock, tones
-from runtime.bridge.cues.values import CueLimits, Tone
+from runtime.bridge.cues.model import CueLimits, Tone
+from runtime.bridge.cues.tones import Estimate, Heard, LapClock, tones
 from tests.bridge.cues.coachkit import NAN
 
 LIMITS = CueLimits()

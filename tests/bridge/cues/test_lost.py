@@ -6,10 +6,10 @@ from typing import Final
 
 import pytest
 
-from runtime.bridge.live.values import Cue
-from runtime.bridge.track.drive import USUAL, drive
+from runtime.bridge.cues.model import Cue
 from tests.bridge.bridgekit import Bridge
 from tests.bridge.cues.coachkit import larkfell
+from tools.drive import USUAL, drive
 
 DRIVEN: Final = drive(larkfell(), 1, seed=4, noise=USUAL).frames
 BATCH: Final = 40

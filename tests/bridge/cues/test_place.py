@@ -5,11 +5,11 @@ import pytest
 
 from runtime.bridge.cues.circuit import Circuit
 from runtime.bridge.cues.locate import RECKONED_M, Counter, Locator, Told
-from runtime.bridge.session.detect import detect_laps
+from runtime.bridge.session.laps import detect_laps
 from runtime.bridge.session.progress import lap_progress
 from runtime.bridge.session.series import series
-from runtime.bridge.track.drive import USUAL, drive
 from tests.bridge.cues.coachkit import NAN, circuit, corner, larkfell, small, track
+from tools.drive import USUAL, drive
 
 
 @pytest.mark.parametrize(

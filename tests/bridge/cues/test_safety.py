@@ -3,8 +3,8 @@
 import pytest
 
 from runtime.bridge.cues.circuit import Circuit
-from runtime.bridge.cues.safety import Watch
-from runtime.bridge.cues.values import CueLimits
+from runtime.bridge.cues.model import CueLimits
+from runtime.bridge.cues.tones import Watch
 from runtime.bridge.track.model import DangerZone
 from tests.bridge.cues.coachkit import NAN, circuit, corner, small, straight, track
 from tests.bridge.cues.coachkit import engine as engine_of

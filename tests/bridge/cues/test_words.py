@@ -6,12 +6,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from runtime.bridge.cues.advice import inputs_of, occasion_of, words_that_fit
 from runtime.bridge.cues.circuit import Circuit
 from runtime.bridge.cues.concepts import CONCEPTS, Inputs
-from runtime.bridge.cues.phrases import Occasion, over_grip, phrase, too_fast, tts_ms
-from runtime.bridge.cues.proposal import inputs_of, occasion_of, words_that_fit
-from runtime.bridge.cues.rules import TONES, rule_phrase
-from runtime.bridge.cues.values import Burst, Level, level_of
+from runtime.bridge.cues.model import Burst, Level, level_of
+from runtime.bridge.cues.phrases import (
+    TONES,
+    Occasion,
+    over_grip,
+    phrase,
+    rule_phrase,
+    too_fast,
+    tts_ms,
+)
 from runtime.bridge.track.model import Marker
 from tests.bridge.cues.coachkit import NAN, QUIET, circuit, corner, larkfell, track
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from runtime.bridge.formats.foreign import Foreign
 from runtime.bridge.session.geometry import Plane
-from runtime.bridge.session.values import Numbers, Samples
+from runtime.bridge.session.recording import Numbers, Samples
 from tests.bridge.formats.canlog.logkit import BEGIN
 
 G = 9.80665

@@ -13,8 +13,8 @@ from runtime.bridge.formats.channels import record_channels
 from runtime.bridge.formats.formats import read_recording
 from runtime.bridge.formats.lapmarks import HALF_WIDTH_M, Lap, counted_laps, marks_of, start_line
 from runtime.bridge.formats.xrk import laps_of
-from runtime.bridge.session.detect import detect
-from runtime.bridge.session.values import Gate, Numbers, Recording, Samples
+from runtime.bridge.session.laps import detect
+from runtime.bridge.session.recording import Gate, Numbers, Recording, Samples
 from tests.bridge.bridgekit import Bridge
 from tests.bridge.formats.aimkit import CHANNELS, STILL_S, Drive
 from tests.bridge.formats.canlog.logkit import BEGIN

@@ -14,7 +14,7 @@ from runtime.bridge.formats.formats import (
     UnreadableRecording,
     read_recording,
 )
-from runtime.bridge.session.detect import detect
+from runtime.bridge.session.laps import detect
 from tests.bridge.formats.vbo.vbokit import drive, vbo_bytes, write_vbo
 
 ROWS = b"1767150797.44,0,31.0,121.0,36.5,0.1,\n1767150797.54,0,31.00003,121.0,36.5,0.1,3000\n"

@@ -23,7 +23,7 @@ from runtime.bridge.formats.formats import (
     UnreadableRecording,
     read_recording,
 )
-from runtime.bridge.session.values import Recording, Samples
+from runtime.bridge.session.recording import Recording, Samples
 from tests.bridge.bridgekit import Bridge
 from tests.bridge.conftest import Start
 from tests.bridge.formats.canlog.logkit import BEGIN, FORMS, drive, messages, write

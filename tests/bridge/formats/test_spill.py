@@ -15,7 +15,7 @@ from runtime.bridge.formats.errors import UnparsableVbo
 from runtime.bridge.formats.formats import read_recording
 from runtime.bridge.formats.spill import Spill
 from runtime.bridge.formats.vbo import assemble, pieces, read, table
-from runtime.bridge.session.values import Recording
+from runtime.bridge.session.recording import Recording
 
 COLUMNS = "sats time lat long velocity heading height vert-vel steering latacc longacc rpm more"
 

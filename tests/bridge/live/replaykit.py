@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 
 from runtime.bridge.live.replays import Replays
-from runtime.bridge.live.values import Control, LiveFrame
+from runtime.bridge.live.values import Control
 from runtime.bridge.service import Service
-from runtime.bridge.session.values import TIMESTAMP, WIDE, Frames, Samples
+from runtime.bridge.session.recording import TIMESTAMP, WIDE, Frames, LiveFrame, Samples
 from runtime.bridge.storage.store import Store
 
 

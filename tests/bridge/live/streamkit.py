@@ -11,11 +11,11 @@ import aiohttp
 
 from runtime.bridge.api import spectators, streams
 from runtime.bridge.app import GROUPS, assemble, make_app
+from runtime.bridge.cues.model import Cue
 from runtime.bridge.live.hub import Hub
-from runtime.bridge.live.values import Cue, LiveFrame, Origin
 from runtime.bridge.server import PER_PEER
 from runtime.bridge.service import Service
-from runtime.bridge.session.values import WIDE
+from runtime.bridge.session.recording import WIDE, LiveFrame, Origin
 from runtime.bridge.settings import BridgeSettings
 from runtime.web.guard import Limits
 from runtime.web.lifecycle import LIFECYCLE

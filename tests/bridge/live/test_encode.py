@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 
+from runtime.bridge.cues.model import Cue
 from runtime.bridge.live.encode import (
     control_event,
     cue_event,
@@ -16,8 +17,7 @@ from runtime.bridge.live.encode import (
     object_json,
     spliced,
 )
-from runtime.bridge.live.values import Cue
-from runtime.bridge.session.values import WIDE
+from runtime.bridge.session.recording import WIDE
 from tests.bridge.live.streamkit import cue, frame, parsed
 
 CLIENT = (

@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 
 from runtime.bridge.live.hub import QUEUES, RING, Hub, Subscription, TooManyListeners
-from runtime.bridge.live.values import Origin
+from runtime.bridge.session.recording import Origin
 from tests.bridge.live.streamkit import Message, cue, frame, parsed
 
 

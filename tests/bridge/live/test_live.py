@@ -8,6 +8,7 @@ import pytest
 
 from runtime.bridge.can.assembler import GPS_DISTANCE
 from runtime.bridge.cues.engine import CueEngine
+from runtime.bridge.cues.model import Cue
 from runtime.bridge.live.hub import Hub
 from runtime.bridge.live.live import (
     BACKFILL,
@@ -18,8 +19,8 @@ from runtime.bridge.live.live import (
     Floods,
     Live,
 )
-from runtime.bridge.live.values import Cue, Flush, LiveFrame
-from runtime.bridge.session.values import TIMESTAMP, WIDE, Frames, Samples
+from runtime.bridge.live.values import Flush
+from runtime.bridge.session.recording import TIMESTAMP, WIDE, Frames, LiveFrame, Samples
 
 
 class Listening(Hub):

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from runtime.bridge.live.pacing import pace
 from runtime.bridge.live.source import latest
-from runtime.bridge.session.values import Samples
+from runtime.bridge.session.recording import Samples
 
 MIDNIGHT = 86_400.0
 CASES = {

@@ -10,7 +10,7 @@ import pytest
 from runtime.bridge.live import recorder
 from runtime.bridge.live.recorder import Recorder
 from runtime.bridge.live.values import Flush
-from runtime.bridge.session.values import WIDE, Frames, Samples
+from runtime.bridge.session.recording import WIDE, Frames, Samples
 from runtime.bridge.storage.errors import BadFrames, StoreFull
 from runtime.bridge.storage.values import NOTHING, SessionMeta
 

@@ -9,7 +9,7 @@ import pytest
 
 from runtime.bridge.live import source
 from runtime.bridge.live.errors import ReplayRunning
-from runtime.bridge.session.values import WIDE
+from runtime.bridge.session.recording import WIDE
 from tests.bridge.bridgekit import Bridge
 from tests.bridge.live.replaykit import Stage, frames_at, samples
 

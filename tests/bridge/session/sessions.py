@@ -5,8 +5,8 @@ from typing import Final
 
 import numpy as np
 
+from runtime.bridge.session.recording import TIMESTAMP, WIDE, Frames, Gate, Numbers
 from runtime.bridge.session.series import Flags
-from runtime.bridge.session.values import TIMESTAMP, WIDE, Frames, Gate, Numbers
 
 METRES: Final = 111_320.0
 

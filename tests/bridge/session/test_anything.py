@@ -5,12 +5,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from runtime.bridge.session.detect import detect
 from runtime.bridge.session.geometry import Line
-from runtime.bridge.session.progress import lap_progress
-from runtime.bridge.session.sectors import sector_times, thirds
+from runtime.bridge.session.laps import detect
+from runtime.bridge.session.progress import lap_progress, sector_times, thirds
+from runtime.bridge.session.recording import TIMESTAMP, WIDE, Frames, Gate, Numbers
 from runtime.bridge.session.stats import box_plot, quantile
-from runtime.bridge.session.values import TIMESTAMP, WIDE, Frames, Gate, Numbers
 from tests.bridge.session.sessions import circle, circle_gate
 
 ANY = st.floats(allow_nan=True, allow_infinity=True, width=64)

@@ -5,15 +5,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from runtime.bridge.session.clock import DAY_S
-from runtime.bridge.session.detect import Laps, detect
-from runtime.bridge.session.progress import lap_progress
-from runtime.bridge.session.sectors import Span, sector_times
-from runtime.bridge.session.series import series
-from runtime.bridge.session.values import TIMESTAMP, Frames, Numbers
-from runtime.bridge.track.drive import USUAL, drive
+from runtime.bridge.session.laps import Laps, detect
+from runtime.bridge.session.progress import Span, lap_progress, sector_times
+from runtime.bridge.session.recording import TIMESTAMP, Frames, Numbers
+from runtime.bridge.session.series import DAY_S, series
 from runtime.bridge.track.library import Library
 from tests.bridge.session.sessions import changed, circle, circle_gate, frames
+from tools.drive import USUAL, drive
 
 EPOCH: float = 1_790_000_000.0
 LARKFELL = Library.read(Path(__file__).parents[3] / "data" / "tracks").tracks["larkfell"]

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from runtime.bridge.session.detect import Laps, detect
-from runtime.bridge.session.values import TIMESTAMP, Frames, Numbers
+from runtime.bridge.session.laps import Laps, detect
+from runtime.bridge.session.recording import TIMESTAMP, Frames, Numbers
 from tests.bridge.session.sessions import at, changed, circle, circle_gate, frames, kept
 
 GATE = circle_gate()

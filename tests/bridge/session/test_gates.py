@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from runtime.bridge.session.gates import crossings, passages, synthetic_gate
+from runtime.bridge.session.laps import crossings, passages, synthetic_gate
+from runtime.bridge.session.recording import Frames, Gate
 from runtime.bridge.session.series import series, travelled
-from runtime.bridge.session.values import Frames, Gate
 from tests.bridge.session.sessions import at, changed, circle, circle_gate, frames
 
 EAST = Gate(0.0, 10.0, 90.0)

@@ -8,16 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runtime.bridge.session.cells import BadBatch, BatchTooLarge
 from runtime.bridge.session.ingest import (
     ALIASES,
     MAX_NAMES,
+    BadBatch,
+    BatchTooLarge,
     FrameBatch,
     read_columns,
     read_frame,
     read_frames,
 )
-from runtime.bridge.session.values import WIDE
+from runtime.bridge.session.recording import WIDE
 
 
 def row(batch: FrameBatch, index: int = 0) -> dict[str, float]:

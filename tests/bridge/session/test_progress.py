@@ -5,11 +5,18 @@ import math
 import numpy as np
 import pytest
 
-from runtime.bridge.session.detect import detect
 from runtime.bridge.session.geometry import Line
-from runtime.bridge.session.progress import Progress, crossing_times, lap_progress, within
-from runtime.bridge.session.sectors import Span, sector_times, thirds
-from runtime.bridge.session.values import TIMESTAMP, Frames, Numbers
+from runtime.bridge.session.laps import detect
+from runtime.bridge.session.progress import (
+    Progress,
+    Span,
+    crossing_times,
+    lap_progress,
+    sector_times,
+    thirds,
+    within,
+)
+from runtime.bridge.session.recording import TIMESTAMP, Frames, Numbers
 from tests.bridge.session.sessions import METRES, changed, circle, circle_gate, frames, kept
 
 LENGTH = 1000.0

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from runtime.bridge.session.recording import TIMESTAMP, WIDE, Frames, Samples
 from runtime.bridge.session.resample import (
     MAX_ROWS,
     BadResample,
@@ -19,7 +20,6 @@ from runtime.bridge.session.resample import (
     previous,
     resample,
 )
-from runtime.bridge.session.values import TIMESTAMP, WIDE, Frames, Samples
 
 NAN = float("nan")
 

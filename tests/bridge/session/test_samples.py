@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runtime.bridge.session.cells import NAMES, BadBatch, BatchTooLarge
-from runtime.bridge.session.samples import SampleBatch, read_samples
+from runtime.bridge.session.ingest import BadBatch, BatchTooLarge, SampleBatch, read_samples
+from runtime.bridge.session.names import NAMES
 
 
 def plain(batch: SampleBatch) -> dict[str, list[tuple[float, float]]]:

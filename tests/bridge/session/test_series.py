@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from runtime.bridge.session.geometry import Plane
+from runtime.bridge.session.recording import Numbers
 from runtime.bridge.session.series import series, travelled, unwrapped
-from runtime.bridge.session.values import Numbers
 from tests.bridge.session.sessions import at, circle, frames
 
 

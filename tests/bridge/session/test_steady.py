@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from runtime.bridge.session.steady import APART_M, steadied
-from runtime.bridge.session.values import Numbers
+from runtime.bridge.session.progress import APART_M, steadied
+from runtime.bridge.session.recording import Numbers
 
 HZ = 10.0
 

@@ -5,13 +5,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from runtime.bridge.session.detect import Laps, detect
-from runtime.bridge.session.progress import lap_progress
-from runtime.bridge.session.sectors import Span, sector_times
-from runtime.bridge.session.values import Frames
-from runtime.bridge.track.drive import QUIET, USUAL, Drive, Noise, drive
+from runtime.bridge.session.laps import Laps, detect
+from runtime.bridge.session.progress import Span, lap_progress, sector_times
+from runtime.bridge.session.recording import Frames
 from runtime.bridge.track.library import Library
 from runtime.bridge.track.model import Track
+from tools.drive import QUIET, USUAL, Drive, Noise, drive
 
 TRACKS = Library.read(Path(__file__).parents[3] / "data" / "tracks").tracks
 EVERY = pytest.mark.parametrize("track", TRACKS.values(), ids=TRACKS)

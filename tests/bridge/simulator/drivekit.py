@@ -11,7 +11,7 @@ from runtime.bridge.can.dbc import load_dbc
 from runtime.bridge.can.decode import Decoder
 from runtime.bridge.can.values import CanFrame
 from runtime.bridge.live.values import Flush
-from runtime.bridge.session.values import WIDE, Frames
+from runtime.bridge.session.recording import WIDE, Frames
 from runtime.bridge.simulator.schedule import Schedule, schedule_of
 from runtime.bridge.track.library import Library
 from runtime.bridge.track.model import Track

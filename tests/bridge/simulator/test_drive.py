@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 from runtime.bridge.can.pipeline import Pipeline
-from runtime.bridge.simulator.course import course_of
+from runtime.bridge.simulator.course import MPH, by_programme, course_of
 from runtime.bridge.simulator.drive import Drive
-from runtime.bridge.simulator.profile import MPH, by_programme
 from runtime.bridge.simulator.schedule import Schedule, schedule_of
 from runtime.bridge.track.model import Track
 from tests.bridge.simulator.drivekit import CARS, LARKFELL, MESSAGES, TRACKS, vesper

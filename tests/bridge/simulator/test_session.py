@@ -6,8 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from runtime.bridge.session.detect import detect
-from runtime.bridge.session.values import TIMESTAMP
+from runtime.bridge.session.laps import detect
+from runtime.bridge.session.recording import TIMESTAMP
 from runtime.bridge.simulator.schedule import schedule_of
 from runtime.bridge.track.model import Track
 from tests.bridge.simulator.drivekit import (

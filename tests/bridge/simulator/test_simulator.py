@@ -12,9 +12,15 @@ import pytest
 from runtime.bridge.can.bus import open_source
 from runtime.bridge.can.settings import CanSettings
 from runtime.bridge.can.values import CanFrame, SourceLost
-from runtime.bridge.simulator import pacing
-from runtime.bridge.simulator.pacing import PATIENCE_S, WINDOW, Backpressure, Pacer, Reached
-from runtime.bridge.simulator.simulator import Simulator, SourceSend
+from runtime.bridge.simulator.simulator import (
+    PATIENCE_S,
+    WINDOW,
+    Backpressure,
+    Pacer,
+    Reached,
+    Simulator,
+    SourceSend,
+)
 from tests.bridge.simulator.drivekit import vesper
 
 ANCHOR = 1_790_000_000.0
@@ -104,7 +110,8 @@ def test_a_stopped_drive_goes_on_where_it_was() -> None:
 
 
 def test_no_more_is_on_its_way_than_the_reader_can_take(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pacing, "PATIENCE_S", 1000.0)  # else a reader that is held has missed some
+    # Else a reader that is held has missed some.
+    monkeypatch.setattr("runtime.bridge.simulator.simulator.PATIENCE_S", 1000.0)
     bus, taken = Bus(), 0
     simulator = Simulator(bus, vesper(), 100.0, taken=lambda: taken)
     with driving(simulator):

@@ -19,7 +19,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from runtime.bridge.session.values import Frames
+from runtime.bridge.session.recording import Frames
 from runtime.bridge.storage import duck
 from runtime.bridge.storage.backend import Connection
 from runtime.bridge.storage.store import Store

@@ -6,7 +6,7 @@ from typing import Final, TypeAlias
 
 import numpy as np
 
-from runtime.bridge.session.values import WIDE, WIDE_SIGNALS, Frames, Recording, Samples
+from runtime.bridge.session.recording import WIDE, WIDE_SIGNALS, Frames, Recording, Samples
 from runtime.bridge.storage.store import Store
 from runtime.bridge.storage.values import Backend, Choice, SessionMeta, SignalRow
 

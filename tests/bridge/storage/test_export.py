@@ -9,7 +9,7 @@ import pandas as pd  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 import pytest
 
-from runtime.bridge.session.values import WIDE
+from runtime.bridge.session.recording import WIDE
 from runtime.bridge.storage import exporting, parquet
 from runtime.bridge.storage.errors import BadTable, ExportUnavailable, NoRows, StoreBusy
 from runtime.bridge.storage.store import Store

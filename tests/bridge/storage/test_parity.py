@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from runtime.bridge.session.values import (
+from runtime.bridge.session.recording import (
     WIDE,
     WIDE_SIGNALS,
     Frames,

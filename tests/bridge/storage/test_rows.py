@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from runtime.bridge.session.values import WIDE, Frames, Samples
+from runtime.bridge.session.recording import WIDE, Frames, Samples
 from runtime.bridge.storage import blocks
 from runtime.bridge.storage.errors import StoreFailed
 from runtime.bridge.storage.operations import Work

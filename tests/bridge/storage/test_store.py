@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from runtime.bridge.session.values import (
+from runtime.bridge.session.recording import (
     WIDE,
     WIDE_SIGNALS,
     Frames,

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runtime.bridge.session.distance import Odometer, integrated
-from runtime.bridge.session.values import Frames, Gate, Recording
+from runtime.bridge.session.recording import Frames, Gate, Recording
+from runtime.bridge.session.series import Odometer, integrated
 from runtime.bridge.storage import canonical
 from runtime.bridge.storage.errors import BadFrames
 from runtime.bridge.storage.nearest import nearest

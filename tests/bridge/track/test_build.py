@@ -7,19 +7,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from runtime.bridge.session.detect import detect
 from runtime.bridge.session.geometry import metres_between
+from runtime.bridge.session.laps import detect
 from runtime.bridge.session.progress import lap_progress
-from runtime.bridge.session.values import Frames, Samples
+from runtime.bridge.session.recording import Frames, Samples
 from runtime.bridge.track.build import Trace, from_centreline, from_frames, from_laps
 from runtime.bridge.track.command import main
-from runtime.bridge.track.drive import USUAL, drive
+from runtime.bridge.track.file import parse_track, track_text
 from runtime.bridge.track.geojson import read_geojson
 from runtime.bridge.track.library import Library, read_track
 from runtime.bridge.track.model import TrackError
-from runtime.bridge.track.parse import parse_track
-from runtime.bridge.track.write import track_text
 from tests.bridge.track.examples import DATA
+from tools.drive import USUAL, drive
 
 LARKFELL = Library.read(DATA).tracks["larkfell"]
 

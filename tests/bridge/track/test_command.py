@@ -6,15 +6,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from runtime.bridge.session.values import Recording, Samples
+from runtime.bridge.session.recording import Recording, Samples
 from runtime.bridge.storage.store import Store
 from runtime.bridge.storage.values import SessionMeta
 from runtime.bridge.track.command import main
-from runtime.bridge.track.drive import Drive, drive
 from runtime.bridge.track.library import Library, read_track
 from runtime.bridge.track.model import Track
 from tests.bridge.bridgekit import bridging, settings_for
 from tests.bridge.track.examples import DATA, REAL
+from tools.drive import Drive, drive
 
 LARKFELL = Library.read(DATA).tracks["larkfell"]
 ELSEWHERE_LON = 3.0

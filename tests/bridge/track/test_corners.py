@@ -9,8 +9,8 @@ from runtime.bridge.session.geometry import Ring
 from runtime.bridge.track.corners import detect_corners, sectors, severity, straights
 from runtime.bridge.track.library import Library
 from runtime.bridge.track.model import Corner, Spot
-from runtime.bridge.track.shape import Bend, Part, draw
 from tests.bridge.track.examples import DATA
+from tools.shape import Bend, Part, draw
 
 STADIUM: list[Part] = [400.0, Bend(180, 50), 400.0, Bend(180, 50)]
 

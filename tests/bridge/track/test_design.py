@@ -8,12 +8,11 @@ import numpy as np
 import pytest
 
 from runtime.bridge.session.geometry import metres_between
-from runtime.bridge.track.__main__ import main
-from runtime.bridge.track.car import Car, G
-from runtime.bridge.track.design import TYPICAL_GRIP
+from runtime.bridge.simulator.car import Car, G
 from runtime.bridge.track.library import Library
 from runtime.bridge.track.model import MARKER_KINDS, Track, inside
 from tests.bridge.track.examples import DATA
+from tools.tracks import TYPICAL_GRIP, main
 
 TRACKS = Library.read(DATA).tracks
 EVERY = pytest.mark.parametrize("track", TRACKS.values(), ids=TRACKS)

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from runtime.bridge.session.geometry import metres_between
-from runtime.bridge.session.values import TIMESTAMP, WIDE
-from runtime.bridge.track.car import Car, G
-from runtime.bridge.track.drive import QUIET, USUAL, drive
+from runtime.bridge.session.recording import TIMESTAMP, WIDE
+from runtime.bridge.simulator.car import Car, G
 from runtime.bridge.track.library import Library
 from runtime.bridge.track.model import Track, TrackError
 from tests.bridge.track.examples import DATA
+from tools.drive import QUIET, USUAL, drive
 
 TRACKS = Library.read(DATA).tracks
 EVERY = pytest.mark.parametrize("track", TRACKS.values(), ids=TRACKS)

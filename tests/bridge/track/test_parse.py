@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from runtime.bridge.track.file import parse_track, track_text
 from runtime.bridge.track.model import BrakePoint, Speeds, TrackError
-from runtime.bridge.track.parse import parse_track
-from runtime.bridge.track.write import track_text
 from tests.bridge.track.examples import circuit, corner, marker, sectors, text
 
 

@@ -5,12 +5,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from runtime.bridge.track.elevation import elevation
+from runtime.bridge.track.file import parse_track
 from runtime.bridge.track.library import Library
-from runtime.bridge.track.markers import select
-from runtime.bridge.track.model import Profile, Track, TrackError, inside
-from runtime.bridge.track.parse import parse_track
-from runtime.bridge.track.weather import USUAL, phase_at
+from runtime.bridge.track.model import (
+    USUAL,
+    Profile,
+    Track,
+    TrackError,
+    elevation,
+    inside,
+    phase_at,
+    select,
+)
 from tests.bridge.track.examples import DATA, text
 
 

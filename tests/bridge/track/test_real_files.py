@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from runtime.bridge.session.detect import detect
+from runtime.bridge.session.laps import detect
+from runtime.bridge.session.recording import WIDE, Frames, Gate, Numbers
 from runtime.bridge.session.series import series, travelled
-from runtime.bridge.session.values import WIDE, Frames, Gate, Numbers
 from runtime.bridge.track.build import from_centreline, from_laps
 from runtime.bridge.track.geojson import read_geojson
 from tests.bridge.track.examples import REAL

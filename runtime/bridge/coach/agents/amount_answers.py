@@ -15,8 +15,8 @@ from runtime.bridge.coach.agents.measures import FULL_PCT, not_recorded
 from runtime.bridge.coach.agents.values import Fact, Found
 from runtime.bridge.coach.agents.words import joined, listed, no_corner
 from runtime.bridge.session.geometry import Indices
+from runtime.bridge.session.recording import Samples
 from runtime.bridge.session.series import Flags
-from runtime.bridge.session.values import Samples
 
 TOOL: Final = "amount_facts"
 KMH: Final = 3.6

@@ -20,7 +20,7 @@ from runtime.bridge.coach.agents.series_answers import place_of
 from runtime.bridge.coach.agents.values import Fact, Found
 from runtime.bridge.coach.agents.words import no_corner
 from runtime.bridge.session.ranking import time_text
-from runtime.bridge.session.values import Numbers
+from runtime.bridge.session.recording import Numbers
 
 KMH: Final = 3.6
 

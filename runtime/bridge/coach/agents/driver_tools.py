@@ -13,8 +13,7 @@ from runtime.bridge.coach.agents.words import joined
 from runtime.bridge.drivers import Driven, progress, steps
 from runtime.bridge.session.ranking import time_text
 from runtime.bridge.storage.coaching import TraceRow
-from runtime.bridge.track.model import Corner, DangerZone, Track, inside
-from runtime.bridge.track.weather import phase_at
+from runtime.bridge.track.model import Corner, DangerZone, Track, inside, phase_at
 
 SAME_S: Final = 0.0005
 LINES: Final = 8

@@ -11,7 +11,7 @@ from runtime.bridge.coach.agents.asked import Lap, Topic
 from runtime.bridge.coach.agents.lap_tools import LEAST_PART_S, SAME_S, lap_delta
 from runtime.bridge.coach.agents.values import Cell, Fact, Found
 from runtime.bridge.coach.agents.words import joined, known, listed, numbered, ordinal
-from runtime.bridge.session.detect import Segment
+from runtime.bridge.session.laps import Segment
 from runtime.bridge.session.ranking import time_text
 
 TOOL: Final = "lap_facts"

@@ -13,7 +13,7 @@ from runtime.bridge.analysis.reference import NONE, References
 from runtime.bridge.analysis.stats import stats
 from runtime.bridge.coach.agents.values import Fact, Found
 from runtime.bridge.coach.agents.words import joined, known, numbered
-from runtime.bridge.session.detect import Segment
+from runtime.bridge.session.laps import Segment
 from runtime.bridge.session.ranking import time_text
 
 KMH: Final = 3.6

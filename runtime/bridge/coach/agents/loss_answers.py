@@ -17,7 +17,7 @@ from runtime.bridge.coach.agents.lap_answers import Missing, laps_of, losses, wh
 from runtime.bridge.coach.agents.lap_tools import LEAST_PART_S
 from runtime.bridge.coach.agents.values import Fact, Found
 from runtime.bridge.coach.agents.words import joined, no_corner
-from runtime.bridge.session.detect import Segment
+from runtime.bridge.session.laps import Segment
 
 TOOL: Final = "time_loss"
 LEAST_KMH: Final = 0.5

@@ -8,7 +8,7 @@ import numpy as np
 from runtime.bridge.analysis.drive import Drive
 from runtime.bridge.analysis.passes import Pass
 from runtime.bridge.analysis.throttle import opening_m
-from runtime.bridge.session.values import Numbers
+from runtime.bridge.session.recording import Numbers
 
 KMH: Final = 3.6
 FULL_PCT: Final = 95.0

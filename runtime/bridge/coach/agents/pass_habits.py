@@ -15,7 +15,7 @@ from runtime.bridge.coach.agents.lap_answers import laps_of
 from runtime.bridge.coach.agents.measures import FULL_PCT, Measure, measure_of, not_recorded
 from runtime.bridge.coach.agents.values import Fact, Found
 from runtime.bridge.coach.agents.words import joined
-from runtime.bridge.session.values import Numbers
+from runtime.bridge.session.recording import Numbers
 
 TOOL: Final = "claim_facts"
 EVEN_M: Final = 5.0

@@ -12,7 +12,7 @@ from runtime.bridge.coach.agents.measures import not_recorded
 from runtime.bridge.coach.agents.series_answers import QUANTITIES, Quantity
 from runtime.bridge.coach.agents.values import Fact, Found
 from runtime.bridge.coach.agents.words import joined, no_corner
-from runtime.bridge.session.detect import Segment
+from runtime.bridge.session.laps import Segment
 
 TOOL: Final = "place_facts"
 PERCENT: Final = Quantity("throttle_pct", "throttle", "%", 0)

@@ -15,7 +15,7 @@ from runtime.bridge.coach.agents.lap_answers import (
 from runtime.bridge.coach.agents.lap_tools import SAME_S
 from runtime.bridge.coach.agents.values import Fact, Found
 from runtime.bridge.coach.agents.words import joined, ordinal
-from runtime.bridge.session.detect import Segment
+from runtime.bridge.session.laps import Segment
 from runtime.bridge.session.ranking import time_text
 
 TOOL: Final = "lap_facts"

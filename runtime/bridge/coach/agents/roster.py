@@ -13,7 +13,7 @@ from runtime.bridge.coach.agents.safety import hazard
 from runtime.bridge.coach.agents.topic_tools import calls_of
 from runtime.bridge.coach.agents.values import Call, Intent, Question
 from runtime.bridge.coach.agents.words import plain
-from runtime.bridge.cues.values import Emotion
+from runtime.bridge.cues.model import Emotion
 
 
 class Agent(NamedTuple):

@@ -19,7 +19,7 @@ from runtime.bridge.coach.agents.values import Cell, Fact, Found, Question
 from runtime.bridge.coach.agents.words import listed
 from runtime.bridge.coach.warm.emotion import felt
 from runtime.bridge.errors import NoGeometry
-from runtime.bridge.session.values import Numbers
+from runtime.bridge.session.recording import Numbers
 from runtime.bridge.storage.errors import NoRows
 from runtime.bridge.storage.values import SessionRow
 from runtime.bridge.summary import summarise

@@ -12,8 +12,8 @@ from runtime.bridge.coach.warm.lessons import Lesson
 from runtime.bridge.coach.warm.pedagogy import FITTING, concept_for, tip_of
 from runtime.bridge.coach.warm.same import opposes
 from runtime.bridge.session.ranking import time_text
+from runtime.bridge.track.model import USUAL as USUAL_PHASES
 from runtime.bridge.track.model import Corner, DangerZone, Track, WeatherPhase
-from runtime.bridge.track.weather import USUAL as USUAL_PHASES
 
 ZONES: Final = 2
 USUAL_GOAL: Final = "personal best lap"

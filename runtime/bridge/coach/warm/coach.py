@@ -32,7 +32,7 @@ from runtime.bridge.coach.warm.prompts import (
 from runtime.bridge.coach.warm.review import Fragments, Review, fragments
 from runtime.bridge.coach.warm.room import Room, coasting, held, rooms
 from runtime.bridge.coach.warm.told import focused, may_say, told_brief, told_debrief
-from runtime.bridge.cues.values import Emotion
+from runtime.bridge.cues.model import Emotion
 from runtime.bridge.errors import NoCompleteLap, NoGeometry
 from runtime.bridge.service import Service
 from runtime.bridge.storage.coaching import EventRow, driver_events

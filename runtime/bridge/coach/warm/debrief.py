@@ -13,7 +13,7 @@ from runtime.bridge.coach.warm.lessons import Lesson
 from runtime.bridge.coach.warm.pedagogy import ADVICE, FITTING, mark_of, tip_of
 from runtime.bridge.coach.warm.problems import goal, paragraph
 from runtime.bridge.coach.warm.review import Review, best_corner, points
-from runtime.bridge.cues.values import Emotion
+from runtime.bridge.cues.model import Emotion
 from runtime.bridge.session.ranking import time_text
 
 PROBLEMS: Final = 2

@@ -3,7 +3,7 @@
 import re
 from typing import Final, NamedTuple, cast, get_args
 
-from runtime.bridge.cues.values import Emotion
+from runtime.bridge.cues.model import Emotion
 
 EMOTIONS: Final[tuple[Emotion, ...]] = get_args(Emotion)
 HELD: Final = 32

@@ -18,7 +18,7 @@ from runtime.bridge.analysis.reference import NONE, References
 from runtime.bridge.coach.warm.findings import chosen
 from runtime.bridge.coach.warm.pedagogy import tip_of
 from runtime.bridge.coach.warm.room import held
-from runtime.bridge.cues.values import Burst
+from runtime.bridge.cues.model import Burst
 from runtime.bridge.session.series import Flags
 
 MOST: Final = 3

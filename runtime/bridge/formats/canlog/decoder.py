@@ -14,7 +14,7 @@ from cantools.database.can import Message, Signal
 from cantools.database.conversion import BaseConversion, IdentityConversion
 
 from runtime.bridge.formats.canlog.values import Batch, Bytes, Rows
-from runtime.bridge.session.values import Numbers
+from runtime.bridge.session.recording import Numbers
 
 _WORD: Final = 64
 _EXACT: Final = 53

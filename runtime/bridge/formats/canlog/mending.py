@@ -15,7 +15,7 @@ from runtime.bridge.formats.vbo.motion import (
     nominal_period,
     turning_g,
 )
-from runtime.bridge.session.values import TIMESTAMP, Doubt, Frames, Numbers
+from runtime.bridge.session.recording import TIMESTAMP, Doubt, Frames, Numbers
 
 FEW: Final = 30
 MANY: Final = 300

@@ -7,7 +7,7 @@ from runtime.bridge.formats.canlog.synonyms import COLUMNS, KINDS, SIGNALS, Know
 from runtime.bridge.formats.vbo import units
 from runtime.bridge.formats.vbo.columns import LAT, LON, key_of
 from runtime.bridge.formats.vbo.units import SAME, Scale, scale_of
-from runtime.bridge.session.values import Numbers, Samples
+from runtime.bridge.session.recording import Numbers, Samples
 
 DEAD_S: Final = 60.0
 """A sensor whose value has stood for so long, while the car moved, is none."""

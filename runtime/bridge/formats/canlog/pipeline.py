@@ -17,7 +17,7 @@ from runtime.bridge.can.pipeline import CACHED, Bound, Making, Pipeline, Plan, S
 from runtime.bridge.formats.canlog.decoder import Column
 from runtime.bridge.formats.canlog.values import Keys, Rows
 from runtime.bridge.formats.canlog.vector import ColumnFormula, Flags
-from runtime.bridge.session.values import Numbers
+from runtime.bridge.session.recording import Numbers
 
 _PLACES: Final = 1 << 16
 _STEPS: Final = 1 << 8

@@ -15,7 +15,7 @@ from runtime.bridge.formats.canlog.pipeline import NOTHING, ColumnPipeline
 from runtime.bridge.formats.canlog.readers.lines import UNIX
 from runtime.bridge.formats.canlog.rows import even_times, frames_at
 from runtime.bridge.formats.canlog.values import Batch, LogError, LogReader, Tally
-from runtime.bridge.session.values import WIDE, WIDE_SIGNALS, Doubt, Numbers, Recording, Samples
+from runtime.bridge.session.recording import WIDE, WIDE_SIGNALS, Doubt, Numbers, Recording, Samples
 
 MOST_SAMPLES: Final = 100_000_000
 """Further ones do not fit the memory of the machines that the bridge is made for."""

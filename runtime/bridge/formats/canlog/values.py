@@ -8,7 +8,7 @@ from typing import Final, NamedTuple, Protocol, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from runtime.bridge.session.values import Numbers
+from runtime.bridge.session.recording import Numbers
 
 Bytes: TypeAlias = npt.NDArray[np.uint8]
 Keys: TypeAlias = npt.NDArray[np.int64]

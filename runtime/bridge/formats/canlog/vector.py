@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from runtime.bridge.can.formulas import FUNCTIONS, Formula
-from runtime.bridge.session.values import Numbers
+from runtime.bridge.session.recording import Numbers
 
 Flags: TypeAlias = npt.NDArray[np.bool_]
 Inputs: TypeAlias = Mapping[str, Numbers]

@@ -8,7 +8,7 @@ import numpy as np
 
 from runtime.bridge.formats.vbo.motion import Places, bearing, distance, forward, spikes, turning_g
 from runtime.bridge.formats.vbo.shelf import AS_THEY_ARE, Keeper
-from runtime.bridge.session.values import (
+from runtime.bridge.session.recording import (
     TIMESTAMP,
     WIDE,
     Doubt,

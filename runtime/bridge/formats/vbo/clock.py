@@ -6,7 +6,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from runtime.bridge.formats.vbo.pieces import piecewise
-from runtime.bridge.session.values import Numbers
+from runtime.bridge.session.recording import Numbers
 
 TimeEncoding: TypeAlias = Literal["hhmmss", "seconds"]
 DAY_S: Final = 86_400.0

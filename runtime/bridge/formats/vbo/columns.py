@@ -12,7 +12,7 @@ from runtime.bridge.formats.vbo.motion import FASTEST_MS
 from runtime.bridge.formats.vbo.shelf import AS_THEY_ARE, Keeper
 from runtime.bridge.formats.vbo.units import SAME, Scale, scale_of
 from runtime.bridge.session.names import LONGEST_NAME, clean_name
-from runtime.bridge.session.values import WIDE, Doubt, Numbers
+from runtime.bridge.session.recording import WIDE, Doubt, Numbers
 
 TIME: Final = ("time", "utc_time", "utc", "timestamp")
 LAT: Final = ("lat", "latitude")

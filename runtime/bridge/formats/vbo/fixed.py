@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from runtime.bridge.session.values import Numbers
+from runtime.bridge.session.recording import Numbers
 
 _MOST_DIGITS: Final = 15
 _LARGEST_POWER: Final = 22

@@ -9,7 +9,7 @@ import numpy as np
 
 from runtime.bridge.formats.vbo.motion import angle_between, bearing, haversine
 from runtime.bridge.formats.vbo.position import CoordinateEncoding, decode
-from runtime.bridge.session.values import Doubt, Gate, Numbers
+from runtime.bridge.session.recording import Doubt, Gate, Numbers
 
 NEAR_M: Final = 1000.0
 _MOST_GATES: Final = 64

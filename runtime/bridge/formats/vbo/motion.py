@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from runtime.bridge.formats.vbo.pieces import piecewise
-from runtime.bridge.session.values import Numbers
+from runtime.bridge.session.recording import Numbers
 
 Flags = npt.NDArray[np.bool_]
 Places = npt.NDArray[np.intp]

@@ -6,7 +6,7 @@ from typing import Final, TypeVar, cast
 
 import numpy as np
 
-from runtime.bridge.session.values import Numbers
+from runtime.bridge.session.recording import Numbers
 
 PIECE: Final = 16_384
 """Rows."""

@@ -14,7 +14,7 @@ from runtime.bridge.formats.vbo.motion import (
     path_ratio,
     valid_fixes,
 )
-from runtime.bridge.session.values import Doubt, Numbers
+from runtime.bridge.session.recording import Doubt, Numbers
 
 CoordinateEncoding: TypeAlias = Literal["minutes", "degrees", "ddmm"]
 _MOSTLY: Final = 0.995

@@ -26,7 +26,7 @@ from runtime.bridge.formats.vbo.position import CoordinateEncoding, Positions, r
 from runtime.bridge.formats.vbo.sections import Head, read_head
 from runtime.bridge.formats.vbo.shelf import Keeper, Shelf
 from runtime.bridge.formats.vbo.table import LARGE, Table, read_table
-from runtime.bridge.session.values import Doubt, Numbers, Recording, VideoFrame
+from runtime.bridge.session.recording import Doubt, Numbers, Recording, VideoFrame
 
 MOST_VIDEO_FRAMES: Final = 500_000
 MOST_COMMENTS: Final = 200

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Protocol, TypeAlias, TypeVar
 
-from runtime.bridge.session.values import Numbers, Samples
+from runtime.bridge.session.recording import Numbers, Samples
 
 V = TypeVar("V", covariant=True)
 Opening: TypeAlias = Callable[[], V]

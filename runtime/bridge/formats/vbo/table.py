@@ -13,7 +13,7 @@ from runtime.bridge.formats.vbo.errors import VboError
 from runtime.bridge.formats.vbo.fixed import Scratch, parse_fixed
 from runtime.bridge.formats.vbo.sections import LONGEST_LINE
 from runtime.bridge.formats.vbo.shelf import Shelf
-from runtime.bridge.session.values import Numbers
+from runtime.bridge.session.recording import Numbers
 
 LARGEST_FILE: Final = 512 * 1024 * 1024
 MOST_ROWS: Final = 10_000_000

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from runtime.bridge.session.values import Numbers
+from runtime.bridge.session.recording import Numbers
 
 
 class Scale(NamedTuple):

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 import numpy as np
 import pytest
 
-from runtime.bridge.session.values import TIMESTAMP, WIDE, Frames, Samples
+from runtime.bridge.session.recording import TIMESTAMP, WIDE, Frames, Samples
 from tests.bridge.bridgekit import Bridge, Json, bridging, settings_for
 from tests.bridge.coach.agents.truthkit import Truth, session_of
 from tests.bridge.coach.warm.modelkit import LARKFELL

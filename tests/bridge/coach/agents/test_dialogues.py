@@ -18,7 +18,7 @@ from runtime.bridge.coach.agents.measures import MEASURES
 from runtime.bridge.coach.agents.naming import Names, named
 from runtime.bridge.coach.agents.questions import Questions
 from runtime.bridge.coach.agents.series_answers import QUANTITIES
-from runtime.bridge.session.values import TIMESTAMP, Frames
+from runtime.bridge.session.recording import TIMESTAMP, Frames
 from tests.bridge.bridgekit import Bridge, Json, bridging, settings_for
 from tests.bridge.coach.agents.test_answers import QUESTIONS, TRUE, ask, filled, gears
 from tests.bridge.coach.warm.modelkit import (

@@ -14,10 +14,10 @@ from runtime.bridge.coach.agents.lap_answers import MOST_LISTED, MOST_TOLD, lap_
 from runtime.bridge.coach.agents.rank_answers import lap_rank
 from runtime.bridge.coach.agents.series_answers import extreme
 from runtime.bridge.coach.agents.words import listed
-from runtime.bridge.session.detect import detect_laps
+from runtime.bridge.session.laps import detect_laps
 from runtime.bridge.session.series import series
-from runtime.bridge.track.drive import drive
 from tests.bridge.coach.warm.modelkit import LARKFELL
+from tools.drive import drive
 
 LAPS: Final = 33
 

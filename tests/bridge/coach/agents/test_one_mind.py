@@ -19,13 +19,13 @@ from runtime.bridge.coach.agents.naming import Names
 from runtime.bridge.coach.agents.safety import hazard
 from runtime.bridge.coach.agents.words import plain
 from runtime.bridge.coach.warm.findings import found_in
-from runtime.bridge.session.detect import detect_laps
+from runtime.bridge.session.laps import detect_laps
 from runtime.bridge.session.series import series
-from runtime.bridge.track.drive import USUAL, drive
 from tests.bridge.bridgekit import Bridge, Json, bridging, settings_for
 from tests.bridge.coach.agents.test_answers import TRUE, ask, filled
 from tests.bridge.coach.agents.truthkit import Truth, session_of
 from tests.bridge.coach.warm.modelkit import LARKFELL, closed_port
+from tools.drive import USUAL, drive
 
 NAMES: Final = Names(LARKFELL.corners)
 WILD: Final = Truth(LARKFELL, session_of(LARKFELL, 6, seed=17, skill=0.62))

@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 import pytest
 
-from runtime.bridge.session.values import TIMESTAMP
+from runtime.bridge.session.recording import TIMESTAMP
 from tests.bridge.bridgekit import Json, bridging, settings_for
 from tests.bridge.coach.agents.test_answers import CLOSE, IDEAL, TRUE, ask, filled, numbers_in
 from tests.bridge.coach.agents.truthkit import Truth

@@ -9,7 +9,7 @@ import pytest
 
 from runtime.bridge.coach.warm.debrief import debrief
 from runtime.bridge.coach.warm.review import best_corner
-from runtime.bridge.session.values import TIMESTAMP, Frames
+from runtime.bridge.session.recording import TIMESTAMP, Frames
 from tests.bridge.bridgekit import Bridge, bridging, settings_for
 from tests.bridge.coach.agents.test_answers import TRUE, ask
 from tests.bridge.coach.agents.truthkit import Truth

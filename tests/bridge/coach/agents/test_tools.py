@@ -10,7 +10,7 @@ from runtime.bridge.analysis.reference import NONE
 from runtime.bridge.coach.agents import corner_tools, driver_tools, lap_tools
 from runtime.bridge.coach.agents.values import Fact, Found
 from runtime.bridge.drivers import Driven
-from runtime.bridge.session.detect import detect
+from runtime.bridge.session.laps import detect
 from runtime.bridge.storage.coaching import TraceRow
 from runtime.bridge.summary import summarise
 from tests.bridge.analysis.cornerkit import between, driven, paced_frames, ring_frames, ring_track

@@ -6,9 +6,9 @@ from typing import Final, Literal
 
 import numpy as np
 
-from runtime.bridge.session.values import TIMESTAMP, Frames, Numbers
-from runtime.bridge.track.drive import Drive, drive
+from runtime.bridge.session.recording import TIMESTAMP, Frames, Numbers
 from runtime.bridge.track.model import Corner, Track
+from tools.drive import Drive, drive
 
 KMH: Final = 3.6
 BRAKING_BAR: Final = 5.0

@@ -9,10 +9,10 @@ from typing import Any, Final
 
 from aiohttp import web
 
-from runtime.bridge.session.values import Frames
-from runtime.bridge.track.drive import USUAL, drive
+from runtime.bridge.session.recording import Frames
 from runtime.bridge.track.library import read_track
 from tests.bridge.bridgekit import ROOT
+from tools.drive import USUAL, drive
 
 Behaviour = Callable[[web.Request], Awaitable[web.StreamResponse]]
 LARKFELL: Final = read_track(ROOT / "data" / "tracks" / "larkfell.json")[0]

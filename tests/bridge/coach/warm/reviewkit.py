@@ -16,12 +16,12 @@ from runtime.bridge.coach.warm.lessons import Lessons
 from runtime.bridge.coach.warm.pedagogy import lesson_of, pedagogy
 from runtime.bridge.coach.warm.review import Review
 from runtime.bridge.coach.warm.room import coasting, held, rooms
-from runtime.bridge.session.detect import detect_laps
+from runtime.bridge.session.laps import detect_laps
+from runtime.bridge.session.recording import Frames
 from runtime.bridge.session.series import series
-from runtime.bridge.session.values import Frames
-from runtime.bridge.track.drive import USUAL, drive
 from runtime.bridge.track.library import read_track
 from tests.bridge.bridgekit import ROOT
+from tools.drive import USUAL, drive
 
 TRACKS: Path = ROOT / "data" / "tracks"
 

@@ -4,7 +4,7 @@ import pytest
 
 from runtime.bridge.coach.warm.brief import Plan, brief_parts
 from runtime.bridge.coach.warm.grades import Grades
-from runtime.bridge.track.weather import phase_at
+from runtime.bridge.track.model import phase_at
 from tests.bridge.bridgekit import Bridge, Json
 from tests.bridge.coach.warm.modelkit import LARKFELL, laps
 from tests.bridge.conftest import Start

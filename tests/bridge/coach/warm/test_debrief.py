@@ -18,12 +18,12 @@ from runtime.bridge.coach.warm.problems import paragraph
 from runtime.bridge.coach.warm.review import Review, fragments
 from runtime.bridge.coach.warm.room import Room
 from runtime.bridge.coach.warm.told import corners_in, is_praise
-from runtime.bridge.session.values import Frames
-from runtime.bridge.track.drive import drive
+from runtime.bridge.session.recording import Frames
 from tests.bridge.coach.warm.modelkit import LARKFELL
 from tests.bridge.coach.warm.reviewkit import names_of, review
 from tests.bridge.session.sessions import kept
 from tests.bridge.simulator.drivekit import TRACKS, flushed, rows, vesper
+from tools.drive import drive
 
 NUMBER = re.compile(r"(?<![\w.,:])\d+(?:,\d{3})*(?:\.\d+)?(?![\w:])")
 CLOCK = re.compile(r"\d+:\d\d\.\d+")

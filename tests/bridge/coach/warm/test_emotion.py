@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runtime.bridge.coach.warm.emotion import EMOTIONS, Strainer, felt, fitting
-from runtime.bridge.cues.values import Emotion
+from runtime.bridge.cues.model import Emotion
 
 PIECES = (
     *("[", "]", "[EMOTION: proud]", "[emotion:tired]", "[ Emotion : x ]", " ", "\n", "word"),

@@ -16,14 +16,14 @@ from runtime.bridge.coach.warm.pedagogy import ADVICE, tip_of
 from runtime.bridge.coach.warm.scoring import aggregates, verdict
 from runtime.bridge.coach.warm.wire import BadReply
 from runtime.bridge.cues.concepts import CONCEPTS
-from runtime.bridge.cues.values import Burst
-from runtime.bridge.session.detect import detect_laps
+from runtime.bridge.cues.model import Burst
+from runtime.bridge.session.laps import detect_laps
 from runtime.bridge.session.series import series
 from runtime.bridge.storage.coaching import EventRow
-from runtime.bridge.track.drive import USUAL, drive
 from tests.bridge.bridgekit import ROOT
 from tests.bridge.coach.warm.modelkit import LARKFELL
 from tests.bridge.coach.warm.reviewkit import review
+from tools.drive import USUAL, drive
 
 
 def graded(*scores: tuple[str, float]) -> list[EventRow]:

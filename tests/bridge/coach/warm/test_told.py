@@ -31,7 +31,7 @@ from runtime.bridge.coach.warm.told import (
     told_brief,
     told_debrief,
 )
-from runtime.bridge.track.weather import phase_at
+from runtime.bridge.track.model import phase_at
 from tests.bridge.coach.warm.reviewkit import names_of, review
 from tests.bridge.simulator.drivekit import TRACKS
 

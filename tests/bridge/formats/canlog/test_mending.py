@@ -7,7 +7,7 @@ import pytest
 
 from runtime.bridge.formats.canlog.mending import mended
 from runtime.bridge.formats.channels import record_channels
-from runtime.bridge.session.values import WIDE, Frames, Numbers
+from runtime.bridge.session.recording import WIDE, Frames, Numbers
 from tests.bridge.formats.aimkit import CHANNELS, STILL_S, Drive
 
 Change = Callable[[dict[str, Numbers]], None]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from runtime.bridge.formats.canlog.names import Guess, Told, applied, guess, told
-from runtime.bridge.session.values import Samples
+from runtime.bridge.session.recording import Samples
 
 
 def column(channels: dict[str, Told], name: str) -> str:

@@ -7,7 +7,7 @@ import pytest
 
 from runtime.bridge.formats.vbo.clock import find_encoding, read_clock, unpack, unwrap
 from runtime.bridge.formats.vbo.sections import parse_date
-from runtime.bridge.session.values import Numbers
+from runtime.bridge.session.recording import Numbers
 
 
 def pack(seconds: Numbers) -> Numbers:

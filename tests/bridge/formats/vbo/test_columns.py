@@ -8,7 +8,7 @@ from runtime.bridge.formats.vbo.errors import VboError
 from runtime.bridge.formats.vbo.read import read
 from runtime.bridge.formats.vbo.sections import read_head
 from runtime.bridge.session.names import clean_name
-from runtime.bridge.session.values import Recording
+from runtime.bridge.session.recording import Recording
 
 
 def file_of(names: str, rows: str, head: str = "") -> Recording:

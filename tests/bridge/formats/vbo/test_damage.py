@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from runtime.bridge.formats.vbo.errors import VboError
 from runtime.bridge.formats.vbo.read import read
-from runtime.bridge.session.values import TIMESTAMP, WIDE, Recording
+from runtime.bridge.session.recording import TIMESTAMP, WIDE, Recording
 from tests.bridge.formats.vbo.vbokit import ALL_DIALECTS, drive, vbo_bytes
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from runtime.bridge.formats.vbo.read import read
-from runtime.bridge.session.values import WIDE, Recording
+from runtime.bridge.session.recording import WIDE, Recording
 from tests.bridge.formats.vbo.vbokit import (
     ALL_DIALECTS,
     MIDNIGHT,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from runtime.bridge.formats.vbo.read import read
-from runtime.bridge.session.values import Recording
+from runtime.bridge.session.recording import Recording
 
 
 @pytest.fixture(scope="module")

@@ -24,7 +24,7 @@ from runtime.bridge.formats.canlog.values import (
     Rows,
     Tally,
 )
-from runtime.bridge.session.values import Numbers
+from runtime.bridge.session.recording import Numbers
 
 _ERROR: Final = 0x2000_0000
 _BAD: Final = 255

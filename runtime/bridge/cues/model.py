@@ -1,8 +1,6 @@
-"""The values that the coach works on and answers with."""
+"""What goes through the cue engine: bursts and moments in, tones, cues and analyses out."""
 
 from typing import Final, Literal, NamedTuple, TypeAlias
-
-from runtime.bridge.live.values import Cue
 
 Level: TypeAlias = Literal["beginner", "intermediate", "pro"]
 Emotion: TypeAlias = Literal[
@@ -109,6 +107,28 @@ class Burst(NamedTuple):
             abs(self.max_lateral_g),
             self.avg_speed_kmh,
         )
+
+
+class Cue(NamedTuple):
+    """Something to tell the driver."""
+
+    session_id: str
+    text: str
+    priority: int
+    """0 background, 1 advice, 2 warning, 3 safety."""
+    concept: str
+    """Id of the coaching concept behind it; empty: none."""
+    source: str
+    """``rule``, ``sonic_model``, ``local_model`` or ``bridge_rules``."""
+    corner: str | None = None
+    pace_note: str = ""
+    emotion: str = "neutral"
+    burst_id: int = 0
+    phrase_id: str | None = None
+    expected_tts_ms: int = 0
+    """How long saying it takes."""
+    distance_m: float | None = None
+    """Of the lap, where it was made."""
 
 
 class Tone(NamedTuple):

@@ -6,7 +6,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
 
-from runtime.bridge.session.values import Numbers
+from runtime.bridge.session.recording import Numbers
 
 BEND: Final = 0.3
 """Degrees a metre from which a bend counts as a corner: the floor of corner detection."""

@@ -4,18 +4,15 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from runtime.bridge.session.geometry import Indices, Line, ring
-from runtime.bridge.session.values import TIMESTAMP, WIDE, Frames, Numbers
-from runtime.bridge.track.car import Car, G, Motion, run, signals
+from runtime.bridge.session.geometry import Indices, Line
+from runtime.bridge.session.recording import TIMESTAMP, WIDE, Frames, Numbers
+from runtime.bridge.simulator.car import GRID_M, Car, G, Motion, line_curvature, run, signals
 from runtime.bridge.track.model import Track, TrackError
 
-GRID_M: Final = 1.0
 BOX: Final = 0.04
 """The car leaves its box this share of a lap behind start/finish, and stops as far before it."""
 SLOW_LAP: Final = 0.6
 """Share of the grip that is used on the way out and in."""
-SMOOTH: Final = 7
-"""Cells to each side over which curvature is averaged, twice: the drawn line has knots."""
 MOODS: Final = 24
 """How often in a lap the driver's daring changes."""
 UNEVEN: Final = 0.4
@@ -90,16 +87,6 @@ def drive(
     columns[TIMESTAMP] = columns[TIMESTAMP] + t0
     frames = Frames({name: columns[name] for name in WIDE})
     return Drive(frames, tuple(np.diff(crossings).tolist()), tuple(crossings.tolist()))
-
-
-def line_curvature(line: Line, length_m: float, around: int) -> Numbers:
-    """1/m at *around* places of a lap, averaged over 15 of them twice."""
-    x, y = line.plane.xy(line.lat, line.lon)
-    fine = ring(x, y, line.distance, length_m, length_m / around).curvature
-    once = np.full(2 * SMOOTH + 1, 1.0 / (2 * SMOOTH + 1))
-    padded = np.concatenate([fine[-2 * SMOOTH :], fine, fine[: 2 * SMOOTH]])
-    degrees: Numbers = np.convolve(padded, np.convolve(once, once), mode="valid")
-    return np.radians(degrees)
 
 
 def _used_grip(cells: Indices, around: int, skill: float, chance: np.random.Generator) -> Numbers:

@@ -1,19 +1,21 @@
-"""Generates the three invented circuits from a few named parameters."""
+"""Makes the three invented circuits of data/tracks: `python -m tools.tracks [FOLDER]`."""
 
 import math
+import sys
 from dataclasses import replace
 from itertools import chain
+from pathlib import Path
 from typing import Final, NamedTuple
 
 import numpy as np
 
 from runtime.bridge.session.geometry import Line, Plane
-from runtime.bridge.session.values import TIMESTAMP, Gate, Numbers
-from runtime.bridge.track import larkfell
+from runtime.bridge.session.names import slug
+from runtime.bridge.session.recording import TIMESTAMP, Gate, Numbers
+from runtime.bridge.simulator.car import Car
 from runtime.bridge.track.build import brake_point, typical_speeds
-from runtime.bridge.track.car import Car
 from runtime.bridge.track.corners import severity, straights
-from runtime.bridge.track.drive import drive
+from runtime.bridge.track.file import track_text
 from runtime.bridge.track.model import (
     Corner,
     Direction,
@@ -23,9 +25,10 @@ from runtime.bridge.track.model import (
     Spot,
     Straight,
     Track,
-    slug,
 )
-from runtime.bridge.track.shape import Bend, Part, Shape, draw
+from tools import larkfell
+from tools.drive import drive
+from tools.shape import Bend, Part, Shape, draw
 
 ISLAND: Final = Plane(44.2, -31.5)
 """The circuits lie on an island that is on no map, so that no real session is ever near them."""
@@ -277,3 +280,16 @@ def _marks(track: Track, corner: Corner) -> list[Marker]:
             )
         )
     return marks
+
+
+def main(folder: Path) -> int:
+    """Write the files, over those of the same names."""
+    for track in all_tracks():
+        path = folder / f"{track.id}.json"
+        path.write_text(track_text(track), encoding="utf-8", newline="\n")
+        print(f"{path}: {track.length_m:.1f} m, {len(track.corners)} corners")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1] if len(sys.argv) > 1 else "data/tracks")))

@@ -1,13 +1,15 @@
-"""The values that telemetry is passed around in; columns are float64, NaN stands for null."""
+"""What a recording is, whole or frame by frame; columns are float64, NaN stands for null."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 Numbers: TypeAlias = npt.NDArray[np.float64]
+Origin: TypeAlias = Literal["can", "replay", "ingest"]
 
 TIMESTAMP: Final = "timestamp"
 WIDE_SIGNALS: Final = (
@@ -104,3 +106,29 @@ class Recording:
     """Columns that are kept under their own names."""
     comments: tuple[str, ...] = ()
     """What the file says about logger and log rate."""
+
+
+class LiveFrame(NamedTuple):
+    """One moment of a drive, as streams and the coach see it."""
+
+    session_id: str
+    source: Origin
+    wide: Mapping[str, float]
+    """Every name of `WIDE`; NaN stands for null, never in the timestamp."""
+    extras: Mapping[str, float] = {}
+    """The latest value of every further signal by its name; finite."""
+    frame_idx: int | None = None
+    """Index in the session; None while it is not known yet."""
+    replay_id: str | None = None
+    told_m: float = math.nan
+    """The distance that the car's own device told, not one that was reckoned from its speed."""
+
+    @property
+    def t(self) -> float:
+        """Seconds of the session's clock."""
+        return self.wide[TIMESTAMP]
+
+    def number(self, name: str) -> float | None:
+        """A column or further signal; None where it is null or was never seen."""
+        value = self.wide.get(name, self.extras.get(name, math.nan))
+        return None if math.isnan(value) else value

@@ -5,9 +5,13 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from runtime.bridge.session.values import Numbers
+from runtime.bridge.session.geometry import Line, ring
+from runtime.bridge.session.recording import Numbers
 
 G: Final = 9.80665
+GRID_M: Final = 1.0
+SMOOTH: Final = 7
+"""Cells to each side over which curvature is averaged, twice: the drawn line has knots."""
 _GEARS: Final = (13.2, 9.1, 6.9, 5.5, 4.6, 3.9)
 """Whole reduction of each gear, engine to wheel."""
 
@@ -113,6 +117,16 @@ def signals(car: Car, speed: Numbers, curvature: Numbers, g_long: Numbers) -> Si
     throttle = np.clip(np.where(asked > 0, asked / most, 0.0), 0.0, 1.0) * 100.0
     wheel = np.degrees(np.arctan(car.wheelbase_m * curvature)) + car.understeer * g_lat
     return Signals(g_lat, brake, throttle, wheel * car.steering_ratio, _rpm(car, speed))
+
+
+def line_curvature(line: Line, length_m: float, around: int) -> Numbers:
+    """1/m at *around* places of a lap, averaged over 15 of them twice."""
+    x, y = line.plane.xy(line.lat, line.lon)
+    fine = ring(x, y, line.distance, length_m, length_m / around).curvature
+    once = np.full(2 * SMOOTH + 1, 1.0 / (2 * SMOOTH + 1))
+    padded = np.concatenate([fine[-2 * SMOOTH :], fine, fine[: 2 * SMOOTH]])
+    degrees: Numbers = np.convolve(padded, np.convolve(once, once), mode="valid")
+    return np.radians(degrees)
 
 
 def _rpm(car: Car, speed: Numbers) -> Numbers:
