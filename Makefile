@@ -100,8 +100,8 @@ format: $(READY)  ## apply the formatter and the safe lint fixes
 	@$(PY) -m ruff check --fix $(CODE)
 	@$(PY) -m ruff format $(CODE)
 
-bench: $(READY)  ## time the course build beside its peers (ARGS=--help); servers: python -m bench.llm, bench.vectors
-	@$(PY) -m bench.course $(ARGS)
+bench: $(READY)  ## measure every published figure beside its peer (ARGS="course vbo", ARGS=--quick)
+	@$(PY) -m bench $(ARGS)
 
 clean:  ## remove build output and caches, keep .venv
 	@rm -rf site .site.* .course-cache .mypy_cache .ruff_cache .pytest_cache .hypothesis .schemathesis .demo .import_linter_cache

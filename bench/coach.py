@@ -220,6 +220,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--model", type=Path, action="append", help="GGUF file, repeatable")
     parser.add_argument("--cases", type=Path, action="append", help="JSON lines, repeatable")
+    parser.add_argument("--quick", action="store_true", help="the held-out questions only")
     parser.add_argument("--failures", action="store_true", help="print what went wrong")
     told = parser.parse_args(arguments)
     models: list[Path] = told.model or [OURS]
@@ -228,7 +229,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"no such model file: {missing[0]}", file=sys.stderr)
         return 1
     engines = {model.stem: engine(model) for model in models}
-    for path in told.cases or [CASES, HELD_OUT]:
+    for path in told.cases or ([HELD_OUT] if told.quick else [CASES, HELD_OUT]):
         cases = read_cases(path)
         scores = [score(name, cases, chat) for name, chat in engines.items()]
         if told.failures:

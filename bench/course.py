@@ -1,172 +1,192 @@
-"""Times the course build beside other site generators, on the same lessons in the same run.
+"""Times a cold build of synthetic lessons beside other site generators, in the same run.
 
-Run it from the project's folder: python -m bench.course --lessons 1000 5000
+All get the same lessons; ours also checks them and writes resources, notebooks and search. The
+other generators write pages, and Hugo one JSON file a lesson where it says so. Hugo is taken from
+the PATH; `--install-peers` installs Eleventy with npm. Rounds are interleaved.
 """
 
-import argparse
-import cProfile
+import json
 import os
-import platform
-import pstats
+import shutil
+import statistics
+import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
-from contextlib import redirect_stdout
-from io import StringIO
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from bench.lessons import Lesson, make_lessons
-from bench.measure import Run, Size, median, remove, run, size
-from bench.peers import PEERS, ROOT, Peer, Site, install, prepare_ours
-from course.cli import main as build
+from bench.common import ROOT, TOOLS, Cost, Figure, arguments, run, show
+from bench.lessons import Lesson, front_matter, make_lessons, practice, write_content
 
-OURS: Final = Peer("Paddock, everything", lambda _tools: ROOT / "build.py", prepare_ours)
-CASES: Final = ("cold", "same", "one")
-COLUMNS: Final = (
-    "cold, wall s",
-    "cold, CPU s",
-    "nothing changed, s",
-    "one changed, s",
-    "peak MB",
-    "files",
-    "output MB",
-    "cold, ours = 1",
+ELEVENTY: Final = TOOLS / "node_modules" / "@11ty" / "eleventy" / "cmd.cjs"
+PACKAGES: Final = ("@11ty/eleventy@3.1.7", "@11ty/eleventy-plugin-syntaxhighlight@5.0.2")
+
+
+class Site(NamedTuple):
+    """The input of a generator on disk and the command that builds it."""
+
+    folder: Path
+    command: tuple[str, ...]
+    output: Path
+    lesson: Path
+    """The source that is edited for the build with one lesson changed."""
+
+
+def prepare_ours(folder: Path, lessons: list[Lesson]) -> Site:
+    """Our build: every check, resources, companions and search included."""
+    write_content(lessons, folder)
+    shutil.copytree(ROOT / "content" / "ui", folder / "content" / "ui")
+    out = folder / "site"
+    command = (sys.executable, str(ROOT / "build.py"), "build")
+    lesson = next((folder / "content").rglob("lesson.md"))
+    return Site(folder, (*command, "--root", str(folder), "--out", str(out)), out, lesson)
+
+
+def prepare_hugo(folder: Path, lessons: list[Lesson]) -> Site:
+    """Pages and one JSON file a lesson."""
+    config = {
+        "baseURL": "/",
+        "title": "Lessons",
+        "disableKinds": ["taxonomy", "term", "RSS", "sitemap", "404"],
+        "outputs": {"page": ["HTML", "JSON"], "section": ["HTML"], "home": ["HTML"]},
+    }
+    write(folder / "config.json", json.dumps(config))
+    layouts = folder / "layouts" / "_default"
+    write(layouts / "single.html", page("{{ .Title }}", HUGO_BODY))
+    write(layouts / "list.html", page("{{ .Title }}", HUGO_LIST))
+    write(layouts / "single.json", HUGO_JSON)
+    sources = write_sources(folder / "content" / "lessons", lessons)
+    out = folder / "public"
+    return Site(folder, ("hugo", "--quiet", "--destination", str(out)), out, sources[0])
+
+
+def prepare_eleventy(folder: Path, lessons: list[Lesson]) -> Site:
+    """Pages with highlighted code."""
+    plugin = ELEVENTY.parents[1] / "eleventy-plugin-syntaxhighlight"
+    write(folder / "eleventy.config.cjs", ELEVENTY_CONFIG.replace("PLUGIN", str(plugin)))
+    source = folder / "src"
+    write(source / "_includes" / "lesson.njk", page("{{ title }}", ELEVENTY_BODY))
+    write(source / "lessons" / "lessons.json", '{"layout": "lesson.njk", "tags": "lesson"}')
+    write(source / "index.njk", page("Lessons", ELEVENTY_LIST))
+    sources = write_sources(source / "lessons", lessons)
+    command = ("node", str(ELEVENTY), "--quiet", "--config=eleventy.config.cjs")
+    return Site(folder, command, folder / "_site", sources[0])
+
+
+def write_sources(folder: Path, lessons: list[Lesson]) -> list[Path]:
+    """The lessons as the others read them: our front matter, the same body, the questions."""
+    paths = [folder / f"{lesson.id}.md" for lesson in lessons]
+    for path, lesson in zip(paths, lessons, strict=True):
+        write(path, front_matter(lesson) + lesson.body + practice(lesson))
+    return paths
+
+
+def write(path: Path, text: str) -> None:
+    """Write a file and the folders above it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8", newline="\n")
+
+
+def page(title: str, body: str) -> str:
+    """A plain page around what a generator fills in."""
+    head = f'<head><meta charset="utf-8"><title>{title}</title></head>'
+    main = f'<nav><a href="/">Lessons</a></nav>\n<main><h1>{title}</h1>\n{body}\n</main>'
+    return f'<!doctype html>\n<html lang="en">\n{head}\n<body>{main}</body>\n</html>\n'
+
+
+HUGO_BODY: Final = """<p>{{ .Params.summary }}</p>
+<ul>{{ range .Params.objectives }}<li>{{ . }}</li>{{ end }}</ul>
+{{ .Content }}"""
+HUGO_LIST: Final = """<ul>{{ range .RegularPagesRecursive }}
+<li><a href="{{ .RelPermalink }}">{{ .Title }}</a></li>{{ end }}</ul>"""
+HUGO_JSON: Final = (
+    '{{ dict "schemaVersion" 1 "id" .Params.id "title" .Title "summary" .Params.summary '
+    '"objectives" .Params.objectives "markdown" .RawContent "html" .Content | jsonify }}\n'
 )
+ELEVENTY_CONFIG: Final = """\
+module.exports = async function (config) {
+  const { default: highlight } = await import("PLUGIN/.eleventy.js");
+  config.addPlugin(highlight);
+  return { dir: { input: "src" }, markdownTemplateEngine: false, htmlTemplateEngine: "njk" };
+};
+"""
+ELEVENTY_BODY: Final = """<p>{{ summary }}</p>
+<ul>{% for objective in objectives %}<li>{{ objective }}</li>{% endfor %}</ul>
+{{ content | safe }}"""
+ELEVENTY_LIST: Final = """<ul>{% for lesson in collections.lesson %}
+<li><a href="{{ lesson.url }}">{{ lesson.data.title }}</a></li>{% endfor %}</ul>"""
 
 
-class Result(NamedTuple):
-    """The medians of one generator and what it wrote."""
+def generators() -> dict[str, Callable[[Path, list[Lesson]], Site]]:
+    """Ours and the installed ones of the others."""
+    found: dict[str, Callable[[Path, list[Lesson]], Site]] = {"Paddock": prepare_ours}
+    if shutil.which("hugo"):
+        found["Hugo, HTML + JSON"] = prepare_hugo
+    if ELEVENTY.is_file() and shutil.which("node"):
+        found["Eleventy, HTML"] = prepare_eleventy
+    return found
 
-    name: str
-    runs: dict[str, Run]
-    size: Size
 
-
-def bench(count: int, rounds: int, tools: Path, work: Path, only: Sequence[str]) -> list[Result]:
-    """Measure every installed generator; rounds are interleaved so that noise hits all alike."""
+def measure(count: int, rounds: int, work: Path) -> dict[str, dict[str, Cost]]:
+    """Medians of a cold build, one with nothing changed and one with one lesson changed."""
     lessons = make_lessons(count)
     sites = {}
-    for peer in (OURS, *PEERS):
-        if only and not any(word.lower() in peer.name.lower() for word in only):
-            continue
-        program = peer.program(tools)
-        if not program.exists():
-            print(f"skipped: {peer.name}: not installed (--install-peers)", flush=True)
-            continue
-        folder = work / peer.name.replace(",", "").replace(" ", "-").lower()
+    for name, prepare in generators().items():
+        folder = work / name.split(",")[0].lower()
         folder.mkdir()
-        sites[peer.name] = peer.prepare(program, folder, lessons)
-    runs: dict[str, list[dict[str, Run]]] = {name: [] for name in sites}
+        sites[name] = prepare(folder, lessons)
+    costs: dict[str, dict[str, list[Cost]]] = {name: {} for name in sites}
     for number in range(rounds):
         for name, site in sites.items():
-            runs[name].append(_round(site, number))
-            _expect_pages(name, site, lessons)
-    return [
-        Result(name, {c: median([r[c] for r in runs[name]]) for c in CASES}, size(site.output))
-        for name, site in sites.items()
-    ]
+            shutil.rmtree(site.output, ignore_errors=True)
+            shutil.rmtree(site.folder / ".course-cache", ignore_errors=True)
+            os.sync()
+            for case in ("cold", "same", "one"):
+                if case == "one":
+                    with site.lesson.open("a", encoding="utf-8") as source:
+                        source.write(f"\nRound {number} adds this sentence.\n")
+                costs[name].setdefault(case, []).append(run(site.command, site.folder))
+            pages = sum(1 for _ in site.output.rglob("*.html"))
+            if pages < count:
+                raise RuntimeError(f"{name} wrote {pages} pages for {count} lessons")
+    return {
+        name: {case: median(runs) for case, runs in cases.items()} for name, cases in costs.items()
+    }
 
 
-def _round(site: Site, number: int) -> dict[str, Run]:
-    """One cold build, one with nothing changed, one with one lesson changed."""
-    remove(site.output, *site.caches)
-    os.sync()
-    cold = run(site.command, site.folder)
-    same = run(site.command, site.folder)
-    with site.lesson.open("a", encoding="utf-8") as source:
-        source.write(f"\nRound {number} adds this sentence.\n")
-    return {"cold": cold, "same": same, "one": run(site.command, site.folder)}
+def median(runs: list[Cost]) -> Cost:
+    """The median of each figure."""
+    return Cost(*(statistics.median(values) for values in zip(*runs, strict=True)))
 
 
-def _expect_pages(name: str, site: Site, lessons: list[Lesson]) -> None:
-    """A generator that left lessons out is not comparable."""
-    pages = size(site.output).pages
-    if pages < len(lessons):
-        raise RuntimeError(f"{name} wrote {pages} pages for {len(lessons)} lessons")
-
-
-def table(count: int, results: Sequence[Result]) -> str:
-    """The figures as a Markdown table."""
-    rows = [f"| {count:,} lessons | {' | '.join(COLUMNS)} |", "|---" + "|---:" * len(COLUMNS) + "|"]
-    ours = next((r.runs["cold"].wall_s for r in results if r.name == OURS.name), None)
-    for name, runs, written in results:
-        cold = runs["cold"]
-        ratio = f"{cold.wall_s / ours:.1f}" if ours else ""
-        cells = (
-            name,
-            f"{cold.wall_s:.2f}",
-            f"{cold.cpu_s:.2f}",
-            f"{runs['same'].wall_s:.2f}",
-            f"{runs['one'].wall_s:.2f}",
-            f"{max(r.peak_mb for r in runs.values()):.0f}",
-            f"{written.files:,}",
-            f"{written.megabytes:.1f}",
-            ratio,
-        )
-        rows.append(f"| {' | '.join(cells)} |")
-    return "\n".join(rows)
-
-
-def profile(count: int, work: Path) -> str:
-    """Where the time of a cold build goes: the 25 dearest functions by own time."""
-    site = prepare_ours(ROOT, work, make_lessons(count))
-    profiler = cProfile.Profile()
-    with redirect_stdout(StringIO()):
-        profiler.runcall(build, [*site.command[2:], "--jobs", "1"])
-    report = StringIO()
-    pstats.Stats(profiler, stream=report).strip_dirs().sort_stats("tottime").print_stats(25)
-    return report.getvalue()
-
-
-_FOLDER: Final = "where the sites lie (default: memory, so that no disk is measured)"
-
-
-def _memory() -> Path | None:
-    """A folder that lives in memory; None (the usual temporary folder) where there is none."""
-    folder = Path("/dev/shm")  # noqa: S108  (only a place for the bench's own folder)
-    return folder if os.access(folder, os.W_OK) else None
-
-
-def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
-    """Parse the command line."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    parser = argparse.ArgumentParser(prog="python -m bench.course", description=__doc__)
-    parser.add_argument("--lessons", type=int, nargs="+", default=[1000], metavar="N")
-    parser.add_argument("--rounds", type=int, default=3, metavar="N", help="medians of N rounds")
-    parser.add_argument("--only", nargs="+", default=[], metavar="NAME", help="parts of names")
-    parser.add_argument("--folder", type=Path, default=_memory(), metavar="DIR", help=_FOLDER)
-    parser.add_argument("--tools", type=Path, default=cache / "paddock-bench", metavar="DIR")
-    parser.add_argument("--install-peers", action="store_true", help="install them into --tools")
-    parser.add_argument("--profile", action="store_true", help="profile our own cold build")
-    return parser.parse_args(argv)
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """Print one table for each number of lessons."""
-    arguments = _arguments(argv)
-    if arguments.install_peers:
-        install(arguments.tools)
-    system = f"{platform.system()} {platform.machine()}, {os.cpu_count()} CPUs"
-    where = "in memory" if arguments.folder and arguments.folder == _memory() else "on disk"
-    print(
-        f"{system}, Python {platform.python_version()}, files {where}, "
-        f"median of {arguments.rounds}",
-        flush=True,
+def main() -> int:
+    """Print the table."""
+    parser = arguments("course", __doc__)
+    parser.add_argument("--lessons", type=int, default=1000)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--install-peers", action="store_true", help="install Eleventy with npm")
+    given = parser.parse_args()
+    if given.install_peers:
+        npm = ["npm", "install", "--no-audit", "--no-fund", "--prefix", str(TOOLS), *PACKAGES]
+        subprocess.run(npm, check=True)
+    rounds = 1 if given.quick else given.rounds
+    # In memory where there is such a folder, so that no disk is measured.
+    memory = Path("/dev/shm")  # noqa: S108
+    place = memory if os.access(memory, os.W_OK) else None
+    with tempfile.TemporaryDirectory(prefix="paddock-bench-", dir=place) as work:
+        costs = measure(given.lessons, rounds, Path(work))
+    ours = costs.pop("Paddock")
+    beside = [f"{name} {cost['cold'].wall_s:.2f}" for name, cost in costs.items()]
+    show(
+        f"{given.lessons:,} lessons, wall s, median of {rounds}",
+        [
+            Figure("cold, every check", f"{ours['cold'].wall_s:.2f}", ", ".join(beside)),
+            Figure("cold, processor time", f"{ours['cold'].cpu_s:.2f}"),
+            Figure("one lesson changed", f"{ours['one'].wall_s:.2f}"),
+            Figure("nothing changed", f"{ours['same'].wall_s:.2f}"),
+        ],
     )
-    for count in arguments.lessons:
-        with tempfile.TemporaryDirectory(prefix="paddock-bench-", dir=arguments.folder) as work:
-            if arguments.profile:
-                print(profile(count, Path(work)))
-                continue
-            try:
-                results = bench(
-                    count, arguments.rounds, arguments.tools, Path(work), arguments.only
-                )
-            except RuntimeError as error:
-                print(f"bench: {error}", file=sys.stderr)
-                return 1
-            print(f"\n{table(count, results)}", flush=True)
     return 0
 
 

@@ -1,192 +1,146 @@
-"""Times embeddings and the document store beside what else does the same on one machine.
+"""Search in the document store beside NumPy comparing every row; embeddings a second.
 
-Run it from the project's folder: python -m bench.vectors
+The vectors lie in overlapping clusters, as those of texts do. Recall is the share of the true ten
+nearest that were found. Embeddings are measured over HTTP where an encoder is installed
+(`python -m runtime.llm pull minilm`).
 """
 
-import argparse
-import contextlib
-import os
-import platform
-import shutil
-import signal
+import asyncio
+import json
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from types import FrameType
 from typing import Final, NamedTuple
 
-from bench import vectors_embed, vectors_figures, vectors_peers, vectors_report
-from bench.vectors_process import Failed
+import numpy as np
+import numpy.typing as npt
 
-FIGURES: Final = ("embed", "search", "adds", "restart")
-SIZES: Final = (1_000, 10_000, 100_000)
+from bench.common import TOOLS, Figure, arguments, percentiles, serving, show
+from runtime.llm.documents.store import DocumentStore
+from runtime.llm.documents.values import NewDocument
+from runtime.llm.settings import user_data_dir
 
-
-class Effort(NamedTuple):
-    """How much is measured."""
-
-    embed_rounds: int
-    embed_s: float
-    """Of each cell."""
-    search_rounds: int
-    queries: int
-    adds_rounds: int
-    adds_s: float
-    starts: int
+WIDTH: Final = 384
+NEAREST: Final = 10
+PER_DOCUMENT: Final = 50
+MODEL: Final = "all-minilm-l6-v2"
+Matrix = npt.NDArray[np.float32]
 
 
-FULL: Final = Effort(3, 2.5, 3, 500, 3, 3.0, 3)
-QUICK: Final = Effort(2, 0.5, 2, 200, 1, 1.5, 1)
+class Search(NamedTuple):
+    """Latency in milliseconds, and recall."""
+
+    p50_ms: float
+    p99_ms: float
+    recall: float
 
 
-class Bench:
-    """One run: what is asked for, where things lie, and what was found."""
-
-    def __init__(
-        self, arguments: argparse.Namespace, peers: vectors_peers.Peers, work: Path
-    ) -> None:
-        self.found = vectors_report.Figures()
-        self.failed = False
-        self._effort = QUICK if arguments.quick else FULL
-        self._arguments = arguments
-        self._peers = peers
-        self._place = vectors_figures.Place(work, peers, self.note)
-        self._started = time.monotonic()
-
-    def run(self) -> None:
-        """Measure, print each table as soon as it is there, and what is met."""
-        wanted: Sequence[str] = self._arguments.figures
-        sizes: list[int] = sorted(set(self._arguments.sizes))
-        if "embed" in wanted:
-            self._try("embeddings", self.embed)
-        for size in sizes:
-            restarts = "restart" in wanted and size == sizes[-1]
-            if "search" in wanted or restarts:
-                searches = "search" in wanted
-                measure = partial(self.among, size, searches=searches, restarts=restarts)
-                self._try(f"{size:,} vectors", measure)
-        if "adds" in wanted:
-            self._try("adds", self.adds)
-        show("\n".join(vectors_report.verdicts(self.found)))
-
-    def embed(self) -> None:
-        """Embeddings a second with each number of threads."""
-        model = vectors_peers.encoder(self._arguments.tools, self._arguments.model)
-        effort = self._effort
-        for threads in vectors_embed.THREADS:
-            self.note(f"embeddings, {threads} thread(s)")
-            with contextlib.ExitStack() as stack:
-                folder = self._place.folder("embed")
-                ours = stack.enter_context(vectors_embed.served(model, threads, folder))
-                sources = {vectors_embed.OURS: ours}
-                python, weights = self._peers.python, self._peers.weights
-                if python and weights and vectors_embed.PEER in self._peers.names:
-                    made = vectors_embed.sentence_transformers(python, weights, threads, folder)
-                    peer = sources[vectors_embed.PEER] = stack.enter_context(made)
-                    known = 1.0 if self.found.cosine is None else self.found.cosine
-                    self.found.cosine = min(known, vectors_embed.likeness(ours, peer))
-                paces = vectors_embed.paces(sources, threads, effort.embed_rounds, effort.embed_s)
-            self.found.paces.update(paces)
-        show(vectors_report.embed_table(self.found.paces))
-
-    def among(self, size: int, *, searches: bool, restarts: bool) -> None:
-        """What is measured with so many vectors in the store."""
-        self.note(f"{size:,} vectors: made and filled in")
-        data = vectors_figures.make_data(self._place, size, self._effort.queries)
-        try:
-            build_s = vectors_figures.fill(self._place, data)
-            if searches:
-                rounds = self._effort.search_rounds
-                found = vectors_figures.searches(self._place, data, build_s, rounds)
-                self.found.searches[size], self.found.small[size] = found
-                show(vectors_report.search_table(size, *found))
-            if restarts:
-                starts = vectors_figures.restarts(self._place, data, self._effort.starts)
-                self.found.restarts = starts
-                show(vectors_report.restart_table(size, starts))
-        finally:
-            shutil.rmtree(data.folder, ignore_errors=True)
-
-    def adds(self) -> None:
-        """Adds that are on disk before they are acknowledged."""
-        effort = self._effort
-        self.found.adds = vectors_figures.adds(self._place, effort.adds_rounds, effort.adds_s)
-        show(vectors_report.adds_table(self.found.adds))
-
-    def note(self, text: str) -> None:
-        """Say on standard error what happens."""
-        print(f"[{time.monotonic() - self._started:5.0f} s] {text}", file=sys.stderr, flush=True)
-
-    def _try(self, what: str, measure: Callable[[], None]) -> None:
-        """A figure that fails costs itself only."""
-        try:
-            measure()
-        except (Failed, RuntimeError, OSError) as error:
-            self.failed = True
-            self.note(f"{what} failed: {error}")
+def clustered(count: int, chance: np.random.Generator) -> Matrix:
+    """Unit vectors in clusters of about fifty."""
+    middles = np.random.default_rng(2).standard_normal((max(1, count // 50), WIDTH))
+    rows = middles[chance.integers(0, len(middles), count)]
+    rows = rows + chance.standard_normal((count, WIDTH))
+    unit: Matrix = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+    return unit
 
 
-def show(text: str) -> None:
-    """Print a table."""
-    print(f"\n{text}", flush=True)
+def nearest(rows: Matrix, query: Matrix) -> list[int]:
+    """The true neighbours, best first."""
+    scores = rows @ query
+    best = np.argpartition(-scores, NEAREST)[:NEAREST]
+    return [int(row) for row in best[np.argsort(-scores[best])]]
 
 
-def _size(word: str) -> int:
-    if not word.isdecimal() or not 10 <= int(word) <= 1_000_000:
-        raise argparse.ArgumentTypeError("must be a number from 10 to 1000000")
-    return int(word)
+def timed(
+    work: Callable[[Matrix], list[int]], queries: Matrix
+) -> tuple[list[float], list[list[int]]]:
+    """Milliseconds and results of each query."""
+    times, results = [], []
+    for query in queries:
+        began = time.perf_counter()
+        results.append(work(query))
+        times.append((time.perf_counter() - began) * 1e3)
+    return times, results
 
 
-def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
-    """Parse the command line."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    parser = argparse.ArgumentParser(prog="python -m bench.vectors", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="a rough run of some minutes")
-    parser.add_argument("--figures", nargs="+", default=FIGURES, choices=FIGURES)
-    parser.add_argument("--sizes", nargs="+", default=SIZES, type=_size, metavar="N")
-    parser.add_argument("--model", type=Path, metavar="DIR", help="folder of our ONNX encoder")
-    parser.add_argument("--tools", type=Path, default=cache / "paddock-bench", metavar="DIR")
-    parser.add_argument("--install-peers", action="store_true", help="install what is compared")
-    return parser.parse_args(argv)
+async def search_store(rows: Matrix, queries: Matrix) -> tuple[list[float], list[list[int]]]:
+    """Fill a store, wait for its index, and ask it."""
+    with tempfile.TemporaryDirectory(dir=TOOLS) as folder:
+        store = await DocumentStore.open(Path(folder))
+        tenant = store.for_tenant("bench")
+        texts = tuple(f"passage {number}" for number in range(PER_DOCUMENT))
+        for at in range(0, len(rows), PER_DOCUMENT):
+            vectors = rows[at : at + PER_DOCUMENT].tobytes()
+            chars = sum(map(len, texts))
+            name = f"{at // PER_DOCUMENT:06d}"
+            await tenant.replace(NewDocument(name, MODEL, texts, vectors, chars=chars))
+        for query in queries[:5]:
+            await tenant.search(query.tobytes(), MODEL, NEAREST)
+        await store.settle()
+        times, results = [], []
+        for query in queries:
+            began = time.perf_counter()
+            hits = await tenant.search(query.tobytes(), MODEL, NEAREST)
+            times.append((time.perf_counter() - began) * 1e3)
+            results.append([int(h.document_id) * PER_DOCUMENT + h.chunk_index for h in hits])
+        await store.close()
+    return times, results
 
 
-def _found_peers(arguments: argparse.Namespace) -> vectors_peers.Peers:
-    """What there is to compare with, installed first if that is asked for."""
-    arguments.tools.mkdir(parents=True, exist_ok=True)
-    if arguments.install_peers:
-        vectors_peers.install(arguments.tools)
-    peers = vectors_peers.find(arguments.tools)
-    for name in vectors_peers.NEEDS:
-        if name not in peers.names:
-            print(f"skipped: {name}: not installed (--install-peers)", flush=True)
-    return peers
+def judge(times: Sequence[float], results: list[list[int]], truth: list[list[int]]) -> Search:
+    """Percentiles and recall."""
+    hits = sum(len(set(a) & set(b)) for a, b in zip(results, truth, strict=True))
+    return Search(*percentiles(times), hits / (len(truth) * NEAREST))
 
 
-def _end(number: int, _frame: FrameType | None) -> None:
-    """A signal ends the bench as an exception does, so that every process is stopped."""
-    raise SystemExit(128 + number)
+def search_figures(count: int, asked: int) -> Iterator[Figure]:
+    """The rows of one size."""
+    rows = clustered(count, np.random.default_rng(1))
+    queries = clustered(count, np.random.default_rng(3))[:asked]
+    times, truth = timed(lambda query: nearest(rows, query), queries)
+    exact = judge(times, truth, truth)
+    ours = judge(*asyncio.run(search_store(rows, queries)), truth)
+    yield Figure(
+        f"search among {count:,}, p50 / p99 ms; recall",
+        f"{ours.p50_ms:.1f} / {ours.p99_ms:.1f}; {ours.recall:.3f}",
+        f"NumPy, every row: {exact.p50_ms:.1f} / {exact.p99_ms:.1f}",
+    )
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Print the tables and what is met of the goals; 1 when a figure of ours failed."""
-    arguments = _arguments(argv)
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, _end)
-    try:
-        peers = _found_peers(arguments)
-        system = f"{platform.system()} {platform.machine()}, {os.cpu_count()} CPUs"
-        print(f"{system}, Python {platform.python_version()}")
-        # on the disk of the tools: temporary folders may be memory, where nothing is durable
-        with tempfile.TemporaryDirectory(prefix="vectors-", dir=arguments.tools) as work:
-            bench = Bench(arguments, peers, Path(work))
-            bench.run()
-    except (RuntimeError, OSError) as error:
-        print(f"bench: {error}", file=sys.stderr)
-        return 1
-    return int(bench.failed)
+def embedding_figures(models: Path, seconds: float) -> Iterator[Figure]:
+    """Texts a second over HTTP, one at a time and 32 at a time."""
+    with tempfile.TemporaryDirectory() as folder:
+        flags = ("--port", "0", "--data-dir", folder, "--models-dir", str(models))
+        with serving("runtime.llm", *flags) as server:
+            listed = json.loads(server.get("/v1/models"))["data"]
+            if MODEL not in [model["id"] for model in listed]:
+                print(f"embeddings: {MODEL} is not installed in {models}\n")
+                return
+            for size in (1, 32):
+                texts = [f"Brake {n} m later and release more slowly." for n in range(size)]
+                body = {"model": MODEL, "input": texts}
+                server.post("/v1/embeddings", body)
+                done, began = 0, time.perf_counter()
+                while time.perf_counter() - began < seconds:
+                    server.post("/v1/embeddings", body | {"input": [f"{done} {t}" for t in texts]})
+                    done += size
+                rate = done / (time.perf_counter() - began)
+                yield Figure(f"embeddings a second, {size} at a time", f"{rate:,.0f}")
+
+
+def main() -> int:
+    """Print the table."""
+    parser = arguments("vectors", __doc__)
+    parser.add_argument("--models-dir", type=Path, default=user_data_dir() / "models")
+    given = parser.parse_args()
+    TOOLS.mkdir(parents=True, exist_ok=True)
+    sizes = (1_000, 10_000) if given.quick else (1_000, 10_000, 100_000)
+    rows = [row for size in sizes for row in search_figures(size, 200)]
+    rows += embedding_figures(given.models_dir, 1.0 if given.quick else 4.0)
+    show("vectors of 384 numbers", rows)
+    return 0
 
 
 if __name__ == "__main__":

@@ -1,0 +1,154 @@
+"""What the measurements share: programs that are timed, servers that are started, one table."""
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import psutil
+
+ROOT: Final = Path(__file__).resolve().parents[1]
+TOOLS: Final = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "paddock-bench"
+"""Where programs to compare with are installed."""
+
+
+class Figure(NamedTuple):
+    """One row of a table: what was measured, ours, and the peer of the same run."""
+
+    what: str
+    ours: str
+    beside: str = ""
+
+
+def show(title: str, figures: Sequence[Figure]) -> None:
+    """Print a Markdown table."""
+    rows = [Figure(title, "Paddock", "compared with"), Figure("---", "---:", "---"), *figures]
+    print("\n".join(f"| {' | '.join(row)} |" for row in rows) + "\n", flush=True)
+
+
+def arguments(name: str, about: str | None) -> argparse.ArgumentParser:
+    """The command line of one script, with ``--quick``."""
+    parser = argparse.ArgumentParser(
+        prog=f"python -m bench.{name}".rstrip("."),
+        description=about,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--quick", action="store_true", help="a rough run, for a first look")
+    return parser
+
+
+def fastest(work: Callable[[], object], rounds: int) -> float:
+    """Seconds of processor time of the best round."""
+    times = []
+    for _ in range(rounds):
+        began = time.process_time()
+        work()
+        times.append(time.process_time() - began)
+    return min(times)
+
+
+def percentiles(values: Sequence[float]) -> tuple[float, float]:
+    """The median and the 99th percentile."""
+    ordered = sorted(values)
+    return statistics.median(ordered), ordered[min(len(ordered) - 1, len(ordered) * 99 // 100)]
+
+
+class Cost(NamedTuple):
+    """What one run of a program took; processor time counts its children too."""
+
+    wall_s: float
+    cpu_s: float
+
+
+def run(command: Sequence[str], folder: Path) -> Cost:
+    """Run a program to its end; raise RuntimeError with its output when it fails."""
+    # Without this variable Python keeps its compiled modules between runs, as it does for users.
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    with tempfile.TemporaryFile() as output:
+        began = time.perf_counter()
+        process = subprocess.Popen(
+            command,
+            cwd=folder,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+        )
+        _, status, usage = os.wait4(process.pid, 0)
+        wall_s = time.perf_counter() - began
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode:
+            output.seek(0)
+            text = output.read().decode(errors="replace")[-2000:]
+            raise RuntimeError(f"{command[0]} ended with {process.returncode}:\n{text}")
+    return Cost(wall_s, usage.ru_utime + usage.ru_stime)
+
+
+class Server:
+    """A server in a process of its own that has told its port."""
+
+    def __init__(self, process: "subprocess.Popen[bytes]", port: int) -> None:
+        self.port = port
+        self.url = f"http://127.0.0.1:{port}"
+        self._process = psutil.Process(process.pid)
+
+    def cpu_s(self) -> float:
+        """Seconds of processor time that it has used, with its children."""
+        tree = [self._process, *self._process.children(recursive=True)]
+        return sum(sum(process.cpu_times()[:2]) for process in tree)
+
+    def get(self, path: str) -> bytes:
+        """The body of an answer."""
+        return self._answer(urllib.request.Request(self.url + path))
+
+    def post(self, path: str, body: object) -> bytes:
+        """The body of the answer to a JSON body."""
+        headers = {"Content-Type": "application/json"}
+        data = json.dumps(body).encode()
+        return self._answer(urllib.request.Request(self.url + path, data, headers))
+
+    @staticmethod
+    def _answer(request: urllib.request.Request) -> bytes:
+        with urllib.request.urlopen(request, timeout=600) as answer:
+            body: bytes = answer.read()
+        return body
+
+
+@contextmanager
+def serving(module: str, *flags: str) -> Iterator[Server]:
+    """A module of ours that prints its port in its first line; stopped at the end."""
+    with subprocess.Popen(
+        [sys.executable, "-m", module, *flags],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    ) as process:
+        try:
+            assert process.stdout is not None
+            yield Server(process, json.loads(process.stdout.readline())["port"])
+        finally:
+            process.terminate()
+
+
+@contextmanager
+def bridge(backend: str, *flags: str) -> Iterator[Server]:
+    """A bridge on a database of its own."""
+    with tempfile.TemporaryDirectory(dir=_disk()) as folder:
+        where = ("--port", "0", "--db", f"{folder}/db", "--db-backend", backend)
+        with serving("runtime.bridge", *where, *flags) as server:
+            yield server
+
+
+def _disk() -> Path:
+    """A folder on a disk: the temporary one may be memory, where nothing is durable."""
+    TOOLS.mkdir(parents=True, exist_ok=True)
+    return TOOLS

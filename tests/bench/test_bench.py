@@ -1,0 +1,43 @@
+"""The measurements: every script starts, and the lessons they build are valid and always equal."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bench.__main__ import NAMES
+from bench.common import ROOT, percentiles, run
+from bench.course import measure
+from bench.lessons import make_lessons
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_measurement_explains_itself(name: str) -> None:
+    command = [sys.executable, "-m", f"bench.{name}", "--help"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert "--quick" in done.stdout
+
+
+def test_the_same_count_and_seed_give_the_same_lessons() -> None:
+    assert make_lessons(60) == make_lessons(60)
+    assert make_lessons(60) != make_lessons(60, seed=2)
+
+
+def test_the_median_and_the_99th_percentile_are_values_of_the_list() -> None:
+    assert percentiles([float(n) for n in range(101)]) == (50.0, 99.0)
+
+
+def test_a_failing_program_shows_its_output(tmp_path: Path) -> None:
+    with pytest.raises(RuntimeError, match=r"ended with 3:\nno such layout"):
+        run((sys.executable, "-c", "print('no such layout'); raise SystemExit(3)"), tmp_path)
+
+
+@pytest.mark.slow
+def test_a_build_with_nothing_changed_costs_less_than_a_cold_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bench.course.ELEVENTY", tmp_path / "none")
+    monkeypatch.setattr("shutil.which", lambda _name: None)
+    ours = measure(300, 1, tmp_path)["Paddock"]
+    assert ours["same"].cpu_s < 0.7 * ours["cold"].cpu_s
