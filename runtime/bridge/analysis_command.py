@@ -9,8 +9,12 @@ from pathlib import Path
 from urllib.parse import quote
 
 from runtime.bridge.analysis.drive import NoCompleteLap, NoGeometry, UnknownLap, drive_of
-from runtime.bridge.analysis.reference import ReferenceLap, parse_reference, reference_lap
-from runtime.bridge.analysis.reference_files import write_reference
+from runtime.bridge.analysis.reference import (
+    ReferenceLap,
+    parse_reference,
+    reference_lap,
+    write_reference,
+)
 from runtime.bridge.server_flags import add_server_flags
 from runtime.bridge.settings import BridgeSettings
 from runtime.bridge.stored_sessions import CannotMake, address, asked, stored

@@ -10,7 +10,7 @@ from aiohttp import web
 
 from runtime.bridge import VERSION
 from runtime.bridge.analyses import Analyses
-from runtime.bridge.analysis.reference_files import ReferenceBook
+from runtime.bridge.analysis.reference import ReferenceBook
 from runtime.bridge.api import (
     analysis_compare,
     analysis_corners,

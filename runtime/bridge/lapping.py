@@ -10,6 +10,7 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
+from runtime.bridge.analysis.summary import Summary, summarise
 from runtime.bridge.session.geometry import metres_between
 from runtime.bridge.session.laps import Laps, detect_laps
 from runtime.bridge.session.recording import Frames
@@ -17,7 +18,6 @@ from runtime.bridge.session.series import series
 from runtime.bridge.storage.errors import StoreBusy, StoreDamaged
 from runtime.bridge.storage.store import Store
 from runtime.bridge.storage.values import SessionRow, recorded
-from runtime.bridge.summary import Summary, summarise
 from runtime.bridge.track.library import NEAR_M, Library
 from runtime.bridge.track.model import Track
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 from aiohttp import web
 
 from runtime.bridge.analyses import Analyses
-from runtime.bridge.analysis.reference_files import ReferenceBook
+from runtime.bridge.analysis.reference import ReferenceBook
 from runtime.bridge.coach.agents.coach import Coach
 from runtime.bridge.coach.warm.desk import Desk
 from runtime.bridge.cues.engine import CueEngine

@@ -10,6 +10,7 @@ import pytest
 
 from runtime.bridge.can.values import CanFrame
 from runtime.bridge.session.recording import TIMESTAMP, Numbers
+from runtime.bridge.session.units import KMH
 from tests.bridge.bridgekit import Bridge
 from tests.bridge.conftest import Start
 from tests.bridge.formats.canlog.logkit import write
@@ -24,7 +25,6 @@ SECONDS: Final = 300.0
 BEGIN: Final = 1_700_000_000.0
 IDS: Final = (0x420, 0x422, 0x423, 0x452)
 SPEED: Final = "speed_mph"
-KMH: Final = 3.6
 Way = Callable[[Bridge, str, Path], Coroutine[None, None, None]]
 
 

@@ -7,20 +7,17 @@ from typing import Final, Literal, NamedTuple
 import numpy as np
 
 from runtime.bridge.analysis.drive import Drive
-from runtime.bridge.analysis.grid import (
-    axis,
-    axis_step_m,
-    corner_windows,
-    lap_numbered,
-    mini_sectors,
-    sampled,
-)
-from runtime.bridge.analysis.ideal import ideal_lap
+from runtime.bridge.analysis.laps import corner_windows, ideal_lap, lap_numbered, mini_sectors
 from runtime.bridge.session.geometry import metres_between
 from runtime.bridge.session.laps import Segment
-from runtime.bridge.session.progress import Span, crossing_times, sector_times
+from runtime.bridge.session.progress import Span, crossing_times, sector_times, within
 from runtime.bridge.session.recording import Gate, Numbers
+from runtime.bridge.session.series import GAP_PERIODS, GAP_S, Series
+from runtime.bridge.session.units import KMH
 
+AXIS_STEP_M: Final = 5.0
+MOST_STEPS: Final = 20_000
+"""Of an axis: 100 km of 5 m. What is longer, as by a distance that is a fault, has longer ones."""
 Kind = Literal["lap", "best", "record", "ideal", "target"]
 LONGEST_S: Final = 3600.0
 SAME_PLACE_M: Final = 50.0
@@ -30,6 +27,96 @@ _NUMBER: Final = re.compile(r"[0-9]{1,6}")
 _CLOCK: Final = re.compile(r"([0-9]{1,2}):([0-5][0-9]\.[0-9]{1,6})")
 _SECONDS: Final = re.compile(r"[0-9]{1,4}\.[0-9]{1,6}")
 _ELSEWHERE: Final = re.compile(r"([^:].*):([0-9]{1,6}|best)")
+
+
+def moments(drive: Drive, lap: Segment, places: Numbers) -> Numbers:
+    """When a lap first reached places (metres of progress), seconds of the session's clock.
+
+    Interpolated; NaN for a place that it did not reach, or passed while nothing was recorded. What
+    `laps.progress.crossing_times` gives, for many places at once.
+    """
+    series, length = drive.series, drive.length_m
+    p, t = within(drive.progress, lap), series.t[lap.frames]
+    i = np.searchsorted(np.maximum.accumulate(p) if len(p) else p, places)
+    before_p, before_t = np.append(0.0, p)[i], np.append(lap.t_start, t)[i]
+    after_p, after_t = np.append(p, length)[i], np.append(t, lap.t_end)[i]
+    width = after_p - before_p
+    paused = np.concatenate([[False], series.gap, [False]])[lap.first + i]
+    between = (before_p <= places) & (places <= after_p) & (width > 0) & ~paused
+    share = np.divide(places - before_p, width, out=np.full(len(i), np.nan), where=between)
+    found: Numbers = before_t + share * (after_t - before_t)
+    found[places <= 0] = lap.t_start
+    found[places >= length] = lap.t_end
+    return found
+
+
+def channel_at(series: Series, name: str, t: Numbers) -> Numbers:
+    """A continuous channel at moments, linear between its known readings.
+
+    NaN where the readings around a moment are as far apart as a pause of the recording, or where
+    it is NaN itself.
+    """
+    found = np.full(len(t), np.nan)
+    asked = t[~np.isnan(t)]
+    if not len(asked):
+        return found
+    apart = max(GAP_S, GAP_PERIODS * series.nominal_s)
+    near = series.between(float(asked.min()) - apart, float(asked.max()) + apart)
+    values = series[name][near]
+    known = ~np.isnan(values)
+    times, values = series.t[near][known], values[known]
+    if not len(times):
+        return found
+    after = np.minimum(np.searchsorted(times, asked), len(times) - 1)
+    before = np.maximum(after - 1, 0)
+    read = np.interp(asked, times, values, left=np.nan, right=np.nan)
+    bridged = (times[after] - times[before] > apart) & (times[after] != asked)
+    found[~np.isnan(t)] = np.where(bridged, np.nan, read)
+    return found
+
+
+class Sampled(NamedTuple):
+    """A lap at even steps of its progress, both ends included; NaN stands for null."""
+
+    lap: Segment
+    elapsed: Numbers
+    """Seconds since the start of the lap."""
+    speed_kmh: Numbers
+    throttle_pct: Numbers
+    brake_bar: Numbers
+    g_lat: Numbers
+
+
+def axis_step_m(length_m: float) -> float:
+    """Metres between two places of an axis: 5, or more where a lap would have too many."""
+    return max(AXIS_STEP_M, length_m / MOST_STEPS)
+
+
+def axis(length_m: float) -> Numbers:
+    """Every 5 m of a lap, see `axis_step_m`, and its end."""
+    step = axis_step_m(length_m)
+    steps = np.arange(0.0, length_m, step)
+    if length_m - steps[-1] < step / 1000:  # the end itself, but for rounding
+        steps = steps[:-1]
+    return np.append(steps, length_m)
+
+
+def sampled(drive: Drive, number: int | None, length_m: float) -> Sampled:
+    """A lap (the best one for None) on the axis of a circuit of *length_m*.
+
+    The lap is scaled to that length: laps of two sessions agree at the start, at the end and in
+    proportion between. Raises `UnknownLap`.
+    """
+    lap = lap_numbered(drive, number)
+    t = moments(drive, lap, axis(length_m) * (drive.length_m / length_m))
+    return Sampled(
+        lap,
+        t - lap.t_start,
+        channel_at(drive.series, "speed_ms", t) * KMH,
+        channel_at(drive.series, "throttle_pct", t),
+        channel_at(drive.series, "brake_bar", t),
+        channel_at(drive.series, "g_lat", t),
+    )
 
 
 class Reference(NamedTuple):

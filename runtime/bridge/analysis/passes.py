@@ -12,8 +12,8 @@ from runtime.bridge.session.laps import Segment
 from runtime.bridge.session.progress import unwrap
 from runtime.bridge.session.recording import Numbers
 from runtime.bridge.session.series import Series
+from runtime.bridge.session.units import KMH
 
-KMH: Final = 3.6
 LEAST_FRAMES: Final = 3
 APPROACH_M: Final = 200.0
 """So far before a corner its braking is looked for, but not before the apex of the last corner:

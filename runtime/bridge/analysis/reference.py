@@ -1,8 +1,11 @@
-"""The lap that corners are compared with: of a reference file, else the session's own best."""
+"""Reference laps: what corners are compared with, and the files that hold them."""
 
 import json
+import logging
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -11,11 +14,10 @@ from runtime.bridge.analysis.drive import Drive, UnknownLap
 from runtime.bridge.analysis.passes import Pass, passes_of
 from runtime.bridge.session.laps import Segment
 from runtime.bridge.session.names import slug
-from runtime.bridge.track.fields import Fields, Wrong, json_object
+from runtime.bridge.track.fields import LARGEST_TEXT, Fields, Wrong, json_object
 from runtime.bridge.track.model import Track, TrackError
 
 Basis: TypeAlias = Literal["reference_file", "session_best"]
-
 METRICS: Final = (
     "entry_speed_kmh",
     "apex_speed_kmh",
@@ -35,6 +37,8 @@ METRICS: Final = (
 _SIGNED: Final = ("brake_point_m", "brake_release_m")
 LARGEST: Final = 1e5
 DIGITS: Final = 4
+log = logging.getLogger(__name__)
+_NOTHING: Final[tuple[tuple[str, int, int], ...]] = ()
 
 
 class Target(NamedTuple):
@@ -236,3 +240,78 @@ def _above_zero(item: Fields, name: str) -> float:
     if seconds <= 0:
         raise item.wrong(name, "must be above 0")
     return seconds
+
+
+class ReferenceBook:
+    """The reference laps of a folder, one file a circuit, named by the circuit's id."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._seen: tuple[tuple[str, int, int], ...] = _NOTHING
+        self._current = NONE
+
+    def current(self) -> References:
+        """The laps as the files are now; the same object as long as no file changes.
+
+        A file that is no reference lap is left out, with a warning. An absent folder has none.
+        """
+        seen = self._listed()
+        if seen != self._seen:
+            self._seen, self._current = seen, read_references(self.folder)
+            for track, why in self._current.unreadable.items():
+                log.warning("reference of %s is left out: %s", track, why)
+        return self._current
+
+    def _listed(self) -> tuple[tuple[str, int, int], ...]:
+        try:
+            with os.scandir(self.folder) as entries:
+                facts = [(e.name, e.stat()) for e in entries if e.name.endswith(".json")]
+        except OSError:
+            return _NOTHING
+        return tuple(sorted((name, stat.st_mtime_ns, stat.st_size) for name, stat in facts))
+
+
+def read_references(folder: Path) -> References:
+    """Every reference lap of a folder."""
+    laps: dict[str, ReferenceLap] = {}
+    unreadable: dict[str, str] = {}
+    for path in sorted(folder.glob("*.json")):
+        try:
+            laps[path.stem] = read_reference(path)
+        except TrackError as error:
+            unreadable[path.stem] = str(error)
+    return References(laps, unreadable)
+
+
+def read_reference(path: Path) -> ReferenceLap:
+    """The lap of one file. Raises `TrackError`, which names the file."""
+    try:
+        if path.stat().st_size > LARGEST_TEXT:
+            raise TrackError("the file is larger than 16 MiB")
+        return parse_reference(path.read_text(encoding="utf-8-sig"))
+    except (TrackError, UnicodeDecodeError) as error:
+        raise TrackError(f"{path.name}: {error}") from None
+    except OSError as error:
+        raise TrackError(f"{path.name}: {error.strerror}") from None
+
+
+def write_reference(path: Path, lap: ReferenceLap, *, force: bool = False) -> None:
+    """Write the file, its folder too. Raises `TrackError` and `OSError`.
+
+    A file that is there already is written over only with *force*.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    text = reference_text(lap)
+    if not force:
+        try:
+            with path.open("x", encoding="utf-8", newline="\n") as file:
+                file.write(text)
+        except FileExistsError:
+            raise TrackError(f"{path} is there already; --force writes over it") from None
+        return
+    beside = path.with_name(f".{path.name}.{os.getpid()}.next")
+    try:
+        beside.write_text(text, encoding="utf-8", newline="\n")
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)

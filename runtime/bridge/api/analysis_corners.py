@@ -5,12 +5,7 @@ from typing import Literal
 from aiohttp import web
 from pydantic import Field
 
-from runtime.bridge.analysis.corners import (
-    CornerPass,
-    CornerReport,
-    CornerReports,
-    corner_reports,
-)
+from runtime.bridge.analysis.corners import CornerPass, CornerReport, CornerReports, corner_reports
 from runtime.bridge.analysis.drive import Drive
 from runtime.bridge.analysis.grading import CornerGrade, Scorecard, scorecard
 from runtime.bridge.analysis.reference import References, reference_json, reference_lap

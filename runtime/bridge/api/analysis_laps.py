@@ -5,9 +5,14 @@ from typing import Literal
 from aiohttp import web
 from pydantic import Field
 
-from runtime.bridge.analysis.ideal import Composed, ideal_lap
-from runtime.bridge.analysis.lap_times import LapTime, lap_time_distribution, lap_time_table
-from runtime.bridge.analysis.sectors import all_sector_times
+from runtime.bridge.analysis.laps import (
+    Composed,
+    LapTime,
+    all_sector_times,
+    ideal_lap,
+    lap_time_distribution,
+    lap_time_table,
+)
 from runtime.bridge.analysis.stats import Stats, stats
 from runtime.bridge.api.analysis_shapes import (
     GUARD,

@@ -10,13 +10,12 @@ from aiohttp import web
 from pydantic import Field
 
 from runtime.bridge.analysis.drive import Drive
+from runtime.bridge.analysis.highlights import highlights
 from runtime.bridge.analysis.mapping import NO_GRADE, TrackMap, corner_colours, track_map
-from runtime.bridge.analysis.moments import highlights
 from runtime.bridge.analysis.video import WINDOW_S, Ask, Footage, Matched, cuts, footage, matched
 from runtime.bridge.api.analysis_moments import assistance
 from runtime.bridge.api.analysis_shapes import (
     GUARD,
-    KMH,
     ONE_LAP,
     Analytic,
     LapQuery,
@@ -31,6 +30,7 @@ from runtime.bridge.api.shapes import Flag, capped, rounded
 from runtime.bridge.api.tracks import ZoneRecord
 from runtime.bridge.service import SERVICE, Service
 from runtime.bridge.session.recording import Numbers
+from runtime.bridge.session.units import KMH
 from runtime.bridge.storage.values import SessionRow
 from runtime.web.errors import BadQuery
 from runtime.web.routes import Routes

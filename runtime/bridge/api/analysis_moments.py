@@ -6,12 +6,13 @@ from aiohttp import web
 from pydantic import Field
 
 from runtime.bridge.analysis.drive import Drive
+from runtime.bridge.analysis.highlights import Moment, highlights
 from runtime.bridge.analysis.incidents import ASSISTS, Active, Incident, activity, incidents
-from runtime.bridge.analysis.moments import Moment, highlights
 from runtime.bridge.api.analysis_shapes import ONE_LAP, Analytic, LapQuery, analysed, analyses_of
 from runtime.bridge.api.sessions import SessionPath
 from runtime.bridge.api.shapes import rounded
 from runtime.bridge.service import SERVICE, Service
+from runtime.bridge.session.units import KMH
 from runtime.web.routes import Routes
 from runtime.web.wire import Wire
 
@@ -138,7 +139,7 @@ def _incident(drive: Drive, one: Incident) -> IncidentRecord:
     return IncidentRecord(
         timestamp=round(float(series.t[at]), 3),
         distance_m=rounded(float(drive.progress.p[at]), 1),
-        speed_kmh=rounded(float(series["speed_ms"][at]) * 3.6, 1),
+        speed_kmh=rounded(float(series["speed_ms"][at]) * KMH, 1),
         combo_g=rounded(float(series.combo_g[at]), 3),
         reason=f"{one.reason[:1].upper()}{one.reason[1:]}.",
         frame_idx=int(series.index[at]),

@@ -6,10 +6,9 @@ import orjson
 from aiohttp import web
 from pydantic import Field
 
-from runtime.bridge.analysis.friction import SAMPLES, FrictionCircle, friction_circle
-from runtime.bridge.analysis.hustle import hustle_map
-from runtime.bridge.analysis.pedals import BRAKE_BAR, THROTTLE_PCT, pedal_behavior
-from runtime.bridge.analysis.straights import StraightSpeed, straight_line_speed
+from runtime.bridge.analysis.grip import SAMPLES, FrictionCircle, friction_circle
+from runtime.bridge.analysis.pedals import BRAKE_BAR, THROTTLE_PCT, hustle_map, pedal_behavior
+from runtime.bridge.analysis.stats import StraightSpeed, straight_line_speed
 from runtime.bridge.api.analysis_shapes import (
     ONE_LAP,
     Analytic,
@@ -23,6 +22,7 @@ from runtime.bridge.api.analysis_shapes import (
 from runtime.bridge.api.sessions import SessionPath
 from runtime.bridge.api.shapes import capped, rounded
 from runtime.bridge.service import SERVICE
+from runtime.bridge.session.units import KMH
 from runtime.web.errors import BadQuery
 from runtime.web.routes import Routes
 from runtime.web.wire import Wire, json_bytes
@@ -269,7 +269,7 @@ def _straight(one: StraightSpeed) -> StraightRecord:
         from_lap=one.from_lap,
         average_top_kmh=kmh(one.average_top_ms),
         per_lap=[
-            LapTopSpeed(lap_number=top.lap, top_speed_kmh=round(top.speed_ms * 3.6, 1))
+            LapTopSpeed(lap_number=top.lap, top_speed_kmh=round(top.speed_ms * KMH, 1))
             for top in one.laps
         ],
     )

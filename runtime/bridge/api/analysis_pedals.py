@@ -5,9 +5,13 @@ from typing import Literal
 from aiohttp import web
 from pydantic import Field
 
-from runtime.bridge.analysis.braking import brake_acceleration, brake_ends
 from runtime.bridge.analysis.corners import LOW_MAX_KMH, MED_MAX_KMH, corner_classes
-from runtime.bridge.analysis.throttle import ThrottleBox, throttle_boxes
+from runtime.bridge.analysis.pedals import (
+    ThrottleBox,
+    brake_acceleration,
+    brake_ends,
+    throttle_boxes,
+)
 from runtime.bridge.api.analysis_corners import CORNERS, Cornering, geometry_of
 from runtime.bridge.api.analysis_shapes import LapQuery, analysed
 from runtime.bridge.api.sessions import SessionPath

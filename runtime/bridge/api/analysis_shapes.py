@@ -9,18 +9,18 @@ from pydantic import Field
 
 from runtime.bridge.analyses import Analyses, Scope
 from runtime.bridge.analysis.drive import Drive
-from runtime.bridge.analysis.sectors import Best
+from runtime.bridge.analysis.laps import Best
 from runtime.bridge.api.sessions import READ_ERRORS
 from runtime.bridge.api.shapes import Flag, rounded
 from runtime.bridge.errors import NoCompleteLap, UnknownLap
 from runtime.bridge.service import SERVICE, Service
+from runtime.bridge.session.units import KMH
 from runtime.bridge.storage.errors import NoRows, UnknownSession
 from runtime.web.absent import absent
 from runtime.web.wire import Wire
 
 T = TypeVar("T")
 P = ParamSpec("P")
-KMH: Final = 3.6
 GUARD: Final = (UnknownSession, NoRows, NoCompleteLap, *READ_ERRORS)
 """What every analytic may answer instead."""
 ONE_LAP: Final = (UnknownLap, *GUARD)

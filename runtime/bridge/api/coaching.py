@@ -9,11 +9,10 @@ from aiohttp import web
 from pydantic import Field, StrictBool, StrictStr
 
 from runtime.bridge.analyses import Scope
-from runtime.bridge.analysis.braking import trail_braking
-from runtime.bridge.analysis.grading_events import driver_events
-from runtime.bridge.analysis.passes_quality import smoothness, track_out
-from runtime.bridge.analysis.slip import slip_bands, slip_oscillations
-from runtime.bridge.analysis.throttle import changes_of_speed
+from runtime.bridge.analysis.corners import smoothness, track_out
+from runtime.bridge.analysis.driver import driver_events
+from runtime.bridge.analysis.grip import slip_bands, slip_oscillations
+from runtime.bridge.analysis.pedals import changes_of_speed, trail_braking
 from runtime.bridge.api import coaching_shapes as shapes
 from runtime.bridge.api.analysis_corners import CORNERS, GradeQuery, get_scorecard
 from runtime.bridge.api.analysis_laps import session_stats

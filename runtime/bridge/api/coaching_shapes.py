@@ -4,10 +4,9 @@ from typing import Literal
 
 from pydantic import Field
 
-from runtime.bridge.analysis.braking import TrailBrake
-from runtime.bridge.analysis.passes_quality import Consistency, Smoothness, TrackOut
-from runtime.bridge.analysis.slip import Oscillation, SlipBands
-from runtime.bridge.analysis.throttle import ChangeOfSpeed
+from runtime.bridge.analysis.corners import Consistency, Smoothness, TrackOut
+from runtime.bridge.analysis.grip import Oscillation, SlipBands
+from runtime.bridge.analysis.pedals import ChangeOfSpeed, TrailBrake
 from runtime.bridge.api.analysis_corners import ScorecardRecord
 from runtime.bridge.api.analysis_laps import SessionNumbers
 from runtime.bridge.api.analysis_moments import Highlight, IncidentRecord

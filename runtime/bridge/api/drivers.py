@@ -5,10 +5,10 @@ from typing import Annotated, Final, Literal
 from aiohttp import web
 from pydantic import AfterValidator, Field
 
+from runtime.bridge.analysis.driver import ENOUGH, Driven, Progress, Step, progress, steps
 from runtime.bridge.api.sessions import READ_ERRORS
 from runtime.bridge.api.shapes import iso, rounded
 from runtime.bridge.coach.warm.grades import grades
-from runtime.bridge.drivers import ENOUGH, Driven, Progress, Step, progress, steps
 from runtime.bridge.errors import UnknownDriver
 from runtime.bridge.service import SERVICE, Service
 from runtime.bridge.storage.coaching import driver_events

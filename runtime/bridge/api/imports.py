@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from aiohttp import web
 from pydantic import Field, StrictStr
 
+from runtime.bridge.analysis.summary import Summary
 from runtime.bridge.api.sessions import WRITE_ERRORS, duration_of
 from runtime.bridge.api.shapes import DriverLevel, NewSessionId, Note, Short, rounded
 from runtime.bridge.formats.canbus import BusChoice, car_asked, car_driven, choose
@@ -27,7 +28,6 @@ from runtime.bridge.service import SERVICE, Service
 from runtime.bridge.session.recording import Recording
 from runtime.bridge.storage.errors import BadFrames, SessionExists
 from runtime.bridge.storage.values import Imported, SessionMeta, SessionRow
-from runtime.bridge.summary import Summary
 from runtime.web.errors import BadField
 from runtime.web.routes import Routes
 from runtime.web.wire import Wire

@@ -8,11 +8,11 @@ import orjson
 from aiohttp import web
 from pydantic import Field, JsonValue
 
+from runtime.bridge.analysis.summary import Stretch
 from runtime.bridge.api.sessions import READ_ERRORS, SessionPath
 from runtime.bridge.errors import NoCircuit
 from runtime.bridge.service import SERVICE
 from runtime.bridge.storage.errors import BadTable, ExportUnavailable, NoRows, UnknownSession
-from runtime.bridge.summary import Stretch
 from runtime.bridge.track.circuits import circuit_of
 from runtime.bridge.track.file import track_text
 from runtime.bridge.track.model import TrackError

@@ -7,6 +7,7 @@ from typing import Annotated, Final, Literal
 from aiohttp import web
 from pydantic import Field
 
+from runtime.bridge.analysis.summary import Summary
 from runtime.bridge.api.shapes import (
     DriverLevel,
     Flag,
@@ -31,7 +32,6 @@ from runtime.bridge.storage.errors import (
     UnknownSession,
 )
 from runtime.bridge.storage.values import LapRow, NoteRow, SessionMeta, SessionRow
-from runtime.bridge.summary import Summary
 from runtime.web.routes import Routes
 from runtime.web.wire import Wire
 

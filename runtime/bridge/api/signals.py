@@ -10,6 +10,7 @@ import orjson
 from aiohttp import web
 from pydantic import Field
 
+from runtime.bridge.analysis.summary import Summary
 from runtime.bridge.api.bus import CanDiagnostics, can_state
 from runtime.bridge.api.sessions import READ_ERRORS, WRITE_ERRORS, SessionPath
 from runtime.bridge.api.shapes import Flag, iso, rounded
@@ -21,7 +22,6 @@ from runtime.bridge.session.recording import WIDE_SIGNALS
 from runtime.bridge.session.resample import Resampled, axis_of, interpolation_of, resample
 from runtime.bridge.storage.errors import NoRows, UnknownSession
 from runtime.bridge.storage.values import SessionRow
-from runtime.bridge.summary import Summary
 from runtime.web.absent import absent
 from runtime.web.errors import BadQuery
 from runtime.web.routes import Routes

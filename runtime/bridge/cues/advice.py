@@ -7,6 +7,7 @@ from runtime.bridge.cues.circuit import AHEAD_M, NOWHERE_M, Circuit, Place
 from runtime.bridge.cues.concepts import Concept, Inputs
 from runtime.bridge.cues.model import ADVICE, MOST_WORDS, SAFETY, WARNING, Burst
 from runtime.bridge.cues.phrases import DOING, TOLD_LATER, Occasion
+from runtime.bridge.session.units import KMH
 
 COOLDOWN_S: Final = 3.0
 """Between two messages that are not about safety."""
@@ -91,7 +92,6 @@ WINDOW_S: Final = 6.0
 A burst is up to 1 s old, chain and driver take 1.3 s, and ten words 3.5 s.
 """
 STRAIGHT_G: Final = 0.3
-KMH: Final = 3.6
 
 CHAIN_S: Final = 0.3
 WORD_S: Final = 0.35

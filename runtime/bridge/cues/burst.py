@@ -6,13 +6,13 @@ from typing import Final
 from runtime.bridge.cues.circuit import Place
 from runtime.bridge.cues.model import Burst, Moment
 from runtime.bridge.session.recording import LiveFrame
+from runtime.bridge.session.units import KMH
 
 BURST_S: Final = 1.0
 COAST_THROTTLE_PCT: Final = 5.0
 COAST_BRAKE_BAR: Final = 2.0
 TRAIL_BRAKE_BAR: Final = 3.0
 TRAIL_G: Final = 0.4
-KMH: Final = 3.6
 MOST_CORNERS: Final = 16
 IMPOSSIBLE: Final = 1e6
 """No sensor of a car shows more, in any of the units."""

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from runtime.bridge.cues.advice import (
-    KMH,
     STRAIGHT_G,
     Arbiter,
     Message,
@@ -50,6 +49,7 @@ from runtime.bridge.cues.phrases import (
 )
 from runtime.bridge.cues.tones import Estimate, Heard, LapClock, Watch, tones
 from runtime.bridge.session.recording import LiveFrame
+from runtime.bridge.session.units import KMH
 from runtime.bridge.track.model import Track
 
 

@@ -6,6 +6,7 @@ from typing import Final, NamedTuple
 from runtime.bridge.cues.circuit import NOWHERE_M, Circuit, Place, Zone, braking_m
 from runtime.bridge.cues.concepts import Concept, Inputs
 from runtime.bridge.cues.model import ADVICE, MOST_WORDS, Burst, Emotion, Level, Tone
+from runtime.bridge.session.units import KMH
 from runtime.bridge.track.model import Corner, Marker
 
 SLOPE_M: Final = 5.0
@@ -128,7 +129,7 @@ def phrase(occasion: Occasion, level: Level, most: int = MOST_WORDS) -> str:
 
 def too_fast(zone: Zone, speed_ms: float, level: Level) -> str:
     """Said where a danger zone begins."""
-    now, usual = round(speed_ms * 3.6), round(zone.reference_ms * 3.6)
+    now, usual = round(speed_ms * KMH), round(zone.reference_ms * KMH)
     if level == "pro":
         return f"{now}, usual {usual}. Brake."
     return f"Slow down: {now} km/h where {usual} is usual."

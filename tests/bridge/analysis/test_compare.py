@@ -7,16 +7,19 @@ from runtime.bridge.analysis.compare import (
     Circuit,
     Comparison,
     Reference,
+    axis,
+    channel_at,
     circuit,
     compared,
     driven_side,
     ideal_side,
+    moments,
     reference,
+    sampled,
     target_side,
     why_apart,
 )
 from runtime.bridge.analysis.drive import Drive, UnknownLap, drive_of
-from runtime.bridge.analysis.grid import axis, channel_at, moments, sampled
 from runtime.bridge.session.laps import detect
 from runtime.bridge.session.progress import crossing_times
 from runtime.bridge.session.recording import Gate

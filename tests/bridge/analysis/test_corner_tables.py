@@ -5,10 +5,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from runtime.bridge.analysis.braking import brake_acceleration, brake_ends, trail_braking
 from runtime.bridge.analysis.corners import corner_classes, corner_letter, corner_reports
+from runtime.bridge.analysis.pedals import (
+    brake_acceleration,
+    brake_ends,
+    changes_of_speed,
+    throttle_boxes,
+    trail_braking,
+)
 from runtime.bridge.analysis.reference import ReferenceLap, References, Target
-from runtime.bridge.analysis.throttle import changes_of_speed, throttle_boxes
 from runtime.bridge.session.recording import Frames, Numbers
 from tests.bridge.analysis.cornerkit import (
     between,

@@ -10,17 +10,27 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from runtime.bridge.analysis.braking import brake_acceleration, brake_ends, trail_braking
-from runtime.bridge.analysis.corners import corner_classes, corner_reports
+from runtime.bridge.analysis.corners import (
+    consistency,
+    corner_classes,
+    corner_reports,
+    smoothness,
+    track_out,
+)
 from runtime.bridge.analysis.drive import Drive, NoCompleteLap, NoGeometry
 from runtime.bridge.analysis.grading import scorecard
+from runtime.bridge.analysis.grip import slip_bands, slip_oscillations
+from runtime.bridge.analysis.highlights import highlights
 from runtime.bridge.analysis.incidents import incidents
-from runtime.bridge.analysis.moments import highlights
 from runtime.bridge.analysis.passes import passes_of
-from runtime.bridge.analysis.passes_quality import consistency, smoothness, track_out
+from runtime.bridge.analysis.pedals import (
+    brake_acceleration,
+    brake_ends,
+    changes_of_speed,
+    throttle_boxes,
+    trail_braking,
+)
 from runtime.bridge.analysis.reference import reference_lap
-from runtime.bridge.analysis.slip import slip_bands, slip_oscillations
-from runtime.bridge.analysis.throttle import changes_of_speed, throttle_boxes
 from runtime.bridge.formats.racechrono import read
 from runtime.bridge.session.recording import Frames
 from tests.bridge.analysis.cornerkit import driven, ring_frames, ring_track

@@ -8,12 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runtime.bridge.analysis.attribution import ADVICE, attribution, phrase
 from runtime.bridge.analysis.drive import UnknownLap
 from runtime.bridge.analysis.grading import (
+    ADVICE,
     SINGLE,
+    attribution,
     detailed,
     letter,
+    phrase,
     score,
     scorecard,
     weakest,

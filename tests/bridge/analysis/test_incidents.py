@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from runtime.bridge.analysis.drive import Drive
-from runtime.bridge.analysis.incidents import Active, Incident, activity, incidents
-from runtime.bridge.analysis.incidents_spin import spins
+from runtime.bridge.analysis.incidents import Active, Incident, activity, incidents, spins
 from runtime.bridge.session.recording import Frames, Numbers, Samples
 from tests.bridge.analysis.cornerkit import (
     LENGTH,

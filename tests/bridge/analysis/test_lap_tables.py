@@ -9,10 +9,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from runtime.bridge.analysis.drive import drive_of
-from runtime.bridge.analysis.grid import mini_table, parts, sector_table, times
-from runtime.bridge.analysis.ideal import ideal_lap
-from runtime.bridge.analysis.lap_times import lap_time_distribution, lap_time_table
-from runtime.bridge.analysis.sectors import all_sector_times
+from runtime.bridge.analysis.laps import (
+    all_sector_times,
+    ideal_lap,
+    lap_time_distribution,
+    lap_time_table,
+    mini_table,
+    parts,
+    sector_table,
+    times,
+)
 from runtime.bridge.api.analysis_shapes import splits, summing
 from runtime.bridge.session.laps import detect
 from tests.bridge.analysis.lapkit import LENGTH, lapped, oval, session

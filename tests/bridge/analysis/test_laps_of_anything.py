@@ -10,15 +10,16 @@ import pytest
 
 from runtime.bridge.analysis.compare import circuit, compared, driven_side, ideal_side, target_side
 from runtime.bridge.analysis.drive import Drive, NoCompleteLap, drive_of
-from runtime.bridge.analysis.friction import friction_circle
-from runtime.bridge.analysis.hustle import hustle_map
-from runtime.bridge.analysis.ideal import ideal_lap
-from runtime.bridge.analysis.lap_times import lap_time_distribution, lap_time_table
+from runtime.bridge.analysis.grip import friction_circle
+from runtime.bridge.analysis.laps import (
+    all_sector_times,
+    ideal_lap,
+    lap_time_distribution,
+    lap_time_table,
+)
 from runtime.bridge.analysis.mapping import track_map
-from runtime.bridge.analysis.pedals import pedal_behavior
-from runtime.bridge.analysis.sectors import all_sector_times
-from runtime.bridge.analysis.stats import stats
-from runtime.bridge.analysis.straights import straight_line_speed
+from runtime.bridge.analysis.pedals import hustle_map, pedal_behavior
+from runtime.bridge.analysis.stats import stats, straight_line_speed
 from runtime.bridge.session.laps import detect
 from runtime.bridge.session.recording import TIMESTAMP, WIDE_SIGNALS, Frames
 from tests.bridge.analysis.lapkit import OVAL, TRACKS

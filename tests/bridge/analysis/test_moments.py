@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from runtime.bridge.analysis.highlights import MOST, Moment, highlights
 from runtime.bridge.analysis.incidents import Active
-from runtime.bridge.analysis.moments import MOST, Moment, highlights
 from runtime.bridge.analysis.reference import NONE, ReferenceLap, References, Target
 from runtime.bridge.session.recording import Frames, Numbers
 from runtime.bridge.track.library import Library

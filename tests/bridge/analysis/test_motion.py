@@ -9,12 +9,10 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from runtime.bridge.analysis.drive import Drive, drive_of
-from runtime.bridge.analysis.friction import friction_circle
-from runtime.bridge.analysis.hustle import hustle_map
-from runtime.bridge.analysis.pedals import pedal_behavior
+from runtime.bridge.analysis.grip import friction_circle
+from runtime.bridge.analysis.pedals import hustle_map, pedal_behavior
 from runtime.bridge.analysis.reference import ReferenceLap, References, Target
-from runtime.bridge.analysis.stats import stats
-from runtime.bridge.analysis.straights import straight_line_speed
+from runtime.bridge.analysis.stats import stats, straight_line_speed
 from runtime.bridge.session.laps import detect
 from runtime.bridge.session.recording import Frames, Numbers
 from tests.bridge.analysis.lapkit import LENGTH, OVAL, circled, lapped, on_track, oval, session

@@ -3,17 +3,12 @@
 import numpy as np
 import pytest
 
+from runtime.bridge.analysis.corners import consistency, smoothness, track_out
+from runtime.bridge.analysis.driver import DriverEvent, driver_events, limit_archetype
 from runtime.bridge.analysis.grading import scorecard
-from runtime.bridge.analysis.grading_events import (
-    DriverEvent,
-    driver_events,
-    limit_archetype,
-    plateau,
-)
-from runtime.bridge.analysis.moments import highlights
-from runtime.bridge.analysis.passes_quality import consistency, smoothness, track_out
+from runtime.bridge.analysis.grip import envelope_g, slip_bands, slip_oscillations
+from runtime.bridge.analysis.highlights import highlights
 from runtime.bridge.analysis.reference import NONE, ReferenceLap, References, Target
-from runtime.bridge.analysis.slip import envelope_g, slip_bands, slip_oscillations
 from runtime.bridge.session.recording import Numbers
 from tests.bridge.analysis.cornerkit import (
     between,
@@ -202,25 +197,3 @@ def test_a_mistake_is_an_event_for_its_corner() -> None:
 )
 def test_how_a_driver_uses_the_grip(scores: dict[str, list[float]], kind: str) -> None:
     assert limit_archetype(scores) == kind
-
-
-@pytest.mark.parametrize(
-    ("bests", "level", "streak", "after"),
-    [
-        ([], False, 0, None),
-        ([90.0], False, 1, None),
-        ([90.0, 90.05, 90.1], True, 3, None),
-        ([92.0, 90.0, 90.05, 90.1], True, 3, "s0"),
-        ([92.0, 91.0, 90.05, 90.0], False, 2, "s1"),
-        ([90.0, 92.0, 90.05, 90.1, 90.02], False, 3, "s1"),  # an older one was faster
-        ([90.0, 91.0, 92.0], False, 0, "s2"),
-    ],
-)
-def test_a_plateau_is_three_sessions_level_with_the_best(
-    bests: list[float], level: bool, streak: int, after: str | None
-) -> None:
-    found = plateau([(f"s{i}", best) for i, best in enumerate(bests)])
-
-    assert (found.plateau, found.streak_length, found.started_after) == (level, streak, after)
-    assert found.best_lap_s == min(bests, default=None)
-    assert found.reason.endswith(".")

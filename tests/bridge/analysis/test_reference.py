@@ -12,19 +12,17 @@ from runtime.bridge.analysis.passes import passes_of
 from runtime.bridge.analysis.reference import (
     METRICS,
     NONE,
+    ReferenceBook,
     ReferenceLap,
     References,
     Target,
     aims,
     basis_of,
     parse_reference,
-    reference_lap,
-    reference_text,
-)
-from runtime.bridge.analysis.reference_files import (
-    ReferenceBook,
     read_reference,
     read_references,
+    reference_lap,
+    reference_text,
     write_reference,
 )
 from runtime.bridge.track.model import TrackError

@@ -17,9 +17,9 @@ from runtime.bridge.coach.agents.words import joined, listed, no_corner
 from runtime.bridge.session.geometry import Indices
 from runtime.bridge.session.recording import Samples
 from runtime.bridge.session.series import Flags
+from runtime.bridge.session.units import KMH
 
 TOOL: Final = "amount_facts"
-KMH: Final = 3.6
 LISTED: Final = 12
 """Laps that are told one by one; of more the ends."""
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from runtime.bridge.analysis.dangers import zones_at
+from runtime.bridge.analysis.grading import zones_at
 from runtime.bridge.coach.agents.safety import TOOL as SAFETY
 from runtime.bridge.coach.agents.values import Found, Question
 from runtime.bridge.track.model import Corner, Track

@@ -21,8 +21,7 @@ from runtime.bridge.coach.agents.values import Fact, Found
 from runtime.bridge.coach.agents.words import no_corner
 from runtime.bridge.session.ranking import time_text
 from runtime.bridge.session.recording import Numbers
-
-KMH: Final = 3.6
+from runtime.bridge.session.units import KMH
 
 
 def claim(drive: Drive, topic: Topic, references: References = NONE) -> Found:

@@ -6,9 +6,8 @@ What is usually done is what the debrief calls so: the graded pass beside the on
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
-from runtime.bridge.analysis.dangers import dangers
 from runtime.bridge.analysis.drive import Drive
-from runtime.bridge.analysis.grading import CornerGrade, scorecard
+from runtime.bridge.analysis.grading import CornerGrade, dangers, scorecard
 from runtime.bridge.analysis.passes import Pass, passes_of
 from runtime.bridge.analysis.reference import References
 from runtime.bridge.coach.agents.asked import Topic

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import Final
 
+from runtime.bridge.analysis.corners import consistency
 from runtime.bridge.analysis.drive import Drive
 from runtime.bridge.analysis.grading import CornerGrade, Scorecard, scorecard
 from runtime.bridge.analysis.passes import Pass, passes_of
-from runtime.bridge.analysis.passes_quality import consistency
 from runtime.bridge.analysis.reference import NONE, Aim, References, aims
 from runtime.bridge.coach.agents.corner_words import reasons, speeds_of, why_slow
 from runtime.bridge.coach.agents.values import Fact, Found

@@ -2,7 +2,7 @@
 
 from typing import Final, NamedTuple
 
-from runtime.bridge.analysis.attribution import ADVICE, BOLD, STEADY, Cause, attribution
+from runtime.bridge.analysis.grading import ADVICE, BOLD, STEADY, Cause, attribution
 from runtime.bridge.analysis.passes import Pass
 from runtime.bridge.analysis.reference import Taken
 from runtime.bridge.coach.agents.words import joined

@@ -5,12 +5,12 @@ from statistics import median
 from typing import Final
 
 from runtime.bridge.analysis.drive import Drive
+from runtime.bridge.analysis.driver import Driven, progress, steps
+from runtime.bridge.analysis.grip import slip_bands
 from runtime.bridge.analysis.passes import passes_of
 from runtime.bridge.analysis.reference import NONE, References
-from runtime.bridge.analysis.slip import slip_bands
 from runtime.bridge.coach.agents.values import Fact, Found
 from runtime.bridge.coach.agents.words import joined
-from runtime.bridge.drivers import Driven, progress, steps
 from runtime.bridge.session.ranking import time_text
 from runtime.bridge.storage.coaching import TraceRow
 from runtime.bridge.track.model import Corner, DangerZone, Track, inside, phase_at

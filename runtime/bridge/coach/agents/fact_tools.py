@@ -8,8 +8,9 @@ from typing import Final
 from runtime.bridge.analyses import Scope
 from runtime.bridge.analysis import drive as pure
 from runtime.bridge.analysis.drive import Drive
+from runtime.bridge.analysis.driver import Driven
+from runtime.bridge.analysis.highlights import highlights
 from runtime.bridge.analysis.incidents import ASSISTS
-from runtime.bridge.analysis.moments import highlights
 from runtime.bridge.analysis.stats import stats
 from runtime.bridge.coach.agents import (
     amount_answers,
@@ -38,7 +39,6 @@ from runtime.bridge.coach.agents.teaching import findings_of
 from runtime.bridge.coach.agents.topic_words import GREETING
 from runtime.bridge.coach.agents.values import Found, Question
 from runtime.bridge.coach.agents.words import plain
-from runtime.bridge.drivers import Driven
 from runtime.bridge.errors import NoCompleteLap, NoGeometry
 from runtime.bridge.storage.errors import NoRows
 from runtime.bridge.storage.values import SessionRow

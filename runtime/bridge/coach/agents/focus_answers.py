@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from runtime.bridge.analysis.drive import Drive
-from runtime.bridge.analysis.ideal import ideal_lap
-from runtime.bridge.analysis.moments import Moment
+from runtime.bridge.analysis.highlights import Moment
+from runtime.bridge.analysis.laps import ideal_lap
 from runtime.bridge.analysis.reference import NONE, References
 from runtime.bridge.coach.agents.asked import Topic
 from runtime.bridge.coach.agents.values import Fact, Found

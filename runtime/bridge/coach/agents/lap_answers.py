@@ -5,8 +5,7 @@ from statistics import median
 from typing import Final, NamedTuple
 
 from runtime.bridge.analysis.drive import Drive
-from runtime.bridge.analysis.grid import parts, times
-from runtime.bridge.analysis.ideal import ideal_lap
+from runtime.bridge.analysis.laps import ideal_lap, parts, times
 from runtime.bridge.coach.agents.asked import Lap, Topic
 from runtime.bridge.coach.agents.lap_tools import LEAST_PART_S, SAME_S, lap_delta
 from runtime.bridge.coach.agents.values import Cell, Fact, Found

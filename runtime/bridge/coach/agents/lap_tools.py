@@ -6,17 +6,17 @@ from typing import Final
 
 from runtime.bridge.analysis.compare import CornerDelta, circuit, compared, driven_side
 from runtime.bridge.analysis.drive import Drive
-from runtime.bridge.analysis.ideal import ideal_lap
+from runtime.bridge.analysis.highlights import highlights
 from runtime.bridge.analysis.incidents import Active, incidents
-from runtime.bridge.analysis.moments import highlights
+from runtime.bridge.analysis.laps import ideal_lap
 from runtime.bridge.analysis.reference import NONE, References
 from runtime.bridge.analysis.stats import stats
 from runtime.bridge.coach.agents.values import Fact, Found
 from runtime.bridge.coach.agents.words import joined, known, numbered
 from runtime.bridge.session.laps import Segment
 from runtime.bridge.session.ranking import time_text
+from runtime.bridge.session.units import KMH
 
-KMH: Final = 3.6
 SAME_S: Final = 0.0005
 """Times closer than this are shown as equal."""
 LEAST_PART_S: Final = 0.02

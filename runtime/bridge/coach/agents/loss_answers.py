@@ -4,10 +4,9 @@ from collections.abc import Mapping, Sequence
 from statistics import median
 from typing import Final
 
-from runtime.bridge.analysis.dangers import dangers
 from runtime.bridge.analysis.drive import Drive
-from runtime.bridge.analysis.grading import CornerGrade, scorecard
-from runtime.bridge.analysis.grid import parts
+from runtime.bridge.analysis.grading import CornerGrade, dangers, scorecard
+from runtime.bridge.analysis.laps import parts
 from runtime.bridge.analysis.passes import passes_of
 from runtime.bridge.analysis.reference import NONE, Aim, References, aims
 from runtime.bridge.coach.agents.asked import Topic

@@ -7,10 +7,10 @@ import numpy as np
 
 from runtime.bridge.analysis.drive import Drive
 from runtime.bridge.analysis.passes import Pass
-from runtime.bridge.analysis.throttle import opening_m
+from runtime.bridge.analysis.pedals import opening_m
 from runtime.bridge.session.recording import Numbers
+from runtime.bridge.session.units import KMH
 
-KMH: Final = 3.6
 FULL_PCT: Final = 95.0
 Read = Callable[[Drive, Pass], float | None]
 

@@ -12,10 +12,10 @@ from runtime.bridge.coach.agents.lap_answers import Missing, laps_of
 from runtime.bridge.coach.agents.series_answers import place_of
 from runtime.bridge.coach.agents.values import Fact, Found
 from runtime.bridge.coach.agents.words import no_corner
+from runtime.bridge.session.units import KMH
 from runtime.bridge.track.model import Corner, inside
 
 TOOL: Final = "incident_facts"
-KMH: Final = 3.6
 AROUND_M: Final = 100.0
 """So far around a corner an incident counts as one of it."""
 NAMES: Final = {

@@ -3,7 +3,7 @@
 from typing import Protocol
 
 from runtime.bridge.analyses import Analyses
-from runtime.bridge.analysis.reference_files import ReferenceBook
+from runtime.bridge.analysis.reference import ReferenceBook
 from runtime.bridge.coach.agents.coach import Coach, why_off
 from runtime.bridge.coach.warm.lessons import Lessons
 from runtime.bridge.coach.warm.model import ModelClient

@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from runtime.bridge.analysis.dangers import dangers
 from runtime.bridge.analysis.drive import Drive
+from runtime.bridge.analysis.grading import dangers
 from runtime.bridge.analysis.passes import Pass, passes_of
 from runtime.bridge.analysis.reference import NONE, References, aims
 from runtime.bridge.coach.agents.asked import Topic

@@ -4,8 +4,8 @@ from typing import Final
 
 import numpy as np
 
+from runtime.bridge.analysis.compare import channel_at, moments
 from runtime.bridge.analysis.drive import Drive, NoGeometry
-from runtime.bridge.analysis.grid import channel_at, moments
 from runtime.bridge.coach.agents.asked import Topic
 from runtime.bridge.coach.agents.lap_answers import Missing, laps_of
 from runtime.bridge.coach.agents.measures import not_recorded

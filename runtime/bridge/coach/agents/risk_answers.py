@@ -6,8 +6,8 @@ from typing import Final
 
 import numpy as np
 
-from runtime.bridge.analysis.dangers import zones_at
 from runtime.bridge.analysis.drive import Drive
+from runtime.bridge.analysis.grading import zones_at
 from runtime.bridge.analysis.passes import Pass, passes_of
 from runtime.bridge.coach.agents.asked import Topic
 from runtime.bridge.coach.agents.values import Fact, Found

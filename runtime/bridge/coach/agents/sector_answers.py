@@ -4,7 +4,7 @@ from statistics import median
 from typing import Final, NamedTuple
 
 from runtime.bridge.analysis.drive import Drive
-from runtime.bridge.analysis.grid import Part, parts, sector_table, times
+from runtime.bridge.analysis.laps import Part, parts, sector_table, times
 from runtime.bridge.coach.agents.asked import Topic
 from runtime.bridge.coach.agents.lap_answers import Missing, laps_of, where
 from runtime.bridge.coach.agents.lap_tools import SAME_S

@@ -17,10 +17,10 @@ from runtime.bridge.coach.agents.words import joined, listed, no_corner
 from runtime.bridge.session.geometry import Indices
 from runtime.bridge.session.recording import Numbers, Samples
 from runtime.bridge.session.series import Flags
+from runtime.bridge.session.units import KMH
 from runtime.bridge.track.model import inside
 
 TOOL: Final = "channel_facts"
-KMH: Final = 3.6
 FULL_PCT: Final = 95.0
 AHEAD_M: Final = 300.0
 """So far before a corner a place is told as in front of it."""

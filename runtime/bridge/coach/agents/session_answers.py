@@ -5,10 +5,10 @@ from datetime import UTC, datetime
 from statistics import median
 from typing import Final
 
+from runtime.bridge.analysis.driver import Driven
 from runtime.bridge.coach.agents.asked import Topic
 from runtime.bridge.coach.agents.lap_tools import SAME_S
 from runtime.bridge.coach.agents.values import Fact, Found
-from runtime.bridge.drivers import Driven
 from runtime.bridge.session.ranking import time_text
 from runtime.bridge.storage.values import SessionRow
 

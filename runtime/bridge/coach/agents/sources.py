@@ -8,7 +8,7 @@ from typing import NamedTuple
 from runtime.bridge.analyses import Analyses, Scope
 from runtime.bridge.analysis import drive as pure
 from runtime.bridge.analysis.incidents import ASSISTS, Active, activity
-from runtime.bridge.analysis.reference_files import ReferenceBook
+from runtime.bridge.analysis.reference import ReferenceBook
 from runtime.bridge.coach.agents.naming import Names
 from runtime.bridge.coach.agents.scratch import Scratch
 from runtime.bridge.coach.warm.lessons import Lessons

@@ -12,6 +12,7 @@ from runtime.bridge.analyses import Scope
 from runtime.bridge.analysis import drive as pure
 from runtime.bridge.analysis.drive import Drive
 from runtime.bridge.analysis.passes import passes_of
+from runtime.bridge.analysis.summary import summarise
 from runtime.bridge.coach.agents.scratch import QueryFailed, Table, View, prepared
 from runtime.bridge.coach.agents.sources import Sources
 from runtime.bridge.coach.agents.sql import VIEWS, Refused
@@ -20,11 +21,10 @@ from runtime.bridge.coach.agents.words import listed
 from runtime.bridge.coach.warm.emotion import felt
 from runtime.bridge.errors import NoGeometry
 from runtime.bridge.session.recording import Numbers
+from runtime.bridge.session.units import KMH
 from runtime.bridge.storage.errors import NoRows
 from runtime.bridge.storage.values import SessionRow
-from runtime.bridge.summary import summarise
 
-KMH: Final = 3.6
 MOST_SESSIONS: Final = 200
 SHOWN: Final = 12
 """Rows of a result that are told in words."""

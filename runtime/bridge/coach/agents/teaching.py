@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Final
 
 from runtime.bridge.analyses import Scope
-from runtime.bridge.analysis.moments import highlights
+from runtime.bridge.analysis.highlights import highlights
 from runtime.bridge.coach.agents.meanings import lesson_as_told
 from runtime.bridge.coach.agents.sources import Sources
 from runtime.bridge.coach.agents.values import Found, Question

@@ -39,7 +39,6 @@ from runtime.bridge.storage import coaching
 from runtime.bridge.storage.errors import NoRows, StoreBusy, StoreFailed, StoreFull
 from runtime.bridge.storage.values import NoteRow, SessionRow
 
-KMH: Final = 3.6
 MOST_SESSIONS: Final = 200
 MOST_TRACES: Final = 1000
 SCRIPT: Final = "voice_script"

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from runtime.bridge.analysis.dangers import zones_at
+from runtime.bridge.analysis.grading import zones_at
 from runtime.bridge.coach.warm.evidence import Evidence, Place, evidence_of
 from runtime.bridge.coach.warm.findings import Finding
 from runtime.bridge.coach.warm.grades import Grades

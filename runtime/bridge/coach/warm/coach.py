@@ -7,14 +7,12 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from runtime.bridge.analyses import Analyses, Scope
-from runtime.bridge.analysis.dangers import dangers
+from runtime.bridge.analysis.corners import Consistency, consistency
 from runtime.bridge.analysis.drive import Drive
-from runtime.bridge.analysis.grading import Scorecard, scorecard
-from runtime.bridge.analysis.ideal import ideal_lap
+from runtime.bridge.analysis.grading import Scorecard, dangers, scorecard
+from runtime.bridge.analysis.highlights import highlights
 from runtime.bridge.analysis.incidents import Active
-from runtime.bridge.analysis.lap_times import lap_time_table
-from runtime.bridge.analysis.moments import highlights
-from runtime.bridge.analysis.passes_quality import Consistency, consistency
+from runtime.bridge.analysis.laps import ideal_lap, lap_time_table
 from runtime.bridge.analysis.stats import stats
 from runtime.bridge.coach.warm.brief import Plan, brief_evidence, brief_parts
 from runtime.bridge.coach.warm.debrief import debrief

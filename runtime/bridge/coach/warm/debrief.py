@@ -4,9 +4,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
-from runtime.bridge.analysis.attribution import calm
-from runtime.bridge.analysis.grading import GOOD, CornerGrade
-from runtime.bridge.analysis.moments import Moment
+from runtime.bridge.analysis.grading import GOOD, CornerGrade, calm
+from runtime.bridge.analysis.highlights import Moment
 from runtime.bridge.coach.warm.findings import Finding, tellable
 from runtime.bridge.coach.warm.findings import scare as scare_of
 from runtime.bridge.coach.warm.lessons import Lesson

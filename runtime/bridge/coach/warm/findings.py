@@ -3,10 +3,17 @@
 from collections.abc import Mapping, Sequence
 from typing import Final, Literal, NamedTuple, TypeAlias
 
-from runtime.bridge.analysis.attribution import BOLD, LEAST_S, Cause
 from runtime.bridge.analysis.drive import Drive, NoGeometry
-from runtime.bridge.analysis.grading import CornerGrade, Scorecard, scorecard, weakest
-from runtime.bridge.analysis.moments import Moment
+from runtime.bridge.analysis.grading import (
+    BOLD,
+    LEAST_S,
+    Cause,
+    CornerGrade,
+    Scorecard,
+    scorecard,
+    weakest,
+)
+from runtime.bridge.analysis.highlights import Moment
 from runtime.bridge.analysis.reference import NONE, References
 from runtime.bridge.coach.warm.room import Room, coasting, held, rooms
 

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
-from runtime.bridge.analysis.grading_events import Archetype, limit_archetype
+from runtime.bridge.analysis.driver import Archetype, limit_archetype
 from runtime.bridge.storage.coaching import EventRow
 
 GRADE: Final = "grade"

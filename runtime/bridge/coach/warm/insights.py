@@ -8,10 +8,9 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from runtime.bridge.analysis.dangers import dangers
 from runtime.bridge.analysis.drive import Drive, NoGeometry
-from runtime.bridge.analysis.grading import GOOD, scorecard
-from runtime.bridge.analysis.ideal import ideal_lap
+from runtime.bridge.analysis.grading import GOOD, dangers, scorecard
+from runtime.bridge.analysis.laps import ideal_lap
 from runtime.bridge.analysis.passes import COASTING_PCT, Pass, passes_of
 from runtime.bridge.analysis.pedals import coasting as off_pedals
 from runtime.bridge.analysis.reference import NONE, References
@@ -20,6 +19,7 @@ from runtime.bridge.coach.warm.pedagogy import tip_of
 from runtime.bridge.coach.warm.room import held
 from runtime.bridge.cues.model import Burst
 from runtime.bridge.session.series import Flags
+from runtime.bridge.session.units import KMH
 
 MOST: Final = 3
 CORNERS: Final = 4
@@ -35,7 +35,6 @@ IDLE_PASSES: Final = 3
 SAME_S: Final = 0.05
 """A pause of the quickest pass that is longer than the mean by more shows that it costs nothing."""
 SECTOR_S: Final = 0.2
-KMH: Final = 3.6
 
 
 class Piece(NamedTuple):

@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-from runtime.bridge.analysis.attribution import OFF, Cause
-from runtime.bridge.analysis.grading import CornerGrade
+from runtime.bridge.analysis.grading import OFF, Cause, CornerGrade
 from runtime.bridge.analysis.passes import Pass
 from runtime.bridge.coach.warm.findings import Finding, more
 from runtime.bridge.coach.warm.room import Room

@@ -3,11 +3,10 @@
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
+from runtime.bridge.analysis.corners import Consistency
 from runtime.bridge.analysis.grading import CornerGrade, Scorecard, weakest
-from runtime.bridge.analysis.ideal import IdealLap
-from runtime.bridge.analysis.lap_times import LapTable
-from runtime.bridge.analysis.moments import Moment
-from runtime.bridge.analysis.passes_quality import Consistency
+from runtime.bridge.analysis.highlights import Moment
+from runtime.bridge.analysis.laps import IdealLap, LapTable
 from runtime.bridge.analysis.stats import Stats
 from runtime.bridge.coach.warm.brief import place
 from runtime.bridge.coach.warm.evidence import Evidence, Place, evidence_of
@@ -15,9 +14,9 @@ from runtime.bridge.coach.warm.findings import Finding
 from runtime.bridge.coach.warm.lessons import Lesson
 from runtime.bridge.coach.warm.pedagogy import Teaching
 from runtime.bridge.coach.warm.problems import facts
+from runtime.bridge.session.units import KMH
 from runtime.bridge.track.model import Corner
 
-KMH: Final = 3.6
 LAPS: Final = 40
 """So many lap times are handed on."""
 CORNERS: Final = 4

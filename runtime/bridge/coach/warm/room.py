@@ -4,17 +4,16 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from runtime.bridge.analysis.dangers import dangers
 from runtime.bridge.analysis.drive import Drive
-from runtime.bridge.analysis.friction import friction_circle
-from runtime.bridge.analysis.grading import scorecard
+from runtime.bridge.analysis.grading import dangers, scorecard
+from runtime.bridge.analysis.grip import friction_circle
 from runtime.bridge.analysis.passes import Pass
 from runtime.bridge.analysis.pedals import coasting as off_pedals
+from runtime.bridge.analysis.pedals import opening_m
 from runtime.bridge.analysis.reference import NONE, References
-from runtime.bridge.analysis.throttle import opening_m
+from runtime.bridge.session.units import KMH
 from runtime.bridge.track.model import Corner
 
-KMH: Final = 3.6
 COAST_S: Final = 0.4
 """Less between the pedals is nothing to speak of, and less than this share of the corner."""
 COAST_SHARE: Final = 0.15

@@ -9,7 +9,7 @@ from typing import Final
 import pytest
 
 from runtime.bridge.analysis.drive import Drive, drive_of
-from runtime.bridge.analysis.moments import highlights
+from runtime.bridge.analysis.highlights import highlights
 from runtime.bridge.analysis.reference import NONE
 from runtime.bridge.coach.agents.asked import Topic
 from runtime.bridge.coach.agents.corner_tools import corner_history

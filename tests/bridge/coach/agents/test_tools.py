@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from runtime.bridge.analysis.drive import Drive
+from runtime.bridge.analysis.driver import Driven
 from runtime.bridge.analysis.reference import NONE
+from runtime.bridge.analysis.summary import summarise
 from runtime.bridge.coach.agents import corner_tools, driver_tools, lap_tools
 from runtime.bridge.coach.agents.values import Fact, Found
-from runtime.bridge.drivers import Driven
 from runtime.bridge.session.laps import detect
 from runtime.bridge.storage.coaching import TraceRow
-from runtime.bridge.summary import summarise
 from tests.bridge.analysis.cornerkit import between, driven, paced_frames, ring_frames, ring_track
 from tests.bridge.analysis.lapkit import LENGTH, TRACKS, lapped, session
 

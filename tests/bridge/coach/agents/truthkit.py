@@ -7,10 +7,10 @@ from typing import Final, Literal
 import numpy as np
 
 from runtime.bridge.session.recording import TIMESTAMP, Frames, Numbers
+from runtime.bridge.session.units import KMH
 from runtime.bridge.track.model import Corner, Track
 from tools.drive import Drive, drive
 
-KMH: Final = 3.6
 BRAKING_BAR: Final = 5.0
 APPROACH_M: Final = 200.0
 Spot = Literal["entry", "apex", "exit"]

@@ -2,12 +2,11 @@
 
 from pathlib import Path
 
+from runtime.bridge.analysis.corners import consistency
 from runtime.bridge.analysis.drive import NoGeometry, drive_of
 from runtime.bridge.analysis.grading import scorecard
-from runtime.bridge.analysis.ideal import ideal_lap
-from runtime.bridge.analysis.lap_times import lap_time_table
-from runtime.bridge.analysis.moments import highlights
-from runtime.bridge.analysis.passes_quality import consistency
+from runtime.bridge.analysis.highlights import highlights
+from runtime.bridge.analysis.laps import ideal_lap, lap_time_table
 from runtime.bridge.analysis.reference import NONE, References
 from runtime.bridge.analysis.stats import stats
 from runtime.bridge.coach.warm.coach import spoken

@@ -1,4 +1,4 @@
-"""How close to the limit of its tyres a car was driven, and where it went back and forth."""
+"""How much of the grip was used: the friction circle, its bands, and swings between them."""
 
 import math
 from typing import Final, Literal, NamedTuple, TypeAlias
@@ -7,13 +7,16 @@ import numpy as np
 
 from runtime.bridge.analysis.drive import Drive
 from runtime.bridge.analysis.reference import NONE, References
+from runtime.bridge.analysis.stats import highest
 from runtime.bridge.session.geometry import Indices
 from runtime.bridge.session.recording import Numbers
 from runtime.bridge.session.series import Series
 from runtime.bridge.session.stats import quantile
 
+Basis: TypeAlias = Literal["reference_file", "session"]
+SAMPLES: Final = 1500
+BINS: Final = 10
 Band: TypeAlias = Literal["under_driving", "approaching_peak", "at_peak", "over_driving"]
-
 BANDS: Final[tuple[Band, ...]] = ("under_driving", "approaching_peak", "at_peak", "over_driving")
 EDGES: Final = (0.55, 0.80, 0.95)
 """Shares of the envelope at which the next band begins."""
@@ -31,6 +34,57 @@ _MEANING: Final[dict[Band, str]] = {
     "at_peak": "Most of the time the car is driven at the limit of its grip.",
     "over_driving": "Most of the time the car is asked for more than its grip.",
 }
+
+
+class FrictionCircle(NamedTuple):
+    """Combined acceleration beside the largest that the car can do, in g."""
+
+    max_combo_g: float | None
+    envelope_g: float | None
+    """What counts as all of the grip."""
+    basis: Basis
+    """Where the envelope comes from."""
+    histogram_pct: tuple[float, ...] | None
+    """Share of the time in each tenth of the envelope; the last holds what is beyond it too."""
+    over_limit_pct: float | None
+    """Share of the time beyond the envelope."""
+    g_lat: Numbers
+    """Frames at even steps, for a scatter: positive in a right turn."""
+    g_long: Numbers
+    """Of the same frames: positive while accelerating."""
+
+
+def friction_circle(
+    drive: Drive, references: References = NONE, samples: int = SAMPLES
+) -> FrictionCircle:
+    """The friction circle of the frames looked at.
+
+    The envelope is the largest combined acceleration of the circuit's reference lap, else the
+    99.5th percentile of that of the whole session, and 0.5 g at least.
+    """
+    series, frames = drive.series, drive.frames
+    lap, envelope = references.of(drive.track), envelope_g(drive, references)
+    basis: Basis = "reference_file" if lap is not None and lap.max_combo_g else "session"
+    combo, weight = series.combo_g[frames], series.weight[frames]
+    known = ~np.isnan(combo)
+    if not known.all():
+        combo, weight = combo[known], weight[known]
+    lat, long = _scatter(series["g_lat"][frames], series["g_long"][frames], samples)
+    top, total = highest(combo), float(weight.sum())
+    if envelope is None or total <= 0:
+        return FrictionCircle(top, envelope, basis, None, None, lat, long)
+    used = combo / envelope
+    tenth = np.clip(used * BINS, 0, BINS - 1).astype(np.intp)
+    share = 100.0 * np.bincount(tenth, weight, minlength=BINS) / total
+    over = 100.0 * float(weight[np.flatnonzero(used > 1.0)].sum()) / total
+    return FrictionCircle(top, envelope, basis, tuple(share.tolist()), over, lat, long)
+
+
+def _scatter(lat: Numbers, long: Numbers, most: int) -> tuple[Numbers, Numbers]:
+    """At most so many of the frames that have both, at even steps from the first."""
+    both = np.flatnonzero(~np.isnan(lat) & ~np.isnan(long))
+    chosen = both[:: max(1, len(both) // most)][:most]
+    return lat[chosen], long[chosen]
 
 
 class SlipBands(NamedTuple):

@@ -1,12 +1,15 @@
-"""How a driver develops over sessions: best laps, sectors, corners; pure."""
+"""How a driver develops over sessions, and what each session adds to the history."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple, TypeAlias
 
-from runtime.bridge.summary import Summary
+from runtime.bridge.analysis.grading import Scorecard
+from runtime.bridge.analysis.highlights import Moment
+from runtime.bridge.analysis.summary import Summary
+from runtime.bridge.session.stats import deviation
 
 ENOUGH: Final = 5
 """Sessions below which nothing is said."""
@@ -15,6 +18,10 @@ PLATEAU_S: Final = 0.1
 """Best laps of the last sessions that lie this close show no progress."""
 RECENT: Final = 3
 _SECTORS: Final = 3
+EventKind: TypeAlias = Literal["grade", "pb_lap_s", "improvement", "mistake"]
+Archetype: TypeAlias = Literal["under_limit", "oscillating", "at_limit", "unknown"]
+UNDER_LIMIT: Final = 0.75
+OSCILLATING: Final = 0.10
 
 
 class Driven(NamedTuple):
@@ -132,3 +139,56 @@ def _slope(points: Sequence[tuple[int, float]]) -> float:
     mean_y = sum(y for _, y in points) / len(points)
     spread = sum((x - mean_x) ** 2 for x, _ in points)
     return sum((x - mean_x) * (y - mean_y) for x, y in points) / spread
+
+
+class DriverEvent(NamedTuple):
+    """One thing to remember of a driver; unique by session, kind and corner."""
+
+    kind: EventKind
+    corner: str | None
+    value: float
+    """Of a grade the score from 0 to 1, of a best lap seconds, else the moment's magnitude."""
+    text: str
+    """Of a grade the letter, of a best lap its time, else what happened."""
+
+
+def driver_events(
+    card: Scorecard, moments: Sequence[Moment] = (), best_before_s: float | None = None
+) -> tuple[DriverEvent, ...]:
+    """What a session adds to a driver's history: the same for the same session every time.
+
+    A grade for each graded corner in lap order; a best lap where it is faster than
+    *best_before_s*, or the first; then an improvement for each positive moment and a mistake for
+    each of high severity, at most one of a kind for each corner (and one without a corner), the
+    more important one.
+    """
+    events = [
+        DriverEvent("grade", one.corner, one.score.total, one.letter or "")
+        for one in card.corners
+        if one.score is not None
+    ]
+    if best_before_s is None or card.best_lap_s < best_before_s:
+        events.append(DriverEvent("pb_lap_s", None, card.best_lap_s, f"{card.best_lap_s:.3f}"))
+    kinds: dict[str, EventKind] = {"positive": "improvement", "high": "mistake"}
+    told: set[tuple[EventKind, str | None]] = set()
+    for one in moments:
+        kind = kinds.get(one.severity)
+        if kind is not None and (kind, one.corner) not in told:
+            told.add((kind, one.corner))
+            events.append(DriverEvent(kind, one.corner, one.magnitude, one.narrative_seed))
+    return tuple(events)
+
+
+def limit_archetype(scores: Mapping[str, Sequence[float]]) -> Archetype:
+    """How a driver uses the grip, from the scores (0 to 1) of each corner over the sessions.
+
+    Below 0.75 in the mean: under the limit; scores of a corner that differ by more than 0.10
+    (standard deviation of a sample, mean of the corners): to and fro; else at the limit.
+    """
+    every = [score for known in scores.values() for score in known]
+    if not every:
+        return "unknown"
+    if sum(every) / len(every) < UNDER_LIMIT:
+        return "under_limit"
+    spread = [deviation(known, sample=True) or 0.0 for known in scores.values() if known]
+    return "oscillating" if sum(spread) / len(spread) > OSCILLATING else "at_limit"

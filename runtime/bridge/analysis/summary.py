@@ -15,9 +15,9 @@ from runtime.bridge.session.progress import (
     sector_times,
     thirds,
 )
+from runtime.bridge.session.units import KMH
 from runtime.bridge.track.model import Track
 
-KMH: Final = 3.6
 COAST_THROTTLE_PCT: Final = 5.0
 COAST_BRAKE_BAR: Final = 1.0
 
