@@ -2,12 +2,14 @@
 
 import math
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
+import yaml
 
 from runtime.bridge.session.geometry import Line, Plane
 from runtime.bridge.session.names import slug
@@ -18,6 +20,7 @@ from runtime.bridge.track.corners import severity, straights
 from runtime.bridge.track.file import track_text
 from runtime.bridge.track.model import (
     Corner,
+    DangerZone,
     Direction,
     Marker,
     Profile,
@@ -25,16 +28,21 @@ from runtime.bridge.track.model import (
     Spot,
     Straight,
     Track,
+    WeatherPhase,
 )
-from tools import larkfell
 from tools.drive import drive
-from tools.shape import Bend, Part, Shape, draw
 
+BEND: Final = 0.3
+"""Degrees a metre from which a bend counts as a corner: the floor of corner detection."""
+GRID_M: Final = 0.05
 ISLAND: Final = Plane(44.2, -31.5)
 """The circuits lie on an island that is on no map, so that no real session is ever near them."""
 TYPICAL_GRIP: Final = 1.1
 """The friction coefficient of the laps that typical speeds and brake points come from."""
-FROM: Final = f"runtime.bridge.track.design; typical values: point mass, friction {TYPICAL_GRIP}"
+LARKFELL: Final[dict[str, Any]] = yaml.safe_load(
+    Path(__file__).with_name("larkfell.yaml").read_text("utf-8")
+)
+FROM: Final = f"runtime.bridge.tracks.design; typical values: point mass, friction {TYPICAL_GRIP}"
 PROFILE_M: Final = 10.0
 BOARD_M: Final = 3.0
 """How far beyond the edge of the track a marker stands."""
@@ -42,31 +50,130 @@ BOARD_M: Final = 3.0
 CIRCLE_RADIUS_M: Final = 150.0
 OVAL_RADIUS_M: Final = 60.0
 OVAL_STRAIGHT_M: Final = 320.0
-LARKFELL_PARTS: Final[tuple[Part, ...]] = (
-    300.0,
-    Bend(95, 42, 22),
-    140.0,
-    Bend(-60, 65, 25),
-    110.0,
-    Bend(80, 50, 22),
-    360.0,
-    Bend(165, 17, 14),
-    160.0,
-    Bend(-95, 38, 20),
-    85.0,
-    Bend(-70, 55, 22),
-    120.0,
-    Bend(42, 150, 30),
-    190.0,
-    Bend(110, 26, 16),
-    200.0,
-    Bend(-75, 75, 25),
-    160.0,
-    Bend(88, 48, 20),
-    0.0,
-    Bend(80, 60, 22),
-    0.0,
-)
+
+
+class Bend(NamedTuple):
+    """A corner whose curvature rises evenly, holds, and falls evenly."""
+
+    degrees: float
+    """Change of heading, positive to the right."""
+    radius_m: float
+    """Where it is tightest."""
+    ease_m: float = 0.0
+    """Length of the rise, and of the fall."""
+
+    @property
+    def length_m(self) -> float:
+        """Metres along the line."""
+        return math.radians(abs(self.degrees)) * self.radius_m + self.ease_m
+
+    @property
+    def lead_m(self) -> float:
+        """Metres from its first bending to where it counts as a corner."""
+        return self.ease_m * min(BEND * math.radians(self.radius_m), 1.0)
+
+
+Part: TypeAlias = float | Bend
+"""A straight's length in metres, or a bend."""
+
+
+class Shape(NamedTuple):
+    """A closed centre line, its first point not repeated."""
+
+    distance: Numbers
+    x: Numbers
+    y: Numbers
+    length_m: float
+    windows: tuple[tuple[float, float, float], ...]
+    """Entry, middle and exit of each bend, metres from start/finish."""
+
+
+def draw(
+    parts: Sequence[Part],
+    heading: float = 0.0,
+    free: tuple[int, int] | None = None,
+    start_m: float = 0.0,
+    step: float = 5.0,
+) -> Shape:
+    """The line through *parts*, the first of which leaves at *heading* degrees.
+
+    The two straights at the places *free* are given the lengths that close the line, unless it
+    is closed as it is; start/finish lies *start_m* behind the beginning of the first part.
+    """
+    parts = _closed(parts, heading, free) if free else list(parts)
+    spans = np.array([_span(part) for part in parts])
+    ends = np.cumsum(spans)
+    length = float(ends[-1])
+    x, y, s = _points(parts, heading)
+    count = round(length / step)
+    distance = np.arange(count) * (length / count)
+    wanted = (distance + start_m) % length
+    windows = tuple(
+        tuple(float((place - start_m) % length) for place in _window(part, float(end)))
+        for part, end in zip(parts, ends, strict=True)
+        if isinstance(part, Bend)
+    )
+    px, py = np.interp(wanted, s, x), np.interp(wanted, s, y)
+    return Shape(distance, px - px[0], py - py[0], length, windows)  # type: ignore[arg-type]
+
+
+def _span(part: Part) -> float:
+    return part.length_m if isinstance(part, Bend) else part
+
+
+def _window(bend: Bend, end: float) -> tuple[float, float, float]:
+    begin = end - bend.length_m
+    return begin + bend.lead_m, (begin + end) / 2, end - bend.lead_m
+
+
+def _bent(bend: Bend) -> tuple[Numbers, Numbers]:
+    """Distances along a bend, and the heading gained there in radians."""
+    s = np.linspace(0.0, bend.length_m, max(2, round(bend.length_m / GRID_M)))
+    knots = [0.0, bend.ease_m, bend.length_m - bend.ease_m, bend.length_m]
+    peak = math.copysign(1.0 / bend.radius_m, bend.degrees)
+    curvature = np.full(len(s), peak)
+    if bend.ease_m:
+        curvature = np.interp(s, knots, [0.0, peak, peak, 0.0])
+    gained = np.concatenate([[0.0], np.cumsum((curvature[1:] + curvature[:-1]) / 2 * np.diff(s))])
+    # The sum is a hair off at the knots: scaled, so that the headings of the parts add up.
+    return s, gained * (math.radians(bend.degrees) / gained[-1])
+
+
+def _points(parts: Sequence[Part], heading: float) -> tuple[Numbers, Numbers, Numbers]:
+    """A fine polyline from the origin: x to the east, y to the north, distance."""
+    xs, ys, ss = [np.zeros(1)], [np.zeros(1)], [np.zeros(1)]
+    course = math.radians(heading)
+    for part in parts:
+        if isinstance(part, Bend):
+            s, gained = _bent(part)
+        else:
+            s, gained = np.array([0.0, part]), np.zeros(2)
+        middle = course + (gained[1:] + gained[:-1]) / 2
+        width = np.diff(s)
+        xs.append(xs[-1][-1] + np.cumsum(np.sin(middle) * width))
+        ys.append(ys[-1][-1] + np.cumsum(np.cos(middle) * width))
+        ss.append(ss[-1][-1] + s[1:])
+        course += float(gained[-1])
+    return np.concatenate(xs), np.concatenate(ys), np.concatenate(ss)
+
+
+def _closed(parts: Sequence[Part], heading: float, free: tuple[int, int]) -> list[Part]:
+    """The parts with the two free straights as long as the line needs to close."""
+    parts = list(parts)
+    for i in free:
+        parts[i] = 0.0
+    x, y, _ = _points(parts, heading)
+    courses = []
+    for i in free:
+        turned = sum(part.degrees for part in parts[:i] if isinstance(part, Bend))
+        courses.append(math.radians(heading + turned))
+    ways = np.array([np.sin(courses), np.cos(courses)])
+    lengths = np.linalg.solve(ways, [-x[-1], -y[-1]])
+    for i, length in zip(free, lengths, strict=True):
+        parts[i] = float(length)
+    return parts
+
+
 LARKFELL_FREE: Final = (20, 22)
 LARKFELL_HEADING: Final = 24.0
 LARKFELL_START_M: Final = 100.0
@@ -109,7 +216,7 @@ def oval() -> Track:
 
 def realistic() -> Track:
     """Larkfell: eleven corners in both directions, from a hairpin to a fast kink."""
-    parts = LARKFELL_PARTS
+    parts = [Bend(*part) if isinstance(part, list) else float(part) for part in LARKFELL["parts"]]
     shape = draw(parts, LARKFELL_HEADING, LARKFELL_FREE, LARKFELL_START_M)
     heights = _heights(shape.distance / shape.length_m)
     track = _bare("larkfell", "Larkfell Circuit", shape, ISLAND, LARKFELL_HEADING, heights)
@@ -119,8 +226,8 @@ def realistic() -> Track:
         for i, (bend, window) in enumerate(zip(bends, shape.windows, strict=True), start=1)
     ]
     corners = [
-        corner._replace(nicknames=words.nicknames, coaching_tip=words.tip)
-        for corner, words in zip(corners, larkfell.CORNERS, strict=True)
+        corner._replace(nicknames=tuple(words["nicknames"]), coaching_tip=words["tip"])
+        for corner, words in zip(corners, LARKFELL["corners"], strict=True)
     ]
     finished = _finished(track, corners)
     marked = [_marks(finished, corner) for corner in finished.corners]
@@ -135,9 +242,9 @@ def realistic() -> Track:
         ),
         markers=tuple(sorted(chain(*marked), key=lambda mark: mark.distance_m)),
         straights=_named(finished.straights, exits),
-        sectors=tuple(map(Sector, larkfell.SECTORS, thirds[:-1], thirds[1:])),
-        danger_zones=larkfell.danger_zones(entries, exits),
-        weather_phases=larkfell.WEATHER,
+        sectors=tuple(map(Sector, LARKFELL["sectors"], thirds[:-1], thirds[1:])),
+        danger_zones=tuple(_zone(zone, corners) for zone in LARKFELL["danger_zones"]),
+        weather_phases=tuple(WeatherPhase(**phase) for phase in LARKFELL["weather"]),
     )
 
 
@@ -243,11 +350,21 @@ def _weight(corner: Corner, found: tuple[Straight, ...], length: float) -> float
 
 
 def _named(found: tuple[Straight, ...], exits: list[float]) -> tuple[Straight, ...]:
-    names = {round(exits[number - 1], 1): name for number, name in larkfell.STRAIGHTS.items()}
+    names = {round(exits[number - 1], 1): name for number, name in LARKFELL["straights"].items()}
     return tuple(
         straight._replace(name=names.get(round(straight.start_m, 1), straight.name))
         for straight in found
     )
+
+
+def _zone(zone: dict[str, Any], corners: list[Corner]) -> DangerZone:
+    """A danger zone whose ends are told by the corners they lie at."""
+    ends = (zone["start"], zone["end"])
+    start, end = (
+        round(getattr(corners[number - 1], place).distance_m + metres, 1)
+        for number, place, metres in ends
+    )
+    return DangerZone(zone["id"], start, end, zone["description"], zone["severity"])
 
 
 def _marks(track: Track, corner: Corner) -> list[Marker]:
@@ -256,10 +373,10 @@ def _marks(track: Track, corner: Corner) -> list[Marker]:
     length, ring = track.length_m, track.line.ring
     inside = 1.0 if corner.direction == "right" else -1.0
     marks = []
-    for mark in larkfell.CORNERS[corner.number - 1].marks:
+    for mark in LARKFELL["corners"][corner.number - 1]["marks"]:
         base = {"apex_ref": corner.apex, "nickname": corner.apex, "exit_ref": corner.exit}
-        at = (base.get(mark.kind, corner.entry).distance_m + mark.at_m) % length
-        side = inside if mark.kind in ("apex_ref", "nickname") else -inside
+        at = (base.get(mark["kind"], corner.entry).distance_m + mark["at_m"]) % length
+        side = inside if mark["kind"] in ("apex_ref", "nickname") else -inside
         course = math.radians(ring.heading(at))
         away = side * (track.half_width_m + BOARD_M)
         x, y = ring.at(np.array([at]))
@@ -267,13 +384,13 @@ def _marks(track: Track, corner: Corner) -> list[Marker]:
         from_entry = (at - corner.entry.distance_m + length / 2) % length - length / 2
         marks.append(
             Marker(
-                f"t{corner.number}-{slug(mark.label)}",
-                mark.kind,
-                mark.label,
+                f"t{corner.number}-{slug(mark['label'])}",
+                mark["kind"],
+                mark["label"],
                 at,
                 corner.name,
                 "design",
-                mark.note,
+                mark["note"],
                 float(lat[0]),
                 float(lon[0]),
                 from_entry,
