@@ -165,7 +165,7 @@ def refreshed(occasion: Occasion, inputs: Inputs, place: Place | None) -> Occasi
     concept = occasion.concept
     if not is_approach(occasion):
         told_later = concept.id in TOLD_LATER
-        return occasion if told_later or concept.condition.holds(inputs) else None
+        return occasion if told_later or concept.holds(inputs) else None
     if occasion.corner is None or place is None:
         return occasion
     if not inputs.to_entry > 0:

@@ -1,212 +1,13 @@
 """The nine coaching concepts, and which of them a moment of a drive calls for."""
 
-import operator
-import re
-from collections.abc import Callable, Mapping, Sequence
-from functools import cache
-from typing import Final, NamedTuple, TypeAlias
-
-Flag: TypeAlias = bool | None
-"""None: not known; then neither the flag nor its negation holds."""
-Comparison: TypeAlias = Callable[[float, float], bool]
-Values: TypeAlias = Sequence[float | bool | None]
-
-COMPARISONS: Final[Mapping[str, Comparison]] = {
-    "<=": operator.le,
-    ">=": operator.ge,
-    "==": operator.eq,
-    "<": operator.lt,
-    ">": operator.gt,
-}
-"""None of them holds for NaN, so that a rule never fires by what was not measured."""
-LONGEST: Final = 1000
-_TOKEN: Final = re.compile(
-    r"(?P<number>[0-9]+(?:\.[0-9]+)?)|(?P<name>[A-Za-z_]\w*)|(?P<sign>&&|<=|>=|==|[<>!+-])",
-    re.ASCII,
-)
-
-
-class GrammarError(ValueError):
-    """A condition cannot be read; the text names the place, counted from 1."""
-
-    def __init__(self, message: str, at: int) -> None:
-        super().__init__(f"character {at + 1}: {message}")
-        self.at = at
-        """Index of the character."""
-
-
-class Names(NamedTuple):
-    """The inputs that conditions may name, in the order in which their values are given."""
-
-    order: tuple[str, ...]
-    flags: frozenset[str]
-    """Those that are true, false or not known; the others are numbers."""
-
-
-class Sum(NamedTuple):
-    """A constant and inputs, added."""
-
-    constant: float
-    inputs: tuple[int, ...] = ()
-
-    def of(self, values: Values) -> float:
-        """The sum; NaN where one of the inputs is not known."""
-        total = self.constant
-        for i in self.inputs:
-            total += values[i]  # type: ignore[operator] # the parser lets only numbers in
-        return total
-
-
-class Asked(NamedTuple):
-    """A flag that must be known and have a value."""
-
-    flag: int
-    wanted: bool
-
-    def holds(self, values: Values) -> bool:
-        """Whether it does."""
-        return values[self.flag] is self.wanted
-
-
-class Compared(NamedTuple):
-    """Two sums and what must hold between them."""
-
-    left: Sum
-    compare: Comparison
-    right: Sum
-
-    def holds(self, values: Values) -> bool:
-        """Whether it does; never with an unknown input."""
-        return self.compare(self.left.of(values), self.right.of(values))
-
-
-class Condition(NamedTuple):
-    """A condition that was read."""
-
-    text: str
-    terms: tuple[Asked | Compared, ...]
-    """All must hold; none: it always does."""
-
-    def holds(self, values: Values) -> bool:
-        """Whether it does; *values* in the order of the names it was read with."""
-        return all(term.holds(values) for term in self.terms)
-
-
-class _Token(NamedTuple):
-    kind: str
-    text: str
-    at: int
-
-
-def parse(text: str, names: Names) -> Condition:
-    """Read a condition. Raises `GrammarError`.
-
-    ``condition = term {"&&" term}``; ``term = "true" | ["!"] flag | sum comparison sum``;
-    ``sum = operand {"+" operand}``; ``operand = input | ["-"] number``.
-    """
-    return _Reader(text, names).condition()
-
-
-class _Reader:
-    """Goes through the tokens of one condition."""
-
-    def __init__(self, text: str, names: Names) -> None:
-        if len(text) > LONGEST:
-            raise GrammarError(f"a condition has {LONGEST} characters at most", LONGEST)
-        self._text = text
-        self._names = names
-        self._tokens = _tokens(text)
-        self._next = 0
-
-    def condition(self) -> Condition:
-        terms = [self._term()]
-        while self._ahead.text == "&&":
-            self._take()
-            terms.append(self._term())
-        if self._ahead.kind != "end":
-            raise GrammarError("expected && or the end", self._ahead.at)
-        return Condition(self._text, tuple(term for term in terms if term is not None))
-
-    def _term(self) -> Asked | Compared | None:
-        """None: it always holds."""
-        first = self._ahead
-        if first.text == "true":
-            self._take()
-            return None
-        if first.text == "!":
-            self._take()
-            name = self._take()
-            if name.text not in self._names.flags:
-                raise GrammarError("expected a flag after !", name.at)
-            return Asked(self._names.order.index(name.text), wanted=False)
-        if first.text in self._names.flags:
-            self._take()
-            return Asked(self._names.order.index(first.text), wanted=True)
-        left = self._sum()
-        sign = self._take()
-        if sign.text not in COMPARISONS:
-            raise GrammarError("expected a comparison", sign.at)
-        return Compared(left, COMPARISONS[sign.text], self._sum())
-
-    def _sum(self) -> Sum:
-        constant, inputs = 0.0, []
-        while True:
-            token = self._take()
-            if token.kind == "name":
-                inputs.append(self._number(token))
-            elif token.text == "-":
-                token = self._take()
-                constant -= _constant(token)
-            else:
-                constant += _constant(token)
-            if self._ahead.text != "+":
-                return Sum(constant, tuple(inputs))
-            self._take()
-
-    def _number(self, token: _Token) -> int:
-        if token.text in self._names.flags or token.text == "true":
-            raise GrammarError(f"{token.text} is no number", token.at)
-        if token.text not in self._names.order:
-            raise GrammarError(f"there is no input {token.text}", token.at)
-        return self._names.order.index(token.text)
-
-    @property
-    def _ahead(self) -> _Token:
-        return self._tokens[self._next]
-
-    def _take(self) -> _Token:
-        token = self._ahead
-        if token.kind != "end":
-            self._next += 1
-        return token
-
-
-def _constant(token: _Token) -> float:
-    if token.kind != "number":
-        raise GrammarError("expected a number or an input", token.at)
-    return float(token.text)
-
-
-def _tokens(text: str) -> list[_Token]:
-    found = []
-    at = 0
-    while at < len(text):
-        if text[at] == " ":
-            at += 1
-            continue
-        match = _TOKEN.match(text, at)
-        if match is None:
-            raise GrammarError("this character means nothing here", at)
-        found.append(_Token(match.lastgroup or "", match[0], at))
-        at = match.end()
-    return [*found, _Token("end", "", len(text))]
+from typing import Final, Literal, NamedTuple
 
 
 class Inputs(NamedTuple):
     """What the conditions speak of; NaN or None stands for what is not known."""
 
-    in_corner: Flag
-    past_apex: Flag
+    in_corner: bool | None
+    past_apex: bool | None
     brake: float
     """Bar."""
     thr: float
@@ -223,7 +24,31 @@ class Inputs(NamedTuple):
     """Metres that the road rises over the approach to that entry."""
 
 
-NAMES: Final = Names(Inputs._fields, frozenset({"in_corner", "past_apex"}))
+class Term(NamedTuple):
+    """One part of a condition; an input that is not known fulfils none."""
+
+    input: str
+    sign: Literal["is", "not", "<", ">"]
+    """A flag is true or false; a number is compared with the limit."""
+    limit: float = 0
+    plus: str = ""
+    """An input that is added to the limit."""
+
+    def __str__(self) -> str:
+        if self.sign == "is":
+            return self.input
+        if self.sign == "not":
+            return f"!{self.input}"
+        plus = f"{self.plus} + " if self.plus else ""
+        return f"{self.input} {self.sign} {plus}{self.limit:g}"
+
+    def holds(self, inputs: Inputs) -> bool:
+        """Whether it does; no comparison with NaN holds."""
+        value = getattr(inputs, self.input)
+        if self.sign in ("is", "not"):
+            return value is (self.sign == "is")
+        limit = self.limit + (getattr(inputs, self.plus) if self.plus else 0)
+        return bool(value < limit if self.sign == "<" else value > limit)
 
 
 class Lesson(NamedTuple):
@@ -239,7 +64,8 @@ class Concept(NamedTuple):
     id: str
     title: str
     description: str
-    fires_when: str
+    conditions: tuple[Term, ...]
+    """All must hold; none: it always fires."""
     priority: int
     """The highest that a message about it has: 0 background, 1 advice, 2 warning."""
     lesson: Lesson
@@ -247,14 +73,13 @@ class Concept(NamedTuple):
     """Names under which other programs know it."""
 
     @property
-    def condition(self) -> Condition:
-        """`fires_when`, ready to be asked."""
-        return _condition(self.fires_when)
+    def fires_when(self) -> str:
+        """The conditions as they are shown."""
+        return " && ".join(map(str, self.conditions)) or "true"
 
-
-@cache
-def _condition(text: str) -> Condition:
-    return parse(text, NAMES)
+    def holds(self, inputs: Inputs) -> bool:
+        """Whether a moment calls for it."""
+        return all(term.holds(inputs) for term in self.conditions)
 
 
 CONCEPTS: Final = (
@@ -262,7 +87,11 @@ CONCEPTS: Final = (
         "trail_brake",
         "Trail the brake",
         "Still on the brake while the car turns: bleed the pedal off as the steering builds.",
-        "in_corner && brake > 10 && glat > 0.4",
+        (
+            Term("in_corner", "is"),
+            Term("brake", ">", 10),
+            Term("glat", ">", 0.4),
+        ),
         1,
         Lesson("trail-braking", "Trail the brake into the corner"),
     ),
@@ -271,7 +100,11 @@ CONCEPTS: Final = (
         "Released too early",
         "No brake at all in a loaded corner: keep a little pressure past turn-in, so that the "
         "front tyres stay loaded.",
-        "in_corner && brake < 1 && glat > 0.6",
+        (
+            Term("in_corner", "is"),
+            Term("brake", "<", 1),
+            Term("glat", ">", 0.6),
+        ),
         2,
         Lesson("trail-braking", "Trail the brake into the corner"),
         ("entry_release",),
@@ -280,7 +113,11 @@ CONCEPTS: Final = (
         "exit_speed",
         "Exit speed",
         "Past the apex without power: speed at the exit pays along the whole next straight.",
-        "past_apex && thr < 20 && glat > 0.3",
+        (
+            Term("past_apex", "is"),
+            Term("thr", "<", 20),
+            Term("glat", ">", 0.3),
+        ),
         1,
         Lesson("exit-speed", "Exit speed"),
     ),
@@ -288,7 +125,13 @@ CONCEPTS: Final = (
         "full_commitment",
         "Full commitment",
         "Coasting on a straight: use full throttle, even if only for a moment, or brake.",
-        "!in_corner && thr < 5 && brake < 2 && v > 50 && to_entry > 100",
+        (
+            Term("in_corner", "not"),
+            Term("thr", "<", 5),
+            Term("brake", "<", 2),
+            Term("v", ">", 50),
+            Term("to_entry", ">", 100),
+        ),
         1,
         Lesson("full-commitment", "Full commitment on the straight"),
         ("hustle",),
@@ -297,7 +140,12 @@ CONCEPTS: Final = (
         "brake_end_focus",
         "Look at the end of braking",
         "A braking zone is near: look at the place where braking ends, not where it starts.",
-        "!in_corner && to_entry > 30 && to_entry < bz + 30 && brake < 2",
+        (
+            Term("in_corner", "not"),
+            Term("to_entry", ">", 30),
+            Term("to_entry", "<", 30, plus="bz"),
+            Term("brake", "<", 2),
+        ),
         1,
         Lesson("end-of-braking", "Aim for the end of braking"),
         ("eob",),
@@ -306,7 +154,11 @@ CONCEPTS: Final = (
         "downhill_braking",
         "Braking downhill",
         "The road falls towards the corner and lengthens the stop: brake a little earlier.",
-        "!in_corner && dz < -5 && to_entry < 200",
+        (
+            Term("in_corner", "not"),
+            Term("dz", "<", -5),
+            Term("to_entry", "<", 200),
+        ),
         1,
         Lesson("braking-on-slopes", "Brake on slopes"),
         ("downhill_brake",),
@@ -315,7 +167,11 @@ CONCEPTS: Final = (
         "uphill_braking",
         "Braking uphill",
         "The road rises towards the corner and shortens the stop: the marker can move closer.",
-        "!in_corner && dz > 5 && to_entry < 200",
+        (
+            Term("in_corner", "not"),
+            Term("dz", ">", 5),
+            Term("to_entry", "<", 200),
+        ),
         1,
         Lesson("braking-on-slopes", "Brake on slopes"),
         ("uphill_brake",),
@@ -324,7 +180,11 @@ CONCEPTS: Final = (
         "late_apex",
         "Late apex",
         "A corner is coming: a later turn-in and a later apex open its exit.",
-        "!in_corner && to_entry > 0 && to_entry < 250",
+        (
+            Term("in_corner", "not"),
+            Term("to_entry", ">", 0),
+            Term("to_entry", "<", 250),
+        ),
         1,
         Lesson("late-apex", "The late apex"),
     ),
@@ -332,7 +192,7 @@ CONCEPTS: Final = (
         "look_ahead",
         "Look ahead",
         "Nothing in particular: eyes far up the road, on the next place that the car must reach.",
-        "true",
+        (),
         1,
         Lesson("vision-and-line", "Look ahead and choose the line"),
     ),
@@ -342,4 +202,4 @@ CONCEPTS: Final = (
 
 def concept_for(inputs: Inputs) -> Concept:
     """The first concept whose condition holds; the last one always does."""
-    return next(concept for concept in CONCEPTS if concept.condition.holds(inputs))
+    return next(concept for concept in CONCEPTS if concept.holds(inputs))
