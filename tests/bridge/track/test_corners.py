@@ -10,7 +10,7 @@ from runtime.bridge.track.corners import detect_corners, sectors, severity, stra
 from runtime.bridge.track.library import Library
 from runtime.bridge.track.model import Corner, Spot
 from tests.bridge.track.examples import DATA
-from tools.shape import Bend, Part, draw
+from tools.tracks import Bend, Part, draw
 
 STADIUM: list[Part] = [400.0, Bend(180, 50), 400.0, Bend(180, 50)]
 
