@@ -16,7 +16,7 @@ from runtime.bridge.formats.lapmarks import (
     marks_of,
     start_line,
 )
-from runtime.bridge.formats.vbo.motion import longest_step
+from runtime.bridge.formats.motion import longest_step
 from runtime.bridge.session.names import LONGEST_NAME, clean_name
 from runtime.bridge.session.recording import WIDE, Doubt, Numbers, Recording, Samples
 

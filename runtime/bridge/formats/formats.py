@@ -12,7 +12,7 @@ from runtime.bridge.formats.canlog.readers.blf import BlfReader
 from runtime.bridge.formats.canlog.readers.candump import CandumpReader
 from runtime.bridge.formats.canlog.readers.trc import TrcReader
 from runtime.bridge.formats.canlog.recording import record_log
-from runtime.bridge.formats.canlog.values import LogError, LogReader
+from runtime.bridge.formats.canlog.values import LogReader
 from runtime.bridge.formats.channels import record_channels
 from runtime.bridge.formats.errors import (
     BusNotFound,
@@ -24,13 +24,9 @@ from runtime.bridge.formats.foreign import Foreign, read_apart
 from runtime.bridge.formats.lapmarks import Lap
 from runtime.bridge.formats.mf4 import Mf4Reader
 from runtime.bridge.formats.naming import said
-from runtime.bridge.formats.racechrono import RaceChronoError
-from runtime.bridge.formats.spill import Spill
-from runtime.bridge.formats.vbo.clock import TimeEncoding
-from runtime.bridge.formats.vbo.errors import VboError
-from runtime.bridge.formats.vbo.position import CoordinateEncoding
-from runtime.bridge.formats.vbo.read import read as read_vbo
-from runtime.bridge.formats.vbo.table import LARGEST_FILE
+from runtime.bridge.formats.rows import LARGEST_FILE
+from runtime.bridge.formats.vbo.encodings import CoordinateEncoding, TimeEncoding
+from runtime.bridge.formats.vbo.reader import read_vbo
 from runtime.bridge.session.recording import Recording
 
 __all__ = [
@@ -109,11 +105,12 @@ def read_recording(
                 stream,
                 coordinate_encoding=coordinate_encoding,
                 time_encoding=time_encoding,
-                shelf=Spill(),
             )
             return dataclasses.replace(recording, facts={"format": "vbo", **recording.facts})
-    except (VboError, RaceChronoError, LogError) as error:
-        raise failure(str(error)) from error
+    except UnreadableRecording as error:
+        if not vbo:
+            raise
+        raise UnparsableVbo(str(error)) from error
     raise failure(f"the file is of no known format: {_KNOWN}")
 
 

@@ -7,7 +7,9 @@ from typing import BinaryIO, Final, NamedTuple
 
 import numpy as np
 
+from runtime.bridge.formats.assemble import Parts, clean_motion, record
 from runtime.bridge.formats.canlog.mending import mended
+from runtime.bridge.formats.errors import UnreadableRecording
 from runtime.bridge.formats.lapmarks import (
     LINE_OF_LAPS,
     counted_laps,
@@ -15,13 +17,11 @@ from runtime.bridge.formats.lapmarks import (
     marks_of,
     start_line,
 )
+from runtime.bridge.formats.motion import valid_fixes
 from runtime.bridge.formats.naming import said
-from runtime.bridge.formats.vbo.assemble import Parts, clean_motion, record
+from runtime.bridge.formats.rows import LONGEST_LINE, read_table
 from runtime.bridge.formats.vbo.columns import Channel, first_of, sort_channels, unique_names
-from runtime.bridge.formats.vbo.errors import VboError
-from runtime.bridge.formats.vbo.motion import valid_fixes
-from runtime.bridge.formats.vbo.sections import LONGEST_LINE, MOST_COLUMNS, parse_date
-from runtime.bridge.formats.vbo.table import read_table
+from runtime.bridge.formats.vbo.reader import MOST_COLUMNS, parse_date
 from runtime.bridge.session.recording import Doubt, Numbers, Recording
 
 OPENING: Final = b"This file is created using RaceChrono"
@@ -32,10 +32,6 @@ _KEPT_LINES: Final = ("Session title", "Session type", "Track name", "Note")
 _SESSION: Final = {"Driver name": "driver", "Track name": "venue"}
 
 
-class RaceChronoError(ValueError):
-    """The file cannot be read as a RaceChrono export; the text says why and names no path."""
-
-
 class _Head(NamedTuple):
     told: dict[str, list[str]]
     names: list[str]
@@ -44,26 +40,23 @@ class _Head(NamedTuple):
 
 
 def read(stream: BinaryIO) -> Recording:
-    """Read an export from a binary stream at its start; raise RaceChronoError when it is none.
+    """Read an export from a binary stream at its start; raise UnreadableRecording when it is none.
 
     Timestamps are the file's Unix seconds. Of channels that several devices recorded, the first
     one, as a rule the GPS receiver's, fills the frame; the others keep their name and source.
     """
     head = _read_head(stream)
-    try:
-        table = read_table(stream, len(head.names), commas=True)
-    except VboError as error:
-        raise RaceChronoError(str(error)) from error
+    table = read_table(stream, len(head.names), commas=True)
     doubts = [Doubt(code, code.replace("_", " "), n) for code, n in table.skipped.items() if n]
     names = unique_names(_with_sources(head.names, head.sources))
     rows = zip(names, table.columns, head.units, strict=True)
     channels = [Channel(name, values, unit) for name, values, unit in rows]
     time = first_of(channels, ("timestamp",))
     if time is None:
-        raise RaceChronoError("the file has no timestamp column")
+        raise UnreadableRecording("the file has no timestamp column")
     timed = np.abs(time.values) < _LATEST  # False for NaN
     if not timed.any():
-        raise RaceChronoError("no row of the file has a time")
+        raise UnreadableRecording("no row of the file has a time")
     if not timed.all():
         doubts.append(Doubt("rows_without_time", "rows left out", int(np.sum(~timed))))
         channels = [channel._replace(values=channel.values[timed]) for channel in channels]
@@ -134,12 +127,12 @@ def _read_head(stream: BinaryIO) -> _Head:
         if cells:
             told[cells[0]] = cells[1:]
     else:
-        raise RaceChronoError("the file has no row of column names that begins with timestamp")
+        raise UnreadableRecording("the file has no row of column names that begins with timestamp")
     version = " ".join(told.get("Format", ["unknown"]))
     if version != "3":
-        raise RaceChronoError("only format 3 of RaceChrono's CSV exports is known")
+        raise UnreadableRecording("only format 3 of RaceChrono's CSV exports is known")
     if len(cells) > MOST_COLUMNS:
-        raise RaceChronoError(f"the file has more than {MOST_COLUMNS} columns")
+        raise UnreadableRecording(f"the file has more than {MOST_COLUMNS} columns")
     count = len(cells)
     units, sources = (([*_row(stream)] + [""] * count)[:count] for _ in range(2))
     return _Head(told, [cell or "unnamed" for cell in cells], units, sources)
@@ -148,12 +141,12 @@ def _read_head(stream: BinaryIO) -> _Head:
 def _row(stream: BinaryIO) -> list[str]:
     line = stream.readline(LONGEST_LINE + 2)
     if len(line) > LONGEST_LINE:
-        raise RaceChronoError(f"a line is longer than {LONGEST_LINE} bytes")
+        raise UnreadableRecording(f"a line is longer than {LONGEST_LINE} bytes")
     text = line.decode("utf-8-sig", errors="replace").replace("\0", "").strip()
     try:
         return [cell.strip() for row in csv.reader([text]) for cell in row]
     except csv.Error as error:
-        raise RaceChronoError("the head of the file is no CSV") from error
+        raise UnreadableRecording("the head of the file is no CSV") from error
 
 
 def _with_sources(names: Sequence[str], sources: Sequence[str]) -> list[str]:

@@ -6,8 +6,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from runtime.bridge.formats.vbo.columns import LARGEST_STEERING_DEG
-from runtime.bridge.formats.vbo.motion import (
+from runtime.bridge.formats.motion import (
     STANDARD_GRAVITY,
     Places,
     bearing,
@@ -15,6 +14,7 @@ from runtime.bridge.formats.vbo.motion import (
     nominal_period,
     turning_g,
 )
+from runtime.bridge.formats.vbo.columns import LARGEST_STEERING_DEG
 from runtime.bridge.session.recording import TIMESTAMP, Doubt, Frames, Numbers
 
 FEW: Final = 30

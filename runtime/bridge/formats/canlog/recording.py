@@ -14,7 +14,8 @@ from runtime.bridge.formats.canlog.names import Told, applied, guess, told
 from runtime.bridge.formats.canlog.pipeline import NOTHING, ColumnPipeline
 from runtime.bridge.formats.canlog.readers.lines import UNIX
 from runtime.bridge.formats.canlog.rows import even_times, frames_at
-from runtime.bridge.formats.canlog.values import Batch, LogError, LogReader, Tally
+from runtime.bridge.formats.canlog.values import Batch, LogReader, Tally
+from runtime.bridge.formats.errors import UnreadableRecording
 from runtime.bridge.session.recording import WIDE, WIDE_SIGNALS, Doubt, Numbers, Recording, Samples
 
 MOST_SAMPLES: Final = 100_000_000
@@ -95,7 +96,7 @@ class LogRecorder:
         self._pipeline = ColumnPipeline(self.bus.plan or NOTHING, self._units)
 
     def feed(self, batch: Batch) -> None:
-        """Take frames in, in the order of the log. Raises `LogError` where they are too many."""
+        """Take frames in the order of the log; raises `UnreadableRecording` for too many."""
         if not len(batch):
             return
         if self._first is None:
@@ -114,16 +115,18 @@ class LogRecorder:
             self._samples += len(rows)
             self._pieces.setdefault(name, []).append(_Piece(times[id(rows)], values))
         if self._samples > MOST_SAMPLES:
-            raise LogError(f"the log holds more than {MOST_SAMPLES} values; cut it into parts")
+            raise UnreadableRecording(
+                f"the log holds more than {MOST_SAMPLES} values; cut it into parts"
+            )
         if heard.any():
             self._heard.append(_coarse(t[heard]))
 
     def finish(self, tally: Tally, form: str) -> Recording:
-        """The recording; raises `LogError` for a log out of which nothing could be decoded."""
+        """The recording; raises `UnreadableRecording` where nothing could be decoded."""
         if not self.frames:
-            raise LogError(_nothing(tally))
+            raise UnreadableRecording(_nothing(tally))
         if not self._heard:
-            raise LogError(
+            raise UnreadableRecording(
                 f"none of the {len(self._decoder.unknown)} ids of the log is known to "
                 f"{', '.join(self.bus.dbc) or 'the database'}; choose another DBC file"
             )
@@ -227,7 +230,7 @@ class LogRecorder:
 
 
 def record_log(reader: LogReader, bus: Bus, form: str) -> Recording:
-    """Read a whole log. Raises `LogError`."""
+    """Read a whole log. Raises `UnreadableRecording`."""
     recorder = LogRecorder(bus)
     for batch in reader:
         recorder.feed(batch)

@@ -6,8 +6,8 @@ from typing import Final
 import numpy as np
 
 from runtime.bridge.can.speed import LONGEST_PAUSE_S, OTHERS, STALE_S, USUAL, WHEELS
-from runtime.bridge.formats.vbo.motion import distance as way_by_fixes
-from runtime.bridge.formats.vbo.motion import valid_fixes
+from runtime.bridge.formats.motion import distance as way_by_fixes
+from runtime.bridge.formats.motion import valid_fixes
 from runtime.bridge.session.recording import TIMESTAMP, WIDE, WIDE_SIGNALS, Frames, Numbers, Samples
 from runtime.bridge.session.series import Odometer, integrated
 

@@ -21,10 +21,6 @@ LONGEST: Final = 64
 LARGEST_ID: Final = (1 << 29) - 1
 
 
-class LogError(ValueError):
-    """A log that cannot be read; the text says why and names no path."""
-
-
 class Batch(NamedTuple):
     """Data frames of a bus, in the order of the log."""
 
@@ -69,7 +65,7 @@ class LogReader(Protocol):
     tally: Tally
 
     def __iter__(self) -> Iterator[Batch]:
-        """Blocks of frames; raises `LogError` where the file is no such log at all."""
+        """Blocks of frames; raises `UnreadableRecording` where the file is no such log at all."""
 
 
 def empty_batch() -> Batch:

@@ -7,9 +7,8 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from runtime.bridge.formats.motion import FASTEST_MS
 from runtime.bridge.formats.vbo import units
-from runtime.bridge.formats.vbo.motion import FASTEST_MS
-from runtime.bridge.formats.vbo.shelf import AS_THEY_ARE, Keeper
 from runtime.bridge.formats.vbo.units import SAME, Scale, scale_of
 from runtime.bridge.session.names import LONGEST_NAME, clean_name
 from runtime.bridge.session.recording import WIDE, Doubt, Numbers
@@ -171,7 +170,7 @@ class Sorted(NamedTuple):
     doubts: tuple[Doubt, ...]
 
 
-def sort_channels(channels: Sequence[Channel], keep: Keeper = AS_THEY_ARE) -> Sorted:
+def sort_channels(channels: Sequence[Channel]) -> Sorted:
     """Map channels to signals, converted and without the numbers that stand for no reading."""
     doubts: list[Doubt] = []
     used: set[str] = set()
@@ -184,7 +183,7 @@ def sort_channels(channels: Sequence[Channel], keep: Keeper = AS_THEY_ARE) -> So
             used.add(channel.name)
             values = _converted(channel, name, target, doubts)
             values = _without_sentinels(key_of(name), values, channel.name, doubts)
-            found[kind][name] = keep(values)
+            found[kind][name] = values
     own: list[str] = []
     tall = found["tall"]
     taken = {name.casefold() for name in (*WIDE, *WIDE_TARGETS, *TALL_TARGETS)}
@@ -196,7 +195,7 @@ def sort_channels(channels: Sequence[Channel], keep: Keeper = AS_THEY_ARE) -> So
             name = f"{clean_name(channel.name)[: LONGEST_NAME - 8]}_{number}"
             number += 1
         taken.add(name.casefold())
-        tall[name] = keep(_without_sentinels(channel.key, channel.values, channel.name, doubts))
+        tall[name] = _without_sentinels(channel.key, channel.values, channel.name, doubts)
         own.append(name)
     return Sorted(found["wide"], tall, tuple(own), tuple(doubts))
 

@@ -11,7 +11,7 @@ from runtime.bridge.formats.canlog.readers import candump
 from runtime.bridge.formats.canlog.readers.asc import AscReader
 from runtime.bridge.formats.canlog.readers.candump import CandumpReader
 from runtime.bridge.formats.canlog.readers.trc import TrcReader
-from runtime.bridge.formats.canlog.values import LogError
+from runtime.bridge.formats.errors import UnreadableRecording
 from tests.bridge.formats.canlog.logkit import FORMS, Frame, frames_of, messages, plain, write
 
 FRAMES = 3000
@@ -57,7 +57,7 @@ def test_no_damage_breaks_a_reader(suffix: str, tmp_path: Path) -> None:
         reader = FORMS[suffix].reader(io.BytesIO(bytes(data)), None)
         try:
             found = frames_of(reader)
-        except LogError:
+        except UnreadableRecording:
             continue
         assert all(len(payload) <= 64 and key < 1 << 32 for _, key, payload in found)
 
@@ -153,5 +153,5 @@ def test_each_version_of_a_trace_is_read(version: str) -> None:
 
 @pytest.mark.parametrize("suffix", [".asc", ".blf", ".trc"])
 def test_another_file_is_refused_in_words(suffix: str) -> None:
-    with pytest.raises(LogError, match=r"no (ASC|BLF|TRC)"):
+    with pytest.raises(UnreadableRecording, match=r"no (ASC|BLF|TRC)"):
         frames_of(FORMS[suffix].reader(io.BytesIO(b"hello\nworld\n" * 20), None))

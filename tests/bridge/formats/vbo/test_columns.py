@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
+from runtime.bridge.formats.errors import UnreadableRecording
 from runtime.bridge.formats.vbo.columns import aligned, key_of, unique_names
-from runtime.bridge.formats.vbo.errors import VboError
-from runtime.bridge.formats.vbo.read import read
-from runtime.bridge.formats.vbo.sections import read_head
+from runtime.bridge.formats.vbo.reader import read_head
 from runtime.bridge.session.names import clean_name
 from runtime.bridge.session.recording import Recording
+from tests.bridge.formats.vbo.vbokit import read
 
 
 def file_of(names: str, rows: str, head: str = "") -> Recording:
@@ -223,7 +223,7 @@ def test_columns_of_variant_b_may_have_blanks_in_their_names() -> None:
     ],
 )
 def test_a_file_without_what_is_needed_is_refused_in_words(data: bytes, said: str) -> None:
-    with pytest.raises(VboError, match=said):
+    with pytest.raises(UnreadableRecording, match=said):
         read(data)
 
 

@@ -1,4 +1,4 @@
-"""Damaged and hostile files: a recording with doubts or a `VboError`, never anything else."""
+"""Damaged and hostile files: a recording with doubts or a refusal in words."""
 
 import random
 from collections.abc import Callable
@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from runtime.bridge.formats.vbo.errors import VboError
-from runtime.bridge.formats.vbo.read import read
+from runtime.bridge.formats.errors import UnreadableRecording
 from runtime.bridge.session.recording import TIMESTAMP, WIDE, Recording
-from tests.bridge.formats.vbo.vbokit import ALL_DIALECTS, drive, vbo_bytes
+from tests.bridge.formats.vbo.vbokit import ALL_DIALECTS, drive, read, vbo_bytes
 
 
 @cache
@@ -45,7 +44,7 @@ def check(recording: Recording) -> None:
 def outcome(data: bytes) -> Recording | None:
     try:
         recording = read(data)
-    except VboError as error:
+    except UnreadableRecording as error:
         text = str(error)
     else:
         check(recording)

@@ -1,12 +1,10 @@
 """Every dialect tells the same drive."""
 
-import io
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from runtime.bridge.formats.vbo.read import read
 from runtime.bridge.session.recording import WIDE, Recording
 from tests.bridge.formats.vbo.vbokit import (
     ALL_DIALECTS,
@@ -17,6 +15,7 @@ from tests.bridge.formats.vbo.vbokit import (
     Dialect,
     Drive,
     drive,
+    read,
     vbo_bytes,
 )
 
@@ -186,12 +185,6 @@ def test_headings_show_that_a_file_counts_longitude_to_the_east() -> None:
     recording = read(b"\r\n".join(rows))
     assert "longitude_east_positive" in codes(recording)
     assert recording.frames.columns["lon"][0] == pytest.approx(122.0, abs=0.01)
-
-
-def test_the_same_comes_from_bytes_a_view_and_a_stream(driven: Drive) -> None:
-    data = vbo_bytes(driven)
-    for given in (data, bytearray(data), memoryview(data), io.BytesIO(data)):
-        assert len(read(given).frames) == len(driven.t)
 
 
 def test_video_places_come_from_the_index_and_milliseconds(driven: Drive) -> None:

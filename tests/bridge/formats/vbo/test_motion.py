@@ -4,7 +4,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from runtime.bridge.formats.vbo.motion import (
+from runtime.bridge.formats.motion import (
     EARTH_RADIUS_M,
     bearing,
     distance,

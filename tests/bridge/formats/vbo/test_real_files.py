@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from runtime.bridge.formats.vbo.read import read
 from runtime.bridge.session.recording import Recording
+from tests.bridge.formats.vbo.vbokit import read
 
 
 @pytest.fixture(scope="module")
@@ -28,8 +28,7 @@ def rows_of(path: Path) -> list[dict[str, str]]:
 
 
 def load(path: Path) -> Recording:
-    with path.open("rb") as stream:
-        return read(stream)
+    return read(path.read_bytes())
 
 
 def of_day(text: str) -> float:

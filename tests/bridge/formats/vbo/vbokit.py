@@ -1,5 +1,6 @@
 """Synthetic drives with known truth, written as VBO files in every dialect that people have."""
 
+import io
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -8,6 +9,10 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from runtime.bridge.formats.vbo.encodings import CoordinateEncoding, TimeEncoding
+from runtime.bridge.formats.vbo.reader import read_vbo
+from runtime.bridge.session.recording import Recording
+
 Numbers = npt.NDArray[np.float64]
 
 EARTH_RADIUS_M = 6_371_000.0
@@ -15,6 +20,17 @@ STANDARD_GRAVITY = 9.80665
 MIDNIGHT = 1_750_000_000 // 86_400 * 86_400.0
 """Unix seconds of 00:00 UTC on 15 June 2025, the day of the drives."""
 CREATED = "File created on 15/06/2025 @ 14:25:30"
+
+
+def read(
+    data: bytes,
+    *,
+    coordinate_encoding: CoordinateEncoding | None = None,
+    time_encoding: TimeEncoding | None = None,
+) -> Recording:
+    """The recording in the bytes of a VBO file."""
+    stream = io.BytesIO(data)
+    return read_vbo(stream, coordinate_encoding=coordinate_encoding, time_encoding=time_encoding)
 
 
 @dataclass(frozen=True)

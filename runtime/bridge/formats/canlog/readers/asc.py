@@ -6,7 +6,8 @@ from datetime import UTC, datetime
 from typing import BinaryIO, Final
 
 from runtime.bridge.formats.canlog.readers.lines import Frames, line_blocks
-from runtime.bridge.formats.canlog.values import CHUNK, CLASSIC, LONGEST, Batch, LogError, Tally
+from runtime.bridge.formats.canlog.values import CHUNK, CLASSIC, LONGEST, Batch, Tally
+from runtime.bridge.formats.errors import UnreadableRecording
 
 _LENGTHS: Final = (0, 1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 20, 24, 32, 48, 64)
 _MONTHS: Final = (
@@ -32,11 +33,13 @@ class AscReader:
         self._t = 0.0
 
     def __iter__(self) -> Iterator[Batch]:
-        """Blocks of frames; raises `LogError` for a file that does not begin like an ASC log."""
+        """Blocks of frames; raises `UnreadableRecording` for a file without an ASC head."""
         opened = False
         for block in line_blocks(self._stream, self.tally):
             if not opened and not _OPENING.match(block.removeprefix(b"\xef\xbb\xbf")):
-                raise LogError("the file is no ASC log: it begins with no date and no base")
+                raise UnreadableRecording(
+                    "the file is no ASC log: it begins with no date and no base"
+                )
             opened = True
             for line in block.decode("utf-8", "replace").split("\n"):
                 self._line(line)

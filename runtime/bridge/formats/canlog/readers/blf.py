@@ -16,10 +16,10 @@ from runtime.bridge.formats.canlog.values import (
     LONGEST,
     Batch,
     Bytes,
-    LogError,
     Rows,
     Tally,
 )
+from runtime.bridge.formats.errors import UnreadableRecording
 
 _FILE: Final = struct.Struct("<4sL8xQQLL8H8H")
 _OBJECT: Final = struct.Struct("<4sHHLL")
@@ -58,7 +58,7 @@ class BlfReader:
         self._started = 0.0
 
     def __iter__(self) -> Iterator[Batch]:
-        """A batch a container; raises `LogError` for a file that is no BLF log.
+        """A batch a container; raises `UnreadableRecording` for a file that is no BLF log.
 
         What follows the first damaged container is left out, and told as a doubt.
         """
@@ -71,17 +71,17 @@ class BlfReader:
                 tail = data[used:]
                 if len(batch):
                     yield batch
-        except (zlib.error, struct.error, LogError):
+        except (zlib.error, struct.error, UnreadableRecording):
             said = "the log ends in a damaged part, which is left out"
             self.tally.doubts.append(("log_damaged", said))
 
     def _head(self) -> None:
         head = self._stream.read(_FILE.size)
         if len(head) < _FILE.size or not head.startswith(b"LOGG"):
-            raise LogError("the file is no BLF log")
+            raise UnreadableRecording("the file is no BLF log")
         found = _FILE.unpack(head)
         if not _FILE.size <= found[1] <= 4096:
-            raise LogError("the head of the BLF log is damaged")
+            raise UnreadableRecording("the head of the BLF log is damaged")
         self._stream.read(found[1] - _FILE.size)
         year, month, _, day, hour, minute, second, ms = found[6:14]
         try:
@@ -95,7 +95,7 @@ class BlfReader:
         while len(head := self._stream.read(_OBJECT.size)) == _OBJECT.size:
             mark, _, _, size, kind = _OBJECT.unpack(head)
             if mark != _MARK or not _OBJECT.size <= size <= _MOST:
-                raise LogError("an object of the log is damaged")
+                raise UnreadableRecording("an object of the log is damaged")
             body = self._stream.read(size - _OBJECT.size)
             self._stream.read(size % 4)
             if kind != _LOG_CONTAINER:
@@ -109,11 +109,11 @@ class BlfReader:
                 data = unpacker.decompress(packed, _MOST)
                 yield data
                 if not unpacker.eof:
-                    raise LogError("a container of the log is damaged")
+                    raise UnreadableRecording("a container of the log is damaged")
             else:
                 self.tally.malformed += 1
         if head:
-            raise LogError("the log ends within an object")
+            raise UnreadableRecording("the log ends within an object")
 
     def _batch(self, data: bytes) -> tuple[Batch, int]:
         """The frames of unpacked objects, and how many bytes of it were whole objects."""

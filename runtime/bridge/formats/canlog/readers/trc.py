@@ -4,7 +4,8 @@ from collections.abc import Iterator, Mapping
 from typing import BinaryIO, Final
 
 from runtime.bridge.formats.canlog.readers.lines import Frames, line_blocks
-from runtime.bridge.formats.canlog.values import CHUNK, Batch, LogError, Tally
+from runtime.bridge.formats.canlog.values import CHUNK, Batch, Tally
+from runtime.bridge.formats.errors import UnreadableRecording
 
 _DAY_S: Final = 86_400.0
 _EPOCH_DAYS: Final = 25_569
@@ -33,12 +34,14 @@ class TrcReader:
         self._opened = False
 
     def __iter__(self) -> Iterator[Batch]:
-        """Blocks of frames; raises `LogError` for a version that is not known."""
+        """Blocks of frames; raises `UnreadableRecording` for a version that is not known."""
         for block in line_blocks(self._stream, self.tally):
             if not self._opened and not block.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(
                 b";"
             ):
-                raise LogError("the file is no TRC trace: it has no head of lines with ;")
+                raise UnreadableRecording(
+                    "the file is no TRC trace: it has no head of lines with ;"
+                )
             for line in block.decode("utf-8", "replace").split("\n"):
                 line = line.strip().lstrip("\ufeff")
                 if line.startswith(";"):
@@ -77,10 +80,10 @@ class TrcReader:
         if self._version in _COLUMNS:
             self._columns(_COLUMNS[self._version])
         elif not self._version.startswith("2."):
-            raise LogError("the trace is of a version that is not known")
+            raise UnreadableRecording("the trace is of a version that is not known")
         length = self._place.keys() & {"l", "L"}
         if not {"O", "I", "D"} <= self._place.keys() or not length:
-            raise LogError("the trace does not say what its columns are")
+            raise UnreadableRecording("the trace does not say what its columns are")
 
     def _line(self, line: str) -> None:
         if not self._opened:

@@ -6,8 +6,7 @@ from typing import Final
 
 import numpy as np
 
-from runtime.bridge.formats.vbo.motion import Places, bearing, distance, forward, spikes, turning_g
-from runtime.bridge.formats.vbo.shelf import AS_THEY_ARE, Keeper
+from runtime.bridge.formats.motion import Places, bearing, distance, forward, spikes, turning_g
 from runtime.bridge.session.recording import (
     TIMESTAMP,
     WIDE,
@@ -24,7 +23,6 @@ _ALIKE: Final = 0.3
 _FEW: Final = 10
 _CLEAR: Final = 0.5
 _MANY: Final = 30
-_PIECE: Final = 65_536
 
 
 @dataclass(eq=False)
@@ -41,16 +39,14 @@ class Parts:
     unmapped: tuple[str, ...] = ()
     facts: dict[str, str] = field(default_factory=dict)
     doubts: list[Doubt] = field(default_factory=list)
-    keep: Keeper = AS_THEY_ARE
-    """Takes every column that is made of these."""
 
 
 def clean_motion(parts: Parts) -> None:
     """Take spikes out of the positions; turn lateral g and steering so that right is positive."""
     bad = spikes(parts.t, parts.lat, parts.lon)
     if bad.any():
-        parts.lat = parts.keep(np.where(bad, np.nan, parts.lat))
-        parts.lon = parts.keep(np.where(bad, np.nan, parts.lon))
+        parts.lat = np.where(bad, np.nan, parts.lat)
+        parts.lon = np.where(bad, np.nan, parts.lon)
         text = "positions that no car can have reached"
         parts.doubts.append(Doubt("position_jumps", text, int(bad.sum())))
     late = len(parts.t) - len(forward(parts.t))
@@ -62,12 +58,12 @@ def clean_motion(parts: Parts) -> None:
         return
     places, pull = _turning(parts)
     if g_lat is not None and _leftward(g_lat[places], pull):
-        parts.wide["g_lat"] = parts.keep(-g_lat)
+        parts.wide["g_lat"] = -g_lat
         text = "lateral acceleration was positive to the left"
         parts.doubts.append(Doubt("g_lat_sign_flipped", text))
         parts.facts["g_lat_sign"] = "flipped"
     if steering is not None and _turned_left(steering[places], pull):
-        parts.wide["steering_deg"] = parts.keep(-steering)
+        parts.wide["steering_deg"] = -steering
         text = "the steering angle was positive to the left"
         parts.doubts.append(Doubt("steering_sign_flipped", text))
         parts.facts["steering_sign"] = "flipped"
@@ -127,14 +123,14 @@ def record(
     nothing.flags.writeable = False
     wide = dict(parts.wide)
     if "combo_g" not in wide and "g_lat" in wide and "g_long" in wide:
-        wide["combo_g"] = parts.keep(np.hypot(wide["g_lat"], wide["g_long"]))
+        wide["combo_g"] = np.hypot(wide["g_lat"], wide["g_long"])
     speed = wide.get("speed_ms", nothing)
-    wide["distance_m"] = parts.keep(distance(parts.t, parts.lat, parts.lon, speed))
+    wide["distance_m"] = distance(parts.t, parts.lat, parts.lon, speed)
     wide |= {TIMESTAMP: parts.t, "lat": parts.lat, "lon": parts.lon}
-    whole = {name: parts.keep(canonical(values)) for name, values in wide.items()}
+    whole = {name: canonical(values) for name, values in wide.items()}
     return Recording(
-        frames=Frames(parts.keep.columns({name: whole.get(name, nothing) for name in WIDE})),
-        signals=parts.keep.signals(samples(whole[TIMESTAMP], parts.tall, parts.keep)),
+        frames=Frames({name: whole.get(name, nothing) for name in WIDE}),
+        signals=samples(whole[TIMESTAMP], parts.tall),
         video=tuple(video),
         created=created,
         start=start,
@@ -146,34 +142,20 @@ def record(
     )
 
 
-def samples(
-    t: Numbers, columns: Mapping[str, Numbers], keep: Keeper = AS_THEY_ARE
-) -> dict[str, Samples]:
+def samples(t: Numbers, columns: Mapping[str, Numbers]) -> dict[str, Samples]:
     """Signals of columns without their nulls; columns without a number have no signal."""
     signals: dict[str, Samples] = {}
     for name, values in columns.items():
         known = np.isfinite(values)
         if known.all():
-            signals[name] = Samples(t, keep(canonical(values)))  # the times are shared, not copied
+            signals[name] = Samples(t, canonical(values))  # the times are shared, not copied
         elif known.any():
-            signals[name] = Samples(keep(t[known]), keep(canonical(values[known])))
+            signals[name] = Samples(t[known], canonical(values[known]))
     return signals
 
 
 def canonical(values: Numbers) -> Numbers:
     """Without -0.0, infinities and odd NaNs; the stores must agree to the bit."""
-    if all(map(_is_canonical, np.array_split(values, len(values) // _PIECE + 1))):
-        return values
-    return _canonical(values)
-
-
-def _is_canonical(values: Numbers) -> bool:
-    return np.array_equal(_canonical(values).view(np.int64), values.view(np.int64))
-
-
-def _canonical(values: Numbers) -> Numbers:
     values = values + 0.0
-    odd = ~np.isfinite(values)
-    if odd.any():
-        values[odd] = np.nan
+    values[~np.isfinite(values)] = np.nan
     return values

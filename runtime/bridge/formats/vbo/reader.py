@@ -1,14 +1,15 @@
-"""Read a VBO file, in any dialect, into a recording."""
+"""Reads a VBO file, in any dialect, into a recording: its head, its columns, its video places."""
 
-import io
-from collections.abc import Mapping
-from datetime import datetime
-from typing import BinaryIO, Final
+import re
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import BinaryIO, Final, NamedTuple
 
 import numpy as np
 
-from runtime.bridge.formats.vbo.assemble import Parts, clean_motion, record
-from runtime.bridge.formats.vbo.clock import TimeEncoding, read_clock
+from runtime.bridge.formats.assemble import Parts, clean_motion, record
+from runtime.bridge.formats.errors import UnreadableRecording
+from runtime.bridge.formats.rows import LONGEST_LINE, Table, read_table
 from runtime.bridge.formats.vbo.columns import (
     LAT,
     LON,
@@ -20,14 +21,23 @@ from runtime.bridge.formats.vbo.columns import (
     sort_channels,
     unique_names,
 )
-from runtime.bridge.formats.vbo.errors import VboError
+from runtime.bridge.formats.vbo.encodings import (
+    CoordinateEncoding,
+    Positions,
+    TimeEncoding,
+    read_clock,
+    read_positions,
+)
 from runtime.bridge.formats.vbo.laptiming import driven_path, read_gates
-from runtime.bridge.formats.vbo.position import CoordinateEncoding, Positions, read_positions
-from runtime.bridge.formats.vbo.sections import Head, read_head
-from runtime.bridge.formats.vbo.shelf import Keeper, Shelf
-from runtime.bridge.formats.vbo.table import LARGE, Table, read_table
 from runtime.bridge.session.recording import Doubt, Numbers, Recording, VideoFrame
 
+LONGEST_HEAD: Final = 1_048_576
+MOST_COLUMNS: Final = 256
+_LONGEST_TITLE: Final = 80
+_DATE: Final = re.compile(
+    r"(\d{1,4})[/.\-](\d{1,2})[/.\-](\d{2,4})"
+    r"(?:\D{1,8}(\d{1,2}):(\d{2})(?::(\d{2}))?\s*([AaPp][Mm])?)?"
+)
 MOST_VIDEO_FRAMES: Final = 500_000
 MOST_COMMENTS: Final = 200
 LONGEST_COMMENT: Final = 500
@@ -40,46 +50,152 @@ _SKIPPED: Final[Mapping[str, str]] = {
 }
 
 
-def read(
-    data: bytes | bytearray | memoryview | BinaryIO,
+class Head(NamedTuple):
+    """What a file says before its data; lines are decoded and lie under lower-case names."""
+
+    sections: Mapping[str, Sequence[str]]
+    """The lines before the first section lie under the empty name."""
+    names: tuple[str, ...]
+    """One for each column, as written; not yet made unique."""
+    commas: bool
+    """The names are divided by commas, so the rows are most likely too."""
+    encoding: str
+    created: datetime | None
+    """The moment in the first lines, read as UTC."""
+
+
+def read_vbo(
+    stream: BinaryIO,
     *,
     coordinate_encoding: CoordinateEncoding | None = None,
     time_encoding: TimeEncoding | None = None,
-    shelf: Shelf | None = None,
 ) -> Recording:
-    """Read a file from its bytes or from a binary stream at its start.
+    """Read a file from a binary stream at its start.
 
     The encodings force how coordinates and times are decoded; left out, the file's own numbers
     decide, and `Recording.facts` says how. Whatever was odd is a counted `Doubt`. Timestamps are
     Unix seconds where the file gives a date and times of day, else seconds since its first row.
-    The columns of a large file lie on the *shelf*, if there is one, and may not be changed.
-    Raises VboError, and nothing else, for a file that cannot be read.
+    Raises `UnreadableRecording`, and nothing else, for a file that cannot be read.
     """
-    stream = io.BytesIO(data) if isinstance(data, bytes | bytearray | memoryview) else data
     head = read_head(stream)
-    table = read_table(stream, len(head.names), commas=head.commas, shelf=shelf)
-    keep = Keeper(shelf if len(table) * len(head.names) >= LARGE else None)
-    skipped = sorted(table.skipped.items(), key=lambda one: one[0] != "values_unreadable")
+    table = read_table(stream, len(head.names), commas=head.commas)
+    skipped = sorted(table.skipped.items(), key=lambda item: item[0] != "values_unreadable")
     doubts = [Doubt(code, _SKIPPED[code], n) for code, n in skipped if n]
     channels = _channels(head, table)
-    time = _required(channels, TIME, "time")
-    text = table.first_row[_at(channels, time)] if table.first_row else ""
+    time = first_of(channels, TIME)
+    if time is None:
+        raise UnreadableRecording("the file has no time column")
+    at = next(at for at, channel in enumerate(channels) if channel is time)
+    text = table.first_row[at] if table.first_row else ""
     clock = read_clock(time.values, text, head.created, time_encoding)
-    del table, time
-    channels, t = _timed_rows(channels, keep(clock.t), doubts, keep)
-    clock = clock._replace(t=t)
-    parts, positions = _parts(channels, t, coordinate_encoding, doubts, keep)
-    videos = first_of(channels, VIDEO_FILE)
-    del channels  # what was converted is held once from here on
+    t = clock.t
+    timed = np.isfinite(t)
+    if not timed.any():
+        raise UnreadableRecording("no row of the file has a time")
+    if not timed.all():
+        detail = "rows without a time, or with one out of line, are left out"
+        doubts.append(Doubt("rows_without_time", detail, int(np.sum(~timed))))
+        channels = [channel._replace(values=channel.values[timed]) for channel in channels]
+        t = t[timed]
+    parts, positions = _parts(channels, t, coordinate_encoding, doubts)
     parts.facts["time_encoding"] = clock.encoding
     parts.facts["time_base"] = clock.base
     parts.facts["text_encoding"] = head.encoding
     if clock.midnights:
-        parts.doubts.append(Doubt("midnight", "the time of day starts again", clock.midnights))
+        doubts.append(Doubt("midnight", "the time of day starts again", clock.midnights))
     if clock.base == "utc" and head.created and _days_apart(head.created, t):
         text = "the time in the head is of no time zone of the rows: their day may be another one"
-        parts.doubts.append(Doubt("date_uncertain", text))
-    return _finish(head, parts, videos, positions)
+        doubts.append(Doubt("date_uncertain", text))
+    return _finish(head, parts, first_of(channels, VIDEO_FILE), positions)
+
+
+def read_head(stream: BinaryIO) -> Head:
+    """Read up to and including the line ``[data]``; raise `UnreadableRecording` without one."""
+    raw = _head_bytes(stream)
+    text, encoding = _decode(raw)
+    sections = _sections(text)
+    line = [text for text in _names_lines(sections) if text.strip()]
+    if not line:
+        raise UnreadableRecording("the file names no columns: it has no [column names] section")
+    names, commas = _split_names(line)
+    if len(names) > MOST_COLUMNS:
+        raise UnreadableRecording(f"the file has more than {MOST_COLUMNS} columns")
+    opening = "\n".join(sections.get("", ()))[:1000]
+    return Head(sections, names, commas, encoding, parse_date(opening))
+
+
+def _head_bytes(stream: BinaryIO) -> bytes:
+    lines: list[bytes] = []
+    size = 0
+    while line := stream.readline(LONGEST_LINE + 2):
+        if len(line) > LONGEST_LINE:
+            raise UnreadableRecording(f"a line is longer than {LONGEST_LINE} bytes")
+        if line.strip().lower() == b"[data]":
+            return b"".join(lines)
+        lines.append(line)
+        size += len(line)
+        if size > LONGEST_HEAD:
+            break
+    raise UnreadableRecording("the file has no [data] section")
+
+
+def _decode(raw: bytes) -> tuple[str, str]:
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return raw.decode("cp1252", errors="replace"), "cp1252"
+    return text, "utf-8" if raw.startswith(b"\xef\xbb\xbf") or not raw.isascii() else "ascii"
+
+
+def _sections(text: str) -> dict[str, list[str]]:
+    sections: dict[str, list[str]] = {"": []}
+    lines = sections[""]
+    for line in text.split("\n"):
+        line = line.rstrip("\r")
+        title = line.strip()
+        if len(title) <= _LONGEST_TITLE and title.startswith("[") and title.endswith("]"):
+            lines = sections.setdefault(" ".join(title[1:-1].lower().split()), [])
+        else:
+            lines.append(line)
+    return sections
+
+
+def _names_lines(sections: Mapping[str, Sequence[str]]) -> Sequence[str]:
+    return sections.get("column names") or sections.get("channel names") or ()
+
+
+def _split_names(lines: Sequence[str]) -> tuple[tuple[str, ...], bool]:
+    commas = "," in lines[0]
+    if not commas and "\t" not in lines[0].strip():
+        return tuple(word for line in lines for word in line.split()), False
+    divider = "," if commas else "\t"
+    words = [word.strip() for line in lines for word in line.strip().split(divider)]
+    while words and not words[-1]:  # a trailing comma names nothing
+        words.pop()
+    return tuple("_".join(word.split()) or "unnamed" for word in words), commas
+
+
+def parse_date(text: str) -> datetime | None:
+    """The first date in a text, with its time of day where it has one; None when there is none.
+
+    Day comes before month, unless only the other order can be; years may come first.
+    """
+    found = _DATE.search(text)
+    if found is None:
+        return None
+    first, second, third = (int(part) for part in found.groups()[:3])
+    year, month, day = (first, second, third) if first > 31 else (third, second, first)
+    if month > 12:
+        month, day = day, month
+    hour, minute, seconds = (int(part or 0) for part in found.groups()[3:6])
+    if found[7]:
+        hour = hour % 12 + (12 if found[7].lower() == "pm" else 0)
+    try:
+        return datetime(
+            year + 2000 if year < 100 else year, month, day, hour, minute, seconds, tzinfo=UTC
+        )
+    except ValueError:
+        return None
 
 
 def _days_apart(created: datetime, t: Numbers) -> bool:
@@ -111,53 +227,25 @@ def _described_by_name(channel: Channel, described: list[str]) -> Channel:
     return channel._replace(described=next(found, ""))
 
 
-def _required(channels: list[Channel], names: tuple[str, ...], what: str) -> Channel:
-    channel = first_of(channels, names)
-    if channel is None:
-        raise VboError(f"the file has no {what} column")
-    return channel
-
-
-def _at(channels: list[Channel], wanted: Channel) -> int:
-    return next(at for at, channel in enumerate(channels) if channel is wanted)
-
-
-def _timed_rows(
-    channels: list[Channel], t: Numbers, doubts: list[Doubt], keep: Keeper
-) -> tuple[list[Channel], Numbers]:
-    timed = np.isfinite(t)
-    if timed.all():
-        return channels, t
-    if not timed.any():
-        raise VboError("no row of the file has a time")
-    text = "rows without a time, or with one out of line, are left out"
-    doubts.append(Doubt("rows_without_time", text, int(np.sum(~timed))))
-    return [channel._replace(values=keep(channel.values[timed])) for channel in channels], keep(
-        t[timed]
-    )
-
-
 def _parts(
     channels: list[Channel],
     t: Numbers,
     forced: CoordinateEncoding | None,
     doubts: list[Doubt],
-    keep: Keeper,
 ) -> tuple[Parts, Positions]:
     time, lat, lon = (first_of(channels, names) for names in (TIME, LAT, LON))
     placed = [lat, lon] if lat and lon else []
     special = [channel.name for channel in (time, *placed) if channel]
-    kept = sort_channels([channel for channel in channels if channel.name not in special], keep)
+    kept = sort_channels([channel for channel in channels if channel.name not in special])
     doubts += kept.doubts
     nothing = np.full(len(t), np.nan)
     tall = dict(kept.tall)
     if "satellites" in tall:
-        _unpack_satellites(tall, keep)
+        _unpack_satellites(tall)
     speed, heading = kept.wide.get("speed_ms", nothing), tall.get("heading_deg", nothing)
     if lat and lon:
         raw = _without_silence(lat.values, tall, doubts)
         found = read_positions(raw, lon.values, t, speed, heading, forced)
-        found = found._replace(lat=keep(found.lat), lon=keep(found.lon))
     else:
         found = Positions(nothing, nothing, forced or "minutes", -1.0)
         doubts.append(Doubt("no_positions", "the file has no columns of latitude and longitude"))
@@ -165,19 +253,19 @@ def _parts(
     facts: dict[str, str] = {"coordinate_encoding": found.encoding}
     facts["longitude_positive"] = "east" if found.east > 0 else "west"
     wide = dict(kept.wide)
-    parts = Parts(t, found.lat, found.lon, wide, tall, kept.unmapped, facts, doubts, keep)
+    parts = Parts(t, found.lat, found.lon, wide, tall, kept.unmapped, facts, doubts)
     return parts, found
 
 
-def _unpack_satellites(tall: dict[str, Numbers], keep: Keeper) -> None:
+def _unpack_satellites(tall: dict[str, Numbers]) -> None:
     """Satellites lie in six bits; 64 marks the brake trigger and 128 a differential fix."""
     raw = tall["satellites"]
     known = np.isfinite(raw) & (raw >= 0) & (raw < 2**31)
     bits = np.where(known, raw, 0.0).astype(np.int64)
-    tall["satellites"] = keep(np.where(known, bits & 63, np.nan))
+    tall["satellites"] = np.where(known, bits & 63, np.nan)
     for name, bit in (("brake_trigger", 64), ("dgps_fix", 128)):
         if (bits & bit).any():
-            tall.setdefault(name, keep(np.where(known, (bits & bit) / bit, np.nan)))
+            tall.setdefault(name, np.where(known, (bits & bit) / bit, np.nan))
 
 
 def _without_silence(lat: Numbers, tall: dict[str, Numbers], doubts: list[Doubt]) -> Numbers:

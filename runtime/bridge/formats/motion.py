@@ -5,7 +5,6 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from runtime.bridge.formats.vbo.pieces import piecewise
 from runtime.bridge.session.recording import Numbers
 
 Flags = npt.NDArray[np.bool_]
@@ -18,7 +17,6 @@ MOVING_MS: Final = 0.5
 _DRIVING_MS: Final = 3.0
 
 
-@piecewise
 def haversine(lat1: Numbers, lon1: Numbers, lat2: Numbers, lon2: Numbers) -> Numbers:
     """Metres between places in degrees, on a sphere."""
     north, east = np.radians(lat2 - lat1) / 2, np.radians(lon2 - lon1) / 2
@@ -29,7 +27,6 @@ def haversine(lat1: Numbers, lon1: Numbers, lat2: Numbers, lon2: Numbers) -> Num
     return metres
 
 
-@piecewise
 def bearing(lat1: Numbers, lon1: Numbers, lat2: Numbers, lon2: Numbers) -> Numbers:
     """Degrees from north, clockwise, of short ways between places in degrees."""
     east = np.mod(lon2 - lon1 + 540.0, 360.0) - 180.0

@@ -1,0 +1,284 @@
+"""Reads rows of numbers: with Arrow's CSV reader, odd rows one by one in plain Python."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import BinaryIO, Final, NamedTuple
+
+import numpy as np
+import pyarrow as pa  # type: ignore[import-untyped]
+from pyarrow import csv as arrow_csv
+
+from runtime.bridge.formats.errors import UnreadableRecording
+from runtime.bridge.session.recording import Numbers
+
+LONGEST_LINE: Final = 65_536
+LARGEST_FILE: Final = 512 * 1024 * 1024
+MOST_ROWS: Final = 10_000_000
+MOST_VALUES: Final = 100_000_000
+LARGEST_VALUE: Final = 1e30
+"""Larger numbers are no readings, and would overflow in products."""
+BLOCK: Final = 1 << 21
+"""Bytes that are parsed at once."""
+_FEW: Final = 16
+"""A block that Arrow refuses is cut into so many; so few rows are read one by one."""
+_SAMPLED: Final = 50
+_ASCII: Final = bytes(range(128)) + b"?" * 128
+"""Arrow wants UTF-8; a cell with a byte beyond ASCII is no number in any encoding."""
+_BEFORE_PLUS: Final = np.isin(np.arange(256), list(b" \t\r\n,eE"))
+_AFTER_PLUS: Final = np.isin(np.arange(256), list(b"0123456789."))
+
+
+class Layout(NamedTuple):
+    """How the cells of a row are divided and written."""
+
+    columns: int
+    commas: bool = False
+    """Cells are divided by commas instead of blanks."""
+    decimal_commas: bool = False
+    trailing: bool = False
+    """Every row ends with a comma that divides nothing."""
+    spaced: bool = False
+    """Tabs or several blanks divide cells."""
+
+
+@dataclass(eq=False)
+class Table:
+    """The numbers of a file by column; NaN where a cell held none."""
+
+    columns: list[Numbers]
+    first_row: tuple[str, ...]
+    """The cells of the first good row as they are written."""
+    skipped: Counter[str] = field(default_factory=Counter)
+    """Rows and values that could not be used, by what was wrong."""
+
+    def __len__(self) -> int:
+        return len(self.columns[0])
+
+
+def read_table(stream: BinaryIO, columns: int, *, commas: bool) -> Table:
+    """Read every row to the end of the file.
+
+    Rows with too few or too many cells, and rows without any number, are left out and counted.
+    Raises `UnreadableRecording` when no row can be read, or when the file, a line or the table is
+    too large.
+    """
+    skipped: Counter[str] = Counter()
+    layout: Layout | None = None
+    first_row: tuple[str, ...] = ()
+    parts: list[list[Numbers]] = []
+    rows = 0
+    for block in read_blocks(stream):
+        if layout is None:
+            layout = find_layout(block.split(b"\n", _SAMPLED)[:_SAMPLED], columns, commas=commas)
+        first_row = first_row or _first_row(block, layout)
+        part = parse_block(block, layout, skipped)
+        rows += len(part[0])
+        if rows > MOST_ROWS or rows * columns > MOST_VALUES:
+            most = min(MOST_ROWS, MOST_VALUES // columns)
+            raise UnreadableRecording(f"the file has more than {most} rows")
+        parts.append(part)
+    if not rows:
+        raise UnreadableRecording(_nothing_read(skipped, columns))
+    table = []
+    for at in range(columns):
+        table.append(np.concatenate([part[at] for part in parts]))
+        for part in parts:
+            part[at] = part[at][:0]  # the column is held once from here on
+    return Table(table, first_row, skipped)
+
+
+def _nothing_read(skipped: Counter[str], columns: int) -> str:
+    if not skipped:
+        return "the file has no rows after [data]"
+    worst, times = skipped.most_common(1)[0]
+    what = worst.replace("_", " ")
+    return f"no row can be read: the file names {columns} columns; {what}: {times}"
+
+
+def read_blocks(stream: BinaryIO, size: int = BLOCK) -> Iterator[bytes]:
+    """The rest of a file in pieces of whole lines, each about *size* bytes.
+
+    Raises `UnreadableRecording` for a line or a file that is too long.
+    """
+    rest, total = b"", 0
+    while read := stream.read(size):
+        total += len(read)
+        if total > LARGEST_FILE:
+            raise UnreadableRecording(f"the file is larger than {LARGEST_FILE // 2**20} MiB")
+        block = rest + read
+        cut = block.rfind(b"\n") + 1
+        block, rest = block[:cut], block[cut:]
+        _check_lines(block)
+        _check_lines(rest)
+        if block:
+            yield block
+    if rest:
+        yield rest
+
+
+def _check_lines(block: bytes) -> None:
+    start = 0
+    while len(block) - start > LONGEST_LINE:  # hop from line end to line end, 64 KiB at a time
+        end = block.rfind(b"\n", start, start + LONGEST_LINE + 1)
+        if end < 0:
+            raise UnreadableRecording(f"a line is longer than {LONGEST_LINE} bytes")
+        start = end + 1
+
+
+def find_layout(lines: Sequence[bytes], columns: int, *, commas: bool) -> Layout:
+    """Decide from the first rows whether commas divide cells or stand for decimal points."""
+    rows = [line for line in lines if line.strip()]
+    commas_of = [line.count(b",") for line in rows]
+    trailing = sum(
+        count == columns and line.rstrip().endswith(b",")
+        for count, line in zip(commas_of, rows, strict=True)
+    )
+    by_commas = commas_of.count(columns - 1) + trailing
+    by_blanks = sum(len(line.split()) == columns for line in rows)
+    listed = any(cell.endswith(b",") for line in rows for cell in line.split()[:-1])
+    if by_commas and (commas or listed or by_commas > by_blanks):
+        return Layout(columns, commas=True, trailing=trailing > by_commas / 2)
+    if commas and not by_blanks:
+        return Layout(columns, commas=True)
+    decimal = any(b"," in line for line in rows)
+    spaced = any(line.rstrip(b"\r") != b" ".join(line.split()) for line in rows)
+    return Layout(columns, decimal_commas=decimal, spaced=spaced)
+
+
+def parse_block(block: bytes, layout: Layout, skipped: Counter[str]) -> list[Numbers]:
+    """The columns of some lines; what cannot be used is counted."""
+    if not block.isascii():
+        block = block.translate(_ASCII)
+    if layout.decimal_commas:
+        block = block.replace(b",", b".")
+    if layout.trailing:
+        block = block.replace(b",\r\n", b"\n").replace(b",\n", b"\n")
+    if layout.spaced:
+        block = b"\n".join([b" ".join(line.split()) for line in block.split(b"\n")])
+    parts = list(_parse(block, layout, skipped))
+    return [np.concatenate([part[at] for part in parts]) for at in range(layout.columns)]
+
+
+def _parse(block: bytes, layout: Layout, skipped: Counter[str]) -> Iterator[list[Numbers]]:
+    """The columns of a block, in parts: Arrow refuses a block for a single odd cell."""
+    plain = _without_plus(block)
+    if plain is not None:
+        odd: Counter[str] = Counter()
+        try:
+            columns = _read_with_arrow(plain, layout, odd)
+        except pa.ArrowInvalid:
+            pass
+        else:
+            skipped += odd
+            yield columns
+            return
+    lines = block.split(b"\n")
+    if len(lines) <= _FEW:
+        yield _read_plainly(block, layout, skipped)
+        return
+    step = -(-len(lines) // _FEW)
+    for at in range(0, len(lines), step):
+        yield from _parse(b"\n".join(lines[at : at + step]), layout, skipped)
+
+
+def _without_plus(block: bytes) -> bytes | None:
+    """The block without plus signs, which Arrow cannot read; None where one is no sign."""
+    text = np.frombuffer(block, np.uint8)
+    at = np.flatnonzero(text == ord("+"))
+    if not len(at):
+        return block
+    before = np.where(at > 0, text[at - 1], ord(" "))
+    after = text[np.minimum(at + 1, len(text) - 1)]
+    if not (_BEFORE_PLUS[before] & _AFTER_PLUS[after]).all():
+        return None
+    return block.translate(None, b"+")
+
+
+def _read_with_arrow(block: bytes, layout: Layout, skipped: Counter[str]) -> list[Numbers]:
+    """Columns of regular rows; raises `ArrowInvalid` where a cell is no number."""
+    names = [str(at) for at in range(layout.columns)]
+
+    def skip(row: arrow_csv.InvalidRow) -> str:
+        if row.text.strip():
+            few = row.actual_columns < row.expected_columns
+            if not layout.commas and len(row.text.split()) == layout.columns:
+                return "error"  # the blanks are many, the cells are not
+            skipped["rows_short" if few else "rows_long"] += 1
+        return "skip"
+
+    if not block.strip():
+        return [np.empty(0)] * layout.columns
+    table = arrow_csv.read_csv(
+        pa.py_buffer(block),
+        read_options=arrow_csv.ReadOptions(
+            column_names=names, use_threads=False, block_size=len(block) + 1
+        ),
+        parse_options=arrow_csv.ParseOptions(
+            delimiter="," if layout.commas else " ",
+            quote_char=False,
+            double_quote=False,
+            invalid_row_handler=skip,
+        ),
+        convert_options=arrow_csv.ConvertOptions(
+            column_types=dict.fromkeys(names, pa.float64()),
+            null_values=[""] if layout.commas else [],
+        ),
+    )
+    columns = []
+    for column in table.columns:
+        values = column.to_numpy()
+        low, high = np.min(values, initial=0.0), np.max(values, initial=0.0)
+        if not (low > -LARGEST_VALUE and high < LARGEST_VALUE):  # False for NaN, too
+            bad = ~(np.abs(values) < LARGEST_VALUE)
+            skipped["values_unreadable"] += int(bad.sum()) - column.null_count
+            values = np.where(bad, np.nan, values)
+        columns.append(values)
+    return columns
+
+
+def _read_plainly(block: bytes, layout: Layout, skipped: Counter[str]) -> list[Numbers]:
+    rows: list[list[float]] = []
+    for line in block.decode("latin-1").split("\n"):
+        cells = _cells(line, layout)
+        if not cells:
+            continue
+        if len(cells) != layout.columns:
+            skipped["rows_short" if len(cells) < layout.columns else "rows_long"] += 1
+            continue
+        row = [_number(cell) for cell in cells]
+        unread = sum(value is None for value in row)
+        if unread == len(row):
+            skipped["rows_unreadable"] += 1
+            continue
+        skipped["values_unreadable"] += unread
+        rows.append([np.nan if value is None else value for value in row])
+    return list(np.array(rows, dtype=np.float64).reshape(-1, layout.columns).T)
+
+
+def _cells(line: str, layout: Layout) -> list[str]:
+    if not layout.commas:
+        return line.split()
+    line = line.strip()
+    return line.split(",") if line else []
+
+
+def _number(cell: str) -> float | None:
+    """A cell's number, NaN for an empty cell, None for anything else."""
+    if not cell.strip():
+        return np.nan
+    if "_" in cell or not cell.isascii():  # Python's own digits and separators are no VBO
+        return None
+    try:
+        value = float(cell)
+    except ValueError:
+        return None
+    return value if abs(value) < LARGEST_VALUE else None  # a written NaN or infinity is none
+
+
+def _first_row(block: bytes, layout: Layout) -> tuple[str, ...]:
+    for line in block.split(b"\n", _SAMPLED)[:_SAMPLED]:
+        cells = _cells(line.decode("latin-1"), layout)
+        if len(cells) == layout.columns and any(_number(c.replace(",", ".")) for c in cells):
+            return tuple(cell.strip() for cell in cells)
+    return ()
