@@ -18,7 +18,7 @@ from runtime.bridge.cues.advice import (
     refreshed,
     words_that_fit,
 )
-from runtime.bridge.cues.burst import Folder, Numbers
+from runtime.bridge.cues.burst import BurstBuilder, Reading, read
 from runtime.bridge.cues.circuit import NOWHERE_M, Circuit, Place, Zone, circuit_of
 from runtime.bridge.cues.concepts import Inputs, concept_for
 from runtime.bridge.cues.locate import Counter, Locator, Told
@@ -188,7 +188,7 @@ class Session:
         self.id = session_id
         self.arbiter: Arbiter[Occasion | None] = Arbiter()
         self.posted, self.live = Strand(), Strand()
-        self.folder = Folder(session_id)
+        self.bursts = BurstBuilder(session_id)
         self.passing = Pass()
         self.lost = False
         """Whether nothing tells where on its circuit the car is."""
@@ -247,7 +247,7 @@ class Session:
         return self.circuit.place(distance_m)
 
     def _interrupted(self) -> None:
-        self.folder.drop()
+        self.bursts.drop()
         if self._counter is not None:
             self._counter.pause()
         self.live.pause()
@@ -316,12 +316,12 @@ class CueEngine:
         if t is None:
             return []
         place = session.place(t, frame)
-        numbers = Numbers(frame)
-        cues = self._danger(session, numbers, place, now)
-        burst = session.folder.add(t, numbers, place)
+        reading = read(frame)
+        cues = self._danger(session, reading, place, now)
+        burst = session.bursts.add(t, reading, place)
         if burst is not None and (cue := self._folded(session, burst, now)) is not None:
             cues.append(cue)
-        session.passing.add(place, numbers.brake)
+        session.passing.add(place, reading.brake_bar)
         session.estimate = session.live.lap(session.circuit, t, place) or session.estimate
         return cues
 
@@ -400,24 +400,24 @@ class CueEngine:
         return None
 
     def _danger(
-        self, session: Session, numbers: Numbers, place: Place | None, now: float
+        self, session: Session, reading: Reading, place: Place | None, now: float
     ) -> list[Cue]:
         """Safety, frame by frame."""
         watch, notes = session.live.watch, []
         level = self._level(session)
-        if watch.slides(numbers.combo, self.limits, now):
+        if watch.slides(reading.combo_g, self.limits, now):
             notes.append(_grip_note(level))
         if session.circuit is not None:
-            zone = watch.enters(session.circuit, place, numbers.speed_ms, now)
+            zone = watch.enters(session.circuit, place, reading.speed_ms, now)
             if zone is not None:
-                notes.append(_zone_note(zone, numbers.speed_ms, level))
+                notes.append(_zone_note(zone, reading.speed_ms, level))
         at = place.progress_m if place else None
         return [
             cue_of(
                 self._safe(session, note, now),
                 session.id,
                 "rule",
-                session.folder.number,
+                session.bursts.number,
                 at,
                 note.text,
             )

@@ -1,10 +1,11 @@
 """Follows a car round a circuit: its place in the lap, frame by frame."""
 
 import math
-from functools import lru_cache
 from typing import Final, NamedTuple
 
-from runtime.bridge.session.geometry import METRES_PER_DEGREE, Line
+import numpy as np
+
+from runtime.bridge.session.geometry import Line
 from runtime.bridge.session.progress import ON_LINE_M
 from runtime.bridge.session.series import LONGEST_STEP_S
 from runtime.bridge.track.model import Track
@@ -27,66 +28,6 @@ MOVING_MS: Final = 5.0
 LAPS: Final = 3.0
 """A counter that is so many laps from where it can be counts something else."""
 FASTEST_MS: Final = 100.0
-
-
-class _Path:
-    """The reference line as plain numbers: one lookup is then faster than by array."""
-
-    def __init__(self, line: Line) -> None:
-        ring, plane = line.ring, line.plane
-        self.ring = ring
-        self.lat, self.lon = plane.lat, plane.lon
-        self.east = max(math.cos(math.radians(plane.lat)), 1e-9) * METRES_PER_DEGREE
-        self.x: list[float] = ring.x.tolist()
-        self.y: list[float] = ring.y.tolist()
-
-    def xy(self, lat: float, lon: float) -> tuple[float, float]:
-        """Metres from the origin of the line's plane."""
-        east = (lon - self.lon + 180.0) % 360.0 - 180.0
-        return east * self.east, (lat - self.lat) * METRES_PER_DEGREE
-
-    def square(self, i: int, x: float, y: float) -> float:
-        """Of the distance to a point of the line."""
-        return (self.x[i] - x) ** 2 + (self.y[i] - y) ** 2
-
-    def walk(self, i: int, x: float, y: float) -> int:
-        """The nearest point near *i*: along the line for as long as it comes nearer."""
-        count, best = len(self.x), self.square(i, x, y)
-        for step in (1, -1):
-            moved = i
-            for _ in range(count):
-                ahead = (moved + step) % count
-                square = self.square(ahead, x, y)
-                if square >= best:
-                    break
-                moved, best = ahead, square
-            if moved != i:
-                return moved
-        return i
-
-    def search(self, x: float, y: float) -> int:
-        """The nearest point of all."""
-        ring = self.ring
-        return int(((ring.x - x) ** 2 + (ring.y - y) ** 2).argmin())
-
-    def along(self, i: int, x: float, y: float) -> tuple[float, float]:
-        """Metres along the line of the place nearest to (x, y) beside point *i*, and how far."""
-        count, found = len(self.x), (math.inf, 0.0)
-        for begin in ((i - 1) % count, i):
-            end = (begin + 1) % count
-            dx, dy = self.x[end] - self.x[begin], self.y[end] - self.y[begin]
-            px, py = x - self.x[begin], y - self.y[begin]
-            length = dx * dx + dy * dy
-            share = min(max((px * dx + py * dy) / length, 0.0), 1.0) if length > 0 else 0.0
-            away = math.hypot(px - share * dx, py - share * dy)
-            found = min(found, (away, begin + share))
-        step = self.ring.step
-        return found[1] * step % self.ring.length_m, found[0]
-
-
-@lru_cache(maxsize=16)
-def _path(line: Line) -> _Path:
-    return _Path(line)
 
 
 class Told(NamedTuple):
@@ -180,8 +121,7 @@ class Locator:
 
     def __init__(self, track: Track) -> None:
         self.track = track
-        usable = track.line is not None and len(track.line) > 2
-        self._path = _path(track.line) if track.line is not None and usable else None
+        self._line = track.line if track.line is not None and len(track.line) > 2 else None
         self._near: int | None = None
         self._found: tuple[float, float] | None = None
         """Progress and counter when the car was last seen on the line."""
@@ -204,11 +144,11 @@ class Locator:
         way = self._way.reached(t, told.speed_ms, reckoned_m)
         if not 0.0 <= step <= PAUSE_S:
             self._last = self._fix = None
-        if self._path is not None and _is_fix(told.lat, told.lon):
+        if self._line is not None and _is_fix(told.lat, told.lon):
             if self._fix is not None and self._fix[1:] == (told.lat, told.lon):
                 return self._held(t, told, way)
             self._fix = (t, told.lat, told.lon)
-            self._at = self._by_fix(self._path, t, told, way, near=0.0 <= step <= STEP_S)
+            self._at = self._by_fix(self._line, t, told, way, near=0.0 <= step <= STEP_S)
             return self._known(self._at, way)
         if (counted := self._counted(told.counter_m)) is not None:
             return self._known(counted, way)
@@ -245,24 +185,22 @@ class Locator:
         gone = way - before
         return (progress + gone) % self.track.length_m if 0.0 <= gone <= RECKONED_M else None
 
-    def _by_fix(self, path: _Path, t: float, told: Told, way: float, *, near: bool) -> float | None:
+    def _by_fix(self, line: Line, t: float, told: Told, way: float, *, near: bool) -> float | None:
         """By a fix on the line; it is looked for where the car should be, then everywhere."""
-        x, y = path.xy(told.lat, told.lon)
+        ring = line.ring
+        x, y = line.plane.xy(np.array([told.lat]), np.array([told.lon]))
         begin = self._near if near else None
         if (expected := self._reckoned(way)) is not None:
-            begin = int(expected / path.ring.step) % len(path.x)
-        begin = path.search(x, y) if begin is None else path.walk(begin, x, y)
-        progress, away = path.along(begin, x, y)
-        if away > ON_LINE_M:  # a walk may have ended too early
-            begin = path.search(x, y)
-            progress, away = path.along(begin, x, y)
+            begin = int(expected / ring.step) % len(ring)
+        point, away = ring.follow(float(x[0]), float(y[0]), begin, ON_LINE_M)
         self.elsewhere = away > ON_LINE_M
         if self.elsewhere:
             self._near = None
             if not 0.0 <= t - self._seen <= AWAY_S:
                 self._found = self._last = None
             return None
-        self._near, self._seen = begin, t
+        self._near, self._seen = point, t
+        progress = float(ring.project(x, y, np.array([point])).distance[0])
         self._found = (progress, told.counter_m) if math.isfinite(told.counter_m) else None
         return progress
 

@@ -14,6 +14,8 @@ Indices = npt.NDArray[np.intp]
 
 METRES_PER_DEGREE: Final = 111_320.0
 RING_STEP_M: Final = 5.0
+REACH_M: Final = 150.0
+"""A car is looked for so far to each side of where it was."""
 BLOCK: Final = 16_384
 PAIRS: Final = 1 << 18
 """Distances that are looked at together."""
@@ -131,6 +133,28 @@ class Ring:
         """Degrees, 0 north and clockwise, of travel at a distance."""
         x, y = self.at(np.array([distance_m - self.step / 2, distance_m + self.step / 2]))
         return math.degrees(math.atan2(x[1] - x[0], y[1] - y[0])) % 360.0
+
+    def follow(self, x: float, y: float, near: int | None, within_m: float) -> tuple[int, float]:
+        """The nearest point to a place, and its distance.
+
+        Looked for 150 m to each side of the point *near*; everywhere where that is None, where it
+        may
+        lie further on, and where nothing there is within *within_m* metres.
+        """
+        if near is not None:
+            i = (near + self._window) % len(self)
+            squares = (self.x[i] - x) ** 2 + (self.y[i] - y) ** 2
+            best = int(squares.argmin())
+            if squares[best] <= within_m**2 and 0 < best < len(i) - 1:
+                return int(i[best]), math.sqrt(squares[best])
+        squares = (self.x - x) ** 2 + (self.y - y) ** 2
+        best = int(squares.argmin())
+        return best, math.sqrt(squares[best])
+
+    @cached_property
+    def _window(self) -> Indices:
+        reach = min(max(1, round(REACH_M / self.step)), len(self) // 2)
+        return np.arange(-reach, reach + 1)
 
     def nearest(self, x: Numbers, y: Numbers) -> tuple[Indices, Numbers]:
         """The nearest point to each place, and its distance; every point is tried."""

@@ -12,7 +12,6 @@ from runtime.bridge.session.recording import Numbers
 from runtime.bridge.session.series import Series, rolled_out
 
 ON_LINE_M: Final = 30.0
-REACH_M: Final = 150.0
 LOST_M: Final = 60.0
 ANCHOR_S: Final = 1.0
 SAMPLED: Final = 1000
@@ -124,7 +123,7 @@ def _on_line(laps: Laps, line: Line) -> Progress | None:
     t = series.t[frames]
     starts = [s.t_start for s in laps.segments if s.kind == "lap"]
     anchors, fresh = _anchors(t, starts)
-    at = _followed(path, x[anchors], y[anchors], fresh)
+    at = _follow(path, x[anchors], y[anchors], fresh)
     near = np.interp(t, t[anchors], unwrap(at * path.step, path.length_m))
     found = path.project(x, y, np.round(near / path.step).astype(np.intp))
     p, offset = np.full(len(series), np.nan), np.full(len(series), np.nan)
@@ -159,27 +158,15 @@ def _anchors(t: Numbers, starts: list[float]) -> tuple[Indices, Indices]:
     return anchors, np.searchsorted(anchors, fresh)
 
 
-def _followed(path: Ring, x: Numbers, y: Numbers, fresh: Indices) -> Numbers:
+def _follow(path: Ring, x: Numbers, y: Numbers, fresh: Indices) -> Numbers:
     """The nearest point of the path to each place, near the one found before."""
-    count = len(path)
-    reach = min(max(1, round(REACH_M / path.step)), count // 2)
-    # The ring three times over: a window around any point is then one slice, which is fast.
-    around_x, around_y = np.tile(path.x, 3), np.tile(path.y, 3)
     whole = set(fresh.tolist())
-    found = np.zeros(len(x))
+    points = np.zeros(len(x))
     at = 0
     for i, (px, py) in enumerate(zip(x.tolist(), y.tolist(), strict=True)):
-        lost = i in whole
-        if not lost:
-            window = slice(count + at - reach, count + at + reach + 1)
-            squares = (around_x[window] - px) ** 2 + (around_y[window] - py) ** 2
-            best = int(squares.argmin())
-            at = (at - reach + best) % count
-            lost = squares[best] > LOST_M**2
-        if lost:
-            at = int(np.argmin((path.x - px) ** 2 + (path.y - py) ** 2))
-        found[i] = at
-    return found
+        at, _ = path.follow(px, py, None if i in whole else at, LOST_M)
+        points[i] = at
+    return points
 
 
 def _filled(p: Numbers, frames: Indices, way: Numbers, length: float) -> Numbers:

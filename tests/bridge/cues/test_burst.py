@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from runtime.bridge.cues.burst import Folder, Numbers
+from runtime.bridge.cues.burst import BurstBuilder, read
 from runtime.bridge.cues.engine import Session
 from runtime.bridge.cues.model import Burst, Moment
 from runtime.bridge.session.recording import LiveFrame
@@ -12,12 +12,12 @@ from tests.bridge.cues.coachkit import NAN, circuit, frame, small
 
 
 def fold(frames: list[LiveFrame], places: list[float | None] | None = None) -> list[Burst]:
-    folder, bursts = Folder("s"), []
+    builder, bursts = BurstBuilder("s"), []
     for at, one in enumerate(frames):
         where = places[at] if places else None
         place = None if where is None else circuit().place(where)
-        bursts.append(folder.add(one.t, Numbers(one), place))
-    return [burst for burst in [*bursts, folder.close()] if burst is not None]
+        bursts.append(builder.add(one.t, read(one), place))
+    return [burst for burst in [*bursts, builder.close()] if burst is not None]
 
 
 def test_a_second_of_frames_is_summed_up() -> None:
@@ -109,12 +109,12 @@ def test_a_burst_does_not_span_a_pause_or_a_new_beginning(second: float) -> None
     session = Session("s", None)
     for t in (0.0, 0.1, 0.2):
         assert session.time(t) is not None
-        session.folder.add(t, Numbers(frame(t, speed_ms=50.0)), None)
+        session.bursts.add(t, read(frame(t, speed_ms=50.0)), None)
 
     assert session.time(second) is not None
 
-    assert session.folder.add(second, Numbers(frame(second)), None) is None
-    burst = session.folder.close()
+    assert session.bursts.add(second, read(frame(second)), None) is None
+    burst = session.bursts.close()
     assert burst is not None
     assert burst.frame_count == 1
     assert math.isnan(burst.avg_speed_kmh)
