@@ -8,7 +8,7 @@ from typing import Final
 
 COMMANDS: Final[Mapping[str, str]] = {
     "pull": "runtime.llm.models.pull.command",
-    "ingest": "runtime.llm.documents.ingest.command",
+    "ingest": "runtime.llm.documents.ingest",
 }
 SERVER: Final = "runtime.llm.server"
 

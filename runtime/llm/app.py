@@ -29,8 +29,8 @@ from runtime.llm.api.wire import ErrorAnswer
 from runtime.llm.awake import KeepAwake, inhibitor_for
 from runtime.llm.chats import Chats, Clocks, Preflight
 from runtime.llm.discovery import Announcer, reachable_addresses
-from runtime.llm.documents.errors import StoreUnusable
 from runtime.llm.documents.store import DocumentStore, StoreSettings
+from runtime.llm.documents.values import StoreUnusable
 from runtime.llm.embed.embedders import Embedders, EmbedSettings
 from runtime.llm.engine.pool import EnginePool
 from runtime.llm.engine.records import PoolSettings

@@ -176,5 +176,5 @@ def _documents(stored: Figures) -> Iterator[Family]:
     yield counter(
         "llmsvc_document_disk_full_total",
         "Documents and deletes that found no room on the disk.",
-        stored.found_full,
+        stored.refusals,
     )

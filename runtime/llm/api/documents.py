@@ -25,11 +25,20 @@ from runtime.llm.api.tenancy import (
     resolve,
 )
 from runtime.llm.api.wire import Clamped
-from runtime.llm.documents.digest import digest_of, metadata_text
-from runtime.llm.documents.errors import StoreFailed, StoreFull, StoreLimit
-from runtime.llm.documents.heading import heading_of
 from runtime.llm.documents.store import TenantDocuments
-from runtime.llm.documents.values import WIDTH, DocumentInfo, Hit, NewDocument, Where
+from runtime.llm.documents.values import (
+    WIDTH,
+    DocumentInfo,
+    Hit,
+    NewDocument,
+    StoreFailed,
+    StoreFull,
+    StoreLimit,
+    Where,
+    digest_of,
+    heading_of,
+    metadata_text,
+)
 from runtime.llm.embed.errors import EmbedBusy, EmbedFailed
 from runtime.llm.errors import ApiFailure, ModelNotFound
 from runtime.llm.identity import plain_text

@@ -6,7 +6,7 @@ from aiohttp import web
 from pydantic import Field
 
 from runtime.llm.api.tenancy import HEADERS, TENANT, check_encoding, guarded, resolve
-from runtime.llm.documents.errors import StoreFailed
+from runtime.llm.documents.values import StoreFailed
 from runtime.llm.errors import ApiFailure
 from runtime.llm.identity import named_tenant
 from runtime.llm.service import SERVICE, Service

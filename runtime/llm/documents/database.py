@@ -1,57 +1,167 @@
-"""The database of the store at run time: one writer, a reader that never waits for it, the disk."""
+"""The database at run time: one writer, readers that never wait for it, and room on the disk."""
 
 import asyncio
 import contextlib
+import errno
 import logging
+import os
 import shutil
 import sqlite3
+import sys
+import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
+from io import RawIOBase
 from pathlib import Path
 from typing import Concatenate, Final, ParamSpec, Self, TypeVar
 
-from runtime.llm.documents import changes, rows, schema
-from runtime.llm.documents.changes import Done
-from runtime.llm.documents.connection import Connection
-from runtime.llm.documents.errors import StoreFailed, StoreFull, translated
-from runtime.llm.documents.spare import Spare
-from runtime.web.errors import TooMany
+from runtime.llm.documents import rows, schema
+from runtime.llm.documents.rows import Commit
+from runtime.llm.documents.values import StoreFailed, StoreFull
+from runtime.web.errors import ApiError, TooMany
 
 log = logging.getLogger(__name__)
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
-MOST_WRITES: Final = 256
+MAX_WRITES: Final = 256
 """Writes that wait or run at a time; further ones are refused."""
+SPARE_FILE: Final = "room-to-delete"
+SPARE_SHARE: Final = 16
+"""Of a small disk the spare file takes one part in this many."""
 _FAILURES: Final = (sqlite3.Error, OSError, MemoryError, ValueError)
+_NO_SPACE: Final = (errno.ENOSPC, errno.EDQUOT)
+_ZEROS: Final = bytes(1 << 20)
+
+
+class Threads:
+    """A few threads that each have a connection of their own."""
+
+    def __init__(
+        self,
+        name: str,
+        count: int,
+        connect: Callable[[], sqlite3.Connection],
+        background: bool = False,
+    ) -> None:
+        self._executor = ThreadPoolExecutor(
+            count, thread_name_prefix=name, initializer=_lower_priority if background else None
+        )
+        self._connect = connect
+        self._local = threading.local()
+        self._connections: list[sqlite3.Connection] = []
+
+    async def run(
+        self,
+        work: Callable[Concatenate[sqlite3.Connection, P], T],
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> T:
+        """The result of *work* on a thread's connection. Raises what *work* raises.
+
+        A transaction is one such function, so a cancelled caller never leaves half of one behind.
+        """
+        try:
+            future = self._executor.submit(
+                self._work, lambda connection: work(connection, *args, **kwargs)
+            )
+        except RuntimeError as error:  # after `close`
+            raise StoreFailed("the document store is closed") from error
+        return await asyncio.wrap_future(future)
+
+    async def close(self) -> None:
+        """Wait for what runs, drop what waits, close the connections."""
+        await asyncio.to_thread(self._executor.shutdown, wait=True, cancel_futures=True)
+        while self._connections:
+            self._connections.pop().close()
+
+    def _work(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
+        if connection is None:
+            connection = self._local.connection = self._connect()
+            self._connections.append(connection)
+        return work(connection)
+
+
+def _lower_priority() -> None:
+    if sys.platform == "linux":  # where the priority of a process is that of one thread
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 10)
+
+
+class Spare:
+    """A file that reserves room: it is removed for a delete, and made again afterwards.
+
+    A delete writes about as many bytes to the log as it removes, since what is deleted is
+    overwritten. Room that is merely left free would be taken by other programs. All methods
+    block on the disk.
+    """
+
+    def __init__(self, folder: Path, size: int) -> None:
+        self._path = folder / SPARE_FILE
+        self._wanted = size
+        self.missing = size
+        """Bytes that the file should hold and does not, as last checked."""
+
+    def keep(self, *, leave: int = 0) -> None:
+        """Make the file unless it is there or the disk has no room; *leave* times its size stays.
+
+        Nothing depends on success: `missing` tells.
+        """
+        with contextlib.suppress(OSError):
+            disk = shutil.disk_usage(self._path.parent)
+            self.missing = min(self._wanted, disk.total // SPARE_SHARE)
+            if self._size() == self.missing:
+                self.missing = 0
+            elif disk.free >= (1 + leave) * self.missing:
+                self._make()
+
+    def give_up(self) -> bool:
+        """Free the room for a delete; False: there is none."""
+        try:
+            size = self._size()
+            self._path.unlink()
+        except OSError:  # somebody else removed it
+            size = 0
+        self.missing = self.missing or size or self._wanted
+        return size > 0
+
+    def _make(self) -> None:
+        try:
+            self._path.unlink(missing_ok=True)  # also a link, whose target is not ours
+            with self._path.open("xb", buffering=0) as file:
+                _allocate(file, self.missing)
+        except OSError:
+            self._path.unlink(missing_ok=True)
+        else:
+            self.missing = 0
+
+    def _size(self) -> int:
+        return self._path.stat().st_size if self._path.exists() else 0
 
 
 class Database:
     """Runs reads at once and writes one after another; knows how much is stored."""
 
     def __init__(
-        self,
-        folder: Path,
-        writer: Connection,
-        reader: Connection,
-        aside: str | None,
-        spare: Spare,
+        self, folder: Path, writer: sqlite3.Connection, recovered_from: str | None, spare: Spare
     ) -> None:
         self._folder = folder
         self._spare = spare
-        self._writer = writer
-        self._reader = reader
+        self._writer = Threads("document-writer", 1, lambda: writer)
+        self._reader = Threads("document-reader", 1, self.connect)
         self._lock = asyncio.Lock()
-        self._writes: set[asyncio.Task[Done]] = set()
+        self._writes: set[asyncio.Task[Commit]] = set()
         self._chore: asyncio.Task[None] | None = None
         self._closing = False
         self._old_text = False
-        self.recovered_from = aside
+        """Whether the log may still hold deleted text."""
+        self._refused: set[bool] = set()
+        self.recovered_from = recovered_from
         """Name of a damaged database that was put aside at the start; None: none was."""
         self.totals = rows.Totals(0, 0, 0)
         """As of the last committed write."""
-        self._refused: set[bool] = set()
-        self.found_full = 0
+        self.refusals = 0
         """Writes that found no room, deletes included."""
 
     @classmethod
@@ -60,20 +170,15 @@ class Database:
 
         A file keeps *spare_bytes* of the disk, less of a small one, for deletes.
         """
-        made, aside = await asyncio.to_thread(schema.opened, folder)
-        path = folder / schema.DATABASE
-        writer = Connection(lambda: made)
-        reader = Connection(lambda: schema.readable(path))
+        writer, aside = await asyncio.to_thread(schema.open_database, folder)
+        spare = Spare(folder, spare_bytes)
+        database = cls(folder, writer, aside, spare)
         try:
-            await writer
-            await reader
-            spare = Spare(folder, spare_bytes)
             await asyncio.to_thread(spare.keep, leave=1)
-            database = cls(folder, writer, reader, aside, spare)
-            database.totals = await database.read(rows.totals)
+            database.totals = await database._writer.run(rows.totals)
         except BaseException:
-            await reader.close()
-            await writer.close()
+            await database._writer.close()
+            writer.close()
             raise
         return database
 
@@ -87,6 +192,10 @@ class Database:
         """Whether the last document, or the last delete, found no room on the disk."""
         return bool(self._refused)
 
+    def connect(self) -> sqlite3.Connection:
+        """A new connection for reads."""
+        return schema.open_for_reading(self.path)
+
     async def read(
         self,
         work: Callable[Concatenate[sqlite3.Connection, P], T],
@@ -94,45 +203,45 @@ class Database:
         **kwargs: P.kwargs,
     ) -> T:
         """The result of *work*, which must be short, on the reader. Raises `StoreFailed`."""
-        async with self.reported():
+        async with self.translating_errors():
             return await self._reader.run(work, *args, **kwargs)
 
     async def write(
         self,
-        work: Callable[[sqlite3.Connection], Done],
-        follow: Callable[[Done], Awaitable[None]],
+        work: Callable[[sqlite3.Connection], Commit],
+        on_commit: Callable[[Commit], Awaitable[None]],
         *,
         adds: int,
-    ) -> Done:
-        """Commit *work*, then let memory *follow*, then see that no deleted text is left.
+    ) -> Commit:
+        """Commit *work*, await *on_commit*, then see that no deleted text is left in the log.
 
         *adds* is about how many bytes the write takes on disk; 0 for a delete, which may use the
         spare room. A cancelled caller does not stop it. Raises `StoreFull`, `StoreLimit`,
-        `StoreFailed`, and `TooMany` while `MOST_WRITES` others are under way; nothing has changed
+        `StoreFailed`, and `TooMany` while `MAX_WRITES` others are under way; nothing has changed
         after any of them.
         """
         if self._closing:
             raise StoreFailed("the document store is closed")
-        if len(self._writes) >= MOST_WRITES:
+        if len(self._writes) >= MAX_WRITES:
             raise TooMany("too many writes are waiting", headers={"Retry-After": "1"})
-        task = asyncio.create_task(self._commit(work, follow, adds))
+        task = asyncio.create_task(self._write(work, on_commit, adds))
         self._writes.add(task)
-        task.add_done_callback(self._written)
+        task.add_done_callback(self._forget_write)
         return await asyncio.shield(task)
 
     @contextlib.asynccontextmanager
-    async def alone(self) -> AsyncIterator[Connection]:
-        """The writer's connection, while no write is under way."""
+    async def exclusive(self) -> AsyncIterator[Threads]:
+        """The writer's thread, while no write is under way."""
         async with self._lock:
             yield self._writer
 
     @contextlib.asynccontextmanager
-    async def reported(self) -> AsyncIterator[None]:
-        """Turns failures of the disk and of SQLite into errors for a client; the log has them."""
+    async def translating_errors(self) -> AsyncIterator[None]:
+        """Turn failures of the disk and of SQLite into errors for a client, and log them."""
         try:
             yield
         except _FAILURES as error:
-            raise await asyncio.to_thread(translated, error, self._folder) from error
+            raise await asyncio.to_thread(_translate, error, self._folder) from error
 
     def tidy(self) -> None:
         """Soon try again to empty the log, if a reader was in the way after a delete."""
@@ -141,7 +250,8 @@ class Database:
 
     async def nbytes(self) -> int:
         """What the database takes on disk, its log included."""
-        return await asyncio.to_thread(_size, self.path)
+        files = [self.path.with_name(self.path.name + end) for end in ("", "-wal", "-shm")]
+        return await asyncio.to_thread(lambda: sum(map(_size_of, files)))
 
     async def drain(self) -> None:
         """Refuse further writes and finish those under way."""
@@ -157,38 +267,39 @@ class Database:
         await self._reader.close()
         if self._old_text:
             await self._scrub()
+            self._old_text = False
         await self._writer.close()
 
-    async def _commit(
+    async def _write(
         self,
-        work: Callable[[sqlite3.Connection], Done],
-        follow: Callable[[Done], Awaitable[None]],
+        work: Callable[[sqlite3.Connection], Commit],
+        on_commit: Callable[[Commit], Awaitable[None]],
         adds: int,
-    ) -> Done:
+    ) -> Commit:
         async with self._lock:
             try:
-                done = await self._done(work, adds)
+                commit = await self._commit(work, adds)
             except StoreFull:
-                self.found_full += 1
+                self.refusals += 1
                 self._refused.add(adds > 0)
                 raise
-            if adds or done.removed:  # what wrote nothing found no room either
+            if adds or commit.removed:  # a write of nothing proves no room
                 self._refused -= {False, adds > 0}
-            self.totals = done.totals
-            await follow(done)
-            if done.removed or self._old_text or self._spare.missing:
+            self.totals = commit.totals
+            await on_commit(commit)
+            if commit.removed or self._old_text or self._spare.missing:
                 await self._scrub()
             await self._keep_spare()
-            return done
+            return commit
 
-    async def _done(self, work: Callable[[sqlite3.Connection], Done], adds: int) -> Done:
+    async def _commit(self, work: Callable[[sqlite3.Connection], Commit], adds: int) -> Commit:
         """Commit, after making room where there is none."""
-        if adds and await self._lacks(adds):
+        if adds and await self._shortage(adds):
             await self._scrub()  # the room of the log may do
             await self._keep_spare()
-            if lack := await self._lacks(adds):
+            if shortage := await self._shortage(adds):
                 log.error("no document is added: the disk is full")
-                raise lack
+                raise shortage
         try:
             return await self._attempt(work)
         except StoreFull:
@@ -200,22 +311,22 @@ class Database:
             fits = not adds or await self._writer.run(_free_pages) >= adds
             if not fits or not await asyncio.to_thread(self._spare.give_up):
                 raise
-        log.warning("the disk is full: what is kept for deletes is used")
+        log.warning("the disk is full: the room reserved for deletes is used")
         try:
             return await self._attempt(work)
         except StoreFull:
-            await self._scrub()  # what was written to the log goes, so that the spare fits again
+            await self._scrub()  # empty the log, so that the spare fits again
             await self._keep_spare()
             raise
 
-    async def _attempt(self, work: Callable[[sqlite3.Connection], Done]) -> Done:
-        async with self.reported():
+    async def _attempt(self, work: Callable[[sqlite3.Connection], Commit]) -> Commit:
+        async with self.translating_errors():
             return await self._writer.run(work)
 
-    async def _lacks(self, adds: int) -> StoreFull | None:
-        """What is wrong with adding so many bytes; None: there is room."""
+    async def _shortage(self, adds: int) -> StoreFull | None:
+        """The error for adding so many bytes; None: there is room."""
         kept = self._spare.missing
-        async with self.reported():
+        async with self.translating_errors():
             free = await self._writer.run(_room, self.path, adds + kept)
         return None if free >= adds + kept else StoreFull(adds, free, kept)
 
@@ -229,23 +340,74 @@ class Database:
         self._chore = None
 
     async def _scrub(self) -> None:
-        """Empty the log; under the lock. A failure is mended by the next write or at close."""
+        """Empty the log; under the lock. After a failure the next write or `close` tries again."""
         try:
-            self._old_text = not await self._writer.run(changes.scrub)
+            self._old_text = not await self._writer.run(rows.scrub)
         except sqlite3.Error:
             self._old_text = True
             log.warning("the log of the document database cannot be emptied now", exc_info=True)
 
-    def _written(self, task: asyncio.Task[Done]) -> None:
-        """Forget a write; its failure is seen even if its caller has gone."""
+    def _forget_write(self, task: asyncio.Task[Commit]) -> None:
+        """Retrieve its exception, which nobody else does when its caller has gone."""
         self._writes.discard(task)
         if not task.cancelled():
             task.exception()
 
 
+def _translate(error: Exception, folder: Path) -> ApiError:
+    """The error for the client of a failed read or write; the log has the rest. Blocks."""
+    if isinstance(error, ApiError):
+        return error
+    if _is_disk_full(error, folder):
+        log.error("the disk of the document store is full")
+        free = None
+        with contextlib.suppress(OSError):
+            free = shutil.disk_usage(folder).free
+        return StoreFull(free=free)
+    log.error("the document store failed", exc_info=error)
+    return StoreFailed()
+
+
+def _is_disk_full(error: Exception, folder: Path) -> bool:
+    if isinstance(error, OSError):
+        return error.errno in _NO_SPACE
+    if not isinstance(error, sqlite3.Error):
+        return False
+    code = schema.primary_code(error)
+    if code in (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN):
+        return _cannot_grow(folder)  # a quota, or a file beside the database that could not grow
+    return code == sqlite3.SQLITE_FULL
+
+
+def _cannot_grow(folder: Path) -> bool:
+    """Try to write 256 KiB."""
+    probe = folder / "room.tmp"
+    try:
+        descriptor = os.open(probe, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600)
+        try:
+            os.write(descriptor, _ZEROS[: 256 << 10])
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+            probe.unlink(missing_ok=True)
+    except OSError as error:
+        return error.errno in _NO_SPACE
+    return False
+
+
+def _allocate(file: RawIOBase, size: int) -> None:
+    reserve = getattr(os, "posix_fallocate", None)
+    if reserve is not None:
+        reserve(file.fileno(), 0, size)
+        return
+    left = size
+    while left > 0:
+        left -= file.write(_ZEROS[:left]) or 0
+
+
 def _room(connection: sqlite3.Connection, path: Path, needed: int) -> int:
     """Bytes that the disk has free, and those of the database itself where they are needed."""
-    free = shutil.disk_usage(path.parent).free - _bytes_of(path.with_name(path.name + "-wal"))
+    free = shutil.disk_usage(path.parent).free - _size_of(path.with_name(path.name + "-wal"))
     if free >= needed:  # what is in the log has yet to find room in the database
         return free
     return free + _free_pages(connection)
@@ -257,11 +419,7 @@ def _free_pages(connection: sqlite3.Connection) -> int:
     return int(pages) * schema.PAGE_BYTES
 
 
-def _size(path: Path) -> int:
-    return sum(_bytes_of(path.with_name(path.name + end)) for end in ("", "-wal", "-shm"))
-
-
-def _bytes_of(path: Path) -> int:
+def _size_of(path: Path) -> int:
     try:
         return path.stat().st_size
     except FileNotFoundError:

@@ -1,15 +1,27 @@
-"""Reads of the document store: one query a function, values out; nothing here writes."""
+"""The SQL of the document store: one query or one transaction a function, values in and out."""
 
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
-from runtime.llm.documents.filters import condition
-from runtime.llm.documents.values import DocumentInfo, Page, TenantInfo, Where
+from runtime.llm.documents.schema import BUSY_MS, transaction
+from runtime.llm.documents.values import (
+    VECTOR_BYTES,
+    DocumentInfo,
+    NewDocument,
+    Page,
+    Scalar,
+    StoreLimit,
+    TenantInfo,
+    Where,
+)
 
 BLOCK: Final = 2048
 """Vectors that are read at a time: 3 MiB."""
+Parameter = str | int | float
+_INTEGERS: Final = range(-(1 << 63), 1 << 63)
+_COLLECTION: Final = "collections.id, generation, chunks, file_generation, file_digest, file_format"
 
 
 class Totals(NamedTuple):
@@ -29,32 +41,58 @@ class Collection(NamedTuple):
     """Rises with every committed change."""
     chunks: int
     file_generation: int | None
-    """The generation that the index file was saved at; None: there is no file."""
+    """The generation at which the index file was saved; None: there is no file."""
     file_digest: bytes | None
     file_format: str | None
 
 
 class Block(NamedTuple):
-    """Some chunks' ids and their vectors, one behind the other."""
+    """Some chunks' ids and their vectors, concatenated."""
 
     ids: list[int]
     vectors: bytes
 
 
-class Place(NamedTuple):
-    """Decides between chunks of equal score."""
+class Chunk(NamedTuple):
+    """A chunk as a search shows it."""
 
-    document: str
-    number: int
-
-
-class Found(NamedTuple):
-    """A chunk as it is shown."""
-
+    id: int
     document: str
     number: int
     text: str
     metadata: str | None
+
+
+class Limits(NamedTuple):
+    """How much may be stored over all tenants."""
+
+    chunks: int
+    tenants: int
+    """Tenants with chunks."""
+
+
+class Change(NamedTuple):
+    """What a committed transaction did to one collection."""
+
+    collection: int
+    generation: int
+    """Of the collection after the transaction."""
+    removed: tuple[int, ...] = ()
+    added: tuple[int, ...] = ()
+    gone: bool = False
+    """The collection has no chunk left, and its id will not come back."""
+
+
+class Commit(NamedTuple):
+    """What a committed transaction did."""
+
+    totals: Totals
+    changes: tuple[Change, ...] = ()
+    removed: int = 0
+    """Chunks that were deleted, those of a replaced document included."""
+
+
+# --- reads
 
 
 def totals(connection: sqlite3.Connection) -> Totals:
@@ -73,10 +111,10 @@ def tenants(connection: sqlite3.Connection) -> list[TenantInfo]:
     return [TenantInfo(*row) for row in rows]
 
 
-def collection(connection: sqlite3.Connection, tenant: str, model: str) -> Collection | None:
+def find_collection(connection: sqlite3.Connection, tenant: str, model: str) -> Collection | None:
     """The collection of a tenant and a model; None: nothing is in it."""
     row = connection.execute(
-        "SELECT collections.id, generation, chunks, file_generation, file_digest, file_format"
+        f"SELECT {_COLLECTION}"  # noqa: S608  # fixed text
         " FROM tenants JOIN collections ON collections.tenant = tenants.id"
         " WHERE tenants.name = ? AND model = ?",
         (tenant, model),
@@ -84,11 +122,10 @@ def collection(connection: sqlite3.Connection, tenant: str, model: str) -> Colle
     return Collection(*row) if row else None
 
 
-def collection_of(connection: sqlite3.Connection, number: int) -> Collection | None:
+def collection(connection: sqlite3.Connection, number: int) -> Collection | None:
     """The collection of an id; None: it is gone."""
     row = connection.execute(
-        "SELECT id, generation, chunks, file_generation, file_digest, file_format"
-        " FROM collections WHERE id = ?",
+        f"SELECT {_COLLECTION} FROM collections WHERE id = ?",  # noqa: S608  # fixed text
         (number,),
     ).fetchone()
     return Collection(*row) if row else None
@@ -101,8 +138,10 @@ def files(connection: sqlite3.Connection) -> list[tuple[int, int]]:
     ).fetchall()
 
 
-def documents(connection: sqlite3.Connection, tenant: str, limit: int, after: str | None) -> Page:
-    """A tenant's documents behind *after* in binary order of their ids."""
+def documents(
+    connection: sqlite3.Connection, tenant: str, limit: int, after: str | None = None
+) -> Page:
+    """A tenant's documents that follow *after* in binary order of their ids."""
     rows = connection.execute(
         "SELECT name, model, documents.chunks, created, chars, digest"
         " FROM documents JOIN collections ON collections.id = documents.collection"
@@ -113,95 +152,326 @@ def documents(connection: sqlite3.Connection, tenant: str, limit: int, after: st
     return Page(tuple(DocumentInfo(*row) for row in rows[:limit]), len(rows) > limit)
 
 
-def document(connection: sqlite3.Connection, tenant: str, name: str) -> DocumentInfo | None:
-    """One document of a tenant."""
-    row = connection.execute(
-        "SELECT name, model, documents.chunks, created, chars, digest"
-        " FROM documents JOIN collections ON collections.id = documents.collection"
-        " WHERE documents.tenant = (SELECT id FROM tenants WHERE name = ?) AND name = ?",
-        (tenant, name),
-    ).fetchone()
-    return DocumentInfo(*row) if row else None
-
-
 def chunk_ids(connection: sqlite3.Connection, number: int) -> list[int]:
     """The ids of all chunks of a collection, ascending."""
     rows = connection.execute("SELECT id FROM chunks WHERE collection = ? ORDER BY id", (number,))
     return [id_ for (id_,) in rows]
 
 
-def block_behind(connection: sqlite3.Connection, number: int, last: int) -> Block:
-    """The first chunks of a collection whose ids are above *last*, ascending; empty at the end."""
-    return _block(
-        connection.execute(
-            "SELECT id, vector FROM chunks WHERE collection = ? AND id > ? ORDER BY id LIMIT ?",
-            (number, last, BLOCK),
-        )
-    )
-
-
-def block_of(connection: sqlite3.Connection, number: int, ids: Iterable[int]) -> Block:
-    """Those of the chunks that are (still) in the collection."""
+def vectors(connection: sqlite3.Connection, number: int, ids: Iterable[int]) -> Block:
+    """Those of the chunks that are still in the collection."""
     return _block(
         connection.execute(
             "SELECT id, vector FROM chunks"
             " WHERE id IN (SELECT value FROM json_each(?)) AND collection = ?",
-            (_array(ids), number),
+            (json.dumps(list(ids)), number),
         )
     )
 
 
-def eligible(connection: sqlite3.Connection, number: int, where: Where) -> Iterator[Block]:
-    """All chunks of a collection that may be found, block by block."""
+def all_vectors(connection: sqlite3.Connection, number: int) -> Iterator[Block]:
+    """All chunks of a collection in order of their ids, block by block."""
+    last = 0
+    while True:
+        block = _block(
+            connection.execute(
+                "SELECT id, vector FROM chunks WHERE collection = ? AND id > ? ORDER BY id LIMIT ?",
+                (number, last, BLOCK),
+            )
+        )
+        if not block.ids:
+            return
+        yield block
+        last = block.ids[-1]
+
+
+def eligible_vectors(connection: sqlite3.Connection, number: int, where: Where) -> Iterator[Block]:
+    """The chunks of a collection that a search may return, block by block."""
     if not where.narrows:
-        last = 0
-        while (block := block_behind(connection, number, last)).ids:
-            yield block
-            last = block.ids[-1]
+        yield from all_vectors(connection, number)
         return
-    test = condition(where)
+    test, parameters = condition(where)
     cursor = connection.execute(
         "SELECT chunks.id, chunks.vector FROM documents"  # noqa: S608  # no value is in the text
         " CROSS JOIN chunks AS first ON first.document = documents.id AND first.number = 0"
         " CROSS JOIN chunks ON chunks.document = documents.id"
-        f" WHERE documents.collection = ? AND {test.sql}",
-        (number, *test.parameters),
+        f" WHERE documents.collection = ? AND {test}",
+        (number, *parameters),
     )
     while rows := cursor.fetchmany(BLOCK):
         yield _block(rows)
 
 
-def places(connection: sqlite3.Connection, number: int, ids: Iterable[int]) -> dict[int, Place]:
-    """Where those of the chunks stand that are (still) in the collection."""
-    rows = connection.execute(
-        "SELECT chunks.id, name, number"
-        " FROM chunks JOIN documents ON documents.id = chunks.document"
-        " WHERE chunks.id IN (SELECT value FROM json_each(?)) AND chunks.collection = ?",
-        (_array(ids), number),
-    )
-    return {row[0]: Place(*row[1:]) for row in rows}
-
-
-def found(connection: sqlite3.Connection, number: int, ids: Iterable[int]) -> dict[int, Found]:
-    """Those of the chunks that are (still) in the collection."""
+def chunks(connection: sqlite3.Connection, ids: Iterable[int], limit: int) -> list[Chunk]:
+    """The first *limit* of the chunks, by document id, then by number."""
     rows = connection.execute(
         "SELECT chunks.id, name, chunks.number, chunks.text, first.metadata FROM chunks"
         " JOIN documents ON documents.id = chunks.document"
         " JOIN chunks AS first ON first.document = documents.id AND first.number = 0"
-        " WHERE chunks.id IN (SELECT value FROM json_each(?)) AND chunks.collection = ?",
-        (_array(ids), number),
+        " WHERE chunks.id IN (SELECT value FROM json_each(?))"
+        " ORDER BY name, chunks.number LIMIT ?",
+        (json.dumps(list(ids)), limit),
     )
-    return {row[0]: Found(*row[1:]) for row in rows}
+    return [Chunk(*row) for row in rows]
 
 
 def _block(rows: Iterable[tuple[int, bytes]]) -> Block:
     ids: list[int] = []
-    vectors: list[bytes] = []
+    parts: list[bytes] = []
     for id_, vector in rows:
         ids.append(id_)
-        vectors.append(vector)
-    return Block(ids, b"".join(vectors))
+        parts.append(vector)
+    return Block(ids, b"".join(parts))
 
 
-def _array(ids: Iterable[int]) -> str:
-    return json.dumps(list(ids))
+# --- filters
+
+# The last of several equal keys counts, as in a parser that keeps one value a key. An escaped NUL
+# ends a string early in this reader of JSON, so such metadata equals nothing.
+_HAS: Final = (
+    "coalesce((SELECT {0} FROM json_each(first.metadata) AS entry WHERE entry.key = ?"
+    " ORDER BY entry.id DESC LIMIT 1), 0)"
+    " AND coalesce(instr(first.metadata, '\\u0000'), 0) = 0"
+)
+
+
+def condition(where: Where) -> tuple[str, list[Parameter]]:
+    """A boolean SQL expression that a document must meet, and its parameters.
+
+    It names the tables ``documents`` and ``first``, the row of a document's first chunk.
+    """
+    parts: list[str] = []
+    parameters: list[Parameter] = []
+    if where.document_ids is not None:
+        parts.append("documents.name IN (SELECT value FROM json_each(?))")
+        parameters.append(json.dumps(sorted(where.document_ids)))
+    for key, value in where.equal.items():
+        test, values = _equals(value)
+        parts.append(_HAS.format(test))
+        parameters += [*values, key]
+    return " AND ".join(parts) or "TRUE", parameters
+
+
+def _equals(value: Scalar) -> tuple[str, list[Parameter]]:
+    """Equality as in JSON: true is not 1, 1 is 1.0, and an absent key equals nothing."""
+    match value:
+        case None:
+            return "entry.type = 'null'", []
+        case bool():
+            return f"entry.type = '{'true' if value else 'false'}'", []
+        case str():
+            return "entry.type = 'text' AND entry.value = ?", [value]
+    if value != value:  # not a number: SQLite would take it for NULL
+        return "FALSE", []
+    number = value if isinstance(value, float) or value in _INTEGERS else _to_float(value)
+    return "entry.type IN ('integer', 'real') AND entry.value = ?", [number]
+
+
+def _to_float(value: int) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return float("inf") if value > 0 else float("-inf")
+
+
+# --- writes
+
+
+class _Old(NamedTuple):
+    id: int
+    collection: int
+    chunks: int
+
+
+def replace(
+    connection: sqlite3.Connection, tenant: str, new: NewDocument, limits: Limits, now: int
+) -> Commit:
+    """Store a document in place of the one that has its id. Raises `StoreLimit`.
+
+    *now* is the time of the write in Unix seconds.
+    """
+    with transaction(connection):
+        owner = _tenant(connection, tenant, make=True)
+        old = _document(connection, owner, new.id)
+        target = _collection(connection, owner, new.model)
+        _check_limits(connection, limits, len(new.texts) - (old.chunks if old else 0))
+        removed = _remove(connection, old) if old else ()
+        added = _insert(connection, owner, target, new, now)
+        changes = {target: Change(target, 0, added=added)}
+        if old:
+            base = changes.get(old.collection, Change(old.collection, 0))
+            changes[old.collection] = base._replace(removed=removed)
+        return _finish(connection, owner, tuple(changes.values()))
+
+
+def delete(connection: sqlite3.Connection, tenant: str, document: str) -> Commit:
+    """Remove a document of a tenant; an unknown one changes nothing."""
+    with transaction(connection):
+        owner = _tenant(connection, tenant)
+        old = _document(connection, owner, document)
+        if old is None:
+            return Commit(totals(connection))
+        removed = _remove(connection, old)
+        return _finish(connection, owner, (Change(old.collection, 0, removed),))
+
+
+def delete_tenant(connection: sqlite3.Connection, tenant: str) -> Commit:
+    """Remove all that a tenant has."""
+    with transaction(connection):
+        owner = _tenant(connection, tenant)
+        rows = connection.execute(
+            "SELECT id, generation, documents, chunks FROM collections WHERE tenant = ?", (owner,)
+        ).fetchall()
+        if not rows:
+            return Commit(totals(connection))
+        for statement in (
+            "DELETE FROM documents WHERE tenant = ?",
+            "DELETE FROM collections WHERE tenant = ?",
+            "DELETE FROM tenants WHERE id = ?",
+        ):
+            connection.execute(statement, (owner,))
+        chunks = sum(row[3] for row in rows)
+        connection.execute(
+            "UPDATE totals SET tenants = tenants - 1, documents = documents - ?,"
+            " chunks = chunks - ?",
+            (sum(row[2] for row in rows), chunks),
+        )
+        changes = tuple(Change(row[0], row[1] + 1, gone=True) for row in rows)
+        return Commit(totals(connection), changes, chunks)
+
+
+def record_file(
+    connection: sqlite3.Connection, collection: int, generation: int, digest: bytes, kind: str
+) -> bool:
+    """Record the index file of a collection; False: the collection is gone."""
+    with transaction(connection):
+        cursor = connection.execute(
+            "UPDATE collections SET file_generation = ?, file_digest = ?, file_format = ?"
+            " WHERE id = ?",
+            (generation, digest, kind, collection),
+        )
+        return cursor.rowcount > 0
+
+
+def scrub(connection: sqlite3.Connection) -> bool:
+    """Checkpoint and truncate the write-ahead log, which may still hold deleted text.
+
+    False: a reader still looks at the past; nothing waits for it.
+    """
+    connection.execute("PRAGMA busy_timeout = 0")
+    try:
+        ((busy, _, _),) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode & 0xFF not in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            raise
+        return False
+    finally:
+        connection.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
+    return not busy
+
+
+def _tenant(connection: sqlite3.Connection, name: str, make: bool = False) -> int:
+    """The tenant's key; 0, which is nobody's, where there is none."""
+    row = connection.execute("SELECT id FROM tenants WHERE name = ?", (name,)).fetchone()
+    if row is None and make:
+        row = (connection.execute("INSERT INTO tenants (name) VALUES (?)", (name,)).lastrowid,)
+        connection.execute("UPDATE totals SET tenants = tenants + 1")
+    return row[0] if row else 0
+
+
+def _document(connection: sqlite3.Connection, tenant: int, name: str) -> _Old | None:
+    row = connection.execute(
+        "SELECT id, collection, chunks FROM documents WHERE tenant = ? AND name = ?", (tenant, name)
+    ).fetchone()
+    return _Old(*row) if row else None
+
+
+def _collection(connection: sqlite3.Connection, tenant: int, model: str) -> int:
+    connection.execute(
+        "INSERT OR IGNORE INTO collections (tenant, model) VALUES (?, ?)", (tenant, model)
+    )
+    row = connection.execute(
+        "SELECT id FROM collections WHERE tenant = ? AND model = ?", (tenant, model)
+    ).fetchone()
+    number: int = row[0]
+    return number
+
+
+def _check_limits(connection: sqlite3.Connection, limits: Limits, more: int) -> None:
+    now = totals(connection)
+    if more > 0 and now.chunks + more > limits.chunks:
+        raise StoreLimit(f"the document store holds at most {limits.chunks} chunks")
+    if now.tenants > limits.tenants:
+        raise StoreLimit(f"the document store holds at most {limits.tenants} tenants")
+
+
+def _remove(connection: sqlite3.Connection, old: _Old) -> tuple[int, ...]:
+    rows = connection.execute("SELECT id FROM chunks WHERE document = ?", (old.id,))
+    ids = tuple(id_ for (id_,) in rows)
+    connection.execute("DELETE FROM documents WHERE id = ?", (old.id,))
+    _add_to_counts(connection, old.collection, documents=-1, chunks=-old.chunks)
+    return ids
+
+
+def _insert(
+    connection: sqlite3.Connection, tenant: int, collection: int, new: NewDocument, now: int
+) -> tuple[int, ...]:
+    count = len(new.texts)
+    document = connection.execute(
+        "INSERT INTO documents (tenant, collection, name, chunks, chars, digest, created)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?)",
+        (tenant, collection, new.id, count, new.chars, new.digest, now),
+    ).lastrowid
+    row = connection.execute("SELECT seq FROM sqlite_sequence WHERE name = 'chunks'").fetchone()
+    first = 1 + (row[0] if row else 0)
+    data = memoryview(new.vectors)
+    connection.executemany(
+        "INSERT INTO chunks (id, collection, document, number, vector, text, metadata)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?)",
+        (
+            (
+                first + number,
+                collection,
+                document,
+                number,
+                data[number * VECTOR_BYTES : (number + 1) * VECTOR_BYTES],
+                text,
+                None if number else new.metadata,
+            )
+            for number, text in enumerate(new.texts)
+        ),
+    )
+    _add_to_counts(connection, collection, documents=1, chunks=count)
+    return tuple(range(first, first + count))
+
+
+def _add_to_counts(
+    connection: sqlite3.Connection, collection: int, *, documents: int, chunks: int
+) -> None:
+    connection.execute(
+        "UPDATE collections SET documents = documents + ?, chunks = chunks + ? WHERE id = ?",
+        (documents, chunks, collection),
+    )
+    connection.execute(
+        "UPDATE totals SET documents = documents + ?, chunks = chunks + ?", (documents, chunks)
+    )
+
+
+def _finish(connection: sqlite3.Connection, tenant: int, changes: tuple[Change, ...]) -> Commit:
+    """Give each changed collection its new generation, and drop what is empty."""
+    numbered: list[Change] = []
+    for change in changes:
+        ((generation, count),) = connection.execute(
+            "UPDATE collections SET generation = generation + 1 WHERE id = ?"
+            " RETURNING generation, chunks",
+            (change.collection,),
+        ).fetchall()
+        numbered.append(change._replace(generation=generation, gone=count == 0))
+        if count == 0:
+            connection.execute("DELETE FROM collections WHERE id = ?", (change.collection,))
+    left = connection.execute("SELECT 1 FROM collections WHERE tenant = ?", (tenant,)).fetchone()
+    if left is None:
+        connection.execute("DELETE FROM tenants WHERE id = ?", (tenant,))
+        connection.execute("UPDATE totals SET tenants = tenants - 1")
+    removed = sum(len(change.removed) for change in numbered)
+    return Commit(totals(connection), tuple(numbered), removed)

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from runtime.llm.documents.errors import StoreUnusable, damaged
+from runtime.llm.documents.values import StoreUnusable
 from runtime.llm.identity import ANONYMOUS
 
 log = logging.getLogger(__name__)
@@ -16,6 +16,7 @@ log = logging.getLogger(__name__)
 DATABASE: Final = "documents.sqlite3"
 APPLICATION: Final = 0x50444F43
 """Marks the file as one of this store (``PDOC``)."""
+_DAMAGED: Final = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 BUSY_MS: Final = 5_000
 """How long a statement waits for another program that has the file open."""
 CHECKED_BYTES: Final = 64 << 20
@@ -80,9 +81,9 @@ MIGRATIONS: Final = (_FIRST,)
 """Script n leads from ``user_version`` n to n + 1."""
 
 
-def writable(path: Path) -> sqlite3.Connection:
+def _open_for_writing(path: Path) -> sqlite3.Connection:
     """The connection for writes; one a database."""
-    connection = _connected(path.absolute().as_uri())
+    connection = _connect(path.absolute().as_uri())
     for setting in (
         f"page_size = {PAGE_BYTES}",  # of a new database; no effect on another
         "journal_mode = WAL",
@@ -96,19 +97,21 @@ def writable(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def readable(path: Path) -> sqlite3.Connection:
-    """A connection that cannot write, for a database that `opened` has made ready."""
-    connection = _connected(f"{path.absolute().as_uri()}?mode=ro")
+def open_for_reading(path: Path) -> sqlite3.Connection:
+    """A connection that cannot write, for a database that `open_database` has prepared."""
+    connection = _connect(f"{path.absolute().as_uri()}?mode=ro")
     connection.execute("PRAGMA temp_store = MEMORY")
     return connection
 
 
 @contextlib.contextmanager
-def snapshot(path: Path) -> Iterator[sqlite3.Connection]:
-    """A connection of its own on which the database stands still."""
-    with contextlib.closing(readable(path)) as connection:
-        connection.execute("BEGIN")
-        yield connection
+def snapshot(connection: sqlite3.Connection) -> Iterator[None]:
+    """The database stands still for the reads of the block."""
+    connection.execute("BEGIN")
+    try:
+        yield
+    finally:
+        connection.execute("ROLLBACK")
 
 
 @contextlib.contextmanager
@@ -125,30 +128,36 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
         raise
 
 
-def opened(folder: Path) -> tuple[sqlite3.Connection, str | None]:
-    """The connection for writes to the database of *folder*, made if missing, and ready.
+def primary_code(error: sqlite3.Error) -> int:
+    """SQLite's result code without its extension; 0: the error did not come from SQLite."""
+    code: int = getattr(error, "sqlite_errorcode", 0)
+    return code & 0xFF
+
+
+def open_database(folder: Path) -> tuple[sqlite3.Connection, str | None]:
+    """Open the database of *folder* for writing, creating or migrating it as needed.
 
     The second value is the name under which a damaged database was put aside; None: none was.
-    Raises `StoreUnusable` where the folder cannot be written or the file is of another program or
-    of a newer version of this one: such a file is left as it is.
+    Raises `StoreUnusable` where the folder cannot be written or the file belongs to another program
+    or a newer version of this one: such a file is left as it is.
     """
     path = folder / DATABASE
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         _refuse_foreign(path)
         try:
-            return _ready(path), None
+            return _prepare(path), None
         except sqlite3.DatabaseError as error:
-            if not damaged(error):
+            if primary_code(error) not in _DAMAGED:
                 raise
         aside = _put_aside(path)
         log.error("the document database is damaged; it was put aside as %s", aside)
-        return _ready(path), aside
+        return _prepare(path), aside
     except (OSError, sqlite3.Error) as error:
         raise StoreUnusable(f"the documents folder cannot be used: {error}") from error
 
 
-def _connected(uri: str) -> sqlite3.Connection:
+def _connect(uri: str) -> sqlite3.Connection:
     return sqlite3.connect(
         uri, uri=True, timeout=BUSY_MS / 1000, isolation_level=None, check_same_thread=False
     )
@@ -162,10 +171,10 @@ def _refuse_foreign(path: Path) -> None:
     except FileNotFoundError:
         return
     if len(head) == 100 and head.startswith(b"SQLite format 3\0"):
-        _refuse(int.from_bytes(head[60:64]), int.from_bytes(head[68:72]))
+        _refuse_version(int.from_bytes(head[60:64]), int.from_bytes(head[68:72]))
 
 
-def _refuse(version: int, application: int) -> None:
+def _refuse_version(version: int, application: int) -> None:
     if application not in (0, APPLICATION):
         raise StoreUnusable(f"{DATABASE} belongs to another program")
     if version > len(MIGRATIONS):
@@ -175,11 +184,11 @@ def _refuse(version: int, application: int) -> None:
         )
 
 
-def _ready(path: Path) -> sqlite3.Connection:
-    connection = writable(path)
+def _prepare(path: Path) -> sqlite3.Connection:
+    connection = _open_for_writing(path)
     try:
         version = _pragma(connection, "user_version")
-        _refuse(version, _pragma(connection, "application_id"))
+        _refuse_version(version, _pragma(connection, "application_id"))
         if version == 0 and connection.execute("SELECT 1 FROM sqlite_schema").fetchone():
             raise StoreUnusable(f"{DATABASE} belongs to another program")
         if path.stat().st_size <= CHECKED_BYTES:
@@ -191,7 +200,7 @@ def _ready(path: Path) -> sqlite3.Connection:
                 connection.execute(f"PRAGMA application_id = {APPLICATION}")
                 connection.execute(f"PRAGMA user_version = {number + 1}")
         with transaction(connection):
-            name_the_nameless(connection)
+            _adopt_nameless_tenant(connection)
     except BaseException:
         connection.close()
         raise
@@ -204,9 +213,9 @@ def _pragma(connection: sqlite3.Connection, name: str) -> int:
 
 
 def _check(connection: sqlite3.Connection) -> None:
-    (said,) = connection.execute("PRAGMA quick_check(1)").fetchone()
-    if said != "ok":
-        error = sqlite3.DatabaseError(said)
+    (verdict,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+    if verdict != "ok":
+        error = sqlite3.DatabaseError(verdict)
         error.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
         raise error
 
@@ -224,8 +233,8 @@ def _put_aside(path: Path) -> str:
     return aside
 
 
-def name_the_nameless(connection: sqlite3.Connection) -> None:
-    """Give what an empty tenant has to the anonymous one, which keeps its own of equal ids."""
+def _adopt_nameless_tenant(connection: sqlite3.Connection) -> None:
+    """Move the documents of the tenant with no name to the anonymous one, which keeps its own."""
     row = connection.execute("SELECT id FROM tenants WHERE name = ''").fetchone()
     if row is None:
         return
@@ -243,24 +252,26 @@ def name_the_nameless(connection: sqlite3.Connection) -> None:
     for collection, model in connection.execute(
         "SELECT id, model FROM collections WHERE tenant = ?", (old,)
     ).fetchall():
-        _hand_over(connection, collection, model, new)
+        _move_collection(connection, collection, model, new)
     connection.execute("DELETE FROM tenants WHERE id = ?", (old,))
     _recount(connection)
 
 
-def _hand_over(connection: sqlite3.Connection, collection: int, model: str, tenant: int) -> None:
-    """Put all of a collection into the one of the same model of another tenant."""
+def _move_collection(
+    connection: sqlite3.Connection, collection: int, model: str, tenant: int
+) -> None:
+    """Move a collection's documents to another tenant's collection of the same model."""
     connection.execute(
         "INSERT OR IGNORE INTO collections (tenant, model) VALUES (?, ?)", (tenant, model)
     )
     values = {"old": collection, "tenant": tenant, "model": model}
-    found = "(SELECT id FROM collections WHERE tenant = :tenant AND model = :model)"
+    target = "(SELECT id FROM collections WHERE tenant = :tenant AND model = :model)"
     connection.execute(
-        f"UPDATE chunks SET collection = {found} WHERE collection = :old",  # noqa: S608  # fixed
+        f"UPDATE chunks SET collection = {target} WHERE collection = :old",  # noqa: S608  # fixed
         values,
     )
     connection.execute(
-        f"UPDATE documents SET tenant = :tenant, collection = {found} WHERE collection = :old",  # noqa: S608  # fixed text
+        f"UPDATE documents SET tenant = :tenant, collection = {target} WHERE collection = :old",  # noqa: S608  # fixed text
         values,
     )
     connection.execute("DELETE FROM collections WHERE id = ?", (collection,))

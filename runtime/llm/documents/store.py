@@ -1,21 +1,20 @@
 """The document store: each tenant's chunks, kept in SQLite and found by their vectors."""
 
 import asyncio
+import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Final, NamedTuple, Self
+from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 import orjson
 
-from runtime.llm.documents import changes, rows
-from runtime.llm.documents.cache import IndexFiles
-from runtime.llm.documents.changes import Limits
+from runtime.llm.documents import rows
 from runtime.llm.documents.database import Database
-from runtime.llm.documents.finder import Finder
-from runtime.llm.documents.pool import Pools
+from runtime.llm.documents.files import IndexFiles
+from runtime.llm.documents.rows import Commit, Limits
 from runtime.llm.documents.values import (
     DocumentInfo,
     Hit,
@@ -24,11 +23,16 @@ from runtime.llm.documents.values import (
     TenantInfo,
     Where,
     Written,
+    check_query,
 )
+
+if TYPE_CHECKING:
+    from runtime.llm.documents.search import Search
 
 INDEXES: Final = "indexes"
 _PAGE: Final = 2_000
 _EVERYTHING: Final = Where()
+_THREADS: Final = "OPENBLAS_NUM_THREADS"
 
 
 @dataclass(frozen=True)
@@ -43,7 +47,7 @@ class StoreSettings:
     index_bytes: int = 256 << 20
     """Memory of all indexes; a single one may be larger."""
     spare_bytes: int = 16 << 20
-    """What a file keeps of the disk, so that there is room to delete; of a small disk less."""
+    """Room on the disk that a file reserves for deletes; on a small disk less."""
     max_searches: int = 256
     """Searches that run or wait at a time; further ones are refused."""
 
@@ -57,9 +61,9 @@ class Figures(NamedTuple):
     bytes: int
     """On disk: the database, its log, the index files."""
     full: bool = False
-    """The last document that came, or the last delete, found no room on the disk."""
-    found_full: int = 0
-    """Writes that found none, deletes included."""
+    """The last document written, or the last delete, found no room on the disk."""
+    refusals: int = 0
+    """Writes that found no room, deletes included."""
 
 
 class DocumentStore:
@@ -71,13 +75,11 @@ class DocumentStore:
     """
 
     def __init__(self, database: Database, files: IndexFiles, settings: StoreSettings) -> None:
-        self._database = database
+        self.database = database
         self._files = files
-        self._pools = Pools(settings.max_searches)
-        self._finder = Finder(
-            database, files, self._pools, settings.exact_max, settings.index_bytes
-        )
-        self._limits = Limits(settings.max_chunks, settings.max_tenants)
+        self.settings = settings
+        self._search: Search | None = None
+        self._starting = asyncio.Lock()
         self.clock: Callable[[], float] = time.time
         """Unix seconds."""
 
@@ -91,8 +93,8 @@ class DocumentStore:
         database = await Database.open(folder, chosen.spare_bytes)
         files = IndexFiles(folder / INDEXES)
         try:
-            known = await database.read(rows.files)
-            await asyncio.to_thread(files.sweep, known)
+            recorded = await database.read(rows.files)
+            await asyncio.to_thread(files.sweep, recorded)
         except BaseException:
             await database.close()
             raise
@@ -101,94 +103,100 @@ class DocumentStore:
     @property
     def recovered_from(self) -> str | None:
         """Name of the damaged database that was put aside when the store was opened."""
-        return self._database.recovered_from
+        return self.database.recovered_from
 
     def for_tenant(self, tenant: str) -> "TenantDocuments":
         """The documents of one tenant; there is no other way to a row."""
         if not tenant:
             raise ValueError("a tenant has a name")
-        return TenantDocuments(tenant, self._database, self._finder, self._limits, self.clock)
+        return TenantDocuments(self, tenant)
 
     async def tenants(self) -> list[TenantInfo]:
         """All tenants that have documents, in binary order of their names."""
-        return await self._database.read(rows.tenants)
+        return await self.database.read(rows.tenants)
 
     async def delete_tenant(self, tenant: str) -> int:
         """Remove all that a tenant has; the number of chunks that were there."""
-        done = await self._database.write(
-            partial(changes.delete_tenant, tenant=tenant),
-            partial(self._finder.follow, vectors=b""),
-            adds=0,
-        )
-        return done.removed
+        work = partial(rows.delete_tenant, tenant=tenant)
+        return (await self.database.write(work, self.follow, adds=0)).removed
 
     async def figures(self) -> Figures:
         """How full the store is; costs a look at the sizes of its files."""
-        size = await self._database.nbytes() + await asyncio.to_thread(self._files.nbytes)
-        database = self._database
-        return Figures(*database.totals, size, database.full, database.found_full)
+        database = self.database
+        size = await database.nbytes() + await asyncio.to_thread(self._files.nbytes)
+        return Figures(*database.totals, size, database.full, database.refusals)
 
     async def settle(self) -> None:
-        """Wait until no index is being loaded, built or saved."""
-        await self._finder.settle()
+        """Wait until no index is being built or saved."""
+        if self._search:
+            await self._search.settle()
 
     async def close(self) -> None:
         """Finish the writes under way, save large indexes, close; to be called once."""
-        await self._database.drain()
+        await self.database.drain()
         try:
-            await self._finder.close()
-            await self._pools.close()
+            async with self._starting:
+                if self._search:
+                    await self._search.close()
         finally:
-            await self._database.close()
+            await self.database.close()
 
+    async def follow(self, commit: Commit) -> None:
+        """Let indexes and files follow a commit; under the database's lock."""
+        if self._search:
+            self._search.note(commit.changes)
+        for change in commit.changes:
+            if change.gone:
+                await asyncio.to_thread(self._files.remove, change.collection)
 
-def _room_for(document: NewDocument) -> int:
-    """Bytes of disk that storing a document takes: once in the log, once in the database."""
-    return 2 * (len(document.vectors) + sum(map(len, document.texts)) + 512 * len(document.texts))
+    async def searcher(self) -> "Search":
+        """Load NumPy and usearch at the first use: 25 MB that a server without documents saves."""
+        async with self._starting:
+            if self._search is None:
+                search = await asyncio.to_thread(_import_search)
+                self._search = search(
+                    self.database,
+                    self._files,
+                    exact_max=self.settings.exact_max,
+                    max_bytes=self.settings.index_bytes,
+                    max_searches=self.settings.max_searches,
+                )
+            return self._search
 
 
 class TenantDocuments:
     """What one tenant has stored."""
 
-    def __init__(
-        self,
-        tenant: str,
-        database: Database,
-        finder: Finder,
-        limits: Limits,
-        clock: Callable[[], float],
-    ) -> None:
+    def __init__(self, store: DocumentStore, tenant: str) -> None:
+        self._store = store
+        self._database = store.database
         self._tenant = tenant
-        self._database = database
-        self._finder = finder
-        self._limits = limits
-        self._clock = clock
 
     async def replace(self, document: NewDocument) -> Written:
         """Store a document in place of the one with its id; on disk when this returns.
 
         Readers see the old one or the new one. Raises `StoreLimit`, and ValueError for a document
-        without chunks, vectors that are not one unit vector a chunk, or metadata that is no JSON.
+        without chunks, vectors that are not one unit vector a chunk, or metadata that is not JSON.
         """
-        await self._check(document)
+        if not document.id or not document.texts:
+            raise ValueError("a document has an id and at least one chunk")
+        if document.metadata is not None:
+            orjson.loads(document.metadata)
+        search = await self._store.searcher()
+        await search.check(document.vectors, len(document.texts))
+        settings = self._store.settings
         work = partial(
-            changes.replace,
+            rows.replace,
             tenant=self._tenant,
             new=document,
-            limits=self._limits,
-            now=int(self._clock()),
+            limits=Limits(settings.max_chunks, settings.max_tenants),
+            now=int(self._store.clock()),
         )
-        done = await self._database.write(
-            work, partial(self._finder.follow, vectors=document.vectors), adds=_room_for(document)
-        )
-        return Written(len(document.texts), done.removed > 0)
-
-    async def find(self, document_id: str) -> DocumentInfo | None:
-        """One document; None: the tenant has none of that id."""
-        return await self._database.read(rows.document, self._tenant, document_id)
+        commit = await self._database.write(work, self._store.follow, adds=_room_for(document))
+        return Written(len(document.texts), commit.removed > 0)
 
     async def documents(self, *, limit: int | None = None, after: str | None = None) -> Page:
-        """The documents behind *after* in binary order of their ids; without a limit all."""
+        """The documents that follow *after* in binary order of their ids; without a limit all."""
         if limit is not None:
             return await self._database.read(rows.documents, self._tenant, max(0, limit), after)
         listed: list[DocumentInfo] = []
@@ -202,25 +210,39 @@ class TenantDocuments:
 
     async def delete(self, document_id: str) -> int:
         """Remove a document; the number of its chunks, 0 where there was none."""
-        done = await self._database.write(
-            partial(changes.delete, tenant=self._tenant, document=document_id),
-            partial(self._finder.follow, vectors=b""),
-            adds=0,
-        )
-        return done.removed
+        work = partial(rows.delete, tenant=self._tenant, document=document_id)
+        return (await self._database.write(work, self._store.follow, adds=0)).removed
 
     async def search(
         self, query: bytes, model: str, k: int, where: Where = _EVERYTHING
     ) -> list[Hit]:
         """The *k* chunks of this tenant and model nearest to *query*, a unit vector; best first.
 
-        Equal scores stand by document id, then chunk index. Raises ValueError for another query.
+        Equal scores are ordered by document id, then chunk index. Raises ValueError for a query
+        that is not a unit vector.
         """
-        return await self._finder.search(self._tenant, model, query, k, where)
+        check_query(query)
+        search = await self._store.searcher()
+        return await search.search(self._tenant, model, query, k, where)
 
-    async def _check(self, document: NewDocument) -> None:
-        if not document.id or not document.texts:
-            raise ValueError("a document has an id and at least one chunk")
-        if document.metadata is not None:
-            orjson.loads(document.metadata)
-        await self._finder.check(document.vectors, len(document.texts))
+
+def _room_for(document: NewDocument) -> int:
+    """Bytes of disk that storing a document takes: once in the log, once in the database."""
+    return 2 * (len(document.vectors) + sum(map(len, document.texts)) + 512 * len(document.texts))
+
+
+def _import_search() -> "type[Search]":
+    """Import NumPy so that its products use one thread.
+
+    They wait for memory, not for a core, and on cores that an engine keeps busy the second thread
+    made a search ten times slower (measured: 20 ms for 2).
+    """
+    before = os.environ.get(_THREADS)
+    os.environ[_THREADS] = "1"  # read when the library is loaded
+    try:
+        from runtime.llm.documents.search import Search
+    finally:
+        del os.environ[_THREADS]
+        if before is not None:
+            os.environ[_THREADS] = before
+    return Search

@@ -64,7 +64,7 @@ async def test_health_and_metrics_tell_of_a_full_disk_until_a_document_is_stored
     store: Server,
 ) -> None:
     async def limit(pages: int) -> None:
-        async with store.service.documents._database.alone() as writer:
+        async with store.service.documents.database.exclusive() as writer:
             await writer.run(lambda c: c.execute(f"PRAGMA max_page_count = {pages}").fetchall())
 
     async def told() -> tuple[bool, float, float]:

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import random
+import shutil
 import sqlite3
 import subprocess
 from collections.abc import Callable, Iterator
@@ -11,10 +12,17 @@ from pathlib import Path
 import pytest
 
 from runtime.llm.documents import schema
-from runtime.llm.documents.errors import StoreFailed, StoreFull, StoreUnusable
+from runtime.llm.documents.database import SPARE_FILE, SPARE_SHARE, Spare
 from runtime.llm.documents.rows import Totals
 from runtime.llm.documents.store import DocumentStore
-from runtime.llm.documents.values import VECTOR_BYTES, TenantInfo, Where
+from runtime.llm.documents.values import (
+    VECTOR_BYTES,
+    StoreFailed,
+    StoreFull,
+    StoreUnusable,
+    TenantInfo,
+    Where,
+)
 from tests.llm.documents.conftest import Open
 from tests.llm.documents.kit import (
     MODEL,
@@ -26,6 +34,8 @@ from tests.llm.documents.kit import (
     query,
     randoms,
 )
+
+DISK = 8 << 20
 
 # --- a full disk
 
@@ -66,7 +76,7 @@ async def test_a_database_that_may_not_grow_is_still_read(
     store: DocumentStore,
 ) -> None:
     async def limit(pages: int) -> None:
-        async with store._database.alone() as writer:
+        async with store.database.exclusive() as writer:
             await writer.run(lambda c: c.execute(f"PRAGMA max_page_count = {pages}").fetchall())
 
     await limit(1_500)
@@ -85,7 +95,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A disk of 8 MB."""
     folder = tmp_path / "disk"
     folder.mkdir()
-    command = ["mount", "-t", "tmpfs", "-o", "size=8m", "none", str(folder)]
+    command = ["mount", "-t", "tmpfs", "-o", f"size={DISK}", "none", str(folder)]
     if os.geteuid() != 0 or subprocess.run(command, capture_output=True, check=False).returncode:
         pytest.skip("only root can mount a small disk")
     yield folder
@@ -147,6 +157,174 @@ def free(folder: Path) -> int:
     return state.f_bavail * state.f_frsize
 
 
+# --- room that is kept for deletes
+
+
+def fill_up(folder: Path, leaving: int = 0) -> None:
+    """Take what is left, as another program does."""
+    with (folder / "theirs").open("ab") as file:
+        file.write(bytes(shutil.disk_usage(folder).free - leaving))
+
+
+@pytest.fixture
+async def crowded(small_disk: Path, opened: Open) -> DocumentStore:
+    """A store with 20 documents on a disk that another program has filled."""
+    store = await opened(small_disk / "data")
+    for number in range(20):
+        await store.for_tenant("a").replace(document(f"{number:02}", ("x" * 400,) * 10))
+    fill_up(small_disk)
+    assert shutil.disk_usage(small_disk).free == 0
+    return store
+
+
+async def test_on_a_disk_that_others_filled_documents_can_be_deleted_one_after_the_other(
+    crowded: DocumentStore, small_disk: Path
+) -> None:
+    for number in range(20):
+        assert await crowded.for_tenant("a").delete(f"{number:02}") == 10
+        assert (small_disk / "data" / SPARE_FILE).stat().st_size == DISK // SPARE_SHARE
+        fill_up(small_disk)
+
+    assert shutil.disk_usage(small_disk).free == 0
+
+
+async def test_on_a_disk_that_others_filled_a_tenant_can_be_deleted(
+    crowded: DocumentStore,
+) -> None:
+    assert await crowded.delete_tenant("a") == 200
+    assert (await crowded.figures())[:3] == (0, 0, 0)
+
+
+async def test_what_was_deleted_there_makes_room_for_another_document(
+    crowded: DocumentStore,
+) -> None:
+    own = crowded.for_tenant("a")
+    for number in range(5):
+        await own.delete(f"{number:02}")
+
+    await own.replace(document("new", ("x" * 400,) * 10))
+
+    assert len((await own.documents()).documents) == 16
+
+
+async def test_the_figures_tell_of_a_full_disk_until_a_document_is_stored(
+    crowded: DocumentStore, small_disk: Path
+) -> None:
+    own, big = crowded.for_tenant("a"), document("big", ("x" * 400,) * 10)
+    before = await crowded.figures()
+    for _ in range(2):
+        with pytest.raises(StoreFull):
+            await own.replace(big)
+    refused = await crowded.figures()
+    assert await own.delete("00") == 10
+    after_delete = await crowded.figures()
+    (small_disk / "theirs").unlink()
+    await own.replace(big)
+    after = await crowded.figures()
+
+    assert (before.full, before.refusals) == (False, 0)
+    assert (refused.full, refused.refusals) == (True, 2)
+    assert (after_delete.full, after_delete.refusals) == (True, 2)
+    assert (after.full, after.refusals) == (False, 2)
+
+
+async def test_a_refused_document_is_told_what_it_takes_and_what_is_free(
+    crowded: DocumentStore,
+) -> None:
+    with pytest.raises(StoreFull) as full:
+        await crowded.for_tenant("a").replace(document("big", ("x" * 400,) * 1000))
+
+    assert "the write takes about 4.9 MB" in full.value.message
+    assert "kB are free" in full.value.message
+
+
+@pytest.fixture
+async def robbed(crowded: DocumentStore, small_disk: Path) -> DocumentStore:
+    """The same after somebody took the spare room too, and a delete found none."""
+    (small_disk / "data" / SPARE_FILE).unlink()
+    fill_up(small_disk)
+    with pytest.raises(StoreFull):
+        await crowded.for_tenant("a").delete("00")
+    return crowded
+
+
+async def test_a_delete_of_nothing_does_not_say_that_there_is_room(robbed: DocumentStore) -> None:
+    assert await robbed.for_tenant("a").delete("never") == 0
+    assert (await robbed.figures()).full
+
+
+async def test_room_that_somebody_took_away_is_kept_again_once_there_is_some(
+    robbed: DocumentStore, small_disk: Path
+) -> None:
+    (small_disk / "theirs").unlink()
+
+    assert await robbed.for_tenant("a").delete("00") == 10
+    assert (small_disk / "data" / SPARE_FILE).stat().st_size == DISK // SPARE_SHARE
+
+
+async def test_a_small_disk_is_used_almost_whole(small_disk: Path, opened: Open) -> None:
+    store = await opened(small_disk / "data")
+
+    await store.for_tenant("a").replace(document("big", ("x" * 400,) * 1000))
+
+    assert (await store.figures()).chunks == 1000
+
+
+def test_on_a_large_disk_the_spare_is_as_large_as_asked_for(tmp_path: Path) -> None:
+    room = Spare(tmp_path, 1 << 20)
+    room.keep()
+
+    assert room.missing == 0
+    assert (tmp_path / SPARE_FILE).stat().st_blocks * 512 >= 1 << 20
+
+
+def test_a_system_without_reservations_writes_the_spare(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(os, "posix_fallocate")
+    room = Spare(tmp_path, 3_000_000)
+    room.keep()
+
+    assert (tmp_path / SPARE_FILE).stat().st_size == 3_000_000
+    assert room.give_up()
+    assert not room.give_up()
+    assert (room.missing, list(tmp_path.iterdir())) == (3_000_000, [])
+
+
+def test_where_little_is_free_nothing_is_taken(small_disk: Path) -> None:
+    room = Spare(small_disk, 1 << 20)
+    (small_disk / "theirs").write_bytes(bytes(DISK - DISK // SPARE_SHARE - (64 << 10)))
+    room.keep(leave=1)
+
+    assert room.missing == DISK // SPARE_SHARE
+    assert not (small_disk / SPARE_FILE).exists()
+
+
+async def test_where_no_spare_could_be_made_a_refusal_says_what_is_left_for_deletes(
+    small_disk: Path, opened: Open
+) -> None:
+    (small_disk / "theirs").write_bytes(bytes(DISK - DISK // SPARE_SHARE - (300 << 10)))
+    store = await opened(small_disk / "data")
+    fill_up(small_disk, leaving=400 << 10)
+
+    with pytest.raises(StoreFull) as full:
+        await store.for_tenant("a").replace(document("big", ("x" * 400,) * 30))
+
+    assert "the write takes about 147 kB, 525 kB are kept for deletes" in full.value.message
+
+
+def test_a_link_in_its_place_is_replaced_and_what_it_names_stays(tmp_path: Path) -> None:
+    theirs = tmp_path / "theirs"
+    theirs.write_text("precious")
+    folder = tmp_path / "data"
+    folder.mkdir()
+    (folder / SPARE_FILE).symlink_to(theirs)
+    Spare(folder, 1 << 20).keep()
+
+    assert theirs.read_text() == "precious"
+    assert not (folder / SPARE_FILE).is_symlink()
+
+
 # --- deleted text
 
 
@@ -186,8 +364,8 @@ async def test_what_was_deleted_is_in_no_file_right_after(opened: Open, tmp_path
 async def test_a_row_keeps_no_text_in_the_pages_that_sqlite_copies_rows_between(
     store: DocumentStore,
 ) -> None:
-    (page,) = await store._database.read(lambda c: c.execute("PRAGMA page_size").fetchone())
-    columns = await store._database.read(
+    (page,) = await store.database.read(lambda c: c.execute("PRAGMA page_size").fetchone())
+    columns = await store.database.read(
         lambda c: [row[1] for row in c.execute("PRAGMA table_info(chunks)")]
     )
 
@@ -202,7 +380,7 @@ async def test_a_reader_of_the_past_delays_that_until_the_next_write_and_no_writ
     own = store.for_tenant("a")
     await own.replace(document("d", ("zebra" * 50,)))
     await own.replace(document("e"))
-    connection = await asyncio.to_thread(schema.readable, store._database.path)
+    connection = await asyncio.to_thread(schema.open_for_reading, store.database.path)
     connection.execute("BEGIN")
     connection.execute("SELECT count(*) FROM chunks").fetchone()
 
@@ -220,12 +398,12 @@ async def test_a_search_that_read_the_past_tidies_up_when_it_ends(
 ) -> None:
     own = store.for_tenant("a")
     await own.replace(document("d", ("zebra" * 50,)))
-    store._database._old_text = True
+    store.database._old_text = True
 
     await own.search(query(randoms(1, 1)[0]), MODEL, 1, Where(frozenset("d")))
-    await store.close()
+    await store.database.drain()
 
-    assert not store._database._old_text
+    assert not store.database._old_text
 
 
 # --- a damaged or foreign database
@@ -395,7 +573,7 @@ async def test_what_an_empty_tenant_had_belongs_to_the_anonymous_one(
         "d of anonymous",
     ]
     assert await again.tenants() == [TenantInfo("anonymous", 5, 9), TenantInfo("other", 1, 2)]
-    assert again._database.totals == Totals(2, 6, 11)
+    assert again.database.totals == Totals(2, 6, 11)
 
 
 async def test_an_empty_tenant_alone_is_renamed(opened: Open) -> None:
@@ -410,7 +588,7 @@ async def test_an_empty_tenant_alone_is_renamed(opened: Open) -> None:
 
 
 async def rename(store: DocumentStore, old: str, new: str) -> None:
-    async with store._database.alone() as writer:
+    async with store.database.exclusive() as writer:
         await writer.run(
             lambda c: c.execute("UPDATE tenants SET name = ? WHERE name = ?", (new, old))
         )

@@ -1,16 +1,11 @@
 """Many chunks with one vector, and graphs that find too little: the answers stay right."""
 
+import sqlite3
+
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from runtime.llm.documents import hnsw
-from runtime.llm.documents.exact import Best
-from runtime.llm.documents.groups import Groups
-from runtime.llm.documents.hnsw import HnswIndex
-from runtime.llm.documents.index import LiveIndex, wanted
-from runtime.llm.documents.jobs import Jobs
+from runtime.llm.documents import search, vectors
 from runtime.llm.documents.store import DocumentStore
 from runtime.llm.documents.values import WIDTH, NewDocument
 from tests.llm.documents.conftest import Open
@@ -26,76 +21,7 @@ from tests.llm.documents.kit import (
     unit,
 )
 
-FEW = randoms(6, seed=1)
 BOILERPLATE = clustered(1, seed=90, topics=10)
-STEPS = st.lists(st.tuples(st.booleans(), st.lists(st.integers(0, 39), max_size=20)), max_size=12)
-
-
-def subspace(count: int, seed: int) -> Matrix:
-    """Unit vectors in 24 dimensions of the 384."""
-    base = np.random.default_rng(3).standard_normal((24, WIDTH))
-    return unit(np.random.default_rng(seed).standard_normal((count, 24)) @ base)
-
-
-def grouped(index: HnswIndex) -> dict[int, set[int]]:
-    """All chunks of a small graph by the number of their vector in `FEW`."""
-    near = index.near(FEW[0], 50)
-    assert near.whole
-    groups = [{id_, *near.others.get(id_, ())} for id_ in near.ids.tolist()]
-    return {next(iter(group)) % len(FEW): group for group in groups}
-
-
-@settings(max_examples=60, deadline=None)
-@given(STEPS)
-def test_a_graph_has_each_vector_once_and_all_its_chunks(
-    tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[bool, list[int]]]
-) -> None:
-    index, have = HnswIndex(), set[int]()
-    for add, ids in steps:
-        if add:
-            index.add(ids, FEW[[id_ % len(FEW) for id_ in ids]])
-            have |= set(ids)
-        else:
-            index.remove(ids)
-            have -= set(ids)
-    path = tmp_path_factory.mktemp("graph") / "saved"
-    index.save(path)
-
-    wanted_groups = {
-        number: {id_ for id_ in have if id_ % len(FEW) == number}
-        for number in {id_ % len(FEW) for id_ in have}
-    }
-    for one in (index, HnswIndex.load(path)):
-        assert (len(one), one.nodes) == (len(have), len(wanted_groups))
-        assert set(one.ids().tolist()) == have
-        assert grouped(one) == wanted_groups
-        one.remove(list(have))
-        assert (len(one), one.nodes, one.ids().tolist()) == (0, 0, [])
-
-
-def test_a_chunk_that_comes_with_another_vector_is_refused() -> None:
-    groups = Groups()
-    groups.add([1, 2], FEW[[0, 0]])
-
-    with pytest.raises(ValueError, match="never changes"):
-        groups.add([1], FEW[[1]])
-
-
-def test_many_equal_chunks_hide_no_others() -> None:
-    rows = subspace(6000, seed=1)
-    rows[np.random.default_rng(4).permutation(6000)[:2500]] = rows[0]
-    ids, index = np.arange(6000), HnswIndex()
-    index.add(ids.tolist(), rows)
-    hit = 0.0
-    for one in subspace(100, seed=2):
-        near = index.near(one, wanted(10))
-        among = np.asarray([i for n in near.ids.tolist() for i in (n, *near.others.get(n, ()))])
-        found, true = Best(one, 10), Best(one, 10)
-        found.push(among, rows[among])
-        true.push(ids, rows)
-        hit += len(np.intersect1d(found.ids, true.ids)) / len(true.ids)
-
-    assert hit / 100 >= 0.99
 
 
 class Both:
@@ -138,13 +64,13 @@ ASKED = np.concatenate((BOILERPLATE, clustered(10, seed=2, topics=10)))
 def scans(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The collections all of whose chunks are compared, as it happens."""
     seen: list[int] = []
-    real = Jobs.scan
+    real = search.scan
 
-    def noted(self: Jobs, collection: int, *rest: object) -> object:
+    def noted(connection: sqlite3.Connection, collection: int, *rest: object) -> object:
         seen.append(collection)
-        return real(self, collection, *rest)  # type: ignore[arg-type]
+        return real(connection, collection, *rest)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(Jobs, "scan", noted)
+    monkeypatch.setattr(search, "scan", noted)
     return seen
 
 
@@ -196,7 +122,7 @@ async def test_nearly_equal_chunks_are_all_compared(
 async def test_a_collection_on_which_a_graph_finds_too_little_is_searched_exactly(
     opened: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(hnsw, "EXPANSIONS", (16, 17))
+    monkeypatch.setattr(vectors, "EXPANSIONS", (16, 17))
     rows, asked = randoms(3000, seed=1), randoms(8, seed=2)
     both = Both(await opened(exact_max=100), Model())
     for number in range(10):
@@ -213,29 +139,3 @@ async def test_a_collection_on_which_a_graph_finds_too_little_is_searched_exactl
     await both.answer_alike(asked)
 
     assert len(scanned) == 2 * len(asked) + 1
-
-
-@pytest.mark.parametrize(("expansions", "faithful"), [((16,), False), ((16, 1024), True)])
-def test_a_graph_is_searched_wider_until_it_finds_enough(
-    monkeypatch: pytest.MonkeyPatch, expansions: tuple[int, ...], faithful: bool
-) -> None:
-    monkeypatch.setattr(hnsw, "EXPANSIONS", expansions)
-    rows = randoms(3000, seed=1)
-    index = LiveIndex.built([(range(3000), rows.tobytes())], 3000, exact_max=100)
-
-    index.prove(lambda: None)
-
-    assert index.faithful is faithful
-    assert (index.candidates(rows[0], 10, 1.0) is not None) is faithful
-    assert not index.outgrown
-
-
-def test_a_graph_that_has_doubled_is_tried_anew() -> None:
-    rows = randoms(1100, seed=1)
-    index = LiveIndex.built([(range(400), rows[:400].tobytes())], 400, exact_max=100)
-    index.prove(lambda: None)
-    index.apply((), range(400, 900), rows[400:900])
-    before = index.outgrown
-    index.apply((), range(900, 1100), rows[900:])
-
-    assert (before, index.outgrown) == (False, True)

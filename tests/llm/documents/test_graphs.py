@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from runtime.llm.documents import rows
-from runtime.llm.documents.jobs import Jobs
+from runtime.llm.documents.search import LiveIndex, Search
 from runtime.llm.documents.store import DocumentStore
 from runtime.llm.documents.values import Hit
 from tests.llm.documents.conftest import Open
@@ -51,13 +51,13 @@ async def expected(opened: Open, tmp_path: Path) -> list[list[Hit]]:
 def builds(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The collections whose rows are read to build an index, as it happens."""
     seen: list[int] = []
-    real = Jobs._blocks
+    real = LiveIndex._read_rows
 
-    def noted(self: Jobs, connection: object, collection: int) -> object:
-        seen.append(collection)
-        return real(self, connection, collection)  # type: ignore[arg-type]
+    def noted(self: LiveIndex, *rest: object) -> object:
+        seen.append(self.collection)
+        return real(self, *rest)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(Jobs, "_blocks", noted)
+    monkeypatch.setattr(LiveIndex, "_read_rows", noted)
     return seen
 
 
@@ -83,16 +83,14 @@ async def test_a_graph_is_built_behind_the_first_search_and_saved(
 
 def in_graph(store: DocumentStore) -> list[int]:
     """The chunks in the graph of the first collection: a wrong one would only cost time."""
-    shelf = store._finder._shelf
-    assert shelf is not None
-    index = shelf._entries[1].index
-    assert index is not None
-    assert index.graph is not None
-    return sorted(index.graph.ids().tolist())
+    assert store._search is not None
+    graph = store._search._indexes[1].graph
+    assert graph is not None
+    return sorted(graph.ids().tolist())
 
 
 async def in_rows(store: DocumentStore) -> list[int]:
-    return await store._database.read(rows.chunk_ids, 1)
+    return await store.database.read(rows.chunk_ids, 1)
 
 
 def truncate(path: Path) -> None:
@@ -177,7 +175,7 @@ async def test_a_file_of_another_version_is_not_read(
     await fill(store, "a", VECTORS)
     await answers(store)
     await store.settle()
-    async with store._database.alone() as writer:
+    async with store.database.exclusive() as writer:
         await writer.run(lambda c: c.execute("UPDATE collections SET file_format = ?", (kind,)))
     await store.close()
     built = builds(monkeypatch)
@@ -247,15 +245,15 @@ async def test_writes_during_a_build_are_in_the_built_graph(
     for one in (store, exact):
         await fill(one, "a", VECTORS, each=20)
     loop, started, go_on = asyncio.get_running_loop(), asyncio.Event(), asyncio.Event()
-    real = Jobs.load
+    real = LiveIndex.build
 
-    def slow(self: Jobs, collection: int) -> object:
-        made = real(self, collection)
+    def slow(self: LiveIndex, *rest: object) -> bool:
+        made = real(self, *rest)  # type: ignore[arg-type]
         loop.call_soon_threadsafe(started.set)
         asyncio.run_coroutine_threadsafe(go_on.wait(), loop).result(30)
         return made
 
-    monkeypatch.setattr(Jobs, "load", slow)
+    monkeypatch.setattr(LiveIndex, "build", slow)
     await store.for_tenant("a").search(QUERIES[0], MODEL, 1)
     await started.wait()
     for one in (store, exact):
@@ -264,7 +262,6 @@ async def test_writes_during_a_build_are_in_the_built_graph(
         await one.for_tenant("a").delete("d0004")
         await one.for_tenant("a").delete("new")
         await one.for_tenant("a").replace(document("new", ["m"] * 5, vectors=some(5, 10)))
-    monkeypatch.setattr(Jobs, "load", real)
     during = await answers(store)
     go_on.set()
     await store.settle()
@@ -282,46 +279,49 @@ async def test_memory_of_indexes_is_bounded_and_one_that_goes_comes_back(
     for tenant in "abcdef":
         await fill(store, tenant, VECTORS)
         assert [list(map(named, hits)) for hits in await answers(store, tenant)]
-        assert store._finder.nbytes <= 3_000_000
+        assert store._search is not None
+        assert store._search.nbytes <= 3_000_000
 
     assert await answers(store, "a") == expected
 
 
-async def test_a_load_that_fails_is_reported_and_searches_go_on(
+@pytest.mark.parametrize("broken", ["_read_rows", "_apply"])
+async def test_an_index_that_fails_is_reported_and_searches_go_on(
     opened: Open,
     expected: list[list[Hit]],
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
+    broken: str,
 ) -> None:
-    def broken(self: Jobs, collection: int) -> None:
+    def fail(self: LiveIndex, *rest: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr(Jobs, "load", broken)
     store = await opened()
+    await fill(store, "a", VECTORS[:400])
+    await answers(store)
+    await store.close()
+    store = await opened()
+    monkeypatch.setattr(LiveIndex, broken, fail)
     await fill(store, "a", VECTORS)
 
     assert await answers(store) == expected
-    assert caplog.text.count("an index cannot be loaded") == 1
+    assert caplog.text.count("an index failed") == 1
 
 
-async def test_an_index_that_cannot_follow_is_loaded_anew(
-    opened: Open, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+async def test_a_graph_with_much_to_add_catches_up_in_the_background(
+    opened: Open, tmp_path: Path
 ) -> None:
-    store = await opened()
-    await fill(store, "a", VECTORS[:100])
-    await answers(store)
-    real = Jobs.apply
+    store, exact = await opened(exact_max=100), await opened(tmp_path / "other")
+    for one in (store, exact):
+        await fill(one, "a", VECTORS)
+        await answers(one)
+        await one.settle()
+        await one.for_tenant("a").replace(document("new", ["n"] * 90, vectors=some(90, 5)))
 
-    def broken(self: Jobs, *args: object) -> None:
-        monkeypatch.setattr(Jobs, "apply", real)
-        raise MemoryError
-
-    monkeypatch.setattr(Jobs, "apply", broken)
-    await store.for_tenant("a").replace(document("new", vectors=VECTORS[300:301]))
-    (hit,) = await store.for_tenant("a").search(query(VECTORS[300]), MODEL, 1)
-
-    assert hit.document_id == "new"
-    assert "an index cannot follow a write" in caplog.text
+    assert await answers(store) == await answers(exact)
+    await store.settle()
+    assert await answers(store) == await answers(exact)
+    assert in_graph(store) == await in_rows(store)
 
 
 async def test_a_tenant_that_is_deleted_leaves_no_index_file(opened: Open, tmp_path: Path) -> None:
@@ -375,15 +375,15 @@ async def test_a_store_that_closes_does_not_wait_for_a_build(
     store = await opened(exact_max=100)
     await fill(store, "a", VECTORS)
     loop, begun, read = asyncio.get_running_loop(), asyncio.Event(), []
-    real = Jobs._go_on
+    real = Search._go_on
 
-    def noted(self: Jobs) -> None:
+    def noted(self: Search) -> None:
         read.append(1)
         loop.call_soon_threadsafe(begun.set)
-        self.stop.wait(30)
+        self._stop.wait(30)
         real(self)
 
-    monkeypatch.setattr(Jobs, "_go_on", noted)
+    monkeypatch.setattr(Search, "_go_on", noted)
     await store.for_tenant("a").search(QUERIES[0], MODEL, 1)
     await begun.wait()
     await store.close()

@@ -1,4 +1,4 @@
-"""The files of large indexes: only a cache, believed when their checksum is the one on record."""
+"""The files of large indexes: only a cache, used when their checksum is the one on record."""
 
 import contextlib
 import hashlib
@@ -24,7 +24,7 @@ class IndexFiles:
         self._folder = folder
 
     def write(self, collection: int, generation: int, save: Callable[[Path], None]) -> bytes:
-        """Put in place, whole or not at all, what *save* writes to a path; returns its digest.
+        """Let *save* write a file and put it in place, whole or not at all; returns its digest.
 
         Raises what *save* raises, and OSError.
         """
@@ -37,13 +37,13 @@ class IndexFiles:
                 os.fsync(file.fileno())
             digest = _digest(part)
             part.replace(path)
-            _settle(self._folder)
+            _sync_folder(self._folder)
         finally:
             part.unlink(missing_ok=True)
         return digest
 
-    def whole(self, collection: int, generation: int, digest: bytes) -> Path | None:
-        """The file as it was written; None where it is missing, unreadable or another."""
+    def find(self, collection: int, generation: int, digest: bytes) -> Path | None:
+        """The file as it was written; None where it is missing, unreadable or different."""
         path = self._path(collection, generation)
         try:
             same = _digest(path) == digest
@@ -62,9 +62,9 @@ class IndexFiles:
             if path.name.startswith(f"{collection}-") and path != self._path(collection, keep):
                 _unlink(path)
 
-    def sweep(self, known: Iterable[tuple[int, int]]) -> None:
+    def sweep(self, recorded: Iterable[tuple[int, int]]) -> None:
         """Delete all but the files of these collections and generations."""
-        kept = {self._path(*one) for one in known}
+        kept = {self._path(*names) for names in recorded}
         for path in self._listed():
             if path not in kept:
                 _unlink(path)
@@ -102,8 +102,8 @@ def _unlink(path: Path) -> None:
         log.warning("an old index file cannot be deleted", exc_info=True)
 
 
-def _settle(folder: Path) -> None:
-    """Make a rename last; a system that cannot open folders does so by itself."""
+def _sync_folder(folder: Path) -> None:
+    """Make a rename durable; a system that cannot open folders does so by itself."""
     with contextlib.suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)
         try:

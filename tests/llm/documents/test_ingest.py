@@ -11,13 +11,25 @@ from pathlib import Path
 from urllib.request import Request, urlopen
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from runtime.llm.documents.ingest.command import main
+from runtime.llm.documents.ingest import (
+    Chunk,
+    Document,
+    IngestFailed,
+    main,
+    make_documents,
+    make_plan,
+    parse_chunks,
+    read_chunks,
+)
+from runtime.llm.documents.values import digest_of, heading_of, metadata_text
 from runtime.web.instance import address_of
 from tests.llm.embed.onnxkit import write_tiny
 from tests.llm.serverkit import Json
 
-ROOT = Path(__file__).resolve().parents[4]
+ROOT = Path(__file__).resolve().parents[3]
 TINY = "tiny-embed"
 LESSONS = {
     "braking.intro": "brake late and turn slow into the corner",
@@ -182,7 +194,7 @@ def test_a_course_whose_vectors_have_no_titles_is_embedded_anew(
 ) -> None:
     site = write_site(tmp_path, LESSONS, TITLES)
     with monkeypatch.context() as as_before:
-        for user in ("api.documents", "ingest.plan"):
+        for user in ("api.documents", "documents.ingest"):
             as_before.setattr(f"runtime.llm.{user}.heading_of", lambda _: "")
         assert main([site, *flags]) == 0
         assert main([site, *flags]) == 0
@@ -212,10 +224,10 @@ def test_what_stands_in_the_way_is_one_line(
         ([site, "--url", "http://127.0.0.1:1"], "no server answers"),
     ]:
         assert main(arguments) == 1
-        told = capsys.readouterr().err
-        assert said in told
-        assert told.startswith("ingest: ")
-        assert told.count("\n") == 1
+        message = capsys.readouterr().err
+        assert said in message
+        assert message.startswith("ingest: ")
+        assert message.count("\n") == 1
 
 
 @pytest.mark.parametrize(
@@ -236,13 +248,173 @@ def test_a_wrong_flag_is_a_wrong_call(
     assert said in capsys.readouterr().err
 
 
-def test_another_kind_of_server_is_told_in_one_line(
+def test_another_kind_of_server_is_reported_in_one_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     site = write_site(tmp_path, LESSONS)
     for body in (b"{}", b"[]", b'"x"', b'{"data":[{"id":"m"}]}', b"<html>"):
         with answering(body) as url:
             assert main([site, "--url", url]) == 1
-        told = capsys.readouterr().err
-        assert told.startswith("ingest: ")
-        assert told.count("\n") == 1
+        message = capsys.readouterr().err
+        assert message.startswith("ingest: ")
+        assert message.count("\n") == 1
+
+
+# --- what the course says
+
+GOOD = {
+    "id": "read-a-lap.intro",
+    "lessonId": "read-a-lap",
+    "url": "lessons/read-a-lap/",
+    "title": "Read a lap",
+    "text": "Turn the columns into a story.",
+}
+
+
+def lines(*objects: object) -> bytes:
+    return b"\n".join(json.dumps(data).encode() for data in objects)
+
+
+def test_chunks_come_in_the_order_of_the_file() -> None:
+    chunks = parse_chunks(lines(GOOD, {**GOOD, "id": "b", "further": 1}) + b"\n\n")
+    assert [chunk.id for chunk in chunks] == ["read-a-lap.intro", "b"]
+    assert chunks[0].title == "Read a lap"
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (b"", "holds no chunk"),
+        (b"\n \n", "holds no chunk"),
+        (lines(GOOD) + b"\n\n{", "line 3: not JSON"),
+        (lines({**GOOD, "id": "a "}), "line 1: id"),
+        (lines({**GOOD, "text": " \n"}), "line 1: text"),
+        (b"[]", "line 1"),
+        (lines({**GOOD, "text": ""}), "line 1: text"),
+        (lines({**GOOD, "id": 7}), "line 1: id"),
+        (lines({k: v for k, v in GOOD.items() if k != "url"}), "line 1: url"),
+        (lines(GOOD, GOOD), "line 2: the id 'read-a-lap.intro' appears twice"),
+        (b"\xff\xfe", "line 1: not JSON"),
+    ],
+)
+def test_a_fault_is_named_with_its_line(data: bytes, words: str) -> None:
+    with pytest.raises(IngestFailed) as raised:
+        parse_chunks(data)
+    assert words in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+def test_a_folder_that_is_no_course_is_named(tmp_path: Path) -> None:
+    with pytest.raises(IngestFailed, match=r"is it a built course"):
+        read_chunks(tmp_path)
+    (tmp_path / "corpus" / "chunks.jsonl").mkdir(parents=True)
+    with pytest.raises(IngestFailed, match="cannot be read"):
+        read_chunks(tmp_path)
+
+
+# --- what has to change
+
+MODEL = "all-minilm-l6-v2"
+NAMES = st.text("abc/. ", max_size=3)
+WORDS = st.text("xyz", min_size=1, max_size=3)
+
+
+def chunk(name: str, text: str = "Brake in a straight line.", title: str = "Braking") -> Chunk:
+    return Chunk(id=name, lessonId="braking", url="lessons/braking/#a", title=title, text=text)
+
+
+def stored(*documents: Document) -> dict[str, str]:
+    return {document.id: document.digest for document in documents}
+
+
+def test_a_document_leads_back_to_its_lesson() -> None:
+    (document,) = make_documents([chunk("braking.intro")], MODEL)
+    assert document.id == "lesson/braking.intro"
+    assert document.metadata == {
+        "kind": "lesson",
+        "lessonId": "braking",
+        "chunkId": "braking.intro",
+        "title": "Braking",
+        "url": "lessons/braking/#a",
+    }
+    (whole,) = make_documents([chunk("braking.intro")], MODEL, "https://example.org/course/")
+    assert whole.metadata["url"] == "https://example.org/course/lessons/braking/#a"
+
+
+def test_nothing_is_written_twice() -> None:
+    documents = make_documents([chunk("a"), chunk("b")], MODEL)
+    plan = make_plan(documents, stored(*documents))
+    assert (plan.write, plan.remove, plan.unchanged) == ((), (), 2)
+
+
+def test_a_change_of_text_title_link_or_model_is_written() -> None:
+    before = make_documents([chunk("a")], MODEL)
+    changes = [
+        make_documents([chunk("a", text="Brake later.")], MODEL),
+        make_documents([chunk("a", title="Braking II")], MODEL),
+        make_documents([chunk("a")], "another-model"),
+        make_documents([chunk("a")], MODEL, "https://example.org/"),
+    ]
+    for after in changes:
+        assert make_plan(after, stored(*before)).write == tuple(after)
+
+
+def test_lessons_that_are_gone_are_removed_and_other_documents_are_not() -> None:
+    documents = make_documents([chunk("a")], MODEL)
+    here = {**stored(*documents), "lesson/old.intro": "0", "notes/monza": "0"}
+    assert make_plan(documents, here).remove == ("lesson/old.intro",)
+
+
+@given(
+    st.dictionaries(NAMES, WORDS, max_size=6),
+    st.dictionaries(NAMES, WORDS, max_size=6),
+)
+def test_carrying_a_plan_out_leaves_exactly_the_course(
+    course: dict[str, str], before: dict[str, str]
+) -> None:
+    was = make_documents([chunk(f"x{name}x", text) for name, text in before.items()], MODEL)
+    now = make_documents([chunk(f"x{name}x", text) for name, text in course.items()], MODEL)
+    plan = make_plan(now, stored(*was))
+    held = stored(*was)
+    held.update(stored(*plan.write))
+    for name in plan.remove:
+        del held[name]
+    assert held == stored(*now)
+    assert make_plan(now, held).write == ()
+
+
+def test_the_digest_tells_apart_what_only_looks_the_same_in_a_row() -> None:
+    assert digest_of("ab", "c", "m") != digest_of("a", "bc", "m")
+    assert digest_of("a", None, "m") == digest_of("a", None, "m")
+
+
+def test_metadata_is_stored_as_it_was_written() -> None:
+    assert metadata_text({"b": "ü", "a": [1, 2.5, None, True]}) == '{"b":"ü","a":[1,2.5,null,true]}'
+    assert metadata_text(None) is None
+
+
+@pytest.mark.parametrize(
+    ("metadata", "heading"),
+    [
+        ({"kind": "lesson", "title": "Read a lap"}, "Read a lap"),
+        ({"kind": "lesson", "title": " Read\n a\tlap "}, "Read a lap"),
+        ({"kind": "lesson", "title": " \n"}, ""),
+        ({"kind": "lesson", "title": 7}, ""),
+        ({"kind": "lesson"}, ""),
+        ({"kind": "note", "title": "Read a lap"}, ""),
+        ({"kind": ["lesson"], "title": "Read a lap"}, ""),
+        ({"title": "Read a lap"}, ""),
+        (["lesson", "Read a lap"], ""),
+        ("lesson", ""),
+        (None, ""),
+    ],
+)
+def test_only_a_lesson_has_a_heading(metadata: object, heading: str) -> None:
+    assert heading_of(metadata) == heading
+
+
+def test_a_heading_makes_another_document_and_none_leaves_the_digest_as_it_was() -> None:
+    before = "085d8b277683d9f1fc339ddeb9cb02ddb3c85a065578333a404f1a3c9d98e937"
+    assert digest_of("text", '{"a":1}', "model") == before
+    assert digest_of("text", '{"a":1}', "model", "") == before
+    assert digest_of("text", '{"a":1}', "model", "Title") != before

@@ -1,0 +1,403 @@
+"""The command ``ingest``: loads a built course into the document store, sending only changes."""
+
+import argparse
+import asyncio
+import logging
+import os
+import sys
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Annotated, Final, NamedTuple, Self, TypeVar
+from urllib.parse import quote, urljoin
+
+import aiohttp
+import orjson
+from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
+
+from runtime.llm.app import assemble, make_app
+from runtime.llm.documents.values import LESSON, digest_of, heading_of, metadata_text
+from runtime.llm.settings import LlmSettings
+from runtime.web.instance import AlreadyRunning, address_of, claim
+from runtime.web.serve import CannotStart, started
+
+CORPUS: Final = "corpus/chunks.jsonl"
+"""Where the chunks lie below the top of a built course."""
+MAX_BYTES: Final = 64 << 20
+MAX_CHUNKS: Final = 100_000
+PREFIX: Final = "lesson/"
+"""Begins the id of every document that comes from a course; others of the tenant are untouched."""
+PREFERRED: Final = "all-minilm-l6-v2"
+PARALLEL: Final = 4
+PAGE: Final = 1000
+TRIES: Final = 30
+LONGEST_PAUSE_S: Final = 10
+TIMEOUT: Final = aiohttp.ClientTimeout(total=600.0, connect=5.0)
+EXAMPLES: Final = """examples:
+  python -m runtime.llm ingest site
+  python -m runtime.llm ingest site --url http://board.local:8080 --base-url https://example.org/course/
+
+Other flags are those of the server: --data-dir names the store, LLMSVC_API_KEY holds the key. While
+a server runs on that folder its documents are written through it, otherwise directly."""
+
+Trimmed = Annotated[str, StringConstraints(pattern=r"^\S(.*\S)?$", max_length=200)]
+"""Without blanks at its ends: a server would remove them."""
+
+
+class IngestFailed(Exception):
+    """The course, or the server, cannot be used; one line for the user."""
+
+
+def main(argv: Sequence[str]) -> int:
+    """Load a course; the exit code of the process."""
+    parser = _parser()
+    chosen, rest = parser.parse_known_args(argv)
+    if not chosen.tenant.strip() or not chosen.tenant.isprintable():
+        parser.error("--tenant must be a name")
+    if chosen.url and not chosen.url.startswith(("http://", "https://")):
+        parser.error("--url must begin with http:// or https://")
+    settings = LlmSettings.load(rest, os.environ)
+    logging.basicConfig(level=logging.WARNING, format="%(message)s")
+    try:
+        chunks = read_chunks(chosen.site)
+        plan = asyncio.run(_ingest(chosen, settings, chunks))
+    except (IngestFailed, CannotStart, ValueError) as problem:
+        return _fail(str(problem))
+    except OSError as problem:
+        return _fail(f"data_dir cannot be used: {problem.strerror}")
+    except KeyboardInterrupt:
+        return 130
+    sys.stdout.write(
+        f"{len(chunks)} chunks of the course: {len(plan.write)} written, "
+        f"{plan.unchanged} unchanged, {len(plan.remove)} removed; tenant {chosen.tenant}\n"
+    )
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m runtime.llm ingest",
+        description="Load a built course into the document store, so that POST /v1/search finds "
+        "its lessons. Running it again sends only what changed.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("site", type=Path, help="folder of the built course")
+    parser.add_argument("--tenant", default="course", help="whose documents they become (course)")
+    parser.add_argument("--model", default="", help="embedding model; the only one, or minilm")
+    parser.add_argument("--url", default="", help="a server, here or on the network")
+    parser.add_argument("--force", action="store_true", help="also remove most of what is stored")
+    parser.add_argument("--base-url", default="", help="address of the course, for absolute links")
+    return parser
+
+
+def _fail(text: str) -> int:
+    sys.stderr.write(f"ingest: {text}\n")
+    return 1
+
+
+# --- what the course says
+
+
+class Chunk(BaseModel):
+    """A block of a lesson, as the build cut it."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True, strict=True)
+
+    id: Trimmed
+    lessonId: Trimmed  # noqa: N815 - as the course names it
+    url: Annotated[str, StringConstraints(max_length=2000)]
+    """Relative to the top of the course."""
+    title: Annotated[str, StringConstraints(max_length=2000)]
+    text: Annotated[str, StringConstraints(pattern=r"\S", max_length=100_000)]
+
+
+class Document(NamedTuple):
+    """A document that should be in the store."""
+
+    id: str
+    text: str
+    metadata: dict[str, str]
+    digest: str
+
+
+class Plan(NamedTuple):
+    """What has to be done; each part in order of the ids."""
+
+    write: tuple[Document, ...]
+    remove: tuple[str, ...]
+    unchanged: int
+
+
+def read_chunks(site: Path) -> list[Chunk]:
+    """The chunks of a built course. Raises `IngestFailed`."""
+    try:
+        with (site / CORPUS).open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
+    except FileNotFoundError:
+        raise IngestFailed(
+            f"{site} has no {CORPUS}; is it a built course? (python build.py build)"
+        ) from None
+    except OSError as error:
+        raise IngestFailed(f"{site / CORPUS} cannot be read: {error.strerror}") from None
+    return parse_chunks(data)
+
+
+def parse_chunks(data: bytes) -> list[Chunk]:
+    """The chunks in a file, one JSON object a line. Raises `IngestFailed`, which names a line."""
+    if len(data) > MAX_BYTES:
+        raise IngestFailed(f"{CORPUS}: larger than {MAX_BYTES} bytes")
+    lines = [(at, line) for at, line in enumerate(data.splitlines(), start=1) if line.strip()]
+    if not lines:
+        raise IngestFailed(f"{CORPUS}: holds no chunk; the build may have been cut off")
+    if len(lines) > MAX_CHUNKS:
+        raise IngestFailed(f"{CORPUS}: more than {MAX_CHUNKS} chunks")
+    chunks: dict[str, Chunk] = {}
+    for number, line in lines:
+        place = f"{CORPUS}: line {number}"
+        try:
+            chunk = Chunk.model_validate(orjson.loads(line))
+        except orjson.JSONDecodeError as error:
+            raise IngestFailed(f"{place}: not JSON") from error
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_input=False)[0]
+            where = ".".join(map(str, first["loc"])) or "the line"
+            raise IngestFailed(f"{place}: {where}: {first['msg'].lower()}") from error
+        if chunks.setdefault(chunk.id, chunk) is not chunk:
+            raise IngestFailed(f"{place}: the id {chunk.id!r} appears twice")
+    return list(chunks.values())
+
+
+def make_documents(chunks: Iterable[Chunk], model: str, base_url: str = "") -> list[Document]:
+    """The documents of a course. With *base_url* their links are absolute, else relative to it."""
+    documents: list[Document] = []
+    for chunk in chunks:
+        metadata = {
+            "kind": LESSON,
+            "lessonId": chunk.lessonId,
+            "chunkId": chunk.id,
+            "title": chunk.title,
+            "url": urljoin(base_url, chunk.url) if base_url else chunk.url,
+        }
+        digest = digest_of(chunk.text, metadata_text(metadata), model, heading_of(metadata))
+        documents.append(Document(f"{PREFIX}{chunk.id}", chunk.text, metadata, digest))
+    return documents
+
+
+def make_plan(documents: Iterable[Document], stored: Mapping[str, str]) -> Plan:
+    """Compare what should be with what is: *stored* are the digests by id."""
+    by_id = {document.id: document for document in documents}
+    changed = [d for d in by_id.values() if stored.get(d.id) != d.digest]
+    gone = [name for name in stored if name.startswith(PREFIX) and name not in by_id]
+    return Plan(
+        write=tuple(sorted(changed)),
+        remove=tuple(sorted(gone)),
+        unchanged=len(by_id) - len(changed),
+    )
+
+
+# --- what the server is asked
+
+
+class _ModelMeta(BaseModel):
+    kind: str
+
+
+class _Model(BaseModel):
+    id: str
+    meta: _ModelMeta
+
+
+class _Models(BaseModel):
+    data: list[_Model]
+
+
+class _Record(BaseModel):
+    document_id: str
+    digest: str
+
+
+class _Records(BaseModel):
+    data: list[_Record]
+    has_more: bool
+
+
+class _Anything(BaseModel):
+    """An answer of which nothing is read."""
+
+
+M = TypeVar("M", bound=BaseModel)
+
+
+class Client:
+    """A language-model server, used as one tenant. Use it as a context manager."""
+
+    def __init__(self, url: str, tenant: str, api_key: str = "") -> None:
+        headers = {"X-Client-Id": tenant, "User-Agent": "paddock-ingest"}
+        if api_key:
+            headers["Authorization"] = f"Bearer {api_key}"
+        self._url = url.rstrip("/")
+        self._headers = headers
+
+    async def __aenter__(self) -> Self:
+        self._session = aiohttp.ClientSession(headers=self._headers, timeout=TIMEOUT)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._session.close()
+
+    async def embedding_models(self) -> list[str]:
+        """Ids of the server's embedding models."""
+        answer = await self._call("GET", "/v1/models", _Models)
+        return [model.id for model in answer.data if model.meta.kind == "embedding"]
+
+    async def stored(self) -> dict[str, str]:
+        """Digests of the tenant's documents by id."""
+        digests: dict[str, str] = {}
+        after = ""
+        while True:
+            page = await self._call("GET", f"/v1/documents?limit={PAGE}{after}", _Records)
+            digests.update({record.document_id: record.digest for record in page.data})
+            if not page.has_more or not page.data:
+                return digests
+            after = f"&after={quote(page.data[-1].document_id, safe='')}"
+
+    async def write(self, document: Document, model: str) -> None:
+        """Store a document, in place of the one of its id."""
+        body = {
+            "id": document.id,
+            "text": document.text,
+            "metadata": document.metadata,
+            "model": model,
+        }
+        try:
+            await self._call("POST", "/v1/documents", _Anything, body)
+        except IngestFailed as problem:
+            raise IngestFailed(f"{document.id}: {problem}") from problem
+
+    async def remove(self, name: str) -> None:
+        """Delete a document."""
+        await self._call("DELETE", f"/v1/documents/{quote(name, safe='')}", _Anything)
+
+    async def _call(
+        self, method: str, path: str, shape: type[M], body: Mapping[str, object] | None = None
+    ) -> M:
+        for attempt in range(TRIES):
+            try:
+                async with self._session.request(method, self._url + path, json=body) as response:
+                    if response.status == 429 and attempt + 1 < TRIES:
+                        await asyncio.sleep(_pause_s(response.headers.get("Retry-After", "")))
+                        continue
+                    answer = await response.json(content_type=None)
+                    if response.status >= 400:
+                        raise IngestFailed(_reason(answer, response.status))
+                    return shape.model_validate(answer)
+            except ValidationError as error:
+                raise IngestFailed(f"{self._url} is not a language-model server") from error
+            except aiohttp.InvalidURL:
+                raise IngestFailed(
+                    f"{self._url} is not the address of a server; it begins with http://"
+                ) from None
+            except aiohttp.ClientConnectorError:
+                raise IngestFailed(f"no server answers at {self._url}") from None
+            except (aiohttp.ClientError, TimeoutError, ValueError) as error:
+                raise IngestFailed(f"the server at {self._url} broke off") from error
+        raise IngestFailed(f"the server at {self._url} stays busy")
+
+
+def _pause_s(text: str) -> float:
+    """Seconds to wait before the next try, however long the server would like it."""
+    return min(int(text), LONGEST_PAUSE_S) if text.isascii() and text.isdigit() else 1.0
+
+
+def _reason(answer: object, status: int) -> str:
+    try:
+        return f"the server refused: {answer['error']['message']}"  # type: ignore[index]
+    except (KeyError, TypeError):
+        return f"the server answered with status {status} and no reason"
+
+
+# --- carrying it out
+
+
+async def _ingest(chosen: argparse.Namespace, settings: LlmSettings, chunks: list[Chunk]) -> Plan:
+    key = settings.api_key.get_secret_value().strip()
+    async with _server(chosen.url, settings) as url, Client(url, chosen.tenant, key) as client:
+        model = chosen.model or _choose_model(await client.embedding_models())
+        documents = make_documents(chunks, model, chosen.base_url)
+        plan = make_plan(documents, await client.stored())
+        if len(plan.remove) > len(chunks) and not chosen.force:
+            raise IngestFailed(
+                f"{len(plan.remove)} stored chunks are not in this course of {len(chunks)}, which "
+                "looks like another course or a broken build; --force removes them"
+            )
+        await _carry_out(client, plan, model)
+        return plan
+
+
+@asynccontextmanager
+async def _server(url: str, settings: LlmSettings) -> AsyncIterator[str]:
+    """The address to send to: *url*, else the server that runs on the folder, else our own."""
+    if url:
+        yield url
+        return
+    try:
+        lock = claim(settings.data_dir, "data_dir")
+    except AlreadyRunning:
+        address = address_of(settings.data_dir)
+        if address is None:
+            raise IngestFailed("a server is about to start on this data; try again") from None
+        yield address
+        return
+    with lock:
+        async with started(make_app(assemble(settings))) as running:
+            yield running.url
+
+
+def _choose_model(models: list[str]) -> str:
+    if not models:
+        raise IngestFailed(
+            "no embedding model is installed: python -m runtime.llm pull minilm brings one"
+        )
+    if PREFERRED in models:
+        return PREFERRED
+    if len(models) > 1:
+        names = ", ".join(models)
+        raise IngestFailed(f"there are several embedding models, choose with --model: {names}")
+    return models[0]
+
+
+async def _carry_out(client: Client, plan: Plan, model: str) -> None:
+    """Write first, then remove: a lesson that was renamed can be searched all along."""
+    total, done = len(plan.write) + len(plan.remove), 0
+    shown = sys.stderr.isatty() and total > 0
+    gate = asyncio.Semaphore(PARALLEL)
+
+    def step() -> None:
+        nonlocal done
+        done += 1
+        if shown:
+            sys.stderr.write(f"\ringest: {done} of {total}")
+            sys.stderr.flush()
+
+    async def write(document: Document) -> None:
+        try:
+            await client.write(document, model)
+        finally:
+            gate.release()
+        step()
+
+    try:
+        async with asyncio.TaskGroup() as group:
+            for document in plan.write:
+                await gate.acquire()
+                group.create_task(write(document))
+        for name in plan.remove:
+            await client.remove(name)
+            step()
+    except BaseExceptionGroup as several:
+        raise several.exceptions[0] from None
+    finally:
+        if shown:
+            sys.stderr.write("\n")

@@ -1,1 +1,0 @@
-"""Loads a built course into the document store: ``python -m runtime.llm ingest SITE``."""

@@ -1,0 +1,533 @@
+"""Answers searches, from an index in memory where it can, else from the rows: equally well.
+
+Loads NumPy and usearch, which the rest of the store does without.
+"""
+
+import asyncio
+import logging
+import sqlite3
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Coroutine, Iterable
+from typing import Concatenate, Final, ParamSpec, TypeVar
+
+import numpy as np
+
+from runtime.llm.documents import rows
+from runtime.llm.documents.database import Database, Threads
+from runtime.llm.documents.files import IndexFiles
+from runtime.llm.documents.rows import Change
+from runtime.llm.documents.schema import snapshot
+from runtime.llm.documents.values import Hit, Where
+from runtime.llm.documents.vectors import (
+    KIND,
+    Best,
+    ExactIndex,
+    HnswIndex,
+    Matrix,
+    Near,
+    check_vectors,
+    difference,
+    matrix,
+    scores,
+)
+from runtime.web.errors import TooMany
+
+log = logging.getLogger(__name__)
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+ALIKE: Final = 1e-6
+"""Scores that differ by less may be in a different order in a graph, or be left out by it."""
+TRIES: Final = 4
+"""Attempts to search an index that writes overtake, before the rows are searched instead."""
+NOTE_S: Final = 0.003
+"""Time for a commit to be noted that a search has already seen in the database."""
+PATIENCE_S: Final = 0.25
+"""How long a search waits for another use of its index: longer than reading the largest exact one
+takes (70 ms)."""
+REST_S: Final = 30.0
+"""After an index failed no other is begun for this long; searches read the rows."""
+INLINE: Final = 64
+"""Chunks at most that a search adds to a graph itself; more are added in the background."""
+MAX_WASTED: Final = 0.25
+"""A graph with a larger share of removed vectors is rebuilt."""
+MAX_GROWTH: Final = 2.0
+"""So is one that has grown by this factor since its recall was measured."""
+MAX_DIFFERENCE: Final = 0.25
+"""A file that differs from the rows by more than this share of the chunks is not used."""
+_YOUNG: Final = 1_000
+"""Vectors up to which growth is no reason to rebuild."""
+_MEASURED_K: Final = 10
+"""As many as most searches ask for."""
+_FAILURES: Final = (sqlite3.Error, OSError, RuntimeError, MemoryError, ValueError)
+
+
+class Stopped(Exception):
+    """The store closes; the work was not finished."""
+
+
+class Unanswerable(Exception):
+    """The index cannot tell the best chunks now; the rows can."""
+
+
+class LiveIndex:
+    """The index of one collection: exact while it is small, a graph when it is large.
+
+    Commits are noted by their ids and applied before the next search. Methods but `note` run in
+    threads.
+    """
+
+    def __init__(self, collection: int, exact_max: int) -> None:
+        self.collection = collection
+        self.generation = 0
+        """Of the collection as the index has it."""
+        self.held = 0
+        """Bytes of memory that are accounted for it."""
+        self._exact_max = exact_max
+        self._inner: ExactIndex | HnswIndex | None = None
+        self._saved: int | None = None
+        """Generation of the file."""
+        self._pending: list[Change] = []
+        self._lock = threading.Lock()
+        self._recall_is_good = True
+        self._measured_at = 0
+        """How many vectors the graph had when its recall was measured."""
+
+    @property
+    def nbytes(self) -> int:
+        """Memory, near enough."""
+        return self._inner.nbytes if self._inner else 0
+
+    @property
+    def graph(self) -> HnswIndex | None:
+        """The graph; None while the index is exact."""
+        return self._inner if isinstance(self._inner, HnswIndex) else None
+
+    @property
+    def lags(self) -> bool:
+        """Whether a graph has more to add than a search may."""
+        return self.graph is not None and sum(len(c.added) for c in self._pending) > INLINE
+
+    @property
+    def outgrown(self) -> bool:
+        """Whether the other kind, or a new graph, would serve better."""
+        if self._inner is None:
+            return False
+        if isinstance(self._inner, ExactIndex):
+            return len(self._inner) > self._exact_max
+        most = max(_YOUNG, MAX_GROWTH * self._measured_at)
+        return self._inner.nodes > most or self._inner.wasted > MAX_WASTED
+
+    def note(self, change: Change) -> None:
+        """Note a commit; called in the order of the commits."""
+        self._pending.append(change)
+
+    def build(
+        self, connection: sqlite3.Connection, files: IndexFiles, go_on: Callable[[], None]
+    ) -> bool:
+        """Read the index from its file or the rows, and measure its recall; False: it is gone.
+
+        Not from a snapshot, which would keep deleted text in the log for as long as this takes:
+        what is committed meanwhile is noted, and applied afterwards. *go_on* is called between
+        steps; what it raises is passed on.
+        """
+        now = rows.collection(connection, self.collection)
+        if now is None:
+            return False
+        if not self._read_file(connection, files, now, go_on):
+            inner = ExactIndex() if now.chunks <= self._exact_max else HnswIndex()
+            self._read_rows(inner, connection, now, go_on)
+        if self.graph:
+            self._recall_is_good = self.graph.prove(_MEASURED_K, neighbours(_MEASURED_K), go_on)
+            self._measured_at = self.graph.nodes
+            if not self._recall_is_good:
+                log.info("a graph misses too much; searches of its collection compare all chunks")
+        return True
+
+    def catch_up(self, connection: sqlite3.Connection, go_on: Callable[[], None]) -> None:
+        """Apply all that was noted; outside of a transaction."""
+        with self._lock:
+            self._catch_up(connection, None, go_on)
+
+    def save(self, files: IndexFiles) -> tuple[int, bytes] | None:
+        """Write the file of a graph that has changed: its generation and digest; else None."""
+        with self._lock:
+            graph = self.graph
+            if graph is None or self._saved == self.generation:
+                return None
+            digest = files.write(self.collection, self.generation, graph.save)
+            self._saved = self.generation
+            return self.generation, digest
+
+    def search(
+        self, connection: sqlite3.Connection, query: Matrix, k: int
+    ) -> list[tuple[int, float]] | None:
+        """Chunks and their scores, the *k* best and their equals among them.
+
+        *connection* must be in a snapshot. None: a commit that is in it has not been noted yet, or
+        one that is not in it has been applied. Raises `Unanswerable`.
+        """
+        now = rows.collection(connection, self.collection)
+        if now is None:
+            return []
+        if not self._recall_is_good or not self._lock.acquire(timeout=PATIENCE_S):
+            raise Unanswerable
+        try:
+            if self._inner is None:  # a small one: reading it takes as long as scanning it
+                self._read_rows(ExactIndex(), connection, now, lambda: None)
+            self._catch_up(connection, now.generation, lambda: None)
+            if self.generation != now.generation:
+                return None
+            if self.graph is None:
+                assert isinstance(self._inner, ExactIndex)
+                best = self._inner.best(query, k)
+                return list(zip(best.ids.tolist(), best.scores.tolist(), strict=True))
+            near = self.graph.near(query, neighbours(k))
+        finally:
+            self._lock.release()
+        return _rescore(connection, self.collection, near, query, k)
+
+    def _read_file(
+        self,
+        connection: sqlite3.Connection,
+        files: IndexFiles,
+        now: rows.Collection,
+        go_on: Callable[[], None],
+    ) -> bool:
+        """Load the graph's file if there is one that is of use."""
+        if now.chunks <= self._exact_max or now.file_format != KIND:
+            return False
+        if now.file_generation is None or now.file_digest is None:
+            return False
+        path = files.find(now.id, now.file_generation, now.file_digest)
+        if path is None:
+            return False
+        graph = HnswIndex.load(path)
+        if now.file_generation != now.generation:
+            removed, added = difference(graph.ids(), rows.chunk_ids(connection, now.id))
+            if len(removed) + len(added) > MAX_DIFFERENCE * now.chunks:
+                return False
+            self._apply(graph, connection, removed, added, go_on)
+        self._inner, self.generation, self._saved = graph, now.generation, now.file_generation
+        return True
+
+    def _read_rows(
+        self,
+        inner: ExactIndex | HnswIndex,
+        connection: sqlite3.Connection,
+        now: rows.Collection,
+        go_on: Callable[[], None],
+    ) -> None:
+        for block in rows.all_vectors(connection, self.collection):
+            go_on()
+            inner.add(block.ids, matrix(block.vectors))
+        self._inner, self.generation = inner, now.generation
+
+    def _catch_up(
+        self, connection: sqlite3.Connection, until: int | None, go_on: Callable[[], None]
+    ) -> None:
+        """Apply what was noted up to the generation *until*, under the lock.
+
+        Raises `Unanswerable` for more than a search may add.
+        """
+        assert self._inner is not None
+        pending = [c for c in list(self._pending) if until is None or c.generation <= until]
+        removed: set[int] = set()
+        added: set[int] = set()
+        for change in pending:
+            added.difference_update(change.removed)
+            removed.update(change.removed)
+            added.update(change.added)
+        if until is not None and self.graph is not None and len(added) > INLINE:
+            raise Unanswerable
+        self._apply(self._inner, connection, removed, sorted(added), go_on)
+        if pending:
+            self.generation = max(self.generation, pending[-1].generation)
+            del self._pending[: len(pending)]
+
+    def _apply(
+        self,
+        inner: ExactIndex | HnswIndex,
+        connection: sqlite3.Connection,
+        removed: Iterable[int],
+        added: list[int],
+        go_on: Callable[[], None],
+    ) -> None:
+        inner.remove(removed)
+        for at in range(0, len(added), rows.BLOCK):
+            go_on()
+            block = rows.vectors(connection, self.collection, added[at : at + rows.BLOCK])
+            inner.add(block.ids, matrix(block.vectors))
+
+
+class Search:
+    """Searches of all collections, and at most *max_bytes* of indexes or a single larger one."""
+
+    def __init__(
+        self,
+        database: Database,
+        files: IndexFiles,
+        *,
+        exact_max: int,
+        max_bytes: int,
+        max_searches: int,
+    ) -> None:
+        self._database = database
+        self._files = files
+        self._exact_max = exact_max
+        self._max_bytes = max_bytes
+        self._max_searches = max_searches
+        self._threads = Threads("document-search", 4, database.connect)
+        self._builder = Threads("document-build", 1, database.connect, background=True)
+        self._running = 0
+        self._indexes: OrderedDict[int, LiveIndex] = OrderedDict()
+        """By collection, the least recently used first."""
+        self._unfinished: dict[int, LiveIndex] = {}
+        """Being built, or catching up in the background."""
+        self._held = 0
+        self._rest_until = 0.0
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._stop = threading.Event()
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of all indexes, near enough."""
+        return self._held
+
+    async def check(self, vectors: bytes, count: int) -> None:
+        """Raise ValueError for anything but *count* unit vectors."""
+        await self._run(lambda _: check_vectors(vectors, count))
+
+    def note(self, changes: Iterable[Change]) -> None:
+        """Note a commit; in the order of the commits, and before its caller has the answer."""
+        for change in changes:
+            tables = (self._indexes, self._unfinished)
+            indexes = {t[change.collection] for t in tables if change.collection in t}
+            for index in indexes:  # one that catches up is in both tables
+                index.note(change)
+            if change.gone:
+                self._drop(change.collection)
+                self._unfinished.pop(change.collection, None)
+
+    async def search(
+        self, tenant: str, model: str, query: bytes, k: int, where: Where
+    ) -> list[Hit]:
+        """The *k* best eligible chunks, best first; ties by document, then chunk."""
+        async with self._database.translating_errors():
+            collection = await self._database.read(rows.find_collection, tenant, model)
+            if collection is None or k < 1:
+                return []
+            target = matrix(query)[0]
+            hits = None if where.narrows else await self._by_index(collection, target, k)
+            if hits is None:
+                try:
+                    hits = await self._run(scan, collection.id, target, k, where)
+                finally:
+                    self._database.tidy()
+        lowest = where.min_score
+        return hits if lowest is None else [hit for hit in hits if hit.score >= lowest]
+
+    async def settle(self) -> None:
+        """Wait until no index is being built or saved."""
+        while self._tasks:
+            await asyncio.wait(set(self._tasks))
+
+    async def close(self) -> None:
+        """Stop builds, and save the graphs that have changed since they were saved."""
+        self._stop.set()
+        await self.settle()
+        for index in self._indexes.values():
+            await self._save(index)
+        self._indexes.clear()
+        await self._threads.close()
+        await self._builder.close()
+
+    async def _by_index(
+        self, collection: rows.Collection, query: Matrix, k: int
+    ) -> list[Hit] | None:
+        """None: no index can answer yet or at all."""
+        number = collection.id
+        index = self._indexes.get(number)
+        if index is None:
+            if time.monotonic() < self._rest_until:
+                return None
+            if collection.chunks > self._exact_max:
+                self._rebuild(number)
+                return None
+            index = self._indexes[number] = LiveIndex(number, self._exact_max)
+        self._indexes.move_to_end(number)
+        try:
+            return await self._run(_search_index, index, query, k)
+        except _FAILURES:
+            log.exception("an index failed; searches read the database")
+            self._rest_until = time.monotonic() + REST_S
+            self._drop(number)
+            return None
+        finally:
+            self._maintain(index)
+
+    async def _run(
+        self,
+        work: Callable[Concatenate[sqlite3.Connection, P], T],
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> T:
+        if self._running >= self._max_searches:
+            raise TooMany("the document store is busy", headers={"Retry-After": "1"})
+        self._running += 1
+        try:
+            return await self._threads.run(work, *args, **kwargs)
+        finally:
+            self._running -= 1
+
+    def _maintain(self, index: LiveIndex) -> None:
+        """After a use: account for its memory, begin what it needs."""
+        if self._indexes.get(index.collection) is not index:
+            return
+        self._weigh(index)
+        if index.outgrown:
+            self._rebuild(index.collection)
+        elif index.lags and index.collection not in self._unfinished:
+            self._unfinished[index.collection] = index
+            self._start(self._complete(index))
+
+    def _rebuild(self, collection: int) -> None:
+        if collection not in self._unfinished:
+            index = self._unfinished[collection] = LiveIndex(collection, self._exact_max)
+            self._start(self._complete(index, build=True))
+
+    async def _complete(self, index: LiveIndex, *, build: bool = False) -> None:
+        """Build an index or let it catch up, then search with it."""
+        try:
+            if build and not await self._builder.run(index.build, self._files, self._go_on):
+                return
+            if build:
+                await self._save(index)
+            await self._builder.run(index.catch_up, self._go_on)
+            if self._unfinished.get(index.collection) is index:
+                self._drop(index.collection, but=index)
+                self._indexes[index.collection] = index
+                self._weigh(index)
+        except Stopped:
+            log.info("an index was not finished before the store closed")
+        except _FAILURES:
+            log.exception("an index failed; searches read the database")
+            self._rest_until = time.monotonic() + REST_S
+            self._drop(index.collection)
+        finally:
+            if self._unfinished.get(index.collection) is index:
+                del self._unfinished[index.collection]
+
+    async def _save(self, index: LiveIndex) -> None:
+        """Write the file of a graph that has changed; without it the graph is built again."""
+        try:
+            saved = await self._builder.run(lambda _: index.save(self._files))
+            if saved is None:
+                return
+            generation, digest = saved
+            async with self._database.exclusive() as writer:
+                there = await writer.run(
+                    rows.record_file, index.collection, generation, digest, KIND
+                )
+            keep = generation if there else None
+            await self._builder.run(lambda _: self._files.remove(index.collection, keep))
+        except _FAILURES:
+            log.warning("an index file cannot be written", exc_info=True)
+
+    def _weigh(self, index: LiveIndex) -> None:
+        """Account for an index's memory, and drop others where it is too much."""
+        now = index.nbytes
+        self._held += now - index.held
+        index.held = now
+        for other in list(self._indexes.values()):
+            if self._held <= self._max_bytes:
+                return
+            if other is not index:
+                self._drop(other.collection)
+                self._start(self._save(other))
+
+    def _drop(self, collection: int, but: LiveIndex | None = None) -> None:
+        index = self._indexes.get(collection)
+        if index is not None and index is not but:
+            del self._indexes[collection]
+            self._held -= index.held
+            index.held = 0
+
+    def _start(self, work: Coroutine[None, None, None]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def _go_on(self) -> None:
+        if self._stop.is_set():
+            raise Stopped
+
+
+def neighbours(k: int) -> int:
+    """How many neighbours are taken from a graph so that the *k* best are among them."""
+    return 2 * k + 32
+
+
+def scan(
+    connection: sqlite3.Connection, collection: int, query: Matrix, k: int, where: Where
+) -> list[Hit]:
+    """Compare all eligible chunks with the query, block by block, on a snapshot."""
+    with snapshot(connection):
+        best = Best(query, k)
+        for block in rows.eligible_vectors(connection, collection, where):
+            best.push(np.asarray(block.ids, np.int64), matrix(block.vectors))
+        return _hits(connection, list(zip(best.ids.tolist(), best.scores.tolist(), strict=True)), k)
+
+
+def _search_index(
+    connection: sqlite3.Connection, index: LiveIndex, query: Matrix, k: int
+) -> list[Hit] | None:
+    """None: the index cannot answer, or writes have been too fast for it."""
+    for _ in range(TRIES):
+        with snapshot(connection):
+            try:
+                pairs = index.search(connection, query, k)
+            except Unanswerable:
+                return None
+            if pairs is not None:
+                return _hits(connection, pairs, k)
+        time.sleep(NOTE_S)
+    return None
+
+
+def _rescore(
+    connection: sqlite3.Connection, collection: int, near: Near, query: Matrix, k: int
+) -> list[tuple[int, float]]:
+    """The chunks of a graph's answer that may be of the *k* best, scored in full precision.
+
+    Raises `Unanswerable` where others that are as good may be missing from the answer.
+    """
+    groups = {group[0]: group for group in near.groups}
+    block = rows.vectors(connection, collection, groups)
+    score_of = dict(zip(block.ids, scores(matrix(block.vectors), query).tolist(), strict=True))
+    pairs: list[tuple[int, float]] = []
+    last = 2.0
+    for first in sorted(score_of, key=score_of.__getitem__, reverse=True):
+        if len(pairs) >= k and score_of[first] < last:
+            break
+        last = score_of[first]
+        pairs += [(id_, last) for id_ in groups[first]]
+    if not near.complete and (len(pairs) < k or last - min(score_of.values()) <= ALIKE):
+        raise Unanswerable
+    return pairs
+
+
+def _hits(connection: sqlite3.Connection, pairs: list[tuple[int, float]], k: int) -> list[Hit]:
+    """The *k* best of the chunks with their texts, best first; ties by document, then chunk."""
+    last = -2.0
+    if len(pairs) > k:
+        last = sorted((score for _, score in pairs), reverse=True)[k - 1]
+    score_of = dict(pairs)
+    above = [id_ for id_, score in pairs if score > last]
+    tied = [id_ for id_, score in pairs if score == last]
+    chosen = rows.chunks(connection, above, k) + rows.chunks(connection, tied, k - len(above))
+    hits = [Hit(c.document, c.number, c.text, score_of[c.id], c.metadata) for c in chosen]
+    return sorted(hits, key=lambda hit: (-hit.score, hit.document_id, hit.chunk_index))
