@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 """The door to the course: `python build.py`, and `python build.py --help` for the rest."""
 
-import os
 import sys
 
 if sys.version_info < (3, 11):
@@ -15,5 +14,4 @@ except ModuleNotFoundError as error:
     sys.exit(f'"{error.name}" is missing: run "make setup", then .venv/bin/python build.py')
 
 if __name__ == "__main__":
-    # The system frees a process at once; Python would take 60 ms for it.
-    os._exit(main(sys.argv[1:]))
+    sys.exit(main(sys.argv[1:]))

@@ -8,8 +8,7 @@ import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from course import pipeline
-from course.build import check
+from course.build import check, link_course
 from course.check.linkcheck.identity import current
 from course.check.report import FORMATS, Findings, Summary, job_summary, reader
 from course.diagnostics import nearest, order
@@ -138,7 +137,7 @@ def accept_ids(options: Options) -> str:
     Raises :class:`Refusal` when the sources have errors or the lock file is damaged: a lock made
     from half a course would promise the wrong thing.
     """
-    sources, graph = pipeline.linked(options)
+    sources, graph = link_course(options)
     broken = [one for one in sources.diagnostics if one.severity == "error"]
     if broken:
         first = min(broken, key=lambda one: (one.file, one.line))

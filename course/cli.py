@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from course.build import build
 from course.options import CACHE, OUT, Options, Report
-from course.publish.places import check_places, forget
+from course.publish.places import check_places, remove_cache
 from course.publish.tree import Refusal
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ _BASE_URL: Final = re.compile(
     r"https?://[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?(?::([0-9]{1,5}))?(/[A-Za-z0-9._~%/-]*)?"
 )
 _EPOCH: Final = re.compile(r"[0-9]{1,11}")
-_KEPT: Final[list[object]] = []  # what the system frees with the process
 _FORMATS: Final = ("text", "json", "github", "sarif", "junit")
 
 
@@ -221,10 +220,9 @@ def _build(given: argparse.Namespace) -> int:
     gc.disable()  # a build keeps nearly all it makes: collections cost 4 % and find nothing
     options = _options(given)
     check_places(options)
-    if given.clean:
-        forget(options)
-    _KEPT.clear()
-    report = build(options, _KEPT)
+    if given.clean and options.cache is not None:
+        remove_cache(options.cache)
+    report = build(options)
     for note in report.notes:
         print(f"note: {note}", file=sys.stderr)
     if report.diagnostics:

@@ -7,33 +7,33 @@ from dataclasses import replace
 from html.parser import HTMLParser
 from typing import Final
 
-from course import pipeline
+from course.build import run
 from course.diagnostics import TOP, Diagnostic, Problem, diagnostic
 from course.options import Options
 from course.publish import outcheck
-from course.publish.tree import File
+from course.publish.cache import Cache
+from course.publish.tree import File, Outputs
 
 _VOID: Final = frozenset(
     "area base br col embed hr img input link meta param source track wbr".split()
 )
 
 
-class Memory:
-    """A target that keeps the pages."""
+class Memory(Outputs):
+    """Keeps the pages; nothing is there already, so that every page is rendered."""
 
     def __init__(self) -> None:
-        self.files: dict[str, File] = {}
+        super().__init__()
         self.pages: dict[str, str] = {}
 
-    def put(self, path: str, data: bytes, sha256: str = "") -> File:
+    def put(self, path: str, data: bytes) -> File:
         """Keep the file *path* when it is a page."""
         if path.endswith(".html"):
             self.pages[path] = data.decode()
-        file = self.files[path] = File(len(data), "")
-        return file
+        return super().put(path, data)
 
     def keep(self, path: str, file: File) -> bool:
-        """Nothing is there already: every page is rendered."""
+        """Have every page made again."""
         return False
 
 
@@ -110,7 +110,7 @@ def page_problems(path: str, html: str) -> Iterator[Problem]:
 def deep_problems(options: Options) -> list[Diagnostic]:
     """The problems that only a parser finds, over all pages of the course."""
     target = Memory()
-    pipeline.run(replace(options, jobs=1), target)  # what another process keeps is lost here
+    run(replace(options, jobs=1), target, Cache(None))  # what another process keeps is lost here
     return [
         diagnostic(problem, TOP)
         for path, html in target.pages.items()

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from course import pipeline
+from course.build import link_course
 from course.diagnostics import TOP, Diagnostic, Problem, diagnostic, order
 from course.external_probe import Answer, Limits, probe
 from course.options import Options
-from course.publish.jsonfile import read_json, write_json
+from course.publish.cache import read_json, write_json
 from course.read.files import span_at
 from course.read.models.view import plain
 from course.read.sources import Item, Sources
@@ -42,7 +42,7 @@ def external_problems(options: Options, limits: Limits | None = None) -> list[Di
     Addresses that answered in the last seven days are not asked again when there is a cache
     folder. Sources with errors are searched as far as they can be read.
     """
-    loaded, _ = pipeline.linked(options)
+    loaded, _ = link_course(options)
     uses: dict[str, list[Link]] = {}
     for link in links(loaded):
         uses.setdefault(link.url.partition("#")[0], []).append(link)
@@ -101,14 +101,13 @@ def _allowed(url: str) -> bool:
 
 
 def _answers(urls: list[str], folder: Path | None, limits: Limits) -> dict[str, Answer]:
-    past = (read_json(folder / CACHE_FILE) or {}) if folder else {}
+    past = read_json(folder / CACHE_FILE) if folder else {}
     now = int(time.time())
     fresh = {url: when for url, when in past.items() if _is_fresh(when, now)}
     asked = [url for url in urls if url not in fresh]
     answers = asyncio.run(probe(asked, limits)) if asked else {}
     fresh |= {url: now for url, answer in answers.items() if answer.good}
     if folder and asked:
-        folder.mkdir(parents=True, exist_ok=True)
         write_json(folder / CACHE_FILE, dict(sorted(fresh.items())))
     return {url: answers.get(url, Answer(good=True)) for url in urls}
 

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
-
-import orjson
+from typing import Final
 
 from course.diagnostics import Diagnostic
-from course.publish.fingerprint import fingerprint
 
 CACHE: Final = ".course-cache"
 OUT: Final = "site"
@@ -34,11 +31,6 @@ class Options:
     cache: Path | None = None
     updated: str | None = None
     verify: bool = False
-
-    def key(self) -> str:
-        """The part that changes the bytes of the outputs."""
-        parts = [fingerprint(), self.base_url, self.file_urls, self.updated]
-        return orjson.dumps(parts).decode()
 
 
 @dataclass(slots=True)
@@ -65,31 +57,6 @@ class Report:
     def warnings(self) -> int:
         """How many diagnostics are warnings."""
         return sum(one.severity == "warning" for one in self.diagnostics)
-
-    def as_json(self) -> dict[str, Any]:
-        """What the next build of equal sources may repeat."""
-        return {
-            "diagnostics": [one.as_json() for one in self.diagnostics],
-            "lessons": self.lessons,
-            "authored": self.authored,
-            "sources": self.sources,
-            "files": self.files,
-            "digest": self.digest,
-        }
-
-    @staticmethod
-    def from_json(data: dict[str, Any]) -> Report:
-        """The inverse of :meth:`as_json`; raises KeyError or TypeError on foreign data."""
-        found = [Diagnostic.from_json(entry) for entry in data["diagnostics"]]
-        return Report(
-            found,
-            data["lessons"],
-            data["authored"],
-            data["sources"],
-            data["files"],
-            digest=data["digest"],
-            written=True,
-        )
 
     def summary(self) -> str:
         """The last line of a build."""

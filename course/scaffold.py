@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from course import pipeline
 from course import scaffold_texts as texts
+from course.build import link_course
 from course.diagnostics import nearest
 from course.options import Options
 from course.read import ids, schema
@@ -57,7 +57,7 @@ def create(
     no account of *planned*. Returns the files written, as POSIX paths from *root*. Raises
     :class:`ScaffoldError`; then nothing was written.
     """
-    loaded, graph = pipeline.linked(Options(root, root))
+    loaded, graph = link_course(Options(root, root))
     if loaded.course is None:
         raise ScaffoldError(
             "there is no course here that can be read",

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import orjson
 
-from course import pipeline
+from course.build import link_course
 from course.options import Options
 from course.read.graph import Graph, LessonNode
 from course.read.lesson import Material
@@ -94,7 +94,7 @@ def stats(options: Options, form: str = "text") -> int:
 
 def collect(options: Options) -> Stats:
     """The figures of the course; lessons with errors are only named in ``unreadable``."""
-    _, graph = pipeline.linked(options)
+    _, graph = link_course(options)
     return of(graph)
 
 

@@ -8,7 +8,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Final
 
-from course.publish.quick import CONTENT
+from course.publish.places import CONTENT
 
 SETTLED_S: Final = 0.05
 PATIENCE_S: Final = 1.0

@@ -1,115 +1,121 @@
-"""The build cache: read lessons and finished units by content, safe to delete, never trusted."""
+"""What an earlier build left in the cache folder: lessons as read and as rendered.
+
+Each entry stands under the hash of everything that it depends on, this tool included. The file
+is safe to delete and never trusted: a cache that somebody restored may hold anything.
+"""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import replace
+from functools import cache
 from hashlib import sha256
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
 
 import orjson
 
-from course.publish.jsonfile import read_json, write_json
+from course.publish.tree import File
+from course.publish.unit import Unit
 from course.read.lesson import Lesson, Parts, Setup
 
-_LESSON_FIELDS: Final = frozenset(one.name for one in fields(Lesson)) - {"material"}
+_FILE: Final = "lessons.json"
+_LIBRARIES: Final = ("jinja2", "jsonschema-rs", "orjson", "pygments", "pyromark", "pyyaml")
+_PACKAGE: Final = Path(__file__).resolve().parent.parent
+_TOOL: Final = (_PACKAGE, _PACKAGE.parent / "schemas" / "course")
 
 
-def lesson_key(parts: Parts, setup_key: bytes) -> str:
-    """The key of one lesson folder: every byte that its record depends on."""
-    pieces = [setup_key, parts.folder.encode()]
+@cache
+def tool_key() -> str:
+    """A digest of this package, its schemas and the versions of the libraries that it uses."""
+    digest = sha256("".join(f"{name}={version(name)};" for name in _LIBRARIES).encode())
+    for folder in _TOOL:
+        for path in sorted(folder.rglob("*")):
+            if path.is_file() and "__pycache__" not in path.parts:
+                digest.update(str(path.relative_to(folder)).encode())
+                digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def digest_of(*values: object) -> str:
+    """A digest of JSON-able *values*; sets, mappings and records of the reader may be inside."""
+    data = orjson.dumps(values, default=_as_json, option=orjson.OPT_SORT_KEYS)
+    return sha256(data).hexdigest()
+
+
+def _as_json(value: Any) -> Any:
+    if isinstance(value, frozenset):
+        return sorted(value)
+    return dict(value) if isinstance(value, Mapping) else list(value)
+
+
+def lesson_key(parts: Parts, setup: str) -> str:
+    """The key of a lesson as read: its bytes, its place and the digest of its *setup*."""
+    digest = sha256(digest_of(setup, parts.folder, parts.name, parts.phase, parts.unread).encode())
     for name, data in parts.files.items():
-        pieces += (b"\0%s\0%d\0" % (name.encode(), len(data)), data)
-    return sha256(b"".join(pieces)).hexdigest()
+        digest.update(b"%s\0%d\0" % (name.encode(), len(data)))
+        digest.update(data)
+    return digest.hexdigest()
 
 
-def setup_key(setup: Setup, fingerprint: str) -> bytes:
+def setup_key(setup: Setup) -> str:
     """The key of what all lessons are read with."""
-    words = setup.words
-    text = orjson.dumps(
-        [
-            fingerprint,
-            dict(words.kinds),
-            [words.output, words.table, words.done, words.to_do],
-            dict(words.alerts),
-            sorted(setup.interfaces),
-            setup.lesson_limit,
-            setup.file_urls,
-        ],
-        option=orjson.OPT_SORT_KEYS,
-    )
-    return sha256(text).digest()
+    return digest_of(tool_key(), setup)
 
 
-class Shards:
-    """One JSON file for each phase: folder name to key, record and unit."""
+class Cache:
+    """The cache file below *folder*; without a folder it finds and keeps nothing."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self._shards: dict[str, dict[str, Any]] = {}
+    def __init__(self, folder: Path | None) -> None:
+        self._path = folder / _FILE if folder else None
+        self._entries = read_json(self._path) if self._path else {}
         self._new: dict[str, dict[str, Any]] = {}
+        self._changed = False
 
-    def _shard(self, phase: str) -> dict[str, Any]:
-        if phase not in self._shards:
-            self._shards[phase] = read_json(self.folder / f"phase-{phase}.json") or {}
-        return self._shards[phase]
-
-    def kept(self) -> bool:
-        """Whether there is anything to find."""
-        return next(self.folder.glob("phase-*.json"), None) is not None
-
-    def record(self, parts: Parts, key: str) -> Lesson | None:
-        """The lesson that was read from the same bytes, or None."""
-        entry = self._shard(parts.phase).get(parts.folder)
-        if not isinstance(entry, dict) or entry.get("key") != key:
-            return None
-        record = entry.get("record")
-        if not isinstance(record, dict) or set(record) != _LESSON_FIELDS:
-            return None
-        if (record["folder"], record["phase"]) != (parts.folder, parts.phase):
-            return None
+    def lesson(self, folder: str, key: str) -> Lesson | None:
+        """The lesson that was read from the same bytes, without its material."""
         try:
-            return Lesson(**record)
-        except (TypeError, ValueError):
+            entry = self._entries[folder]
+            return Lesson(**entry["lesson"]) if entry["key"] == key else None
+        except (TypeError, KeyError):
             return None
 
-    def unit(self, phase: str, folder: str, key: str) -> dict[str, Any] | None:
-        """The cached unit of a lesson folder when its key is the same."""
-        entry = self._shard(phase).get(folder)
-        unit = entry.get("unit") if isinstance(entry, dict) else None
-        return unit if isinstance(unit, dict) and unit.get("key") == key else None
+    def unit(self, folder: str, key: str) -> Unit | None:
+        """What was rendered of the same lesson in the same surroundings."""
+        try:
+            unit = Unit(**self._entries[folder]["unit"])
+            unit.files = {path: File(*file) for path, file in unit.files.items()}
+        except (TypeError, KeyError, AttributeError):
+            return None
+        return unit if unit.key == key else None
 
-    def put(self, phase: str, key: str, record: Lesson, unit: Mapping[str, Any]) -> None:
-        """Keep what was made of a lesson folder."""
-        self._new.setdefault(phase, {})[record.folder] = {
-            "key": key,
-            "record": record,
-            "unit": unit,
-        }
+    def add(self, key: str, lesson: Lesson, unit: Unit) -> None:
+        """Keep a lesson, read under *key*, and its unit for the next build."""
+        lesson = replace(lesson, material=None)
+        self._new[lesson.folder] = {"key": key, "lesson": lesson, "unit": unit}
+        self._changed |= self.unit(lesson.folder, unit.key) is None
 
     def save(self) -> None:
-        """Write the shards that changed and drop those of phases that are gone."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        for phase, shard in self._new.items():
-            if _signature(shard) != _signature(self._shard(phase)):
-                write_json(self.folder / f"phase-{phase}.json", _storable(shard))
-        for path in self.folder.glob("phase-*.json"):
-            if path.name.removeprefix("phase-").removesuffix(".json") not in self._new:
-                path.unlink(missing_ok=True)
+        """Replace the file in one step by what was added, if that is something new."""
+        removed = self._new.keys() != self._entries.keys()
+        if self._path is not None and (self._changed or removed):
+            write_json(self._path, self._new)
 
 
-def _storable(shard: Mapping[str, Any]) -> dict[str, Any]:
-    """The shard with records as plain mappings."""
-    return {
-        folder: {**entry, "record": {one: getattr(entry["record"], one) for one in _LESSON_FIELDS}}
-        for folder, entry in shard.items()
-    }
+def read_json(path: Path) -> dict[str, Any]:
+    """The mapping that a file of the cache holds; empty when there is none."""
+    try:
+        entries = orjson.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return entries if isinstance(entries, dict) else {}
 
 
-def _signature(shard: Mapping[str, Any]) -> list[tuple[str, Any, Any]]:
-    return [
-        (name, entry.get("key"), (entry.get("unit") or {}).get("key"))
-        for name, entry in sorted(shard.items())
-        if isinstance(entry, dict)
-    ]
+def write_json(path: Path, data: object) -> None:
+    """Replace a file of the cache in one step; its folder is made."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside = path.with_name(f"{path.name}.{os.getpid()}")
+    beside.write_bytes(orjson.dumps(data, default=list))
+    beside.replace(path)

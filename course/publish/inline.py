@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Final
 
 from markupsafe import Markup
 
+Labels = Mapping[str, str]  # interface words by key
 _SPAN: Final = re.compile(r"`([^`]+)`|\*\*(\S(?:.*?\S)?)\*\*|\*(\S(?:.*?\S)?)\*")
 _BREAK: Final = re.compile(r"\n[ \t]*\n\s*")
 
@@ -69,3 +71,10 @@ def _element(found: re.Match[str]) -> str:
     if found[1]:
         return f"<code>{found[1]}</code>"
     return f"<strong>{found[2]}</strong>" if found[2] else f"<em>{found[3]}</em>"
+
+
+def fill(label: str, **values: object) -> str:
+    """*label* with the values of its placeholders (``{name}``), of which it may lack some."""
+    for name, value in values.items():
+        label = label.replace(f"{{{name}}}", str(value))
+    return label

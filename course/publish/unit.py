@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Final
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
 
 import orjson
 
@@ -18,9 +18,9 @@ from course.publish.companions.notebook import notebook
 from course.publish.companions.quiz import asked
 from course.publish.companions.script import script
 from course.publish.companions.source import lesson_markdown
-from course.publish.labels import Labels
 from course.publish.pages import Around, Pages
 from course.publish.resources import catalog_entry, content_hash, json_bytes, own_resource, place
+from course.publish.shell import SiteInfo
 from course.publish.tree import File
 from course.read import schema
 from course.read.lesson import KIB, Lesson
@@ -35,7 +35,7 @@ MEDIA_TYPES: Final = {
 
 @dataclass(slots=True)
 class Unit:
-    """What one lesson contributes; JSON-able but for ``outputs``, whose bytes are not cached.
+    """What one lesson contributes to the site, as the cache keeps it.
 
     ``body`` is its Markdown for the full text, where each link into the site begins with
     ``ROOT``; ``printed`` its HTML on a page to print, empty when there is none.
@@ -44,142 +44,100 @@ class Unit:
     id: str
     key: str
     entry: dict[str, Any]
-    files: dict[str, File] = field(default_factory=dict)
-    terms: dict[str, Any] = field(default_factory=dict)
-    chunks: bytes = b""
-    body: str = ""
-    printed: str = ""
-    facts: dict[str, dict[str, Any]] = field(default_factory=dict)
-    outputs: dict[str, bytes] = field(default_factory=dict)
-    problems: list[Problem] = field(default_factory=list)
-
-    def cached(self) -> dict[str, Any]:
-        """What the cache keeps."""
-        return {
-            "id": self.id,
-            "key": self.key,
-            "entry": self.entry,
-            "files": {path: list(file) for path, file in self.files.items()},
-            "terms": self.terms,
-            "chunks": self.chunks.decode(),
-            "body": self.body,
-            "printed": self.printed,
-            "facts": self.facts,
-        }
-
-
-def unit_key(record_key: str, related: Mapping[str, Any], build_key: str) -> str:
-    """The key of a lesson's outputs: its sources, its neighbours, the options of the build."""
-    parts = (record_key.encode(), orjson.dumps(related), build_key.encode())
-    return hashlib.sha256(b"".join(parts)).hexdigest()
-
-
-@dataclass(slots=True)
-class Draft:
-    """What a lesson contributes by itself, whatever stands around it.
-
-    ``outputs`` are the companions that ``resource`` names with their digests; ``files`` those of
-    them that are written already. ``terms``, ``chunks`` and ``body`` are those of the unit.
-    """
-
-    resource: dict[str, Any]
+    files: dict[str, File]
     terms: dict[str, Any]
-    chunks: bytes
-    body: str = ""
-    outputs: dict[str, bytes] = field(default_factory=dict)
-    files: dict[str, File] = field(default_factory=dict)
-
-    def hashes(self) -> dict[str, str]:
-        """The SHA-256 of each companion, by path."""
-        return {one["url"]: one["sha256"] for one in self.resource.get("artifacts", ())}
+    chunks: str
+    body: str
+    printed: str
+    facts: dict[str, dict[str, Any]]
 
 
-def draft(record: Lesson, base_url: str | None, labels: Labels, *, file_urls: bool) -> Draft:
-    """The draft of a lesson; files that readers take away link to *base_url* when it is known.
+class Rendered(NamedTuple):
+    """A unit whose ``files`` are still to come, their bytes by path, and what is wrong."""
 
-    *labels* are the words in them (:func:`course.publish.labels.chosen`).
+    unit: Unit
+    outputs: dict[str, bytes]
+    problems: list[Problem]
+
+
+def lesson_resource(
+    record: Lesson, related: Mapping[str, Any], site: SiteInfo
+) -> tuple[dict[str, Any], dict[str, bytes]]:
+    """The resource of a lesson and the companions that it names, by path.
+
+    *related* is what the course around the lesson says about it.
     """
     resource = own_resource(record)
-    made = Draft(
-        resource,
-        search.lesson_terms(resource),
-        b"".join([orjson.dumps(chunk) + b"\n" for chunk in chunks(resource)]),
-    )
-    if not record.authored:
-        return made
-    content = resource["content"]
-    index = "index.html" if file_urls else ""
-    made.body = readdressed(content["markdown"], content["media"], ROOT, index)
-    resource["artifacts"] = artifacts = []
-    for kind, path, text in _companions(resource, record.id, labels, base_url or "../"):
-        data = text if isinstance(text, bytes) else text.encode()
-        made.outputs[path] = data
-        artifacts.append(
-            {
-                "kind": kind,
-                "url": path,
-                "mediaType": MEDIA_TYPES[kind],
-                "bytes": len(data),
-                "sha256": hashlib.sha256(data).hexdigest(),
-            }
-        )
-    return made
-
-
-def full_resource(drawn: Draft, related: Mapping[str, Any]) -> dict[str, Any]:
-    """The resource of a lesson, complete."""
-    resource = drawn.resource
+    companions: dict[str, bytes] = {}
+    if record.authored:
+        artifacts = []
+        for kind, path, text in _companions(resource, site):
+            data = companions[path] = text if isinstance(text, bytes) else text.encode()
+            artifacts.append(
+                {
+                    "kind": kind,
+                    "url": path,
+                    "mediaType": MEDIA_TYPES[kind],
+                    "bytes": len(data),
+                    "sha256": hashlib.sha256(data).hexdigest(),
+                }
+            )
+        resource["artifacts"] = artifacts
     place(resource, related)
-    if "artifacts" in resource:
+    if record.authored:
         resource["contentHash"] = content_hash(resource)
     resource["revision"] = related["revision"]
-    return resource
+    return resource, companions
 
 
-def build_unit(
-    record: Lesson,
-    drawn: Draft,
-    related: Mapping[str, Any],
-    pages: Pages,
-    key: str,
-    page_limit: int,
-) -> Unit:
-    """Page, resource, aliases and companions of a lesson; uses its draft up."""
-    resource = full_resource(drawn, related)
-    unit = Unit(record.id, key, catalog_entry(resource), drawn.files, drawn.terms, drawn.chunks)
-    unit.body, unit.outputs = drawn.body, drawn.outputs
-    outputs = unit.outputs
-    for problem in schema.check("lesson.v1", resource, record.file):
-        unit.problems.append(_broken_resource(problem, resource["resource"]))
-    page = f"{resource['url']}index.html"
+def _companions(resource: dict[str, Any], site: SiteInfo) -> Iterator[tuple[str, str, str | bytes]]:
+    """Kind, path and content of the files that readers take away."""
+    name, words, root = resource["id"], site.words, site.base_url or "../"
+    quiz = asked(resource["quiz"], words)
+    yield "markdown", f"lessons/{name}/index.md", lesson_markdown(resource, words, asked=quiz)
+    yield "notebook", f"downloads/{name}.ipynb", notebook(resource, words, root, quiz)
+    evidence = evidence_template(resource, words, root)
+    yield "evidence", f"downloads/{name}-evidence.md", evidence
+    if code := script(resource, words):
+        yield "script", f"downloads/{name}.py", code
+
+
+def render(
+    record: Lesson, related: Mapping[str, Any], key: str, pages: Pages, page_limit: int
+) -> Rendered:
+    """Page, resource, aliases and companions of a lesson; *page_limit* is in bytes."""
+    resource, outputs = lesson_resource(record, related, pages.site)
+    problems = [
+        _broken_resource(problem, resource["resource"])
+        for problem in schema.check("lesson.v1", resource, record.file)
+    ]
+    path = f"{resource['url']}index.html"
     html = pages.lesson(resource, _around(related), record.file)
-    outputs[page] = html.encode()
-    unit.facts[page] = outcheck.facts(page, html)
+    outputs[path] = html.encode()
     outputs[resource["resource"]] = json_bytes(resource)
+    facts = {path: outcheck.facts(path, html)}
     for alias in related["aliases"]:
         old = f"lessons/{alias}/index.html"
         text = pages.alias(alias, resource)
         outputs[old] = text.encode()
-        unit.facts[old] = outcheck.facts(old, text)
         outputs[f"api/v1/lessons/{alias}.json"] = outputs[resource["resource"]]
-    unit.problems += _page_problems(record, html, len(outputs[page]), page_limit)
-    if related["printed"]:
-        unit.printed = str(pages.printed(resource))
-    return unit
-
-
-def _companions(
-    resource: dict[str, Any], name: str, words: Labels, root: str
-) -> list[tuple[str, str, str | bytes]]:
-    quiz = asked(resource["quiz"], words)
-    found: list[tuple[str, str, str | bytes]] = [
-        ("markdown", f"lessons/{name}/index.md", lesson_markdown(resource, words, asked=quiz)),
-        ("notebook", f"downloads/{name}.ipynb", notebook(resource, words, root, quiz)),
-        ("evidence", f"downloads/{name}-evidence.md", evidence_template(resource, words, root)),
-    ]
-    if code := script(resource, words):
-        found.append(("script", f"downloads/{name}.py", code))
-    return found
+        facts[old] = outcheck.facts(old, text)
+    problems += _page_problems(record, html, len(outputs[path]), page_limit)
+    content = resource.get("content")
+    unit = Unit(
+        id=record.id,
+        key=key,
+        entry=catalog_entry(resource),
+        files={},
+        terms=search.lesson_terms(resource),
+        chunks="".join(orjson.dumps(chunk).decode() + "\n" for chunk in chunks(resource)),
+        body=readdressed(content["markdown"], content["media"], ROOT, pages.index)
+        if content
+        else "",
+        printed=str(pages.printed(resource)) if related["printed"] else "",
+        facts=facts,
+    )
+    return Rendered(unit, outputs, problems)
 
 
 def _around(related: Mapping[str, Any]) -> Around:

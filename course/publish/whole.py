@@ -19,10 +19,9 @@ from course.publish.companions.headers import headers
 from course.publish.companions.llms import llms_full, llms_txt
 from course.publish.companions.openapi import openapi
 from course.publish.companions.sitemap import robots, sitemap
-from course.publish.labels import chosen
 from course.publish.pages import Around, Pages, not_found_hashes
 from course.publish.tree import File
-from course.publish.unit import Unit, draft, full_resource
+from course.publish.unit import Unit, lesson_resource
 from course.read import schema
 from course.read.graph import Graph, LessonNode
 from course.read.links import KINDS
@@ -30,21 +29,14 @@ from course.read.links import KINDS
 _RESOURCES: Final = ("catalog", "pathways", "roles", "projects")
 Ref = dict[str, Any]
 Put = Callable[[str, bytes], File]
-Files = dict[str, File]
-# Begins to make files, perhaps in another process; call what it gives for them.
-Aside = Callable[[Callable[[], Files]], Callable[[], Files]]
 
 
 @dataclass(slots=True)
 class Whole:
-    """What the output check needs of the pages of the course, and the problems met.
-
-    ``files`` are those that were made aside.
-    """
+    """What the output check needs of the pages of the course, and the problems met."""
 
     facts: dict[str, dict[str, Any]]
     problems: list[Problem]
-    files: Files
 
 
 class _Builder:
@@ -54,7 +46,7 @@ class _Builder:
         self.pages = pages
         self.numbers = resources.numbers(graph)
         self.put = put
-        self.out = Whole({}, [], {})
+        self.out = Whole({}, [])
         self.entries = {name: unit.entry for name, unit in units.items()}
         self.refs = {
             name: {key: entry[key] for key in ("id", "title", "status", "url")}
@@ -109,21 +101,14 @@ class _Builder:
         return [self.refs[name] for name in names if name in self.refs]
 
 
-def prepare() -> None:
-    """Compile the schemas ahead of the first resource."""
-    for name in _RESOURCES:
-        schema.validator(f"{name}.v1")
-
-
 def build(
     graph: Graph,
     units: Mapping[str, Unit],
     pages: Pages,
     assets: Assets,
     put: Put,
-    aside: Aside,
 ) -> Whole:
-    """Hand every output that is not a lesson's own to *put*; the texts may be made *aside*."""
+    """Hand every output that is not a lesson's own to *put*."""
     builder = _Builder(graph, units, pages, put)
     bundles = {
         name: bundle(project.files)
@@ -134,7 +119,7 @@ def build(
     pathways = resources.pathways(graph)
     roles = resources.roles(graph)
     projects = resources.projects(graph, bundles)
-    texts = aside(lambda: _texts(builder, catalog, pathways, roles, projects))
+    _texts(builder, catalog, pathways, roles, projects)
     for name, resource in zip(_RESOURCES, (catalog, pathways, roles, projects), strict=True):
         builder.json(f"api/v1/{name}.json", resource, f"{name}.v1")
     put = builder.put
@@ -153,7 +138,6 @@ def build(
     _host_files(builder)
     if pages.base_url is not None:
         _absolute(builder, catalog, pages.base_url)
-    builder.out.files = texts()
     return builder.out
 
 
@@ -250,14 +234,9 @@ def _texts(
     pathways: dict[str, Any],
     roles: dict[str, Any],
     projects: dict[str, Any],
-) -> Files:
+) -> None:
     """What is read by programs as a whole: texts, passages, the search index, OpenAPI."""
-    made: Files = {}
-
-    def put(path: str, data: bytes) -> None:
-        made[path] = builder.put(path, data)
-
-    graph = builder.graph
+    put, graph = builder.put, builder.graph
     units = [
         builder.units[entry["id"]] for phase in catalog["phases"] for entry in phase["lessons"]
     ]
@@ -270,7 +249,7 @@ def _texts(
 
     for path, text in llms_full(catalog, body, pages.base_url or "", pages.index, words=words):
         put(path, text.encode())
-    put("corpus/chunks.jsonl", b"".join([unit.chunks for unit in units]))
+    put("corpus/chunks.jsonl", "".join(unit.chunks for unit in units).encode())
     found = zip(search.KINDS, _routes(pathways, roles, projects), strict=True)
     others = [search.page_terms(kind, entry) for kind, entries in found for entry in entries]
     for path, data in search.build_index([unit.terms for unit in units], others=others).items():
@@ -284,10 +263,9 @@ def _texts(
     first = next((node for node in graph.lessons.values() if node.authored), None)
     if first is not None:
         graph.sources.material(first.record)
-        drawn = draft(first.record, pages.base_url, chosen(words), file_urls=bool(pages.index))
-        examples["lesson"] = full_resource(drawn, builder.related(first))
+        related = builder.related(first)
+        examples["lesson"], _ = lesson_resource(first.record, related, pages.site)
     put("openapi.json", resources.json_bytes(openapi(examples)))
-    return made
 
 
 def _routes(

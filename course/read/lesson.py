@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from course.diagnostics import TOP, Diagnostic, Problem, diagnostic
@@ -15,18 +14,12 @@ _OPENING: Final = "---\n"
 
 
 class Setup(NamedTuple):
-    """What every lesson of one language is read with.
-
-    ``base_url`` (with a final slash) is where the files that readers take away link to;
-    ``labels`` are the words in them.
-    """
+    """What every lesson of one language is read with."""
 
     words: markdown.Words
     interfaces: frozenset[str]
     lesson_limit: int = 64 * KIB
     file_urls: bool = False
-    base_url: str | None = None
-    labels: Mapping[str, str] = MappingProxyType({})
 
 
 class Parts(NamedTuple):

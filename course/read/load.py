@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any, Final
 
 from course.diagnostics import Diagnostic, Problem
-from course.publish.labels import chosen
 from course.read import ids, lesson_reader, markdown, models, schema, unfinished, yamlsource
 from course.read.budgets import LESSON_KIB, MEDIA_KIB
 from course.read.files import (
@@ -47,7 +46,6 @@ _NEED_WORDS: Final = ("LES017", "LES021", "LES022")
 PROJECT_FILE_LIMIT: Final = 512 * KIB
 
 Reader = Callable[[list[Parts], Setup], Iterable[Lesson]]
-KeyOf = Callable[[Folder, Mapping[str, bytes]], str | None]
 
 
 def read_all(parts: list[Parts], setup: Setup) -> list[Lesson]:
@@ -60,31 +58,22 @@ def load(
     read: Reader = read_all,
     *,
     file_urls: bool = False,
-    base_url: str | None = None,
-    key_of: KeyOf | None = None,
 ) -> Sources:
-    """The content folder below *root*; *read* turns lesson folders into lessons, in order.
-
-    *base_url* replaces that of the course; *key_of* names the sources by what was read of them.
-
-    What it returns is used up last, so that other processes may read lessons in the meantime.
-    """
-    return _Loader(root, file_urls, base_url).load(read, key_of)
+    """The content folder below *root*; *read* turns lesson folders into lessons, in order."""
+    return _Loader(root, file_urls).load(read)
 
 
 class _Loader:
-    def __init__(self, root: Path, file_urls: bool, base_url: str | None) -> None:
+    def __init__(self, root: Path, file_urls: bool) -> None:
         self.root = root
         self.file_urls = file_urls
-        self.base_url = base_url
         self.out = Sources()
         self.problems: list[Problem] = []
-        self.bytes: dict[str, bytes] = {}
         self.has_words = True
         self.course: Mapping[str, Any] = {}
         self.lesson_limit = LESSON_KIB * KIB
 
-    def load(self, read: Reader, key_of: KeyOf | None) -> Sources:
+    def load(self, read: Reader) -> Sources:
         """Walk, read what lessons depend on, then the lessons and everything else."""
         out = self.out
         out.root = self.root
@@ -99,15 +88,11 @@ class _Loader:
         self.problems += unbuilt(course, f"{CONTENT}/course.yaml")
         self.labels = words = self.words(tree, course.get("lang", "en"))
         self.lesson_limit = self.budget("lessonKiB", LESSON_KIB)
-        base_url = self.base_url or course.get("baseUrl")
-        address = f"{base_url.rstrip('/')}/" if base_url else None
-        labels = chosen(self.out.words)
-        out.setup = Setup(words, interfaces(), self.lesson_limit, self.file_urls, address, labels)
+        out.setup = Setup(words, interfaces(), self.lesson_limit, self.file_urls)
         parts, owners = self.phases(tree)
         out.parts = {one.folder: one for one in parts}
         records = read(parts, out.setup)
         self.others(tree)
-        out.key = key_of(tree, self.bytes) if key_of else None
         for one, owner in zip(records, owners, strict=True):
             owner.lessons.append(one)
             placed = (Diagnostic.from_json(entry) for entry in one.diagnostics)
@@ -142,16 +127,9 @@ class _Loader:
             if folder.name not in _ROOT_FOLDERS:
                 self.problems.append(unknown(folder, list(_ROOT_FOLDERS), "the content folder"))
 
-    def read(self, entry: Entry, limit: int) -> bytes | None:
-        """The bytes of *entry*, kept for the key of the sources."""
-        data = read_bytes(entry, limit, self.problems)
-        if data is not None:
-            self.bytes[entry.file] = data
-        return data
-
     def text(self, entry: Entry, limit: int = TEXT_LIMIT) -> str | None:
         """The text of *entry*, kept for placing problems."""
-        data = self.read(entry, limit)
+        data = read_bytes(entry, limit, self.problems)
         text = None if data is None else text_of(data, entry.file, self.problems)
         if text is not None:
             self.out.texts[entry.file] = text
@@ -324,7 +302,7 @@ class _Loader:
 
     def add(self, files: dict[str, bytes], entry: Entry, name: str, limit: int) -> None:
         """Read *entry* into *files*."""
-        data = self.read(entry, limit)
+        data = read_bytes(entry, limit, self.problems)
         if data is not None:
             files[name] = data
 

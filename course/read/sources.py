@@ -100,7 +100,6 @@ class Sources:
     root: Path = Path()
     parts: dict[str, Parts] = field(default_factory=dict)
     setup: Setup | None = None
-    key: str | None = None
 
     def lessons(self) -> Iterator[Lesson]:
         """Every lesson in course order."""

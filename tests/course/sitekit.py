@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urldefrag, urljoin, urlsplit
 
-from course.build import Options, build
+from course.build import build
+from course.options import Options
 
 TYPES: Final = {".md": "text/markdown", ".ipynb": "application/x-ipynb+json"}
 

@@ -12,16 +12,15 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from course import pipeline
-from course.build import Options, Refusal, build, check
-from course.publish import quick
-from course.publish.tree import MANIFEST, Manifest, Stage, Tree, listing, locked, read_manifest
-from course.publish.workshop import Rendering, Task
+from course.build import build, check, in_processes, processes
+from course.options import Options
+from course.publish.tree import MANIFEST, Manifest, Refusal, Stage, listing, locked, read_manifest
 from tests.course.coursekit import BRAKE_TRACE, READ_A_LAP, edited, write_course
 from tests.forker import forking
 
@@ -185,8 +184,7 @@ def test_a_replacement_cut_between_its_two_renames_is_undone(course: Options) ->
     build(course)
     before = contents(course.out)
     course.out.rename(course.out.parent / ".site.old")
-    tree = Tree(course.out)
-    assert tree.live is not None
+    assert Stage(course.out).live is not None
     assert contents(course.out) == before
 
 
@@ -216,33 +214,23 @@ def test_a_cached_lesson_without_its_texts_is_rendered_again(course: Options) ->
     build(course)
     expected = contents(course.out)
     assert course.cache is not None
-    for path in course.cache.glob("phase-*.json"):
-        shard = json.loads(path.read_text())
-        for entry in shard.values():
-            del entry["unit"]["body"]
-        path.write_text(json.dumps(shard))
+    path = course.cache / "lessons.json"
+    entries = json.loads(path.read_text())
+    for entry in entries.values():
+        del entry["unit"]["body"]
+    path.write_text(json.dumps(entries))
     (course.out / "llms-full.txt").unlink()
     assert build(course).written
     assert contents(course.out) == expected
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
-def test_lessons_that_are_packed_while_they_wait_give_the_same_site(
-    course: Options, jobs: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    expected = cold(course, course.out.parent / "cold")
-    monkeypatch.setattr("course.publish.workshop._PLAIN", 0)
-    assert build(Options(root=course.root, out=course.out, jobs=jobs)).written
-    assert contents(course.out) == expected
-
-
 def test_a_cache_cannot_make_a_build_write_outside_its_folder(course: Options) -> None:
     build(course)
-    stage = Tree(course.out).stage()
+    stage = Stage(course.out)
     for path in ("../stolen", "/etc/stolen", "a/../../stolen", "a\\b", ""):
         with pytest.raises(Refusal):
             stage.put(path, b"x")
-    stage.abandon()
+    stage.close()
     assert not (course.out.parent / "stolen").exists()
 
 
@@ -342,7 +330,7 @@ def test_a_build_killed_at_fifty_points_leaves_the_old_or_the_new_site(course: O
     build(course)
     words = ["build", "--quiet", "--root", str(course.root)]
     words += ["--out", str(course.out), "--cache", str(course.cache)]
-    with forking("course.cli", "course.pipeline") as forker:
+    with forking("course.cli") as forker:
         lengths = []
         for measured in range(3):
             change_title(course.root, f"measured {measured}")
@@ -393,16 +381,6 @@ def test_two_processes_at_once_end_with_one_refusal_or_two_good_builds(course: O
     assert contents(course.out) == cold(course, course.out.parent / "cold")
 
 
-def test_the_key_of_what_was_read_is_that_of_the_files(course: Options) -> None:
-    draft = course.root / f"{BRAKING}/_draft"
-    draft.mkdir()
-    (draft / "notes.txt").write_text("no build looks at this")
-    edited(course.root, "content/course.yaml", ("lang: en\n", "lang: en\nlanguages: [de]\n"))
-    (course.root / BRAKE_TRACE).with_name("lesson.de.md").write_text("not read yet")
-    key = pipeline.run(course, pipeline.Nowhere()).key
-    assert key == quick.source_key(course.root, course.key()) is not None
-
-
 def test_a_file_that_changes_while_a_build_runs_is_seen_by_the_next_one(
     course: Options, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -417,33 +395,6 @@ def test_a_file_that_changes_while_a_build_runs_is_seen_by_the_next_one(
     monkeypatch.undo()
     assert build(course).changed > 0
     assert contents(course.out) == cold(course, course.out.parent / "cold")
-
-
-def test_lessons_may_be_drafted_in_one_process_and_rendered_in_another(
-    course: Options, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("course.publish.run._portions", _all_later)
-    monkeypatch.setattr(threading, "active_count", lambda: 1)
-    report = build(Options(root=course.root, out=course.out, jobs=2))
-    assert report.written
-    assert contents(course.out) == cold(course, course.out.parent / "cold")
-
-
-def _all_later(share: list[Task]) -> list[Rendering]:
-    """Every lesson of *share* is given out on its own, to whoever is done."""
-    later = [Rendering([task]) for task in share]
-    share.clear()
-    return later
-
-
-def test_what_another_process_has_written_already_is_written_again(tmp_path: Path) -> None:
-    first, second = (Stage(Tree(tmp_path / "site")) for _ in range(2))
-    first.put("a/b.txt", b"one")
-    os.makedirs(tmp_path / ".site.next/a", exist_ok=True)  # noqa: PTH103
-    (tmp_path / ".site.next/a/b.txt").write_bytes(b"one")
-    second.put("a/b.txt", b"one")
-    assert second.finish([]) == 1
-    assert (tmp_path / "site/a/b.txt").read_bytes() == b"one"
 
 
 @pytest.mark.parametrize("jobs", [1, 2, 3, 5])
@@ -463,3 +414,40 @@ def test_an_error_in_a_second_process_is_raised_in_the_first(
     with pytest.raises(RuntimeError, match="no page today"):
         build(Options(root=course.root, out=course.out, jobs=2))
     assert not course.out.exists()
+
+
+@pytest.mark.parametrize("jobs", [1, 2, 3])
+def test_work_in_other_processes_comes_back_in_order(jobs: int) -> None:
+    base = 100  # only inherited, never sent
+    assert [*in_processes(lambda n: base + n, range(50), jobs)] == [*range(100, 150)]
+
+
+def test_a_refusal_in_another_process_is_raised_as_it_was() -> None:
+    def refuse(_: int) -> None:
+        raise Refusal("CFG005", "full", "free some")
+
+    with pytest.raises(Refusal) as refusal:
+        list(in_processes(refuse, [1, 2], 2))
+    assert (refusal.value.code, str(refusal.value), refusal.value.hint) == (
+        "CFG005",
+        "full",
+        "free some",
+    )
+
+
+def test_a_process_that_is_killed_is_an_error_and_no_endless_wait() -> None:
+    def die(_: int) -> None:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    with pytest.raises(BrokenProcessPool):
+        list(in_processes(die, [1, 2], 2))
+
+
+def test_few_lessons_and_programs_with_threads_stay_in_one_process(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(threading, "active_count", lambda: 1)
+    assert processes(0, 10) == 1
+    assert processes(5, 3) == 3
+    monkeypatch.setattr(threading, "active_count", lambda: 2)
+    assert processes(0, 1000) == processes(5, 3) == 1

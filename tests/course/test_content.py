@@ -12,7 +12,8 @@ from typing import Any, Final
 
 import pytest
 
-from course.build import Options, build
+from course.build import build
+from course.options import Options
 
 CONTENT: Final = Path(__file__).resolve().parents[2] / "content"
 AUTHORED: Final = sorted(

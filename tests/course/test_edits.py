@@ -9,8 +9,8 @@ from typing import Final
 
 import pytest
 
-from course.build import Options, build, check
-from course.publish.places import forget
+from course.build import build, check
+from course.options import Options
 from course.publish.tree import MANIFEST, listing
 from tests.course.coursekit import BRAKE_TRACE, LAP_KIT, QUIZ, READ_A_LAP, edited, write_course
 
@@ -120,7 +120,6 @@ def test_a_clean_build_mends_a_file_that_was_damaged_at_equal_size_and_date(
     expected = built_twice(course)
     damage(course, keep_date=True)
     assert build(course).changed == 0  # to see that, every file has to be read
-    forget(course)
     report = build(replace(course, verify=True))
     assert report.changed == 3
     assert contents(course.out) == expected
@@ -134,15 +133,6 @@ def test_any_build_mends_what_somebody_edited_in_the_site_at_equal_size(course: 
     assert report.changed == len(DAMAGED)
     assert contents(course.out) == expected
     assert build(course).changed == 0
-
-
-def test_an_edit_of_the_site_does_not_come_back_from_the_folder_beside(course: Options) -> None:
-    built_twice(course)
-    damage(course, keep_date=False)
-    for old, new in (("three points that count", "points that count"), (" count", " matter")):
-        edited(course.root, BRAKE_TRACE, (old, new))
-        assert build(course).written
-        assert not any(data.startswith(b"XY") for data in contents(course.out).values())
 
 
 def built_twice(course: Options) -> dict[str, bytes]:

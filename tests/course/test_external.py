@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
-from course import external, pipeline
+from course import external
+from course.build import link_course
 from course.diagnostics import Diagnostic
 from course.external import external_problems
 from course.external_probe import Answer, Limits, probe
@@ -242,7 +243,7 @@ def test_links_are_found_in_bodies_front_matter_and_yaml(tmp_path: Path) -> None
     readme = course / "content/projects/lap-kit/README.md"
     readme.write_text(readme.read_text() + "\n[kit](https://readme.test/k)\n")
     edited(course, "content/course.yaml", ("https://example.org/", "https://repo.test/"))
-    loaded, _ = pipeline.linked(Options(course, course / "site"))
+    loaded, _ = link_course(Options(course, course / "site"))
     found = {link.url: link for link in external.links(loaded)}
     assert sorted(url for url in found if ".test/" in url) == [
         "https://auto.test/",

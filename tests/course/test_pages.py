@@ -449,9 +449,8 @@ def test_every_interface_word_is_used() -> None:
     words, _ = samples.words()
     sources = "".join(
         path.read_text(encoding="utf-8")
-        for folder in (TEMPLATES, TEMPLATES.parent, TEMPLATES.parent / "companions")
-        for path in sorted(folder.iterdir())
-        if path.is_file()
+        for path in sorted(TEMPLATES.parents[1].rglob("*"))
+        if path.suffix in (".py", ".html")
     )
     made = ("alert_", "equipment_", "level_", "review_", "artifact_")
     groups = ("pathways", "roles", "projects")

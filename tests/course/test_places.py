@@ -125,19 +125,18 @@ def a_file_as_cache(cache: Path) -> None:
     cache.write_text("x")
 
 
-def a_folder_as_shard(cache: Path) -> None:
-    for path in cache.glob("phase-*.json"):
-        path.unlink()
-        path.mkdir()
+def a_folder_as_cache_file(cache: Path) -> None:
+    (cache / "lessons.json").unlink()
+    (cache / "lessons.json").mkdir()
 
 
-@pytest.mark.parametrize("spoil", [a_file_as_cache, a_folder_as_shard])
+@pytest.mark.parametrize("spoil", [a_file_as_cache, a_folder_as_cache_file])
 def test_a_cache_that_cannot_be_used_costs_time_only(
     tmp_path: Path, spoil: Callable[[Path], None]
 ) -> None:
     root = write_course(tmp_path / "course")
     cache = tmp_path / "cache"
-    if spoil is a_folder_as_shard:
+    if spoil is a_folder_as_cache_file:
         assert run(root, "build", "--cache", str(cache)).returncode == 0
         edited(root, BRAKE_TRACE, ("minutes: 35", "minutes: 36"))
     spoil(cache)

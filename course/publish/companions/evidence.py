@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from course.publish.companions.quiz import text
-from course.publish.labels import Labels, fill
+from course.publish.inline import Labels, fill
 
 
 def evidence_template(lesson: Mapping[str, Any], words: Labels, root: str = "../") -> str:

@@ -10,7 +10,7 @@ import orjson
 
 from course.publish.companions import quiz
 from course.publish.companions.body import PYTHON, Code, Section, sections
-from course.publish.labels import Labels, fill
+from course.publish.inline import Labels, fill
 
 _METADATA: Final = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
-from course.publish.labels import Labels, fill
+from course.publish.inline import Labels, fill
 
 _MARKS: Final = re.compile(r"(`[^`]+`)|([\\<>\[\]_#|~])")
 _SPECIAL: Final = re.compile(r"[\\<>\[\]_#|~]")

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from course.publish.companions.body import PYTHON, Code, sections
-from course.publish.labels import Labels
+from course.publish.inline import Labels
 
 _FUTURE: Final = re.compile(r"^from __future__ import [^\n(]+\n+", re.MULTILINE)
 _RULE: Final = 78

@@ -9,7 +9,7 @@ import orjson
 
 from course.publish.companions import quiz
 from course.publish.companions.body import readdressed
-from course.publish.labels import Labels
+from course.publish.inline import Labels
 
 _FRONT: Final = (
     "id",
