@@ -1,6 +1,6 @@
 """The envelope of the bridge's errors, and the errors that belong to no part of their own."""
 
-from typing import Final
+from typing import Final, TypeVar
 
 from runtime.web.errors import (
     ApiError,
@@ -23,6 +23,7 @@ from runtime.web.errors import (
 )
 
 JsonObject = dict[str, object]
+E = TypeVar("E", bound=ApiError)
 
 _CODES: Final[tuple[tuple[type[ApiError], str], ...]] = (
     (BadJson, "bad_json"),
@@ -54,6 +55,8 @@ _CONTEXT: Final = (
     "source_session_id",
     "request_id",
     "saved",
+    "line",
+    "n_appended",
 )
 
 
@@ -62,6 +65,12 @@ class NotSaved(BadRequest):
 
     code = "bad_batch"
     saved: Final = False
+
+
+class BadLine(BadRequest):
+    """A line of a stream of frames is not JSON; the frames before it are stored."""
+
+    code = "bad_line"
 
 
 class UnknownDriver(NotFound):
@@ -160,6 +169,12 @@ def render(error: ApiError) -> JsonObject:
         if (value := getattr(error, name, None)) is not None:
             body[name] = value
     return body
+
+
+def with_context(error: E, **context: object) -> E:
+    """*error* with further fields of the envelope in its answer."""
+    vars(error).update(context)
+    return error
 
 
 def code_of(error: ApiError) -> str:

@@ -1,6 +1,8 @@
-"""Reading a request body within its limits of size and time."""
+"""Reading a request body within its limits of size and time: whole, or line by line."""
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Final
 
 from aiohttp import web
@@ -13,6 +15,9 @@ DEADLINE_S: Final = 30.0
 
 BODY_DEADLINE_S: Final = web.AppKey("body_deadline_s", float)
 """An application's own deadline; `DEADLINE_S` where it sets none."""
+NDJSON: Final = "application/x-ndjson"
+LINE_CAP: Final = 1 << 20
+"""Bytes of one line of a body that is read line by line."""
 
 
 async def read_body(request: web.Request, cap: int, deadline_s: float | None = None) -> bytes:
@@ -20,41 +25,95 @@ async def read_body(request: web.Request, cap: int, deadline_s: float | None = N
 
     Raises `UnsupportedEncoding`, `TooLarge`, `RequestTimeout` or, for broken framing, `BadRequest`.
     """
+    if not await _begin(request, cap):
+        return b""
+    content = request.content
+    parts: list[bytes] = []
+    size = 0
+    async with _patience(request, "the body", deadline_s):
+        while part := await content.readany():
+            size += len(part)
+            if size > cap:
+                raise _too_large(cap)
+            parts.append(part)
+    return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+async def read_lines(
+    request: web.Request, cap: int, deadline_s: float | None = None
+) -> AsyncIterator[list[bytes]]:
+    """The lines of the body without their ends, those that have arrived together as one list.
+
+    Each line must be complete within the deadline that a whole body has elsewhere. What follows
+    the last line end is a line too, unless the client has left before the end of the body. Raises
+    like `read_body`.
+    """
+    if not await _begin(request, cap):
+        return
+    content = request.content
+    rest = b""
+    size, ended = 0, False
+    while not ended:
+        lines: list[bytes] = []
+        async with _patience(request, "a line", deadline_s):
+            while not lines and not ended:
+                part = await content.readany()
+                ended = not part
+                size += len(part)
+                if size > cap:
+                    raise _too_large(cap)
+                *lines, rest = (rest + part).split(b"\n")
+                if len(rest) > LINE_CAP and not lines:
+                    raise _line_too_large()
+        if ended and rest:
+            lines.append(rest)
+        if lines:
+            yield lines
+        if len(rest) > LINE_CAP:
+            raise _line_too_large()
+
+
+async def _begin(request: web.Request, cap: int) -> bool:
+    """Whether there is a body, after a look at what its head says of it."""
     if request.headers.get("Content-Encoding", "identity").strip().lower() not in ("identity", ""):
         raise UnsupportedEncoding("send the body as it is, without Content-Encoding")
-    if deadline_s is None:
-        deadline_s = request.app.get(BODY_DEADLINE_S, DEADLINE_S)
     declared = request.content_length
     if declared is not None and declared > cap:
         raise _too_large(cap)
     if not request.can_read_body:
-        return b""
+        return False
     await _ask_for_it(request)
+    return True
+
+
+@asynccontextmanager
+async def _patience(
+    request: web.Request, awaited: str, deadline_s: float | None
+) -> AsyncIterator[None]:
+    """Wait no longer than the deadline for what is read within, and name what is wrong with it."""
+    limit_s = deadline_s
+    if limit_s is None:
+        limit_s = request.app.get(BODY_DEADLINE_S, DEADLINE_S)
     try:
-        async with asyncio.timeout(deadline_s):
-            return await _collect(request, cap)
+        if request.content.is_eof():  # as with almost every small body: nothing to wait for
+            yield
+        else:
+            async with asyncio.timeout(limit_s):
+                yield
     except TimeoutError:
         raise RequestTimeout(
-            f"the body did not arrive within {deadline_s:g} s", headers={"Connection": "close"}
+            f"{awaited} did not arrive within {limit_s:g} s", headers={"Connection": "close"}
         ) from None
     except (web.RequestPayloadError, ValueError) as exc:
         raise BadRequest("the body is badly framed", headers={"Connection": "close"}) from exc
 
 
-async def _collect(request: web.Request, cap: int) -> bytes:
-    content = request.content
-    parts: list[bytes] = []
-    size = 0
-    while part := await content.readany():
-        size += len(part)
-        if size > cap:
-            raise _too_large(cap)
-        parts.append(part)
-    return parts[0] if len(parts) == 1 else b"".join(parts)
-
-
 def _too_large(cap: int) -> TooLarge:
     return TooLarge(f"the body is over {cap} bytes", headers={"Connection": "close"})
+
+
+def _line_too_large() -> TooLarge:
+    return TooLarge(f"a line is over {LINE_CAP} bytes", headers={"Connection": "close"})
 
 
 async def wait_with_continue(request: web.Request) -> None:

@@ -13,7 +13,6 @@ from aiohttp.streams import EMPTY_PAYLOAD, StreamReader
 from aiohttp.web_request import BaseRequest
 
 from runtime.web.errors import ApiError, BadRequest
-from runtime.web.express import ExpressConnection, Known
 from runtime.web.logs import Throttle
 from runtime.web.middleware import MAX_HEAD_BYTES, Render, error_response
 
@@ -56,8 +55,6 @@ class Guard:
     """Connections closed because a request head did not come, or an answer was not taken."""
     malformed: int = 0
     """Requests that were no HTTP."""
-    heads: dict[bytes, Known] = field(default_factory=dict)
-    """Of requests that take the short way."""
     _open: "set[GuardedConnection]" = field(default_factory=set)
     _leaving: "set[_TurnedAway]" = field(default_factory=set)
     _peers: Counter[str] = field(default_factory=Counter)
@@ -136,7 +133,7 @@ class Guard:
         self._watch()
 
 
-class GuardedConnection(ExpressConnection):
+class GuardedConnection(web.RequestHandler):
     """aiohttp's connection with an end to its patience and our envelope for what is no HTTP."""
 
     __slots__ = (
@@ -147,21 +144,22 @@ class GuardedConnection(ExpressConnection):
         "_stuck",
         "_stuck_at",
         "_wire",
+        "peer",
     )
 
     def __init__(self, guard: Guard, server: web.Server, loop: asyncio.AbstractEventLoop) -> None:
         limits = guard.limits
         super().__init__(
-            guard.heads,
             server,
             loop=loop,
-            access_log=None,  # None turns it off
+            access_log=None,  # type: ignore[arg-type] # None turns it off
             keepalive_timeout=limits.idle_s,
             max_line_size=limits.line_bytes,
             max_field_size=limits.line_bytes,
             max_headers=limits.headers,
             auto_decompress=False,
         )
+        self.peer = ""
         self._guard = guard
         self._wire: asyncio.Transport | None = None
         self._payload: StreamReader = EMPTY_PAYLOAD
@@ -188,19 +186,10 @@ class GuardedConnection(ExpressConnection):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Parse what cannot take the short way."""
-        rest = self.shortened(data)
-        if rest is None:
-            self._head_since = None
-        else:
-            self._parse(rest)
-
-    def _parse(self, data: bytes) -> None:
-        """Keep account of a head that is not complete yet, too."""
+        """Parse, and keep account of a head that is not complete yet."""
         in_body = not self._payload.is_eof()
         before = self._request_count
         super().data_received(data)
-        self.counted(data, self._request_count - before)
         if self._request_count != before:
             if self._messages:
                 self._payload = self._messages[-1][1]
@@ -227,8 +216,6 @@ class GuardedConnection(ExpressConnection):
         transport, limits = self.transport, self._guard.limits
         if transport is None or self._head_bytes or self._messages or self._request_in_progress:
             return None
-        if self.passes:
-            return None
         rest = now - (self._next_keepalive_close_time - limits.idle_s)
         if not self._request_count:
             # A client that has only just connected is about to send its first request.
@@ -245,8 +232,6 @@ class GuardedConnection(ExpressConnection):
         transport, limits = self._wire, self._guard.limits
         if transport is None:
             return False
-        if held := self.overheld(now):
-            self._parse(held)
         late = self._head_since is not None and now - self._head_since > limits.head_s
         if (
             late

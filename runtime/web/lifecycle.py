@@ -39,23 +39,14 @@ class Lifecycle:
     @contextmanager
     def request(self) -> Iterator[None]:
         """Count one request as in flight."""
-        self.begin()
+        self.in_flight += 1
+        self._idle.clear()
         try:
             yield
         finally:
-            self.end()
-
-    def begin(self) -> None:
-        """A request is in flight until `end`."""
-        self.in_flight += 1
-        if self.in_flight == 1:
-            self._idle.clear()
-
-    def end(self) -> None:
-        """A request has been answered."""
-        self.in_flight -= 1
-        if not self.in_flight:
-            self._idle.set()
+            self.in_flight -= 1
+            if not self.in_flight:
+                self._idle.set()
 
     def admit(self) -> None:
         """Raise `ShuttingDown` once the server is draining."""

@@ -11,7 +11,6 @@ from typing import Final, NamedTuple
 import orjson
 from aiohttp import web
 from aiohttp.typedefs import Handler
-from multidict import MutableMultiMapping
 
 from runtime.web import logs
 from runtime.web.auth import Bearer, under
@@ -210,65 +209,33 @@ def _whole(request: web.Request) -> bool:
 
 async def _sign(request: web.Request, response: web.StreamResponse) -> None:
     """Headers that every answer carries, streams and errors included."""
-    origin = request.headers.get("Origin")
-    signed(response.headers, request.app[DOOR], origin, request.get(REQUEST_ID))
-
-
-def signed(
-    headers: MutableMultiMapping[str], door: Door, origin: str | None, number: str | None
-) -> None:
-    """Add to *headers* what every answer carries."""
+    door, headers = request.app[DOOR], response.headers
     headers["Server"] = NAME  # without the versions that aiohttp names
     if door.hosts.origins:
+        origin = request.headers.get("Origin")
         headers.update(cors_headers(door.hosts, origin, door.exposed_headers))
-    if door.request_id_header and number is not None:
+    if door.request_id_header and (number := request.get(REQUEST_ID)) is not None:
         headers["X-Request-Id"] = number
 
 
 def _log_request(request: web.Request, status: int, seconds: float) -> None:
     route = matched(request)
-    quiet = route is not None and route.options.get("quiet", False) and status < 400
-    level = logging.DEBUG if quiet else logging.INFO
-    if not access_is_logged(level):
+    options = {} if route is None else route.options
+    level = logging.DEBUG if options.get("quiet") and status < 400 else logging.INFO
+    if not _ACCESS.isEnabledFor(level):
         return
-    agent = request.headers.get("User-Agent", "")
-    path, remote = shown_path(request), request.remote
-    log_access(level, request.method, path, status, seconds, remote, agent)
-
-
-def shown_path(request: web.Request) -> str:
-    """The path as the log shows it."""
-    route = matched(request)
-    secret = route is not None and route.options.get("secret_path", False)
-    return route.path if route is not None and secret else logs.scrub(request.path_qs)
-
-
-def access_is_logged(level: int) -> bool:
-    """Whether requests of that level are logged now."""
-    return _ACCESS.isEnabledFor(level)
-
-
-def log_access(
-    level: int,
-    method: str,
-    path: str,
-    status: int,
-    seconds: float,
-    remote: str | None,
-    agent: str,
-) -> None:
-    """One line for one request; *path* is free of secrets."""
+    hidden = route is not None and options.get("secret_path")
     _ACCESS.log(
         level,
         "request",
         extra={
             "fields": {
-                "method": method,
-                "path": path,
+                "method": request.method,
+                "path": route.path if route and hidden else logs.scrub(request.path_qs),
                 "status": status,
                 "ms": round(seconds * 1000, 1),
-                "remote": remote,
-                "agent": logs.scrub(agent)[:200],
+                "remote": request.remote,
+                "agent": logs.scrub(request.headers.get("User-Agent", ""))[:200],
             }
         },
     )

@@ -12,6 +12,7 @@ from aiohttp import web
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
+from runtime.web.body import NDJSON
 from runtime.web.errors import (
     ApiError,
     BadRequest,
@@ -180,6 +181,11 @@ def _operation(route: Route, refs: dict[Key, Json], schemas: Json, errors: Error
             "required": required,
             "content": {"application/json": {"schema": refs[model, "validation"]}},
         }
+        if lines := route.options.get("lines"):
+            told = inspect.cleandoc(lines.__doc__ or "")
+            operation["requestBody"]["content"][NDJSON] = {
+                "schema": {"type": "string", "description": told}
+            }
         if route.options.get("lenient_body"):
             text = "A body that is empty or no JSON object counts as `{}`."
             operation["requestBody"]["description"] = text

@@ -9,7 +9,6 @@ from typing import (
     Any,
     Final,
     Generic,
-    Protocol,
     TypedDict,
     TypeGuard,
     TypeVar,
@@ -23,7 +22,7 @@ from typing import (
 from aiohttp import web
 from pydantic import BaseModel
 
-from runtime.web.body import read_body, wait_with_continue
+from runtime.web.body import NDJSON, read_body, wait_with_continue
 from runtime.web.errors import ApiError, BadJson
 from runtime.web.wire import json_response, parse_body, parse_path, parse_query
 
@@ -50,25 +49,6 @@ Hook = Callable[[web.Request], Awaitable[None]]
 Cap = int | Callable[[web.Application], int]
 
 
-class Passing(Protocol):
-    """A request on the short way (`express`), which is answered once, at any later time."""
-
-    def answer(self, body: bytes) -> None:
-        """Status 200 and *body*, which is JSON."""
-
-    def fail(self, error: Exception) -> None:
-        """What *error* says; of one that is no `ApiError` only the log tells."""
-
-
-Take = Callable[[bytes, Passing], bool]
-"""Begins with a request of that body, which is answered after this has returned.
-
-False, and nothing done: it has to go the common way.
-"""
-Shortcut = Callable[[web.Application, Mapping[str, str]], Take]
-"""What takes the requests of one path, whose variable parts are given."""
-
-
 class Options(TypedDict, total=False):
     """What a decorator may say about a route beyond the handler's signature."""
 
@@ -88,6 +68,8 @@ class Options(TypedDict, total=False):
     """Bytes a body may have; a function is asked at each request."""
     lenient_body: bool
     """An empty or malformed body counts as ``{}``."""
+    lines: Handler
+    """Takes the request in place of the handler, and reads its body, where that is NDJSON."""
     headers: Mapping[str, str]
     """Names of response headers of this route with what they say."""
     before: Hook
@@ -96,8 +78,6 @@ class Options(TypedDict, total=False):
     """Whether the path carries a secret: the log then shows its pattern."""
     quiet: bool
     """Whether requests that succeed are logged at debug only: for those that come all the time."""
-    express: Shortcut
-    """Answers requests whose head is known, as the handler would, without any of the machinery."""
     alone: bool
     """Whether other methods on a fixed path are refused, though a pattern would fit it too."""
     summary: str
@@ -133,11 +113,14 @@ class Route:
             values["path"] = parse_path(model, request.match_info)
         if model := self.inputs.get("query"):
             values["query"] = parse_query(model, request.query)
-        if model := self.inputs.get("body"):
+        handler = self.handler
+        if "lines" in self.options and request.content_type == NDJSON:
+            handler = self.options["lines"]
+        elif model := self.inputs.get("body"):
             values["body"] = await self._body(model, request)
         if request.method == "HEAD" and "stream" in self.options:
             return web.Response(headers={"Content-Type": "text/event-stream"})
-        result = await self.handler(request, **values)
+        result = await handler(request, **values)
         if isinstance(result, web.StreamResponse):
             return result
         if isinstance(result, Reply):

@@ -4,19 +4,20 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Final, Literal
 
+import orjson
 from aiohttp import web
 from pydantic import ConfigDict, Field, StrictFloat, StrictInt, StrictStr, WithJsonSchema
 
-from runtime.bridge.api.frames import frame_shortcut
 from runtime.bridge.api.sessions import WRITE_ERRORS, SessionPath
 from runtime.bridge.api.shapes import Note, Short, recording_id
-from runtime.bridge.errors import NotSaved
+from runtime.bridge.errors import BadLine, NotSaved, with_context
 from runtime.bridge.service import SERVICE, Service
 from runtime.bridge.session.ingest import (
     REASONS_KEPT,
     BadBatch,
     BatchTooLarge,
     FrameBatch,
+    NoUsableFrame,
     Rejected,
     SampleBatch,
     read_columns,
@@ -28,7 +29,8 @@ from runtime.bridge.session.recording import WIDE_SIGNALS, VideoFrame
 from runtime.bridge.storage.errors import BadFrames, RegistryFull
 from runtime.bridge.storage.values import Appended, SessionMeta
 from runtime.web.absent import absent
-from runtime.web.errors import NotFound, TooLarge
+from runtime.web.body import read_lines
+from runtime.web.errors import ApiError, NotFound, TooLarge
 from runtime.web.routes import Routes
 from runtime.web.wire import Plain, Wire
 
@@ -186,7 +188,31 @@ class SignalsAnswer(Wire):
 ERRORS: Final = (*WRITE_ERRORS, NotSaved, NotFound, TooLarge, BadFrames)
 
 
-@routes.post("/session/{sid}/frames", body_cap=BODY_CAP, errors=ERRORS)
+async def add_frame_lines(request: web.Request, *, path: SessionPath) -> FramesAnswer:
+    """One frame a line, stored in groups while the lines arrive.
+
+    Counts are those of all groups. At a line that is not JSON, or anything else that ends the
+    stream early, the answer is an error with `line` and `n_appended`: the frames before that line
+    are stored, but for those that came together with it where the database refused them. A line
+    holds at most 1 MiB and must be complete 30 s after the one before it.
+    """
+    stream = _FrameStream(request.app[SERVICE], _new_id(path.sid))
+    try:
+        async for lines in read_lines(request, BODY_CAP):
+            await stream.append(lines)
+    except ApiError as error:
+        if stream.n_appended:
+            error.message += f"; {stream.n_appended} frames before it are stored"
+        raise with_context(error, line=stream.line, n_appended=stream.n_appended) from error
+    return stream.answer()
+
+
+@routes.post(
+    "/session/{sid}/frames",
+    body_cap=BODY_CAP,
+    lines=add_frame_lines,
+    errors=(*ERRORS, BadLine),
+)
 async def add_frames(
     request: web.Request, *, path: SessionPath, body: FramesRequest
 ) -> FramesAnswer:
@@ -212,7 +238,85 @@ async def add_frames(
     )
 
 
-@routes.post("/session/{sid}/frame", errors=ERRORS, quiet=True, express=frame_shortcut)
+class _FrameStream:
+    """Frames that come line by line, stored a group at a time."""
+
+    def __init__(self, service: Service, session_id: str) -> None:
+        self.line = 1
+        """The number of the line that is awaited, or was at fault."""
+        self.n_appended = 0
+        self._service = service
+        self._session_id = session_id
+        self._n_frames = 0
+        self._first_idx = self._last_idx = 0
+        self._n_rejected = 0
+        self._rejected: list[Rejected] = []
+        self._ignored: dict[str, IgnoredKey] = {}
+
+    async def append(self, lines: Sequence[bytes]) -> None:
+        """Store the frames of *lines*; empty ones say nothing. Raises `BadLine`."""
+        frames: list[object] = []
+        for number, line in enumerate(lines, self.line):
+            if not line.strip():
+                continue
+            try:
+                frames.append(orjson.loads(line))
+            except orjson.JSONDecodeError:
+                await self._store(frames)
+                self.line = number
+                raise BadLine(f"line {number} is not valid JSON") from None
+        await self._store(frames)
+        self.line += len(lines)
+
+    async def _store(self, frames: list[object]) -> None:
+        if not frames:
+            return
+        before = self._n_frames
+        self._n_frames += len(frames)
+        try:
+            if len(frames) <= _LARGE:
+                batch = read_frames(frames)
+            else:
+                batch = await asyncio.to_thread(read_frames, frames)
+        except NoUsableFrame as error:
+            self._reject(before, len(frames), error.rejected)
+            return
+        except BadBatch as error:
+            raise _refusal(error) from error
+        done = await self._service.db.append_frames(self._session_id, batch.frames, batch.extras)
+        _tell(self._service, self._session_id, batch, done)
+        if not self.n_appended:
+            self._first_idx = done.first_idx
+        self._last_idx = done.last_idx
+        self.n_appended += len(batch.frames)
+        self._reject(before, batch.n_rejected, batch.rejected)
+        for key in _ignored(batch, done):
+            self._ignored.setdefault(key.name, key)
+
+    def _reject(self, before: int, count: int, rejected: Sequence[Rejected]) -> None:
+        self._n_rejected += count
+        room = REASONS_KEPT - len(self._rejected)
+        self._rejected += [Rejected(before + one.index, one.reason) for one in rejected[:room]]
+
+    def answer(self) -> FramesAnswer:
+        """What became of all frames. Raises `NotSaved` where none was stored."""
+        if not self.n_appended:
+            why = f"no frame can be used: {self._rejected[0].reason}" if self._rejected else ""
+            raise NotSaved(why or "the body must hold at least one frame, one a line")
+        ignored = [self._ignored[name] for name in sorted(self._ignored)]
+        return FramesAnswer(
+            session_id=self._session_id,
+            n_appended=self.n_appended,
+            first_frame_idx=self._first_idx,
+            last_frame_idx=self._last_idx,
+            n_rejected=self._n_rejected,
+            rejected=_rejected(tuple(self._rejected)),
+            n_ignored=len(ignored),
+            ignored=ignored[:REASONS_KEPT],
+        )
+
+
+@routes.post("/session/{sid}/frame", errors=ERRORS, quiet=True)
 async def add_frame(request: web.Request, *, path: SessionPath, body: FrameRequest) -> FrameAnswer:
     """Append one frame; tells its index."""
     sid = _new_id(path.sid)

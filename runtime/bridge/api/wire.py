@@ -24,3 +24,5 @@ class ErrorAnswer(Wire):
     source_session_id: str | None = absent("what a running replay replays")
     request_id: str | None = absent()
     saved: Literal[False] | None = absent("of a write")
+    line: int | None = absent("of a stream of frames: the line at which it ended, from 1")
+    n_appended: int | None = absent("of a stream of frames: how many are stored all the same")

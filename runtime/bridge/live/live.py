@@ -147,17 +147,6 @@ class Live:
             frame = LiveFrame(session_id, "ingest", wide, latest[at], index, told_m=sent[at])
             self.publish(frame, coached=coached)
 
-    def ingested_row(
-        self, session_id: str, row: Sequence[float], distance_m: float, index: int
-    ) -> None:
-        """Like `ingested`, a single frame: a number for each name of `WIDE`."""
-        coached = self._coaches(session_id, 1)
-        if coached or self.hub.hears_telemetry:
-            wide = {name: value + 0.0 for name, value in zip(WIDE, row, strict=True)}
-            sent, wide["distance_m"] = wide["distance_m"], distance_m
-            frame = LiveFrame(session_id, "ingest", wide, {}, index, told_m=sent)
-            self.publish(frame, coached=coached)
-
     def _coaches(self, session_id: str, count: int) -> bool:
         """Whether the coach hears so many frames."""
         if self._cues is None or self._floods.rises(session_id, count):

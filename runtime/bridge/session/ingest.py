@@ -27,6 +27,14 @@ class BadBatch(ValueError):
     """Nothing of the batch can be used; the text says why."""
 
 
+class NoUsableFrame(BadBatch):
+    """Every frame of the batch was left out."""
+
+    def __init__(self, rejected: "tuple[Rejected, ...]") -> None:
+        super().__init__(f"no frame can be used: {rejected[0].reason}")
+        self.rejected = rejected
+
+
 class BatchTooLarge(BadBatch):
     """The batch has more elements than one request may bring."""
 
@@ -212,6 +220,17 @@ _ORDERED: Final = tuple((column, ((column, 1.0), *others)) for column, others in
 _SPELLED: Final = frozenset(name for _, spellings in _ORDERED for name, _ in spellings)
 
 _TAKEN: Final = _SPELLED | _NOT_SIGNALS
+_SPELLINGS: Final = {
+    name: (WIDE.index(column), rank, factor)
+    for column, spellings in _ORDERED
+    for rank, (name, factor) in enumerate(spellings)
+}
+"""Row of the column, place among its spellings, and factor to its unit, by name."""
+_UNSAID: Final = 99
+_NUMBERS: Final = (float, int)
+_COMBO_G: Final = WIDE.index("combo_g")
+_G_LAT: Final = WIDE.index("g_lat")
+_G_LONG: Final = WIDE.index("g_long")
 
 Row: TypeAlias = Mapping[str, object]
 
@@ -280,45 +299,42 @@ def read_frame(frame: object) -> FrameBatch:
     """Like `read_frames` for a single frame, which must be usable; fast, for live frames."""
     if not isinstance(frame, dict) or not frame:
         raise BadBatch("a frame must be an object with at least a timestamp")
-    found = _spelled(frame)
-    t = found.get(TIMESTAMP)
-    if t is None:
+    numbers: list[float] = [NAN] * len(WIDE)
+    ranks = [_UNSAID] * len(WIDE)
+    further: dict[str, object] = {}
+    for name, value in frame.items():
+        spelling = _SPELLINGS.get(name)
+        if value is None or name in _NOT_SIGNALS:
+            continue
+        if spelling is None:
+            further[name] = value
+            continue
+        if type(value) not in _NUMBERS or not is_finite(value):
+            raise BadBatch(f"{name} must be a finite number or null")
+        row, rank, factor = spelling
+        if rank < ranks[row]:
+            numbers[row], ranks[row] = value * factor, rank
+    t = numbers[0]
+    if t != t:
         raise BadBatch("timestamp is missing")
-    found[TIMESTAMP] = t / 1000.0 if t > MILLISECONDS_FROM else t
-    if "combo_g" not in found and "g_lat" in found and "g_long" in found:
-        combined = math.hypot(found["g_lat"], found["g_long"])
-        found["combo_g"] = combined if is_finite(combined) else NAN
-    matrix = np.array([[found.get(name, NAN)] for name in WIDE]) + 0.0
-    at = matrix[0]
-    extras, ignored = _further(frame)
-    samples = {name: Samples(at, np.array([value]) + 0.0) for name, value in extras.items()}
-    columns = dict(zip(WIDE, matrix, strict=True))
-    return FrameBatch(Frames(columns), samples, ignored=ignored)
-
-
-def _spelled(frame: Row) -> dict[str, float]:
-    """What one frame says of each column."""
-    found: dict[str, float] = {}
-    for column, spellings in _ORDERED:
-        for name, factor in spellings:
-            value = frame.get(name)
-            if value is None:
-                continue
-            if type(value) not in (float, int) or not is_finite(value):  # type: ignore[arg-type]
-                raise BadBatch(f"{name} must be a finite number or null")
-            found.setdefault(column, float(value) * factor)  # type: ignore[arg-type]
-    return found
+    if t > MILLISECONDS_FROM:
+        numbers[0] = t / 1000.0
+    if ranks[_COMBO_G] == _UNSAID:
+        combined = math.hypot(numbers[_G_LAT], numbers[_G_LONG])
+        numbers[_COMBO_G] = combined if is_finite(combined) else NAN
+    matrix = np.array(numbers).reshape(-1, 1) + 0.0
+    frames = Frames(dict(zip(WIDE, matrix, strict=True)))
+    extras, ignored = _further(further) if further else ({}, ())
+    samples = {name: Samples(matrix[0], np.array([value]) + 0.0) for name, value in extras.items()}
+    return FrameBatch(frames, samples, ignored=ignored)
 
 
 def _further(frame: Row) -> tuple[dict[str, float], tuple[Ignored, ...]]:
     """The further numbers of one frame by the names of signals, and the keys that are none."""
     extras: dict[str, float] = {}
     ignored: list[Ignored] = []
-    names = signal_names(frame.keys() - _TAKEN)
-    for key, name in names.items():
+    for key, name in signal_names(frame.keys()).items():
         value = frame[key]
-        if value is None:
-            continue
         if not isinstance(value, float | int) or value != value:
             ignored.append(_no_number(key))
         elif not is_finite(value):
@@ -424,7 +440,7 @@ def _usable(found: _Assembled) -> FrameBatch:
     faults = [*found.faults, (np.isnan(columns[TIMESTAMP]), "timestamp is missing")]
     bad = np.logical_or.reduce([flags for flags, _ in faults])
     if bad.all():
-        raise BadBatch(f"no frame can be used: {reasons(faults)[0].reason}")
+        raise NoUsableFrame(reasons(faults))
     with np.errstate(over="ignore"):
         combined = np.hypot(columns["g_lat"], columns["g_long"])
     computed = np.isnan(columns["combo_g"]) & np.isfinite(combined)

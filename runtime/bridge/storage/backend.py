@@ -61,9 +61,6 @@ class Connection(Protocol):
     def insert_frames(self, key: int, first: int, numbers: Numbers) -> None:
         """Frames from number *first* on: rows of `WIDE`, a column a frame."""
 
-    def insert_few(self, key: int, first: int, columns: Sequence[Sequence[float]]) -> None:
-        """The same for few frames: a sequence for each name of `WIDE`."""
-
     def frames(self, key: int, names: Sequence[str], window: Window) -> dict[str, Numbers]:
         """Columns of frames in their order."""
 

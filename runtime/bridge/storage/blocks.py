@@ -73,24 +73,8 @@ class Blocks:
         if count >= AT_ONCE:
             self._pack_frames(key, first, numbers)
             return
-        self._add_rows(key, first, numbers.tolist(), numbers)
-
-    def insert_few(self, key: int, first: int, columns: Sequence[Sequence[float]]) -> None:
-        """See `Connection`."""
-        count = len(columns[0])
-        cells = itertools.chain.from_iterable(columns)
-        numbers = np.fromiter(cells, np.float64, len(WIDE) * count).reshape(len(WIDE), count)
-        if count >= AT_ONCE:
-            self._pack_frames(key, first, numbers)
-        else:
-            self._add_rows(key, first, columns, numbers)
-
-    def _add_rows(
-        self, key: int, first: int, columns: Sequence[Sequence[float]], numbers: Numbers
-    ) -> None:
-        count = len(columns[0])
         index = range(first, first + count)
-        self._rows.extend(zip([key] * count, index, *columns, strict=True))
+        self._rows.extend(zip([key] * count, index, *numbers.tolist(), strict=True))
         loose = self._more_rows(key, -1, count)
         if loose == count:
             self._recent[key] = [(first, numbers)]

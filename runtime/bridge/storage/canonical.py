@@ -1,7 +1,7 @@
 """The one form in which numbers and text are stored, so that both back-ends keep the same bytes."""
 
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -29,11 +29,6 @@ def number(name: str, value: float | None) -> float | None:
     if value in (np.inf, -np.inf):
         raise BadFrames(f"{name} is infinite")
     return value + 0.0
-
-
-def few(column: Sequence[float]) -> Sequence[float]:
-    """Few finite numbers or NaN, -0.0 as 0.0."""
-    return [value + 0.0 for value in column] if 0.0 in column else column
 
 
 def meta(given: SessionMeta) -> SessionMeta:

@@ -118,16 +118,11 @@ class DuckConnection:
         count = numbers.shape[1]
         index = np.arange(first, first + count)
         if count < SCANNED:
-            self.insert_few(key, first, numbers.tolist())
+            cells = [[key] * count, index.tolist(), *map(nulled, numbers.tolist())]
+            self._appenders.add("telemetry", zip(*cells, strict=True))
             return
         columns = dict(zip(WIDE, numbers, strict=True))
         self.insert("telemetry", {"session_key": np.full(count, key), "frame_idx": index} | columns)
-
-    def insert_few(self, key: int, first: int, columns: Sequence[Sequence[float]]) -> None:
-        """See `Connection`."""
-        count = len(columns[0])
-        cells = [[key] * count, range(first, first + count), *map(nulled, columns)]
-        self._appenders.add("telemetry", zip(*cells, strict=True))
 
     def frames(self, key: int, names: Sequence[str], window: Window) -> dict[str, Numbers]:
         """See `Connection`."""

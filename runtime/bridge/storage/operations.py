@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Final, Generic, NamedTuple, Protocol, TypeVar
+from typing import Final, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -11,10 +11,9 @@ from runtime.bridge.session.recording import TIMESTAMP, WIDE, Frames, Numbers, S
 from runtime.bridge.storage import canonical, registry
 from runtime.bridge.storage.errors import BadFrames, UnknownSession
 from runtime.bridge.storage.state import Session, Span
-from runtime.bridge.storage.transaction import Row, Transaction
+from runtime.bridge.storage.transaction import Transaction
 from runtime.bridge.storage.values import (
     Appended,
-    RowAppended,
     SessionMeta,
     SignalsAppended,
 )
@@ -95,21 +94,6 @@ class AppendFrames:
         appended.newly_discovered = new
         appended.left_out = left_out
         return appended
-
-
-@dataclass(slots=True, eq=False)
-class AppendRow:
-    """One frame of the simplest kind, behind those of a session."""
-
-    session_id: str
-    row: Row
-    now_ms: int
-
-    weight: ClassVar[Weight] = Weight(1, 1024 + _NUMBER_BYTES * len(WIDE))
-
-    def apply(self, tx: Transaction) -> RowAppended:
-        """See `Operation`."""
-        return tx.append_row(self.session_id, self.row, self.now_ms)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

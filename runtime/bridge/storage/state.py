@@ -11,7 +11,7 @@ from typing import Final, NamedTuple, TypeAlias
 import numpy as np
 
 from runtime.bridge.session.recording import WIDE, WIDE_SIGNALS, Numbers
-from runtime.bridge.session.series import Odometer, integrated, reckoned
+from runtime.bridge.session.series import Odometer, integrated
 from runtime.bridge.storage.values import NOTHING, CapabilityRow, SessionMeta, SessionRow, SignalRow
 
 NOT_LOADED: Final[None] = None
@@ -123,15 +123,6 @@ def travelled(
     numbers[_DISTANCE] = filled
     spread = _spread(numbers) if len(t) > _FEW else _spread_few(numbers.tolist())
     return _moved(session, len(t), spread, odometer, wide, writes)
-
-
-def travelled_few(
-    session: Session, columns: list[Sequence[float]], wide: Mapping[str, int]
-) -> Session:
-    """The same for few frames, each by a write of its own: a sequence for each name of `WIDE`."""
-    t, speed, distance = columns[0], columns[_SPEED], columns[_DISTANCE]
-    columns[_DISTANCE], odometer = reckoned(t, speed, distance, session.odometer)
-    return _moved(session, len(t), _spread_few(columns), odometer, wide, len(t))
 
 
 _Spread: TypeAlias = Iterable[tuple[str, Span]]

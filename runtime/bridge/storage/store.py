@@ -1,7 +1,9 @@
 """The store as the rest of the bridge sees it: awaitable reads and writes of plain values."""
 
 import asyncio
+import contextlib
 import functools
+import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final, Self, TypeVar, cast
@@ -39,9 +41,7 @@ from runtime.bridge.storage.records import (
     StartSession,
 )
 from runtime.bridge.storage.state import Session, active, described, newest
-from runtime.bridge.storage.tickets import Counter, Ticket
-from runtime.bridge.storage.tickets import now_ms as unix_ms
-from runtime.bridge.storage.transaction import Row, spans_of
+from runtime.bridge.storage.transaction import spans_of
 from runtime.bridge.storage.values import (
     NOTHING,
     Appended,
@@ -58,12 +58,27 @@ from runtime.bridge.storage.values import (
     SignalRow,
     SignalsAppended,
 )
-from runtime.bridge.storage.writer import Writer
+from runtime.bridge.storage.writer import Finished, Writer
 from runtime.web import instance
 
 T = TypeVar("T")
 
 _RECOUNTS: Final = 5
+
+
+def unix_ms() -> int:
+    """The time of day, Unix milliseconds."""
+    return int(time.time() * 1000)
+
+
+def _answer(finished: list[Finished[asyncio.Future[object]]]) -> None:
+    for future, result, error in finished:
+        if future.done():  # its caller has gone
+            continue
+        if error is not None:
+            future.set_exception(error)
+        else:
+            future.set_result(result)
 
 
 class Store:
@@ -79,11 +94,9 @@ class Store:
         self._state = opened.state
         self._loop = asyncio.get_running_loop()
         self._readers = Readers(opened.engine)
-        self._counter = Counter(self._loop)
-        self._writer: Writer[Ticket] = Writer(
-            opened.engine, opened.state, self._counter.answered, opening.reloaded, opened.owed
+        self._writer: Writer[asyncio.Future[object]] = Writer(
+            opened.engine, opened.state, self._finished, opening.reloaded, opened.owed
         )
-        self._counter.serve(self._writer)
         self._exports = exporting.Exports(opened.state, self._readers)
         self.backend: Backend = opened.engine.kind
         self.schema_version = len(schema.STEPS)
@@ -107,7 +120,6 @@ class Store:
 
     async def close(self) -> None:
         """Finish what was accepted, write down what was only counted, close."""
-        self._counter.hand_over()
         await asyncio.to_thread(self._writer.close)
         await self._readers.close()
         await asyncio.to_thread(self._opened.close)
@@ -360,19 +372,15 @@ class Store:
 
     async def write(self, operation: Operation[T]) -> T:
         """Have *operation* committed; its result."""
-        self._counter.hand_over()
         ticket: asyncio.Future[object] = self._loop.create_future()
         if not self._writer.offer(operation, ticket):
             raise StoreBusy
         return cast("T", await ticket)
 
-    def append_row(self, session_id: str, row: Row, ticket: Ticket) -> None:
-        """Append one frame; *ticket* gets where it went (`RowAppended`), or a `StoreError`.
-
-        *row* has a finite number or NaN for each name of `WIDE`, a finite one for the timestamp.
-        Rows of the same moment go to the writer together.
-        """
-        self._counter.append_row(session_id, row, ticket)
+    def _finished(self, finished: list[Finished[asyncio.Future[object]]]) -> None:
+        """Answer those who wait; called on the writer's thread."""
+        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            self._loop.call_soon_threadsafe(_answer, finished)
 
     async def read(self, work: Callable[[Connection], T]) -> T:
         """The result of *work* on a reader's thread, in a transaction."""

@@ -1,7 +1,7 @@
 """One transaction: the draft of what is known, and what waits to be written in as few calls."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final, TypeAlias
 
@@ -17,12 +17,9 @@ from runtime.bridge.storage.state import (
     Spans,
     State,
     travelled,
-    travelled_few,
 )
 from runtime.bridge.storage.values import (
-    NOTHING,
     Appended,
-    RowAppended,
     SessionMeta,
     SignalRow,
 )
@@ -36,56 +33,8 @@ _DISTANCE: Final = WIDE.index("distance_m")
 _MARKS: Final = ", ".join("?" * (SESSION_COLUMNS.count(",") + 1))
 
 
-Row: TypeAlias = tuple[float, ...]
-"""A frame: a number for each name of `WIDE`, NaN for null."""
-
-
-class _Part:
-    """Frames of a session that wait to be written, and what becomes of them."""
-
-    def __init__(self, numbers: Numbers, appended: Appended) -> None:
-        self.numbers = numbers
-        self.appended = appended
-        self.length = numbers.shape[1]
-        self.writes = 1
-
-    def reached(self, distance_m: Numbers) -> None:
-        self.appended.distance_m = distance_m
-
-
-class _Rows:
-    """Single frames of a session, one behind the other."""
-
-    __slots__ = ("appended", "first", "rows")
-
-    def __init__(self, first: int) -> None:
-        self.first = first
-        self.rows: list[Row] = []
-        self.appended: list[RowAppended] = []
-
-    def columns(self) -> list[Sequence[float]]:
-        """A sequence for each name of `WIDE`, in canonical form."""
-        return [canonical.few(column) for column in zip(*self.rows, strict=True)]
-
-    @property
-    def numbers(self) -> Numbers:
-        return np.array(self.columns())
-
-    @property
-    def length(self) -> int:
-        return len(self.rows)
-
-    @property
-    def writes(self) -> int:
-        return len(self.rows)
-
-    def reached(self, distance_m: Numbers) -> None:
-        self.covered(distance_m.tolist())
-
-    def covered(self, distance_m: Sequence[float]) -> None:
-        """Tell the distances, as numbers of Python."""
-        for appended, distance in zip(self.appended, distance_m, strict=True):
-            appended.distance_m = distance
+_Part: TypeAlias = tuple[Numbers, Appended]
+"""Frames of a session that wait to be written, and what becomes of them."""
 
 
 class Transaction:
@@ -102,10 +51,7 @@ class Transaction:
         self.checkpoint = False
         """Whether the log should be brought into the main file behind this transaction."""
         self._saves: set[str] = set()
-        self._frames: dict[str, list[_Part | _Rows]] = {}
-        self._open_rows: dict[str, _Rows] = {}
-        self._behind: dict[str, int] = {}
-        """The number of the next frame, of sessions that have frames waiting."""
+        self._frames: dict[str, list[_Part]] = {}
         self._runs: list[Run] = []
 
     def session(self, session_id: str) -> Session | None:
@@ -139,41 +85,19 @@ class Transaction:
 
     def append(self, session_id: str, numbers: Numbers) -> Appended:
         """Frames behind the last one of a session that `ensure` was called for."""
-        first = self._next_frame(session_id)
-        self._behind[session_id] = first + numbers.shape[1]
-        appended = Appended(first, first + numbers.shape[1] - 1, numbers[0])
-        self._frames[session_id].append(_Part(numbers, appended))
-        return appended
-
-    def append_row(self, session_id: str, row: Row, now_ms: int) -> RowAppended:
-        """A single frame, no number infinite; the session is made where it is unknown."""
-        open_rows = self._open_rows.get(session_id) or self._begin_rows(session_id, now_ms)
-        appended = RowAppended(open_rows.first + len(open_rows.rows), row[_DISTANCE])
-        open_rows.rows.append(row)
-        open_rows.appended.append(appended)
-        return appended
-
-    def _begin_rows(self, session_id: str, now_ms: int) -> _Rows:
-        session = self.session(session_id)
-        if session is None or session.spans is None:
-            self.ensure(session_id, NOTHING, now_ms)
-        made = self._open_rows[session_id] = _Rows(self._next_frame(session_id))
-        self._frames[session_id].append(made)
-        return made
-
-    def _next_frame(self, session_id: str) -> int:
-        """The number of the next frame; single ones that come from now on are apart."""
-        if (closed := self._open_rows.pop(session_id, None)) is not None:
-            self._behind[session_id] = closed.first + len(closed.rows)
-        if session_id not in self._behind:
+        self.changes += 1
+        waiting = self._frames.setdefault(session_id, [])
+        if waiting:
+            first = waiting[-1][1].last_idx + 1
+        else:
             session = self.session(session_id)
             assert session is not None
-            self._behind[session_id] = session.n_frames
-            self._frames[session_id] = []
-            self.changes += 1
+            first = session.n_frames
             if not session.dirty:
                 self._saves.add(session_id)
-        return self._behind[session_id]
+        appended = Appended(first, first + numbers.shape[1] - 1, numbers[0])
+        waiting.append((numbers, appended))
+        return appended
 
     def has_frames(self, session_id: str) -> bool:
         """Whether frames of the session wait for `flush`."""
@@ -250,7 +174,6 @@ class Transaction:
     def flush(self) -> None:
         """Hand everything that waits to the database."""
         waiting, self._frames = self._frames, {}
-        self._open_rows, self._behind = {}, {}
         for session_id, parts in waiting.items():
             self._write_frames(session_id, parts)
         runs, self._runs = self._runs, []
@@ -262,25 +185,16 @@ class Transaction:
             if session is not None:
                 self._save(session)
 
-    def _write_frames(self, session_id: str, parts: list[_Part | _Rows]) -> None:
+    def _write_frames(self, session_id: str, parts: list[_Part]) -> None:
         session = self.session(session_id)
         assert session is not None
-        first = session.n_frames
-        if len(parts) == 1 and isinstance(parts[0], _Rows):
-            columns = parts[0].columns()
-            self.put(travelled_few(session, columns, self.draft.base.wide), save=False)
-            self.connection.insert_few(session.key, first, columns)
-            parts[0].covered(columns[_DISTANCE])
-            return
-        arrays = [part.numbers for part in parts]
+        arrays = [numbers for numbers, _ in parts]
         numbers = arrays[0] if len(arrays) == 1 else np.concatenate(arrays, axis=1)
-        writes = sum(part.writes for part in parts)
-        self.put(travelled(session, numbers, self.draft.base.wide, writes), save=False)
-        self.connection.insert_frames(session.key, first, numbers)
-        at = 0
-        for part in parts:
-            part.reached(numbers[_DISTANCE, at : at + part.length])
-            at += part.length
+        self.put(travelled(session, numbers, self.draft.base.wide, len(parts)), save=False)
+        self.connection.insert_frames(session.key, session.n_frames, numbers)
+        for _, appended in parts:
+            at = appended.first_idx - session.n_frames
+            appended.distance_m = numbers[_DISTANCE, at : at + len(appended.distance_m)]
 
     def _save(self, session: Session) -> None:
         self.connection.run("DELETE FROM sessions WHERE session_key = ?", (session.key,))

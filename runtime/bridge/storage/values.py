@@ -137,15 +137,6 @@ class Appended:
     """Signals for which the catalogue had no room."""
 
 
-@dataclass(slots=True)
-class RowAppended:
-    """Where one frame went."""
-
-    idx: int
-    distance_m: float
-    """As it is stored: integrated where the frame had none."""
-
-
 class SignalsAppended(NamedTuple):
     """What became of samples."""
 

@@ -122,18 +122,6 @@ class Writer(Generic[Ticket]):
             self._wake(1)
         return True
 
-    def offer_all(self, jobs: Sequence[tuple[Operation[object], Ticket]]) -> list[Ticket]:
-        """Have many small operations written, in their order; the tickets of those refused."""
-        sized = [_Job(operation, ticket, *operation.weight) for operation, ticket in jobs]
-        with self._changed:
-            room = 0 if self._closing else max(0, MOST_WAITING - len(self._waiting))
-            taken, refused = sized[:room], sized[room:]
-            self._waiting.extend(taken)
-            self._bytes += sum(job.nbytes for job in taken)
-            self._totals[3] += len(refused)
-            self._wake(len(taken))
-        return [job.ticket for job in refused]
-
     def _wake(self, came: int) -> None:
         """Let the thread go on, unless it waits for more operations than have come."""
         self._awaited -= came

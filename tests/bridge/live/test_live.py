@@ -165,19 +165,6 @@ def test_only_so_many_sessions_are_watched() -> None:
     assert not floods.rises("s0", 1)
 
 
-def test_a_single_frame_is_told_like_a_batch_of_one() -> None:
-    drive = Drive()
-    one = frames(1)
-    drive.live.ingested("s", one, {}, 7, one.columns["distance_m"])
-    row = [float(one.columns[name][0]) for name in WIDE]
-    drive.live.ingested_row("s", row, row[WIDE.index("distance_m")], 7)
-    first, second = drive.hub.frames
-    assert (first.session_id, first.source, first.frame_idx) == ("s", "ingest", 7)
-    assert (second.session_id, second.source, second.frame_idx) == ("s", "ingest", 7)
-    assert [first.number(name) for name in WIDE] == [second.number(name) for name in WIDE]
-    assert drive.engine.fed == 2
-
-
 def test_what_the_coach_says_to_a_replay_is_no_note() -> None:
     says = Cue("s", "Brake later.", 1, "", "rule")
     drive = Drive(Engine(says))
@@ -197,13 +184,11 @@ def test_what_a_device_told_is_kept_apart_from_what_was_reckoned() -> None:
     drive = Drive()
     sent = frames(2)
     sent.columns["distance_m"][:] = [math.nan, 70.0]
-    row = [math.nan if name == "distance_m" else 1.0 for name in WIDE]
     counted = {GPS_DISTANCE: Samples(np.array([0.1, 0.2]), np.array([40.0, 41.0]))}
 
     drive.live.ingested("s", sent, {}, 0, np.array([12.0, 70.0]))
-    drive.live.ingested_row("s", row, 13.0, 2)
     drive.live.bus([flush(14.0), flush(15.0)._replace(samples=counted)])
 
     found = [(frame.wide["distance_m"], frame.told_m) for frame in drive.hub.frames]
-    expected = [(12.0, math.nan), (70.0, 70.0), (13.0, math.nan), (0.0, math.nan), (1.0, 41.0)]
+    expected = [(12.0, math.nan), (70.0, 70.0), (0.0, math.nan), (1.0, 41.0)]
     assert np.array(found) == pytest.approx(np.array(expected), nan_ok=True)

@@ -20,9 +20,12 @@ from runtime.bridge.storage.errors import (
     BadFrames,
     RegistryFull,
     SessionExists,
+    StoreFailed,
     UnknownSession,
 )
+from runtime.bridge.storage.operations import Work
 from runtime.bridge.storage.store import Store
+from runtime.bridge.storage.transaction import Transaction
 from runtime.bridge.storage.values import (
     Backend,
     LapRow,
@@ -112,6 +115,60 @@ async def test_frames_come_back_as_they_went_in(store: Store) -> None:
     row = store.session("s")
     assert row is not None
     assert (row.n_frames, row.driver, row.started_at, row.t_end) == (703, "Ada", NOON, 7.02)
+
+
+def cut(given: Frames, at: int, count: int) -> Frames:
+    return Frames({name: column[at : at + count] for name, column in given.columns.items()})
+
+
+async def test_frames_that_come_one_by_one_are_stored_as_if_they_had_come_together(
+    store: Store,
+) -> None:
+    nan = float("nan")
+    given = frames(300, distance_m=nan, speed_ms=[nan, *np.linspace(0, 50, 299)], g_lat=-0.0)
+    whole = await store.append_frames("whole", given, now_ms=NOON)
+    where = [
+        appended
+        for at in range(0, 300, 50)
+        for appended in await asyncio.gather(
+            *(store.append_frames("rows", cut(given, one, 1)) for one in range(at, at + 50))
+        )
+    ]
+    assert [appended.first_idx for appended in where] == list(range(300))
+    distances = np.concatenate([appended.distance_m for appended in where])
+    assert np.array_equal(distances, whole.distance_m, equal_nan=True)
+    assert equal(await store.read_frames("rows"), await store.read_frames("whole"))
+    assert store.version("rows") == 301
+    assert await store.capabilities("rows") == await store.capabilities("whole")
+    counted = await store.capabilities("rows")
+    assert await store.recompute_capabilities("rows") == len(counted)
+    assert await store.capabilities("rows") == counted
+
+
+async def test_frames_are_packed_as_they_were_whatever_happened_to_them(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(blocks, "LOOSE", 40)
+
+    def broken(tx: Transaction) -> None:
+        tx.flush()
+        tx.run("INSERT INTO no_such_table VALUES (1)")
+
+    given = frames(200, rpm=float("nan"))
+    expected = {name: column.copy() for name, column in given.columns.items()}
+    for number, at in enumerate(range(0, 200, 10)):
+        piece = cut(given, at, 10)
+        await asyncio.gather(*(store.append_frames("s", cut(piece, one, 1)) for one in range(10)))
+        if number % 3 == 0:
+            with pytest.raises(StoreFailed):
+                await store.write(Work(broken))
+        if number % 5 == 1:
+            t = piece.columns["timestamp"][3:4]
+            await store.append_signals("s", {"rpm": Samples(t, np.ones(1))})
+            expected["rpm"][at + 3] = 1.0
+    assert equal(await store.read_frames("s"), Frames(expected))
+    await store.end_session("s", NOON)
+    assert equal(await store.read_frames("s"), Frames(expected))
 
 
 async def test_frames_of_concurrent_callers_never_share_a_number(store: Store) -> None:

@@ -138,6 +138,24 @@ async def test_one_bad_write_does_not_fail_its_neighbours(store: Store) -> None:
     assert store.figures().failed == 3
 
 
+async def test_a_commit_that_fails_leaves_no_frame_behind(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await store.append_frames("s", frames(2))
+
+    def broken() -> None:
+        raise OSError("the disk is gone")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(store._opened.engine.writer, "commit", broken)
+        failed = await asyncio.gather(
+            *(store.append_frames("s", frames(1, t0=5)) for _ in range(3)), return_exceptions=True
+        )
+    assert [type(one) for one in failed] == [StoreFailed] * 3
+    assert (await store.append_frames("s", frames(2, t0=9))).first_idx == 2
+    assert len(await store.read_frames("s")) == 4
+
+
 async def test_a_caller_that_leaves_does_not_stop_its_write(store: Store) -> None:
     held = Held()
     first = await held.begun(store)
