@@ -28,12 +28,13 @@ def outlined(window: Window) -> bool:
 
 def test_the_first_stop_of_the_keyboard_skips_the_navigation(window: Window, host: Host) -> None:
     window.open(host.url + LESSON)
+    window.until(lambda: window.js("return document.hasFocus()"))
     window.keys(Keys.TAB)
     link = window.focus()
     assert link.get_attribute("class") == "skip"
     window.until(lambda: link.rect["y"] >= 0)
     window.keys(Keys.ENTER)
-    assert window.focus().get_attribute("id") == "page-main"
+    window.until(lambda: window.focus().get_attribute("id") == "page-main")
     window.keys(Keys.TAB)
     assert window.js("return document.activeElement.closest('main') !== null")
 
