@@ -11,7 +11,6 @@ from typing import Any, Final
 import jsonschema_rs
 
 from course.diagnostics import Problem, meant, nearest, short
-from course.read.yamlsource import loose_boolean_hint
 
 FOLDER: Final = Path(__file__).resolve().parents[2] / "schemas" / "course"
 SUFFIX: Final = ".schema.json"
@@ -45,6 +44,7 @@ _CODES: Final = {
     "Format": "SCH005",
 }
 
+_LOOSE_BOOLEANS: Final = {"yes", "no", "on", "off", "True", "False", "TRUE", "FALSE"}
 _NO_DAY: Final = "is no day of the calendar"
 _NO_FORM: Final = "does not have the right form"
 # Texts that look like numbers when a part of them is missing: how their pattern begins.
@@ -241,7 +241,7 @@ def _words(
         return (
             f"{name} has the wrong type",
             " or ".join(kinds),
-            loose_boolean_hint(got) or _type_hint(part, got, name, path) or f"write {kinds[0]}",
+            _type_hint(part, got, name, path) or f"write {kinds[0]}",
         )
     if kind == "Enum":
         options = [str(option) for option in part["enum"]]
@@ -282,6 +282,8 @@ def _type_hint(
     part: dict[str, Any], got: object, name: str, path: tuple[str | int, ...]
 ) -> str | None:
     wanted, required = part.get("type"), part.get("required", ())
+    if isinstance(got, str) and got in _LOOSE_BOOLEANS:
+        return "write true or false"
     if wanted == "array" and isinstance(got, str):
         return f"write {name}: [{short(got)}]"
     if wanted == "object" and isinstance(got, list) and not path and len(required) == 1:

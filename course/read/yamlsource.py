@@ -2,13 +2,57 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from typing import Any, Final
+from functools import lru_cache
+from typing import Any, Final, NamedTuple
 
-from course.diagnostics import Problem, Span
-from course.read import yamlplain
+import yaml
+from yaml._yaml import CParser
 
-_LOOSE_BOOLEANS: Final = {"yes", "no", "on", "off", "True", "False", "TRUE", "FALSE"}
+from course.diagnostics import TOP, Problem, Span, short
+
+MAX_DEPTH: Final = 24
+_NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]{0,14})(\.[0-9]{1,15}(?:[eE][-+]?[0-9]{1,2})?)?\Z")
+_WORDS: Final[dict[str, object]] = {"true": True, "false": False, "null": None, "": None}
+# What a double-quoted text can spell with an escape and no page, feed or terminal can hold.
+_CONTROL: Final = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ufffe\uffff]")
+_SINGLE_DOCUMENT: Final = "a file holds one document: remove the line that ends the first"
+_CURES: Final = {
+    "mapping values are not allowed": 'quote the value: a ": " inside it starts a new mapping',
+    "could not find expected ':'": "write a colon and a space after this key; indent it if it "
+    "continues the line above",
+    "did not find expected <block end>": "check the indentation against the lines above",
+    "did not find expected ',' or ']'": "close the list with ], or quote the item",
+    "did not find expected ',' or '}'": "close the mapping with }, or quote the value",
+    "did not find expected node content": "write the value, or close the bracket before it",
+    "found unexpected end of stream": "close the quotation mark",
+    "invalid Unicode character": "write the character itself instead of its code",
+    "unknown escape character": "double the backslash, or use single quotes",
+    "<document start>": "the data ends before this place: remove what follows",
+    "expected '-' indicator": "indent the line like the list, or give it its own key",
+    "block sequence entries": "begin a list on the line below its key",
+    "did not find expected key": "check the indentation and the quotation marks",
+    "expected comment or line break": "begin the text on the line after | or >",
+    "cannot start any token": "quote the value: it starts with a reserved character",
+}
+"""What to do about the syntax errors that authors meet most, by a part of libyaml's message."""
+
+
+class Place(NamedTuple):
+    """Where a value stands; ``head`` is the first line of a mapping or list."""
+
+    key: Span | None
+    value: Span
+    head: Span
+
+
+class _RefusedError(Exception):
+    """The profile forbids something in the text, so that it has no usable data."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem.message)
+        self.problem = problem
 
 
 def parse(text: str, file: str, first_line: int = 1) -> tuple[Any, list[Problem]]:
@@ -17,24 +61,237 @@ def parse(text: str, file: str, first_line: int = 1) -> tuple[Any, list[Problem]
     The data is None when the text has no usable tree. *first_line* is the line of the file
     at which *text* begins (2 for front matter).
     """
-    if (plain := yamlplain.read(text)) is not None:
-        return plain, []
-    from course.read import yamlfull  # many a course needs it for no file
-
-    return yamlfull.parse(text, file, first_line)
+    if "\t" in text:
+        return None, [_tab(text, file, first_line)]
+    builder = _Builder(text, file, first_line)
+    try:
+        data = builder.build()
+    except _RefusedError as refused:
+        return None, [refused.problem]
+    except yaml.MarkedYAMLError as error:
+        return None, [_syntax(error, file, first_line)]
+    except yaml.YAMLError as error:
+        message = f"not readable as YAML: {short(str(error))}"
+        return None, [Problem("YML001", file, message, hint=_cure(""))]
+    return (data if builder.complete else None), builder.problems
 
 
 def locate(
     text: str, path: Sequence[str | int], *, on_key: bool = False, first_line: int = 1
 ) -> Span:
     """Where the value at *path* stands; a missing key points to the mapping that lacks it."""
-    from course.read import yamlfull
+    places = _places(text, first_line)
+    if () not in places:
+        return TOP
+    for depth in range(len(path) + 1):
+        if tuple(path[:depth]) not in places:
+            return places[tuple(path[: depth - 1])].head
+    place = places[tuple(path)]
+    return place.key if on_key and place.key else place.value
 
-    return yamlfull.locate(text, path, on_key=on_key, first_line=first_line)
+
+@lru_cache(maxsize=1)
+def _places(text: str, first_line: int) -> dict[tuple[str | int, ...], Place]:
+    """The place of every value in *text*, by path; kept, since problems of a file come in a row."""
+    builder = _Builder(text, "", first_line, places={})
+    try:
+        builder.build()
+    except (_RefusedError, yaml.YAMLError):
+        return {}
+    return builder.places or {}
 
 
-def loose_boolean_hint(value: object) -> str | None:
-    """A hint when *value* is a word that older YAML loaders would turn into a boolean."""
-    if isinstance(value, str) and value in _LOOSE_BOOLEANS:
-        return "write true or false"
-    return None
+def scalar(text: str) -> Any:
+    """YAML 1.2 core scalars only; everything else stays the string that the author sees."""
+    first = text[:1]
+    if first in "-0123456789" and (match := _NUMBER.match(text)):
+        return float(text) if match[1] else int(text)
+    if first in "tfn" and text in _WORDS:
+        return _WORDS[text]
+    return text or None
+
+
+class _Builder:
+    """Builds the data from libyaml's events, which come one by one: depth is known in time.
+
+    With *places* it also notes where each value stands, which costs twice the time.
+    """
+
+    def __init__(
+        self,
+        text: str,
+        file: str,
+        first_line: int,
+        places: dict[tuple[str | int, ...], Place] | None = None,
+    ) -> None:
+        self.parser = CParser(text)
+        self.next = self.parser.get_event
+        self.file = file
+        self.first_line = first_line
+        self.places = places
+        self.problems: list[Problem] = []
+        self.complete = True
+
+    def build(self) -> Any:
+        """The data of the only document."""
+        try:
+            self.next()  # the stream begins
+            start = self.next()
+            if isinstance(start, yaml.StreamEndEvent):
+                raise self._empty()
+            if start.version or start.tags:
+                hint = "remove the % line"
+                raise self._refused("YML006", "directives are not allowed", start, hint)
+            event = self.next()
+            data = self._value(event, (), None, 0)
+            self.next()  # the document ends
+            after = self.next()
+            if not isinstance(after, yaml.StreamEndEvent):
+                message = "a second document begins here"
+                raise self._refused("YML006", message, after, _SINGLE_DOCUMENT)
+            if data is None:
+                raise self._empty()
+            return data
+        finally:
+            self.parser.dispose()
+
+    def _value(self, event: Any, path: tuple[str | int, ...], key: Any, depth: int) -> Any:
+        """The value that begins with *event*."""
+        kind = type(event)
+        if kind is yaml.AliasEvent:
+            message = "aliases are not allowed"
+            raise self._refused("YML004", message, event, "write the value out")
+        if event.anchor:
+            message = "anchors are not allowed"
+            raise self._refused("YML004", message, event, "write the value out")
+        if event.tag:
+            tag = short(event.tag.replace("tag:yaml.org,2002:", "!!"))
+            message = f"tags are not allowed: {tag}"
+            raise self._refused("YML005", message, event, "remove the tag")
+        end, first_key = event, None
+        if kind is yaml.ScalarEvent:
+            text = event.value
+            if event.style == '"' and (match := _CONTROL.search(text)):
+                self.problems.append(self._control(match[0], event))
+            data = text if event.style else scalar(text)
+        elif depth > MAX_DEPTH:
+            hint = "close the brackets, or write the value as plain text"
+            raise self._refused("YML009", f"nested deeper than {MAX_DEPTH}", event, hint)
+        elif kind is yaml.SequenceStartEvent:
+            data = []
+            while type(end := self.next()) is not yaml.SequenceEndEvent:
+                data.append(self._value(end, (*path, len(data)), None, depth + 1))
+        else:
+            data = {}
+            while type(end := self.next()) is not yaml.MappingEndEvent:
+                first_key = first_key or end
+                self._entry(data, end, path, depth)
+        if self.places is not None:
+            block = first_key is not None and not event.flow_style
+            width = len(getattr(first_key, "value", "")) if block else 1
+            self._note(path, key, event, end, max(1, width))
+        return data
+
+    def _entry(
+        self, data: dict[str, Any], key: Any, path: tuple[str | int, ...], depth: int
+    ) -> None:
+        """Read one key and its value into *data*."""
+        name = self._value(key, (*path, "\0"), None, depth + 1)
+        if type(key) is not yaml.ScalarEvent:
+            self.complete = False
+            self.problems.append(
+                Problem(
+                    "YML007",
+                    self.file,
+                    "a key must be a plain word",
+                    span=self._span(key),
+                    hint="write the key as one word before the colon",
+                )
+            )
+            self._value(self.next(), (*path, "\0"), None, depth + 1)
+            return
+        name = key.value
+        value = self._value(self.next(), (*path, name), key, depth + 1)
+        if name in data:
+            self.problems.append(
+                Problem(
+                    "YML003",
+                    self.file,
+                    f'the key "{short(name)}" stands twice in this mapping',
+                    span=self._span(key),
+                    hint="keep one of the two",
+                )
+            )
+            return
+        data[name] = value
+
+    # -- places -----------------------------------------------------------------------------
+
+    def _note(
+        self, path: tuple[str | int, ...], key: Any, start: Any, end: Any, width: int
+    ) -> None:
+        """Keep the place of a value; a key that stands twice has the place of the first."""
+        line, column = start.start_mark.line + self.first_line, start.start_mark.column + 1
+        head = Span(line, column, line, column + width)
+        whole = start is end or start.start_mark.line == end.end_mark.line
+        value = self._span(start, end) if whole else head
+        place = Place(self._span(key) if key is not None else None, value, head)
+        if self.places is not None:
+            self.places.setdefault(path, place)
+
+    def _span(self, start: Any, end: Any = None) -> Span:
+        begin, stop = start.start_mark, (end or start).end_mark
+        first = self.first_line
+        return Span(begin.line + first, begin.column + 1, stop.line + first, stop.column + 1)
+
+    # -- problems ---------------------------------------------------------------------------
+
+    def _refused(self, code: str, message: str, event: Any, hint: str) -> _RefusedError:
+        mark = event.start_mark
+        line, column = mark.line + self.first_line, mark.column + 1
+        span = Span(line, column, line, column + 1)
+        return _RefusedError(Problem(code, self.file, message, span=span, hint=hint))
+
+    def _empty(self) -> _RefusedError:
+        span = Span(self.first_line, 1, self.first_line, 1)
+        hint = "write the data, or remove the file"
+        message = "the document is empty"
+        return _RefusedError(Problem("YML007", self.file, message, span=span, hint=hint))
+
+    def _control(self, char: str, event: Any) -> Problem:
+        message = f"the text holds the control character U+{ord(char):04X}"
+        hint = "remove the escape, or double its backslash to show it"
+        return Problem("SRC004", self.file, message, span=self._span(event), hint=hint)
+
+
+def _tab(text: str, file: str, first: int) -> Problem:
+    before = text[: text.index("\t")]
+    line = before.count("\n") + first
+    column = len(before) - before.rfind("\n")
+    span = Span(line, column, line, column + 1)
+    return Problem("YML002", file, "a tab in YAML", span=span, hint="use spaces")
+
+
+def _syntax(error: yaml.MarkedYAMLError, file: str, first: int) -> Problem:
+    mark = _beginning(error) or error.problem_mark or error.context_mark
+    what = str(error.problem or error.context or "syntax error")
+    line, column = (mark.line + first, mark.column + 1) if mark else (first, 1)
+    span = Span(line, column, line, column + 1)
+    return Problem("YML001", file, what, span=span, hint=_cure(what))
+
+
+def _beginning(error: yaml.MarkedYAMLError) -> Any:
+    """The place where an unfinished element begins; None for other errors."""
+    context, what, begin = str(error.context), str(error.problem), error.context_mark
+    if begin is None or error.problem_mark is None:
+        return None
+    quoted = "quoted scalar" in context and "unexpected" in what
+    key = "could not find expected ':'" in what
+    flow = "parsing a flow" in context and error.problem_mark.line > begin.line
+    return begin if quoted or key or flow else None
+
+
+def _cure(what: str) -> str:
+    """What to do about a syntax error of libyaml."""
+    matches = (cure for part, cure in _CURES.items() if part in what)
+    return next(matches, "check this line and the one above it")
