@@ -20,11 +20,11 @@ from course.publish.pages import Pages
 from course.publish.shell import SiteInfo
 from course.publish.tree import MANIFEST, Outputs, Refusal, Stage, locked, tree_digest
 from course.publish.unit import Unit, render
-from course.read import graph, lesson_reader, load
+from course.read import graph
 from course.read.graph import Graph
-from course.read.lesson import KIB, Lesson, Parts, Setup
+from course.read.lesson import KIB, Lesson, Parts, Setup, read_lesson
 from course.read.models.view import plain, view
-from course.read.sources import Sources
+from course.read.sources import Sources, load
 
 _SOME: Final = 5  # foreign files that a refusal names
 _WORTH_A_PROCESS: Final = 150  # lessons; fewer are done before a second process has started
@@ -125,7 +125,7 @@ class _Build:
     def link(self) -> tuple[Sources, Graph]:
         """Load all sources, relate them and check every reference."""
         options = self.options
-        sources = load.load(options.root, self.read, file_urls=options.file_urls)
+        sources = load(options.root, self.read, file_urls=options.file_urls)
         if sources.course is not None and options.updated is not None:
             sources.course = view({**plain(sources.course), "updated": options.updated})
         linked = graph.build(sources)
@@ -140,7 +140,7 @@ class _Build:
             one.folder: self.cache.lesson(one.folder, self.keys[one.folder]) for one in parts
         }
         changed = [one for one in parts if records[one.folder] is None]
-        read = partial(lesson_reader.read, setup=setup)
+        read = partial(read_lesson, setup=setup)
         for record in in_processes(read, changed, self.options.jobs):
             records[record.folder] = record
         return [record for record in records.values() if record is not None]

@@ -7,6 +7,7 @@ import re
 import stat
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
@@ -27,7 +28,8 @@ _MIDDLE: Final = re.compile(r"^={7}$", re.MULTILINE)
 _CONTROL: Final = re.compile(
     r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffe\uffff\u2028-\u202e\u2066-\u2069]"
 )
-_PLAIN_BYTES: Final = bytes([9, 10, *range(32, 127)])
+_UNFINISHED: Final = re.compile(r"\b(?:TODO|TBD|FIXME)\b")
+UNFINISHED_LIMIT: Final = 20
 _TRANSLATION: Final = re.compile(r"(?:lesson|quiz)\.([a-z]{2,3}(?:-[A-Za-z0-9]+)*)\.(?:md|yaml)\Z")
 _LANGUAGE: Final = re.compile(r"[a-z]{2,3}(?:-[A-Za-z0-9]{2,8})*\Z")
 CODE_SUFFIXES: Final = (".py", ".json", ".sql")
@@ -239,7 +241,7 @@ def text_of(data: bytes, file: str, problems: list[Problem]) -> str | None:
     code, message, hint = "SRC003", "the line ends with CR", "save the file with LF line ends"
     at = text.find("\r")
     if at < 0:
-        if not _may_hold_control(data, text) or not (match := _CONTROL.search(text)):
+        if not (match := _CONTROL.search(text)):
             if (merge := merge_marker(text, file)) is None:
                 return text
             problems.append(merge)
@@ -279,9 +281,15 @@ def merge_marker(text: str, file: str) -> Problem | None:
     )
 
 
-def _may_hold_control(data: bytes, text: str) -> bool:
-    """A quick no for plain ASCII; everything else is searched."""
-    return not text.isascii() or bool(data.translate(None, _PLAIN_BYTES))
+def find_unfinished(text: str, file: str, what: str, *, may_wait: bool) -> Iterator[Problem]:
+    """The first marks of unfinished work in the *text* of *file*; *what* says whose text it is.
+
+    *may_wait* says that its author may set ``status: planned`` instead of finishing it.
+    """
+    hint = "finish the passage, or set status: planned" if may_wait else "finish the passage"
+    for match in islice(_UNFINISHED.finditer(text), UNFINISHED_LIMIT):
+        span = span_at(text, *match.span())
+        yield Problem("LES018", file, f"{what} says {match[0]}", span=span, hint=hint)
 
 
 def span_at(text: str, start: int, end: int, first_line: int = 1) -> Span:

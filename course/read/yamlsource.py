@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
@@ -125,7 +125,7 @@ class _Builder:
         places: dict[tuple[str | int, ...], Place] | None = None,
     ) -> None:
         self.parser = CParser(text)
-        self.next = self.parser.get_event
+        self.next: Callable[[], Any] = self.parser.get_event
         self.file = file
         self.first_line = first_line
         self.places = places

@@ -19,7 +19,7 @@ from course.deepcheck import deep_problems
 from course.options import Options
 from course.publish import pages, tree
 from course.publish.tree import Refusal, locked
-from course.read.known import page_words
+from course.read.sources import page_words
 from tests.course.coursekit import (
     BASE,
     READ_A_LAP,

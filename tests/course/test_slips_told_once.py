@@ -9,7 +9,7 @@ import pytest
 from course.build import build
 from course.cli import main
 from course.options import Options
-from course.read.pythoncode import fault
+from course.read.code import python_fault
 from tests.course.coursekit import (
     BRAKE_TRACE,
     LAP_KIT,
@@ -67,7 +67,7 @@ def retired(root: Path, name: str, successor: str | None) -> None:
     ],
 )
 def test_code_that_does_not_compile_has_a_place(source: str, line: int, column: int) -> None:
-    wrong = fault(source)
+    wrong = python_fault(source)
     assert wrong is not None
     assert (wrong.line, wrong.column) == (line, column)
     assert wrong.message
@@ -75,7 +75,7 @@ def test_code_that_does_not_compile_has_a_place(source: str, line: int, column: 
 
 @pytest.mark.parametrize("source", ["", "a = '\\d'", "1 is 1", "10 ** 10 ** 10", "exit(1)\n"])
 def test_code_that_is_only_odd_compiles(source: str) -> None:
-    assert fault(source) is None
+    assert python_fault(source) is None
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ def test_every_script_of_the_course_compiles(tmp_path: Path) -> None:
     assert build(Options(ROOT, tmp_path / "site")).written
     scripts = sorted((tmp_path / "site" / "downloads").glob("*.py"))
     assert len(scripts) > 5
-    assert [path.name for path in scripts if fault(path.read_text("utf-8"))] == []
+    assert [path.name for path in scripts if python_fault(path.read_text("utf-8"))] == []
 
 
 # -- ids ------------------------------------------------------------------------------------

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from course.check.linkcheck.references import unresolved
 from course.diagnostics import Problem, Span
-from course.read import models, pythoncode
+from course.read import models
+from course.read.code import python_fault
 from course.read.files import merge_marker
 from course.read.graph import Graph, Path
 from course.read.sources import ProjectSource
@@ -126,7 +127,7 @@ def _code(project: ProjectSource, file: str) -> Iterator[Problem]:
         if not name.endswith(".py"):
             continue
         text = data.decode("utf-8", "replace")
-        fault = pythoncode.fault(text)
+        fault = python_fault(text)
         if fault is not None and not merge_marker(text, name):  # which is told already
             yield Problem(
                 "PRJ008",

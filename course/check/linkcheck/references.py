@@ -108,9 +108,9 @@ def _planned_prerequisites(graph: Graph, node: LessonNode) -> Iterator[Problem]:
 def _body_links(graph: Graph) -> Iterator[Problem]:
     for node in graph.lessons.values():
         record = node.record
-        for number, entry in enumerate(record.links):
+        for entry in record.links:
             for problem in lost_link(graph, entry, record.file, record.anchors):
-                yield replace(problem, span=graph.sources.link_place(record, number))
+                yield replace(problem, span=Span(*entry["at"]))
     for project in graph.projects.values():
         file = project.item.file.replace("project.yaml", "README.md")
         for entry in project.body.links:

@@ -7,9 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
-from course.read import links, pythoncode
+from course.read import links
 
-PYTHON: Final = pythoncode.LANGUAGES
 _FENCE: Final = re.compile(r"\n[ \t]*[`~]{3}[^\n]*")
 _HEADING: Final = re.compile(r"\n(?= {0,3}##(?:[ \t\n]|\Z))")
 _MARKS: Final = ("```", "~~~")

@@ -9,8 +9,9 @@ from zlib import crc32
 import orjson
 
 from course.publish.companions import quiz
-from course.publish.companions.body import PYTHON, Code, Section, sections
+from course.publish.companions.body import Code, Section, sections
 from course.publish.inline import Labels, fill
+from course.read.code import PYTHON
 
 _METADATA: Final = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},

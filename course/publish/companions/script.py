@@ -6,8 +6,9 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from course.publish.companions.body import PYTHON, Code, sections
+from course.publish.companions.body import Code, sections
 from course.publish.inline import Labels
+from course.read.code import PYTHON
 
 _FUTURE: Final = re.compile(r"^from __future__ import [^\n(]+\n+", re.MULTILINE)
 _RULE: Final = 78

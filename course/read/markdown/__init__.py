@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from course.read.markdown.output import write
-from course.read.markdown.short import attempt
 from course.read.markdown.structure import read
 from course.read.markdown.types import ALERTS, INTRO, OPTIONS, Body, Source, Words
 
@@ -12,9 +11,7 @@ __all__ = ["ALERTS", "INTRO", "OPTIONS", "Body", "Source", "Words", "render"]
 
 def render(source: Source) -> Body:
     """The blocks, contents, code, links and problems of *source*; with errors no blocks."""
-    if not source.placed and (body := attempt(source)) is not None:
-        return body
     outline = read(source)
-    if not outline.has_errors():
+    if not outline.errors:
         write(outline)
     return outline.body

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from course.diagnostics import Problem, Span, nearest, short
-from course.read import pythoncode
-from course.read.markdown.highlight import is_known
+from course.read.code import PYTHON, is_known, python_fault
 from course.read.markdown.types import CodeBlock, Outline
 
 TAUGHT: Final = ("python", "json", "sql", "bash", "console", "yaml", "text")
@@ -40,19 +39,19 @@ def add(out: Outline, block: CodeBlock, info: str | None, inside: tuple[int, int
         _read_option(out, block, option, inside)
     out.body.code.append(block.entry)
     out.codes.append(block)
-    if language in pythoncode.LANGUAGES and out.source.teaching:
+    if language in PYTHON and out.source.teaching:
         _check_python(out, block, inside[0])
 
 
 def _check_python(out: Outline, block: CodeBlock, start: int) -> None:
     """The code of a lesson goes into its script and notebook, so that it has to compile."""
-    fault = pythoncode.fault(block.entry["source"])
+    fault = python_fault(block.entry["source"])
     if fault is None:
         return
     line, column, file = fault.line, fault.column, out.source.file
     if included := block.entry.get("file"):
         file = f"{out.source.folder}/{included}"
-    elif out.placed:
+    else:
         place = out.span(start, start)
         line, column = line + place.line - 1, column + place.column - 1
     out.keep(

@@ -8,7 +8,7 @@ from typing import Final
 
 import pyromark
 
-from course.read.markdown.highlight import highlight
+from course.read.code import highlight
 from course.read.markdown.types import INTRO, OPTIONS, TEXT_KIND, CodeBlock, Outline
 
 _FENCE: Final = re.compile(r"(?P<indent>[ ]{0,3})(?P<fence>`{3,}|~{3,})[^\n]*\n")
@@ -31,11 +31,11 @@ _BREAK: Final = "\x1d"  # no source file holds this character
 
 def write(out: Outline) -> None:
     """Fill ``markdown`` and ``blocks`` of the body."""
-    Writer(out).write()
-    out.body.markdown = filled(out)
+    _Writer(out).write()
+    out.body.markdown = _filled(out)
 
 
-class Writer:
+class _Writer:
     """Walks headings, links, images and code of the outline in step with the HTML."""
 
     def __init__(self, out: Outline) -> None:
@@ -48,10 +48,7 @@ class Writer:
 
     def write(self) -> None:
         """Cut the HTML at its second-level headings."""
-        self.cut(pyromark.html(self.out.source.text, options=OPTIONS, highlight=self.code))
-
-    def cut(self, html: str) -> None:
-        """The blocks of what the parser wrote."""
+        html = pyromark.html(self.out.source.text, options=OPTIONS, highlight=self.code)
         html = html.replace(' style="text-align: ', ' class="')
         first, *rest = _TAGS.sub(self.tag, html).split(_BREAK)
         blocks = self.out.body.blocks
@@ -71,11 +68,8 @@ class Writer:
             blocks.append(block)
 
     def code(self, language: str | None, text: str) -> str:
-        """The HTML of the next code block."""
-        return self.framed(next(self.codes))
-
-    def framed(self, block: CodeBlock) -> str:
-        """A code block with its name, or as the output of the one before it."""
+        """The next code block with its name, or as the output of the one before it."""
+        block = next(self.codes)
         entry = block.entry
         html = highlight(entry["source"], entry["language"])
         if block.output:
@@ -153,7 +147,7 @@ class Writer:
         return f'<span role="img" aria-label="{escape(name)}">{sign}</span>'
 
 
-def filled(out: Outline) -> str:
+def _filled(out: Outline) -> str:
     """The text as written, with the code of every included file inside its fence."""
     fills = [block for block in out.codes if "file" in block.entry]
     if not fills:

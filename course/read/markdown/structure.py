@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import re
+import unicodedata
 from collections.abc import Callable, Iterator, Mapping
 from html import escape
 from typing import Any, Final
@@ -10,15 +12,24 @@ from typing import Any, Final
 import pyromark
 
 from course.diagnostics import short
+from course.read import links
 from course.read.files import control
-from course.read.markdown import codeblocks, headings, targets
-from course.read.markdown.types import OPTIONS, REFERENCES, CodeBlock, Outline, Source
+from course.read.markdown import codeblocks
+from course.read.markdown.types import INTRO, OPTIONS, CodeBlock, Heading, Outline, Source
 
+ALT_LIMIT: Final = 320
+NESTED_LIMIT: Final = 12
+# The kinds of link by which the parser asks for a definition that is not there.
+_REFERENCES: Final = ("ReferenceUnknown", "CollapsedUnknown", "Reference", "Collapsed")
 _FOOTNOTE: Final = re.compile(rb"(?<!\\)\[\^([^\]\s]+)\]")
+_NOT_SLUG: Final = re.compile(r"[^\w\- ]")
+_NEAR: Final = 0.75
+_VAGUE: Final = frozenset({"here", "click here", "link", "this", "this page", "more", "read more"})
+_FILE_NAME: Final = re.compile(r"[\w.-]+\.(?:svg|png|webp|jpe?g|gif)\Z", re.IGNORECASE)
+_CREDENTIALS: Final = re.compile(r"//[^/@]*@")
 _CONTAINERS: Final = ("List", "BlockQuote")
 _CELL: Final = {"Start": "TableCell"}
 _HEAD_ENDS: Final = {"End": "TableHead"}
-NESTED_LIMIT: Final = 12
 
 
 def read(source: Source) -> Outline:
@@ -43,7 +54,7 @@ class _Reader:
                 broken_link_callback=self.broken_link,
             )
         )
-        self.headings = headings.Headings(self.out)
+        self.headings = Headings(self.out)
         self.captures: list[list[str]] = []
         self.depth = 0
         self.at = 0
@@ -145,8 +156,8 @@ class _Reader:
         raw = detail["dest_url"]
         if detail["link_type"] == "Email":
             raw = f"mailto:{raw}"
-        targets.check_link_text(out, text, start, end, pictured=len(out.body.images) > images)
-        out.urls[slot] = targets.resolve(out, raw, start, end, image=False)
+        check_link_text(out, text, start, end, pictured=len(out.body.images) > images)
+        out.urls[slot] = resolve(out, raw, start, end, image=False)
 
     def image(self, detail: Any, start: int, end: int) -> None:
         """An image and its alternative text."""
@@ -154,10 +165,10 @@ class _Reader:
         slot = len(out.image_urls)
         out.image_urls.append("")
         alt = self.inner("Image")
-        targets.check_alternative(out, alt, start, end)
+        check_alternative(out, alt, start, end)
         raw = detail["dest_url"]
-        out.image_urls[slot] = targets.resolve(out, raw, start, end, image=True)
-        out.body.images.append({"target": targets.inside(out, raw), "alt": alt})
+        out.image_urls[slot] = resolve(out, raw, start, end, image=True)
+        out.body.images.append({"target": links.inside(raw, out.source.folder), "alt": alt})
 
     def code_block(self, detail: Any, start: int, end: int) -> None:
         """A code block; its text is no prose."""
@@ -226,7 +237,7 @@ class _Reader:
 
     def broken_link(self, link: Any) -> None:
         """A reference that the text does not define; a bare word in brackets is no reference."""
-        if link["link_type"] not in REFERENCES:
+        if link["link_type"] not in _REFERENCES:
             return
         reference, span = short(link["reference"]), link["span"]
         self.out.report(
@@ -249,3 +260,161 @@ _STARTS: Final[dict[str, Callable[[_Reader, Any, int, int], None]]] = {
     "List": _Reader.container,
     "BlockQuote": _Reader.container,
 }
+
+
+def slug(text: str) -> str:
+    """The anchor of a heading: GitHub's, with letters composed and signs like ² as digits."""
+    if not text.isascii():
+        text = "".join(map(_plain_number, unicodedata.normalize("NFC", text)))
+    return github_slug(text)
+
+
+def github_slug(text: str) -> str:
+    """The anchor that GitHub gives a heading: letters and digits of any script, marks, - and _."""
+    lower = text.lower()
+    kept = _NOT_SLUG.sub("", lower) if lower.isascii() else "".join(filter(_in_slug, lower))
+    return kept.strip().replace(" ", "-")
+
+
+def _in_slug(sign: str) -> bool:
+    return sign in " -" or sign.isalnum() or unicodedata.category(sign)[0] == "M" or sign == "_"
+
+
+def _plain_number(sign: str) -> str:
+    """*sign*, or for a number that is no digit (½, ²) its digits: nobody can type it in a link."""
+    if unicodedata.category(sign) != "No":
+        return sign
+    return "".join(filter(str.isdecimal, unicodedata.normalize("NFKD", sign)))
+
+
+class Headings:
+    """The headings of one text, in order."""
+
+    def __init__(self, out: Outline) -> None:
+        self.out = out
+        self.level = 1
+        self.seen: dict[str, int] = {INTRO: 0}
+
+    def add(self, level: int, text: str, start: int, end: int, *, nested: bool) -> None:
+        """Check one heading, give it kind and anchor, keep it."""
+        head = Heading(level, start, end, text, title=text)
+        self._check(head, nested=nested)
+        if level == 2 and self.out.source.teaching:
+            self._name_kind(head)
+        head.id = self._anchor(head)
+        self.level = level
+        self.out.headings.append(head)
+
+    def finish(self) -> None:
+        """Fill what the body says about its headings."""
+        body = self.out.body
+        for head in self.out.headings:
+            if head.level == 1:
+                continue
+            body.anchors.append(head.id)
+            title = head.title or head.text
+            body.toc.append({"id": head.id, "level": head.level, "title": title})
+            if head.level == 2:
+                body.kinds.append((head.kind, self.out.line(head.start)))
+
+    def _check(self, head: Heading, *, nested: bool) -> None:
+        report, start, end = self.out.report, head.start, head.end
+        if nested:
+            report("MD006", "a heading inside a list or quotation", start, end, hint="move it out")
+        if not head.text:
+            report("A11007", "the heading has no text", start, end, hint="write a title")
+        if head.level == 1 and (self.out.source.teaching or self.out.headings):
+            hint = "begin with ##: the title is the only H1"
+            report("MD002", "the body has a first-level heading", start, end, hint=hint)
+        elif head.level > self.level + 1:
+            report(
+                "A11002",
+                f"the heading jumps from level {self.level} to {head.level}",
+                start,
+                end,
+                expected=f"level {self.level + 1} or less",
+                got=f"level {head.level}",
+                hint=f"use {'#' * (self.level + 1)}",
+            )
+
+    def _name_kind(self, head: Heading) -> None:
+        """The teaching kind that the word before the colon names; a near miss is reported."""
+        words = self.out.source.words
+        prefix, colon, rest = head.text.partition(":")
+        prefix = prefix.strip()
+        kind = words.kind_of(prefix)
+        if kind:
+            head.kind, head.title, head.prefix = kind, rest.strip(), prefix + colon
+            return
+        if " " in prefix:
+            return
+        names = list(words.kinds.values())
+        close = difflib.get_close_matches(prefix.title(), names, n=1, cutoff=_NEAR)
+        if close:
+            self.out.report(
+                "LES022",
+                f'"{short(prefix)}" is not a kind of block',
+                head.start,
+                head.end,
+                expected=", ".join(names),
+                got=short(prefix),
+                hint=f'did you mean "{close[0]}"?',
+            )
+
+    def _anchor(self, head: Heading) -> str:
+        base = slug(head.text) or "section"
+        if not head.text.isascii() and base != github_slug(head.text):
+            self.out.report(
+                "LNK008",
+                "the anchor of this heading differs from GitHub's",
+                head.start,
+                head.end,
+                expected=base,
+                hint="write numbers as plain digits, and letters with their accents as one sign",
+            )
+        before = self.seen.get(base)
+        self.seen[base] = 0 if before is None else before + 1
+        return base if before is None else f"{base}-{before + 1}"
+
+
+def check_link_text(out: Outline, text: str, start: int, end: int, *, pictured: bool) -> None:
+    """A link has words that mean something out of context; a picture's words count."""
+    if not text and not pictured:
+        out.report("A11003", "the link has no text", start, end, hint="say where it goes")
+    elif text.casefold().strip(" .!") in _VAGUE:
+        message = f'the link text "{short(text)}" does not say where it goes'
+        out.report("A11004", message, start, end, hint="use the title of the target")
+
+
+def check_alternative(out: Outline, alt: str, start: int, end: int) -> None:
+    """An image has an alternative text that says what it shows, at a length one can hear."""
+    if not alt:
+        hint = "say what it shows: ![brake pressure over time](media/trace.svg)"
+        out.report("A11001", "the image has no alternative text", start, end, hint=hint)
+    elif _FILE_NAME.match(alt):
+        message = "the alternative text is a file name"
+        out.report("A11006", message, start, end, hint="say what it shows")
+    elif len(alt) > ALT_LIMIT:
+        out.report(
+            "A11008",
+            "the alternative text is too long to listen to",
+            start,
+            end,
+            expected=f"at most {ALT_LIMIT} characters",
+            got=f"{len(alt)} characters",
+            hint="move the detail into the text",
+        )
+
+
+def resolve(out: Outline, raw: str, start: int, end: int, *, image: bool) -> str:
+    """The URL that the page uses; a target that needs the course is noted for the linker."""
+    source = out.source
+    target = links.read(raw, source.folder, source.media, image=image)
+    if target.code:
+        got = short(_CREDENTIALS.sub("//…@", raw))
+        out.report(target.code, target.message, start, end, got=got, hint=target.hint)
+    if target.kind:
+        at = list(out.span(start, end))
+        entry = {"kind": target.kind, "id": target.id, "anchor": target.anchor, "at": at}
+        out.body.links.append(entry)
+    return links.url(target, source.file_urls)

@@ -1,11 +1,17 @@
-"""Source code to HTML with token classes: one regular expression for each taught language."""
+"""Code in lessons: known languages, highlighting, and Python that must compile."""
 
 from __future__ import annotations
 
 import re
+import warnings
 from functools import cache, lru_cache
 from html import escape
 from typing import Final, NamedTuple
+
+from course.diagnostics import short
+
+PYTHON: Final = frozenset({"python", "py", "python3"})
+"""The languages whose code enters the script and the notebook of a lesson."""
 
 _PYTHON_WORDS: Final = (
     "and|as|assert|async|await|break|class|continue|def|del|elif|else|except|finally|for|from|"
@@ -160,3 +166,28 @@ def is_known(language: str) -> bool:
     except ClassNotFound:
         return False
     return True
+
+
+class Fault(NamedTuple):
+    """Why a code does not compile; line and column count from 1, in characters."""
+
+    line: int
+    column: int
+    message: str
+
+
+@lru_cache(maxsize=512)  # lessons share small examples
+def python_fault(source: str) -> Fault | None:
+    """Why *source* does not compile as Python, or None. It is never run."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # such as an unknown escape: odd, and it runs
+            compile(source, "<lesson>", "exec", dont_inherit=True)
+    except SyntaxError as error:
+        lines = source.split("\n")
+        line = min(max(error.lineno or 1, 1), len(lines))
+        column = min(max(error.offset or 1, 1), len(lines[line - 1]) + 1)
+        return Fault(line, column, short(error.msg))
+    except (ValueError, RecursionError, MemoryError, OverflowError):
+        return Fault(1, 1, "it is nested too deeply")
+    return None
