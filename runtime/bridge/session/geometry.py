@@ -138,8 +138,7 @@ class Ring:
         """The nearest point to a place, and its distance.
 
         Looked for 150 m to each side of the point *near*; everywhere where that is None, where it
-        may
-        lie further on, and where nothing there is within *within_m* metres.
+        may lie further on, and where nothing there is within *within_m* metres.
         """
         if near is not None:
             i = (near + self._window) % len(self)

@@ -1,7 +1,8 @@
 """What is known about a circuit; distances are metres of the reference line from start/finish."""
 
+import math
 from dataclasses import dataclass
-from typing import Final, Literal, NamedTuple, TypeAlias
+from typing import Annotated, Final, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -14,6 +15,7 @@ Danger: TypeAlias = Literal["high", "medium", "low"]
 DIRECTIONS: Final[tuple[Direction, ...]] = ("left", "right")
 DANGERS: Final[tuple[Danger, ...]] = ("high", "medium", "low")
 HALF_WIDTH_M: Final = 6.0
+LONGEST_M: Final = 100_000.0
 MARKER_KINDS: Final = ("brake_ref", "apex_ref", "turn_in_ref", "exit_ref", "visual", "nickname")
 
 
@@ -21,43 +23,63 @@ class TrackError(ValueError):
     """A circuit cannot be read or made; the text says where and why."""
 
 
+@dataclass(frozen=True)
+class Stored:
+    """How a value stands in the file of a circuit; a field with a default may be absent there."""
+
+    key: str = ""
+    """Its name there; empty: that of the field."""
+    low: float = -math.inf
+    high: float = math.inf
+    digits: int | None = None
+    """Decimals that are written; None: all."""
+    of_lap: bool = False
+    """It is a distance from 0 to the length of the lap."""
+    choices: tuple[str, ...] = ()
+
+
+LATITUDE: Final = Stored(low=-90, high=90, digits=7)
+LONGITUDE: Final = Stored(low=-180, high=180, digits=7)
+
+
 class Spot(NamedTuple):
     """A place of the line."""
 
-    distance_m: float
-    lat: float | None = None
-    lon: float | None = None
+    distance_m: Annotated[float, Stored("distance", digits=2, of_lap=True)]
+    lat: Annotated[float | None, LATITUDE] = None
+    lon: Annotated[float | None, LONGITUDE] = None
 
 
 class Speeds(NamedTuple):
     """What a good lap drives at the three places of a corner, in m/s."""
 
-    entry: float
-    apex: float
-    exit: float
+    entry: Annotated[float, Stored(low=0, high=150, digits=1)]
+    apex: Annotated[float, Stored(low=0, high=150, digits=1)]
+    exit: Annotated[float, Stored(low=0, high=150, digits=1)]
 
 
 class BrakePoint(NamedTuple):
     """Where a good lap begins to brake, and how hard."""
 
-    before_entry_m: float
-    pressure_bar: float
+    before_entry_m: Annotated[float, Stored("distance_before_entry", -1000, 1000, digits=1)]
+    pressure_bar: Annotated[float, Stored(low=0, high=300, digits=1)]
 
 
 class Marker(NamedTuple):
     """A thing beside the track that a driver can see, or a place worth a name."""
 
     id: str
-    kind: str
-    """One of `MARKER_KINDS`."""
+    kind: Annotated[str, Stored(choices=MARKER_KINDS)]
     label: str
-    distance_m: float
+    distance_m: Annotated[float, Stored("distance", digits=1, of_lap=True)]
     corner: str | None = None
     source: str = ""
     note: str = ""
-    lat: float | None = None
-    lon: float | None = None
-    at_offset_m_from_entry: float | None = None
+    lat: Annotated[float | None, LATITUDE] = None
+    lon: Annotated[float | None, LONGITUDE] = None
+    at_offset_m_from_entry: Annotated[
+        float | None, Stored(low=-LONGEST_M, high=LONGEST_M, digits=1)
+    ] = None
     """Positive past the entry of its corner."""
 
 
@@ -65,61 +87,61 @@ class Corner(NamedTuple):
     """One bend; the window from entry to exit may straddle start/finish."""
 
     name: str
-    number: int
-    direction: Direction
-    severity: int
+    number: Annotated[int, Stored(low=0, high=999)]
+    direction: Annotated[Direction, Stored(choices=DIRECTIONS)]
+    severity: Annotated[int, Stored(low=1, high=6)]
     """1, a hairpin, to 6, barely a bend."""
     entry: Spot
     apex: Spot
     exit: Spot
-    curvature_peak: float | None = None
+    curvature_peak: Annotated[float | None, Stored(digits=3)] = None
     """Degrees of heading a metre."""
-    speeds: Speeds | None = None
-    brake: BrakePoint | None = None
-    elevation_change_m: float | None = None
+    speeds: Annotated[Speeds | None, Stored("typical_speed_ms")] = None
+    brake: Annotated[BrakePoint | None, Stored("typical_brake_point")] = None
+    elevation_change_m: Annotated[float | None, Stored(low=-1000, high=1000, digits=1)] = None
     """From entry to exit."""
+    leverage: Annotated[float | None, Stored(low=0, high=1, digits=3)] = None
+    """Share of lap time that can be won here, 0 to 1."""
     nicknames: tuple[str, ...] = ()
     coaching_tip: str = ""
     markers: tuple[str, ...] = ()
     """Ids of the circuit's markers that belong to it."""
-    leverage: float | None = None
-    """Share of lap time that can be won here, 0 to 1."""
 
 
 class Sector(NamedTuple):
     """One of three parts of the lap."""
 
     name: str
-    start_m: float
-    end_m: float
+    start_m: Annotated[float, Stored("start_distance", digits=2)]
+    end_m: Annotated[float, Stored("end_distance", digits=2)]
 
 
 class Straight(NamedTuple):
     """A stretch between corners; one that starts behind its end goes over start/finish."""
 
     name: str
-    start_m: float
-    end_m: float
+    start_m: Annotated[float, Stored(digits=2, of_lap=True)]
+    end_m: Annotated[float, Stored(digits=2, of_lap=True)]
 
 
 class DangerZone(NamedTuple):
     """A stretch where mistakes are punished."""
 
     id: str
-    start_m: float
-    end_m: float
+    start_m: Annotated[float, Stored(of_lap=True)]
+    end_m: Annotated[float, Stored(of_lap=True)]
     description: str
-    severity: Danger
+    severity: Annotated[Danger, Stored(choices=DANGERS)]
 
 
 class WeatherPhase(NamedTuple):
     """A part of the day, from its first hour to before its last."""
 
     id: str
-    start_hour: int
-    end_hour: int
+    start_hour: Annotated[int, Stored(low=0, high=23)]
+    end_hour: Annotated[int, Stored(low=1, high=24)]
     surface_state: str
-    coaching_note: str
+    coaching_note: str = ""
 
 
 class Profile(NamedTuple):

@@ -89,7 +89,7 @@ def test_flat_distances_of_corners_are_accepted() -> None:
             "corners",
         ),
         ({"corners": [corner("A", 1, 10, 20, 30, leverage="x")]}, "corners[0].leverage", "corners"),
-        ({"corners": [{}]}, "corners[0].entry_distance", "corners"),
+        ({"corners": [{}]}, "corners[0].name", "corners"),
         ({"corners": ["A"]}, "corners[0]", "corners"),
         ({"corners": {"A": 1}}, "corners", "corners"),
         ({"sectors": sectors(0, 300, 1000)}, "sectors", "sectors"),
@@ -101,9 +101,13 @@ def test_flat_distances_of_corners_are_accepted() -> None:
             "straights[0].start_m",
             "straights",
         ),
-        ({"danger_zones": [{"id": "z"}]}, "danger_zones[0].severity", "danger_zones"),
+        ({"danger_zones": [{"id": "z"}]}, "danger_zones[0].start_m", "danger_zones"),
         (
-            {"weather_phases": [{"id": "w", "start_hour": 9, "end_hour": 9}]},
+            {
+                "weather_phases": [
+                    {"id": "w", "start_hour": 9, "end_hour": 9, "surface_state": "dry"}
+                ]
+            },
             "weather_phases[0].end_hour",
             "weather_phases",
         ),
