@@ -109,7 +109,7 @@ def _value(field: _Field, item: Fields, length: float) -> object:
 def _record(value: Any) -> Json:
     """A record as the file has it, without what is not known."""
     record: Json = {}
-    for field in _fields(type(value)):
+    for field in _fields(value.__class__):
         content = getattr(value, field.name)
         if content is None or content in ("", ()):
             continue
