@@ -16,8 +16,8 @@ from course.diagnostics import TOP, Problem, diagnostic, order
 from course.options import Options, Report
 from course.publish import assets, outcheck, resources, whole
 from course.publish.cache import Cache, digest_of, lesson_key, setup_key, tool_key
-from course.publish.pages import Pages
-from course.publish.shell import SiteInfo
+from course.publish.lesson_page import LessonPages
+from course.publish.shell import Shell, SiteInfo
 from course.publish.tree import MANIFEST, Outputs, Refusal, Stage, locked, tree_digest
 from course.publish.unit import Unit, render
 from course.read import graph
@@ -149,9 +149,9 @@ class _Build:
         """Render everything and check the links of the pages; returns the problems."""
         sources, outputs = linked.sources, self.outputs
         files = assets.bundle()
-        pages = Pages(_site_info(sources, self.options, files.paths))
-        units, problems = self.render(linked, pages)
-        others = whole.build(linked, units, pages, files, outputs.put)
+        shell = Shell(_site_info(sources, self.options, files.paths))
+        units, problems = self.render(linked, shell)
+        others = whole.build(linked, units, shell, files, outputs.put)
         for node in linked.lessons.values():
             for url, source in node.record.media_files.items():
                 name = source.rpartition("/")[2]  # a cache is not trusted with a path
@@ -164,10 +164,10 @@ class _Build:
         problems += outcheck.problems(facts, {*outputs.files, MANIFEST})
         return problems
 
-    def render(self, linked: Graph, pages: Pages) -> tuple[dict[str, Unit], list[Problem]]:
+    def render(self, linked: Graph, shell: Shell) -> tuple[dict[str, Unit], list[Problem]]:
         """The unit of every lesson: from the cache where its key and its files are unchanged."""
         numbers, printed = resources.numbers(linked), resources.printed(linked)
-        site_key = digest_of(tool_key(), pages.site)
+        site_key = digest_of(tool_key(), shell.site)
         units: dict[str, Unit] = {}
         tasks: list[_Task] = []
         for node in linked.lessons.values():
@@ -182,6 +182,7 @@ class _Build:
                 units[node.id] = unit
                 self.cache.add(self.keys[folder], node.record, unit)
         problems: list[Problem] = []
+        pages = LessonPages(shell)
         course = linked.sources.course
         limit = (course.limits.page_kib if course else 0) * KIB
 

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
-from hashlib import blake2b
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Final, NamedTuple
 
-import orjson
-from jinja2 import Template
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from course.publish.inline import attribute, frequent, html, inline, plain, prose
-from course.publish.templating import environment
 
+TEMPLATES: Final = Path(__file__).parent / "templates"
 RIGHT_TO_LEFT: Final = frozenset({"ar", "dv", "fa", "he", "ps", "sd", "ug", "ur", "yi"})
 TOP, FLAT, DEEP = "", "../", "../../"  # from a page to the site root, by depth
 
@@ -23,7 +22,6 @@ Ref = Mapping[str, Any]  # {id, title, url, status?}; url from the site root, wi
 Trail = Sequence[tuple[str, str]]  # breadcrumb after the home page: (url, title)
 
 _PLANNED: Final = {"status": "planned"}
-_MARK: Final = "\x1e"  # no source file holds this character
 _MAIN_ITEMS: Final = (
     ("phases", "phases/", "course"),
     ("pathways", "pathways/", "pathways"),
@@ -49,36 +47,6 @@ class SiteInfo(NamedTuple):
     file_urls: bool = False
     edit_base: str | None = None
 
-    def key(self) -> str:
-        """A digest of all of it: what pages are made of, and with its limits also judged by."""
-        text = orjson.dumps(self._asdict(), option=orjson.OPT_SORT_KEYS)
-        return blake2b(text, digest_size=16).hexdigest()
-
-
-class Around(NamedTuple):
-    """The neighbours of a page, resolved to ``{id, title, url, status?}``.
-
-    ``url`` counts from the site root and has a final slash. Each page reads what concerns it:
-    a lesson ``prerequisites, unlocks, concepts, pathways, projects``; a phase ``part,
-    prerequisites, projects``; a pathway ``prerequisites`` (the pathways it requires), ``roles,
-    domains, projects`` (its capstone), ``lessons``; a role and a domain ``pathways, roles,
-    domains, phases, lessons``; a project ``pathways, lessons``. ``previous`` and ``next`` work
-    everywhere. A concept needs only ``id`` and ``title``, a part only ``title``.
-    """
-
-    previous: Ref | None = None
-    next: Ref | None = None
-    part: Ref | None = None
-    prerequisites: Sequence[Ref] = ()
-    unlocks: Sequence[Ref] = ()
-    concepts: Sequence[Ref] = ()
-    pathways: Sequence[Ref] = ()
-    projects: Sequence[Ref] = ()
-    roles: Sequence[Ref] = ()
-    domains: Sequence[Ref] = ()
-    phases: Sequence[Ref] = ()
-    lessons: Sequence[Ref] = ()
-
 
 class Frame(NamedTuple):
     """The parts around the content of one page."""
@@ -99,7 +67,16 @@ class Shell:
         self.words = site.words
         self.index = "index.html" if site.file_urls else ""
         self.name = plain(site.course["title"]).partition(":")[0]
-        filters = {
+        self._env = Environment(
+            loader=FileSystemLoader(TEMPLATES),
+            autoescape=True,
+            auto_reload=False,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+        self._env.globals = self._constants()
+        self._env.filters |= {
             "attribute": attribute,
             "html": html,
             "inline": inline,
@@ -110,47 +87,17 @@ class Shell:
             "lessons": self.lessons,
             "size": size,
         }
-        self._env = environment(self._constants(), filters)
-        self.template: Callable[[str], Template] = cache(self._env.get_template)
         words = [attribute(self.words[key]) for key in ("breadcrumb", "home")]
         self._crumbs = (
             f'<nav class="crumbs" aria-label="{words[0]}"><ol>'
             f'<li><a href="%s">{words[1]}</a></li>%s</ol></nav>'
         )
         self._chrome: Callable[..., tuple[Markup, Markup]] = cache(self._render_chrome)
-        self._moulds: dict[tuple[str, ...], str] = {}
 
     def render(self, template: str, **values: Any) -> Markup:
         """The template of that name as HTML that is safe to put into another page."""
-        return Markup(self.template(template).render(values))  # noqa: S704  (escaped by jinja)
-
-    def pour(self, template: str, frame: Frame, values: Mapping[str, str]) -> str:
-        """The template filled with *values*, all escaped, which it only asks whether there are any.
-
-        It is rendered once for each choice of values that are there: a mould for the others.
-        """
-        filling = {
-            **values,
-            "page.title": attribute(frame.title),
-            "page.description": attribute(frame.description),
-            "page.address": attribute(frame.address),
-            "page.header": frame.header,
-            "page.footer": frame.footer,
-            "page.crumbs": frame.crumbs,
-        }
-        shape = (template, *[name for name, value in filling.items() if value])
-        mould = self._moulds.get(shape)
-        if mould is None:
-            mould = self._moulds[shape] = self._mould(shape, filling)
-        return mould % filling
-
-    def _mould(self, shape: tuple[str, ...], names: Iterable[str]) -> str:
-        """A format of the page with a place for each name of *shape*, behind the template's."""
-        template, *there = shape
-        marks = dict.fromkeys(names, "") | {name: f"{_MARK}({name})s" for name in there}
-        page = {name[5:]: Markup(mark) for name, mark in marks.items() if name[:5] == "page."}  # noqa: S704
-        html = self.template(template).render({**marks, "page": Frame(**page), "root": DEEP})
-        return html.replace("%", "%%").replace(_MARK, "%")
+        html = self._env.get_template(template).render(values)
+        return Markup(html)  # noqa: S704  (escaped by jinja)
 
     def word(self, key: str) -> str:
         """An interface word, escaped."""
@@ -188,10 +135,6 @@ class Shell:
         """Address of the home page as seen from *root*."""
         return root + self.index or "./"
 
-    def link(self, ref: Ref, root: str) -> Markup:
-        """A link to *ref*, with the word Planned after it where that is so."""
-        return Markup(self._link(ref, root))  # noqa: S704  (escaped by html)
-
     def items(self, refs: Iterable[Ref], root: str) -> Markup:
         """List items, one link each; empty for no refs."""
         items = [f"<li>{self._link(ref, root)}</li>" for ref in refs]
@@ -226,15 +169,12 @@ class Shell:
         ]
         return Markup("\n".join(items))  # noqa: S704  (escaped above)
 
-    def nearby(self, around: Around) -> Markup:
+    def nearby(self, before: Ref | None, after: Ref | None) -> Markup:
         """Links to the page before and the page after, of a page two folders deep."""
         links = [
             f'<a class="{word}" rel="{relation}" href="{DEEP}{attribute(ref["url"])}{self.index}">'
             f"<span>{self.word(word)}</span> {html(ref['title'])}{self._badge(ref)}</a>"
-            for word, relation, ref in (
-                ("previous", "prev", around.previous),
-                ("next", "next", around.next),
-            )
+            for word, relation, ref in (("previous", "prev", before), ("next", "next", after))
             if ref is not None
         ]
         if not links:

@@ -10,16 +10,17 @@ from typing import Any, Final, NamedTuple
 import orjson
 
 from course.diagnostics import Problem, short
-from course.publish import outcheck, search
-from course.publish.companions.body import ROOT, readdressed
-from course.publish.companions.corpus import chunks
-from course.publish.companions.evidence import evidence_template
-from course.publish.companions.notebook import notebook
-from course.publish.companions.quiz import asked
-from course.publish.companions.script import script
-from course.publish.companions.source import lesson_markdown
-from course.publish.pages import Around, Pages
-from course.publish.resources import catalog_entry, content_hash, json_bytes, own_resource, place
+from course.publish import outcheck, resources, search
+from course.publish.corpus import chunks
+from course.publish.downloads import (
+    ROOT,
+    evidence_template,
+    lesson_markdown,
+    notebook,
+    readdressed,
+    script,
+)
+from course.publish.lesson_page import LessonPages
 from course.publish.shell import SiteInfo
 from course.publish.tree import File
 from course.read import schema
@@ -67,10 +68,10 @@ def lesson_resource(
 
     *related* is what the course around the lesson says about it.
     """
-    resource = own_resource(record)
+    resource = resources.lesson_resource(record, related)
     companions: dict[str, bytes] = {}
     if record.authored:
-        artifacts = []
+        resource["artifacts"] = artifacts = []
         for kind, path, text in _companions(resource, site):
             data = companions[path] = text if isinstance(text, bytes) else text.encode()
             artifacts.append(
@@ -82,20 +83,15 @@ def lesson_resource(
                     "sha256": hashlib.sha256(data).hexdigest(),
                 }
             )
-        resource["artifacts"] = artifacts
-    place(resource, related)
-    if record.authored:
-        resource["contentHash"] = content_hash(resource)
-    resource["revision"] = related["revision"]
+        resource["contentHash"] = resources.content_hash(resource)
     return resource, companions
 
 
 def _companions(resource: dict[str, Any], site: SiteInfo) -> Iterator[tuple[str, str, str | bytes]]:
     """Kind, path and content of the files that readers take away."""
     name, words, root = resource["id"], site.words, site.base_url or "../"
-    quiz = asked(resource["quiz"], words)
-    yield "markdown", f"lessons/{name}/index.md", lesson_markdown(resource, words, asked=quiz)
-    yield "notebook", f"downloads/{name}.ipynb", notebook(resource, words, root, quiz)
+    yield "markdown", f"lessons/{name}/index.md", lesson_markdown(resource, words)
+    yield "notebook", f"downloads/{name}.ipynb", notebook(resource, words, root)
     evidence = evidence_template(resource, words, root)
     yield "evidence", f"downloads/{name}-evidence.md", evidence
     if code := script(resource, words):
@@ -103,7 +99,7 @@ def _companions(resource: dict[str, Any], site: SiteInfo) -> Iterator[tuple[str,
 
 
 def render(
-    record: Lesson, related: Mapping[str, Any], key: str, pages: Pages, page_limit: int
+    record: Lesson, related: Mapping[str, Any], key: str, pages: LessonPages, page_limit: int
 ) -> Rendered:
     """Page, resource, aliases and companions of a lesson; *page_limit* is in bytes."""
     resource, outputs = lesson_resource(record, related, pages.site)
@@ -112,9 +108,9 @@ def render(
         for problem in schema.check("lesson.v1", resource, record.file)
     ]
     path = f"{resource['url']}index.html"
-    html = pages.lesson(resource, _around(related), record.file)
+    html = pages.page(resource, related, record.file)
     outputs[path] = html.encode()
-    outputs[resource["resource"]] = json_bytes(resource)
+    outputs[resource["resource"]] = resources.json_bytes(resource)
     facts = {path: outcheck.facts(path, html)}
     for alias in related["aliases"]:
         old = f"lessons/{alias}/index.html"
@@ -127,33 +123,17 @@ def render(
     unit = Unit(
         id=record.id,
         key=key,
-        entry=catalog_entry(resource),
+        entry=resources.catalog_entry(resource),
         files={},
         terms=search.lesson_terms(resource),
         chunks="".join(orjson.dumps(chunk).decode() + "\n" for chunk in chunks(resource)),
         body=readdressed(content["markdown"], content["media"], ROOT, pages.index)
         if content
         else "",
-        printed=str(pages.printed(resource)) if related["printed"] else "",
+        printed=pages.printed(resource) if related["printed"] else "",
         facts=facts,
     )
     return Rendered(unit, outputs, problems)
-
-
-def _around(related: Mapping[str, Any]) -> Around:
-    return Around(
-        previous=_with_url(related["previous"]),
-        next=_with_url(related["next"]),
-        prerequisites=related["prerequisites"],
-        unlocks=related["unlocks"],
-        concepts=related["concepts"],
-        pathways=related["pathways"],
-        projects=related["projects"],
-    )
-
-
-def _with_url(ref: dict[str, str] | None) -> dict[str, str] | None:
-    return {**ref, "url": f"lessons/{ref['id']}/"} if ref else None
 
 
 def _broken_resource(problem: Problem, path: str) -> Problem:

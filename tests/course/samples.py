@@ -8,7 +8,9 @@ from typing import Any
 import yaml
 
 from course.publish.assets import bundle
-from course.publish.pages import Around, Pages, SiteInfo
+from course.publish.course_pages import CoursePages, not_found_page
+from course.publish.lesson_page import LessonPages
+from course.publish.shell import Shell, SiteInfo
 
 WORDS = Path(__file__).parents[2] / "content" / "ui" / "en.yaml"
 COURSE: dict[str, Any] = {
@@ -198,8 +200,8 @@ def planned_lesson(identity: str = "tyre-window") -> dict[str, Any]:
     return {key: value for key, value in whole.items() if key not in gone}
 
 
-def around(**changes: Any) -> Around:
-    """Neighbours of a lesson."""
+def related(**changes: Any) -> dict[str, Any]:
+    """What the course around a lesson says about it."""
     values: dict[str, Any] = {
         "previous": ref("read-a-lap"),
         "next": ref("trail-braking", status="planned"),
@@ -209,7 +211,7 @@ def around(**changes: Any) -> Around:
         "pathways": [ref("track-coach", "pathways")],
         "projects": [ref("lap-review-kit", "projects")],
     }
-    return Around(**values | changes)
+    return values | changes
 
 
 def phase(identity: str = "braking", number: str = "04", **changes: Any) -> dict[str, Any]:
@@ -387,39 +389,31 @@ def project(**changes: Any) -> dict[str, Any]:
     } | changes
 
 
-def every_page(pages: Pages) -> dict[str, str]:
-    """One page of each kind by its path from the site root."""
-    neighbours = around(
-        pathways=[ref("track-coach", "pathways"), ref("data-driven-driver", "pathways")],
-        roles=[ref("driver-coach", "roles")],
-        domains=[ref("lap-analysis", "domains")],
-        phases=[ref("braking", "phases")],
-        lessons=[ref("brake-trace")],
-        part={"title": "Drive with data"},
-    )
-    whole = catalog()
-    lessons = [entry for found in whole["phases"] for entry in found["lessons"]]
+def course_pages(shell: Shell, **changes: dict[str, Any]) -> CoursePages:
+    """The pages of the course; *changes* replace resources by name."""
+    resources: dict[str, dict[str, Any]] = {
+        "catalog": catalog(),
+        "pathways": {"pathways": [pathway(), pathway(id="data-driven-driver")]},
+        "roles": {"roles": [role()], "domains": [domain()]},
+        "projects": {"projects": [project()]},
+    }
+    return CoursePages(shell, **(resources | changes))
+
+
+def every_page(site: SiteInfo) -> dict[str, str]:
+    """Every page of a small course by its path from the site root."""
+    shell = Shell(site)
+    lessons = LessonPages(shell)
+    printed = {
+        "brake-trace": lessons.printed(lesson()),
+        "tyre-window": lessons.printed(planned_lesson()),
+        "read-a-lap": "",
+    }
+    readmes = {"lap-review-kit": "<p>What you build.</p>"}
     return {
-        "index.html": pages.home(whole, [pathway()], [project()]),
-        "phases/index.html": pages.phases(whole),
-        "phases/braking/index.html": pages.phase(phase(), neighbours),
-        "lessons/index.html": pages.lessons(whole),
-        "lessons/brake-trace/index.html": pages.lesson(lesson(), around(), "content/a/lesson.md"),
-        "lessons/tyre-window/index.html": pages.lesson(planned_lesson(), around(), "b/lesson.md"),
-        "lessons/old-name/index.html": pages.alias("old-name", lesson()),
-        "concepts/index.html": pages.concepts(whole),
-        "pathways/index.html": pages.pathways([pathway()]),
-        "pathways/track-coach/index.html": pages.pathway(pathway(), lessons, neighbours),
-        "roles/index.html": pages.roles([role()], [domain()]),
-        "roles/driver-coach/index.html": pages.role(role(), neighbours),
-        "domains/lap-analysis/index.html": pages.domain(domain(), neighbours),
-        "projects/index.html": pages.projects([project()]),
-        "projects/lap-review-kit/index.html": pages.project(
-            project(), "<p>What you build.</p>", neighbours
-        ),
-        "search/index.html": pages.search(),
-        "print/track-coach.html": pages.print_pathway(
-            pathway(), [(one, pages.printed(one)) for one in (lesson(), planned_lesson())]
-        ),
-        "404.html": pages.not_found(),
+        **dict(course_pages(shell).pages(readmes, printed)),
+        "lessons/brake-trace/index.html": lessons.page(lesson(), related(), "content/a/lesson.md"),
+        "lessons/tyre-window/index.html": lessons.page(planned_lesson(), related(), "b/lesson.md"),
+        "lessons/old-name/index.html": lessons.alias("old-name", lesson()),
+        "404.html": not_found_page(shell),
     }

@@ -21,19 +21,19 @@ import orjson
 import pytest
 import yaml
 
-from course.publish.companions import body, plain
-from course.publish.companions.bundle import bundle
-from course.publish.companions.corpus import LONGEST, SHORTEST, chunks
-from course.publish.companions.error import not_found
-from course.publish.companions.evidence import evidence_template
-from course.publish.companions.feed import atom
-from course.publish.companions.headers import headers
-from course.publish.companions.llms import SPLIT_ABOVE, llms_full, llms_txt
-from course.publish.companions.notebook import notebook
-from course.publish.companions.openapi import openapi
-from course.publish.companions.script import script
-from course.publish.companions.sitemap import robots, sitemap
-from course.publish.companions.source import lesson_markdown
+from course.publish.corpus import LONGEST, SHORTEST, chunks, plain_blocks
+from course.publish.downloads import (
+    Code,
+    evidence_template,
+    lesson_markdown,
+    notebook,
+    readdressed,
+    script,
+    sections,
+)
+from course.publish.hosting import NOT_FOUND, atom, bundle, headers, robots, sitemap
+from course.publish.llms import SPLIT_ABOVE, llms_full, llms_txt
+from course.publish.openapi import openapi
 from tests.course import mutations, samples
 
 MARKDOWN = '''A lap time tells you *that* you were slow, never where.
@@ -241,14 +241,14 @@ def test_marks_in_plain_fields_do_not_become_markup() -> None:
 
 
 def test_sections_take_their_names_from_the_blocks() -> None:
-    found = body.sections(lesson())
+    found = sections(lesson())
     assert [(section.id, section.kind) for section in found] == KINDS
     assert [section.heading for section in found][1:3] == ["Idea: three points", "Example: stop"]
 
 
 def test_a_body_that_does_not_line_up_with_its_blocks_is_one_section_and_loses_nothing() -> None:
-    (section,) = body.sections(lesson(kinds=KINDS[:3]))
-    code = [part.source for part in section.parts if isinstance(part, body.Code)]
+    (section,) = sections(lesson(kinds=KINDS[:3]))
+    code = [part.source for part in section.parts if isinstance(part, Code)]
     assert section.kind == "text"
     assert len(code) == 5
 
@@ -267,18 +267,18 @@ def test_a_body_that_does_not_line_up_with_its_blocks_is_one_section_and_loses_n
     ],
 )
 def test_fenced_blocks_are_found_as_commonmark_says(text: str, code: list[str]) -> None:
-    (section,) = body.sections(lesson(text, KINDS[:1]))
-    assert [part.source for part in section.parts if isinstance(part, body.Code)] == code
+    (section,) = sections(lesson(text, KINDS[:1]))
+    assert [part.source for part in section.parts if isinstance(part, Code)] == code
 
 
 def test_reference_definitions_and_relative_links_are_rewritten_too() -> None:
     text = "See [a] and [b](../20-late-apex/lesson.md#x), [c](#here), [d](https://e.org/).\n\n"
     text += "[a]: lesson:read-a-lap\n\n```python\nx = [1]\n[a]: lesson:no\n```\n"
-    moved = body.readdressed(text, (), "/r/")
+    moved = readdressed(text, (), "/r/")
     assert "[b](/r/lessons/late-apex/#x), [c](#here), [d](https://e.org/)" in moved
     assert "\n[a]: /r/lessons/read-a-lap/\n" in moved
     assert "\n[a]: lesson:no\n" in moved
-    files = body.readdressed(text, (), "/r/", "index.html")
+    files = readdressed(text, (), "/r/", "index.html")
     assert "[b](/r/lessons/late-apex/index.html#x), [c](#here), [d](https://e.org/)" in files
 
 
@@ -296,7 +296,7 @@ def test_reference_definitions_and_relative_links_are_rewritten_too() -> None:
     ],
 )
 def test_plain_words_lose_marks_and_keep_everything_else(markdown: str, words: str) -> None:
-    assert "|".join(plain.units(markdown)) == words
+    assert "|".join(plain_blocks(markdown)) == words
 
 
 # -- corpus ------------------------------------------------------------------------------------
@@ -469,7 +469,7 @@ def test_the_site_map_is_sorted_absolute_and_named_by_robots() -> None:
 
 
 def test_the_missing_resource_body_fits_its_schema() -> None:
-    jsonschema_rs.validator_for(mutations.load("error.v1")).validate(json.loads(not_found()))
+    jsonschema_rs.validator_for(mutations.load("error.v1")).validate(NOT_FOUND)
 
 
 # -- headers -----------------------------------------------------------------------------------

@@ -14,15 +14,15 @@ from typing import Any
 
 import pytest
 
-from course.publish import reprint
 from course.publish.assets import FOLDER, bundle, hashed_path
+from course.publish.course_pages import not_found_hashes, not_found_page
 from course.publish.inline import inline, plain, prose
-from course.publish.pages import Around, Pages, not_found_hashes
-from course.publish.templating import TEMPLATES
+from course.publish.lesson_page import LessonPages, move_body
+from course.publish.shell import TEMPLATES, Shell
 from tests.course import samples
 
 VOID = {"meta", "link", "input", "img", "br", "hr", "path", "circle", "rect"}
-PAGES = samples.every_page(Pages(samples.site()))
+PAGES = samples.every_page(samples.site())
 NAMES = sorted(PAGES)
 
 
@@ -158,15 +158,14 @@ def hostile(value: Any, key: str = "") -> Any:
 
 def test_no_field_of_a_resource_can_put_a_tag_on_a_page(monkeypatch: pytest.MonkeyPatch) -> None:
     makers = ("lesson", "planned_lesson", "phase", "catalog", "pathway", "role", "domain")
-    for maker in (*makers, "project", "ref", "around"):
+    for maker in (*makers, "project", "ref", "related"):
         whole = getattr(samples, maker)
 
         def poisoned(*args: Any, _whole: Any = whole, **kwargs: Any) -> Any:
-            found = _whole(*args, **kwargs)
-            return found if isinstance(found, Around) else hostile(found)
+            return hostile(_whole(*args, **kwargs))
 
         monkeypatch.setattr(samples, maker, poisoned)
-    for name, html in samples.every_page(Pages(samples.site())).items():
+    for name, html in samples.every_page(samples.site()).items():
         tags = {tag for tag, _ in Outline(html).tags}
         assert "<script>" not in html or name == "404.html", name
         assert not tags & {"b", "i"}, name
@@ -200,7 +199,9 @@ def test_an_authored_lesson_shows_everything_the_resource_has() -> None:
 def test_a_list_calls_the_minutes_of_a_planned_lesson_an_estimate(authored: bool) -> None:
     one = samples.lesson() if authored else samples.planned_lesson()
     phase = samples.catalog()["phases"][0] | {"lessons": [one | {"minutes": 41}]}
-    html = Pages(samples.site()).phase(phase, samples.around())
+    catalog = samples.catalog() | {"phases": [phase]}
+    pages = samples.course_pages(Shell(samples.site()), catalog=catalog).pages({}, {})
+    html = next(html for path, html in pages if path == f"{phase['url']}index.html")
     assert ("41 min</span>" in html) is authored
     assert ("41 min (estimate)</span>" in html) is not authored
 
@@ -223,14 +224,18 @@ def test_a_lesson_without_options_renders() -> None:
     for key in ("level", "references"):
         del bare[key]
     bare |= {"equipment": [], "objectives": ["Name two signals."]}
-    html = Pages(samples.site()).lesson(bare, Around(), "x/lesson.md")
+    alone: dict[str, Any] = {key: [] for key in samples.related()} | {
+        "previous": None,
+        "next": None,
+    }
+    html = LessonPages(Shell(samples.site())).page(bare, alone, "x/lesson.md")
     assert Outline(html).errors == []
     assert "page-references" not in html
     assert "page-part-of" not in html
 
 
 def test_file_urls_name_the_index_file_in_every_link_to_a_page() -> None:
-    for name, html in samples.every_page(Pages(samples.site(file_urls=True))).items():
+    for name, html in samples.every_page(samples.site(file_urls=True)).items():
         written = re.sub(r'<div class="block.*', "", html)  # the body's links are its author's
         for address in re.findall(r'<a [^>]*href="([^"#]*)', written):
             assert not address.endswith("/"), (name, address)
@@ -238,7 +243,7 @@ def test_file_urls_name_the_index_file_in_every_link_to_a_page() -> None:
 
 def test_a_base_url_adds_canonical_addresses_and_nothing_else() -> None:
     base = "https://example.org/course/"
-    pages = samples.every_page(Pages(samples.site(base_url=base)))
+    pages = samples.every_page(samples.site(base_url=base))
     lesson = pages["lessons/brake-trace/index.html"]
     assert f'<link rel="canonical" href="{base}lessons/brake-trace/">' in lesson
     assert (
@@ -246,8 +251,8 @@ def test_a_base_url_adds_canonical_addresses_and_nothing_else() -> None:
         in (pages["lessons/old-name/index.html"])
     )
     assert f'href="{base}"' in pages["404.html"]
-    files = Pages(samples.site(base_url=base, file_urls=True))
-    assert f'href="{base}index.html"' in files.not_found()
+    files = Shell(samples.site(base_url=base, file_urls=True))
+    assert f'href="{base}index.html"' in not_found_page(files)
     assert lesson.count(base) == 2  # canonical and og:url
 
 
@@ -260,12 +265,12 @@ def test_an_old_address_leads_to_the_new_one() -> None:
 
 def test_right_to_left_languages_turn_the_page() -> None:
     arabic = samples.site(course=samples.COURSE | {"lang": "ar-EG"})
-    assert '<html lang="ar-EG" dir="rtl">' in Pages(arabic).search()
+    assert '<html lang="ar-EG" dir="rtl">' in samples.course_pages(Shell(arabic)).search()
 
 
 def test_edit_links_appear_only_when_the_repository_is_known() -> None:
-    pages = Pages(samples.site(edit_base="https://example.org/edit/main/"))
-    html = pages.lesson(samples.lesson(), samples.around(), "content/a b/lesson.md")
+    pages = LessonPages(Shell(samples.site(edit_base="https://example.org/edit/main/")))
+    html = pages.page(samples.lesson(), samples.related(), "content/a b/lesson.md")
     assert 'href="https://example.org/edit/main/content/a b/lesson.md"' in html
     assert "Edit this page" not in PAGES["lessons/brake-trace/index.html"]
 
@@ -273,9 +278,9 @@ def test_edit_links_appear_only_when_the_repository_is_known() -> None:
 def test_rendering_twice_gives_the_same_bytes_and_leaves_the_input_alone() -> None:
     lesson = samples.lesson()
     before = copy.deepcopy(lesson)
-    pages = Pages(samples.site())
-    first = pages.lesson(lesson, samples.around(), "a")
-    assert pages.lesson(lesson, samples.around(), "a") == first
+    pages = LessonPages(Shell(samples.site()))
+    first = pages.page(lesson, samples.related(), "a")
+    assert pages.page(lesson, samples.related(), "a") == first
     assert lesson == before
 
 
@@ -333,7 +338,7 @@ def test_a_moved_body_keeps_its_links_and_gets_its_own_ids() -> None:
         '<a href="https://example.org/x">e</a><details class="solution"><p>1 &lt; 2 id="no"</p>'
         "</details>"
     )
-    assert reprint.move(html, "own", "lessons/own/", "../") == (
+    assert move_body(html, "own", "lessons/own/", "../") == (
         '<h3 id="own--a">x</h3><a href="#own--a">s</a><a href="../lessons/b/#c">l</a>'
         '<img src="../lessons/own/p.svg" alt=""><a href="https://example.org/x">e</a>'
         '<details class="solution" open><p>1 &lt; 2 id="no"</p></details>'
@@ -342,7 +347,7 @@ def test_a_moved_body_keeps_its_links_and_gets_its_own_ids() -> None:
 
 def test_the_print_edition_holds_every_lesson_with_open_solutions() -> None:
     html = PAGES["print/track-coach.html"]
-    assert html.count("<article") == 2
+    assert html.count("<article") == 3
     assert '<details class="solution" open>' in html
     assert 'id="brake-trace--recap"' in html
     assert "No lesson material exists yet." in html
@@ -450,7 +455,7 @@ def test_every_interface_word_is_used() -> None:
     sources = "".join(
         path.read_text(encoding="utf-8")
         for path in sorted(TEMPLATES.parents[1].rglob("*"))
-        if path.suffix in (".py", ".html")
+        if path.suffix in (".py", ".html", ".svg")
     )
     made = ("alert_", "equipment_", "level_", "review_", "artifact_")
     groups = ("pathways", "roles", "projects")

@@ -17,7 +17,8 @@ from course.checking import accept_ids
 from course.cli import main
 from course.deepcheck import deep_problems
 from course.options import Options
-from course.publish import pages, tree
+from course.publish import tree
+from course.publish.lesson_page import LessonPages
 from course.publish.tree import Refusal, locked
 from course.read.sources import page_words
 from tests.course.coursekit import (
@@ -196,15 +197,15 @@ FAULTS = {
 def test_a_faulty_template_stops_the_build(
     code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lesson = pages.Pages.lesson
+    lesson = LessonPages.page
 
-    def faulty(self: pages.Pages, resource: dict[str, Any], *more: Any) -> str:
+    def faulty(self: LessonPages, resource: dict[str, Any], *more: Any) -> str:
         html = lesson(self, resource, *more)
         if resource["id"] != "tyre-window":
             return html
         return str(html) + FAULTS[code] if FAULTS[code] else ""
 
-    monkeypatch.setattr(pages.Pages, "lesson", faulty)
+    monkeypatch.setattr(LessonPages, "page", faulty)
     root = write_course(tmp_path)
     report = build(Options(root, root / "site"))
     assert [one.code for one in report.diagnostics] == [code]
@@ -217,12 +218,12 @@ def test_a_faulty_template_stops_the_build(
 def test_the_deep_check_finds_open_tags_with_any_number_of_processes(
     jobs: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lesson = pages.Pages.lesson
+    lesson = LessonPages.page
 
-    def faulty(self: pages.Pages, *more: Any) -> str:
+    def faulty(self: LessonPages, *more: Any) -> str:
         return str(lesson(self, *more)) + "<p><div>"
 
-    monkeypatch.setattr(pages.Pages, "lesson", faulty)
+    monkeypatch.setattr(LessonPages, "page", faulty)
     root = write_course(tmp_path)
     options = Options(root, root / "site", jobs=jobs)
     found = deep_problems(options)

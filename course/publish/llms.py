@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
-from course.publish.companions.quiz import text
+from course.publish.downloads import escape_text
 from course.publish.inline import Labels, fill
 
 SPLIT_ABOVE: Final = 1_000_000  # bytes of full text; up to here it is one file
@@ -31,13 +31,13 @@ def llms_txt(
     counts = {key: totals[key] for key in ("lessons", "authored", "planned")}
     facts = {key: course[key] for key in ("version", "updated", "licence")}
     status = f"{fill(words['llms_status'], **counts)} {fill(words['llms_version'], **facts)}"
-    parts = [f"# {text(course['title'])}", f"> {text(course['summary'])}", status]
+    parts = [f"# {escape_text(course['title'])}", f"> {escape_text(course['summary'])}", status]
     parts += [f"## {words['llms_start']}", *_list(_start(catalog, pathways, root, index, words))]
     for phase in catalog["phases"]:
         entries = [entry for entry in phase["lessons"] if entry["status"] == "authored"]
         if entries:
             links = [_link(entry, f"{root}{entry['url']}index.md") for entry in entries]
-            heading = fill(words["llms_lessons"], title=text(phase["title"]))
+            heading = fill(words["llms_lessons"], title=escape_text(phase["title"]))
             parts += [f"## {heading}", *_list(links)]
     planned = [
         _link(entry, f"{root}{entry['url']}{index}")
@@ -67,7 +67,7 @@ def llms_full(
     *root* and *index* are those of `llms_txt`; without *root* links are relative to each file.
     """
     course = catalog["course"]
-    head = f"# {text(course['title'])}\n\n> {text(course['summary'])}\n\n"
+    head = f"# {escape_text(course['title'])}\n\n> {escape_text(course['summary'])}\n\n"
     size = len(head.encode())
     whole: list[str] = []
     waiting: list[Mapping[str, Any]] = []
@@ -75,7 +75,7 @@ def llms_full(
     for phase in catalog["phases"]:
         if not any(entry["status"] == "authored" for entry in phase["lessons"]):
             continue
-        title = text(phase["title"])
+        title = escape_text(phase["title"])
         listed.append(f"- [{title}]({root}{_part(phase)})\n")
         waiting.append(phase)
         if size <= SPLIT_ABOVE:
@@ -85,7 +85,7 @@ def llms_full(
             whole.clear()
             for one in waiting:
                 lessons = _phase(one, body, root or "../", index, words)
-                yield _part(one), f"# {text(one['title'])}\n\n{lessons}"
+                yield _part(one), f"# {escape_text(one['title'])}\n\n{lessons}"
             waiting.clear()
     yield FULL, head + ("".join(listed) if size > SPLIT_ABOVE else "\n".join(whole))
 
@@ -103,7 +103,7 @@ def _phase(
 ) -> str:
     """The authored lessons of a phase."""
     return "\n".join(
-        f"# {text(entry['title'])}\n\n{text(entry['summary'])}\n\n"
+        f"# {escape_text(entry['title'])}\n\n{escape_text(entry['summary'])}\n\n"
         f"{words['llms_page']} {root}{entry['url']}{index}\n\n{body(entry['id'], root).strip()}\n"
         for entry in phase["lessons"]
         if entry["status"] == "authored"
@@ -116,19 +116,19 @@ def _list(items: Iterator[str] | list[str]) -> list[str]:
 
 
 def _link(entry: Mapping[str, Any], address: str) -> str:
-    return f"- [{text(entry['title'])}]({address}): {text(entry['summary'])}"
+    return f"- [{escape_text(entry['title'])}]({address}): {escape_text(entry['summary'])}"
 
 
 def _start(
     catalog: Mapping[str, Any], pathways: Mapping[str, Any], root: str, index: str, words: Labels
 ) -> Iterator[str]:
-    summary = text(catalog["course"]["summary"])
+    summary = escape_text(catalog["course"]["summary"])
     yield f"- [{words['llms_phases']}]({root}phases/{index}): {summary}"
     for pathway in pathways["pathways"]:
         planned = f"{words['planned']}. " if pathway["status"] == "planned" else ""
         yield (
-            f"- [{text(pathway['title'])}]({root}{pathway['url']}{index}): "
-            f"{planned}{text(pathway['summary'])}"
+            f"- [{escape_text(pathway['title'])}]({root}{pathway['url']}{index}): "
+            f"{planned}{escape_text(pathway['summary'])}"
         )
 
 
@@ -148,6 +148,6 @@ def _optional(projects: Mapping[str, Any], root: str, index: str, words: Labels)
     for project in projects["projects"]:
         planned = f"{words['planned']}. " if project["status"] == "planned" else ""
         yield (
-            f"- [{text(project['title'])}]({root}{project['url']}{index}): "
-            f"{planned}{text(project['summary'])}"
+            f"- [{escape_text(project['title'])}]({root}{project['url']}{index}): "
+            f"{planned}{escape_text(project['summary'])}"
         )

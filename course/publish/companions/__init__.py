@@ -1,1 +1,0 @@
-"""Files beside the pages: pure functions from resources to text and bytes."""

@@ -1,0 +1,480 @@
+"""What readers take away from a lesson: Markdown, notebook, script and evidence form."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import Any, Final, NamedTuple
+from zlib import crc32
+
+import orjson
+
+from course.publish.inline import Labels, fill
+from course.publish.resources import json_bytes
+from course.read import links
+from course.read.code import PYTHON
+
+_FENCE: Final = re.compile(r"\n[ \t]*[`~]{3}[^\n]*")
+_HEADING: Final = re.compile(r"\n(?= {0,3}##(?:[ \t\n]|\Z))")
+_MARKS: Final = ("```", "~~~")
+_TARGET: Final = re.compile(r"(\]\([ \t]*<?)([^)\s>]+)")
+_ANY_TARGET: Final = re.compile(r"(\]\([ \t]*<?|^\[[^\]\n]+\]:[ \t]+<?)([^)\s>]+)", re.MULTILINE)
+# Relative links are written from a lesson folder; its names do not matter for where they go.
+_FOLDER: Final = "content/phases/00-phase/00-lesson"
+_UP: Final = "../../"
+ROOT: Final = "\x1e"  # stands for the way to the site root; no source file holds this character
+_AWAY: Final = ("https:", "mailto:", "#")
+_TO_ESCAPE: Final = re.compile(r"(`[^`]+`)|([\\<>\[\]_#|~])")
+_SPECIAL: Final = re.compile(r"[\\<>\[\]_#|~]")
+
+
+class Code(NamedTuple):
+    """One fenced block; `output` marks what the code before it prints."""
+
+    language: str
+    source: str
+    output: bool
+
+
+class Section(NamedTuple):
+    """The text before the first H2 (`heading` is empty), or one H2 with what follows it.
+
+    `parts` holds Markdown without surrounding blank lines (the heading line is in the first
+    one) and code, in order.
+    """
+
+    id: str
+    kind: str
+    heading: str
+    parts: tuple[str | Code, ...]
+
+
+class _Cut(NamedTuple):
+    """Headings (empty for the text before the first one), what follows each, and where code is.
+
+    `fences` holds the start and end of each fenced block in the Markdown; `defines` says whether
+    the text may define references (`[name]: address`).
+    """
+
+    heads: tuple[str, ...]
+    bodies: tuple[tuple[str | Code, ...], ...]
+    fences: tuple[tuple[int, int], ...]
+    defines: bool
+
+
+def sections(lesson: Mapping[str, Any], root: str | None = None) -> Sequence[Section]:
+    """The sections of an authored lesson, in the order of its blocks.
+
+    With *root* (a prefix such as ``../`` or an absolute base address), links to the course and
+    its images are rewritten to start with it.
+    """
+    content = lesson["content"]
+    cut = _cut(content["markdown"])
+    names = tuple([(block["id"], block["kind"]) for block in content["blocks"]])
+    if root is None:
+        return _named(names, cut.heads, cut.bodies)
+    move = _Rewriter([entry["url"] for entry in content["media"]], root, defines=cut.defines)
+    bodies = tuple(
+        [
+            tuple([part if isinstance(part, Code) else move(part) for part in body])
+            for body in cut.bodies
+        ]
+    )
+    return _named(names, cut.heads, bodies)
+
+
+def readdressed(
+    markdown: str, media: Iterable[Mapping[str, Any]], root: str, index: str = ""
+) -> str:
+    """The Markdown of a lesson with its links starting at *root*; code is untouched.
+
+    *media* are the lesson's entries; *index* goes behind the folder of a page.
+    """
+    cut = _cut(markdown)
+    urls = [entry["url"] for entry in media]
+    return _Rewriter(urls, root, defines=cut.defines, index=index)(markdown, cut.fences)
+
+
+@lru_cache(maxsize=1)  # the companions of one lesson are made one after the other
+def _cut(markdown: str) -> _Cut:
+    text = f"\n{markdown}"
+    heads: list[str] = [""]
+    bodies: list[list[str | Code]] = [[]]
+    fences: list[tuple[int, int]] = []
+    last = 0
+    for start, end, code in _code_in(text):
+        _add_text(text[last:start], heads, bodies)
+        bodies[-1].append(code)
+        fences.append((start - 1, end - 1))
+        last = end
+    _add_text(text[last:], heads, bodies)
+    if not bodies[0]:
+        del heads[0], bodies[0]
+    return _Cut(tuple(heads), tuple(map(tuple, bodies)), tuple(fences), "\n[" in text)
+
+
+def _code_in(text: str) -> Iterator[tuple[int, int, Code]]:
+    """Start, end and content of each fenced block; *text* begins with a line break."""
+    opening: re.Match[str] | None = None
+    fence = info = ""
+    for line in _FENCE.finditer(text):
+        bare = line[0].strip()
+        if not bare.startswith(_MARKS):
+            continue
+        if opening is None:
+            info = bare.lstrip(bare[0])
+            if bare[0] == "~" or "`" not in info:
+                opening, fence = line, bare[: len(bare) - len(info)]
+        elif bare.startswith(fence) and not bare.strip(fence[0]):
+            source = text[opening.end() + 1 : line.start() + 1]
+            yield opening.start(), line.end(), _code(opening[0], info, source)
+            opening = None
+    if opening is not None:
+        source = text[opening.end() + 1 :]
+        yield opening.start(), len(text), _code(opening[0], info, source)
+
+
+def _code(opening: str, info: str, source: str) -> Code:
+    indent = opening[1 : len(opening) - len(opening[1:].lstrip(" \t"))]
+    if indent:
+        source = source.replace(f"\n{indent}", "\n").removeprefix(indent)
+    language, *options = info.split() or [""]
+    return Code(language, source, "expected" in options)
+
+
+def _add_text(text: str, heads: list[str], bodies: list[list[str | Code]]) -> None:
+    """Put *text* behind what is there, beginning a body at each second-level heading."""
+    first, *rest = _HEADING.split(text)
+    if stripped := first.strip():
+        bodies[-1].append(stripped)
+    for part in rest:
+        body = part.strip()
+        heads.append(body.partition("\n")[0].strip(" \t#"))
+        bodies.append([body])
+
+
+def _named(
+    names: tuple[tuple[str, str], ...],
+    heads: tuple[str, ...],
+    bodies: tuple[tuple[str | Code, ...], ...],
+) -> tuple[Section, ...]:
+    """Sections with the ids and kinds of the blocks; one section when they do not line up."""
+    if len(names) == len(heads):
+        named = zip(names, heads, bodies, strict=True)
+        return tuple([Section(name, kind, head, body) for (name, kind), head, body in named])
+    whole = tuple(part for body in bodies for part in body)
+    return (Section(names[0][0], "text", "", whole),)
+
+
+class _Rewriter:
+    """Rewrites the links of one lesson's Markdown."""
+
+    def __init__(self, media: Iterable[str], root: str, *, defines: bool, index: str = "") -> None:
+        self.root = root
+        self.file_urls = bool(index)
+        self.defines = defines
+        self.media: dict[str, str] = {}
+        for url in media:
+            stem, _, suffix = url.rpartition("/")[2].rpartition(".")
+            self.media[f"media/{stem.rpartition('.')[0]}.{suffix}"] = _UP + url
+
+    def __call__(self, text: str, fences: tuple[tuple[int, int], ...] = ()) -> str:
+        """*text* with new addresses, except between the offsets of *fences*."""
+        if "](" not in text and not self.defines:
+            return text
+
+        def replaced(found: re.Match[str]) -> str:
+            at = found.start()
+            inside = fences and any(start <= at < end for start, end in fences)
+            return found[0] if inside else f"{found[1]}{self.address(found[2])}"
+
+        return (_ANY_TARGET if self.defines else _TARGET).sub(replaced, text)
+
+    def address(self, raw: str) -> str:
+        """Where *raw*, written in a lesson folder, leads from the new place."""
+        if raw.startswith(_AWAY):
+            return raw
+        if raw in self.media:
+            return f"{self.root}{self.media[raw].removeprefix(_UP)}"
+        address = links.url(links.read(raw, _FOLDER, self.media), file_urls=self.file_urls)
+        if not address.startswith(_UP):
+            return raw
+        return f"{self.root}{address.removeprefix(_UP)}"
+
+
+def escape_text(line: str) -> str:
+    """A `text` field as Markdown: code and emphasis stay, other marks are escaped."""
+    if not _SPECIAL.search(line):
+        return line
+    return _TO_ESCAPE.sub(lambda match: match[1] or "\\" + match[2], line)
+
+
+class QuizText(NamedTuple):
+    """The questions of one quiz as Markdown: each with whether it comes before the lesson.
+
+    ``answers`` holds the answer and the explanation of every question, and what each option says
+    about itself.
+    """
+
+    questions: tuple[tuple[bool, str], ...]
+    answers: str
+
+    def before(self) -> str:
+        """The questions to ask before the lesson; empty when there are none."""
+        return "\n\n".join([text for early, text in self.questions if early])
+
+    def after(self) -> str:
+        """All other questions."""
+        return "\n\n".join([text for early, text in self.questions if not early])
+
+    def every(self) -> str:
+        """All questions in order."""
+        return "\n\n".join([text for _, text in self.questions])
+
+
+def ask(quiz: Mapping[str, Any], words: Labels) -> QuizText:
+    """The questions without answers, numbered as in the whole quiz, and the answers."""
+    numbered = list(enumerate(quiz["questions"], 1))
+    return QuizText(
+        tuple([(one["stage"] == "before", _question(n, one, words)) for n, one in numbered]),
+        "\n\n".join(
+            [
+                f"**{number}.** {_answer(one)}\n\n{one['explanation'].strip()}{_reasons(one)}"
+                for number, one in numbered
+            ]
+        ),
+    )
+
+
+def _question(number: int, question: Mapping[str, Any], words: Labels) -> str:
+    head = f"**{number}.** {escape_text(question['prompt'])}"
+    if question["kind"] == "numeric":
+        unit = question.get("unit")
+        if unit is None:
+            return f"{head}\n\n{words['number_answer']}"
+        return f"{head}\n\n{fill(words['number_answer_unit'], unit=escape_text(unit))}"
+    hint = f" ({words['choose_all']})" if question["kind"] == "multiple" else ""
+    lines = "\n".join([f"- {_option(option)}" for option in question["options"]])
+    return f"{head}{hint}\n\n{lines}"
+
+
+def _answer(question: Mapping[str, Any]) -> str:
+    if question["kind"] == "numeric":
+        unit = f" {escape_text(question['unit'])}" if "unit" in question else ""
+        tolerance = question.get("tolerance")
+        margin = f" ± {_number(tolerance)}" if tolerance else ""
+        return f"{_number(question['value'])}{margin}{unit}"
+    right = [option for option in question["options"] if option["id"] in question["answer"]]
+    return "; ".join(map(_option, right))
+
+
+def _reasons(question: Mapping[str, Any]) -> str:
+    lines = [
+        f"- {option['id'].upper()}: {escape_text(option['why'])}"
+        for option in question["options"]
+        if "why" in option
+    ]
+    return "\n\n" + "\n".join(lines) if lines else ""
+
+
+def _option(option: Mapping[str, Any]) -> str:
+    return f"{option['id'].upper()}. {escape_text(option['text'])}"
+
+
+def _number(value: float) -> str:
+    return str(int(value)) if value == int(value) and abs(value) < 1e15 else str(value)
+
+
+_FRONT: Final = (
+    "id",
+    "title",
+    "status",
+    "summary",
+    "minutes",
+    "level",
+    "objectives",
+    "prerequisites",
+    "equipment",
+    "concepts",
+    "tags",
+    "evidence",
+    "references",
+)
+
+
+def lesson_markdown(lesson: Mapping[str, Any], words: Labels, root: str = "../../") -> str:
+    """Front matter and text of a lesson; links start with *root*, the way to the site root.
+
+    Values in the front matter are written in JSON, which YAML reads as it is.
+    """
+    lines = [
+        f"{key}: {orjson.dumps(lesson[key]).decode()}"
+        for key in _FRONT
+        if key in lesson and lesson[key] != []
+    ]
+    return "---\n" + "\n".join(lines) + f"\n---\n\n{_text(lesson, words, root)}"
+
+
+def _text(lesson: Mapping[str, Any], words: Labels, root: str) -> str:
+    """The same without front matter: title, summary, body, questions with answers, evidence."""
+    parts = [f"# {escape_text(lesson['title'])}"]
+    if lesson["status"] == "planned":
+        goals = "\n".join(f"- {escape_text(goal)}" for goal in lesson["objectives"])
+        parts += [lesson["notice"], escape_text(lesson["summary"]), goals]
+        return "\n\n".join(parts) + "\n"
+    check, content = lesson["check"], lesson["content"]
+    quiz = ask(lesson["quiz"], words)
+    parts += [
+        escape_text(lesson["summary"]),
+        readdressed(content["markdown"], content["media"], root).strip("\n"),
+        f"## {words['practice_questions']}\n\n*{words['quiz_label']}*",
+        quiz.every(),
+        f"### {words['answers']}\n\n{quiz.answers}",
+        f"## {words['check']}\n\n{escape_text(check['prompt'])}\n\n{check['answer'].strip()}",
+        f"## {words['evidence']}\n\n"
+        + "\n".join(f"- {escape_text(item)}" for item in lesson["evidence"]),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+_METADATA: Final = {
+    "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+    "language_info": {"file_extension": ".py", "mimetype": "text/x-python", "name": "python"},
+}
+_FOLDED_CODE: Final = {"jupyter": {"source_hidden": True}, "tags": ["hide-input", "solution"]}
+_FOLDED_TEXT: Final = {"jp-MarkdownHeadingCollapsed": True, "tags": ["solution"]}
+_OPEN: Final[dict[str, Any]] = {}
+
+
+def notebook(lesson: Mapping[str, Any], words: Labels, root: str = "../") -> bytes:
+    """The notebook of an authored lesson: text cells, one cell for each Python block, questions.
+
+    Links start with *root*: the way from ``downloads/`` to the site root, or the site's absolute
+    address. Solutions and answers are folded by cell metadata.
+    """
+    cells = []
+    for index, (kind, source, metadata) in enumerate(_cells(lesson, words, root)):
+        seed = f"{lesson['id']}\0{index}\0{source}".encode()
+        cell: dict[str, Any] = {
+            "cell_type": kind,
+            "id": f"{crc32(seed):08x}",
+            "metadata": metadata,
+            "source": source,
+        }
+        if kind == "code":
+            cell["execution_count"] = None
+            cell["outputs"] = []
+        cells.append(cell)
+    document = {"cells": cells, "metadata": _METADATA, "nbformat": 4, "nbformat_minor": 5}
+    return json_bytes(document)
+
+
+def _cells(
+    lesson: Mapping[str, Any], words: Labels, root: str
+) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    quiz = ask(lesson["quiz"], words)
+    yield "markdown", _head(lesson, root, words), _OPEN
+    label = f"*{words['quiz_label']}*"
+    if before := quiz.before():
+        yield "markdown", f"## {words['before_reading']}\n\n{label}\n\n{before}", _OPEN
+    for section in sections(lesson, root):
+        yield from _section_cells(section, words)
+    if after := quiz.after():
+        yield "markdown", f"## {words['practice_questions']}\n\n{label}\n\n{after}", _OPEN
+    yield "markdown", f"## {words['answers']}\n\n{quiz.answers}", _FOLDED_TEXT
+    yield "markdown", _evidence(lesson, words), _OPEN
+
+
+def _section_cells(section: Section, words: Labels) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    folded = section.kind == "solution"
+    pending: list[str] = []
+    for part in section.parts:
+        if isinstance(part, Code) and not part.output and part.language in PYTHON:
+            if pending:
+                yield "markdown", "\n\n".join(pending), _FOLDED_TEXT if folded else _OPEN
+                pending = []
+            yield "code", part.source.rstrip("\n"), _FOLDED_CODE if folded else _OPEN
+        else:
+            pending.append(_fenced(part, words) if isinstance(part, Code) else part)
+    if pending:
+        yield "markdown", "\n\n".join(pending), _FOLDED_TEXT if folded else _OPEN
+
+
+def _fenced(code: Code, words: Labels) -> str:
+    fence = "```"
+    while fence in code.source:
+        fence += "`"
+    label = f"{words['expected_output']}\n\n" if code.output else ""
+    return f"{label}{fence}{code.language}\n{code.source.rstrip()}\n{fence}"
+
+
+def _head(lesson: Mapping[str, Any], root: str, words: Labels) -> str:
+    goals = "\n".join(f"- {escape_text(goal)}" for goal in lesson["objectives"])
+    return (
+        f"# {escape_text(lesson['title'])}\n\n{escape_text(lesson['summary'])}\n\n"
+        f"{fill(words['minutes_many'], n=lesson['minutes'])} "
+        f"[{words['lesson_on_site']}]({root}{lesson['url']})\n\n{words['goals']}\n\n{goals}"
+    )
+
+
+def _evidence(lesson: Mapping[str, Any], words: Labels) -> str:
+    items = "\n".join(f"- [ ] {escape_text(item)}" for item in lesson["evidence"])
+    question = escape_text(lesson["check"]["prompt"])
+    return f"## {words['evidence']}\n\n{items}\n\n**{words['check']}.** {question}"
+
+
+_FUTURE: Final = re.compile(r"^from __future__ import [^\n(]+\n+", re.MULTILINE)
+_RULE: Final = 78
+
+
+def script(lesson: Mapping[str, Any], words: Labels) -> str:
+    """Python code in order, headings and expected output as comments; empty without any code.
+
+    ``from __future__`` lines move to the top, where Python wants them.
+    """
+    body: list[str] = []
+    future: set[str] = set()
+    found = False
+    for section in sections(lesson):
+        if section.heading:
+            body.append(f"# --- {section.heading} ".ljust(_RULE, "-"))
+        for part in section.parts:
+            if not isinstance(part, Code) or not (part.output or part.language in PYTHON):
+                continue
+            if part.output:
+                body.append(_comment(f"{words['expected_output']}\n{part.source}"))
+                continue
+            found = True
+            source = part.source
+            if "__future__" in source:
+                future.update(line.strip() for line in _FUTURE.findall(source))
+                source = _FUTURE.sub("", source)
+            body.append(source.strip("\n"))
+    if not found:
+        return ""
+    head = [_comment(f"{lesson['title']}\n{lesson['summary']}"), *sorted(future)]
+    return "\n\n".join(head + body) + "\n"
+
+
+def _comment(text: str) -> str:
+    return "\n".join(f"# {line}".rstrip() for line in text.splitlines())
+
+
+def evidence_template(lesson: Mapping[str, Any], words: Labels, root: str = "../") -> str:
+    """An empty Markdown form from the evidence list and the open question of a lesson.
+
+    The link to the lesson starts with *root*.
+    """
+    title = escape_text(lesson["title"])
+    parts = [
+        f"# {fill(words['form_title'], title=title)}",
+        f"{words['form_lesson']} [{title}]({root}{lesson['url']})",
+        words["form_name"],
+        words["form_date"],
+    ]
+    for number, item in enumerate(lesson["evidence"], 1):
+        parts += [f"## {number}. {escape_text(item)}", words["form_where"], words["form_shows"]]
+    parts += [f"## {words['check']}", escape_text(lesson["check"]["prompt"]), words["form_answer"]]
+    parts += [f"## {words['form_change']}", words["form_change_help"]]
+    return "\n\n".join(parts) + "\n"

@@ -1,0 +1,185 @@
+"""Files beside the pages: for hosts, search engines and feed readers, and project archives."""
+
+from __future__ import annotations
+
+import io
+import stat
+import zipfile
+from collections.abc import Iterable, Mapping
+from html import escape
+from typing import Any, Final
+
+_HASHED: Final = "public, max-age=31536000, immutable"
+_STABLE: Final = "public, max-age=60, stale-while-revalidate=600"
+_PAGE: Final = "public, max-age=0, must-revalidate"
+_NEVER: Final = "no-store"
+
+# No two patterns overlap: some hosts join the values of all rules that match.
+_CACHING: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
+    (_HASHED, ("/assets/*", "/media/*")),
+    (
+        _STABLE,
+        (
+            "/api/*",
+            "/schemas/*",
+            "/openapi.json",
+            "/search/*",
+            "/downloads/*",
+            "/corpus/*",
+            "/llms.txt",
+            "/llms-full.txt",
+            "/llms-full/*",
+            "/feed.xml",
+            "/sitemap.xml",
+            "/robots.txt",
+            "/build-manifest.json",
+        ),
+    ),
+    (
+        _PAGE,
+        (
+            "/",
+            "/index.html",
+            "/phases/*",
+            "/lessons/*",
+            "/concepts/*",
+            "/pathways/*",
+            "/roles/*",
+            "/domains/*",
+            "/projects/*",
+            "/print/*",
+        ),
+    ),
+    (_NEVER, ("/404.html", "/404.json")),
+)
+_OPEN: Final = ("/api/*", "/schemas/*", "/openapi.json")
+# The body of a missing resource, for hosts that can choose a body for each path.
+NOT_FOUND: Final = {
+    "schemaVersion": 1,
+    "error": {
+        "status": 404,
+        "code": "not_found",
+        "message": "No resource exists for that identifier.",
+        "catalog": "api/v1/catalog.json",
+    },
+}
+_EPOCH: Final = (1980, 1, 1, 0, 0, 0)
+_UNIX: Final = 3
+_DIGITS: Final = 16  # of the content hash, in the id of an entry
+
+
+def headers(not_found_hashes: Iterable[str]) -> str:
+    """The file; *not_found_hashes* are the quoted `'sha256-…'` names of the style and script.
+
+    They are the only inline parts of the site and stand in `404.html`, which a host may send
+    for any path, so the policy of every path allows them.
+    """
+    style, script = not_found_hashes
+    policy = "; ".join(
+        (
+            "default-src 'self'",
+            f"script-src 'self' {script}",
+            f"style-src 'self' {style}",
+            "img-src 'self' data:",
+            "object-src 'none'",
+            "base-uri 'none'",
+            "form-action 'self'",
+            "frame-ancestors 'none'",
+        )
+    )
+    rules = [
+        _rule(
+            "/*",
+            f"Content-Security-Policy: {policy}",
+            "Referrer-Policy: strict-origin-when-cross-origin",
+            "X-Content-Type-Options: nosniff",
+        )
+    ]
+    for value, patterns in _CACHING:
+        for pattern in patterns:
+            shared = ("Access-Control-Allow-Origin: *",) if pattern in _OPEN else ()
+            rules.append(_rule(pattern, f"Cache-Control: {value}", *shared))
+    return "\n".join(rules)
+
+
+def _rule(pattern: str, *lines: str) -> str:
+    return "".join([f"{pattern}\n", *(f"  {line}\n" for line in lines)])
+
+
+def sitemap(base_url: str, pages: Iterable[str]) -> str:
+    """The site map of *pages* (addresses from the site root), sorted.
+
+    *base_url* is absolute and ends with a slash. There is no date: none is true for every page.
+    """
+    lines = [
+        f"  <url><loc>{escape(base_url)}{escape(page)}</loc></url>\n"
+        for page in sorted(set(pages), key=str.encode)
+    ]
+    return (
+        '<?xml version="1.0" encoding="utf-8"?>\n'
+        '<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">\n'
+        f"{''.join(lines)}</urlset>\n"
+    )
+
+
+def robots(base_url: str) -> str:
+    """A `robots.txt` that allows everything and names the site map."""
+    return f"User-agent: *\nAllow: /\n\nSitemap: {base_url}sitemap.xml\n"
+
+
+def atom(catalog: Mapping[str, Any], base_url: str, index: str = "") -> str:
+    """The feed of the authored lessons; the id of an entry names the content of its lesson.
+
+    Readers take an entry for new when they do not know its id: so a version of the course brings
+    them the lessons whose `contentHash` changed and no other, and the feed needs to know nothing
+    of an earlier build. *base_url* is absolute and ends with a slash; *index* goes behind the
+    address of a page (its id stays the folder). The only date is the course's `updated`.
+    """
+    course = catalog["course"]
+    when = f"{course['updated']}T00:00:00Z"
+    entries = [
+        _entry(entry, base_url, when, index)
+        for phase in catalog["phases"]
+        for entry in phase["lessons"]
+        if entry["status"] == "authored"
+    ]
+    title = escape(course["title"])
+    return (
+        '<?xml version="1.0" encoding="utf-8"?>\n'
+        f'<feed xmlns="http://www.w3.org/2005/Atom" xml:lang="{course["lang"]}">\n'
+        f"  <id>{escape(base_url)}</id>\n"
+        f"  <title>{title}</title>\n"
+        f"  <subtitle>{escape(course['summary'])}</subtitle>\n"
+        f"  <updated>{when}</updated>\n"
+        f"  <author><name>{title}</name></author>\n"
+        f"  <rights>{escape(course['licence'])}</rights>\n"
+        f'  <link rel="self" type="application/atom+xml" href="{escape(base_url)}feed.xml"/>\n'
+        f'  <link rel="alternate" type="text/html" href="{escape(base_url)}{index}"/>\n'
+        f"{''.join(entries)}</feed>\n"
+    )
+
+
+def _entry(entry: Mapping[str, Any], base_url: str, when: str, index: str) -> str:
+    address = escape(f"{base_url}{entry['url']}")
+    state = entry["contentHash"].partition(":")[2][:_DIGITS]
+    return (
+        "  <entry>\n"
+        f"    <id>{address}#{state}</id>\n"
+        f"    <title>{escape(entry['title'])}</title>\n"
+        f"    <updated>{when}</updated>\n"
+        f'    <link rel="alternate" type="text/html" href="{address}{index}"/>\n'
+        f"    <summary>{escape(entry['summary'])}</summary>\n"
+        "  </entry>\n"
+    )
+
+
+def bundle(files: Mapping[str, bytes]) -> bytes:
+    """The archive of *files* (POSIX path to content): sorted, stored, dated 1980, mode 0644."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as archive:
+        for name in sorted(files, key=str.encode):
+            entry = zipfile.ZipInfo(name, _EPOCH)
+            entry.create_system = _UNIX
+            entry.external_attr = (stat.S_IFREG | 0o644) << 16
+            archive.writestr(entry, files[name])
+    return out.getvalue()
