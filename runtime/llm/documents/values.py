@@ -123,7 +123,7 @@ class StoreFull(ApiError):
 
 
 class StoreLimit(TooLarge):
-    """The write would exceed one of the store's limits; nothing was changed."""
+    """The write would take the store over one of its caps; nothing was changed."""
 
 
 class StoreFailed(ApiError):

@@ -1,5 +1,6 @@
-"""Reads `catalog.toml`, in which a models folder declares how its model files are to be run."""
+"""`catalog.toml`, in which a models folder declares how its model files are to be run."""
 
+import json
 import os
 import re
 import stat
@@ -136,14 +137,14 @@ def parse(text: str) -> CatalogText:
         return CatalogText(broken=f"{NAME}: {unknown[0]}: unknown key; models stand under [models]")
     if not isinstance(tables, dict):
         return CatalogText(broken=f"{NAME}: models: must hold one table for each model")
-    found = CatalogText()
+    catalog = CatalogText()
     for model, table in tables.items():
         read = _read(str(model), table)
         if isinstance(read, str):
-            found.faults[str(model)] = read
+            catalog.faults[str(model)] = read
         else:
-            found.models[str(model)] = read
-    return found
+            catalog.models[str(model)] = read
+    return catalog
 
 
 def _read(model: str, table: object) -> Declaration | str:
@@ -200,26 +201,29 @@ class CatalogFile:
 
     def _refresh(self) -> None:
         try:
-            found = self._path.stat()
-            seen = (found.st_ino, found.st_size, found.st_mtime_ns)
-            if seen == self._seen:
-                return
-            self._latest = _load(self._path)
-            self._seen = seen
-        except FileNotFoundError:
-            self._seen, self._latest = None, CatalogText()
-        except OSError as error:
-            self._seen = None
-            self._latest = CatalogText(broken=f"{NAME}: cannot be read: {error.strerror}")
+            info = self._path.stat()
+            seen = (info.st_ino, info.st_size, info.st_mtime_ns)
+        except OSError:
+            seen = None
+        if seen is not None and seen == self._seen:
+            return
+        self._latest = load(self._path)
+        self._seen = None if self._latest.broken else seen
         if not self._latest.broken:
             self._good = self._latest
 
 
-def _load(path: Path) -> CatalogText:
-    with open(path, "rb", opener=_at_once) as file:
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            return CatalogText(broken=f"{NAME}: not a plain file")
-        data = file.read(MAX_BYTES + 1)
+def load(path: Path) -> CatalogText:
+    """What a catalog says; an absent file is an empty catalog."""
+    try:
+        with open(path, "rb", opener=_open_without_waiting) as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                return CatalogText(broken=f"{NAME}: not a plain file")
+            data = file.read(MAX_BYTES + 1)
+    except FileNotFoundError:
+        return CatalogText()
+    except OSError as error:
+        return CatalogText(broken=f"{NAME}: cannot be read: {error.strerror}")
     if len(data) > MAX_BYTES:
         return CatalogText(broken=f"{NAME}: larger than {MAX_BYTES} bytes")
     try:
@@ -228,6 +232,67 @@ def _load(path: Path) -> CatalogText:
         return CatalogText(broken=f"{NAME}: byte {error.start} is not UTF-8")
 
 
-def _at_once(path: str, flags: int) -> int:
+def _open_without_waiting(path: str, flags: int) -> int:
     # A pipe of that name would hold its reader until somebody writes. Windows has no such flag.
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+
+
+# --- adding a table without touching what a user wrote
+
+Outcome = Literal["added", "there", "refused"]
+
+
+def declare(folder: Path, model: str, declared: Declaration) -> Outcome:
+    """Add a model's table to the catalog, unless it has one: that one stays, whatever it says.
+
+    ``refused``: the file cannot be added to, and is as it was.
+    """
+    path = folder / NAME
+    present = load(path)
+    if model in present.models or model in present.faults:
+        return "there"
+    if present.broken is not None:
+        return "refused"
+    try:
+        raw = path.read_bytes() if path.exists() else b""
+        whole = append_table(raw.decode("utf-8"), model, declared)
+        # An administrator's rights do not count.
+        read_only = path.exists() and not path.stat().st_mode & stat.S_IWUSR
+        if whole is None or read_only:
+            return "refused"
+        _append(path, whole.encode()[len(raw) :])
+    except OSError:
+        return "refused"
+    return "added"
+
+
+def format_table(model: str, declared: Declaration) -> str:
+    """The text of a model's table."""
+    values: dict[str, str | int] = declared.model_dump(exclude_none=True)
+    # The escapes of JSON are escapes of TOML, as long as nothing but ASCII comes out.
+    lines = [f"{key} = {json.dumps(value)}\n" for key, value in values.items()]
+    return "".join([f"[models.{json.dumps(model)}]\n", *lines])
+
+
+def append_table(text: str, model: str, declared: Declaration) -> str | None:
+    """*text* with the table appended; None where that would change the meaning of the rest."""
+    ending = "\r\n" if "\r\n" in text else "\n"
+    gap = "" if not text else ending if text.endswith("\n") else ending * 2
+    whole = text + gap + format_table(model, declared).replace("\n", ending)
+    before, after = parse(text), parse(whole)
+    wanted = {**before.models, model: declared}
+    same = after.broken is None and after.models == wanted and after.faults == before.faults
+    return whole if same and len(whole.encode()) <= MAX_BYTES else None
+
+
+def _append(path: Path, data: bytes) -> None:
+    """Add *data* in one write, or nothing: a concurrent reader sees the old text or the new."""
+    with path.open("ab", buffering=0) as file:
+        before = file.tell()
+        try:
+            if file.write(data) != len(data):
+                raise OSError("the file could be written only in part")
+            os.fsync(file.fileno())
+        except OSError:
+            file.truncate(before)
+            raise

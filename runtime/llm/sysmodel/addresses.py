@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 from yarl import URL
 
-from runtime.llm.models.download.addresses import as_ip, is_local_name, reachable
+from runtime.llm.models.addresses import as_ip, is_local_name, reachable
 
 
 class Address(NamedTuple):

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import aiohttp
 from pydantic import SecretStr
 
-from runtime.llm.models.download.addresses import GuardedResolver, loopback, reachable
+from runtime.llm.models.addresses import GuardedResolver, loopback, reachable
 from runtime.llm.sysmodel.addresses import Address
 from runtime.llm.sysmodel.failures import DaemonTrouble, is_busy
 from runtime.llm.sysmodel.lines import Cutter, Overlong

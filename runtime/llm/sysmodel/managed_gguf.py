@@ -12,9 +12,15 @@ from runtime.llm.errors import (
     SysmodelRuntimeError,
     SysmodelUnavailable,
 )
-from runtime.llm.models.download.sources import TransferFailed
-from runtime.llm.models.download.threads import in_thread
-from runtime.llm.models.download.transfer import Pace, Source, Transfer, free_bytes, needed_bytes
+from runtime.llm.models.download import (
+    Pace,
+    Source,
+    Transfer,
+    TransferFailed,
+    free_bytes,
+    in_thread,
+    needed_bytes,
+)
 from runtime.llm.sysmodel.base import Availability, Limits, ProbeError, Status, SystemChat
 from runtime.llm.sysmodel.cells import MAIN, every_cell
 from runtime.llm.sysmodel.flatten import flatten

@@ -16,8 +16,7 @@ from pydantic import (
     model_validator,
 )
 
-from runtime.llm.models.download.sources import check_source
-from runtime.llm.models.download.transfer import Pace
+from runtime.llm.models.download import Pace, check_source
 from runtime.llm.models.fitting import fitting_key
 from runtime.llm.sysmodel.addresses import parse
 from runtime.llm.sysmodel.base import Provider

@@ -9,7 +9,7 @@ import threading
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from runtime.llm.models.download.threads import in_thread
+from runtime.llm.models.download import in_thread
 
 log = logging.getLogger(__name__)
 

@@ -18,7 +18,7 @@ from runtime.llm.errors import (
     SysmodelRuntimeError,
     SysmodelUnavailable,
 )
-from runtime.llm.models.download.transfer import Pace
+from runtime.llm.models.download import Pace
 from runtime.llm.sysmodel.base import Availability, Status
 from runtime.llm.sysmodel.foreground import Gate
 from runtime.llm.sysmodel.managed_gguf import Declared, ManagedGguf, Options

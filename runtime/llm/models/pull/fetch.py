@@ -1,0 +1,367 @@
+"""Fetches one file from an address or from this disk into the models folder, with progress."""
+
+import asyncio
+import hashlib
+import os
+import shutil
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Final, Self, TextIO
+from urllib.parse import unquote, urlsplit
+from urllib.request import url2pathname
+
+from runtime.llm.models.catalogfile import FileName, file_name
+from runtime.llm.models.download import (
+    Source,
+    Transfer,
+    TransferFailed,
+    check_source,
+    free_bytes,
+    needed_bytes,
+    size_of,
+    sync_folder,
+)
+from runtime.web.instance import LOCK_NAME, AlreadyRunning, claim
+
+ATTEMPTS: Final = 20
+"""Attempts of one pull."""
+FRUITLESS: Final = 2
+"""Attempts in a row that bring nothing new, after which it is given up."""
+AGAIN_S: Final = 1.0
+WAITING: Final = ".pull"
+"""Subfolder of unfinished work: on the same disk, and no listing looks into it."""
+LARGE: Final = 1 << 29
+"""Bytes from which computing a checksum takes seconds."""
+SMALL: Final = 1 << 20
+"""Bytes below which a step is over before it could be shown."""
+REDRAW_S: Final = 0.1
+_CHUNK: Final = 1 << 20
+_BAR: Final = 24
+_CLEAR: Final = "\x1b[K"
+_BROKEN: Final = ("interrupted", "stalled")
+_RESUMABLE: Final = (*_BROKEN, "unreachable", "disk_full")
+
+
+class PullFailed(Exception):
+    """The model was not brought; the text is one plain line."""
+
+    status = 1
+
+
+class Misused(PullFailed):
+    """The command line asks for something impossible; nothing was begun."""
+
+    status = 2
+
+
+# --- progress
+
+
+def format_bytes(size: int) -> str:
+    """Bytes as people write them: ``83.5 MB``."""
+    for unit, scale in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+        if size >= scale:
+            return f"{size / scale:.1f} {unit}"
+    return f"{size} bytes"
+
+
+def _columns() -> int:
+    return shutil.get_terminal_size().columns
+
+
+@dataclass(frozen=True)
+class Screen:
+    """Where progress is shown, and how."""
+
+    out: TextIO
+    live: bool
+    """One line that is drawn over and over; else a line at each quarter."""
+    clock: Callable[[], float] = time.monotonic
+    columns: Callable[[], int] = _columns
+
+    @classmethod
+    def of(cls, out: TextIO, environ: Mapping[str, str]) -> Self:
+        """Live on a terminal, unless the user wants no control sequences."""
+        plain = bool(environ.get("NO_COLOR")) or environ.get("TERM") == "dumb"
+        return cls(out, out.isatty() and not plain)
+
+    def say(self, what: str) -> None:
+        """Name a step that takes a moment."""
+        self.out.write(f"{what}\n")
+        self.out.flush()
+
+    def step(self, what: str, total: int) -> "Progress":
+        """A step over *total* bytes, shown under the name *what*."""
+        return Progress(self, what, total)
+
+
+class Progress:
+    """One step; `show` may be called as often as one likes."""
+
+    def __init__(self, screen: Screen, what: str, total: int) -> None:
+        self._screen = screen
+        self._what = what
+        self._total = max(total, 1)
+        self._began: float | None = None
+        self._first = 0
+        self._drawn = float("-inf")
+        self._quarter = -1
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
+        if self._screen.live and self._drawn > float("-inf"):
+            self._write("\n")
+
+    def show(self, done: int) -> None:
+        """*done* bytes are through."""
+        now = self._screen.clock()
+        if self._began is None:
+            self._began, self._first = now, done
+        share = min(done / self._total, 1.0)
+        if self._total < SMALL:
+            return
+        if self._screen.live:
+            if now - self._drawn >= REDRAW_S or done >= self._total:
+                self._drawn = now
+                line = self._line(share, done, now - self._began)
+                self._write(f"\r{line[: self._screen.columns() - 1]}{_CLEAR}")
+        elif int(share * 4) > self._quarter:
+            self._quarter = int(share * 4)
+            self._write(f"{self._what}: {25 * self._quarter} %\n")
+
+    def _line(self, share: float, done: int, elapsed: float) -> str:
+        filled = round(share * _BAR)
+        bar = "#" * filled + "-" * (_BAR - filled)
+        sizes = f"{format_bytes(done)} of {format_bytes(self._total)}"
+        line = f"{self._what}  [{bar}] {share:4.0%}  {sizes}"
+        fetched = done - self._first
+        if elapsed >= 1 and fetched > 0:
+            left = round((self._total - done) * elapsed / fetched)
+            speed = format_bytes(int(fetched / elapsed))
+            line += f"  {speed}/s  {left // 60}:{left % 60:02} left"
+        return line if len(line) < self._screen.columns() else f"{self._what} {share:.0%}"
+
+    def _write(self, text: str) -> None:
+        self._screen.out.write(text)
+        self._screen.out.flush()
+
+
+# --- the models folder
+
+
+@contextmanager
+def waiting_room(models: Path) -> Iterator[Path]:
+    """The folder for unfinished files, ours alone; it goes when nothing is left in it.
+
+    Raises `PullFailed` while another pull is at work in the same models folder.
+    """
+    room = models / WAITING
+    with _lock(room):
+        try:
+            yield room
+        finally:
+            if [path.name for path in room.iterdir()] == [LOCK_NAME]:
+                with suppress(OSError):  # Windows deletes no file that is open
+                    (room / LOCK_NAME).unlink()
+                    room.rmdir()
+
+
+def waiting_files(models: Path) -> list[Path]:
+    """What earlier pulls have left to go on with."""
+    paths = (models / WAITING).rglob("*")
+    return [path for path in paths if path.is_file() and path.name != LOCK_NAME]
+
+
+def _lock(room: Path) -> IO[str]:
+    try:
+        while True:
+            lock = claim(room, "models_dir")
+            # Another pull may have deleted the file between our opening and our locking.
+            with suppress(FileNotFoundError):
+                if os.path.samestat(os.fstat(lock.fileno()), (room / LOCK_NAME).stat()):
+                    return lock
+            lock.close()
+    except AlreadyRunning:
+        raise PullFailed("another pull is at work in this models folder") from None
+
+
+def place(waiting: Path, target: Path) -> None:
+    """Give a finished file its name: on disk first, then by one rename. Raises `OSError`."""
+    with waiting.open("r+b") as file:
+        os.fsync(file.fileno())
+    waiting.replace(target)
+    sync_folder(target.parent)
+
+
+def sha256_of(path: Path, screen: Screen) -> str:
+    """SHA-256 of a file, lower-case hex, with progress for a large one. Raises `OSError`."""
+    size = path.stat().st_size
+    with screen.step("checking", size) as bar, path.open("rb") as file:
+        return copy_hashed(file, bar.show if size >= LARGE else int)
+
+
+def copy_hashed(
+    file: IO[bytes], show: Callable[[int], object], out: IO[bytes] | None = None
+) -> str:
+    """SHA-256 of what is left in *file*, written to *out* on the way."""
+    digest, done = hashlib.sha256(), 0
+    while chunk := file.read(_CHUNK):
+        digest.update(chunk)
+        if out is not None:
+            out.write(chunk)
+        done += len(chunk)
+        show(done)
+    return digest.hexdigest()
+
+
+def refuse_rivals(models: Path, name: str) -> None:
+    """Raise `PullFailed` for another file of the same model id: one of them would be hidden."""
+    mine = file_name(name)
+    if mine is None or not models.is_dir():
+        return
+    for path in sorted(models.iterdir()):
+        other = file_name(path.name)
+        if path.name != name and other is not None and _are_rivals(mine, other):
+            raise PullFailed(
+                f"{path.name} is in the models folder and is model {mine.id} too;"
+                " move it away, or choose another --name"
+            )
+
+
+def _are_rivals(mine: FileName, other: FileName) -> bool:
+    parts = mine.parts > 1 and mine.parts == other.parts and mine.part != other.part
+    return mine.id == other.id and not (parts and mine.format == other.format)
+
+
+def refuse_full_disk(models: Path, size: int) -> None:
+    """Raise `PullFailed` where *size* bytes, and a little more, do not fit."""
+    free = free_bytes(models)
+    if free < needed_bytes(size):
+        raise PullFailed(
+            f"{format_bytes(needed_bytes(size))} of free space are needed in {models},"
+            f" there are {format_bytes(free)}"
+        )
+
+
+# --- fetching
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a file comes from, and what the user says of it."""
+
+    given: str
+    """As the user wrote it: an address or a path."""
+    sha256: str | None = None
+    """Lower-case hex; None only for a file on this disk."""
+    size: int | None = None
+    """Bytes; None: as the source says."""
+
+    @cached_property
+    def url(self) -> str:
+        """The address. Raises `Misused` for a place that files are not taken from."""
+        if "://" not in self.given:
+            return Path(self.given).expanduser().absolute().as_uri()
+        try:
+            return check_source(self.given)
+        except ValueError as problem:
+            raise Misused(f"{self.given}: {problem}") from None
+
+    @property
+    def path(self) -> Path | None:
+        """The path of a file on this disk; None for an address on the network."""
+        split = urlsplit(self.url)
+        return Path(url2pathname(split.path)) if split.scheme == "file" else None
+
+    @property
+    def file_name(self) -> str:
+        """The last part of the path, decoded."""
+        last = urlsplit(self.url).path.rpartition("/")[2]
+        return self.path.name if self.path else unquote(last)
+
+    def digest(self, screen: Screen) -> str:
+        """The checksum: as given, else of the file itself. Raises `PullFailed`, `Misused`."""
+        path = self.path
+        if path is not None and not path.is_file():
+            raise PullFailed(f"there is no file {self.given}")
+        if self.sha256 is not None:
+            return self.sha256
+        if path is None:
+            raise Misused(f"{self.given}: a download needs its checksum, --sha256 HEX")
+        try:
+            return sha256_of(path, screen)
+        except OSError as problem:
+            raise PullFailed(f"{self.given} cannot be read: {problem.strerror}") from None
+
+
+def fetch(origin: Origin, digest: str, room: Path, screen: Screen, most: int | None = None) -> Path:
+    """Bring the file whose SHA-256 is *digest* into *room* and answer where it is.
+
+    *most* bounds its bytes. Raises `PullFailed`.
+    """
+    waiting = room / digest[:16]
+    if waiting.is_file() and sha256_of(waiting, screen) == digest:
+        return waiting
+    try:
+        size = origin.size or asyncio.run(size_of(origin.url))
+        if size is None:
+            raise PullFailed("the source does not say how large the file is; give its --size BYTES")
+        if most is not None and size > most:
+            raise PullFailed(f"{origin.file_name} has {size} bytes, more than {most}")
+        with screen.step("copying" if origin.path else "downloading", size) as bar:
+            asyncio.run(_transfer(Source(origin.url, digest, size), waiting, bar))
+    except TransferFailed as failure:
+        for part in room.glob("*.part"):
+            if not part.stat().st_size:
+                part.unlink()
+                part.with_name(f"{part.name}.json").unlink(missing_ok=True)
+        raise PullFailed(_explain(failure, origin, room)) from failure
+    return waiting
+
+
+async def _transfer(source: Source, target: Path, bar: Progress) -> None:
+    """Run attempts as long as they bring something."""
+    best = fruitless = 0
+    for attempt in range(1, ATTEMPTS + 1):
+        transfer = Transfer(source, target, free=free_bytes, on_progress=bar.show)
+        try:
+            await transfer.run()
+            bar.show(source.size)
+            return
+        except TransferFailed as failure:
+            fruitless = 0 if transfer.done > best else fruitless + 1
+            best = max(best, transfer.done)
+            if failure.reason not in _BROKEN or fruitless == FRUITLESS or attempt == ATTEMPTS:
+                raise
+        await asyncio.sleep(AGAIN_S)
+
+
+def _explain(failure: TransferFailed, origin: Origin, room: Path) -> str:
+    host = urlsplit(origin.url).hostname
+    texts = {
+        "unreachable": f"{host} cannot be reached; is there a network?",
+        "disk_full": f"there is not enough free space in {room.parent}",
+        "checksum_mismatch": f"{origin.given} is not the file with that checksum; it is not kept",
+        "size_mismatch": f"{origin.given} does not have the declared size",
+        "source_missing": f"there is no file {origin.given}",
+        "disk_error": f"{room.parent} cannot be written",
+    }
+    text = texts.get(failure.reason, f"{origin.given}: {failure}")
+    cause = failure.__cause__
+    if failure.reason == "disk_error" and isinstance(cause, OSError) and cause.strerror:
+        text += f": {cause.strerror}"
+    if failure.reason in _RESUMABLE and any(room.glob("*.part")):
+        text += "; what has arrived is kept, the same command goes on from there"
+    return text
