@@ -15,10 +15,6 @@ from runtime.bridge.storage.values import SessionRow
 DRIVES: Final = 3
 """Sessions whose arrays are kept: some 40 MB for an hour at 100 Hz."""
 RESULTS: Final = 512
-WRITTEN_BYTES: Final = 32 << 20
-"""Of answers that are kept as they are sent …"""
-LONGEST_WRITTEN: Final = WRITTEN_BYTES // 4
-"""… and of one of them; a longer one is made each time."""
 T = TypeVar("T")
 P = ParamSpec("P")
 
@@ -38,43 +34,6 @@ class _Key(NamedTuple):
     scope: Scope
 
 
-class Written:
-    """Answers as bytes, those that were asked for last; together no more than *most* bytes.
-
-    Of a session only answers of its newest version are kept.
-    """
-
-    def __init__(self, most: int = WRITTEN_BYTES, longest: int = LONGEST_WRITTEN) -> None:
-        self._most = most
-        self._longest = longest
-        self._kept: OrderedDict[tuple[_Key, Hashable], bytes] = OrderedDict()
-        self.size = 0
-        """Bytes of all that is kept."""
-
-    def get(self, key: _Key, name: Hashable) -> bytes | None:
-        """The answer of that name, if it is kept."""
-        body = self._kept.get((key, name))
-        if body is not None:
-            self._kept.move_to_end((key, name))
-        return body
-
-    def put(self, key: _Key, name: Hashable, body: bytes) -> None:
-        """Keep an answer, if it is not too long."""
-        for old in [old for old in self._kept if _is_older(old[0], key) or old == (key, name)]:
-            self.size -= len(self._kept.pop(old))
-        if len(body) > self._longest:
-            return
-        self._kept[key, name] = body
-        self.size += len(body)
-        while self.size > self._most:
-            self.size -= len(self._kept.popitem(last=False)[1])
-
-
-def _is_older(one: _Key, other: _Key) -> bool:
-    """Whether it belongs to an earlier version of the same session."""
-    return one.session_id == other.session_id and one.version < other.version
-
-
 class Analyses:
     """Computes analytics in a thread, one at a time, and keeps what it computed."""
 
@@ -82,7 +41,6 @@ class Analyses:
         self._book = book
         self._drives: OrderedDict[_Key, Drive] = OrderedDict()
         self._results: OrderedDict[Hashable, object] = OrderedDict()
-        self._written = Written()
         self._turn = asyncio.Lock()
 
     async def of(
@@ -121,20 +79,6 @@ class Analyses:
         if key not in self._results:
             self._results[key] = await find()
         return cast(T, self._asked_for(key))
-
-    async def written(
-        self, row: SessionRow, scope: Scope, name: Hashable, write: Callable[[], Awaitable[bytes]]
-    ) -> bytes:
-        """The answer that *write* makes of the session as it stands in *row*, as it is sent.
-
-        *name* holds all that it depends on besides the telemetry. Raises what *write* raises.
-        """
-        key = _Key(row.session_id, row.version, scope)
-        body = self._written.get(key, name)
-        if body is None:
-            body = await write()
-            self._written.put(key, name, body)
-        return body
 
     async def drive(self, row: SessionRow, scope: Scope) -> Drive:
         """The session on its circuit. Raises what `of` raises."""

@@ -267,7 +267,7 @@ def ideal_side(drive: Drive) -> Side:
     found = ideal_lap(drive)
     unknown = np.full(len(axis(drive.length_m)), np.nan)
     return Side(
-        found.sectors.time_s,
+        found.sectors.lap_s,
         None,
         unknown,
         unknown,
@@ -275,7 +275,7 @@ def ideal_side(drive: Drive) -> Side:
         unknown,
         unknown,
         tuple(one.time_s for one in found.sectors.parts),
-        tuple(one.time_s for one in found.mini.parts),
+        tuple(one.time_s for one in found.mini_sectors.parts),
         (None,) * len(corner_windows(drive)),
     )
 

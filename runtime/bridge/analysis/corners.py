@@ -1,15 +1,17 @@
 """The corners of a session: how fast, how repeatable and how smooth each was driven."""
 
 from collections.abc import Sequence
-from typing import Final, Literal, NamedTuple, TypeAlias
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
 
 import numpy as np
 
 from runtime.bridge.analysis.drive import Drive
-from runtime.bridge.analysis.passes import Pass, mean_of, passes_of
+from runtime.bridge.analysis.passes import Pass, difference, mean_of, passes_of
 from runtime.bridge.analysis.reference import NONE, References, Target
 from runtime.bridge.session.recording import Numbers
 from runtime.bridge.session.stats import deviation, quantile
+from runtime.bridge.session.units import Bar, Gravity, Kmh, Metres, Percent, Seconds
 
 SpeedBand: TypeAlias = Literal["low_speed", "med_speed", "high_speed"]
 BANDS: Final[tuple[SpeedBand, ...]] = ("low_speed", "med_speed", "high_speed")
@@ -21,20 +23,22 @@ TAIL: Final = 0.95
 CONTROLS: Final = ("steering_deg", "brake_bar", "throttle_pct")
 
 
-class SpeedClass(NamedTuple):
-    """The corners of about one speed."""
+@dataclass(frozen=True, slots=True)
+class SpeedClassRecord:
+    """The corners of about one speed: the mean over the passes of the smallest speed."""
 
     band: SpeedBand
     corners: tuple[str, ...]
-    """In lap order."""
-    mean_kmh: float | None
-    """Of the corners' speeds; None without a corner, as is the median."""
-    median_kmh: float | None
+    """in lap order"""
+    mean_apex_kmh: Kmh | None
+    """km/h, mean of the corners' speeds"""
+    median_apex_kmh: Kmh | None
+    """km/h"""
 
 
 def corner_classes(
     drive: Drive, low_max: float = LOW_MAX_KMH, med_max: float = MED_MAX_KMH
-) -> tuple[SpeedClass, ...]:
+) -> tuple[SpeedClassRecord, ...]:
     """The driven corners by speed: below *low_max*, below *med_max* (km/h), and the rest.
 
     A corner's speed is the mean over its passes of the smallest speed in it. Raises `NoGeometry`.
@@ -46,61 +50,84 @@ def corner_classes(
             at = 0 if speed < low_max else 1 if speed < med_max else 2
             members[BANDS[at]].append((name, speed))
     return tuple(
-        SpeedClass(
+        SpeedClassRecord(
             band=band,
             corners=tuple(name for name, _ in found),
-            mean_kmh=mean_of([speed for _, speed in found]),
-            median_kmh=quantile([speed for _, speed in found], 0.5),
+            mean_apex_kmh=mean_of([speed for _, speed in found]),
+            median_apex_kmh=quantile([speed for _, speed in found], 0.5),
         )
         for band, found in members.items()
     )
 
 
-class CornerPass(NamedTuple):
-    """A pass with the place where it was slowest."""
+@dataclass(frozen=True, slots=True)
+class PassRecord:
+    """A lap through a corner."""
 
-    one: Pass
-    slowest_m: float | None
-    """Metres of the lap."""
+    lap_number: int
+    entry_speed_kmh: Kmh | None
+    """km/h at the entry, interpolated"""
+    apex_speed_kmh: Kmh | None
+    """km/h, smallest in the window"""
+    exit_speed_kmh: Kmh | None
+    """km/h at the exit, interpolated"""
+    peak_brake_bar: Bar | None
+    """bar, largest from 200 m before the entry, or from the last apex where that is nearer, to the
+    exit"""
+    max_g_lat: Gravity | None
+    """g without sign"""
+    corner_time_s: Seconds
+    """s from entry to exit, interpolated"""
+    apex_distance_m: Metres | None
+    """m of the lap where it was slowest"""
+    min_speed_kmh: Kmh | None
+    """the same as apex_speed_kmh"""
 
 
-class CornerAverages(NamedTuple):
-    """Means over the passes of a corner."""
+@dataclass(frozen=True, slots=True)
+class PassAverages:
+    """Means over the passes."""
 
-    apex_speed_kmh: float | None
-    """Of the smallest speeds."""
-    corner_time_s: float | None
-    entry_speed_kmh: float | None
-    exit_speed_kmh: float | None
+    apex_speed_kmh: Kmh | None
+    """km/h, of the smallest speeds"""
+    corner_time_s: Seconds | None
+    """s"""
+    entry_speed_kmh: Kmh | None
+    """km/h"""
+    exit_speed_kmh: Kmh | None
+    """km/h"""
 
 
-class CornerReport(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class CornerReport:
     """All passes of a corner; the differences are those of the best pass to the reference."""
 
     name: str
-    passes: tuple[CornerPass, ...]
-    best: CornerPass | None
+    n_passes: int
+    best_pass: PassRecord | None
     """The one with the largest minimum speed, the earliest of equals."""
-    averages: CornerAverages | None
+    averages: PassAverages | None
     grade: str
     """A to F by the apex speed; ungraded without a reference."""
-    delta_kmh: float | None
+    reference_delta_kmh: float | None
     """Of the smallest speeds."""
-    delta_entry_kmh: float | None
-    delta_exit_kmh: float | None
-    delta_time_s: float | None
+    reference_delta_entry_kmh: float | None
+    reference_delta_exit_kmh: float | None
+    reference_delta_time_s: float | None
     """Positive: slower."""
+    passes: tuple[PassRecord, ...]
 
 
-class CornerReports(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class CornerReports:
     """Every corner in lap order."""
 
-    corners: tuple[CornerReport, ...]
-    reference_available: bool
-    """Whether a reference file names any of them."""
     track: str
     """Name of the circuit; empty where it has no file."""
     lap_count: int
+    corners: tuple[CornerReport, ...]
+    reference_available: bool
+    """Whether a reference file names any of them."""
 
 
 def corner_reports(drive: Drive, references: References = NONE) -> CornerReports:
@@ -112,52 +139,55 @@ def corner_reports(drive: Drive, references: References = NONE) -> CornerReports
     targets = lap.corners if lap is not None else {}
     passes = passes_of(drive)
     return CornerReports(
-        tuple(_report(drive, name, each, targets.get(name)) for name, each in passes.items()),
-        any(name in targets for name in passes),
         drive.track.name if drive.track is not None else "",
         len(drive.counted),
+        tuple(_report(drive, name, each, targets.get(name)) for name, each in passes.items()),
+        any(name in targets for name in passes),
     )
 
 
 def _report(drive: Drive, name: str, passes: Sequence[Pass], target: Target | None) -> CornerReport:
-    shown = tuple(CornerPass(one, _slowest(drive, one)) for one in passes)
-    known = [one for one in shown if one.one.min_speed_kmh is not None]
-    best = max(known, key=lambda one: one.one.min_speed_kmh or 0.0, default=None)
+    shown = tuple(_shown(drive, one) for one in passes)
+    known = [one for one in shown if one.min_speed_kmh is not None]
+    best = max(known, key=lambda one: one.min_speed_kmh or 0.0, default=None)
     if best is None and shown:
-        best = min(shown, key=lambda one: one.one.corner_time_s)
-    report = CornerReport(
-        name=name,
-        passes=shown,
-        best=best,
-        averages=_averages(passes) if passes else None,
-        grade=UNGRADED,
-        delta_kmh=None,
-        delta_entry_kmh=None,
-        delta_exit_kmh=None,
-        delta_time_s=None,
+        best = min(shown, key=lambda one: one.corner_time_s)
+    deltas: tuple[float | None, float | None, float | None, float | None] = (None,) * 4
+    if best is not None and target is not None:
+        usual = target.min_speed_kmh if target.min_speed_kmh is not None else target.apex_speed_kmh
+        deltas = (
+            difference(best.min_speed_kmh, usual),
+            difference(best.entry_speed_kmh, target.entry_speed_kmh),
+            difference(best.exit_speed_kmh, target.exit_speed_kmh),
+            best.corner_time_s - target.corner_time_s,
+        )
+    grade = UNGRADED if deltas[0] is None else corner_letter(deltas[0])
+    averages = _averages(passes) if passes else None
+    speed, entry, leave, time = deltas
+    return CornerReport(name, len(shown), best, averages, grade, speed, entry, leave, time, shown)
+
+
+def _shown(drive: Drive, one: Pass) -> PassRecord:
+    """A pass, with the place where it was slowest."""
+    speed = drive.series["speed_ms"][one.frames]
+    place = np.nan
+    if not np.isnan(speed).all():
+        place = float(drive.progress.p[one.first + int(np.nanargmin(speed))])
+    return PassRecord(
+        lap_number=one.lap,
+        entry_speed_kmh=one.entry_speed_kmh,
+        apex_speed_kmh=one.min_speed_kmh,
+        exit_speed_kmh=one.exit_speed_kmh,
+        peak_brake_bar=one.peak_brake_bar,
+        max_g_lat=one.max_g_lat,
+        corner_time_s=one.corner_time_s,
+        apex_distance_m=None if np.isnan(place) else place,
+        min_speed_kmh=one.min_speed_kmh,
     )
-    return report if best is None or target is None else _graded(report, best.one, target)
 
 
-def _graded(report: CornerReport, own: Pass, target: Target) -> CornerReport:
-    """The report with what the best pass has over the reference."""
-    usual = target.min_speed_kmh if target.min_speed_kmh is not None else target.apex_speed_kmh
-    delta = _difference(own.min_speed_kmh, usual)
-    return report._replace(
-        grade=UNGRADED if delta is None else corner_letter(delta),
-        delta_kmh=delta,
-        delta_entry_kmh=_difference(own.entry_speed_kmh, target.entry_speed_kmh),
-        delta_exit_kmh=_difference(own.exit_speed_kmh, target.exit_speed_kmh),
-        delta_time_s=own.corner_time_s - target.corner_time_s,
-    )
-
-
-def _difference(own: float | None, target: float | None) -> float | None:
-    return own - target if own is not None and target is not None else None
-
-
-def _averages(passes: Sequence[Pass]) -> CornerAverages:
-    return CornerAverages(
+def _averages(passes: Sequence[Pass]) -> PassAverages:
+    return PassAverages(
         apex_speed_kmh=mean_of([one.min_speed_kmh for one in passes]),
         corner_time_s=mean_of([one.corner_time_s for one in passes]),
         entry_speed_kmh=mean_of([one.entry_speed_kmh for one in passes]),
@@ -165,32 +195,25 @@ def _averages(passes: Sequence[Pass]) -> CornerAverages:
     )
 
 
-def _slowest(drive: Drive, one: Pass) -> float | None:
-    speed = drive.series["speed_ms"][one.frames]
-    if np.isnan(speed).all():
-        return None
-    place = float(drive.progress.p[one.first + int(np.nanargmin(speed))])
-    return None if np.isnan(place) else place
-
-
 def corner_letter(delta_kmh: float) -> str:
     """The grade of an apex speed that is so much above the reference's."""
     return next((name for least, name in LETTERS if delta_kmh >= least), "F")
 
 
-class Smoothness(NamedTuple):
-    """Standard deviations of how fast the controls moved in one pass; None where not recorded."""
+@dataclass(frozen=True, slots=True)
+class SmoothnessRecord:
+    """Standard deviations of how fast the controls moved in the calmest pass."""
 
     lap: int
-    steering_dot_std: float | None
-    """Degrees a second."""
-    brake_dot_std: float | None
-    """Bar a second."""
-    throttle_dot_std: float | None
-    """Percent a second."""
+    steering_dot_std: Percent | None
+    """degrees a second"""
+    brake_dot_std: Percent | None
+    """bar a second"""
+    throttle_dot_std: Percent | None
+    """percent a second"""
 
 
-def smoothness(drive: Drive) -> dict[str, Smoothness]:
+def smoothness(drive: Drive) -> dict[str, SmoothnessRecord]:
     """The pass with the calmest steering of every driven corner, in lap order.
 
     Without any steering the calmest throttle decides. The deviations are those of a sample, of
@@ -205,7 +228,7 @@ def smoothness(drive: Drive) -> dict[str, Smoothness]:
     return found
 
 
-def _calm(one: Smoothness) -> tuple[float, float, int]:
+def _calm(one: SmoothnessRecord) -> tuple[float, float, int]:
     steering, throttle = one.steering_dot_std, one.throttle_dot_std
     return (
         np.inf if steering is None else steering,
@@ -214,26 +237,35 @@ def _calm(one: Smoothness) -> tuple[float, float, int]:
     )
 
 
-def _smoothness(rates: Sequence[Numbers], one: Pass) -> Smoothness:
+def _smoothness(rates: Sequence[Numbers], one: Pass) -> SmoothnessRecord:
     """The deviations of a pass; *rates* between the frames of the series, of each control."""
     between = slice(one.first, one.last - 1)
-    return Smoothness(one.lap, *(deviation(rate[between], sample=True) for rate in rates))
+    return SmoothnessRecord(one.lap, *(deviation(rate[between], sample=True) for rate in rates))
 
 
-class Consistency(NamedTuple):
-    """How much the laps and the corners of a session differ, in seconds."""
+@dataclass(frozen=True, slots=True)
+class VariableCorner:
+    """A corner whose times differ."""
 
-    lap_time_std: float
-    """Standard deviation of a sample; 0 for one lap. So is that of corners."""
-    lap_time_spread: float
-    """Slowest less fastest."""
-    most_variable: tuple[str, float] | None
-    """The corner whose times differ most, if any do."""
-    per_corner_std: dict[str, float]
-    """Of every driven corner, in lap order."""
+    corner: str
+    std_s: Seconds
+    """s, of a sample"""
 
 
-def consistency(drive: Drive) -> Consistency:
+@dataclass(frozen=True, slots=True)
+class ConsistencyRecord:
+    """How much laps and corners differ."""
+
+    lap_time_std: Seconds
+    """s, of a sample; 0 for one lap"""
+    lap_time_spread: Seconds
+    """s: slowest less fastest"""
+    most_variable_corner: VariableCorner | None
+    per_corner_std: dict[str, Seconds]
+    """s, of every driven corner, in lap order"""
+
+
+def consistency(drive: Drive) -> ConsistencyRecord:
     """How repeatable the driving was. Raises `NoGeometry`."""
     times = [lap.duration_s for lap in drive.counted]
     corners = {
@@ -242,29 +274,30 @@ def consistency(drive: Drive) -> Consistency:
         if passes
     }
     most = max(corners.items(), key=lambda pair: pair[1], default=None)
-    return Consistency(
+    return ConsistencyRecord(
         lap_time_std=deviation(times, sample=True) or 0.0,
         lap_time_spread=max(times) - min(times),
-        most_variable=most if most is not None and most[1] > 0 else None,
+        most_variable_corner=VariableCorner(*most) if most is not None and most[1] > 0 else None,
         per_corner_std=corners,
     )
 
 
-class TrackOut(NamedTuple):
-    """How far beside the reference line the car was, without sign, in metres."""
+@dataclass(frozen=True, slots=True)
+class TrackOutRecord:
+    """Distance to the reference line in complete laps, without sign."""
 
-    mean_m: float
-    p95_m: float
-    max_m: float
+    mean_xte_m: Metres
+    p95_xte_m: Metres
+    max_xte_m: Metres
     samples: int
-    """Frames of complete laps whose place beside the line is known."""
+    """frames whose place beside the line is known"""
 
 
-def track_out(drive: Drive) -> TrackOut | None:
+def track_out(drive: Drive) -> TrackOutRecord | None:
     """Distance to the reference line in complete laps; None without a line or positions."""
     beside = np.abs(drive.progress.offset[drive.lap_of > 0])
     known = beside[~np.isnan(beside)]
     if not len(known):
         return None
     tail = quantile(known, TAIL)
-    return TrackOut(float(known.mean()), tail or 0.0, float(known.max()), len(known))
+    return TrackOutRecord(float(known.mean()), tail or 0.0, float(known.max()), len(known))

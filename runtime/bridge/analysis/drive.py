@@ -1,8 +1,9 @@
 """A session on its circuit: what every analytic is computed from."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import Final, Literal
+from functools import cached_property, wraps
+from typing import Final, Literal, TypeVar, cast
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from runtime.bridge.session.series import Series
 from runtime.bridge.track.corners import Bent, detect_corners, straights
 from runtime.bridge.track.model import Corner, Spot, Straight, Track
 
+T = TypeVar("T")
 LEAST_LINE_M: Final = 100.0
 """A lap shorter than this shows no corners."""
 LONGEST_LINE_M: Final = 100_000.0
@@ -123,6 +125,18 @@ class Drive:
         if path is None:
             return None
         return tuple(_corner(i, bent) for i, bent in enumerate(detect_corners(path), 1))
+
+
+def once_per_drive(compute: Callable[[Drive], T]) -> Callable[[Drive], T]:
+    """Keep what *compute* gives for a drive: several analytics use it."""
+
+    @wraps(compute)
+    def remember(drive: Drive) -> T:
+        if compute.__qualname__ not in drive.memo:
+            drive.memo[compute.__qualname__] = compute(drive)
+        return cast(T, drive.memo[compute.__qualname__])
+
+    return remember
 
 
 def drive_of(

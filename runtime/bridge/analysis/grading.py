@@ -1,12 +1,14 @@
 """Grades of corners from A to F, where the time went, and the scorecard of a session."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final, NamedTuple, cast
+from dataclasses import dataclass
+from typing import Final, Literal, NamedTuple, TypeAlias
 
-from runtime.bridge.analysis.drive import Drive, UnknownLap
-from runtime.bridge.analysis.passes import Pass, passes_of
+from runtime.bridge.analysis.drive import Drive, UnknownLap, once_per_drive
+from runtime.bridge.analysis.passes import Pass, difference, passes_of
 from runtime.bridge.analysis.reference import NONE, Aim, Basis, References, Taken, aims, basis_of
 from runtime.bridge.session.ranking import time_text
+from runtime.bridge.session.units import Seconds
 from runtime.bridge.track.model import DANGERS, Corner, DangerZone, Track
 
 AROUND_M: Final = 100.0
@@ -29,7 +31,13 @@ BOLD: Final = frozenset({"early_brake", "low_apex_speed", "low_exit_speed", "ear
 """Causes whose remedy is more speed or a later brake point."""
 STEADY: Final = "keep your usual speed and brake point, for a danger zone lies there"
 """What is said of them where mistakes are punished."""
-LETTERS: Final = ((0.95, "A"), (0.90, "B"), (0.80, "C"), (0.70, "D"))
+Letter: TypeAlias = Literal["A", "B", "C", "D", "F"]
+LETTERS: Final[tuple[tuple[float, Letter], ...]] = (
+    (0.95, "A"),
+    (0.90, "B"),
+    (0.80, "C"),
+    (0.70, "D"),
+)
 FULL_MARKS: Final = 0.98
 GOOD: Final = 0.90
 """A corner with so many points was driven well."""
@@ -62,21 +70,24 @@ def zones_at(corner: Corner, track: Track | None) -> list[DangerZone]:
     return sorted(found, key=lambda zone: DANGERS.index(zone.severity))
 
 
+@once_per_drive
 def dangers(drive: Drive) -> Mapping[str, DangerZone]:
     """The gravest danger zone of every corner that has one. Raises `NoGeometry`."""
-    if "dangers" not in drive.memo:
-        at = {one.name: zones_at(one, drive.track) for one in drive.corners}
-        drive.memo["dangers"] = {name: zones[0] for name, zones in at.items() if zones}
-    return cast(Mapping[str, DangerZone], drive.memo["dangers"])
+    zones = {corner.name: zones_at(corner, drive.track) for corner in drive.corners}
+    return {name: there[0] for name, there in zones.items() if there}
 
 
-class Cause(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class TimeLoss:
     """A part of the time that a pass lost."""
 
     cause: str
-    seconds: float
+    """early_brake, late_brake, low_apex_speed, low_exit_speed, early_lift, coast_in_corner,
+    nothing_time or exit_understeer"""
+    seconds_lost: Seconds
+    """s; all causes together are no more than the loss"""
     detail: str
-    """What was done, in numbers."""
+    """what was done, in numbers"""
 
 
 class _Found(NamedTuple):
@@ -87,12 +98,12 @@ class _Found(NamedTuple):
     detail: str
 
 
-def calm(causes: tuple[Cause, ...]) -> tuple[Cause, ...]:
+def calm(causes: tuple[TimeLoss, ...]) -> tuple[TimeLoss, ...]:
     """Those of the causes whose remedy asks for no more speed."""
     return tuple(one for one in causes if one.cause not in BOLD)
 
 
-def attribution(own: Pass, target: Taken) -> tuple[Cause, ...]:
+def attribution(own: Pass, target: Taken) -> tuple[TimeLoss, ...]:
     """What the loss against *target* is made of, the largest part first.
 
     Nothing for 0.05 s or less. Each cause explains no more than its share of the loss, and all
@@ -101,18 +112,16 @@ def attribution(own: Pass, target: Taken) -> tuple[Cause, ...]:
     loss = own.corner_time_s - target.corner_time_s
     if not loss > LEAST_S:
         return ()
-    found = [
-        Cause(one.cause, min(one.seconds, one.share * loss), one.detail)
-        for one in (*_pedal_losses(own, target), *_speed_losses(own, target), *_own_losses(own))
-    ]
-    total = sum(cause.seconds for cause in found)
+    found = (*_pedal_losses(own, target), *_speed_losses(own, target), *_own_losses(own))
+    parts = [(one, min(one.seconds, one.share * loss)) for one in found]
+    total = sum(seconds for _, seconds in parts)
     scale = min(1.0, loss / total) if total > 0 else 1.0
-    scaled = [cause._replace(seconds=cause.seconds * scale) for cause in found]
-    return tuple(sorted(scaled, key=lambda cause: -cause.seconds))
+    causes = (TimeLoss(one.cause, seconds * scale, one.detail) for one, seconds in parts)
+    return tuple(sorted(causes, key=lambda cause: -cause.seconds_lost))
 
 
 def phrase(
-    corner: str, causes: tuple[Cause, ...], *, good: bool = True, danger: bool = False
+    corner: str, causes: tuple[TimeLoss, ...], *, good: bool = True, danger: bool = False
 ) -> str:
     """One sentence for the driver: what to do about the largest cause, praise where there is none.
 
@@ -201,7 +210,7 @@ class CornerGrade(NamedTuple):
     """What it is compared with."""
     basis: Basis | None = None
     score: Score | None = None
-    letter: str | None = None
+    letter: Letter | None = None
     detail: str | None = None
     """A+ for full marks, else the letter."""
     ungraded: str | None = None
@@ -212,7 +221,7 @@ class CornerGrade(NamedTuple):
     exit_delta_kmh: float | None = None
     brake_point_delta_m: float | None = None
     """Positive: braked earlier."""
-    causes: tuple[Cause, ...] = ()
+    causes: tuple[TimeLoss, ...] = ()
     phrase: str = ""
     danger: bool = False
     """Whether a danger zone lies there, so that nobody is asked for more speed."""
@@ -225,7 +234,7 @@ class Scorecard(NamedTuple):
     best_lap_s: float
     reference_lap_s: float | None
     basis: Basis
-    letter: str | None
+    letter: Letter | None
     total: float | None
     """The mean of the scores by weight, 0 to 1."""
     summary: str
@@ -253,7 +262,7 @@ def score(own: Taken, target: Taken) -> Score:
     return Score(total, entry, apex, leave, time or 0.0, trail, nothing)
 
 
-def letter(total: float) -> str:
+def letter(total: float) -> Letter:
     """A from 0.95, B from 0.90, C from 0.80, D from 0.70, else F."""
     return next((name for least, name in LETTERS if total >= least), "F")
 
@@ -380,18 +389,14 @@ def _grade(
         letter=letter(points.total),
         detail=detailed(points.total),
         delta_time_s=graded.corner_time_s - aim.target.corner_time_s,
-        entry_delta_kmh=_difference(graded.entry_speed_kmh, aim.target.entry_speed_kmh),
-        apex_delta_kmh=_difference(graded.apex_speed_kmh, aim.target.apex_speed_kmh),
-        exit_delta_kmh=_difference(graded.exit_speed_kmh, aim.target.exit_speed_kmh),
-        brake_point_delta_m=_difference(graded.brake_point_m, aim.target.brake_point_m),
+        entry_delta_kmh=difference(graded.entry_speed_kmh, aim.target.entry_speed_kmh),
+        apex_delta_kmh=difference(graded.apex_speed_kmh, aim.target.apex_speed_kmh),
+        exit_delta_kmh=difference(graded.exit_speed_kmh, aim.target.exit_speed_kmh),
+        brake_point_delta_m=difference(graded.brake_point_m, aim.target.brake_point_m),
         causes=causes,
         phrase=phrase(name, causes, good=points.total >= GOOD, danger=danger),
         danger=danger,
     )
-
-
-def _difference(own: float | None, target: float | None) -> float | None:
-    return own - target if own is not None and target is not None else None
 
 
 def weakest(grades: Sequence[CornerGrade]) -> list[CornerGrade]:

@@ -1,7 +1,8 @@
 """How much of the grip was used: the friction circle, its bands, and swings between them."""
 
 import math
-from typing import Final, Literal, NamedTuple, TypeAlias
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from runtime.bridge.session.geometry import Indices
 from runtime.bridge.session.recording import Numbers
 from runtime.bridge.session.series import Series
 from runtime.bridge.session.stats import quantile
+from runtime.bridge.session.units import FinePercent, Gravity, Percent, Seconds, round_to_sum
 
 Basis: TypeAlias = Literal["reference_file", "session"]
 SAMPLES: Final = 1500
@@ -36,80 +38,96 @@ _MEANING: Final[dict[Band, str]] = {
 }
 
 
-class FrictionCircle(NamedTuple):
-    """Combined acceleration beside the largest that the car can do, in g."""
+@dataclass(frozen=True, slots=True)
+class FrictionSample:
+    """The acceleration of one frame."""
 
-    max_combo_g: float | None
-    envelope_g: float | None
-    """What counts as all of the grip."""
+    gLat: Gravity  # noqa: N815
+    """g: lateral, positive in a right turn"""
+    gLong: Gravity  # noqa: N815
+    """g: longitudinal, positive accelerating"""
+
+
+@dataclass(frozen=True, slots=True)
+class Friction:
+    """Combined acceleration compared with the envelope of the car."""
+
+    max_combo_g_observed: Gravity | None
+    """g; null: not recorded"""
+    envelope_g: Gravity | None
+    """g that count as all of the grip: the largest of the reference lap, else the 99.5th percentile
+    of the whole session and 0.5 at least"""
     basis: Basis
-    """Where the envelope comes from."""
-    histogram_pct: tuple[float, ...] | None
-    """Share of the time in each tenth of the envelope; the last holds what is beyond it too."""
-    over_limit_pct: float | None
-    """Share of the time beyond the envelope."""
-    g_lat: Numbers
-    """Frames at even steps, for a scatter: positive in a right turn."""
-    g_long: Numbers
-    """Of the same frames: positive while accelerating."""
+    """where the envelope is from"""
+    histogram_pct: tuple[float | None, ...]
+    """% of the time in each tenth of the envelope, ten values that add up to 100; the last also
+    holds what is beyond; nulls: not recorded"""
+    over_limit_pct: FinePercent | None
+    """% of the time beyond the envelope"""
+    samples: tuple[FrictionSample, ...]
+    """frames at even steps from the first, for a scatter"""
 
 
 def friction_circle(
     drive: Drive, references: References = NONE, samples: int = SAMPLES
-) -> FrictionCircle:
-    """The friction circle of the frames looked at.
-
-    The envelope is the largest combined acceleration of the circuit's reference lap, else the
-    99.5th percentile of that of the whole session, and 0.5 g at least.
-    """
+) -> Friction:
+    """The friction circle of the frames looked at, with a scatter of *samples* at most."""
     series, frames = drive.series, drive.frames
     lap, envelope = references.of(drive.track), envelope_g(drive, references)
     basis: Basis = "reference_file" if lap is not None and lap.max_combo_g else "session"
     combo, weight = series.combo_g[frames], series.weight[frames]
     known = ~np.isnan(combo)
-    if not known.all():
-        combo, weight = combo[known], weight[known]
-    lat, long = _scatter(series["g_lat"][frames], series["g_long"][frames], samples)
+    combo, weight = combo[known], weight[known]
+    scatter = _scatter(series["g_lat"][frames], series["g_long"][frames], samples)
     top, total = highest(combo), float(weight.sum())
     if envelope is None or total <= 0:
-        return FrictionCircle(top, envelope, basis, None, None, lat, long)
+        return Friction(top, envelope, basis, (None,) * BINS, None, scatter)
     used = combo / envelope
     tenth = np.clip(used * BINS, 0, BINS - 1).astype(np.intp)
-    share = 100.0 * np.bincount(tenth, weight, minlength=BINS) / total
-    over = 100.0 * float(weight[np.flatnonzero(used > 1.0)].sum()) / total
-    return FrictionCircle(top, envelope, basis, tuple(share.tolist()), over, lat, long)
+    shares = 100.0 * np.bincount(tenth, weight, minlength=BINS) / total
+    histogram = tuple(round_to_sum(shares.tolist(), 100.0, 1))
+    over = 100.0 * float(weight[used > 1.0].sum()) / total
+    return Friction(top, envelope, basis, histogram, over, scatter)
 
 
-def _scatter(lat: Numbers, long: Numbers, most: int) -> tuple[Numbers, Numbers]:
+def _scatter(lat: Numbers, long: Numbers, most: int) -> tuple[FrictionSample, ...]:
     """At most so many of the frames that have both, at even steps from the first."""
     both = np.flatnonzero(~np.isnan(lat) & ~np.isnan(long))
     chosen = both[:: max(1, len(both) // most)][:most]
-    return lat[chosen], long[chosen]
+    pairs = zip(lat[chosen].tolist(), long[chosen].tolist(), strict=True)
+    return tuple(FrictionSample(*pair) for pair in pairs)
 
 
-class SlipBands(NamedTuple):
-    """The share of the time in each band of used grip."""
+@dataclass(frozen=True, slots=True)
+class SlipBandRecord:
+    """Share of the time in complete laps in each band of used grip."""
 
-    envelope_g: float
-    dominant: Band
-    """The one with the largest share, the lower of equals."""
+    dominant_band: str
+    """under_driving below 0.55 of the envelope, approaching_peak below 0.80, at_peak below 0.95,
+    else over_driving; the one with the largest share, the lower of equals"""
     interpretation: str
-    pct: dict[Band, float]
-    """Of the time in complete laps in which acceleration was recorded; together 100."""
+    pct_per_band: dict[str, Percent]
+    """% of the time"""
 
 
-class Oscillation(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class OscillationRecord:
     """3 s in which the used grip went from band to band."""
 
-    t_start: float
-    """Seconds of the session's clock, as is *t_end*."""
-    t_end: float
+    t_start: Seconds
+    """s of the session's clock"""
+    t_end: Seconds
     crossings: int
-    peak_combo_g: float
+    peak_combo_g: Gravity
     severity: Literal["high", "medium"]
-    """High from 6 crossings on."""
+    """high from 6 crossings on"""
+
+
+@dataclass(frozen=True, slots=True)
+class Oscillation(OscillationRecord):
+    """Such an oscillation, and where in the series the combined acceleration was largest."""
+
     frame: int
-    """Of the series: where the combined acceleration was largest."""
 
 
 def envelope_g(drive: Drive, references: References = NONE) -> float | None:
@@ -125,7 +143,7 @@ def envelope_g(drive: Drive, references: References = NONE) -> float | None:
     return None if usual is None else max(usual, LEAST_ENVELOPE_G)
 
 
-def slip_bands(drive: Drive, references: References = NONE) -> SlipBands | None:
+def slip_bands(drive: Drive, references: References = NONE) -> SlipBandRecord | None:
     """How much of the time was spent in which band; None where no acceleration was recorded."""
     envelope = envelope_g(drive, references)
     if envelope is None:
@@ -139,8 +157,8 @@ def slip_bands(drive: Drive, references: References = NONE) -> SlipBands | None:
     spent = np.bincount(_bands(combo[known] / envelope), weight, minlength=len(BANDS))
     shares = (100.0 * spent / total).tolist()
     dominant = BANDS[int(np.argmax(shares))]
-    pct = dict(zip(BANDS, shares, strict=True))
-    return SlipBands(envelope, dominant, _MEANING[dominant], pct)
+    pct: dict[str, float] = dict(zip(BANDS, shares, strict=True))
+    return SlipBandRecord(dominant, _MEANING[dominant], pct)
 
 
 def slip_oscillations(drive: Drive, references: References = NONE) -> tuple[Oscillation, ...]:

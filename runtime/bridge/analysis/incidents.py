@@ -1,6 +1,7 @@
 """Moments in which something went wrong, or nearly did: spins, stops, leaving the line."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -11,6 +12,7 @@ from runtime.bridge.session.geometry import Indices, Plane, Ring
 from runtime.bridge.session.progress import unwrap
 from runtime.bridge.session.recording import Numbers, Samples
 from runtime.bridge.session.series import DAY_S, Flags, Series
+from runtime.bridge.session.units import KMH, Gravity, Kmh, Metres, Seconds
 
 TURNED_DEG: Final = 120.0
 WITHIN_S: Final = 2.0
@@ -183,22 +185,47 @@ class Active(NamedTuple):
     t_end: float
 
 
-class Incident(NamedTuple):
-    """One event, or several of a kind less than 5 s apart."""
+@dataclass(frozen=True, slots=True)
+class IncidentRecord:
+    """An event, or several of a kind less than 5 s apart; values are those of its worst frame."""
 
+    timestamp: Seconds
+    """s of the session's clock, of the worst frame"""
+    distance_m: Metres | None
+    """m of the lap; null: not known"""
+    speed_kmh: Kmh | None
+    """km/h"""
+    combo_g: Gravity | None
+    """g, combined acceleration"""
+    reason: str
+    """a sentence"""
+    frame_idx: int
+    """index of the stored frame"""
     kind: Kind
+    """over_g: combo_g above 2; off_line: farther from the reference line than half the track and
+    8 m for 0.5 s, faster than 5 m/s; spin: course turned by over 120 degrees in 2 s, 60 of them not
+    with the reference line, and speed down by over 30 %; stopped: slower than 2 m/s for 3 s;
+    hard_deceleration: g_long below -1.5 with less than 5 bar; abs_active, tc_active: that signal
+    above 0.5 for 0.3 s. off_line and stopped in complete laps only"""
+    lap: int | None
+    """complete lap; null: outside"""
+    t_start: Seconds
+    """s of the session's clock"""
+    t_end: Seconds
+    """s of the session's clock"""
     severity: Severity
+
+
+@dataclass(frozen=True, slots=True)
+class Incident(IncidentRecord):
+    """An incident, and where in the series it is."""
+
     frame: int
     """Of the series: where it was worst."""
-    t_start: float
-    """Seconds of the session's clock, as is *t_end*."""
-    t_end: float
     magnitude: float
     """The worst value in multiples of what makes it an incident."""
-    reason: str
-    """A sentence."""
-    lap: int | None
-    """The complete lap of the worst frame; None outside."""
+    clause: str
+    """The reason as a part of a sentence."""
 
 
 class _Event(NamedTuple):
@@ -345,12 +372,22 @@ def _merged(drive: Drive, events: list[_Event]) -> Iterator[Incident]:
     for group in sorted(groups, key=lambda group: (group[0].first, group[0].kind)):
         worst = max(group, key=lambda one: one.magnitude)
         yield Incident(
+            timestamp=float(t[worst.frame]),
+            distance_m=_known(drive.progress.p[worst.frame]),
+            speed_kmh=_known(drive.series["speed_ms"][worst.frame] * KMH),
+            combo_g=_known(drive.series.combo_g[worst.frame]),
+            reason=f"{worst.reason[:1].upper()}{worst.reason[1:]}.",
+            frame_idx=int(drive.series.index[worst.frame]),
             kind=worst.kind,
-            severity=_SEVERITY[worst.kind],
-            frame=worst.frame,
+            lap=int(drive.lap_of[worst.frame]) or None,
             t_start=float(t[group[0].first]),
             t_end=float(max(t[one.last] for one in group)),
+            severity=_SEVERITY[worst.kind],
+            frame=worst.frame,
             magnitude=worst.magnitude,
-            reason=worst.reason,
-            lap=int(drive.lap_of[worst.frame]) or None,
+            clause=worst.reason,
         )
+
+
+def _known(value: float) -> float | None:
+    return None if np.isnan(value) else float(value)

@@ -1,19 +1,22 @@
 """Lap times: the table of laps, their spread, their sectors, and the ideal lap."""
 
 from collections.abc import Sequence
-from typing import Final, NamedTuple, cast
+from dataclasses import dataclass
+from typing import Final, NamedTuple, TypeAlias
 
-from runtime.bridge.analysis.drive import Drive, NoGeometry, UnknownLap
+from runtime.bridge.analysis.drive import Drive, NoGeometry, UnknownLap, once_per_drive
 from runtime.bridge.analysis.stats import highest
-from runtime.bridge.session.laps import TIE_S, Segment
+from runtime.bridge.session.laps import TIE_S, Method, Segment
 from runtime.bridge.session.progress import Span, sector_times
-from runtime.bridge.session.stats import Box, box_plot, deviation
+from runtime.bridge.session.ranking import time_text
+from runtime.bridge.session.stats import box_plot, deviation
+from runtime.bridge.session.units import KMH, Metres, Seconds, round_splits
 from runtime.bridge.track.model import inside
 
 MINI_SECTORS: Final = 25
 SHORTEST_PART_M: Final = 1.0
 """A stretch between two corners that is shorter belongs to the corner before it."""
-Times = tuple[tuple[float | None, ...], ...]
+Times: TypeAlias = tuple[tuple[float | None, ...], ...]
 """Seconds for each lap and part; None where recording paused or a bound was not passed."""
 
 
@@ -33,18 +36,15 @@ def mini_sectors(length_m: float) -> tuple[Span, ...]:
     )
 
 
+@once_per_drive
 def parts(drive: Drive) -> tuple[Part, ...]:
     """The lap as corners and straights in turn; nothing where the corners are not known.
 
     A window over start/finish gives a part at each end of the lap. Where two windows overlap the
     later corner begins at the exit of the one before.
     """
-    if "parts" not in drive.memo:
-        drive.memo["parts"] = _parts(drive) if drive.geometry is not None else ()
-    return cast(tuple[Part, ...], drive.memo["parts"])
-
-
-def _parts(drive: Drive) -> tuple[Part, ...]:
+    if drive.geometry is None:
+        return ()
     length = drive.length_m
     windows: list[tuple[float, float, str]] = []
     for corner in drive.corners:
@@ -88,18 +88,10 @@ def times(drive: Drive, spans: Sequence[Span]) -> Times:
     )
 
 
+@once_per_drive
 def sector_table(drive: Drive) -> Times:
     """Seconds of each counted lap in the three sectors."""
-    if "sectors" not in drive.memo:
-        drive.memo["sectors"] = times(drive, drive.sectors)
-    return cast(Times, drive.memo["sectors"])
-
-
-def mini_table(drive: Drive) -> Times:
-    """Seconds of each counted lap in the 25 mini-sectors."""
-    if "minis" not in drive.memo:
-        drive.memo["minis"] = times(drive, mini_sectors(drive.length_m))
-    return cast(Times, drive.memo["minis"])
+    return times(drive, drive.sectors)
 
 
 def lap_numbered(drive: Drive, number: int | None) -> Segment:
@@ -124,176 +116,265 @@ def corner_windows(drive: Drive) -> tuple[Span, ...]:
     return tuple(Span(c.name, c.entry.distance_m, c.exit.distance_m) for c in corners)
 
 
-class LapSectors(NamedTuple):
-    """A lap and its sectors."""
+@dataclass(frozen=True, slots=True)
+class PartTime:
+    """The best that was done in a part of the lap."""
 
-    lap: Segment
-    times_s: tuple[float | None, ...]
-    """From the crossing of a sector's start to that of its end, interpolated; together the time
-    of the lap. None where recording paused."""
-
-
-class SectorTimes(NamedTuple):
-    """Where the sectors lie, and each lap's times in them."""
-
-    sectors: tuple[Span, ...]
-    laps: tuple[LapSectors, ...]
-    """In time order."""
-
-
-def all_sector_times(drive: Drive) -> SectorTimes:
-    """The sectors of the track file, else thirds of the lap, with each lap's times in them."""
-    laps = zip(drive.counted, sector_table(drive), strict=True)
-    return SectorTimes(drive.sectors, tuple(LapSectors(lap, times) for lap, times in laps))
-
-
-class Best(NamedTuple):
-    """The shortest time anybody took for a part of the lap."""
-
-    part: Span
-    time_s: float | None
-    """None where no lap has a time."""
+    name: str
+    """of the sector, corner or straight; the number of a mini-sector"""
+    time_s: Seconds | None
+    """s: smallest over the complete laps; null: none has a time there"""
     from_lap: int | None
-    """The earliest of equals."""
+    """number of that lap, the earliest of equals"""
+    start_m: Metres
+    """m of lap progress from start/finish"""
+    end_m: Metres
+    """m of lap progress"""
 
 
-def bests(drive: Drive, spans: tuple[Span, ...], table: Times) -> tuple[Best, ...]:
+def best_parts(drive: Drive, spans: Sequence[Span], table: Times) -> tuple[PartTime, ...]:
     """The best of each part, *table* having a row for each counted lap."""
     found = []
-    for at, part in enumerate(spans):
-        times = [
-            (time, lap.number)
-            for lap, row in zip(drive.counted, table, strict=True)
-            if (time := row[at]) is not None
-        ]
-        least = min((time for time, _ in times), default=None)
-        if least is None:
-            found.append(Best(part, None, None))
-            continue
-        number = next(number for time, number in times if time <= least + TIE_S)
-        found.append(Best(part, least, number))
+    for span, column in zip(spans, zip(*table, strict=True), strict=True):
+        least = min((time for time in column if time is not None), default=None)
+        lap = None
+        if least is not None:
+            rows = zip(drive.counted, column, strict=True)
+            lap = next(lap for lap, time in rows if time is not None and time <= least + TIE_S)
+        number = lap.number if lap is not None else None
+        found.append(PartTime(span.name, least, number, span.start_m, span.end_m))
     return tuple(found)
 
 
-class Split(NamedTuple):
-    """One sector of one lap."""
+@dataclass(frozen=True, slots=True)
+class ComposedLap:
+    """A lap put together from the best of its parts, as each was really driven."""
 
-    name: str
-    time_s: float | None
-    is_best: bool
-    """Nobody was faster in it; several laps may share the best time."""
-
-
-class LapTime(NamedTuple):
-    """A row of the table."""
-
-    lap: Segment
-    delta_s: float
-    """Behind the best lap."""
-    is_best: bool
-    """True of exactly one lap: the fastest, the earliest of equals."""
-    splits: tuple[Split, ...]
-    max_speed_ms: float | None
+    lap_s: Seconds | None
+    """s: sum of the parts, never above the best lap; null: a part has no time"""
+    gain_s: Seconds | None
+    """s: best lap less that"""
+    parts: tuple[PartTime, ...]
+    """from start/finish around the lap"""
 
 
-class LapTable(NamedTuple):
-    """The laps in time order."""
-
-    best: Segment
-    laps: tuple[LapTime, ...]
-
-
-def lap_time_table(drive: Drive) -> LapTable:
-    """Time, gap to the best lap, splits and top speed of each complete lap."""
-    best, table = drive.best, sector_table(drive)
-    quickest = [one.time_s for one in bests(drive, drive.sectors, table)]
-    laps = []
-    for lap, times in zip(drive.counted, table, strict=True):
-        splits = tuple(
-            Split(span.name, time, time is not None and top is not None and time <= top + TIE_S)
-            for span, time, top in zip(drive.sectors, times, quickest, strict=True)
-        )
-        delta = max(lap.duration_s - best.duration_s, 0.0)
-        laps.append(
-            LapTime(lap, delta, lap is best, splits, highest(drive.series["speed_ms"][lap.frames]))
-        )
-    return LapTable(best, tuple(laps))
-
-
-class Distribution(NamedTuple):
-    """How lap times are spread, in seconds."""
-
-    n: int
-    lowest: float
-    highest: float
-    box: Box
-    outliers: tuple[Segment, ...]
-    """Laps strictly outside the fences, in time order."""
-    mean: float
-    deviation: float
-    """Standard deviation of the laps as a whole population."""
-
-
-def lap_time_distribution(drive: Drive) -> Distribution:
-    """Quartiles between neighbours in proportion, whiskers and outliers by Tukey's rule."""
-    times = [lap.duration_s for lap in drive.counted]
-    box, spread = box_plot(times), deviation(times, sample=False)
-    assert box is not None  # a drive has a lap
-    assert spread is not None
-    return Distribution(
-        n=len(times),
-        lowest=min(times),
-        highest=max(times),
-        box=box,
-        outliers=tuple(lap for lap in drive.counted if box.is_outlier(lap.duration_s)),
-        mean=sum(times) / len(times),
-        deviation=spread,
-    )
-
-
-class Composed(NamedTuple):
-    """A lap put together from the best of each part."""
-
-    parts: tuple[Best, ...]
-    time_s: float | None
-    """The sum, and never above the best lap that was driven; None where a part has no time."""
-    gain_s: float | None
-    """By how much the best driven lap is slower."""
-
-
-class IdealLap(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class IdealLap:
     """Three ways to put a lap together, the finer ones from lines that were really driven.
 
     The finer the parts, the less can the pieces be joined: nobody leaves one at the speed at
     which the next was entered. The sum of sectors is the most cautious of the three.
     """
 
-    best_s: float
-    """Of the laps that were driven."""
-    sectors: Composed
-    mini: Composed
+    best_actual_lap_s: float
+    sectors: ComposedLap
+    mini_sectors: ComposedLap
     """Of 25 parts of one length."""
-    bends: Composed
-    """Of every corner and every straight; no parts where the corners are not known."""
+    corners_and_straights: ComposedLap
+    """No parts where the corners are not known."""
 
 
 def ideal_lap(drive: Drive) -> IdealLap:
     """The sum of the best sectors, of the best mini-sectors, of the best corners and straights."""
+    minis = mini_sectors(drive.length_m)
     bends = tuple(part.span for part in parts(drive))
     return IdealLap(
         drive.best.duration_s,
         _composed(drive, drive.sectors, sector_table(drive)),
-        _composed(drive, mini_sectors(drive.length_m), mini_table(drive)),
+        _composed(drive, minis, times(drive, minis)),
         _composed(drive, bends, times(drive, bends) if bends else ((),) * len(drive.counted)),
     )
 
 
-def _composed(drive: Drive, spans: tuple[Span, ...], table: Times) -> Composed:
-    found = bests(drive, spans, table)
-    known = [one.time_s for one in found if one.time_s is not None]
+def _composed(drive: Drive, spans: Sequence[Span], table: Times) -> ComposedLap:
+    found = best_parts(drive, spans, table)
+    known = [part.time_s for part in found if part.time_s is not None]
     if not found or len(known) < len(found):
-        return Composed(found, None, None)
+        return ComposedLap(None, None, found)
     # The best lap itself may lack a part in which recording paused.
     best = drive.best.duration_s
     total = min(sum(known), best)
-    return Composed(found, total, best - total)
+    return ComposedLap(total, best - total, found)
+
+
+@dataclass(frozen=True, slots=True)
+class SectorSplit:
+    """One sector of one lap."""
+
+    id: str
+    """S1, S2, S3"""
+    name: str
+    """as in the track file, else Sector 1 to 3"""
+    time_s: Seconds | None
+    """s: between the crossings of its ends, interpolated; the sectors of a lap add up to its time;
+    null: recording paused in it"""
+    is_best: bool
+    """nobody was faster in it; ties are all flagged"""
+
+
+@dataclass(frozen=True, slots=True)
+class LapTime:
+    """A row of the table."""
+
+    lap_number: int
+    lap_time_s: float
+    time: str
+    """The same as m:ss.mmm."""
+    delta_to_best_s: float
+    is_best: bool
+    """True of exactly one lap: the fastest, the earliest of equals."""
+    sectors: tuple[SectorSplit, ...]
+    valid: bool
+    outlier: bool
+    t_start: float
+    t_end: float
+    max_speed_kmh: float | None
+    method: Method
+
+
+@dataclass(frozen=True, slots=True)
+class LapTable:
+    """The laps in time order."""
+
+    best_lap_s: float
+    best_lap_number: int
+    laps: tuple[LapTime, ...]
+
+    @property
+    def lap_count(self) -> int:
+        """How many there are."""
+        return len(self.laps)
+
+
+def lap_time_table(drive: Drive) -> LapTable:
+    """Time, gap to the best lap, splits and top speed of each complete lap."""
+    best, table = drive.best, sector_table(drive)
+    quickest = [part.time_s for part in best_parts(drive, drive.sectors, table)]
+    laps = []
+    for lap, row in zip(drive.counted, table, strict=True):
+        shown = round_splits(row, lap.duration_s)
+        splits = tuple(
+            SectorSplit(
+                id=f"S{i}",
+                name=span.name,
+                time_s=shown[i - 1],
+                is_best=time is not None and top is not None and time <= top + TIE_S,
+            )
+            for i, (span, time, top) in enumerate(
+                zip(drive.sectors, row, quickest, strict=True), start=1
+            )
+        )
+        top_speed = highest(drive.series["speed_ms"][lap.frames])
+        laps.append(
+            LapTime(
+                lap_number=lap.number or 0,
+                lap_time_s=lap.duration_s,
+                time=time_text(lap.duration_s),
+                delta_to_best_s=max(lap.duration_s - best.duration_s, 0.0),
+                is_best=lap is best,
+                sectors=splits,
+                valid=lap.valid,
+                outlier=lap.outlier,
+                t_start=lap.t_start,
+                t_end=lap.t_end,
+                max_speed_kmh=None if top_speed is None else top_speed * KMH,
+                method=lap.method,
+            )
+        )
+    return LapTable(best.duration_s, best.number or 0, tuple(laps))
+
+
+@dataclass(frozen=True, slots=True)
+class OutlierLap:
+    """A lap strictly outside the fences."""
+
+    lap_number: int
+    lap_time_s: Seconds
+    """s"""
+
+
+@dataclass(frozen=True, slots=True)
+class Distribution:
+    """How lap times are spread, in seconds."""
+
+    lap_count: int
+    min_s: float
+    max_s: float
+    q1_s: float
+    median_s: float
+    q3_s: float
+    iqr_s: float
+    whisker_low_s: float
+    whisker_high_s: float
+    outliers: tuple[OutlierLap, ...]
+    """In time order."""
+    mean_s: float
+    stddev_s: float
+    """Of the laps as a whole population."""
+
+
+def lap_time_distribution(drive: Drive) -> Distribution:
+    """Quartiles between neighbours in proportion, whiskers and outliers by Tukey's rule."""
+    seconds = [lap.duration_s for lap in drive.counted]
+    box, spread = box_plot(seconds), deviation(seconds, sample=False)
+    assert box is not None  # a drive has a lap
+    assert spread is not None
+    return Distribution(
+        lap_count=len(seconds),
+        min_s=min(seconds),
+        max_s=max(seconds),
+        q1_s=box.q1,
+        median_s=box.median,
+        q3_s=box.q3,
+        iqr_s=box.iqr,
+        whisker_low_s=box.low,
+        whisker_high_s=box.high,
+        outliers=tuple(
+            OutlierLap(lap.number or 0, lap.duration_s)
+            for lap in drive.counted
+            if box.is_outlier(lap.duration_s)
+        ),
+        mean_s=sum(seconds) / len(seconds),
+        stddev_s=spread,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class SectorDefinition:
+    """Where a sector lies."""
+
+    name: str
+    start_m: Metres
+    """m of lap progress from start/finish"""
+    end_m: Metres
+    """m of lap progress"""
+
+
+@dataclass(frozen=True, slots=True)
+class LapSplits:
+    """Seconds of a lap in each sector; null where recording paused in it."""
+
+    lap_number: int
+    s1: Seconds | None
+    """s"""
+    s2: Seconds | None
+    """s"""
+    s3: Seconds | None
+    """s"""
+
+
+@dataclass(frozen=True, slots=True)
+class SectorTimes:
+    """Where the sectors lie, and each lap's times in them, in time order."""
+
+    sector_definitions: tuple[SectorDefinition, ...]
+    laps: tuple[LapSplits, ...]
+
+
+def all_sector_times(drive: Drive) -> SectorTimes:
+    """The sectors of the track file, else thirds of the lap, with each lap's times in them."""
+    rows = zip(drive.counted, sector_table(drive), strict=True)
+    return SectorTimes(
+        tuple(SectorDefinition(*span) for span in drive.sectors),
+        tuple(LapSplits(lap.number or 0, *round_splits(row, lap.duration_s)) for lap, row in rows),
+    )

@@ -1,11 +1,11 @@
 """How each lap took each corner."""
 
 from collections.abc import Iterator, Sequence
-from typing import Final, NamedTuple, cast
+from typing import Final, NamedTuple
 
 import numpy as np
 
-from runtime.bridge.analysis.drive import Drive
+from runtime.bridge.analysis.drive import Drive, once_per_drive
 from runtime.bridge.analysis.windows import first_in, known_in, largest_in, last_in, total_in
 from runtime.bridge.session.geometry import Indices
 from runtime.bridge.session.laps import Segment
@@ -81,6 +81,7 @@ class Pass(NamedTuple):
         return slice(self.first, self.last)
 
 
+@once_per_drive
 def passes_of(drive: Drive) -> dict[str, tuple[Pass, ...]]:
     """The passes of every corner, by its name in lap order; empty where no lap passed it whole.
 
@@ -88,9 +89,20 @@ def passes_of(drive: Drive) -> dict[str, tuple[Pass, ...]]:
     neighbouring lap. A pass during which recording paused, or of fewer than 3 frames, is left
     out. Raises `NoGeometry`.
     """
-    if "passes" not in drive.memo:
-        drive.memo["passes"] = _found(drive)
-    return cast(dict[str, tuple[Pass, ...]], drive.memo["passes"])
+    corners = drive.corners
+    found: dict[str, list[Pass]] = {corner.name: [] for corner in corners}
+    way = unwrap(drive.progress.p, drive.length_m)
+    places = _places(drive)
+    pauses = np.flatnonzero(drive.series.gap)
+    parts = [
+        _windows(pauses, way, lap, places + base) for lap, base in _laps(drive, way) if corners
+    ]
+    if parts:
+        windows = _Windows(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+        names = [corner.name for corner in corners]
+        for one in _measured(drive.series, way, names, windows):
+            found[one.corner].append(one)
+    return {name: tuple(passes) for name, passes in found.items()}
 
 
 class _Windows(NamedTuple):
@@ -106,23 +118,6 @@ class _Windows(NamedTuple):
     entry_m: Numbers
     """Metres of the unwrapped way, as is *exit_m*."""
     exit_m: Numbers
-
-
-def _found(drive: Drive) -> dict[str, tuple[Pass, ...]]:
-    corners = drive.corners
-    found: dict[str, list[Pass]] = {corner.name: [] for corner in corners}
-    way = unwrap(drive.progress.p, drive.length_m)
-    places = _places(drive)
-    pauses = np.flatnonzero(drive.series.gap)
-    parts = [
-        _windows(pauses, way, lap, places + base) for lap, base in _laps(drive, way) if corners
-    ]
-    if parts:
-        windows = _Windows(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
-        names = [corner.name for corner in corners]
-        for one in _measured(drive.series, way, names, windows):
-            found[one.corner].append(one)
-    return {name: tuple(passes) for name, passes in found.items()}
 
 
 def _places(drive: Drive) -> Numbers:
@@ -298,3 +293,8 @@ def mean_of(values: Sequence[float | None]) -> float | None:
     """The mean of what is known; None where nothing is."""
     known = [value for value in values if value is not None]
     return sum(known) / len(known) if known else None
+
+
+def difference(own: float | None, target: float | None) -> float | None:
+    """By how much the own value is above another; None where either is not known."""
+    return own - target if own is not None and target is not None else None

@@ -2,7 +2,8 @@
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import Final, NamedTuple
+from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
@@ -21,8 +22,21 @@ from runtime.bridge.analysis.windows import runs
 from runtime.bridge.session.geometry import Indices
 from runtime.bridge.session.recording import Numbers
 from runtime.bridge.session.series import Flags, Series
-from runtime.bridge.session.stats import Box, box_plot
-from runtime.bridge.session.units import KMH
+from runtime.bridge.session.stats import box_plot
+from runtime.bridge.session.units import (
+    KMH,
+    Bar,
+    FinePercent,
+    Gravity,
+    Kmh,
+    Metres,
+    Percent,
+    Quality,
+    Seconds,
+    Share,
+    Tenths,
+    round_to_sum,
+)
 from runtime.bridge.track.model import Corner
 
 THROTTLE_PCT: Final = 5.0
@@ -75,21 +89,46 @@ def _turns(up: Flags, down: Flags) -> Indices:
     return begun
 
 
-class Pedals(NamedTuple):
-    """Frames in each of four states; together they are all frames looked at."""
+@dataclass(frozen=True, slots=True)
+class PedalState:
+    """How often the pedals were in one state."""
 
-    n_frames: int
-    throttle_only: int
-    brake_only: int
-    trail_brake: int
-    """Both."""
-    coast: int
-    """Neither."""
-    period_s: float
+    frames: int
+    pct: Percent
+    """% of the frames; the four states add up to 100"""
+    time_s: Tenths
+    """s: frames times the median period"""
+
+
+@dataclass(frozen=True, slots=True)
+class PedalStates:
+    """Every frame is in one of four states."""
+
+    throttle_only: PedalState
+    brake_only: PedalState
+    trail_brake: PedalState
+    """both pedals down"""
+    coast: PedalState
+    """neither pedal down"""
+
+
+@dataclass(frozen=True, slots=True)
+class PedalsRecorded:
+    """Whether there is a reading at all; a pedal without one counts as up."""
+
+    throttle: bool
+    brake: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Pedals:
+    """What the feet did over the frames looked at."""
+
+    frame_count: int
+    frame_dt_s: float
     """The median time from a frame to the next."""
-    throttle_recorded: bool
-    """Whether the channel has a reading at all; without one the pedal counts as up."""
-    brake_recorded: bool
+    states: PedalStates
+    recorded: PedalsRecorded
 
 
 def pedal_behavior(
@@ -102,32 +141,32 @@ def pedal_behavior(
     throttle = drive.series["throttle_pct"][drive.frames]
     brake = drive.series["brake_bar"][drive.frames]
     gas, stop = np.nan_to_num(throttle) > throttle_th, np.nan_to_num(brake) > brake_th
-    states = np.bincount(2 * stop.astype(np.intp) + gas, minlength=4).tolist()
-    return Pedals(
-        n_frames=len(throttle),
-        throttle_only=states[1],
-        brake_only=states[2],
-        trail_brake=states[3],
-        coast=states[0],
-        period_s=drive.series.nominal_s,
-        throttle_recorded=not np.isnan(throttle).all(),
-        brake_recorded=not np.isnan(brake).all(),
-    )
+    count, period = len(throttle), drive.series.nominal_s
+    coast, gas_only, brake_only, both = np.bincount(2 * stop.astype(np.intp) + gas, minlength=4)
+    frames = [int(n) for n in (gas_only, brake_only, both, coast)]
+    shares = round_to_sum([100.0 * n / count for n in frames], 100.0, 1)
+    states = (PedalState(n, pct, n * period) for n, pct in zip(frames, shares, strict=True))
+    recorded = PedalsRecorded(bool((~np.isnan(throttle)).any()), bool((~np.isnan(brake)).any()))
+    return Pedals(count, period, PedalStates(*states), recorded)
 
 
-class Stretch(NamedTuple):
-    """50 m of the lap; the last one ends with it."""
+@dataclass(frozen=True, slots=True)
+class HustleStretch:
+    """50 m of the lap."""
 
-    start_m: float
-    end_m: float
-    full_share: float | None
-    """Share of the time with the throttle at 95 % or more, over the complete laps; None without
-    a reading of the throttle."""
+    start_m: Metres
+    """m of lap progress from start/finish"""
+    end_m: Metres
+    """m of lap progress; the last stretch ends with the lap"""
+    hustle_pct: Percent
+    """% of the time with the throttle at 95 % or more, over the complete laps; 0 without data"""
+    fraction: Share | None
+    """the same from 0 to 1; null without data"""
     n_frames: int
-    """With a reading of the throttle."""
+    """frames with a reading of the throttle"""
 
 
-def hustle_map(drive: Drive) -> tuple[Stretch, ...]:
+def hustle_map(drive: Drive) -> tuple[HustleStretch, ...]:
     """The lap in steps of 50 m, from start/finish."""
     series, length = drive.series, drive.length_m
     step = max(STEP_M, length / MOST_STEPS)
@@ -145,7 +184,13 @@ def hustle_map(drive: Drive) -> tuple[Stretch, ...]:
         frames += np.bincount(at, minlength=count)
     share = np.divide(full, time, out=np.full(count, np.nan), where=time > 0)
     return tuple(
-        Stretch(i * step, min((i + 1) * step, length), None if np.isnan(part) else part, n)
+        HustleStretch(
+            start_m=i * step,
+            end_m=min((i + 1) * step, length),
+            hustle_pct=0.0 if np.isnan(part) else 100.0 * part,
+            fraction=None if np.isnan(part) else part,
+            n_frames=n,
+        )
         for i, (part, n) in enumerate(zip(share.tolist(), frames.tolist(), strict=True))
     )
 
@@ -172,61 +217,74 @@ def opening_m(drive: Drive, one: Pass) -> float | None:
     return (away + half) % drive.length_m - half
 
 
-class ThrottleBox(NamedTuple):
-    """How far the throttle was open in a corner, in percent."""
+@dataclass(frozen=True, slots=True)
+class ThrottleBoxRecord:
+    """The throttle of every frame in a corner, in percent; null without samples."""
 
-    corner: str
+    name: str
     n_passes: int
     n_samples: int
-    """Frames in the window in which it was recorded."""
-    box: Box | None
-    """None without any sample, as are the others."""
-    least: float | None
-    most: float | None
-    mean: float | None
+    """frames in which the throttle was recorded"""
+    min_pct: FinePercent | None
+    q1_pct: FinePercent | None
+    """quartile, between neighbours in proportion"""
+    median_pct: FinePercent | None
+    q3_pct: FinePercent | None
+    max_pct: FinePercent | None
+    mean_pct: FinePercent | None
+    whisker_low_pct: FinePercent | None
+    """smallest value within 1.5 interquartile ranges of the lower quartile"""
+    whisker_high_pct: FinePercent | None
+    """largest value likewise"""
 
 
-def throttle_boxes(drive: Drive) -> tuple[ThrottleBox, ...]:
+def throttle_boxes(drive: Drive) -> tuple[ThrottleBoxRecord, ...]:
     """The throttle of every frame in each corner's window, in lap order. Raises `NoGeometry`."""
     return tuple(_box(drive, name, passes) for name, passes in passes_of(drive).items())
 
 
-def _box(drive: Drive, name: str, passes: tuple[Pass, ...]) -> ThrottleBox:
+def _box(drive: Drive, name: str, passes: tuple[Pass, ...]) -> ThrottleBoxRecord:
     throttle = drive.series["throttle_pct"]
     samples = np.concatenate([np.empty(0), *(throttle[one.frames] for one in passes)])
     known = samples[~np.isnan(samples)]
-    if not len(known):
-        return ThrottleBox(name, len(passes), 0, None, None, None, None)
-    return ThrottleBox(
-        corner=name,
+    box = box_plot(known)
+    if box is None:
+        return ThrottleBoxRecord(name, len(passes), 0, *(None,) * 8)
+    return ThrottleBoxRecord(
+        name=name,
         n_passes=len(passes),
         n_samples=len(known),
-        box=box_plot(known),
-        least=float(known.min()),
-        most=float(known.max()),
-        mean=float(known.mean()),
+        min_pct=float(known.min()),
+        q1_pct=box.q1,
+        median_pct=box.median,
+        q3_pct=box.q3,
+        max_pct=float(known.max()),
+        mean_pct=float(known.mean()),
+        whisker_low_pct=box.low,
+        whisker_high_pct=box.high,
     )
 
 
-class ChangeOfSpeed(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class ChangeOfSpeedRecord:
     """Throttle added in a bend although the car is slower than it could be there."""
 
-    frame: int
-    """Of the series."""
-    timestamp: float
-    """Seconds of the session's clock."""
-    distance_m: float
-    """Metres of the lap."""
+    timestamp: Seconds
+    """s of the session's clock"""
+    distance_m: Metres
+    """m of the lap"""
     corner: str
-    speed_kmh: float
-    reference_kmh: float
-    """At the entry of the corner."""
-    g_lat: float
-    throttle_dot: float
-    """Percent a second."""
+    speed_kmh: Kmh
+    reference_kmh: Kmh
+    """at the entry of the corner"""
+    g_lat: Gravity
+    throttle_dot: Percent
+    """percent a second"""
 
 
-def changes_of_speed(drive: Drive, references: References = NONE) -> tuple[ChangeOfSpeed, ...]:
+def changes_of_speed(
+    drive: Drive, references: References = NONE
+) -> tuple[ChangeOfSpeedRecord, ...]:
     """Moments in corners with the throttle rising by 5 %/s or more and 0.5 g or more to the side,
     slower by more than 1 km/h than the reference entered; half a second apart or more, by time.
 
@@ -234,7 +292,7 @@ def changes_of_speed(drive: Drive, references: References = NONE) -> tuple[Chang
     """
     rate = _rate(drive.series)
     compared = aims(drive, references)
-    found: list[ChangeOfSpeed] = []
+    found: list[ChangeOfSpeedRecord] = []
     for name, passes in passes_of(drive).items():
         usual = compared[name].target.entry_speed_kmh if name in compared else None
         if usual is not None:
@@ -251,7 +309,7 @@ def _rate(series: Series) -> Numbers:
     return rate
 
 
-def _changes(drive: Drive, rate: Numbers, one: Pass, usual: float) -> Iterator[ChangeOfSpeed]:
+def _changes(drive: Drive, rate: Numbers, one: Pass, usual: float) -> Iterator[ChangeOfSpeedRecord]:
     series, frames = drive.series, one.frames
     speed, g_lat = series["speed_ms"][frames] * KMH, series["g_lat"][frames]
     rises = (rate[frames] >= RISING_PCT_S) & (np.abs(g_lat) >= TURNING_G)
@@ -261,8 +319,7 @@ def _changes(drive: Drive, rate: Numbers, one: Pass, usual: float) -> Iterator[C
         if series.t[frame] - last < APART_S:
             continue
         last = float(series.t[frame])
-        yield ChangeOfSpeed(
-            frame=frame,
+        yield ChangeOfSpeedRecord(
             timestamp=float(series.t[frame]),
             distance_m=float(drive.progress.p[frame]),
             corner=one.corner,
@@ -273,44 +330,46 @@ def _changes(drive: Drive, rate: Numbers, one: Pass, usual: float) -> Iterator[C
         )
 
 
-def _apart(events: list[ChangeOfSpeed]) -> tuple[ChangeOfSpeed, ...]:
+def _apart(events: list[ChangeOfSpeedRecord]) -> tuple[ChangeOfSpeedRecord, ...]:
     """Those that lie half a second or more behind the one kept before; windows may overlap."""
-    kept: list[ChangeOfSpeed] = []
+    kept: list[ChangeOfSpeedRecord] = []
     for one in events:
         if not kept or one.timestamp - kept[-1].timestamp >= APART_S:
             kept.append(one)
     return tuple(kept)
 
 
-class BrakeEnd(NamedTuple):
-    """How a corner's braking ends, means over its passes; None where nothing is known."""
+@dataclass(frozen=True, slots=True)
+class BrakeEndRecord:
+    """How a corner's braking ends: means over its passes, null where nothing is known."""
 
     corner: str
     n_passes: int
-    brake_release_m: float | None
-    """Metres behind the entry where the brake is released."""
-    release_rate_bar_s: float | None
-    """Peak pressure less 2 bar by the time from the peak to below 2 bar."""
-    bar_at_apex: float | None
-    nothing_time_s: float | None
-    """Of the passes that have any."""
+    brake_release_m: Metres | None
+    """m behind the entry where the brake falls below 2 bar"""
+    release_rate_bar_s: Bar | None
+    """bar/s: peak less 2 bar by the time from the peak to below 2 bar"""
+    bar_at_apex: Bar | None
+    """bar of the frame nearest to the apex"""
+    nothing_time_s: Seconds | None
+    """s, of the passes that have any"""
 
 
-class BrakeEnds(NamedTuple):
-    """The end of braking in the corners of a session."""
+@dataclass(frozen=True, slots=True)
+class BrakeEndSummary:
+    """Time on no pedal: from the last brake above 2 bar to the first throttle above 10 %."""
 
-    average_s: float | None
-    """Mean time on no pedal of the passes that have any; 0 where none has, None where the pedals
-    were not recorded."""
-    worst: str | None
-    """The corner with the largest mean."""
-    per_corner_s: dict[str, float]
-    """Of the corners with any such pass, in lap order."""
-    corners: tuple[BrakeEnd, ...]
-    """Every corner, in lap order."""
+    average_nothing_time_s: Seconds | None
+    """s: mean of the passes that have any; 0: none has; null: a pedal is missing"""
+    worst_corner: str | None
+    """with the largest mean"""
+    per_corner_avg_s: dict[str, Seconds]
+    """s, of the corners that have any, in lap order"""
+    corners: tuple[BrakeEndRecord, ...]
+    """every corner in lap order"""
 
 
-def brake_ends(drive: Drive) -> BrakeEnds:
+def brake_ends(drive: Drive) -> BrakeEndSummary:
     """The time between brake and throttle, and how the brake is let go. Raises `NoGeometry`."""
     passes = passes_of(drive)
     known = [one.nothing_time_s for each in passes.values() for one in each]
@@ -323,16 +382,16 @@ def brake_ends(drive: Drive) -> BrakeEnds:
     average = sum(idle) / len(idle) if idle else None
     if average is None and any(seconds is not None for seconds in known):
         average = 0.0
-    return BrakeEnds(
-        average_s=average,
-        worst=max(means, key=lambda name: means[name]) if means else None,
-        per_corner_s=means,
+    return BrakeEndSummary(
+        average_nothing_time_s=average,
+        worst_corner=max(means, key=lambda name: means[name]) if means else None,
+        per_corner_avg_s=means,
         corners=tuple(_end(drive.series, name, each) for name, each in passes.items()),
     )
 
 
-def _end(series: Series, name: str, passes: Sequence[Pass]) -> BrakeEnd:
-    return BrakeEnd(
+def _end(series: Series, name: str, passes: Sequence[Pass]) -> BrakeEndRecord:
+    return BrakeEndRecord(
         corner=name,
         n_passes=len(passes),
         brake_release_m=mean_of([one.brake_release_m for one in passes]),
@@ -358,34 +417,38 @@ def release_rate(series: Series, one: Pass) -> float | None:
     return (one.peak_brake_bar - RELEASED_BAR) / float(t[-1] - t[0])
 
 
-class BrakeZone(NamedTuple):
-    """The hard braking before a corner."""
+@dataclass(frozen=True, slots=True)
+class BrakeZoneRecord:
+    """The hard braking before a corner: the brake above 25 bar without a break."""
 
     corner: str
-    max_decel_g: float | None
-    """Mean over the zones of the strongest deceleration in each; negative."""
-    duration_s: float
-    """Mean time from first to last frame of a zone."""
+    """whose apex comes next, within 400 m of the zone's middle"""
+    max_decel_g: Gravity | None
+    """g, negative: mean over the zones of the strongest deceleration"""
+    duration_s: Seconds
+    """s: mean time from first to last frame"""
     n_passes: int
-    """Zones that were found."""
+    """zones"""
 
 
-class CornerExit(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class CornerExitRecord:
     """How the car pulls out of a corner."""
 
     corner: str
-    max_long_accel_g: float | None
-    """The strongest acceleration behind the apex with throttle above 50 %, of any pass."""
-    exit_speed_kmh: float | None
-    """Mean over the passes."""
+    max_long_accel_g: Gravity | None
+    """g: largest of any pass from apex to exit with throttle above 50 %"""
+    exit_speed_kmh: Kmh | None
+    """km/h: mean over the passes"""
     n_passes: int
 
 
-class BrakeAcceleration(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class BrakeAcceleration:
     """Corners in lap order; those without a zone, or without a pass, are left out."""
 
-    zones: tuple[BrakeZone, ...]
-    exits: tuple[CornerExit, ...]
+    brake_zones: tuple[BrakeZoneRecord, ...]
+    corner_exits: tuple[CornerExitRecord, ...]
 
 
 def brake_acceleration(drive: Drive) -> BrakeAcceleration:
@@ -398,8 +461,8 @@ def brake_acceleration(drive: Drive) -> BrakeAcceleration:
     for corner, peak, seconds in _zones(drive):
         zones[corner].append((peak, seconds))
     return BrakeAcceleration(
-        zones=tuple(
-            BrakeZone(
+        brake_zones=tuple(
+            BrakeZoneRecord(
                 corner=name,
                 max_decel_g=mean_of([None if np.isnan(peak) else peak for peak, _ in found]),
                 duration_s=sum(seconds for _, seconds in found) / len(found),
@@ -408,8 +471,8 @@ def brake_acceleration(drive: Drive) -> BrakeAcceleration:
             for name, found in zones.items()
             if found
         ),
-        exits=tuple(
-            CornerExit(
+        corner_exits=tuple(
+            CornerExitRecord(
                 corner=name,
                 max_long_accel_g=_pull(drive.series, passes),
                 exit_speed_kmh=mean_of([one.exit_speed_kmh for one in passes]),
@@ -452,19 +515,20 @@ def _pull(series: Series, passes: Sequence[Pass]) -> float | None:
     return None if np.isnan(found) else float(found)
 
 
-class TrailBrake(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class TrailBrakeRecord:
     """A pass that braked into the corner, and how near the pressure at the apex was to good."""
 
     lap: int
     corner: str
-    peak_bar: float
-    apex_bar: float
-    quality: float
-    """1 at a tenth of the peak (3 bar at least), falling to 0 a fifth of the peak (5 bar at least)
-    away from it."""
+    peak_bar: Bar
+    apex_bar: Bar
+    quality: Quality
+    """0 to 1, 1 at a tenth of the peak (3 bar at least), falling to 0 a fifth of the peak (5 bar at
+    least) away from it"""
 
 
-def trail_braking(drive: Drive) -> tuple[TrailBrake, ...]:
+def trail_braking(drive: Drive) -> tuple[TrailBrakeRecord, ...]:
     """Passes with 10 bar or more and 1 bar or more left at the apex, by corner and lap.
 
     Raises `NoGeometry`.
@@ -476,5 +540,5 @@ def trail_braking(drive: Drive) -> tuple[TrailBrake, ...]:
             if peak is None or apex is None or peak < TRAIL_PEAK_BAR or apex < TRAIL_APEX_BAR:
                 continue
             away = abs(apex - max(0.10 * peak, 3.0)) / max(0.20 * peak, 5.0)
-            found.append(TrailBrake(one.lap, name, peak, apex, max(0.0, 1.0 - away)))
+            found.append(TrailBrakeRecord(one.lap, name, peak, apex, max(0.0, 1.0 - away)))
     return tuple(found)

@@ -1,23 +1,26 @@
 """A session in a few numbers, and how fast each straight was driven."""
 
-from typing import Final, NamedTuple
+from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
 from runtime.bridge.analysis.drive import Drive
 from runtime.bridge.session.recording import Numbers
 from runtime.bridge.session.series import Flags, Series
+from runtime.bridge.session.units import KMH, Kmh, Metres
 from runtime.bridge.track.model import Straight
 
 FULL_THROTTLE_PCT: Final = 95.0
 ON_TRACK_MS: Final = 5.0
 
 
-class Stats(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Stats:
     """Numbers of the frames looked at; None where the channel was not recorded."""
 
-    top_speed_ms: float | None
-    average_speed_ms: float | None
+    top_speed_kmh: float | None
+    average_speed_kmh: float | None
     """Over time: each frame weighs as long as it lasted."""
     max_combo_g: float | None
     max_g_lat: float | None
@@ -31,7 +34,7 @@ class Stats(NamedTuple):
     time_on_track_s: float | None
     """Faster than 5 m/s."""
     n_frames: int
-    duration_s: float
+    session_duration_s: float
     distance_m: float
     n_laps: int
     best_lap_s: float
@@ -48,8 +51,8 @@ def stats(drive: Drive) -> Stats:
     speed, weight = series["speed_ms"][frames], series.weight[frames]
     g_long, brake = series["g_long"][frames], series["brake_bar"][frames]
     return Stats(
-        top_speed_ms=highest(speed),
-        average_speed_ms=_mean(speed, weight),
+        top_speed_kmh=highest(speed * KMH),
+        average_speed_kmh=_mean(speed * KMH, weight),
         max_combo_g=highest(series.combo_g[frames]),
         max_g_lat=highest(np.abs(series["g_lat"][frames])),
         max_accel_g=highest(g_long),
@@ -60,7 +63,7 @@ def stats(drive: Drive) -> Stats:
         if np.isnan(speed).all()
         else min(float(weight[np.flatnonzero(speed > ON_TRACK_MS)].sum()), whole.duration_s),
         n_frames=len(speed),
-        duration_s=whole.duration_s,
+        session_duration_s=whole.duration_s,
         distance_m=whole.distance_m,
         n_laps=len(drive.counted),
         best_lap_s=drive.best.duration_s,
@@ -108,64 +111,59 @@ def _longest(series: Series, frames: slice) -> float | None:
     return float((until - t[begins]).max())
 
 
-class LapTop(NamedTuple):
-    """A lap's top speed on a straight."""
+@dataclass(frozen=True, slots=True)
+class LapTopSpeed:
+    """A lap's top speed on the straight."""
 
-    lap: int
-    speed_ms: float
+    lap_number: int
+    top_speed_kmh: Kmh
+    """km/h"""
 
 
-class StraightSpeed(NamedTuple):
-    """A straight and the speeds reached on it."""
+@dataclass(frozen=True, slots=True)
+class StraightRecord:
+    """One straight."""
 
-    straight: Straight
-    top_ms: float | None
-    """Of all frames on it; None where none has a speed."""
+    name: str
+    start_m: Metres
+    """m of lap progress; above end_m: over start/finish"""
+    end_m: Metres
+    """m of lap progress"""
+    top_speed_kmh: Kmh | None
+    """km/h: of all frames on it"""
     from_lap: int | None
-    """The complete lap that holds that frame; None: on the way out or in."""
-    laps: tuple[LapTop, ...]
-    """The complete laps with a reading there, in time order."""
-
-    @property
-    def average_top_ms(self) -> float | None:
-        """Mean of the laps' top speeds."""
-        return sum(one.speed_ms for one in self.laps) / len(self.laps) if self.laps else None
+    """complete lap with that frame; null: out or in lap"""
+    average_top_kmh: Kmh | None
+    """km/h: mean of the laps' top speeds"""
+    per_lap: tuple[LapTopSpeed, ...]
+    """complete laps in time order"""
 
 
-class StraightSpeeds(NamedTuple):
-    """The straights in lap order."""
-
-    length_m: float
-    """Of the lap."""
-    straights: tuple[StraightSpeed, ...]
-
-
-def straight_line_speed(drive: Drive) -> StraightSpeeds:
+def straight_line_speed(drive: Drive) -> tuple[StraightRecord, ...]:
     """Top speeds on the straights, which are those of the track file, else of its corners.
 
-    Where a straight goes over start/finish, each lap has a part of it at either end.
+    In lap order. Where a straight goes over start/finish, each lap has a part of it at either end.
     """
-    speed = drive.series["speed_ms"][drive.frames]
+    speed = drive.series["speed_ms"][drive.frames] * KMH
     place = drive.progress.p[drive.frames]
-    return StraightSpeeds(
-        drive.length_m, tuple(_on(drive, one, speed, place) for one in drive.straights)
-    )
+    return tuple(_speeds_on(drive, straight, speed, place) for straight in drive.straights)
 
 
-def _on(drive: Drive, straight: Straight, speed: Numbers, place: Numbers) -> StraightSpeed:
-    begun, not_ended = place >= straight.start_m, place <= straight.end_m
-    over_line = straight.start_m > straight.end_m
-    here = np.flatnonzero(begun | not_ended if over_line else begun & not_ended)
+def _speeds_on(drive: Drive, straight: Straight, speed: Numbers, place: Numbers) -> StraightRecord:
+    name, start, end = straight.name, straight.start_m, straight.end_m
+    begun, not_ended = place >= start, place <= end
+    here = np.flatnonzero(begun | not_ended if start > end else begun & not_ended)
     here = here[~np.isnan(speed[here])]
     if not len(here):
-        return StraightSpeed(straight, None, None, ())
+        return StraightRecord(name, start, end, None, None, None, ())
     speeds, frames = speed[here], here + drive.frames.start
     fastest = int(frames[speeds.argmax()])
     laps, owner = [], None
     for lap in drive.counted:
         first, last = np.searchsorted(frames, [lap.first, lap.last]).tolist()
         if first < last:
-            laps.append(LapTop(lap.number or 0, float(speeds[first:last].max())))
+            laps.append(LapTopSpeed(lap.number or 0, float(speeds[first:last].max())))
         if lap.first <= fastest < lap.last:
             owner = lap.number
-    return StraightSpeed(straight, float(speeds.max()), owner, tuple(laps))
+    average = sum(lap.top_speed_kmh for lap in laps) / len(laps) if laps else None
+    return StraightRecord(name, start, end, float(speeds.max()), owner, average, tuple(laps))

@@ -8,9 +8,11 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from runtime.bridge.analysis.drive import Drive
+from runtime.bridge.analysis.highlights import Highlight
 from runtime.bridge.session.geometry import Indices
 from runtime.bridge.session.recording import TIMESTAMP, Numbers, VideoFrame
 from runtime.bridge.session.series import DAY_S
+from runtime.bridge.session.units import Seconds
 
 WINDOW_S: Final = 0.05
 ROUNDING_S: Final = 1e-9
@@ -129,16 +131,62 @@ def _nearest(t: Numbers, video: Numbers) -> tuple[Indices, Numbers]:
     return best, video[best] - t
 
 
-class Cut(NamedTuple):
-    """A part of a video file."""
+@dataclass(frozen=True, slots=True)
+class ClipSource:
+    """The part of a video file that shows it."""
 
     file_path: str
-    in_offset_s: float
-    """Seconds into the file, as is *out_offset_s*."""
-    out_offset_s: float
+    in_offset_s: Seconds
+    """s into the file"""
+    out_offset_s: Seconds
+    """s into the file"""
 
 
-def cuts(video: Footage, begin: float, end: float) -> tuple[Cut, ...]:
+@dataclass(frozen=True, slots=True)
+class Clip:
+    """A highlight to be cut out of the video."""
+
+    id: str
+    """of the highlight"""
+    title: str
+    in_s: Seconds
+    """s since the first frame of the session"""
+    out_s: Seconds
+    """s since the first frame"""
+    category: str
+    severity: str
+    """high, medium, positive or engineering"""
+    lap: int
+    """complete lap; 0 outside of one"""
+    sources: tuple[ClipSource, ...]
+    """by file name; empty without video"""
+    available: bool
+    """whether any video shows it"""
+
+
+def make_clips(drive: Drive, video: Footage, moments: Sequence[Highlight]) -> tuple[Clip, ...]:
+    """What to cut out of the video for each highlight."""
+    first = float(drive.series.t[0])
+    made = []
+    for one in moments:
+        sources = clip_sources(video, first + one.video_in_s, first + one.video_out_s)
+        made.append(
+            Clip(
+                id=one.id,
+                title=one.title,
+                in_s=one.video_in_s,
+                out_s=one.video_out_s,
+                category=one.category,
+                severity=one.severity,
+                lap=one.lap,
+                sources=sources,
+                available=bool(sources),
+            )
+        )
+    return tuple(made)
+
+
+def clip_sources(video: Footage, begin: float, end: float) -> tuple[ClipSource, ...]:
     """What each file holds between two moments of the session's clock, by file name.
 
     A file's offset follows its frames in proportion; a file with less than two frames whose
@@ -153,7 +201,6 @@ def cuts(video: Footage, begin: float, end: float) -> tuple[Cut, ...]:
             continue
         low, high = max(begin, float(t[0])), min(end, float(t[-1]))
         if low < high:
-            found.append(
-                Cut(name, float(np.interp(low, t, place)), float(np.interp(high, t, place)))
-            )
+            offsets = np.interp([low, high], t, place).tolist()
+            found.append(ClipSource(name, *offsets))
     return tuple(found)

@@ -23,7 +23,7 @@ from runtime.bridge.analysis.compare import (
     target_side,
     why_apart,
 )
-from runtime.bridge.api.analysis_shapes import ONE_LAP, analyses_of
+from runtime.bridge.api.analysis import ONE_LAP, analyses_of
 from runtime.bridge.api.sessions import SessionPath
 from runtime.bridge.api.shapes import rounded
 from runtime.bridge.service import SERVICE, Service

@@ -2,7 +2,7 @@
 
 import asyncio
 import math
-from typing import Annotated, Final, cast
+from typing import Annotated
 
 import numpy as np
 import orjson
@@ -12,26 +12,32 @@ from pydantic import Field
 from runtime.bridge.analysis.drive import Drive
 from runtime.bridge.analysis.highlights import highlights
 from runtime.bridge.analysis.mapping import NO_GRADE, TrackMap, corner_colours, track_map
-from runtime.bridge.analysis.video import WINDOW_S, Ask, Footage, Matched, cuts, footage, matched
-from runtime.bridge.api.analysis_moments import assistance
-from runtime.bridge.api.analysis_shapes import (
+from runtime.bridge.analysis.video import (
+    WINDOW_S,
+    Ask,
+    Clip,
+    Footage,
+    Matched,
+    footage,
+    make_clips,
+    matched,
+)
+from runtime.bridge.api.analysis import (
     GUARD,
     ONE_LAP,
     Analytic,
     LapQuery,
+    Subject,
     WholeQuery,
-    analysed,
     analyses_of,
-    scope_of,
-    taken_whole,
+    subject_of,
 )
+from runtime.bridge.api.analysis_moments import assistance
 from runtime.bridge.api.sessions import SessionPath
 from runtime.bridge.api.shapes import Flag, capped, rounded
 from runtime.bridge.api.tracks import ZoneRecord
-from runtime.bridge.service import SERVICE, Service
 from runtime.bridge.session.recording import Numbers
 from runtime.bridge.session.units import KMH
-from runtime.bridge.storage.values import SessionRow
 from runtime.web.errors import BadQuery
 from runtime.web.routes import Routes
 from runtime.web.wire import Wire, json_bytes
@@ -46,7 +52,6 @@ CHANNELS = (
     ("g_long", 3),
 )
 """What a row of `sync` holds of a frame, and to how many places."""
-FOOTAGE: Final = "footage"
 routes = Routes("analysis")
 
 
@@ -142,32 +147,10 @@ class SyncAnswer(Analytic):
     more: bool = Field(description="whether frames were left out because of the limit")
 
 
-class ClipSource(Wire):
-    """The part of a video file that shows it."""
-
-    file_path: str
-    in_offset_s: float = Field(description="s into the file")
-    out_offset_s: float = Field(description="s into the file")
-
-
-class Clip(Wire):
-    """A highlight to be cut out of the video."""
-
-    id: str = Field(description="of the highlight")
-    title: str
-    in_s: float = Field(description="s since the first frame of the session")
-    out_s: float = Field(description="s since the first frame")
-    category: str
-    severity: str = Field(description="high, medium, positive or engineering")
-    lap: int = Field(description="complete lap; 0 outside of one")
-    sources: list[ClipSource] = Field(description="by file name; empty without video")
-    available: bool = Field(description="whether any video shows it")
-
-
 class ClipsAnswer(Analytic):
     """One clip for each highlight, in the order of the highlights."""
 
-    clips: list[Clip]
+    clips: tuple[Clip, ...]
     count: int
 
 
@@ -176,19 +159,12 @@ async def session_map(
     request: web.Request, *, path: SessionPath, query: LapQuery
 ) -> web.StreamResponse:
     """Draw the circuit, its corners by grade, and the line of each lap."""
-    service = request.app[SERVICE]
-    known = service.references.current()
-    row = service.session(path.sid)
-
-    async def write() -> bytes:
-        partial, found = await analysed(request, path.sid, query, track_map)
-        whole = WholeQuery.model_construct(partial=query.partial)
-        _, colours = await analysed(request, path.sid, whole, corner_colours, known)
-        body = _map(found, dict(colours), found.track or row.track)
-        return _json({"session_id": path.sid, **({"partial": True} if partial else {}), **body})
-
-    name = ("map", known, row.track)
-    return json_bytes(await analyses_of(service).written(row, scope_of(query), name, write))
+    subject = subject_of(request, path, query)
+    found = await subject.compute(track_map)
+    whole = subject_of(request, path, WholeQuery(partial=query.partial))
+    colours = dict(await whole.compute(corner_colours, whole.references))
+    body = await subject.head() | _map(found, colours, found.track or subject.row.track)
+    return json_bytes(await asyncio.to_thread(_json, body))
 
 
 @routes.get("/session/{sid}/sync", errors=GUARD, answers={200: SyncAnswer})
@@ -198,62 +174,32 @@ async def sync(request: web.Request, *, path: SessionPath, query: SyncQuery) -> 
         raise BadQuery("window_s: must be above 0 and at most 1", param="window_s")
     if query.begin is not None and query.end is not None and query.begin > query.end:
         raise BadQuery("from: must not be after to", param="from")
-    service = request.app[SERVICE]
-    row = service.session(path.sid)
+    subject = subject_of(request, path, query)
     ask = Ask(query.begin, query.end, query.window_s, query.limit, query.matched_only)
-
-    async def write() -> bytes:
-        drive, video = await _filmed(service, row, query)
-        return await asyncio.to_thread(_sync, path.sid, drive, video, ask)
-
-    body = await analyses_of(service).written(row, scope_of(query), (FOOTAGE, ask), write)
-    return json_bytes(body)
+    head = await subject.head()
+    drive, video = await _filmed(subject)
+    return json_bytes(await asyncio.to_thread(_sync, head, drive, video, ask))
 
 
 @routes.get("/session/{sid}/clips", errors=GUARD)
 async def clips(request: web.Request, *, path: SessionPath, query: WholeQuery) -> ClipsAnswer:
     """List what to cut out of the video for each highlight."""
-    service = request.app[SERVICE]
-    active = await assistance(service, path.sid)
-    known = service.references.current()
-    partial, found = await analysed(request, path.sid, query, highlights, known, active)
-    drive, video = await _filmed(service, service.session(path.sid), query)
-    first = float(drive.series.t[0])
-    made = []
-    for one in found:
-        parts = cuts(video, first + one.video_in_s, first + one.video_out_s)
-        made.append(
-            Clip(
-                id=one.id,
-                title=one.title,
-                in_s=round(one.video_in_s, 3),
-                out_s=round(one.video_out_s, 3),
-                category=one.category,
-                severity=one.severity,
-                lap=one.lap,
-                sources=[
-                    ClipSource(
-                        file_path=part.file_path,
-                        in_offset_s=round(part.in_offset_s, 3),
-                        out_offset_s=round(part.out_offset_s, 3),
-                    )
-                    for part in parts
-                ],
-                available=bool(parts),
-            )
-        )
-    return ClipsAnswer(session_id=path.sid, partial=partial, clips=made, count=len(made))
+    subject = subject_of(request, path, query)
+    active = await assistance(subject.service, path.sid)
+    found = await subject.compute(highlights, subject.references, active)
+    made = make_clips(*await _filmed(subject), found)
+    return await subject.answer(ClipsAnswer, clips=made, count=len(made))
 
 
-async def _filmed(service: Service, row: SessionRow, query: WholeQuery) -> tuple[Drive, Footage]:
-    """The session and its video, which is kept as long as the session is."""
-    analyses, scope = analyses_of(service), scope_of(query)
-    await analyses.of(row, scope, taken_whole)  # the guard
-    drive = await analyses.drive(row, scope)
-    if FOOTAGE not in drive.memo:
-        video = await service.db.video(row.session_id)
-        drive.memo[FOOTAGE] = await asyncio.to_thread(footage, drive, video)
-    return drive, cast(Footage, drive.memo[FOOTAGE])
+async def _filmed(subject: Subject) -> tuple[Drive, Footage]:
+    """The session and its video."""
+    drive = await subject.drive()
+
+    async def find() -> Footage:
+        video = await subject.service.db.video(subject.row.session_id)
+        return await asyncio.to_thread(footage, drive, video)
+
+    return drive, await analyses_of(subject.service).once(subject.row, "footage", find)
 
 
 def _map(found: TrackMap, colours: dict[str, str], name: str | None) -> dict[str, object]:
@@ -301,13 +247,11 @@ def _points(lat: Numbers, lon: Numbers) -> Numbers:
     return np.ascontiguousarray(np.column_stack([lat, lon]).round(7))
 
 
-def _sync(session_id: str, drive: Drive, video: Footage, ask: Ask) -> bytes:
+def _sync(head: dict[str, object], drive: Drive, video: Footage, ask: Ask) -> bytes:
     found = matched(drive, video, ask)
     rows = _rows(drive, video, found)
-    head = {"session_id": session_id, **({"partial": True} if taken_whole(drive) else {})}
-    return _json(
-        {**head, "window_s": ask.window_s, "rows": rows, "count": len(rows), "more": found.more}
-    )
+    more = {"rows": rows, "count": len(rows), "more": found.more}
+    return _json({**head, "window_s": ask.window_s, **more})
 
 
 def _rows(drive: Drive, video: Footage, found: Matched) -> list[dict[str, object]]:
@@ -333,26 +277,7 @@ def _rows(drive: Drive, video: Footage, found: Matched) -> list[dict[str, object
         _short(found.dt_s * 1000.0, 3),
         strict=True,
     )
-    # Spelled out, a row takes half the time of a dict of pairs; there are thousands.
-    return [
-        {
-            "frame_idx": index,
-            "timestamp": t,
-            "distance_m": distance,
-            "speed_ms": speed,
-            "brake_bar": brake,
-            "throttle_pct": throttle,
-            "g_lat": g_lat,
-            "g_long": g_long,
-            "matched": near,
-            "file_path": file,
-            "file_offset_s": offset,
-            "avitime_ms": avitime,
-            "dt_ms": apart,
-        }
-        for (index, t, distance, speed, brake, throttle, g_lat, g_long, *film) in shown
-        for near, file, offset, avitime, apart in (film,)
-    ]
+    return [dict(zip(SyncRow.model_fields, row, strict=True)) for row in shown]
 
 
 def _short(values: Numbers, digits: int) -> list[object]:

@@ -1,31 +1,29 @@
 """Analytics of how hard the car was driven: grip, throttle, pedals, straights."""
 
-from typing import Annotated, Literal
+from typing import Annotated
 
-import orjson
 from aiohttp import web
 from pydantic import Field
 
-from runtime.bridge.analysis.grip import SAMPLES, FrictionCircle, friction_circle
-from runtime.bridge.analysis.pedals import BRAKE_BAR, THROTTLE_PCT, hustle_map, pedal_behavior
-from runtime.bridge.analysis.stats import StraightSpeed, straight_line_speed
-from runtime.bridge.api.analysis_shapes import (
-    ONE_LAP,
-    Analytic,
-    LapQuery,
-    analysed,
-    analyses_of,
-    kmh,
-    scope_of,
-    summing,
+from runtime.bridge.analysis.drive import Drive
+from runtime.bridge.analysis.grip import SAMPLES, Friction, friction_circle
+from runtime.bridge.analysis.pedals import (
+    BRAKE_BAR,
+    THROTTLE_PCT,
+    HustleStretch,
+    PedalsRecorded,
+    PedalStates,
+    hustle_map,
+    pedal_behavior,
 )
+from runtime.bridge.analysis.stats import StraightRecord, straight_line_speed
+from runtime.bridge.api.analysis import ONE_LAP, Analytic, LapQuery, subject_of
 from runtime.bridge.api.sessions import SessionPath
-from runtime.bridge.api.shapes import capped, rounded
-from runtime.bridge.service import SERVICE
-from runtime.bridge.session.units import KMH
+from runtime.bridge.api.shapes import capped
+from runtime.bridge.session.units import Metres2, Seconds4
 from runtime.web.errors import BadQuery
 from runtime.web.routes import Routes
-from runtime.web.wire import Wire, json_bytes
+from runtime.web.wire import Wire
 
 MOST_SAMPLES = 5000
 routes = Routes("analysis")
@@ -39,55 +37,16 @@ class FrictionQuery(LapQuery):
     )
 
 
-class FrictionSample(Wire):
-    """The acceleration of one frame."""
-
-    gLat: float = Field(description="g: lateral, positive in a right turn")  # noqa: N815
-    gLong: float = Field(description="g: longitudinal, positive accelerating")  # noqa: N815
-
-
-class Friction(Wire):
-    """Combined acceleration beside the envelope of the car."""
-
-    max_combo_g_observed: float | None = Field(description="g; null: not recorded")
-    envelope_g: float | None = Field(
-        description="g that count as all of the grip: the largest of the reference lap, else the "
-        "99.5th percentile of the whole session and 0.5 at least"
-    )
-    basis: Literal["reference_file", "session"] = Field(description="where the envelope is from")
-    histogram_pct: list[float | None] = Field(
-        description="% of the time in each tenth of the envelope, ten values that add up to 100; "
-        "the last also holds what is beyond; nulls: not recorded"
-    )
-    over_limit_pct: float | None = Field(description="% of the time beyond the envelope")
-    samples: list[FrictionSample] = Field(
-        description="frames at even steps from the first, for a scatter"
-    )
-
-
 class FrictionAnswer(Analytic):
     """The friction circle."""
 
     friction: Friction
 
 
-class HustleStretch(Wire):
-    """50 m of the lap."""
-
-    start_m: float = Field(description="m of lap progress from start/finish")
-    end_m: float = Field(description="m of lap progress; the last stretch ends with the lap")
-    hustle_pct: float = Field(
-        description="% of the time with the throttle at 95 % or more, over the complete laps; "
-        "0 without data"
-    )
-    fraction: float | None = Field(description="the same from 0 to 1; null without data")
-    n_frames: int = Field(description="frames with a reading of the throttle")
-
-
 class HustleAnswer(Analytic):
     """The lap in steps of 50 m."""
 
-    hustle_map: list[HustleStretch]
+    hustle_map: tuple[HustleStretch, ...]
 
 
 class PedalQuery(LapQuery):
@@ -104,103 +63,38 @@ class PedalThresholds(Wire):
     brake_bar: float = Field(description="bar")
 
 
-class PedalState(Wire):
-    """How often the pedals were in one state."""
-
-    frames: int
-    pct: float = Field(description="% of the frames; the four states add up to 100")
-    time_s: float = Field(description="s: frames times the median period")
-
-
-class PedalStates(Wire):
-    """Every frame is in one of four states."""
-
-    throttle_only: PedalState
-    brake_only: PedalState
-    trail_brake: PedalState = Field(description="both pedals down")
-    coast: PedalState = Field(description="neither pedal down")
-
-
-class PedalsRecorded(Wire):
-    """Whether there is a reading at all; a pedal without one counts as up."""
-
-    throttle: bool
-    brake: bool
-
-
 class PedalAnswer(Analytic):
     """What the feet did."""
 
     frame_count: int
     thresholds: PedalThresholds
-    frame_dt_s: float = Field(description="s: median period")
+    frame_dt_s: Seconds4 = Field(description="s: median period")
     states: PedalStates
     recorded: PedalsRecorded
-
-
-class LapTopSpeed(Wire):
-    """A lap's top speed on the straight."""
-
-    lap_number: int
-    top_speed_kmh: float = Field(description="km/h")
-
-
-class StraightRecord(Wire):
-    """One straight."""
-
-    name: str
-    start_m: float = Field(description="m of lap progress; above end_m: over start/finish")
-    end_m: float = Field(description="m of lap progress")
-    top_speed_kmh: float | None = Field(description="km/h: of all frames on it")
-    from_lap: int | None = Field(description="complete lap with that frame; null: out or in lap")
-    average_top_kmh: float | None = Field(description="km/h: mean of the laps' top speeds")
-    per_lap: list[LapTopSpeed] = Field(description="complete laps in time order")
 
 
 class StraightAnswer(Analytic):
     """The straights in lap order, as the track file has them, else between the corners."""
 
-    track_length_m: float = Field(description="m")
-    straights: list[StraightRecord]
+    track_length_m: Metres2 = Field(description="m")
+    straights: tuple[StraightRecord, ...]
 
 
-@routes.get("/session/{sid}/friction_circle", errors=ONE_LAP, answers={200: FrictionAnswer})
+@routes.get("/session/{sid}/friction_circle", errors=ONE_LAP)
 async def friction(
     request: web.Request, *, path: SessionPath, query: FrictionQuery
-) -> web.StreamResponse:
+) -> FrictionAnswer:
     """Show how much of the grip was used, and for how long."""
-    service = request.app[SERVICE]
-    known, row = service.references.current(), service.session(path.sid)
-
-    async def write() -> bytes:
-        partial, found = await analysed(
-            request, path.sid, query, friction_circle, known, query.samples
-        )
-        head = {"session_id": path.sid, **({"partial": True} if partial else {})}
-        return orjson.dumps({**head, "friction": _friction(found)})
-
-    name = ("friction", known, query.samples)
-    return json_bytes(await analyses_of(service).written(row, scope_of(query), name, write))
+    subject = subject_of(request, path, query)
+    found = await subject.compute(friction_circle, subject.references, query.samples)
+    return await subject.answer(FrictionAnswer, friction=found)
 
 
 @routes.get("/session/{sid}/hustle_map", errors=ONE_LAP)
 async def hustle(request: web.Request, *, path: SessionPath, query: LapQuery) -> HustleAnswer:
     """Show where around the lap the throttle was fully open."""
-    partial, found = await analysed(request, path.sid, query, hustle_map)
-    return HustleAnswer(
-        session_id=path.sid,
-        partial=partial,
-        hustle_map=[
-            HustleStretch(
-                start_m=round(one.start_m, 1),
-                end_m=round(one.end_m, 1),
-                hustle_pct=round(100.0 * (one.full_share or 0.0), 1),
-                fraction=rounded(one.full_share, 4),
-                n_frames=one.n_frames,
-            )
-            for one in found
-        ],
-    )
+    subject = subject_of(request, path, query)
+    return await subject.answer(HustleAnswer, hustle_map=await subject.compute(hustle_map))
 
 
 @routes.get("/session/{sid}/pedal_behavior", errors=ONE_LAP)
@@ -209,26 +103,10 @@ async def pedals(request: web.Request, *, path: SessionPath, query: PedalQuery) 
     for name, value in (("throttle_th", query.throttle_th), ("brake_th", query.brake_th)):
         if value < 0:
             raise BadQuery(f"{name}: must be 0 or more", param=name)
-    partial, found = await analysed(
-        request, path.sid, query, pedal_behavior, query.throttle_th, query.brake_th
-    )
-    counts = (found.throttle_only, found.brake_only, found.trail_brake, found.coast)
-    shares = summing([100.0 * n / found.n_frames for n in counts], 100.0, 1)
-    states = [
-        PedalState(frames=n, pct=pct, time_s=round(n * found.period_s, 1))
-        for n, pct in zip(counts, shares, strict=True)
-    ]
-    return PedalAnswer(
-        session_id=path.sid,
-        partial=partial,
-        frame_count=found.n_frames,
-        thresholds=PedalThresholds(throttle_pct=query.throttle_th, brake_bar=query.brake_th),
-        frame_dt_s=round(found.period_s, 4),
-        states=PedalStates(
-            throttle_only=states[0], brake_only=states[1], trail_brake=states[2], coast=states[3]
-        ),
-        recorded=PedalsRecorded(throttle=found.throttle_recorded, brake=found.brake_recorded),
-    )
+    subject = subject_of(request, path, query)
+    found = await subject.compute(pedal_behavior, query.throttle_th, query.brake_th)
+    thresholds = PedalThresholds(throttle_pct=query.throttle_th, brake_bar=query.brake_th)
+    return await subject.answer(PedalAnswer, found, thresholds=thresholds)
 
 
 @routes.get("/session/{sid}/straight_line_speed", errors=ONE_LAP)
@@ -236,40 +114,11 @@ async def straight_speeds(
     request: web.Request, *, path: SessionPath, query: LapQuery
 ) -> StraightAnswer:
     """Show the top speed on each straight, and of which lap it is."""
-    partial, found = await analysed(request, path.sid, query, straight_line_speed)
-    return StraightAnswer(
-        session_id=path.sid,
-        partial=partial,
-        track_length_m=round(found.length_m, 2),
-        straights=[_straight(one) for one in found.straights],
-    )
+    subject = subject_of(request, path, query)
+    straights = await subject.compute(straight_line_speed)
+    length = await subject.compute(_length_m)
+    return await subject.answer(StraightAnswer, track_length_m=length, straights=straights)
 
 
-def _friction(found: FrictionCircle) -> dict[str, object]:
-    shares: list[float | None] = [None] * 10
-    if found.histogram_pct is not None:
-        shares = list(summing(found.histogram_pct, 100.0, 1))
-    points = zip(found.g_lat.round(3).tolist(), found.g_long.round(3).tolist(), strict=True)
-    return {
-        "max_combo_g_observed": rounded(found.max_combo_g, 3),
-        "envelope_g": rounded(found.envelope_g, 3),
-        "basis": found.basis,
-        "histogram_pct": shares,
-        "over_limit_pct": rounded(found.over_limit_pct, 2),
-        "samples": [{"gLat": lat, "gLong": long} for lat, long in points],
-    }
-
-
-def _straight(one: StraightSpeed) -> StraightRecord:
-    return StraightRecord(
-        name=one.straight.name,
-        start_m=round(one.straight.start_m, 1),
-        end_m=round(one.straight.end_m, 1),
-        top_speed_kmh=kmh(one.top_ms),
-        from_lap=one.from_lap,
-        average_top_kmh=kmh(one.average_top_ms),
-        per_lap=[
-            LapTopSpeed(lap_number=top.lap, top_speed_kmh=round(top.speed_ms * KMH, 1))
-            for top in one.laps
-        ],
-    )
+def _length_m(drive: Drive) -> float:
+    return drive.length_m

@@ -11,18 +11,28 @@ from pydantic import Field, StrictBool, StrictStr
 from runtime.bridge.analyses import Scope
 from runtime.bridge.analysis.corners import smoothness, track_out
 from runtime.bridge.analysis.driver import driver_events
-from runtime.bridge.analysis.grip import slip_bands, slip_oscillations
-from runtime.bridge.analysis.pedals import changes_of_speed, trail_braking
-from runtime.bridge.api import coaching_shapes as shapes
-from runtime.bridge.api.analysis_corners import CORNERS, GradeQuery, get_scorecard
-from runtime.bridge.api.analysis_laps import session_stats
-from runtime.bridge.api.analysis_moments import assistance, get_highlights, get_incidents
-from runtime.bridge.api.analysis_motion import FrictionAnswer, FrictionQuery, friction, hustle
-from runtime.bridge.api.analysis_pedals import end_of_braking
-from runtime.bridge.api.analysis_shapes import LapQuery, analyses_of
-from runtime.bridge.api.coaching_shapes import BriefAnswer, DebriefAnswer
+from runtime.bridge.analysis.grading import scorecard
+from runtime.bridge.analysis.grip import friction_circle, slip_bands, slip_oscillations
+from runtime.bridge.analysis.highlights import highlights
+from runtime.bridge.analysis.incidents import Active, incidents
+from runtime.bridge.analysis.pedals import (
+    brake_ends,
+    changes_of_speed,
+    hustle_map,
+    trail_braking,
+)
+from runtime.bridge.analysis.stats import stats
+from runtime.bridge.api.analysis import CORNERS, Subject, analyses_of
+from runtime.bridge.api.analysis_corners import scorecard_record
+from runtime.bridge.api.analysis_moments import assistance
+from runtime.bridge.api.coaching_shapes import (
+    BriefAnswer,
+    DebriefAnswer,
+    ImprovedCorner,
+    LessonRecord,
+)
 from runtime.bridge.api.imports import ImportRequest, import_session
-from runtime.bridge.api.sessions import WRITE_ERRORS, SessionPath, now_ms
+from runtime.bridge.api.sessions import WRITE_ERRORS, now_ms
 from runtime.bridge.api.shapes import SessionId, Short, capped
 from runtime.bridge.coach.warm.brief import USUAL_GOAL, Plan, concept_of, placed_zones
 from runtime.bridge.coach.warm.coach import (
@@ -38,7 +48,7 @@ from runtime.bridge.coach.warm.coach import (
 from runtime.bridge.coach.warm.emotion import felt
 from runtime.bridge.coach.warm.findings import Finding, chosen
 from runtime.bridge.coach.warm.grades import Grades, first_of, grades
-from runtime.bridge.coach.warm.review import Fragments, Review
+from runtime.bridge.coach.warm.review import Review
 from runtime.bridge.coach.warm.told import short
 from runtime.bridge.errors import NoCompleteLap, NoGeometry
 from runtime.bridge.formats.files import NotImportable
@@ -114,16 +124,14 @@ async def brief(request: web.Request, *, query: BriefQuery) -> BriefAnswer:
         surface_state=plan.phase.surface_state,
         weather_note=plan.phase.coaching_note,
         weakest_recent_corner=known.weakest,
-        biggest_recent_improvement=shapes.ImprovedCorner(
-            corner=known.improved, delta_score=round(known.improvement or 0.0, 3)
-        )
-        if known.improved is not None
-        else None,
-        danger_zones_today=list(placed_zones(plan)),
+        biggest_recent_improvement=None
+        if known.improved is None
+        else ImprovedCorner(corner=known.improved, delta_score=known.improvement or 0.0),
+        danger_zones_today=placed_zones(plan),
         narrative_md=told.text,
         narrative=told.text,
-        focus=list(told.focus),
-        lesson=shapes.lesson(plan.lesson) if plan.lesson is not None else None,
+        focus=told.focus,
+        lesson=plan.lesson and LessonRecord.model_validate(plan.lesson),
         emotion=told.emotion,
         source=told.source,
         fell_back=told.fell_back,
@@ -150,14 +158,9 @@ async def debrief(request: web.Request, *, body: DebriefRequest) -> DebriefAnswe
     row = await _session(request, service, body)
     driver = (body.driver_id or row.driver or "").strip()
     scope = Scope(body.partial)
-    review = await review_of(
-        service,
-        analyses_of(service),
-        row,
-        scope,
-        driver=driver,
-        active=await assistance(service, row.session_id),
-    )
+    active = await assistance(service, row.session_id)
+    analyses = analyses_of(service)
+    review = await review_of(service, analyses, row, scope, driver=driver, active=active)
     told, given = await tell_debrief(service, review)
     added = 0
     if body.persist_to_profile and driver and not review.partial:
@@ -170,9 +173,31 @@ async def debrief(request: web.Request, *, body: DebriefRequest) -> DebriefAnswe
         told.focus[0] if told.focus else "",
         row.session_id,
     )
-    values = _values(row, review, told, given, driver, added)
-    blocks = await _blocks(request, row, scope)
-    return DebriefAnswer.model_validate({**values, **blocks, "latency_ms": _since(began)})
+    blocks = await _blocks(service, row, scope, active)
+    return DebriefAnswer.model_validate(
+        {
+            "session_id": row.session_id,
+            "partial": True if review.partial else None,
+            "track": review.track,
+            "driver_id": driver,
+            "narrative": told.text,
+            "narrative_md": told.text,
+            "narrative_source": told.source,
+            "emotion": told.emotion,
+            "focus": told.focus,
+            "next_focus": review.next_focus,
+            "next_focus_lesson": review.lesson,
+            "consistency": review.consistency,
+            "pedagogy": review.taught,
+            "fragments": given,
+            "fell_back": told.fell_back,
+            "ungrounded_dropped": told.dropped,
+            "sentences_kept": told.kept,
+            "events_added": added,
+            **blocks,
+            "latency_ms": _since(began),
+        }
+    )
 
 
 async def _plan(service: Service, query: BriefQuery) -> Plan:
@@ -264,74 +289,32 @@ async def _keep_turn(
     await service.db.write(AddTurns((turn,)))
 
 
-def _values(
-    row: SessionRow,
-    review: Review,
-    told: Narrative,
-    given: Fragments,
-    driver: str,
-    added: int,
-) -> dict[str, object]:
-    """What is said, and what it rests on."""
-    return {
-        "session_id": row.session_id,
-        "partial": True if review.partial else None,
-        "track": review.track,
-        "driver_id": driver,
-        "narrative": told.text,
-        "narrative_md": told.text,
-        "narrative_source": told.source,
-        "emotion": told.emotion,
-        "focus": list(told.focus),
-        "next_focus": review.next_focus,
-        "next_focus_lesson": shapes.lesson(review.lesson),
-        "consistency": shapes.consistent(review.consistency) if review.consistency else None,
-        "pedagogy": [shapes.teaching(one) for one in review.taught],
-        "fragments": shapes.FragmentsRecord(**given._asdict()),
-        "fell_back": told.fell_back,
-        "ungrounded_dropped": told.dropped,
-        "sentences_kept": told.kept,
-        "events_added": added,
-    }
-
-
 def _since(began: float) -> float:
     """Milliseconds since a moment of the monotonic clock."""
     return round((time.monotonic() - began) * 1000, 1)
 
 
-async def _blocks(request: web.Request, row: SessionRow, scope: Scope) -> dict[str, object]:
+async def _blocks(
+    service: Service, row: SessionRow, scope: Scope, active: tuple[Active, ...]
+) -> dict[str, object]:
     """The analytics of a session as their own routes answer them."""
-    service = request.app[SERVICE]
-    analyses, references = analyses_of(service), service.references.current()
-    path, query = SessionPath(sid=row.session_id), LapQuery(partial=scope.partial)
-    grading = GradeQuery(partial=scope.partial)
-    scored = await _cornering(get_scorecard(request, path=path, query=grading))
-    ends = await _cornering(end_of_braking(request, path=path, query=query))
-    calm = await _cornering(analyses.of(row, scope, smoothness))
-    trail = await _cornering(analyses.of(row, scope, trail_braking))
-    changes = await _cornering(analyses.of(row, scope, changes_of_speed, references))
-    circle = FrictionQuery(partial=scope.partial, samples=SCATTER)
-    circled = await friction(request, path=path, query=circle)
-    assert isinstance(circled, web.Response)
-    assert isinstance(circled.body, bytes)
-    beside = await analyses.of(row, scope, track_out)
-    bands = await analyses.of(row, scope, slip_bands, references)
-    waves = await analyses.of(row, scope, slip_oscillations, references)
+    of = Subject(service, row, scope).compute
+    references = service.references.current()
+    card = await _cornering(of(scorecard, references))
     return {
-        "scorecard": scored.scorecard if scored else None,
-        "highlights": (await get_highlights(request, path=path, query=query)).highlights,
-        "stats": (await session_stats(request, path=path, query=query)).stats,
-        "smoothness": {name: shapes.smooth(one) for name, one in (calm or {}).items()},
-        "friction": FrictionAnswer.model_validate_json(circled.body).friction,
-        "hustle_map": (await hustle(request, path=path, query=query)).hustle_map,
-        "track_out": shapes.beside(beside) if beside is not None else None,
-        "trail_brake": [shapes.trailing(one) for one in trail or ()],
-        "eob": ends.eob if ends else None,
-        "slip_band": shapes.slipping(bands) if bands is not None else None,
-        "slip_oscillations": [shapes.oscillating(one) for one in waves],
-        "change_of_speed_events": [shapes.changing(one) for one in changes or ()],
-        "incidents": (await get_incidents(request, path=path, query=query)).incidents,
+        "scorecard": card and scorecard_record(row.session_id, card),
+        "highlights": await of(highlights, references, active),
+        "stats": await of(stats),
+        "smoothness": await _cornering(of(smoothness)) or {},
+        "friction": await of(friction_circle, references, SCATTER),
+        "hustle_map": await of(hustle_map),
+        "track_out": await of(track_out),
+        "trail_brake": await _cornering(of(trail_braking)) or (),
+        "eob": await _cornering(of(brake_ends)),
+        "slip_band": await of(slip_bands, references),
+        "slip_oscillations": await of(slip_oscillations, references),
+        "change_of_speed_events": await _cornering(of(changes_of_speed, references)) or (),
+        "incidents": await of(incidents, active),
     }
 
 

@@ -7,9 +7,9 @@ from aiohttp import web
 from pydantic import Field
 
 from runtime.bridge.analyses import Scope
+from runtime.bridge.api.analysis import analyses_of
 from runtime.bridge.api.analysis_moments import assistance
-from runtime.bridge.api.analysis_shapes import analyses_of
-from runtime.bridge.api.coaching_shapes import LessonRecord, lesson
+from runtime.bridge.api.coaching_shapes import LessonRecord
 from runtime.bridge.api.sessions import READ_ERRORS, now_ms
 from runtime.bridge.api.shapes import SessionId, Short, capped, iso
 from runtime.bridge.coach.warm.coach import desk_of, review_of
@@ -243,5 +243,5 @@ def _record(one: Insight, rank: int, lessons: Lessons) -> InsightRecord:
         evidence_bursts=one.evidence,
         rank=rank,
         concept=one.concept,
-        lesson=lesson(lessons.of(one.concept)),
+        lesson=LessonRecord.model_validate(lessons.of(one.concept)),
     )

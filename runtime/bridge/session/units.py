@@ -1,7 +1,7 @@
 """Units of measured values, and to how many decimals each is shown."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Final, TypeAlias
 
@@ -37,12 +37,45 @@ class Decimals:
 
 
 Seconds: TypeAlias = Annotated[float, Decimals(3)]
+Seconds4: TypeAlias = Annotated[float, Decimals(4)]
+Tenths: TypeAlias = Annotated[float, Decimals(1)]
+"""Of a second."""
 Metres: TypeAlias = Annotated[float, Decimals(1)]
+Metres2: TypeAlias = Annotated[float, Decimals(2)]
 Kmh: TypeAlias = Annotated[float, Decimals(1)]
 Bar: TypeAlias = Annotated[float, Decimals(1)]
+Hertz: TypeAlias = Annotated[float, Decimals(3)]
 Gravity: TypeAlias = Annotated[float, Decimals(3)]
 Share: TypeAlias = Annotated[float, Decimals(4)]
 """From 0 to 1."""
+Quality: TypeAlias = Annotated[float, Decimals(3)]
+"""From 0 to 1, coarser."""
 Percent: TypeAlias = Annotated[float, Decimals(1)]
+FinePercent: TypeAlias = Annotated[float, Decimals(2)]
 Degrees: TypeAlias = Annotated[float, Decimals(7)]
 """Of latitude and longitude: a centimetre."""
+
+
+def round_to_sum(values: Sequence[float], total: float, digits: int) -> list[float]:
+    """The values rounded so that they add up to the rounded total.
+
+    Each is rounded to its nearest neighbour, but for as few as needed, which take the other one:
+    those that were nearest to it.
+    """
+    unit = 10**digits
+    scaled = [value * unit for value in values]
+    whole = [math.floor(value + 0.5) for value in scaled]
+    short = math.floor(total * unit + 0.5) - sum(whole)
+    step = 1 if short > 0 else -1
+    order = sorted(range(len(whole)), key=lambda i: (step * (whole[i] - scaled[i]), i))
+    for i in order[: abs(short)]:
+        whole[i] += step
+    return [value / unit for value in whole]
+
+
+def round_splits(times: Sequence[float | None], total: float) -> list[float | None]:
+    """Times of parts in milliseconds; where all are known, together exactly the total."""
+    known = [time for time in times if time is not None]
+    if len(known) < len(times) or abs(sum(known) - total) > 0.001:
+        return [None if time is None else rounded(time, 3) for time in times]
+    return list(round_to_sum(known, total, 3))

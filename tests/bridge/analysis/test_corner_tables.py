@@ -48,8 +48,8 @@ def test_the_end_of_braking() -> None:
     assert first.nothing_time_s == pytest.approx((50 + 2 / 42 * 30) / 25, abs=0.03)
     assert first.bar_at_apex == 0.0
     assert second.nothing_time_s is None
-    assert found.per_corner_s == {"Turn 1": first.nothing_time_s}
-    assert (found.worst, found.average_s) == ("Turn 1", first.nothing_time_s)
+    assert found.per_corner_avg_s == {"Turn 1": first.nothing_time_s}
+    assert (found.worst_corner, found.average_nothing_time_s) == ("Turn 1", first.nothing_time_s)
 
 
 def test_the_release_rate_is_pressure_by_time() -> None:
@@ -64,9 +64,13 @@ def test_pedals_without_a_pause_give_zero_and_missing_ones_nothing() -> None:
     smooth = ring_frames(1, brake_bar=0.0, throttle_pct=50.0)
 
     found = brake_ends(driven(smooth, ring_track()))
-    assert (found.average_s, found.worst, found.per_corner_s) == (0.0, None, {})
+    assert (found.average_nothing_time_s, found.worst_corner, found.per_corner_avg_s) == (
+        0.0,
+        None,
+        {},
+    )
     bare = brake_ends(driven(without(smooth, "throttle_pct"), ring_track()))
-    assert bare.average_s is None
+    assert bare.average_nothing_time_s is None
 
 
 def test_the_throttle_of_a_corner_as_a_box() -> None:
@@ -78,21 +82,19 @@ def test_the_throttle_of_a_corner_as_a_box() -> None:
     )
     assert (first.n_passes, second.n_passes) == (3, 3)
     assert first.n_samples == pytest.approx(3 * 200, abs=3)
-    assert first.box is not None
-    assert first.box.median == pytest.approx(50, abs=0.6)
-    assert (first.box.q1, first.box.q3) == pytest.approx((25, 75), abs=0.6)
-    assert first.mean == pytest.approx(50, abs=0.6)
-    assert first.most == pytest.approx(100, abs=1)
-    assert second.box is not None
-    assert (second.least, second.box.q1, second.most) == (100, 100, 100)
+    assert first.median_pct == pytest.approx(50, abs=0.6)
+    assert (first.q1_pct, first.q3_pct) == pytest.approx((25, 75), abs=0.6)
+    assert first.mean_pct == pytest.approx(50, abs=0.6)
+    assert first.max_pct == pytest.approx(100, abs=1)
+    assert (second.min_pct, second.q1_pct, second.max_pct) == (100, 100, 100)
 
 
 def test_a_throttle_that_was_not_recorded_has_no_box() -> None:
     short = (corner("Turn 1", 1, 200, 201, 202), corner("Turn 2", 2, 600, 650, 700))
     first, second = throttle_boxes(driven(ring_frames(2), ring_track(short)))
 
-    assert (first.n_passes, first.n_samples, first.box) == (0, 0, None)
-    assert (second.n_passes, second.n_samples, second.mean) == (2, 0, None)
+    assert (first.n_passes, first.n_samples, first.median_pct) == (0, 0, None)
+    assert (second.n_passes, second.n_samples, second.mean_pct) == (2, 0, None)
 
 
 @pytest.mark.parametrize(
@@ -113,7 +115,7 @@ def test_corners_are_slow_medium_or_fast(low: float, med: float, classes: list[l
     assert [one.band for one in found] == ["low_speed", "med_speed", "high_speed"]
     assert [list(one.corners) for one in found] == classes
     for one in found:
-        assert (one.mean_kmh is None) == (not one.corners)
+        assert (one.mean_apex_kmh is None) == (not one.corners)
 
 
 def test_one_slow_lap_does_not_make_a_slow_corner() -> None:
@@ -123,7 +125,7 @@ def test_one_slow_lap_does_not_make_a_slow_corner() -> None:
 
     slow, medium, _ = corner_classes(driven(paced_frames(pace, 5), ring_track()))
     assert (slow.corners, medium.corners) == ((), ("Turn 1", "Turn 2"))
-    assert medium.mean_kmh == pytest.approx((90 + (4 * 90 + 54) / 5) / 2, abs=0.1)
+    assert medium.mean_apex_kmh == pytest.approx((90 + (4 * 90 + 54) / 5) / 2, abs=0.1)
 
 
 def test_brake_zones_belong_to_the_corner_ahead() -> None:
@@ -135,7 +137,9 @@ def test_brake_zones_belong_to_the_corner_ahead() -> None:
     )
     found = brake_acceleration(driven(session, ring_track()))
 
-    (zone,) = found.zones  # that at 950 m lies more than 400 m before Turn 2, 288 m before Turn 1
+    (zone,) = (
+        found.brake_zones
+    )  # that at 950 m lies more than 400 m before Turn 2, 288 m before Turn 1
     assert (zone.corner, zone.n_passes) == ("Turn 1", 4)
     assert zone.max_decel_g == pytest.approx((2 * -1.1 + 2 * -0.5) / 4)
     assert zone.duration_s == pytest.approx((2 + 1) / 2, abs=0.02)
@@ -144,7 +148,7 @@ def test_brake_zones_belong_to_the_corner_ahead() -> None:
 def test_a_zone_without_a_corner_ahead_belongs_to_none() -> None:
     session = ring_frames(2, hz=50.0, brake_bar=lambda way: 40.0 * between(way, 720, 760))
 
-    assert brake_acceleration(driven(session, ring_track())).zones == ()
+    assert brake_acceleration(driven(session, ring_track())).brake_zones == ()
 
 
 def test_a_pause_parts_a_brake_zone() -> None:
@@ -152,7 +156,9 @@ def test_a_pause_parts_a_brake_zone() -> None:
 
     session = ring_frames(1, hz=50.0, brake_bar=lambda way: 40.0 * between(way, 100, 200))
     way = np.arange(len(session)) * 0.5 - 400
-    (zone,) = brake_acceleration(driven(kept(session, np.abs(way - 150) > 15), ring_track())).zones
+    (zone,) = brake_acceleration(
+        driven(kept(session, np.abs(way - 150) > 15), ring_track())
+    ).brake_zones
 
     assert zone.n_passes == 2
     assert zone.max_decel_g is None
@@ -165,7 +171,7 @@ def test_corner_exits_count_the_push_behind_the_apex() -> None:
         throttle_pct=lambda way: 51.0 * between(way, 270, 400),
         g_long=lambda way: 0.9 * between(way, 255, 265) + 0.4 * between(way, 280, 290),
     )
-    first, second = brake_acceleration(driven(session, ring_track())).exits
+    first, second = brake_acceleration(driven(session, ring_track())).corner_exits
 
     assert (first.corner, first.n_passes) == ("Turn 1", 2)
     assert first.max_long_accel_g == pytest.approx(0.4)
@@ -193,17 +199,17 @@ def test_the_best_pass_has_the_largest_minimum_speed() -> None:
     first, second = found.corners
 
     assert (found.track, found.lap_count, found.reference_available) == ("Ring", 2, True)
-    assert first.best is not None
-    assert first.best.one.lap == 2
-    assert first.best.slowest_m == pytest.approx(240, abs=1)
-    assert first.delta_kmh == pytest.approx(-2.0, abs=0.2)
-    assert first.delta_entry_kmh == pytest.approx(-5.0, abs=0.2)
-    assert first.delta_exit_kmh == pytest.approx(0.0, abs=0.2)
-    assert first.delta_time_s == pytest.approx(first.best.one.corner_time_s - 4.5)
+    assert first.best_pass is not None
+    assert first.best_pass.lap_number == 2
+    assert first.best_pass.apex_distance_m == pytest.approx(240, abs=1)
+    assert first.reference_delta_kmh == pytest.approx(-2.0, abs=0.2)
+    assert first.reference_delta_entry_kmh == pytest.approx(-5.0, abs=0.2)
+    assert first.reference_delta_exit_kmh == pytest.approx(0.0, abs=0.2)
+    assert first.reference_delta_time_s == pytest.approx(first.best_pass.corner_time_s - 4.5)
     assert first.grade == "B"
     assert first.averages is not None
     assert first.averages.apex_speed_kmh == pytest.approx((54 + 72) / 2, abs=0.4)
-    assert (second.grade, second.delta_kmh) == ("ungraded", None)
+    assert (second.grade, second.reference_delta_kmh) == ("ungraded", None)
 
 
 def test_without_a_file_corners_are_not_graded() -> None:
@@ -217,8 +223,8 @@ def test_without_speed_the_quickest_pass_is_the_best() -> None:
     session = without(paced_frames(lambda way: 25 + way / 1000, 2), "speed_ms")
     first = corner_reports(driven(session, ring_track())).corners[0]
 
-    assert first.best is not None
-    assert (first.best.one.lap, first.best.slowest_m) == (2, None)
+    assert first.best_pass is not None
+    assert (first.best_pass.lap_number, first.best_pass.apex_distance_m) == (2, None)
 
 
 @pytest.mark.parametrize(
@@ -273,5 +279,5 @@ def test_columns_that_do_not_matter_change_nothing_and_units_scale(
     for one, twice in zip(
         throttle_boxes(plain), throttle_boxes(driven(scaled, ring_track())), strict=True
     ):
-        assert one.mean is not None
-        assert twice.mean == pytest.approx(one.mean * factor)
+        assert one.mean_pct is not None
+        assert twice.mean_pct == pytest.approx(one.mean_pct * factor)

@@ -120,7 +120,7 @@ def test_each_cause_has_its_seconds_and_its_share(
     (found,) = attribution(passed(t_exit=6.0, **own), passed())
 
     assert found.cause == cause
-    assert found.seconds == pytest.approx(seconds)
+    assert found.seconds_lost == pytest.approx(seconds)
 
 
 @pytest.mark.parametrize(
@@ -175,7 +175,7 @@ def test_causes_never_explain_more_than_was_lost(
         nothing_time_s=nothing,
         steering_corrections=corrections,
     )
-    found = [cause.seconds for cause in attribution(own, passed())]
+    found = [cause.seconds_lost for cause in attribution(own, passed())]
 
     assert sum(found) <= loss + 1e-9
     assert found == sorted(found, reverse=True)

@@ -14,13 +14,13 @@ from runtime.bridge.analysis.laps import (
     ideal_lap,
     lap_time_distribution,
     lap_time_table,
-    mini_table,
+    mini_sectors,
     parts,
     sector_table,
     times,
 )
-from runtime.bridge.api.analysis_shapes import splits, summing
 from runtime.bridge.session.laps import detect
+from runtime.bridge.session.units import round_splits, round_to_sum
 from tests.bridge.analysis.lapkit import LENGTH, lapped, oval, session
 from tests.bridge.session.sessions import changed, kept
 
@@ -32,21 +32,21 @@ LAPS = st.lists(st.tuples(TENTHS, TENTHS, TENTHS), min_size=2, max_size=6)
 def test_the_table_holds_times_gaps_and_splits() -> None:
     table = lap_time_table(lapped(THREE))
 
-    assert [round(row.lap.duration_s, 6) for row in table.laps] == [75.0, 74.0, 75.0]
-    assert [round(row.delta_s, 6) for row in table.laps] == [1.0, 0.0, 1.0]
+    assert [round(row.lap_time_s, 6) for row in table.laps] == [75.0, 74.0, 75.0]
+    assert [round(row.delta_to_best_s, 6) for row in table.laps] == [1.0, 0.0, 1.0]
     assert [row.is_best for row in table.laps] == [False, True, False]
-    found = [[round(split.time_s or 0, 6) for split in row.splits] for row in table.laps]
+    found = [[round(split.time_s or 0, 6) for split in row.sectors] for row in table.laps]
     assert found == [list(lap) for lap in THREE]
-    flags = [[split.is_best for split in row.splits] for row in table.laps]
+    flags = [[split.is_best for split in row.sectors] for row in table.laps]
     assert flags == [[False, False, True], [False, True, True], [True, False, False]]
-    assert table.laps[0].max_speed_ms == pytest.approx(50.0)
+    assert table.laps[0].max_speed_kmh == pytest.approx(180.0)
 
 
 def test_of_equal_laps_the_earliest_alone_is_the_best() -> None:
     table = lap_time_table(lapped([(20.0, 20.0, 20.0)] * 4))
 
     assert [row.is_best for row in table.laps] == [True, False, False, False]
-    assert all(split.is_best for row in table.laps for split in row.splits)
+    assert all(split.is_best for row in table.laps for split in row.sectors)
 
 
 def test_noise_below_a_microsecond_makes_no_lap_and_no_sector_faster() -> None:
@@ -61,31 +61,30 @@ def test_noise_below_a_microsecond_makes_no_lap_and_no_sector_faster() -> None:
     )
 
     assert noisy.best.number == 1
-    assert [row.delta_s for row in lap_time_table(noisy).laps] == [0.0, 0.0, 0.0]
+    assert [row.delta_to_best_s for row in lap_time_table(noisy).laps] == [0.0, 0.0, 0.0]
     assert [one.from_lap for one in ideal_lap(noisy).sectors.parts] == [1, 1, 1]
 
 
 def test_the_spread_is_that_of_a_box_plot() -> None:
     found = lap_time_distribution(lapped([(20, 20, t) for t in (20.0, 21.0, 22.0, 23.0, 60.0)]))
 
-    assert (found.n, round(found.lowest, 6), round(found.highest, 6)) == (5, 60.0, 100.0)
-    box = found.box
-    assert [round(v, 6) for v in (box.q1, box.median, box.q3)] == [61.0, 62.0, 63.0]
-    assert (round(box.low, 6), round(box.high, 6)) == (60.0, 63.0)
-    assert [lap.number for lap in found.outliers] == [5]
-    assert found.mean == pytest.approx(69.2)
-    assert found.deviation == pytest.approx(np.std([60, 61, 62, 63, 100]))
+    assert (found.lap_count, round(found.min_s, 6), round(found.max_s, 6)) == (5, 60.0, 100.0)
+    assert [round(v, 6) for v in (found.q1_s, found.median_s, found.q3_s)] == [61.0, 62.0, 63.0]
+    assert (round(found.whisker_low_s, 6), round(found.whisker_high_s, 6)) == (60.0, 63.0)
+    assert [lap.lap_number for lap in found.outliers] == [5]
+    assert found.mean_s == pytest.approx(69.2)
+    assert found.stddev_s == pytest.approx(np.std([60, 61, 62, 63, 100]))
 
 
 def test_the_ideal_lap_adds_the_best_sectors() -> None:
     found = ideal_lap(lapped(THREE))
 
-    assert found.sectors.time_s == pytest.approx(19.0 + 28.0 + 25.0)
-    assert found.best_s == pytest.approx(74.0)
+    assert found.sectors.lap_s == pytest.approx(19.0 + 28.0 + 25.0)
+    assert found.best_actual_lap_s == pytest.approx(74.0)
     assert found.sectors.gain_s == pytest.approx(2.0)
     assert [one.from_lap for one in found.sectors.parts] == [3, 2, 1]
-    assert found.bends.parts == ()
-    assert found.bends.time_s is None
+    assert found.corners_and_straights.parts == ()
+    assert found.corners_and_straights.lap_s is None
 
 
 def test_mini_sectors_find_what_sectors_average_out() -> None:
@@ -93,9 +92,9 @@ def test_mini_sectors_find_what_sectors_average_out() -> None:
     found = ideal_lap(lapped([(10.0, 20.0) * 3, (20.0, 10.0) * 3]))
 
     assert found.sectors.gain_s == pytest.approx(0.0, abs=1e-9)
-    assert found.mini.gain_s is not None
-    assert 20.0 < found.mini.gain_s < 30.0
-    assert len(found.mini.parts) == 25
+    assert found.mini_sectors.gain_s is not None
+    assert 20.0 < found.mini_sectors.gain_s < 30.0
+    assert len(found.mini_sectors.parts) == 25
 
 
 def test_a_pause_in_a_sector_leaves_it_out_and_the_ideal_never_beats_logic() -> None:
@@ -106,9 +105,9 @@ def test_a_pause_in_a_sector_leaves_it_out_and_the_ideal_never_beats_logic() -> 
     rows = all_sector_times(paused).laps
     found = ideal_lap(paused)
 
-    assert [row.times_s[1] is None for row in rows] == [False, True, False]
-    assert not any(split.is_best for split in lap_time_table(paused).laps[1].splits[1:2])
-    assert found.sectors.time_s == pytest.approx(73.0)  # the best lap is not above itself
+    assert [row.s2 is None for row in rows] == [False, True, False]
+    assert not any(split.is_best for split in lap_time_table(paused).laps[1].sectors[1:2])
+    assert found.sectors.lap_s == pytest.approx(73.0)  # the best lap is not above itself
     assert found.sectors.gain_s == pytest.approx(0.0)
 
 
@@ -119,16 +118,17 @@ def test_parts_add_up_and_no_ideal_lap_is_slower_than_the_best(
 ) -> None:
     drive = lapped(laps)
     assert [round(lap.duration_s, 6) for lap in drive.counted] == [round(sum(x), 6) for x in laps]
-    for table in (sector_table(drive), mini_table(drive)):
+    minis = times(drive, mini_sectors(drive.length_m))
+    for table in (sector_table(drive), minis):
         for lap, row in zip(drive.counted, table, strict=True):
             assert sum(time or 0.0 for time in row) == pytest.approx(lap.duration_s, abs=1e-6)
     found = ideal_lap(drive)
-    for composed in (found.sectors, found.mini):
-        assert composed.time_s is not None
-        assert composed.time_s <= found.best_s
+    for composed in (found.sectors, found.mini_sectors):
+        assert composed.lap_s is not None
+        assert composed.lap_s <= found.best_actual_lap_s
         assert composed.gain_s is not None
         assert composed.gain_s >= 0
-    assert found.sectors.time_s == pytest.approx(sum(min(part) for part in zip(*laps, strict=True)))
+    assert found.sectors.lap_s == pytest.approx(sum(min(part) for part in zip(*laps, strict=True)))
 
 
 def test_corners_and_straights_cover_the_lap_once() -> None:
@@ -149,8 +149,8 @@ def test_laps_without_positions_or_speed_still_have_times() -> None:
     frames = session(THREE)
     drive = drive_of(detect(changed(frames, speed_ms=np.nan), track_length_m=LENGTH))
 
-    assert [row.max_speed_ms for row in lap_time_table(drive).laps] == [None, None, None]
-    assert ideal_lap(drive).sectors.time_s == pytest.approx(72.0)
+    assert [row.max_speed_kmh for row in lap_time_table(drive).laps] == [None, None, None]
+    assert ideal_lap(drive).sectors.lap_s == pytest.approx(72.0)
 
 
 @pytest.mark.parametrize(
@@ -166,12 +166,12 @@ def test_laps_without_positions_or_speed_still_have_times() -> None:
 def test_rounded_parts_add_up_to_the_rounded_whole(
     values: list[float], total: float, digits: int, expected: list[float]
 ) -> None:
-    assert summing(values, total, digits) == expected
+    assert round_to_sum(values, total, digits) == expected
 
 
 @given(st.lists(st.floats(5, 300), min_size=3, max_size=3))
 def test_splits_in_milliseconds_are_the_lap_time_and_each_within_one(times_s: list[float]) -> None:
-    found = splits(times_s, sum(times_s))
+    found = round_splits(times_s, sum(times_s))
 
     known = [time or 0.0 for time in found]
     assert round(sum(known), 3) == pytest.approx(round(sum(times_s), 3), abs=0.0011)
@@ -179,4 +179,4 @@ def test_splits_in_milliseconds_are_the_lap_time_and_each_within_one(times_s: li
 
 
 def test_splits_of_a_lap_with_a_pause_are_rounded_each() -> None:
-    assert splits([1.0004, None, 2.0006], 5.0) == [1.0, None, 2.001]
+    assert round_splits([1.0004, None, 2.0006], 5.0) == [1.0, None, 2.001]

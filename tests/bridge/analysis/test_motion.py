@@ -1,6 +1,7 @@
 """Statistics, friction circle, hustle map, pedals and straights, from formulas."""
 
 import math
+from dataclasses import astuple
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from hypothesis.extra import numpy as arrays
 
 from runtime.bridge.analysis.drive import Drive, drive_of
 from runtime.bridge.analysis.grip import friction_circle
-from runtime.bridge.analysis.pedals import hustle_map, pedal_behavior
+from runtime.bridge.analysis.pedals import Pedals, PedalsRecorded, hustle_map, pedal_behavior
 from runtime.bridge.analysis.reference import ReferenceLap, References, Target
 from runtime.bridge.analysis.stats import stats, straight_line_speed
 from runtime.bridge.session.laps import detect
@@ -22,6 +23,13 @@ PLAIN = [(20.0, 20.0, 20.0)] * 2
 COUNT = len(session(PLAIN))
 
 
+def counts(found: Pedals) -> tuple[int, ...]:
+    """Frames on the throttle, on the brake, on both, on neither."""
+    states = found.states
+    each = (states.throttle_only, states.brake_only, states.trail_brake, states.coast)
+    return tuple(state.frames for state in each)
+
+
 def made(**channels: Numbers | float) -> Drive:
     """Two laps of a minute at an even 50 m/s, 1201 frames."""
     return drive_of(detect(changed(session(PLAIN), **channels), track_length_m=LENGTH))
@@ -30,17 +38,17 @@ def made(**channels: Numbers | float) -> Drive:
 def test_even_driving_has_even_numbers() -> None:
     found = stats(made(throttle_pct=100.0, brake_bar=0.0, g_lat=-0.5, g_long=0.0))
 
-    assert found.top_speed_ms == pytest.approx(50.0)
-    assert found.average_speed_ms == pytest.approx(50.0)
+    assert found.top_speed_kmh == pytest.approx(180.0)
+    assert found.average_speed_kmh == pytest.approx(180.0)
     assert found.max_g_lat == found.max_combo_g == pytest.approx(0.5)
     assert (found.max_accel_g, found.max_decel_g, found.max_brake_bar) == (0.0, 0.0, 0.0)
     assert found.longest_full_throttle_s == pytest.approx(120.0)
     assert (found.n_frames, found.n_laps, found.n_gaps) == (COUNT, 2, 0)
-    assert found.duration_s == pytest.approx(120.0)
+    assert found.session_duration_s == pytest.approx(120.0)
     assert found.distance_m == pytest.approx(2 * LENGTH)
     assert found.best_lap_s == pytest.approx(60.0)
     assert found.sample_rate_hz == pytest.approx(10.0)
-    assert found.time_on_track_s == found.duration_s  # the last frame lasts beyond it
+    assert found.time_on_track_s == found.session_duration_s  # the last frame lasts beyond it
 
 
 def test_the_average_speed_is_over_time_not_over_frames() -> None:
@@ -50,13 +58,13 @@ def test_the_average_speed_is_over_time_not_over_frames() -> None:
 
     found = stats(drive_of(detect(sparse, track_length_m=LENGTH)))
 
-    assert found.average_speed_ms == pytest.approx(2 * LENGTH / 120.0, rel=0.01)
+    assert found.average_speed_kmh == pytest.approx(3.6 * 2 * LENGTH / 120.0, rel=0.01)
 
 
 def test_nothing_is_made_up_for_what_was_not_recorded() -> None:
     found = stats(made(speed_ms=np.nan))
 
-    assert found[:9] == (None,) * 9
+    assert astuple(found)[:9] == (None,) * 9
 
 
 def test_full_throttle_runs_end_at_a_lift_and_at_a_pause() -> None:
@@ -78,19 +86,19 @@ def test_one_lap_is_looked_at_alone() -> None:
     found = stats(drive_of(laps, lap=2))
 
     assert found.n_frames == 751
-    assert found.duration_s == pytest.approx(75.0)
+    assert found.session_duration_s == pytest.approx(75.0)
     assert found.distance_m == pytest.approx(LENGTH)
-    assert found.top_speed_ms == pytest.approx(40.0)
+    assert found.top_speed_kmh == pytest.approx(144.0)
 
 
 def test_the_friction_circle_of_even_cornering_is_one_bin() -> None:
     found = friction_circle(made(g_lat=0.6, g_long=0.8))
 
-    assert found.max_combo_g == found.envelope_g == pytest.approx(1.0)
+    assert found.max_combo_g_observed == found.envelope_g == pytest.approx(1.0)
     assert found.histogram_pct == pytest.approx([0.0] * 9 + [100.0])
     assert found.over_limit_pct == 0.0
     assert found.basis == "session"
-    assert len(found.g_lat) == COUNT
+    assert len(found.samples) == COUNT
 
 
 def test_the_envelope_is_half_a_g_at_least_and_that_of_the_reference_where_there_is_one() -> None:
@@ -107,16 +115,16 @@ def test_the_envelope_is_half_a_g_at_least_and_that_of_the_reference_where_there
 
 
 def test_a_recorded_combination_counts_before_one_of_its_parts() -> None:
-    assert friction_circle(made(g_lat=0.6, g_long=0.8, combo_g=2.0)).max_combo_g == 2.0
+    assert friction_circle(made(g_lat=0.6, g_long=0.8, combo_g=2.0)).max_combo_g_observed == 2.0
 
 
 def test_the_friction_circle_without_an_accelerometer_is_null() -> None:
     found = friction_circle(made())
 
-    assert found[:2] == (None, None)
-    assert found.histogram_pct is None
+    assert (found.max_combo_g_observed, found.envelope_g) == (None, None)
+    assert found.histogram_pct == (None,) * 10
     assert found.over_limit_pct is None
-    assert len(found.g_lat) == 0
+    assert len(found.samples) == 0
 
 
 @pytest.mark.parametrize(("most", "stride", "count"), [(1500, 1, 1201), (500, 2, 500), (7, 171, 7)])
@@ -125,7 +133,7 @@ def test_the_scatter_takes_every_so_manyth_frame(most: int, stride: int, count: 
 
     found = friction_circle(made(g_lat=g_lat, g_long=0.0), samples=most)
 
-    np.testing.assert_array_equal(found.g_lat, g_lat[::stride][:count])
+    assert [one.gLat for one in found.samples] == g_lat[::stride][:count].tolist()
 
 
 @given(
@@ -138,13 +146,12 @@ def test_shares_add_up_whatever_was_recorded(g: Numbers, throttle: Numbers, brak
     drive = made(g_lat=g, g_long=g[::-1], throttle_pct=throttle, brake_bar=brake)
 
     histogram = friction_circle(drive).histogram_pct
-    assert histogram is not None
-    assert sum(histogram) == pytest.approx(100.0)
+    assert sum(share or 0.0 for share in histogram) == pytest.approx(100.0)
     found = pedal_behavior(drive)
-    assert found.throttle_only + found.brake_only + found.trail_brake + found.coast == COUNT
+    assert sum(counts(found)) == COUNT
     for stretch in hustle_map(drive):
-        assert stretch.full_share is not None
-        assert 0.0 <= stretch.full_share <= 1.0
+        assert stretch.fraction is not None
+        assert 0.0 <= stretch.fraction <= 1.0
 
 
 def test_the_hustle_map_is_the_share_of_time_in_steps_of_fifty_metres() -> None:
@@ -156,7 +163,7 @@ def test_the_hustle_map_is_the_share_of_time_in_steps_of_fifty_metres() -> None:
 
     assert len(found) == 60
     assert [one.start_m for one in found[:3]] == [0.0, 50.0, 100.0]
-    shares = [one.full_share for one in found[:7]]
+    shares = [one.fraction for one in found[:7]]
     assert shares == pytest.approx([1.0, 1.0, 0.0, 0.0, 0.5, 0.5, 0.0])
     assert sum(one.n_frames for one in found) == 1201
     assert found[10].n_frames == 20
@@ -171,7 +178,7 @@ def test_the_last_step_of_the_hustle_map_ends_with_the_lap() -> None:
 
 
 def test_the_hustle_map_without_a_throttle_has_no_share() -> None:
-    assert {(one.full_share, one.n_frames) for one in hustle_map(made())} == {(None, 0)}
+    assert {(one.fraction, one.n_frames) for one in hustle_map(made())} == {(None, 0)}
 
 
 def test_pedals_are_down_strictly_above_their_thresholds() -> None:
@@ -182,35 +189,35 @@ def test_pedals_are_down_strictly_above_their_thresholds() -> None:
     drive = made(throttle_pct=throttle, brake_bar=brake)
 
     found = pedal_behavior(drive)
-    assert found[1:5] == (100, 20, 30, COUNT - 150)
-    assert found.period_s == pytest.approx(0.1)
+    assert counts(found) == (100, 20, 30, COUNT - 150)
+    assert found.frame_dt_s == pytest.approx(0.1)
     zero = pedal_behavior(drive, 0.0, 0.0)
-    assert zero[1:5] == (300, 100, 100, COUNT - 500)
+    assert counts(zero) == (300, 100, 100, COUNT - 500)
 
 
 def test_pedals_that_were_not_recorded_are_up_and_said_to_be_missing() -> None:
     found = pedal_behavior(made(throttle_pct=50.0))
 
-    assert (found.throttle_only, found.coast) == (COUNT, 0)
-    assert (found.throttle_recorded, found.brake_recorded) == (True, False)
+    assert counts(found) == (COUNT, 0, 0, 0)
+    assert found.recorded == PedalsRecorded(throttle=True, brake=False)
 
 
 def test_straights_have_their_top_speed_and_the_lap_it_is_of() -> None:
     drive, _ = oval(3)
-    place, speed = drive.progress.p, drive.series["speed_ms"]
+    place, speed = drive.progress.p, drive.series["speed_ms"] * 3.6
 
-    found = straight_line_speed(drive).straights
+    found = straight_line_speed(drive)
 
-    assert [one.straight.name for one in found] == ["Main straight", "Straight 2"]
+    assert [one.name for one in found] == ["Main straight", "Straight 2"]
     back = (place >= 348.5) & (place <= 668.5)
-    assert found[1].top_ms == speed[back].max()
-    assert [top.lap for top in found[1].laps] == [1, 2, 3]
-    for top, lap in zip(found[1].laps, drive.counted, strict=True):
-        assert top.speed_ms == speed[lap.frames][back[lap.frames]].max()
+    assert found[1].top_speed_kmh == speed[back].max()
+    assert [top.lap_number for top in found[1].per_lap] == [1, 2, 3]
+    for top, lap in zip(found[1].per_lap, drive.counted, strict=True):
+        assert top.top_speed_kmh == speed[lap.frames][back[lap.frames]].max()
     main = (place >= 856.99) | (place <= 160.0)
-    assert found[0].top_ms == speed[main].max()
-    tops = [top.speed_ms for top in found[0].laps]
-    assert found[0].average_top_ms == pytest.approx(sum(tops) / 3)
+    assert found[0].top_speed_kmh == speed[main].max()
+    tops = [top.top_speed_kmh for top in found[0].per_lap]
+    assert found[0].average_top_kmh == pytest.approx(sum(tops) / 3)
 
 
 def test_a_top_speed_on_the_way_in_belongs_to_no_lap() -> None:
@@ -221,14 +228,14 @@ def test_a_top_speed_on_the_way_in_belongs_to_no_lap() -> None:
     speed[last.last + 3] = 99.0
     again = on_track(OVAL, Frames({**columns, "speed_ms": speed}))
 
-    found = straight_line_speed(again).straights[0]
+    found = straight_line_speed(again)[0]
 
-    assert (found.top_ms, found.from_lap) == (99.0, None)
-    assert max(top.speed_ms for top in found.laps) < 99.0
+    assert (found.top_speed_kmh, found.from_lap) == (99.0 * 3.6, None)
+    assert max(top.top_speed_kmh for top in found.per_lap) < 99.0 * 3.6
 
 
 def test_a_circle_has_no_straights() -> None:
-    assert straight_line_speed(circled()).straights == ()
+    assert straight_line_speed(circled()) == ()
 
 
 def test_other_columns_change_nothing_and_units_scale() -> None:
@@ -244,7 +251,7 @@ def test_other_columns_change_nothing_and_units_scale() -> None:
 
     double = changed(frames, speed_ms=2 * frames.columns["speed_ms"])
     faster = stats(drive_of(detect(double, gate=circle_gate(), track_length_m=1000.0)))
-    assert faster.top_speed_ms == 2 * (stats(one).top_speed_ms or 0.0)
+    assert faster.top_speed_kmh == 2 * (stats(one).top_speed_kmh or 0.0)
 
 
 def test_a_lap_at_one_hertz_and_over_midnight_is_whole() -> None:
@@ -256,5 +263,5 @@ def test_a_lap_at_one_hertz_and_over_midnight_is_whole() -> None:
 
     assert found.n_laps == 3
     assert found.best_lap_s == pytest.approx(40.0, abs=0.05)
-    assert found.duration_s == pytest.approx(129.0)
+    assert found.session_duration_s == pytest.approx(129.0)
     assert lapped(PLAIN, hz=1.0).best.duration_s == pytest.approx(60.0)

@@ -61,22 +61,23 @@ def test_an_even_driver_is_consistent_and_another_is_not() -> None:
     found = consistency(driven(paced_frames(pace, 2, hz=50.0), ring_track()))
     assert found.lap_time_spread == pytest.approx(1.0, abs=0.02)
     assert found.lap_time_std == pytest.approx(1.0 / np.sqrt(2), abs=0.02)
-    assert found.most_variable is not None
-    assert found.most_variable[0] == "Turn 1"
+    assert found.most_variable_corner is not None
+    assert found.most_variable_corner.corner == "Turn 1"
     assert found.per_corner_std["Turn 2"] == pytest.approx(0.0, abs=0.01)
 
 
 def test_one_lap_does_not_vary() -> None:
     found = consistency(driven(ring_frames(1), ring_track()))
 
-    assert (found.lap_time_std, found.lap_time_spread, found.most_variable) == (0.0, 0.0, None)
+    assert (found.lap_time_std, found.lap_time_spread) == (0.0, 0.0)
+    assert found.most_variable_corner is None
 
 
 def test_distance_to_the_line() -> None:
     found = track_out(driven(ring_frames(2, hz=20.0), ring_track()))
 
     assert found is not None
-    assert found.max_m < 0.2
+    assert found.max_xte_m < 0.2
     assert found.samples == pytest.approx(2 * 800, abs=2)
     assert track_out(driven(ring_frames(2))) is None
 
@@ -107,8 +108,8 @@ def test_bands_of_the_used_grip(combo: float, band: str) -> None:
     found = slip_bands(driven(ring_frames(1, combo_g=combo), ring_track()), limited(1.0))
 
     assert found is not None
-    assert found.dominant == band
-    assert found.pct[found.dominant] == pytest.approx(100.0)
+    assert found.dominant_band == band
+    assert found.pct_per_band[found.dominant_band] == pytest.approx(100.0)
     assert found.interpretation
 
 
@@ -117,8 +118,8 @@ def test_shares_of_the_bands_are_shares_of_time() -> None:
     found = slip_bands(driven(session, ring_track()), limited(1.0))
 
     assert found is not None
-    assert sum(found.pct.values()) == pytest.approx(100.0)
-    assert found.pct["at_peak"] == pytest.approx(30.0, abs=0.2)
+    assert sum(found.pct_per_band.values()) == pytest.approx(100.0)
+    assert found.pct_per_band["at_peak"] == pytest.approx(30.0, abs=0.2)
     assert slip_bands(driven(without(session, "combo_g"), ring_track())) is None
 
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from runtime.bridge.analysis.drive import Drive, drive_of
-from runtime.bridge.analysis.video import Ask, Cut, Footage, cuts, footage, matched
+from runtime.bridge.analysis.video import Ask, ClipSource, Footage, clip_sources, footage, matched
 from runtime.bridge.session.laps import detect
 from runtime.bridge.session.recording import Frames, VideoFrame
 from tests.bridge.analysis.lapkit import lapped
@@ -80,7 +80,7 @@ def test_without_video_nothing_is_matched() -> None:
 
     assert found.video.tolist() == [-1] * 10
     assert np.isnan(found.dt_s).all()
-    assert cuts(filmed(), 0.0, 9.0) == ()
+    assert clip_sources(filmed(), 0.0, 9.0) == ()
 
 
 @given(
@@ -119,5 +119,8 @@ def test_cuts_follow_the_offsets_of_each_file() -> None:
     lost = [VideoFrame(10.0 + i, None, "lost.mp4", None) for i in range(6)]
     video = footage(DRIVE, [*second, *first, *lost])
 
-    assert cuts(video, 12.0, 17.0) == (Cut("one.mp4", 4.0, 10.0), Cut("two.mp4", 0.0, 3.0))
-    assert cuts(video, 0.0, 9.0) == ()
+    assert clip_sources(video, 12.0, 17.0) == (
+        ClipSource("one.mp4", 4.0, 10.0),
+        ClipSource("two.mp4", 0.0, 3.0),
+    )
+    assert clip_sources(video, 0.0, 9.0) == ()

@@ -1,11 +1,10 @@
-"""What analytics keep as it is sent: how much, for how long, and that nobody can tell."""
+"""Analytics are computed once for each state of a session, and nobody can tell."""
 
 from collections.abc import AsyncIterator
 
 import numpy as np
 import pytest
 
-from runtime.bridge.analyses import Scope, Written, _Key
 from runtime.bridge.session.recording import Samples, VideoFrame
 from tests.bridge.api.test_analysis_laps import DRIVEN, filled
 from tests.bridge.bridgekit import Bridge
@@ -14,44 +13,10 @@ from tests.bridge.conftest import Start
 LIVE = ("sync", "map", "friction_circle", "incidents", "highlights", "clips")
 
 
-def key(version: int = 1, session_id: str = "s") -> _Key:
-    return _Key(session_id, version, Scope())
-
-
 @pytest.fixture(params=["lightweight", "analytical"])
 async def driven(start: Start, request: pytest.FixtureRequest) -> AsyncIterator[Bridge]:
     async with start(db_backend=request.param) as running:
         yield await filled(running)
-
-
-def test_what_was_asked_for_longest_ago_makes_room() -> None:
-    written = Written(most=100, longest=50)
-    for name in "abc":
-        written.put(key(), name, name.encode() * 30)
-    assert written.get(key(), "a") == b"a" * 30
-    written.put(key(), "d", b"d" * 30)
-    assert [written.get(key(), name) is not None for name in "abcd"] == [True, False, True, True]
-    assert written.size == 90
-
-
-def test_what_is_too_long_is_not_kept_and_pushes_nothing_out() -> None:
-    written = Written(most=100, longest=50)
-    written.put(key(), "a", b"a" * 50)
-    written.put(key(), "b", b"b" * 51)
-    assert (written.get(key(), "a"), written.get(key(), "b")) == (b"a" * 50, None)
-    written.put(key(), "a", b"A" * 51)
-    assert (written.get(key(), "a"), written.size) == (None, 0)
-
-
-def test_a_newer_version_takes_the_place_of_those_before() -> None:
-    written = Written()
-    for name in "ab":
-        written.put(key(1), name, b"old")
-    written.put(key(5, "other"), "a", b"other")
-    written.put(key(2), "a", b"new")
-    assert written.get(key(1), "b") is None
-    assert (written.get(key(2), "a"), written.get(key(5, "other"), "a")) == (b"new", b"other")
-    assert written.size == 8
 
 
 async def test_an_answer_is_as_new_as_the_session(driven: Bridge) -> None:

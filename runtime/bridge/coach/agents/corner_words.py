@@ -2,7 +2,7 @@
 
 from typing import Final, NamedTuple
 
-from runtime.bridge.analysis.grading import ADVICE, BOLD, STEADY, Cause, attribution
+from runtime.bridge.analysis.grading import ADVICE, BOLD, STEADY, TimeLoss, attribution
 from runtime.bridge.analysis.passes import Pass
 from runtime.bridge.analysis.reference import Taken
 from runtime.bridge.coach.agents.words import joined
@@ -12,7 +12,7 @@ BY_ITSELF: Final = frozenset({"coast_in_corner", "nothing_time", "exit_understee
 """Causes that a pass shows without another beside it."""
 
 
-def advice_of(cause: Cause, *, danger: bool = False) -> str:
+def advice_of(cause: TimeLoss, *, danger: bool = False) -> str:
     """What to do about a cause; where mistakes are punished nobody is asked for more speed."""
     if danger and cause.cause in BOLD:
         return STEADY
@@ -51,7 +51,7 @@ def reasons(own: Pass, target: Taken, beside: str, *, danger: bool = False) -> l
     return found
 
 
-def _apart(cause: Cause, own: Pass, target: Taken) -> bool:
+def _apart(cause: TimeLoss, own: Pass, target: Taken) -> bool:
     """Whether a cause lies between the two, and not in both."""
     pairs = {
         "coast_in_corner": (own.coast_seconds, target.coast_seconds),

@@ -84,7 +84,8 @@ def setup_indicators(drive: Drive, references: References = NONE) -> Found:
     if bands is not None:
         details.append(bands.interpretation)
         facts += [
-            Fact(f"time {name.replace('_', ' ')}", share, "%") for name, share in bands.pct.items()
+            Fact(f"time {name.replace('_', ' ')}", share, "%")
+            for name, share in bands.pct_per_band.items()
         ]
     if not means:
         text = "Without the steering angle the data show nothing of the car's balance."

@@ -60,7 +60,7 @@ def _reach(
     drive: Drive, target_s: float, summary: str, details: list[str]
 ) -> tuple[str, list[str]]:
     """How far a time is away, before what to work on."""
-    best, ideal = drive.best.duration_s, ideal_lap(drive).sectors.time_s
+    best, ideal = drive.best.duration_s, ideal_lap(drive).sectors.lap_s
     gap = best - target_s
     if gap < 0:
         text = f"You are there: your best lap, {time_text(best)}, is {-gap:.3f} s under it."

@@ -188,12 +188,12 @@ def ideal(drive: Drive, _: Topic) -> Found:
     """The lap of the best sectors, beside the best that was driven."""
     found = ideal_lap(drive).sectors
     best = drive.best
-    if found.time_s is None:
+    if found.lap_s is None:
         text = "A sector has no time, because recording paused in it, so there is no ideal lap."
         return Found(TOOL, text, empty=True)
     gain = found.gain_s or 0.0
     facts = (
-        Fact("lap of the best sectors", found.time_s, "lap"),
+        Fact("lap of the best sectors", found.lap_s, "lap"),
         Fact("gain of the best sectors", gain, "s", 3),
     )
     beside = (
@@ -201,9 +201,9 @@ def ideal(drive: Drive, _: Topic) -> Found:
         if gain >= SAME_S
         else "which is your best lap itself"
     )
-    summary = f"Your best sectors together make {time_text(found.time_s)}, {beside}."
+    summary = f"Your best sectors together make {time_text(found.lap_s)}, {beside}."
     told = [
-        f"{one.part.name} {one.time_s:.3f} s from lap {one.from_lap}"
+        f"{one.name} {one.time_s:.3f} s from lap {one.from_lap}"
         for one in found.parts
         if one.time_s is not None
     ]

@@ -36,8 +36,8 @@ def overview(drive: Drive) -> Found:
     facts = [
         Fact("complete laps", found.n_laps),
         Fact("best lap", found.best_lap_s, "lap"),
-        *known("top speed", found.top_speed_ms, "km/h", scale=KMH),
-        *known("average speed", found.average_speed_ms, "km/h", scale=KMH),
+        *known("top speed", found.top_speed_kmh, "km/h"),
+        *known("average speed", found.average_speed_kmh, "km/h"),
         *known("highest brake pressure", found.max_brake_bar, "bar"),
         *known("highest lateral acceleration", found.max_g_lat, "g", digits=2),
         *known("hardest braking", _positive(found.max_decel_g), "g", digits=2),
@@ -167,7 +167,7 @@ def incident_moments(drive: Drive, active: Sequence[Active] = ()) -> Found:
         speed = float(drive.series["speed_ms"][one.frame]) * KMH
         at = f"{place:.0f} m" if place == place else "an unknown place"
         fast = f" at {speed:.0f} km/h" if speed == speed else ""
-        text = f"{one.reason[:1].upper()}{one.reason[1:]} ({lap}, {at}{fast})."
+        text = f"{one.reason[:-1]} ({lap}, {at}{fast})."
         details.append(text)
         facts.append(Fact(one.kind.replace("_", " "), text))
     summary = f"The data show {count} worth a look."
@@ -213,30 +213,30 @@ def race_pace(drive: Drive) -> Found:
 def goal_targets(drive: Drive, target_s: float | None = None) -> Found:
     """The next lap time to aim for: the best, less half of what the best sectors promise."""
     found = ideal_lap(drive)
-    best, ideal = found.best_s, found.sectors
+    best, ideal = found.best_actual_lap_s, found.sectors
     gain = ideal.gain_s or 0.0
     goal = best - max(SHARE * gain, LEAST_GOAL_S)
     facts = [
         Fact("best lap", best, "lap"),
         Fact("next goal", goal, "lap"),
-        *known("lap of the best sectors", ideal.time_s, "lap"),
+        *known("lap of the best sectors", ideal.lap_s, "lap"),
         *known("gain of the best sectors", ideal.gain_s, "s", digits=3),
     ]
     details = []
-    if ideal.time_s is not None and gain > SAME_S:
+    if ideal.lap_s is not None and gain > SAME_S:
         details.append(
-            f"Your best sectors together make {time_text(ideal.time_s)}, so {gain:.2f} s are in"
+            f"Your best sectors together make {time_text(ideal.lap_s)}, so {gain:.2f} s are in"
             " laps that you have driven already."
         )
         apart = [one for one in ideal.parts if one.from_lap != drive.best.number]
         if apart:
-            names = joined([f"{one.part.name} (lap {one.from_lap})" for one in apart])
+            names = joined([f"{one.name} (lap {one.from_lap})" for one in apart])
             details.append(f"Bring over from other laps: {names}.")
     summary = f"Aim for {time_text(goal)} next; your best is {time_text(best)}."
     if target_s is not None:
         facts.append(Fact("the time you named", target_s, "lap"))
         details.insert(0, summary)
-        summary = _reach(best, target_s, ideal.time_s)
+        summary = _reach(best, target_s, ideal.lap_s)
     return Found("goal_targets", summary, tuple(details), tuple(facts))
 
 

@@ -87,7 +87,7 @@ def _told(
     rest = [one for one in found if one is not worst]
     if rest:
         details.append(_sentence(drive, rest[0], first=False))
-    facts += [Fact(f"{one.kind.replace('_', ' ')} on lap {one.lap}", one.reason) for one in found]
+    facts += [Fact(f"{one.kind.replace('_', ' ')} on lap {one.lap}", one.clause) for one in found]
     return Found(TOOL, f"Yes: the data show {count} {where}.", tuple(details), tuple(facts))
 
 
@@ -97,7 +97,7 @@ def _sentence(drive: Drive, one: Incident, *, first: bool) -> str:
     speed = float(drive.series["speed_ms"][one.frame]) * KMH
     fast = f" at {speed:.0f} km/h" if speed == speed else ""
     begin = "The worst was" if first else "Another was"
-    return f"{begin} {lap}{f' {at}' if at else ''}{fast}: {one.reason}."
+    return f"{begin} {lap}{f' {at}' if at else ''}{fast}: {one.clause}."
 
 
 def _blind(drive: Drive, what: str, assisted: frozenset[str]) -> str:

@@ -7,7 +7,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from runtime.bridge.analyses import Analyses, Scope
-from runtime.bridge.analysis.corners import Consistency, consistency
+from runtime.bridge.analysis.corners import ConsistencyRecord, consistency
 from runtime.bridge.analysis.drive import Drive
 from runtime.bridge.analysis.grading import Scorecard, dangers, scorecard
 from runtime.bridge.analysis.highlights import highlights
@@ -66,7 +66,7 @@ class Corners(NamedTuple):
     """What analytics of corners say; nothing where nobody knows where they are."""
 
     card: Scorecard | None = None
-    consistency: Consistency | None = None
+    consistency: ConsistencyRecord | None = None
     places: tuple[Corner, ...] = ()
     rooms: tuple[Room, ...] = ()
     held: frozenset[str] = frozenset()

@@ -116,7 +116,7 @@ def _opening(review: Review, praised: CornerGrade | None) -> str:
 
 def _driven(review: Review) -> str:
     """What there is instead of a complete lap."""
-    metres, seconds = review.stats.distance_m, review.stats.duration_s
+    metres, seconds = review.stats.distance_m, review.stats.session_duration_s
     if metres < LEAST_M:
         return (
             "Good: the logger writes. There is too little of it to judge any driving yet: "
@@ -128,10 +128,10 @@ def _driven(review: Review) -> str:
 
 
 def _best_lap(review: Review) -> str:
-    best, before = review.laps.best, review.best_before_s
-    time, lap, count = time_text(best.duration_s), best.number or 0, len(review.laps.laps)
-    if before is not None and before - best.duration_s >= 0.001:
-        gained = before - best.duration_s
+    best, before = review.laps, review.best_before_s
+    time, lap, count = time_text(best.best_lap_s), best.best_lap_number, best.lap_count
+    if before is not None and before - best.best_lap_s >= 0.001:
+        gained = before - best.best_lap_s
         return f"A new best for you here: {time} on lap {lap}, {gained:.2f} s faster than before."
     if count == 1:
         return f"A good start: one complete lap in {time}."
@@ -141,13 +141,13 @@ def _best_lap(review: Review) -> str:
 
 
 def _spread(review: Review) -> float:
-    times = [one.lap.duration_s for one in review.laps.laps]
+    times = [one.lap_time_s for one in review.laps.laps]
     return max(times) - min(times)
 
 
 def _even(review: Review) -> str:
     count, spread = len(review.laps.laps), _spread(review)
-    if count < 3 or not SAME_S <= spread <= CLOSE_SHARE * review.laps.best.duration_s:
+    if count < 3 or not SAME_S <= spread <= CLOSE_SHARE * review.laps.best_lap_s:
         return ""
     return f"All {count} laps lie within {spread:.2f} s, which is a base to build on."
 
@@ -238,11 +238,11 @@ def _no_focus(review: Review) -> str:
 
 
 def _best_elsewhere(review: Review) -> str:
-    best = review.laps.best.number
+    best = review.laps.best_lap_number
     other = [one for one in review.ideal.sectors.parts if one.from_lap != best and one.from_lap]
     if not other:
         return ""
-    return f", and your best {other[0].part.name} was on lap {other[0].from_lap}"
+    return f", and your best {other[0].name} was on lap {other[0].from_lap}"
 
 
 def _items(review: Review, found: Sequence[Finding]) -> tuple[str, ...]:
@@ -262,7 +262,7 @@ def _scared(one: Moment) -> str:
 def _emotion(review: Review, scare: Moment | None) -> Emotion:
     if scare is not None:
         return "concerned"
-    before, best = review.best_before_s, review.laps.best.duration_s
+    before, best = review.best_before_s, review.laps.best_lap_s
     if before is not None and best < before:
         return "proud"
     total = review.card.total if review.card is not None else None

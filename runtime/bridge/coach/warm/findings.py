@@ -7,9 +7,9 @@ from runtime.bridge.analysis.drive import Drive, NoGeometry
 from runtime.bridge.analysis.grading import (
     BOLD,
     LEAST_S,
-    Cause,
     CornerGrade,
     Scorecard,
+    TimeLoss,
     scorecard,
     weakest,
 )
@@ -61,7 +61,7 @@ class Finding(NamedTuple):
     basis: Basis
     """What the pass is measured by: the best one, a reference, or nothing but itself."""
     grade: CornerGrade | None = None
-    causes: tuple[Cause, ...] = ()
+    causes: tuple[TimeLoss, ...] = ()
     """Of a loss, those that are told: at most two, of two families."""
     room: Room | None = None
     """What is there to win, where it is no loss."""
@@ -152,14 +152,14 @@ def _loss(grade: CornerGrade, *, pedals: bool) -> Finding | None:
     lost = grade.delta_time_s or 0.0
     if not told and lost > LEAST_S:  # it costs time, whatever the reason
         bold = [cause.detail for cause in grade.causes if cause.cause in BOLD]
-        told = [Cause("uneven", lost, bold[0] if bold else "")]
+        told = [TimeLoss("uneven", lost, bold[0] if bold else "")]
     if not told:
         return None
     first, *others = told
     second = [
         cause
         for cause in others
-        if cause.seconds >= WORTH_SHARE * first.seconds
+        if cause.seconds_lost >= WORTH_SHARE * first.seconds_lost
         and FAMILIES[cause.cause] != FAMILIES[first.cause]
     ]
     basis: Basis = "reference" if grade.basis == "reference_file" else "own_best"

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-from runtime.bridge.analysis.grading import OFF, Cause, CornerGrade
+from runtime.bridge.analysis.grading import OFF, CornerGrade, TimeLoss
 from runtime.bridge.analysis.passes import Pass
 from runtime.bridge.coach.warm.findings import Finding, more
 from runtime.bridge.coach.warm.room import Room
@@ -175,7 +175,7 @@ def _beside(one: Finding, grade: CornerGrade) -> str:
     return f"your usual pass (lap {lap}) is {loss:.2f} s slower than your best one (lap {best})"
 
 
-def _detailed(cause: Cause, grade: CornerGrade) -> str:
+def _detailed(cause: TimeLoss, grade: CornerGrade) -> str:
     """What was done, and how much more of it than in the pass that is compared with."""
     extra = more(cause.cause, grade)
     if not extra or cause.cause not in _MORE:

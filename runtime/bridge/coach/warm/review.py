@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
-from runtime.bridge.analysis.corners import Consistency
+from runtime.bridge.analysis.corners import ConsistencyRecord
 from runtime.bridge.analysis.grading import CornerGrade, Scorecard, weakest
 from runtime.bridge.analysis.highlights import Moment
 from runtime.bridge.analysis.laps import IdealLap, LapTable
@@ -14,7 +14,6 @@ from runtime.bridge.coach.warm.findings import Finding
 from runtime.bridge.coach.warm.lessons import Lesson
 from runtime.bridge.coach.warm.pedagogy import Teaching
 from runtime.bridge.coach.warm.problems import facts
-from runtime.bridge.session.units import KMH
 from runtime.bridge.track.model import Corner
 
 LAPS: Final = 40
@@ -37,7 +36,7 @@ class Review(NamedTuple):
     moments: tuple[Moment, ...]
     card: Scorecard | None = None
     """None where nobody knows where the corners are, as is *consistency*."""
-    consistency: Consistency | None = None
+    consistency: ConsistencyRecord | None = None
     corners: tuple[Corner, ...] = ()
     found: tuple[Finding, ...] = ()
     """What is worth telling, the most important first."""
@@ -76,7 +75,7 @@ class Fragments(NamedTuple):
         places = [place(one)._replace(danger=one.name in review.dangers) for one in review.corners]
         known = [one.corner for one in review.card.corners] if review.card is not None else []
         places += [Place(name) for name in known if all(name != one.name for one in places)]
-        sectors = [best.part.name for best in review.ideal.sectors.parts]
+        sectors = [best.name for best in review.ideal.sectors.parts]
         names = [review.track, review.driver, *sectors]
         names += [item.lesson.title for item in review.taught]
         return evidence_of(self._asdict(), places, names, told, sectors)
@@ -87,26 +86,24 @@ def fragments(review: Review) -> Fragments:
     laps = review.laps.laps
     telemetry: Json = {
         "track": review.track,
-        "laps": [
-            {"lap": one.lap.number, "lap_time_s": _r(one.lap.duration_s)} for one in laps[:LAPS]
-        ],
+        "laps": [{"lap": one.lap_number, "lap_time_s": _r(one.lap_time_s)} for one in laps[:LAPS]],
         "n_laps": len(laps),
         "best_lap": {
-            "lap": review.laps.best.number,
-            "best_lap_time_s": _r(review.laps.best.duration_s),
+            "lap": review.laps.best_lap_number,
+            "best_lap_time_s": _r(review.laps.best_lap_s),
         },
-        "top_speed_kmh": _r(_kmh(review.stats.top_speed_ms), 1),
+        "top_speed_kmh": _r(review.stats.top_speed_kmh, 1),
         "max_combo_g": _r(review.stats.max_combo_g, 2),
         "max_brake_bar": _r(review.stats.max_brake_bar, 1),
         "distance_m": _r(review.stats.distance_m, 0),
-        "session_duration_s": _r(review.stats.duration_s, 1),
+        "session_duration_s": _r(review.stats.session_duration_s, 1),
     }
     before = review.best_before_s
     if before is not None:
         telemetry["best_before"] = {"best_lap_time_before_s": _r(before)}
-        telemetry["improvement_s"] = _r(before - review.laps.best.duration_s)
+        telemetry["improvement_s"] = _r(before - review.laps.best_lap_s)
     if len(laps) > 1:
-        times = [one.lap.duration_s for one in laps]
+        times = [one.lap_time_s for one in laps]
         telemetry["lap_time_spread"] = _r(max(times) - min(times))
         telemetry["ideal_gain_s"] = _r(review.ideal.sectors.gain_s)
     if review.card is not None:
@@ -172,7 +169,7 @@ def _corner(one: CornerGrade) -> Json:
         "reference_exit_speed_kmh": _less(own.exit_speed_kmh if own else None, one.exit_delta_kmh),
         "brake_point_delta_m": _r(one.brake_point_delta_m, 1),
         "time_loss_attribution": [
-            {"cause": it.cause, "seconds_lost": _r(it.seconds), "detail": it.detail}
+            {"cause": it.cause, "seconds_lost": _r(it.seconds_lost), "detail": it.detail}
             for it in one.causes
         ],
     }
@@ -203,10 +200,6 @@ def _teaching(one: Teaching) -> Json:
 
 def _less(own: float | None, delta: float | None) -> float | None:
     return _r(own - delta, 1) if own is not None and delta is not None else None
-
-
-def _kmh(speed_ms: float | None) -> float | None:
-    return None if speed_ms is None else speed_ms * KMH
 
 
 def _r(value: float | None, digits: int = 3) -> float | None:

@@ -6,7 +6,7 @@ import numpy as np
 
 from runtime.bridge.analysis.drive import Drive
 from runtime.bridge.analysis.grading import dangers, scorecard
-from runtime.bridge.analysis.grip import friction_circle
+from runtime.bridge.analysis.grip import envelope_g
 from runtime.bridge.analysis.passes import Pass
 from runtime.bridge.analysis.pedals import coasting as off_pedals
 from runtime.bridge.analysis.pedals import opening_m
@@ -58,7 +58,7 @@ class Room(NamedTuple):
 def rooms(drive: Drive, references: References = NONE) -> tuple[Room, ...]:
     """What the graded passes leave to be won, in lap order. Raises `NoGeometry`."""
     card = scorecard(drive, references)
-    envelope_g = friction_circle(drive).envelope_g
+    grip_g = envelope_g(drive)
     known = {corner.name: corner for corner in drive.corners}
     found: list[Room] = []
     for grade in card.corners:
@@ -68,7 +68,7 @@ def rooms(drive: Drive, references: References = NONE) -> tuple[Room, ...]:
         beside = grade.target if isinstance(grade.target, Pass) else None
         made = [
             room
-            for room in _all(drive, grade.own, corner, envelope_g)
+            for room in _all(drive, grade.own, corner, grip_g)
             if beside is None or beside == grade.own or not _shown(drive, room, beside)
         ]
         found += [one._replace(worth=one.worth * grade.weight) for one in made]

@@ -10,7 +10,6 @@ from typing import Final, NamedTuple
 from runtime.bridge.coach.warm.model import Message
 from runtime.bridge.coach.warm.review import Json, Review
 from runtime.bridge.coach.warm.wire import BadReply
-from runtime.bridge.session.units import KMH
 
 LONGEST_WHY: Final = 1000
 USUAL_FOCUS: Final = "overall pace and consistency"
@@ -30,9 +29,9 @@ def aggregates(review: Review) -> Json:
     numbers = review.stats
     known: Json = {
         "laps": numbers.n_laps,
-        "best_lap_s": round(review.laps.best.duration_s, 3),
-        "lap_times_s": [round(one.lap.duration_s, 3) for one in review.laps.laps][:40],
-        "top_speed_kmh": _r(numbers.top_speed_ms and numbers.top_speed_ms * KMH, 1),
+        "best_lap_s": round(review.laps.best_lap_s, 3),
+        "lap_times_s": [round(one.lap_time_s, 3) for one in review.laps.laps][:40],
+        "top_speed_kmh": _r(numbers.top_speed_kmh, 1),
         "max_combo_g": _r(numbers.max_combo_g, 2),
         "max_brake_bar": _r(numbers.max_brake_bar, 1),
         "ideal_gain_s": _r(review.ideal.sectors.gain_s, 3),

@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+from dataclasses import replace
 from pathlib import Path
 from statistics import median
 from typing import Final
@@ -275,8 +276,8 @@ def driven_again(laps: int, **style: float) -> Drive:
 def test_after_a_scare_the_focus_of_the_answer_is_that_of_the_debrief() -> None:
     found = driven_again(8, skill=0.6)
     first, *others = found_in(found)
-    moment = highlights(found)[0]._replace(
-        title="Spin", category="incident", corner=first.corner, lap=3
+    moment = replace(
+        highlights(found)[0], title="Spin", category="incident", corner=first.corner, lap=3
     )
 
     usual = focus(found, Topic("focus")).summary

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -323,7 +324,8 @@ def test_laps_of_which_no_corner_is_known_are_told_as_laps() -> None:
 def test_where_the_car_got_away_nobody_is_asked_for_more_speed() -> None:
     found = review(seed=7, laps=8, skill=0.6)
     first, *others = found.found
-    scare = found.moments[0]._replace(
+    scare = replace(
+        found.moments[0],
         title="Spin",
         category="incident",
         corner=first.corner,
