@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import is_dataclass
+from dataclasses import fields, is_dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -78,7 +78,7 @@ def numbers(found: Any) -> Iterator[float]:
         for value in found:
             yield from numbers(value)
     elif is_dataclass(found) and not isinstance(found, type):
-        yield from numbers(vars(found))
+        yield from numbers([getattr(found, one.name) for one in fields(found)])
 
 
 def check(drive: Drive) -> None:
