@@ -16,7 +16,6 @@ METRES_PER_DEGREE: Final = 111_320.0
 RING_STEP_M: Final = 5.0
 REACH_M: Final = 150.0
 """A car is looked for so far to each side of where it was."""
-BLOCK: Final = 16_384
 PAIRS: Final = 1 << 18
 """Distances that are looked at together."""
 
@@ -171,17 +170,13 @@ class Ring:
 
         Twice: the first time on the endless tangent at the point, which tells the segment.
         """
-        along, beside = np.empty(len(x)), np.empty(len(x))
-        for begin in range(0, len(x), BLOCK):  # blocks stay in the processor's cache
-            part = slice(begin, begin + BLOCK)
-            way, _ = self._beside(x[part], y[part], near[part])
-            i = near[part] + np.clip(np.floor(way), -2, 1).astype(np.intp)
-            way, side = self._beside(x[part], y[part], i)
-            i += np.clip(np.floor(way), -1, 1).astype(np.intp)
-            way, side = self._beside(x[part], y[part], i)
-            along[part] = (i + np.clip(way, 0.0, 1.0)) * self.step % self.length_m
-            beside[part] = side
-        return Projection(along, beside)
+        i = near
+        for least in (-2, -1):
+            way, _ = self._beside(x, y, i)
+            i = i + np.clip(np.floor(way), least, 1).astype(np.intp)
+        way, beside = self._beside(x, y, i)
+        steps = np.asarray(i + np.clip(way, 0.0, 1.0), np.float64)
+        return Projection(steps * self.step % self.length_m, beside)
 
     def _beside(self, x: Numbers, y: Numbers, i: Indices) -> tuple[Numbers, Numbers]:
         """The way along the tangents at points in steps, and metres to the right of them."""

@@ -18,7 +18,6 @@ AGAIN_S: Final = 20.0
 AGAIN_M: Final = 300.0
 ROLLING_SHARE: Final = 0.6
 COURSE_M: Final = 10.0
-_LOOKED: Final = 4096
 
 
 class Crossings(NamedTuple):
@@ -78,14 +77,16 @@ def synthetic_gate(series: Series) -> Gate | None:
     frames = np.flatnonzero(series.fixed)
     if len(frames) < 2:
         return None
-    fast = _first_fast(series, frames)
-    if fast is None:
+    first = _first_fast(series, frames)
+    if first is None:
         return None
-    lat, lon = float(series["lat"][frames[fast]]), float(series["lon"][frames[fast]])
-    plane = Plane(lat, lon)
-    begin, end = (_first_away(series, frames, fast, plane, step) for step in (-1, 1))
-    x, y = plane.xy(series["lat"][frames[[begin, end]]], series["lon"][frames[[begin, end]]])
-    heading = math.degrees(math.atan2(x[1] - x[0], y[1] - y[0])) % 360.0
+    lat, lon = float(series["lat"][frames[first]]), float(series["lon"][frames[first]])
+    x, y = Plane(lat, lon).xy(series["lat"][frames], series["lon"][frames])
+    away = np.flatnonzero(np.hypot(x, y) >= COURSE_M)
+    i = int(np.searchsorted(away, first))
+    begin = int(away[i - 1]) if i > 0 else first
+    end = int(away[i]) if i < len(away) else len(frames) - 1
+    heading = math.degrees(math.atan2(x[end] - x[begin], y[end] - y[begin])) % 360.0
     return Gate(lat, lon, heading)
 
 
@@ -99,23 +100,6 @@ def _first_fast(series: Series, frames: Indices) -> int | None:
     known = speed[~np.isnan(speed)]
     is_fast = speed > ROLLING_SHARE * np.percentile(known, 95, overwrite_input=True)
     return int(is_fast.argmax()) if is_fast.any() else None
-
-
-def _first_away(series: Series, frames: Indices, begin: int, plane: Plane, step: int) -> int:
-    """The nearest of *frames* that is 10 m from number *begin*; without one the last, or *begin*.
-
-    *step*: 1 to look forward, -1 back.
-    """
-    at = begin
-    while 0 <= at < len(frames):
-        some = np.arange(at, at + step * _LOOKED, step)
-        some = some[(some >= 0) & (some < len(frames))]
-        x, y = plane.xy(series["lat"][frames[some]], series["lon"][frames[some]])
-        away = np.flatnonzero(np.hypot(x, y) >= COURSE_M)
-        if len(away):
-            return int(some[away[0]])
-        at += step * _LOOKED
-    return len(frames) - 1 if step > 0 else begin
 
 
 Method: TypeAlias = Literal["all", "gps", "distance", "stint"]

@@ -295,23 +295,12 @@ def series(frames: Frames) -> Series:
     is left out, and so are a few whose time is more than 12 hours off and then comes back.
     """
     recorded = frames.columns[TIMESTAMP]
-    if _is_plain(recorded):
-        return Series(frames, recorded, np.arange(len(recorded)))
     whole = np.flatnonzero(np.abs(recorded) < IMPOSSIBLE)
     whole = whole[steady(recorded[whole])]
     t = past_midnight(recorded[whole])
     kept = forward(t)
     stepped_back = put_back(frames, whole, t, kept)
     return Series(frames, t[kept], whole[kept], stepped_back)
-
-
-def _is_plain(t: Numbers) -> bool:
-    """Whether each frame is later than the one before it, as in almost every recording."""
-    if not len(t) or not (abs(t[0]) < IMPOSSIBLE and abs(t[-1]) < IMPOSSIBLE):
-        return False
-    with np.errstate(invalid="ignore"):  # infinity less infinity
-        step = np.diff(t)
-    return not len(t) > 1 or bool(step.min() > 0.0 and step.max() <= DAY_S / 2)
 
 
 def unwrapped(distance: Numbers, length_m: float | None = None) -> Numbers:
