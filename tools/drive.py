@@ -6,7 +6,16 @@ import numpy as np
 
 from runtime.bridge.session.geometry import Indices, Line
 from runtime.bridge.session.recording import TIMESTAMP, WIDE, Frames, Numbers
-from runtime.bridge.simulator.car import GRID_M, Car, G, Motion, line_curvature, run, signals
+from runtime.bridge.simulator.car import (
+    GRID_M,
+    Car,
+    G,
+    Gearbox,
+    Motion,
+    controls,
+    line_curvature,
+    run,
+)
 from runtime.bridge.track.model import Track, TrackError
 
 BOX: Final = 0.04
@@ -18,6 +27,7 @@ MOODS: Final = 24
 UNEVEN: Final = 0.4
 DRIFT_S: Final = 600.0
 """Time constant of the wander of a satellite fix."""
+GEARBOX: Final = Gearbox((13.2, 9.1, 6.9, 5.5, 4.6, 3.9), final_drive=1.0, tyre_m=1.94)
 AVERAGED_S: Final = 0.05
 """An accelerometer shows the mean over this time to each side."""
 
@@ -105,12 +115,11 @@ def _columns(car: Car, motion: Motion, curvature: Numbers, hz: float) -> dict[st
     s, speed = _moments(motion, t)
     begin, end = np.maximum(t - AVERAGED_S, 0.0), np.minimum(t + AVERAGED_S, motion.t[-1])
     g_long = (_moments(motion, end)[1] - _moments(motion, begin)[1]) / (end - begin) / G
-    seen = signals(car, speed, np.interp(s, motion.s, curvature), g_long)
+    seen = controls(car, GEARBOX, speed, np.interp(s, motion.s, curvature), g_long)
     return {
         TIMESTAMP: t,
         "distance_m": s - motion.s[0],
         "speed_ms": speed,
-        "g_long": g_long,
         **seen._asdict(),
     }
 

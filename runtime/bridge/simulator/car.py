@@ -12,8 +12,27 @@ G: Final = 9.80665
 GRID_M: Final = 1.0
 SMOOTH: Final = 7
 """Cells to each side over which curvature is averaged, twice: the drawn line has knots."""
-_GEARS: Final = (13.2, 9.1, 6.9, 5.5, 4.6, 3.9)
-"""Whole reduction of each gear, engine to wheel."""
+LEAST_RPM: Final = 900.0
+MOST_RPM: Final = 7800.0
+CHANGE_UP_RPM: Final = 3600.0
+
+
+@dataclass(frozen=True)
+class Gearbox:
+    """From wheels to engine."""
+
+    ratios: tuple[float, ...] = (4.35, 2.50, 1.66, 1.24, 1.00, 0.85)
+    final_drive: float = 3.07
+    tyre_m: float = 1.97
+    """Circumference."""
+
+    def rpm(self, speed: Numbers) -> Numbers:
+        """1/min in the highest gear that keeps the engine above 3600."""
+        ratios = np.array(sorted(self.ratios, reverse=True)) * self.final_drive
+        by_gear = ratios[:, None] * (speed * 60.0 / self.tyre_m)
+        gear = np.maximum((by_gear >= CHANGE_UP_RPM).sum(axis=0) - 1, 0)
+        rpm: Numbers = np.clip(by_gear[gear, np.arange(len(speed))], LEAST_RPM, MOST_RPM)
+        return rpm
 
 
 @dataclass(frozen=True)
@@ -39,8 +58,6 @@ class Car:
     steering_ratio: float = 14.5
     understeer: float = 0.4
     """Degrees at the front wheels for one g."""
-    tyre_m: float = 1.94
-    """Circumference."""
 
 
 class Motion(NamedTuple):
@@ -53,10 +70,11 @@ class Motion(NamedTuple):
     """Of the step that begins at the point."""
 
 
-class Signals(NamedTuple):
-    """What the sensors of the car would show."""
+class Controls(NamedTuple):
+    """What the driver does and what the car makes of it; signs as in a frame of telemetry."""
 
     g_lat: Numbers
+    g_long: Numbers
     brake_bar: Numbers
     throttle_pct: Numbers
     steering_deg: Numbers
@@ -108,15 +126,18 @@ def run(
     return Motion(s, t, speed, g_long)
 
 
-def signals(car: Car, speed: Numbers, curvature: Numbers, g_long: Numbers) -> Signals:
-    """The sensors at moments of a drive; *curvature* in 1/m, positive to the right."""
+def controls(
+    car: Car, gearbox: Gearbox, speed: Numbers, curvature: Numbers, g_long: Numbers
+) -> Controls:
+    """At moments of a drive; *curvature* in 1/m, positive to the right."""
     g_lat = speed**2 * curvature / G
     asked = g_long + (car.drag * speed**2 + car.rolling) / G
     brake = np.where(asked < -0.02, -asked * car.bar_per_g, 0.0)
     most = np.minimum(car.power / np.maximum(speed, 1.0) / G, car.drive_g)
     throttle = np.clip(np.where(asked > 0, asked / most, 0.0), 0.0, 1.0) * 100.0
     wheel = np.degrees(np.arctan(car.wheelbase_m * curvature)) + car.understeer * g_lat
-    return Signals(g_lat, brake, throttle, wheel * car.steering_ratio, _rpm(car, speed))
+    steering = wheel * car.steering_ratio
+    return Controls(g_lat, g_long, brake, throttle, steering, gearbox.rpm(speed))
 
 
 def line_curvature(line: Line, length_m: float, around: int) -> Numbers:
@@ -127,11 +148,3 @@ def line_curvature(line: Line, length_m: float, around: int) -> Numbers:
     padded = np.concatenate([fine[-2 * SMOOTH :], fine, fine[: 2 * SMOOTH]])
     degrees: Numbers = np.convolve(padded, np.convolve(once, once), mode="valid")
     return np.radians(degrees)
-
-
-def _rpm(car: Car, speed: Numbers) -> Numbers:
-    """Engine speed in the highest gear that keeps the engine above 3600/min."""
-    by_gear = np.array(_GEARS)[:, None] * (speed * 60.0 / car.tyre_m)
-    gear = np.maximum((by_gear >= 3600.0).sum(axis=0) - 1, 0)
-    rpm: Numbers = np.clip(by_gear[gear, np.arange(len(speed))], 900.0, 7800.0)
-    return rpm

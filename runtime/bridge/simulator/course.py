@@ -9,7 +9,17 @@ import numpy as np
 
 from runtime.bridge.session.geometry import Line, Plane
 from runtime.bridge.session.recording import Gate, Numbers
-from runtime.bridge.simulator.car import GRID_M, Car, line_curvature, run, signals
+from runtime.bridge.simulator.car import (
+    GRID_M,
+    LEAST_RPM,
+    MOST_RPM,
+    Car,
+    Controls,
+    Gearbox,
+    controls,
+    line_curvature,
+    run,
+)
 from runtime.bridge.track.model import Track, TrackError
 
 MPH: Final = 0.44704
@@ -150,20 +160,6 @@ LAT_DEG: Final = 0.005
 LON_DEG: Final = 0.0065
 BAR_PER_PSI: Final = 0.0689476
 PSI_PER_PCT: Final = 8.0
-LEAST_RPM: Final = 900.0
-MOST_RPM: Final = 7800.0
-CHANGE_UP_RPM: Final = 3600.0
-
-
-class Controls(NamedTuple):
-    """What the driver does and what the car makes of it; signs as in a frame of telemetry."""
-
-    g_lat: Numbers
-    g_long: Numbers
-    brake_bar: Numbers
-    throttle_pct: Numbers
-    steering_deg: Numbers
-    rpm: Numbers
 
 
 class Course(Protocol):
@@ -182,24 +178,6 @@ class Course(Protocol):
 
     def place(self, s: Numbers, aside: Numbers) -> tuple[Numbers, Numbers]:
         """Latitude and longitude at distances, and so far to the right."""
-
-
-@dataclass(frozen=True)
-class Gearbox:
-    """From wheels to engine."""
-
-    ratios: tuple[float, ...] = (4.35, 2.50, 1.66, 1.24, 1.00, 0.85)
-    final_drive: float = 3.07
-    tyre_m: float = 1.97
-    """Circumference."""
-
-    def rpm(self, speed: Numbers) -> Numbers:
-        """1/min in the highest gear that keeps the engine above 3600."""
-        ratios = np.array(sorted(self.ratios, reverse=True)) * self.final_drive
-        by_gear = ratios[:, None] * (speed * 60.0 / self.tyre_m)
-        gear = np.maximum((by_gear >= CHANGE_UP_RPM).sum(axis=0) - 1, 0)
-        rpm: Numbers = np.clip(by_gear[gear, np.arange(len(speed))], LEAST_RPM, MOST_RPM)
-        return rpm
 
 
 @dataclass(frozen=True, eq=False)
@@ -224,15 +202,7 @@ class LineCourse:
         """See `Course`."""
         s, _ = self.lap.at(lap_t)
         bend = np.interp(s, *self._bends)
-        seen = signals(self.driven.car, speed, bend, g_long)
-        return Controls(
-            seen.g_lat,
-            g_long,
-            seen.brake_bar,
-            seen.throttle_pct,
-            seen.steering_deg,
-            self.gearbox.rpm(speed),
-        )
+        return controls(self.driven.car, self.gearbox, speed, bend, g_long)
 
     def place(self, s: Numbers, aside: Numbers) -> tuple[Numbers, Numbers]:
         """See `Course`."""

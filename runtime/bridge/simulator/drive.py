@@ -8,8 +8,8 @@ from zlib import crc32
 import numpy as np
 
 from runtime.bridge.session.recording import Numbers
-from runtime.bridge.simulator.car import G
-from runtime.bridge.simulator.course import BAR_PER_PSI, MPH, Controls, Course
+from runtime.bridge.simulator.car import Controls, G
+from runtime.bridge.simulator.course import BAR_PER_PSI, MPH, Course
 
 PACE: Final = 0.012
 """Largest share by which one place of a lap is driven faster or slower than in another lap."""

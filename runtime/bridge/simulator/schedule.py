@@ -13,7 +13,8 @@ from runtime.bridge.can.cars import LoadedCar
 from runtime.bridge.can.pipeline import Pipeline, Plan
 from runtime.bridge.can.values import CanFrame
 from runtime.bridge.session.recording import Numbers
-from runtime.bridge.simulator.course import BAR_PER_PSI, Gearbox, course_of
+from runtime.bridge.simulator.car import Gearbox
+from runtime.bridge.simulator.course import BAR_PER_PSI, course_of
 from runtime.bridge.simulator.drive import Drive
 from runtime.bridge.track.model import Track
 
