@@ -93,6 +93,7 @@ check: $(READY)  ## lint, format, types, import borders, and the course itself
 	@.venv/bin/lint-imports
 	@$(PY) -m runtime.llm.reference --check
 	@$(PY) -m runtime.bridge.reference --check
+	@$(PY) -m course.read.export --check
 	@$(PY) build.py check --strict
 	@$(PY) build.py fmt --check
 

@@ -23,7 +23,7 @@ from course.publish.unit import Unit, render
 from course.read import graph
 from course.read.graph import Graph
 from course.read.lesson import KIB, Lesson, Parts, Setup, read_lesson
-from course.read.models.view import plain, view
+from course.read.models import plain
 from course.read.sources import Sources, load
 
 _SOME: Final = 5  # foreign files that a refusal names
@@ -127,7 +127,7 @@ class _Build:
         options = self.options
         sources = load(options.root, self.read, file_urls=options.file_urls)
         if sources.course is not None and options.updated is not None:
-            sources.course = view({**plain(sources.course), "updated": options.updated})
+            sources.course = sources.course.model_copy(update={"updated": options.updated})
         linked = graph.build(sources)
         sources.report(list(linkcheck.problems(linked)))
         return sources, linked

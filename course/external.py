@@ -17,7 +17,7 @@ from course.external_probe import Answer, Limits, probe
 from course.options import Options
 from course.publish.cache import read_json, write_json
 from course.read.files import span_at
-from course.read.models.view import plain
+from course.read.models import plain
 from course.read.sources import Item, Sources
 
 FRESH_S: Final = 7 * 24 * 3600

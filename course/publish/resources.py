@@ -11,7 +11,7 @@ import orjson
 from course.read import models, schema
 from course.read.graph import Graph, LessonNode
 from course.read.lesson import Lesson, Material
-from course.read.models.view import plain
+from course.read.models import plain
 from course.read.sources import Item, PhaseSource
 
 JSON_FORM: Final = orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE
@@ -305,7 +305,7 @@ def _pathway(graph: Graph, view: models.Pathway) -> dict[str, Any]:
     return entry
 
 
-def _step(graph: Graph, step: models.PathwayStep, number: int) -> dict[str, Any]:
+def _step(graph: Graph, step: models.Step, number: int) -> dict[str, Any]:
     entry: dict[str, Any] = {"number": number}
     if step.phase is not None:
         phase = graph.phases[step.phase]
@@ -426,7 +426,7 @@ def _project(graph: Graph, view: models.Project, bundle: bytes | None) -> dict[s
     return entry
 
 
-def _stage(stage: models.ProjectStage, number: int) -> dict[str, Any]:
+def _stage(stage: models.Stage, number: int) -> dict[str, Any]:
     entry: dict[str, Any] = plain(stage)
     del entry["lessons"]
     return {**entry, "number": number, "lessonIds": list(stage.lessons)}

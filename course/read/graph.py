@@ -9,7 +9,6 @@ from typing import Any
 from course.read import models
 from course.read.files import folder_id
 from course.read.lesson import Lesson
-from course.read.models.view import view
 from course.read.sources import Item, PhaseSource, ProjectSource, Sources
 
 Path = tuple[str | int, ...]
@@ -89,7 +88,8 @@ def build(sources: Sources) -> Graph:
         graph.phases[phase.item.id] = phase
         for position, record in enumerate(phase.lessons, 1):
             if record.usable:
-                node = LessonNode(record, view(record.front), phase, position)
+                view = models.LessonFrontMatter.model_validate(record.front)
+                node = LessonNode(record, view, phase, position)
                 graph.lessons.setdefault(record.id, node)
     for item in sources.pathways:
         graph.pathways.setdefault(item.id, item)

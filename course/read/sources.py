@@ -6,11 +6,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast
+from typing import Any, Final, Generic, TypeVar
 
 from course.diagnostics import Diagnostic, Problem
 from course.read import ids, lesson, markdown, models, schema, yamlsource
-from course.read.budgets import LESSON_KIB, MEDIA_KIB
 from course.read.files import (
     CODE_SUFFIXES,
     MEDIA_SUFFIXES,
@@ -30,11 +29,7 @@ from course.read.files import (
     unknown,
 )
 from course.read.lesson import KIB, Lesson, Material, Parts, Setup
-from course.read.models.view import view
-
-if TYPE_CHECKING:
-    from course.read.models.base import Retired
-    from course.read.models.sources import Concept
+from course.read.models import LESSON_KIB, MEDIA_KIB
 
 M = TypeVar("M")
 CONTENT: Final = "content"
@@ -63,26 +58,15 @@ Reader = Callable[[list[Parts], Setup], Iterable[Lesson]]
 
 @dataclass(slots=True)
 class Item(Generic[M]):
-    """One YAML source: its id is known even when its data is not usable (``view`` is None).
-
-    ``data`` passed its schema; the typed view of it is made when it is first asked for.
-    """
+    """One YAML source: its id is known even when its data is not usable (``view`` is None)."""
 
     id: str
     file: str
-    data: Any = None
-    _view: M | None = None
-
-    @property
-    def view(self) -> M | None:
-        """The data as a record."""
-        if self._view is None and self.data is not None:
-            self._view = cast("M", view(self.data))
-        return self._view
+    view: M | None = None
 
     def rename(self, name: str) -> None:
         """Be known as *name*; the data, which says otherwise, is out of use."""
-        self.id, self.data, self._view = name, None, None
+        self.id, self.view = name, None
 
 
 @dataclass(slots=True)
@@ -114,8 +98,8 @@ class Sources:
     course: models.Course | None = None
     words: dict[str, str] = field(default_factory=dict)
     kinds: dict[str, str] = field(default_factory=dict)
-    concepts: tuple[Concept, ...] = ()
-    retired: tuple[Retired, ...] = ()
+    concepts: tuple[models.Concept, ...] = ()
+    retired: tuple[models.RetiredEntry, ...] = ()
     phases: list[PhaseSource] = field(default_factory=list)
     pathways: list[Item[models.Pathway]] = field(default_factory=list)
     roles: list[Item[models.Role]] = field(default_factory=list)
@@ -229,7 +213,7 @@ class _Loader:
         """Everything that no lesson depends on."""
         out = self.out
         if self.course:
-            out.course = view(self.course)
+            out.course = models.Course.model_validate(self.course)
         self.lists(tree)
         out.pathways = self.route_items(tree, "pathways", "pathway")
         out.roles = self.route_items(tree, "roles", "role")
@@ -281,22 +265,24 @@ class _Loader:
         data: dict[str, Any] | None = self.data(entry, "course")
         return data
 
-    def list_data(self, entry: Entry | None, name: str, kind: str) -> Any:
+    def list_data(self, entry: Entry | None, name: str, kind: str) -> list[Any]:
         """The data of a list file that may be absent; one with faults is noted as unread."""
-        data = self.data(entry, name) if entry else None
+        data: list[Any] | None = self.data(entry, name) if entry else None
         if entry and data is None:
             self.out.unread.add(kind)
-        return data
+        return data or []
 
     def lists(self, tree: Folder) -> None:
         """``concepts.yaml``, ``retired.yaml`` and ``ids.lock``; each may be absent."""
         concepts, retired = tree.get("concepts.yaml"), tree.get("retired.yaml")
-        data = self.list_data(concepts, "concepts", "concept")
-        if data is not None:
-            self.out.concepts = view(data)
-        data = self.list_data(retired, "retired", "retired")
-        if data is not None:
-            self.out.retired = view(data)
+        self.out.concepts = tuple(
+            models.Concept.model_validate(entry)
+            for entry in self.list_data(concepts, "concepts", "concept")
+        )
+        self.out.retired = tuple(
+            models.RetiredEntry.model_validate(entry)
+            for entry in self.list_data(retired, "retired", "retired")
+        )
         lock = tree.get("ids.lock")
         text = self.text(lock) if lock else None
         if text is not None:
@@ -395,7 +381,7 @@ class _Loader:
         if data is None:
             return Item(name, entry.file)
         self.problems += ids.form_problems(data["id"], entry.file, name)
-        return Item(data["id"], entry.file, data)
+        return Item(data["id"], entry.file, models.SOURCES[kind].model_validate(data))
 
     def lesson_parts(self, folder: Folder, name: str, phase: str) -> Parts | None:
         """The bytes of one lesson folder, or None when there is no lesson.md to read."""
