@@ -6,9 +6,8 @@ import math
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from runtime.bridge.cues.engine import CueEngine
 from runtime.bridge.cues.model import LEVELS, Analysis, Burst, Cue
-from runtime.bridge.session.recording import WIDE, WIDE_SIGNALS, LiveFrame
+from runtime.bridge.session.recording import WIDE_SIGNALS, LiveFrame
 from tests.bridge.cues.coachkit import NAN, larkfell, small
 from tests.bridge.cues.coachkit import engine as engine_of
 
@@ -88,23 +87,3 @@ def test_any_frames_are_heard(of: object, sent: list[LiveFrame]) -> None:
 
     for analysis in made:
         is_sound(analysis)
-
-
-@settings(max_examples=40)
-@given(st.lists(st.tuples(st.floats(-3, 3), near, near, near), min_size=20, max_size=60))
-def test_any_drive_is_heard(steps: list[tuple[float, float, float, float]]) -> None:
-    engine: CueEngine = engine_of(small())
-    t = distance = 0.0
-    for dt, speed, throttle, brake in steps:
-        t, distance = t + dt, distance + abs(dt) * speed
-        wide = {
-            **dict.fromkeys(WIDE, NAN),
-            "timestamp": t,
-            "distance_m": distance,
-            "speed_ms": speed,
-            "throttle_pct": throttle,
-            "brake_bar": brake,
-            "g_lat": brake / 60.0,
-        }
-        for cue in engine.feed(LiveFrame("s", "ingest", wide, told_m=distance), t):
-            is_sound(cue)

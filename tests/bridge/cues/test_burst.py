@@ -8,7 +8,7 @@ from runtime.bridge.cues.burst import BurstBuilder, read
 from runtime.bridge.cues.engine import Session
 from runtime.bridge.cues.model import Burst, Moment
 from runtime.bridge.session.recording import LiveFrame
-from tests.bridge.cues.coachkit import NAN, circuit, frame, small
+from tests.bridge.cues.coachkit import circuit, frame, small
 
 
 def fold(frames: list[LiveFrame], places: list[float | None] | None = None) -> list[Burst]:
@@ -79,12 +79,6 @@ def test_what_was_not_measured_stays_unknown() -> None:
     assert (burst.coast_frames, burst.in_corner, burst.distance_m) == (0, None, None)
 
 
-def test_combined_acceleration_is_computed_where_it_is_missing() -> None:
-    (burst,) = fold([frame(0.0, g_lat=0.6, g_long=-0.8)])
-
-    assert burst.max_combo_g == pytest.approx(1.0)
-
-
 @pytest.mark.parametrize(
     ("times", "expected"),
     [
@@ -118,9 +112,3 @@ def test_a_burst_does_not_span_a_pause_or_a_new_beginning(second: float) -> None
     assert burst is not None
     assert burst.frame_count == 1
     assert math.isnan(burst.avg_speed_kmh)
-
-
-def test_the_sum_of_a_burst_has_no_number_that_json_lacks() -> None:
-    (burst,) = fold([frame(0.0, speed_ms=50.0, g_lat=NAN)])
-
-    assert burst.avg_speed_kmh == 180.0

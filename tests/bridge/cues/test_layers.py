@@ -97,20 +97,6 @@ def test_what_was_not_measured_sounds_nowhere(heard: Heard, missing: str) -> Non
     assert {tone.layer for tone in found} <= {tone.layer for tone in tones(heard, LIMITS)}
 
 
-def test_every_layer_may_sound_at_once() -> None:
-    heard = Heard(2.0, 1.0, 30.0, 10.0, 30.0, True, True, True, 60.0, 3)
-
-    layers = [tone.layer for tone in tones(heard, LIMITS, Estimate(90.0, None))]
-
-    assert layers == ["grip", "trail_brake", "throttle", "lap_estimate"]
-
-
-def test_a_car_may_have_limits_of_its_own() -> None:
-    heard = SILENT._replace(combo_g=1.3)
-
-    assert [tone.pattern for tone in tones(heard, CueLimits(combo_g=1.2))] == ["buzz"]
-
-
 @pytest.mark.parametrize(
     ("predicted", "best", "expected"),
     [

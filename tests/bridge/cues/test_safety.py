@@ -94,17 +94,3 @@ def test_live_frames_warn_in_the_frame_itself() -> None:
     assert at == 480
     assert cue.text == "Slow down: 180 km/h where 127 is usual."
     assert (cue.source, cue.emotion, cue.distance_m) == ("rule", "intense", 480.0)
-
-
-def test_a_long_slide_is_one_cue() -> None:
-    engine = engine_of(None)
-
-    cues = [
-        cue
-        for step in range(50)
-        for cue in engine.feed(straight(step / 10, NAN, g_lat=2.5, combo_g=2.6), step / 10)
-    ]
-
-    assert [(cue.priority, cue.text) for cue in cues] == [
-        (3, "Ease off: that is all the grip there is.")
-    ]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from runtime.bridge.cues.advice import inputs_of, occasion_of, words_that_fit
 from runtime.bridge.cues.circuit import Circuit
 from runtime.bridge.cues.concepts import CONCEPTS, Inputs
-from runtime.bridge.cues.model import Burst, Level, level_of
+from runtime.bridge.cues.model import Burst, Level
 from runtime.bridge.cues.phrases import (
     TONES,
     Occasion,
@@ -17,7 +17,6 @@ from runtime.bridge.cues.phrases import (
     phrase,
     rule_phrase,
     too_fast,
-    tts_ms,
 )
 from runtime.bridge.track.model import Marker
 from tests.bridge.cues.coachkit import NAN, QUIET, circuit, corner, larkfell, track
@@ -302,26 +301,3 @@ def test_warnings_are_short(level: Level) -> None:
     assert "223" in texts[0]
     assert str(round(zone.reference_ms * 3.6)) in texts[0]
     assert max(len(text.split()) for text in texts) <= 12
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [("", 0), (" ", 0), ("Brake.", 800), ("one two three four five", 800), ("a b c d e f", 900)],
-)
-def test_saying_takes_its_time(text: str, expected: int) -> None:
-    assert tts_ms(text) == expected
-
-
-@pytest.mark.parametrize(
-    ("word", "expected"),
-    [
-        (None, "intermediate"),
-        ("", "intermediate"),
-        ("Beginner", "beginner"),
-        (" pro ", "pro"),
-        ("advanced", "pro"),
-        ("wizard", "intermediate"),
-    ],
-)
-def test_a_level_is_known_by_its_name(word: str | None, expected: Level) -> None:
-    assert level_of(word) == expected

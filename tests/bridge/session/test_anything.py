@@ -8,7 +8,7 @@ from hypothesis.extra import numpy as arrays
 from runtime.bridge.session.geometry import Line
 from runtime.bridge.session.laps import detect
 from runtime.bridge.session.progress import lap_progress, sector_times, thirds
-from runtime.bridge.session.recording import TIMESTAMP, WIDE, Frames, Gate, Numbers
+from runtime.bridge.session.recording import WIDE, Frames, Gate, Numbers
 from runtime.bridge.session.stats import box_plot, quantile
 from tests.bridge.session.sessions import circle, circle_gate
 
@@ -100,10 +100,3 @@ def test_a_box_holds_its_quartiles_in_order(values: Numbers) -> None:
     assert box.low_fence <= box.q1 <= box.median <= box.q3 <= box.high_fence
     assert box.median == quantile(values, 0.5)
     assert all(box.low <= v <= box.high for v in values if not box.is_outlier(float(v)))
-
-
-def test_time_alone_is_enough() -> None:
-    empty = {name: np.full(100, np.nan) for name in WIDE}
-    empty[TIMESTAMP] = np.arange(100.0)
-
-    check(Frames(empty), circle_gate(), 1000.0)

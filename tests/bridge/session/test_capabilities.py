@@ -1,7 +1,5 @@
 """What a session's signals are good for."""
 
-import pytest
-
 from runtime.bridge.session.capabilities import COACHES, coaching
 
 WIDE_RATES = dict.fromkeys(
@@ -26,21 +24,3 @@ def test_nothing_disables_everything_and_everything_nothing() -> None:
     assert len(coaching({}).disabled) == len(COACHES) == 7
     every = {name: 100.0 for coach in COACHES for name in coach.requires}
     assert coaching(every).available == tuple(coach.id for coach in COACHES)
-
-
-@pytest.mark.parametrize(
-    ("coach", "signal", "least"),
-    [
-        ("oil_temp_warning", "oil_temp_c", 1.0),
-        ("clutch_balance", "clutch_pos_pct", 5.0),
-        ("tpms_drift", "tpms_fl_kpa", 0.2),
-        ("slip_angle_oscillation", "combo_g", 20.0),
-        ("slip_angle_oscillation", "g_lat", 20.0),
-        ("mid_corner_coasting", "brake_bar", 10.0),
-        ("mid_corner_coasting", "throttle_pct", 10.0),
-    ],
-)
-def test_a_coach_runs_from_its_rate_on(coach: str, signal: str, least: float) -> None:
-    every = {name: 100.0 for c in COACHES for name in c.requires}
-    assert coach in coaching(every | {signal: least}).available
-    assert coach not in coaching(every | {signal: least - 0.01}).available

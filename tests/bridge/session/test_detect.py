@@ -50,16 +50,6 @@ def test_the_full_session_is_always_there() -> None:
     assert (laps.full.first, laps.full.last) == (0, 1300)
 
 
-def test_segments_hold_the_frames_between_their_ends() -> None:
-    laps = detect(circle(130), gate=GATE)
-
-    assert laps.segments[0].first == 0
-    assert laps.segments[-1].last == len(laps.series)
-    for before, after in zip(laps.segments, laps.segments[1:], strict=False):
-        assert (before.last, before.t_end) == (after.first, after.t_start)
-        assert laps.series.t[after.first - 1] < after.t_start <= laps.series.t[after.first]
-
-
 def test_the_best_lap_is_the_first_of_the_fastest() -> None:
     laps = detect(paced([41.0, 40.0, 40.0, 42.0]), gate=GATE)
 
@@ -154,12 +144,6 @@ def test_driving_the_wrong_way_crosses_no_gate() -> None:
     laps = detect(session, gate=GATE._replace(heading=270.0))
 
     assert laps.method == "stint"
-
-
-def test_a_short_kart_track_is_found() -> None:
-    laps = detect(circle(100, lap_s=24.0, length_m=500.0), gate=GATE, track_length_m=500.0)
-
-    assert durations(laps) == pytest.approx([24.0] * 3, abs=1e-2)
 
 
 def test_without_a_gate_one_is_set_where_the_session_is_first_fast() -> None:
@@ -282,12 +266,6 @@ def test_stints_are_parted_by_rests(session: Frames, stints: list[tuple[float, f
     assert [(s.t_start, s.t_end) for s in laps.segments] == stints
     assert [s.name for s in laps.segments] == [f"Stint {i + 1}" for i in range(len(stints))]
     assert {s.kind for s in laps.segments} <= {"stint"}
-
-
-def test_stints_are_no_laps() -> None:
-    laps = detect(moving((60, 10.0)))
-
-    assert (laps.complete, laps.best, laps.length_m) == ((), None, None)
 
 
 def test_out_and_in_laps_give_way_to_stints_when_there_is_no_lap() -> None:

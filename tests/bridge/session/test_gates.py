@@ -63,19 +63,6 @@ def test_frames_without_a_fix_are_passed_over() -> None:
     assert found.before.tolist() == [1]
 
 
-def test_a_narrow_gate_lets_less_through() -> None:
-    session = series(straight([-30, 10], 8.0))
-
-    assert len(crossings(session, EAST._replace(half_width_m=7.0)).t) == 0
-    assert len(crossings(session, EAST._replace(half_width_m=9.0)).t) == 1
-
-
-def test_a_pit_lane_beside_the_gate_is_no_crossing() -> None:
-    session = series(straight([-50, -10, 30], 28.0))
-
-    assert len(crossings(session, EAST).t) == 0
-
-
 @pytest.mark.parametrize(
     ("second_t", "second_m", "count"),
     [(21.0, 400.0, 2), (19.0, 400.0, 1), (21.0, 290.0, 1)],
@@ -110,7 +97,3 @@ def test_a_gate_is_set_where_the_session_first_drives_fast() -> None:
     assert gate.heading == pytest.approx(90.0)
     assert gate.lon == pytest.approx(10.0 + 25.0 / 111_320.0)
     assert crossings(session, gate).t.tolist() == pytest.approx([5.0], abs=1e-6)
-
-
-def test_no_gate_without_fixes() -> None:
-    assert synthetic_gate(series(frames([0.0, 1.0], speed_ms=10.0))) is None

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from runtime.bridge.session.geometry import Line, Plane, Ring, metres_between, ring
+from runtime.bridge.session.geometry import Plane, Ring, ring
 
 
 def circle_ring(radius: float, step: float = 5.0) -> Ring:
@@ -33,32 +33,12 @@ def test_the_plane_goes_over_the_date_line_and_back() -> None:
     np.testing.assert_allclose(back, [lat, lon], atol=1e-12)
 
 
-def test_metres_between_two_places() -> None:
-    assert metres_between(0.0, 10.0, 0.003, 10.004) == pytest.approx(5 * 111.32, rel=1e-6)
-
-
 def test_a_ring_to_the_right_has_positive_curvature_of_one_over_its_radius() -> None:
     path = circle_ring(100.0)
 
     np.testing.assert_allclose(path.curvature, math.degrees(1 / 100), rtol=1e-3)
     backwards = Ring(path.x[::-1].copy(), path.y[::-1].copy(), path.length_m)
     np.testing.assert_allclose(backwards.curvature, -math.degrees(1 / 100), rtol=1e-3)
-
-
-@pytest.mark.parametrize(("share", "heading"), [(0.0, 90), (0.25, 180), (0.5, 270), (0.75, 0)])
-def test_headings_round_a_ring(share: float, heading: float) -> None:
-    path = circle_ring(100.0)
-
-    found = path.heading(share * path.length_m)
-
-    assert (found - heading + 180) % 360 - 180 == pytest.approx(0.0, abs=0.5)
-
-
-def test_a_place_of_the_ring_may_lie_rounds_away() -> None:
-    path = circle_ring(100.0)
-    once, later = path.at(np.array([30.0])), path.at(np.array([30.0 + 3 * path.length_m]))
-
-    np.testing.assert_allclose(once, later, atol=1e-6)
 
 
 def test_projection_finds_the_distance_and_the_side() -> None:
@@ -90,15 +70,3 @@ def test_a_ring_through_uneven_points_follows_the_curve_between_them() -> None:
 
     assert len(path) == round(2 * math.pi * 80 / 5)
     np.testing.assert_allclose(np.hypot(path.x, path.y), 80.0, atol=0.5)
-
-
-def test_the_place_of_a_line_is_on_it() -> None:
-    s = np.arange(0.0, 1000.0, 5.0)
-    angle = s / 1000 * 2 * math.pi
-    radius = 1000 / (2 * math.pi)
-    plane = Plane(46.0, 7.0)
-    lat, lon = plane.latlon(radius * np.sin(angle), radius * np.cos(angle))
-    line = Line(s, lat, lon, s * np.nan, 1000.0)
-
-    assert list(line.place(0.0)) == pytest.approx([float(lat[0]), float(lon[0])])
-    assert metres_between(*line.place(500.0), float(lat[100]), float(lon[100])) < 0.01

@@ -188,13 +188,3 @@ def test_a_pause_over_a_border_takes_both_sectors() -> None:
     times = sector_times(laps, found, laps.complete[1], thirds(LENGTH))
 
     assert times == [None, None, pytest.approx(40 / 3, abs=0.01)]
-
-
-def test_thirds_cover_the_lap() -> None:
-    spans = thirds(900.0)
-
-    assert [(s.name, s.start_m, s.end_m) for s in spans] == [
-        ("Sector 1", 0.0, 300.0),
-        ("Sector 2", 300.0, 600.0),
-        ("Sector 3", 600.0, 900.0),
-    ]

@@ -96,15 +96,6 @@ def test_a_time_is_rounded_half_up_with_carry(seconds: float, text: str) -> None
     assert time_text(seconds) == text
 
 
-@given(st.lists(st.tuples(st.sampled_from("abcdefgh"), st.integers(1, 9)), max_size=30))
-def test_a_rank_counts_those_who_were_faster(times: list[tuple[str, int]]) -> None:
-    board = leaderboard([lap(driver, seconds) for driver, seconds in times])
-    best = {driver: min(s for d, s in times if d == driver) for driver, _ in times}
-    assert {e.lap.driver: e.lap.lap_time_s for e in board} == best
-    for entry in board:
-        assert entry.rank == 1 + sum(s < entry.lap.lap_time_s for s in best.values())
-
-
 @given(st.text())
 def test_any_name_has_initials(driver: str) -> None:
     assert 1 <= len(initials(driver)) <= 3

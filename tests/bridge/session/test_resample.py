@@ -2,8 +2,6 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from runtime.bridge.session.recording import TIMESTAMP, WIDE, Frames, Samples
 from runtime.bridge.session.resample import (
@@ -13,7 +11,6 @@ from runtime.bridge.session.resample import (
     Query,
     TooManyRows,
     axis_of,
-    grid,
     interpolation_of,
     is_discrete,
     linear,
@@ -207,27 +204,3 @@ def test_other_spellings_are_understood() -> None:
     named = ["gear", "gear_position", "abs_active", "brake_switch", "rpm", "inactive_x"]
     assert [is_discrete(name) for name in named] == [True, True, True, True, False, False]
     assert is_discrete("x", "discrete_state")
-
-
-TIMES = st.floats(-1e6, 1e6)
-
-
-@given(TIMES, st.floats(0, 9), st.floats(0.01, 1000))
-def test_a_grid_has_as_many_points_as_fit(begin: float, span: float, rate: float) -> None:
-    end = begin + span
-    points = grid(begin, end, rate=rate)
-    assert len(points) == int((end - begin) * rate + 1e-9) + 1
-    assert points[0] == begin
-    assert points[-1] <= end
-    assert (np.diff(points) >= 0).all()
-
-
-@given(st.lists(st.tuples(TIMES, TIMES), max_size=20), st.lists(TIMES, max_size=20))
-def test_previous_is_what_a_search_by_hand_finds(
-    pairs: list[tuple[float, float]], axis: list[float]
-) -> None:
-    pairs.sort(key=lambda pair: pair[0])
-    found = previous(np.array(axis, float), sampled(*pairs))
-    for t, value in zip(axis, values(found), strict=True):
-        before = [v for at, v in pairs if at <= t]
-        assert value == (before[-1] if before else None)

@@ -1,8 +1,6 @@
 """Samples of single signals from JSON."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from runtime.bridge.session.ingest import BadBatch, BatchTooLarge, SampleBatch, read_samples
 from runtime.bridge.session.names import NAMES
@@ -73,16 +71,3 @@ def test_nothing_usable_is_refused(signals: object) -> None:
 def test_too_many_are_refused() -> None:
     with pytest.raises(BatchTooLarge):
         read_samples([["x", 1, 1]] * 500_001)
-
-
-NUMBER = st.floats(allow_nan=False, allow_infinity=False, max_value=1e10)
-
-
-@given(st.lists(st.tuples(st.sampled_from(["a", "b", "c d"]), NUMBER, NUMBER), min_size=1))
-def test_arrays_and_objects_say_the_same(samples: list[tuple[str, float, float]]) -> None:
-    arrays = read_samples([list(sample) for sample in samples])
-    objects = read_samples([{"name": n, "t": t, "value": v} for n, t, v in samples])
-    expected: dict[str, list[tuple[float, float]]] = {}
-    for name, t, value in samples:
-        expected.setdefault(name, []).append((t, value))
-    assert plain(arrays) == plain(objects) == expected

@@ -6,7 +6,7 @@ import pytest
 from runtime.bridge.session.geometry import Plane
 from runtime.bridge.session.recording import Numbers
 from runtime.bridge.session.series import series, travelled, unwrapped
-from tests.bridge.session.sessions import at, circle, frames
+from tests.bridge.session.sessions import at, frames
 
 
 def listed(values: Numbers) -> list[float]:
@@ -60,10 +60,6 @@ def test_a_frame_weighs_the_time_to_the_next_up_to_two_periods() -> None:
 
     assert found.nominal_s == 1.0
     assert listed(found.weight) == [1, 1, 1.5, 2, 1, 1, 1, 1]  # the gap before 17.5 counts a period
-
-
-def test_at_an_even_rate_all_frames_weigh_the_same() -> None:
-    assert set(listed(series(frames(np.arange(5.0))).weight)) == {1.0}
 
 
 def test_gap_time_counts_what_lies_between_two_moments() -> None:
@@ -152,10 +148,6 @@ def test_positions_are_usable_from_four_fifths_of_fixes_over_200_metres() -> Non
     assert not usable(0.79, 300)
 
 
-def test_constant_positions_are_not_usable() -> None:
-    assert not series(frames(np.arange(100) / 10, lat=46.0, lon=7.0)).gps_usable
-
-
 def test_the_date_line_is_no_gap_in_the_map() -> None:
     t = np.arange(100) / 10
     lon = (179.999 + t * 1e-4 + 180) % 360 - 180
@@ -180,14 +172,3 @@ def test_nothing_in_is_nothing_out() -> None:
 
     assert (len(found), found.nominal_s, found.gps_usable, found.centre) == (0, 0.0, False, None)
     assert len(found.weight) == len(travelled(found)) == 0
-
-
-def test_a_series_does_not_write_into_its_frames() -> None:
-    recorded = circle(100)
-    before = {name: values.copy() for name, values in recorded.columns.items()}
-
-    found = series(recorded)
-    travelled(found, 1000.0)
-
-    for name, values in before.items():
-        np.testing.assert_array_equal(recorded.columns[name], values)

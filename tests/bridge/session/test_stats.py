@@ -25,13 +25,6 @@ def test_a_quantile_lies_between_neighbours(
     assert quantile(values, share) == expected
 
 
-def test_quantiles_agree_with_the_linear_method_of_numpy() -> None:
-    values = np.random.default_rng(1).normal(size=37)
-
-    for share in np.linspace(0, 1, 21).tolist():
-        assert quantile(values, share) == pytest.approx(float(np.quantile(values, share)))
-
-
 def test_a_box_plot_worked_out_by_hand() -> None:
     box = box_plot([10.0, 11.0, 12.0, 13.0, 14.0, 30.0])
 

@@ -24,23 +24,6 @@ def test_jitter_becomes_a_fifth_at_most() -> None:
     assert np.std(even - truth) < np.std(jitter) / 5.0
 
 
-@pytest.mark.parametrize("scale", [0.97, 1.0, 1.04])
-def test_a_wheel_that_counts_too_much_or_too_little_moves_no_place(scale: float) -> None:
-    t, truth = rolling()
-
-    even = steadied(truth, truth * scale, t, 1.0 / HZ)
-
-    assert np.abs(even - truth).max() < 2.0
-    straight = steadied(30.0 * t, 30.0 * t * scale, t, 1.0 / HZ)
-    assert straight == pytest.approx(30.0 * t, abs=1e-6)
-
-
-def test_places_without_jitter_stay_as_they_are() -> None:
-    t, truth = rolling()
-
-    assert steadied(truth, truth + 7.0, t, 1.0 / HZ) == pytest.approx(truth, abs=1e-6)
-
-
 def test_where_wheels_lock_the_fixes_count() -> None:
     t, truth = rolling()
     rolled = truth.copy()

@@ -105,19 +105,3 @@ def test_lost_fixes_and_pauses_do_not_move_the_other_laps() -> None:
 
     assert [lap.gap_s > 0 for lap in laps.complete] == [False, True, False, False]
     assert max(errors(laps, driven)) <= 0.050
-
-
-def test_the_pit_lane_beside_the_line_is_no_crossing() -> None:
-    track = TRACKS["larkfell"]
-    driven = drive(track, 2, hz=10.0, seed=8)
-    columns = {name: values.copy() for name, values in driven.frames.columns.items()}
-    # The middle crossing is driven 30 m to the right of the line, as through a pit lane.
-    near = np.abs(columns["timestamp"] - driven.crossings_s[1]) < 2.0
-    heading = np.radians(track.start.heading)
-    columns["lat"][near] += -np.sin(heading) * 30.0 / 111_320.0
-    columns["lon"][near] += np.cos(heading) * 30.0 / (111_320.0 * np.cos(np.radians(44.2)))
-
-    laps = laps_of(Frames(columns), track)
-
-    # One stretch of two laps remains, which is no lap by its length: distance takes over.
-    assert [s for s in laps.segments if s.method == "gps"] == []

@@ -203,7 +203,8 @@ def test_the_speed_that_is_reached_is_told_and_too_little_of_it_once(
     assert "100 times" in said
 
 
-def test_a_lost_bus_is_told_and_tried_again() -> None:
+def test_a_lost_bus_is_told_and_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("runtime.bridge.simulator.simulator.BACK_OFF_S", (0.1,))
     bus = Bus()
     bus.failures = [SourceLost("the adapter is gone")]
     simulator = Simulator(bus, vesper(), 20.0)

@@ -30,7 +30,7 @@ def circle_trace(points: int = 60, radius: float = 150.0) -> Trace:
     return Trace(lat, lon, np.full(points, np.nan))
 
 
-@pytest.mark.parametrize("hz", [10.0, 25.0, 100.0])
+@pytest.mark.parametrize("hz", [10.0, 100.0])
 def test_a_recorded_lap_makes_the_circuit_that_was_driven(hz: float) -> None:
     driven = drive(LARKFELL, 3, hz=hz, noise=USUAL, seed=2)
 
@@ -82,7 +82,7 @@ def test_the_median_lap_without_a_gap_is_the_line() -> None:
     assert said[0].startswith(f"The line is lap {faster + 1} of 3, the median: ")
 
 
-@pytest.mark.parametrize("laps", [1, 3, 4, 5])
+@pytest.mark.parametrize("laps", [1, 4])
 def test_of_many_laps_the_one_of_median_time_is_the_line(laps: int) -> None:
     driven = drive(LARKFELL, laps, hz=10.0, skill=0.8, seed=3)
     middle = int(np.argsort(driven.lap_times_s)[(laps - 1) // 2])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from runtime.bridge.session.geometry import Ring
-from runtime.bridge.track.corners import detect_corners, sectors, severity, straights
+from runtime.bridge.track.corners import detect_corners, sectors, straights
 from runtime.bridge.track.library import Library
 from runtime.bridge.track.model import Corner, Spot
 from tests.bridge.track.examples import DATA
@@ -23,14 +23,6 @@ def path(parts: list[Part], start_m: float = 0.0) -> Ring:
 def corner(number: int, entry: float, leave: float) -> Corner:
     middle = Spot((entry + leave) / 2)
     return Corner(f"T{number}", number, "right", 3, Spot(entry), middle, Spot(leave))
-
-
-@pytest.mark.parametrize(
-    ("peak", "expected"),
-    [(3.0, 1), (2.99, 2), (-2.0, 2), (1.99, 3), (1.2, 3), (0.7, 4), (0.4, 5), (0.39, 6)],
-)
-def test_severity_by_the_tightest_curvature(peak: float, expected: int) -> None:
-    assert severity(peak) == expected
 
 
 def test_a_stadium_has_two_corners_where_it_bends() -> None:
@@ -104,10 +96,6 @@ def test_overlapping_corners_leave_no_straight_between_them() -> None:
     found = straights([corner(1, 100, 500), corner(2, 150, 200), corner(3, 900, 50)], 1000.0)
 
     assert [(s.start_m, s.end_m) for s in found] == [(500, 900)]
-
-
-def test_without_corners_there_are_no_straights() -> None:
-    assert straights([], 1000.0) == ()
 
 
 def test_sectors_part_in_the_middle_of_the_longest_straights() -> None:

@@ -6,9 +6,7 @@ import numpy as np
 import pytest
 
 from runtime.bridge.track.file import parse_track
-from runtime.bridge.track.library import Library
 from runtime.bridge.track.model import (
-    USUAL,
     Profile,
     Track,
     TrackError,
@@ -17,7 +15,7 @@ from runtime.bridge.track.model import (
     phase_at,
     select,
 )
-from tests.bridge.track.examples import DATA, text
+from tests.bridge.track.examples import text
 
 
 @pytest.fixture
@@ -73,12 +71,6 @@ def test_the_circuits_own_weather_goes_first(track: Track) -> None:
         "noon",
         "peak_grip",
     ]
-
-
-def test_the_usual_phases_cover_the_day_once() -> None:
-    hours = [hour for phase in USUAL for hour in range(phase.start_hour, phase.end_hour)]
-
-    assert sorted(hours) == list(range(24))
 
 
 @pytest.mark.parametrize("hour", [-1, 24])
@@ -146,15 +138,3 @@ def test_corners_are_found_by_name_or_number_and_listed_in_lap_order(track: Trac
     assert found is not None
     assert found.name == "Turn 2"
     assert track.corner("Turn") is None
-
-
-def test_the_default_circuit_answers_everything() -> None:
-    track = Library.read(DATA).tracks["larkfell"]
-
-    assert len(elevation(track).distance) == 362
-    for corner in track.corners:
-        assert len(select(track, corner=corner.name)) >= 2
-    for kind in ("brake", "apex", "turn_in", "exit", "visual", "nickname"):
-        assert select(track, kind=kind)
-    assert track.danger_zones
-    assert {phase_at(hour, track).id for hour in range(24)} >= {p.id for p in track.weather_phases}
