@@ -11,12 +11,18 @@ from runtime.bridge.api.shapes import capped
 from runtime.bridge.errors import NoReferenceLine, NoTrack
 from runtime.bridge.service import SERVICE
 from runtime.bridge.track.library import is_safe_id
-from runtime.bridge.track.model import MOST_SAMPLES, DangerZone, Marker, elevation, phase_at, select
+from runtime.bridge.track.model import (
+    Marker,
+    elevation,
+    filter_markers,
+    phase_at,
+)
 from runtime.web.errors import BadQuery
 from runtime.web.routes import Routes
 from runtime.web.wire import Wire
 
 LARGEST_STEP_M = 1000.0
+MOST_SAMPLES = 100_000
 routes = Routes("track")
 
 
@@ -143,7 +149,7 @@ async def track_markers(request: web.Request) -> MarkerList:
 async def markers(request: web.Request, *, query: MarkersQuery) -> FilteredMarkers:
     """List markers of the active circuit, by corner and by kind."""
     track = request.app[SERVICE].track
-    found = [_marker(m) for m in select(track, corner=query.corner, kind=query.kind)]
+    found = [_marker(m) for m in filter_markers(track, corner=query.corner, kind=query.kind)]
     return FilteredMarkers(
         track=track.name,
         filters=MarkerFilters(corner=query.corner, kind=query.kind),
@@ -156,7 +162,7 @@ async def markers(request: web.Request, *, query: MarkersQuery) -> FilteredMarke
 async def danger_zones(request: web.Request) -> ZoneList:
     """List the danger zones of the active circuit."""
     track = request.app[SERVICE].track
-    found = [_zone(zone) for zone in track.danger_zones]
+    found = [ZoneRecord(**zone._asdict()) for zone in track.danger_zones]
     return ZoneList(track=track.name, danger_zones=found, count=len(found))
 
 
@@ -213,25 +219,4 @@ async def track_elevation(
 
 
 def _marker(marker: Marker) -> MarkerRecord:
-    return MarkerRecord(
-        id=marker.id,
-        kind=marker.kind,
-        label=marker.label,
-        distance=marker.distance_m,
-        corner=marker.corner,
-        source=marker.source,
-        note=marker.note,
-        lat=marker.lat,
-        lon=marker.lon,
-        at_offset_m_from_entry=marker.at_offset_m_from_entry,
-    )
-
-
-def _zone(zone: DangerZone) -> ZoneRecord:
-    return ZoneRecord(
-        id=zone.id,
-        start_m=zone.start_m,
-        end_m=zone.end_m,
-        description=zone.description,
-        severity=zone.severity,
-    )
+    return MarkerRecord(distance=marker.distance_m, **marker._asdict())

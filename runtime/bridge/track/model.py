@@ -193,7 +193,9 @@ def inside(distance_m: float, start_m: float, end_m: float, length_m: float) -> 
     return (distance_m - start_m) % length_m <= (end_m - start_m) % length_m
 
 
-def select(track: Track, *, corner: str | None = None, kind: str | None = None) -> list[Marker]:
+def filter_markers(
+    track: Track, *, corner: str | None = None, kind: str | None = None
+) -> list[Marker]:
     """The markers by distance; of the corner of that exact name or number, of that kind.
 
     A kind may be given by its first word, as ``brake`` for ``brake_ref``; an unknown kind or
@@ -207,9 +209,6 @@ def select(track: Track, *, corner: str | None = None, kind: str | None = None) 
     if kind is not None:
         chosen = [m for m in chosen if kind in (m.kind, m.kind.removesuffix("_ref"))]
     return chosen
-
-
-MOST_SAMPLES: Final = 100_000
 
 
 class Elevation(NamedTuple):
@@ -235,13 +234,10 @@ def elevation(track: Track, step_m: float = 10.0) -> Elevation:
     """Heights at 0, step, 2 x step … up to the end of the profile, else of the lap.
 
     From the profile, else from the heights of the reference line. Raises `TrackError` where the
-    circuit has no reference line, and ValueError for a step that is not above 0 or is so small
-    that there would be more than 100,000 samples.
+    circuit has no reference line. *step_m* is above 0.
     """
     if track.line is None:
         raise TrackError("the track file has no reference_line")
-    if not step_m > 0 or track.length_m / step_m > MOST_SAMPLES:
-        raise ValueError("step_m must be above 0 and give 100,000 samples at most")
     line = track.line
     if track.elevation is not None:
         known, heights = track.elevation

@@ -11,9 +11,9 @@ from runtime.bridge.track.model import (
     Track,
     TrackError,
     elevation,
+    filter_markers,
     inside,
     phase_at,
-    select,
 )
 from tests.bridge.track.examples import text
 
@@ -42,7 +42,7 @@ def track() -> Track:
 def test_markers_by_corner_and_kind(
     track: Track, corner: str | None, kind: str | None, ids: list[str]
 ) -> None:
-    assert [m.id for m in select(track, corner=corner, kind=kind)] == ids
+    assert [m.id for m in filter_markers(track, corner=corner, kind=kind)] == ids
 
 
 @pytest.mark.parametrize(
@@ -113,12 +113,6 @@ def test_without_any_heights_there_are_no_samples(track: Track) -> None:
 def test_without_a_line_there_is_no_elevation_though_there_is_a_profile(track: Track) -> None:
     with pytest.raises(TrackError, match="reference_line"):
         elevation(replace(track, line=None))
-
-
-@pytest.mark.parametrize("step", [0.0, -1.0, float("nan"), 1e-6])
-def test_a_step_that_is_none_is_refused(track: Track, step: float) -> None:
-    with pytest.raises(ValueError, match="step_m"):
-        elevation(track, step)
 
 
 def test_a_window_may_straddle_the_line() -> None:
