@@ -10,7 +10,7 @@ import numpy as np
 
 from runtime.bridge.session.geometry import METRES_PER_DEGREE, Indices, Plane, metres_between
 from runtime.bridge.session.recording import Frames, Gate, Numbers
-from runtime.bridge.session.series import Series, fresh_starts, series, travelled
+from runtime.bridge.session.series import Series, find_resets, measure_distance, series
 from runtime.bridge.session.stats import box_plot
 
 NEAR_M: Final = 100.0
@@ -29,7 +29,7 @@ class Crossings(NamedTuple):
     """The frame before each."""
 
 
-def crossings(series: Series, gate: Gate) -> Crossings:
+def find_crossings(series: Series, gate: Gate) -> Crossings:
     """Every crossing of a gate, however soon after the last.
 
     Between two fixes that are both within 100 m the way along the gate's heading goes from
@@ -56,9 +56,9 @@ def crossings(series: Series, gate: Gate) -> Crossings:
     return Crossings(t, before)
 
 
-def passages(series: Series, gate: Gate, travelled: Numbers) -> Numbers:
+def find_lap_starts(series: Series, gate: Gate, travelled: Numbers) -> Numbers:
     """Crossings that can begin a lap: 20 s and 300 m at least after the one before."""
-    found = crossings(series, gate)
+    found = find_crossings(series, gate)
     way = np.interp(found.t, series.t, travelled) if len(series) else found.t
     kept: list[float] = []
     last = -math.inf, -math.inf
@@ -69,7 +69,7 @@ def passages(series: Series, gate: Gate, travelled: Numbers) -> Numbers:
     return np.array(kept)
 
 
-def synthetic_gate(series: Series) -> Gate | None:
+def make_gate(series: Series) -> Gate | None:
     """A gate at the place and course of the first fast driving; None where nothing moved.
 
     Fast is above 60 % of the 95th percentile of speed.
@@ -211,14 +211,14 @@ def detect_laps(
     if gate and series.gps_usable and not _belongs(series, gate):
         gate = track_length_m = None
     length = track_length_m if track_length_m and track_length_m > 0 else None
-    way = travelled(series, length)
+    way = measure_distance(series, length)
     cut = _Cut(series, way, length)
     full = cut.segment("all", "all", *_ends(series))
     found: Sequence[Segment] = ()
     used: Gate | None = None
     if series.gps_usable:
-        used = gate or synthetic_gate(series)
-        found = cut.between("gps", passages(series, used, way)) if used else ()
+        used = gate or make_gate(series)
+        found = cut.between("gps", find_lap_starts(series, used, way)) if used else ()
     if length and not _any_complete(found):
         used, found = None, cut.by_distance()
     if not _any_complete(found):
@@ -305,7 +305,7 @@ class _Cut(NamedTuple):
             return []
         recorded = self.series["distance_m"]
         known = ~np.isnan(recorded)
-        resets = fresh_starts(recorded[known], length)
+        resets = find_resets(recorded[known], length)
         if len(resets):
             before, after = np.flatnonzero(known)[resets - 1], np.flatnonzero(known)[resets]
             missing = np.maximum(length - recorded[before], 0.0)

@@ -9,7 +9,7 @@ import numpy as np
 from runtime.bridge.session.geometry import Indices, Line, Ring
 from runtime.bridge.session.laps import Laps, Segment
 from runtime.bridge.session.recording import Numbers
-from runtime.bridge.session.series import Series, rolled_out
+from runtime.bridge.session.series import Series, integrate_speed
 
 ON_LINE_M: Final = 30.0
 LOST_M: Final = 60.0
@@ -128,9 +128,9 @@ def _on_line(laps: Laps, line: Line) -> Progress | None:
     found = path.project(x, y, np.round(near / path.step).astype(np.intp))
     p, offset = np.full(len(series), np.nan), np.full(len(series), np.nan)
     p[frames], offset[frames] = found
-    rolled = rolled_out(series)
+    rolled = integrate_speed(series)
     if rolled is not None and len(frames) > 1:
-        even = steadied(unwrap(found[0], line.length_m), rolled[frames], t, series.nominal_s)
+        even = smooth_progress(unwrap(found[0], line.length_m), rolled[frames], t, series.nominal_s)
         p[frames] = even % line.length_m
     if len(frames) < len(series):
         p = _filled(p, frames, laps.travelled, line.length_m)
@@ -187,7 +187,7 @@ SOON_S: Final = 1.0
 PAUSE_PERIODS: Final = 5.0
 
 
-def steadied(place: Numbers, rolled: Numbers, t: Numbers, period_s: float) -> Numbers:
+def smooth_progress(place: Numbers, rolled: Numbers, t: Numbers, period_s: float) -> Numbers:
     """Progress (metres, unwrapped) that moves as the car rolls, and stays where the fixes are.
 
     *place* comes from position fixes: right in the mean, each off by a metre or two. *rolled* is

@@ -8,7 +8,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from runtime.bridge.session.recording import TIMESTAMP, WIDE_SIGNALS, Frames, Numbers, Samples
-from runtime.bridge.session.series import DAY_S, Series, series, unwrapped
+from runtime.bridge.session.series import DAY_S, Series, series, unwrap_distance
 
 MAX_ROWS: Final = 10_000
 MAX_NAMES: Final = 64
@@ -254,7 +254,7 @@ def _axis(query: Query, wide: Series, sampled: Mapping[str, Samples]) -> _Axis:
 
 def _distance_axis(query: Query, t_from: float, t_to: float, wide: Series) -> _Axis:
     """Frames whose distance is known, or an even grid over the way between the bounds."""
-    way = unwrapped(wide["distance_m"], query.track_length_m)
+    way = unwrap_distance(wide["distance_m"], query.track_length_m)
     known = ~np.isnan(way)
     t, way = wide.t[known], way[known]
     part = slice(*_inside(t, t_from, t_to))

@@ -1,6 +1,5 @@
 """The frames of a session as a series in time: clock, gaps, weights, distance, position."""
 
-from collections.abc import Sequence
 from functools import cached_property
 from itertools import pairwise
 from typing import Final, NamedTuple
@@ -24,7 +23,7 @@ JITTER_SHARE: Final = 0.01
 JITTER_PLACES: Final = 3
 
 
-def steady(t: Numbers) -> Flags:
+def is_plausible(t: Numbers) -> Flags:
     """All but the frames that a fault of the clock put half a day off their neighbours.
 
     Such a fault returns: the clock goes on where it was, and what it told meanwhile took no longer
@@ -53,14 +52,14 @@ def _before_the_start(t: Numbers, first: int) -> int:
     return first if early and np.ptp(lead) <= SLACK_S else 0
 
 
-def past_midnight(t: Numbers) -> Numbers:
+def unwrap_midnights(t: Numbers) -> Numbers:
     """A day is added after each step back of more than 12 hours."""
     wraps = np.zeros(len(t))
     wraps[1:] = np.cumsum(np.diff(t) < -DAY_S / 2)
     return t + wraps * DAY_S
 
 
-def forward(t: Numbers) -> Flags:
+def is_later(t: Numbers) -> Flags:
     """The frames that are later than all before them."""
     found = np.ones(len(t), dtype=np.bool_)
     if len(t):
@@ -68,7 +67,7 @@ def forward(t: Numbers) -> Flags:
     return found
 
 
-def put_back(frames: Frames, whole: Indices, t: Numbers, kept: Flags) -> Flags:
+def find_setbacks(frames: Frames, whole: Indices, t: Numbers, kept: Flags) -> Flags:
     """Whether the clock was put back after each kept frame but the last, so that time is missing.
 
     *t*: the times of the frames *whole*. It was put back where the frames that are not kept need
@@ -126,31 +125,24 @@ class Odometer(NamedTuple):
     distance_m: float = _NAN
 
 
-def integrated(
+def fill_distance(
     t: Numbers, speed_ms: Numbers, distance_m: Numbers, last: Odometer
 ) -> tuple[Numbers, Odometer]:
-    """The distances with those that were null filled in, and the odometer behind the last frame.
+    """The distances with the missing ones computed, and the odometer after the last frame.
 
-    The trapezoidal rule goes on from *last*; the first frame of a session starts at 0 m. A frame
-    that has neither distance nor a speed that can be keeps its null, and the next one is reckoned
-    from the frame before it. Time that runs backwards adds nothing. How a session is cut into
-    calls does not change a single bit of the result.
+    The trapezoidal rule continues from *last*; the first frame of a session starts at 0 m. A frame
+    with neither a distance nor a possible speed keeps its null, and the next one continues from
+    the frame before it. Time that runs backwards adds nothing. How a session is cut into calls
+    does not change a single bit of the result.
     """
     if not len(t):
         return distance_m, last
     if not np.isnan(distance_m).any():
         return distance_m, Odometer(float(t[-1]), float(speed_ms[-1]), float(distance_m[-1]))
-    filled, odometer = reckoned(t.tolist(), speed_ms.tolist(), distance_m.tolist(), last)
-    return np.array(filled), odometer
-
-
-def reckoned(
-    t: Sequence[float], speed_ms: Sequence[float], distance_m: Sequence[float], last: Odometer
-) -> tuple[list[float], Odometer]:
-    """The same for few frames."""
     filled: list[float] = []
     at, speed, reached = last
-    for now, fast, stated in zip(t, speed_ms, distance_m, strict=True):
+    frames = zip(t.tolist(), speed_ms.tolist(), distance_m.tolist(), strict=True)
+    for now, fast, stated in frames:
         if stated != stated:  # NaN
             if not -FASTEST_MS < fast < FASTEST_MS:  # nor NaN
                 filled.append(stated)
@@ -162,7 +154,7 @@ def reckoned(
                 stated = reached + (before + fast) / 2.0 * step
         filled.append(stated)
         at, speed, reached = now, fast, stated
-    return filled, Odometer(at, speed, reached)
+    return np.array(filled), Odometer(at, speed, reached)
 
 
 GAP_S: Final = 0.5
@@ -296,14 +288,14 @@ def series(frames: Frames) -> Series:
     """
     recorded = frames.columns[TIMESTAMP]
     whole = np.flatnonzero(np.abs(recorded) < IMPOSSIBLE)
-    whole = whole[steady(recorded[whole])]
-    t = past_midnight(recorded[whole])
-    kept = forward(t)
-    stepped_back = put_back(frames, whole, t, kept)
+    whole = whole[is_plausible(recorded[whole])]
+    t = unwrap_midnights(recorded[whole])
+    kept = is_later(t)
+    stepped_back = find_setbacks(frames, whole, t, kept)
     return Series(frames, t[kept], whole[kept], stepped_back)
 
 
-def unwrapped(distance: Numbers, length_m: float | None = None) -> Numbers:
+def unwrap_distance(distance: Numbers, length_m: float | None = None) -> Numbers:
     """Distance since the start of the session, from one that may begin anew each lap.
 
     It begins anew where it falls by more than half a lap (half of what was reached, where the
@@ -313,7 +305,7 @@ def unwrapped(distance: Numbers, length_m: float | None = None) -> Numbers:
     values = distance if known.all() else distance[known]
     if not len(values):
         return distance.copy()
-    resets = fresh_starts(values, length_m)
+    resets = find_resets(values, length_m)
     if len(resets):
         begins = np.concatenate([[0], resets]).astype(np.intp)
         reached = np.maximum.reduceat(values, begins)
@@ -328,20 +320,20 @@ def unwrapped(distance: Numbers, length_m: float | None = None) -> Numbers:
     return result
 
 
-def fresh_starts(values: Numbers, length_m: float | None) -> Indices:
+def find_resets(values: Numbers, length_m: float | None) -> Indices:
     """Where a distance (without NaN) begins anew: the first frame of each later lap."""
     fall = -np.diff(values)
     least = length_m / 2 if length_m else np.maximum(100.0, np.maximum.accumulate(values)[:-1] / 2)
     return np.flatnonzero(fall > least) + 1
 
 
-def travelled(series: Series, length_m: float | None = None) -> Numbers:
+def measure_distance(series: Series, length_m: float | None = None) -> Numbers:
     """Metres since the first frame, never falling, without NaN.
 
     As recorded where a distance was recorded; else the integral of speed, else the way between
     fixes, to neither of which a gap adds. Zeros where nothing is known.
     """
-    recorded = unwrapped(series["distance_m"], length_m)
+    recorded = unwrap_distance(series["distance_m"], length_m)
     known = ~np.isnan(recorded)
     if known.sum() * 2 >= max(len(series), 2) and np.ptp(recorded[known]) > 0:
         even = recorded
@@ -349,7 +341,7 @@ def travelled(series: Series, length_m: float | None = None) -> Numbers:
             even = np.interp(series.t, series.t[known], recorded[known])
         since: Numbers = even - even[0]
         return since
-    rolled = rolled_out(series)
+    rolled = integrate_speed(series)
     if rolled is not None:
         return rolled
     if series.fixed.sum() < 2:
@@ -361,7 +353,7 @@ def travelled(series: Series, length_m: float | None = None) -> Numbers:
     return _summed(np.where(series.gap, 0.0, np.diff(way)))
 
 
-def rolled_out(series: Series) -> Numbers | None:
+def integrate_speed(series: Series) -> Numbers | None:
     """Metres since the first frame by the integral of speed; None where too little of it is known.
 
     Half of the frames must have a speed. A gap adds nothing.

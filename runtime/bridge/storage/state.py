@@ -11,7 +11,7 @@ from typing import Final, NamedTuple, TypeAlias
 import numpy as np
 
 from runtime.bridge.session.recording import WIDE, WIDE_SIGNALS, Numbers
-from runtime.bridge.session.series import Odometer, integrated
+from runtime.bridge.session.series import Odometer, fill_distance
 from runtime.bridge.storage.values import NOTHING, CapabilityRow, SessionMeta, SessionRow, SignalRow
 
 NOT_LOADED: Final[None] = None
@@ -119,7 +119,7 @@ def travelled(
     spans must be loaded.
     """
     t = numbers[0]
-    filled, odometer = integrated(t, numbers[_SPEED], numbers[_DISTANCE], session.odometer)
+    filled, odometer = fill_distance(t, numbers[_SPEED], numbers[_DISTANCE], session.odometer)
     numbers[_DISTANCE] = filled
     spread = _spread(numbers) if len(t) > _FEW else _spread_few(numbers.tolist())
     return _moved(session, len(t), spread, odometer, wide, writes)

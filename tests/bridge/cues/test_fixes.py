@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator
 
+import numpy as np
 import pytest
 
 from runtime.bridge.cues.engine import Session
 from runtime.bridge.cues.locate import AWAY_S, HELD_S, LAPS, RECKONED_M, Locator, Told
-from runtime.bridge.session.series import Odometer, reckoned
+from runtime.bridge.session.series import Odometer, fill_distance
 from tests.bridge.cues.coachkit import NAN, frame, larkfell, small
 
 SPEED = 40.0
@@ -32,8 +33,8 @@ def driven(step: float, seconds: float) -> Iterator[tuple[float, float, float]]:
     """Moments of a drive at one speed: seconds, metres, and the distance that is reckoned of it."""
     times = [i * step for i in range(int(seconds / step) + 1)]
     count = len(times)
-    ways, _ = reckoned(times, [SPEED] * count, [NAN] * count, Odometer())
-    return zip(times, [SPEED * t for t in times], ways, strict=True)
+    ways, _ = fill_distance(np.array(times), np.full(count, SPEED), np.full(count, NAN), Odometer())
+    return zip(times, [SPEED * t for t in times], ways.tolist(), strict=True)
 
 
 @pytest.mark.parametrize("step", [0.1, 1.0, 1.07, 1.2, 1.5, 2.0, 2.2, 2.9])

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from runtime.bridge.session.laps import crossings, passages, synthetic_gate
+from runtime.bridge.session.laps import find_crossings, find_lap_starts, make_gate
 from runtime.bridge.session.recording import Frames, Gate
-from runtime.bridge.session.series import series, travelled
+from runtime.bridge.session.series import measure_distance, series
 from tests.bridge.session.sessions import at, changed, circle, circle_gate, frames
 
 EAST = Gate(0.0, 10.0, 90.0)
@@ -50,14 +50,14 @@ def straight(x: list[float], y: float | list[float] = 0.0, t: list[float] | None
 def test_a_crossing_goes_forward_through_the_width_near_the_gate(
     session: Frames, moments: list[float]
 ) -> None:
-    np.testing.assert_allclose(crossings(series(session), EAST).t, moments, atol=1e-6)
+    np.testing.assert_allclose(find_crossings(series(session), EAST).t, moments, atol=1e-6)
 
 
 def test_frames_without_a_fix_are_passed_over() -> None:
     session = straight([-30, -20, -10, 30])
     session.columns["lat"][2] = np.nan
 
-    found = crossings(series(session), EAST)
+    found = find_crossings(series(session), EAST)
 
     assert found.t.tolist() == pytest.approx([1 + 2 * 20 / 50])
     assert found.before.tolist() == [1]
@@ -75,13 +75,13 @@ def test_a_lap_begins_20_s_and_300_m_after_the_last_at_least(
     session = changed(session, distance_m=np.array([0, 20, 100, second_m, second_m + 20]))
     found = series(session)
 
-    assert len(passages(found, EAST, travelled(found))) == count
+    assert len(find_lap_starts(found, EAST, measure_distance(found))) == count
 
 
 def test_crossings_of_a_circle_are_exact_between_frames() -> None:
     session = series(circle(130, hz=7.3))
 
-    found = crossings(session, circle_gate())
+    found = find_crossings(session, circle_gate())
 
     assert found.t.tolist() == pytest.approx([8.0, 48.0, 88.0, 128.0], abs=1e-3)
 
@@ -91,9 +91,9 @@ def test_a_gate_is_set_where_the_session_first_drives_fast() -> None:
     x = np.concatenate([[0.0], np.cumsum(speed[:-1] * 0.1)])
     session = series(frames(np.arange(250) / 10, speed_ms=speed, **at(x, np.zeros(250))))
 
-    gate = synthetic_gate(session)
+    gate = make_gate(session)
 
     assert gate is not None
     assert gate.heading == pytest.approx(90.0)
     assert gate.lon == pytest.approx(10.0 + 25.0 / 111_320.0)
-    assert crossings(session, gate).t.tolist() == pytest.approx([5.0], abs=1e-6)
+    assert find_crossings(session, gate).t.tolist() == pytest.approx([5.0], abs=1e-6)

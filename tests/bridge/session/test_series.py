@@ -5,7 +5,7 @@ import pytest
 
 from runtime.bridge.session.geometry import Plane
 from runtime.bridge.session.recording import Numbers
-from runtime.bridge.session.series import series, travelled, unwrapped
+from runtime.bridge.session.series import measure_distance, series, unwrap_distance
 from tests.bridge.session.sessions import at, frames
 
 
@@ -94,27 +94,29 @@ def test_gap_time_counts_what_lies_between_two_moments() -> None:
 def test_distance_that_begins_anew_is_unwrapped(
     distance: list[float], length: float | None, expected: list[float]
 ) -> None:
-    np.testing.assert_array_equal(unwrapped(np.array(distance, dtype=float), length), expected)
+    np.testing.assert_array_equal(
+        unwrap_distance(np.array(distance, dtype=float), length), expected
+    )
 
 
 def test_a_missing_distance_is_the_integral_of_speed_without_the_gaps() -> None:
     found = series(frames([0, 1, 2, 12, 13, 14, 15], speed_ms=[10, 20, 20, 50, 50, np.nan, 10]))
 
     # 15 + 20 + nothing + 50 + (50 + 30)/2 + (30 + 10)/2, the missing speed drawn between
-    assert listed(travelled(found)) == [0, 15, 35, 35, 85, 125, 145]
+    assert listed(measure_distance(found)) == [0, 15, 35, 35, 85, 125, 145]
 
 
 def test_without_distance_and_speed_the_way_between_fixes_counts() -> None:
     place = at(np.array([0.0, 30.0, 30.0, 30.0]), np.array([0.0, 40.0, 40.0, 140.0]))
     found = series(frames([0, 1, 2, 3], **place))
 
-    np.testing.assert_allclose(travelled(found), [0, 50, 50, 150], rtol=1e-6)
+    np.testing.assert_allclose(measure_distance(found), [0, 50, 50, 150], rtol=1e-6)
 
 
 def test_a_distance_that_never_moves_gives_way_to_speed() -> None:
     found = series(frames([0, 1, 2], distance_m=0.0, speed_ms=10.0))
 
-    assert listed(travelled(found)) == [0, 10, 20]
+    assert listed(measure_distance(found)) == [0, 10, 20]
 
 
 @pytest.mark.parametrize(
@@ -171,4 +173,4 @@ def test_nothing_in_is_nothing_out() -> None:
     found = series(frames([]))
 
     assert (len(found), found.nominal_s, found.gps_usable, found.centre) == (0, 0.0, False, None)
-    assert len(found.weight) == len(travelled(found)) == 0
+    assert len(found.weight) == len(measure_distance(found)) == 0

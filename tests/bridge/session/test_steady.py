@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from runtime.bridge.session.progress import APART_M, steadied
+from runtime.bridge.session.progress import APART_M, smooth_progress
 from runtime.bridge.session.recording import Numbers
 
 HZ = 10.0
@@ -19,7 +19,7 @@ def test_jitter_becomes_a_fifth_at_most() -> None:
     t, truth = rolling()
     jitter = np.random.default_rng(4).normal(0.0, 1.5, len(t))
 
-    even = steadied(truth + jitter, truth, t, 1.0 / HZ)
+    even = smooth_progress(truth + jitter, truth, t, 1.0 / HZ)
 
     assert np.std(even - truth) < np.std(jitter) / 5.0
 
@@ -32,7 +32,7 @@ def test_where_wheels_lock_the_fixes_count() -> None:
         locked[t >= 60.0], truth[t >= 60.0][0], truth[t >= 60.0] - np.ptp(truth[locked])
     )
 
-    even = steadied(truth, rolled, t, 1.0 / HZ)
+    even = smooth_progress(truth, rolled, t, 1.0 / HZ)
 
     assert np.abs(even - truth).max() <= 2 * APART_M
 
@@ -42,7 +42,7 @@ def test_a_pause_is_not_averaged_over() -> None:
     after = t >= 60.0
     t, place = np.where(after, t + 30.0, t), np.where(after, truth + 400.0, truth)
 
-    even = steadied(place, truth, t, 1.0 / HZ)
+    even = smooth_progress(place, truth, t, 1.0 / HZ)
 
     assert even == pytest.approx(place, abs=1e-6)
 
@@ -53,5 +53,5 @@ def test_short_and_slow_recordings_keep_their_length(count: int, hz: float) -> N
     t: Numbers = np.arange(count, dtype=np.float64) * (period or 1.0)
     place: Numbers = 20.0 * t
 
-    assert steadied(place, place, t, period) == pytest.approx(place, abs=1e-6)
-    assert len(steadied(place + 1.0, place, t, period)) == count
+    assert smooth_progress(place, place, t, period) == pytest.approx(place, abs=1e-6)
+    assert len(smooth_progress(place + 1.0, place, t, period)) == count

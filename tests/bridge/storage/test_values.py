@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runtime.bridge.session.recording import Frames, Gate, Recording
-from runtime.bridge.session.series import Odometer, integrated
+from runtime.bridge.session.series import Odometer, fill_distance
 from runtime.bridge.storage import canonical
 from runtime.bridge.storage.errors import BadFrames
 from runtime.bridge.storage.nearest import nearest
@@ -33,7 +33,7 @@ NAN = float("nan")
 def test_distances_that_are_missing_follow_from_the_speed(
     t: list[float], speed: list[float], distance: list[float], expected: list[float]
 ) -> None:
-    filled, _ = integrated(
+    filled, _ = fill_distance(
         np.array(t, float), np.array(speed, float), np.array(distance, float), Odometer()
     )
     assert filled.tolist() == pytest.approx(expected, nan_ok=True)
@@ -48,9 +48,9 @@ def test_the_odometer_does_not_notice_where_a_session_is_cut(
 ) -> None:
     table = np.array(steps, np.float64).reshape(-1, 3)
     t, speed, distance = np.cumsum(table[:, 0]), table[:, 1], table[:, 2]
-    whole, last = integrated(t, speed, distance, Odometer())
-    first, middle = integrated(t[:cut], speed[:cut], distance[:cut], Odometer())
-    second, end = integrated(t[cut:], speed[cut:], distance[cut:], middle)
+    whole, last = fill_distance(t, speed, distance, Odometer())
+    first, middle = fill_distance(t[:cut], speed[:cut], distance[:cut], Odometer())
+    second, end = fill_distance(t[cut:], speed[cut:], distance[cut:], middle)
     assert np.concatenate((first, second)).tobytes() == whole.tobytes()
     known = [number for number in last if number == number]
     assert known == [number for number in end if number == number]

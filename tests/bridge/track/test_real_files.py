@@ -10,7 +10,7 @@ import pytest
 
 from runtime.bridge.session.laps import detect
 from runtime.bridge.session.recording import WIDE, Frames, Gate, Numbers
-from runtime.bridge.session.series import series, travelled
+from runtime.bridge.session.series import measure_distance, series
 from runtime.bridge.track.build import from_centreline, from_laps
 from runtime.bridge.track.geojson import read_geojson
 from tests.bridge.track.examples import REAL
@@ -94,9 +94,11 @@ def test_three_ways_to_measure_a_recorded_lap_agree() -> None:
     columns = dict(frames.columns)
     blank = np.full(len(frames), np.nan)
 
-    by_distance = travelled(series(frames))[-1]
-    by_speed = travelled(series(Frames({**columns, "distance_m": blank})))[-1]
-    by_place = travelled(series(Frames({**columns, "distance_m": blank, "speed_ms": blank})))[-1]
+    by_distance = measure_distance(series(frames))[-1]
+    by_speed = measure_distance(series(Frames({**columns, "distance_m": blank})))[-1]
+    by_place = measure_distance(
+        series(Frames({**columns, "distance_m": blank, "speed_ms": blank}))
+    )[-1]
 
     assert by_speed == pytest.approx(by_distance, rel=0.005)
     assert by_place == pytest.approx(by_distance, rel=0.01)

@@ -9,7 +9,7 @@ from runtime.bridge.can.speed import LONGEST_PAUSE_S, OTHERS, STALE_S, USUAL, WH
 from runtime.bridge.formats.motion import distance as way_by_fixes
 from runtime.bridge.formats.motion import valid_fixes
 from runtime.bridge.session.recording import TIMESTAMP, WIDE, WIDE_SIGNALS, Frames, Numbers, Samples
-from runtime.bridge.session.series import Odometer, integrated
+from runtime.bridge.session.series import Odometer, fill_distance
 
 STEP_S: Final = 0.1
 
@@ -89,7 +89,7 @@ def _distance(columns: Mapping[str, Numbers], times: Numbers) -> Numbers:
     speed = columns["speed_ms"]
     unknown = np.full(len(times), np.nan)
     if not np.isnan(speed).all():
-        return integrated(times, speed, unknown, Odometer())[0]
+        return fill_distance(times, speed, unknown, Odometer())[0]
     if np.isfinite(columns["lat"]).any():
         return way_by_fixes(times, columns["lat"], columns["lon"], speed)
     return unknown
