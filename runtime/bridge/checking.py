@@ -19,14 +19,13 @@ from runtime.bridge.settings import BridgeSettings
 from runtime.bridge.storage.errors import StoreUnusable
 from runtime.bridge.storage.opening import check as check_database
 from runtime.bridge.track.model import Track
-from runtime.web.hosts import may_be_host
+from runtime.web.hosts import may_be_host, may_be_origin
 from runtime.web.instance import AlreadyRunning
 from runtime.web.serve import CannotStart, bind
 
 BAD_CONFIGURATION: Final = 2
 NETWORK: Final = Path("/sys/class/net")
 """Where Linux lists its network interfaces, those of CAN among them."""
-_ORIGIN: Final = re.compile(r"\*|null|[a-z][a-z0-9+.-]*://[^/\s@,*?#]+(:\*)?", re.IGNORECASE)
 _VERSIONED: Final = re.compile(r".*/v\d+\w*/?")
 _PCAN: Final = re.compile(r"PCAN_[A-Z]+BUS\d+")
 
@@ -39,7 +38,7 @@ def refuse(settings: BridgeSettings) -> None:
     if "://" in settings.course and not _is_address(settings.course.strip()):
         raise _bad("course", f"{settings.course!r} is neither a folder nor an http address")
     for origin in settings.cors_origins:
-        if origin.strip() and not _is_origin(origin):
+        if origin.strip() and not may_be_origin(origin):
             raise _bad(
                 "cors_origins",
                 f"{origin!r} is no origin: scheme://host, or with :port or :* (any port) behind it,"
@@ -110,14 +109,6 @@ def _is_address(url: str) -> bool:
         return False
     plain = not parts.query and not parts.fragment and not re.search(r"\s", url)
     return parts.scheme in ("http", "https") and bool(parts.hostname) and plain
-
-
-def _is_origin(text: str) -> bool:
-    try:
-        urlsplit(text.removesuffix(":*")).port  # noqa: B018 - raises for what is no port
-    except ValueError:
-        return False
-    return bool(_ORIGIN.fullmatch(text))
 
 
 def _model_doubts(settings: BridgeSettings) -> Iterator[str]:

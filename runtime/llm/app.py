@@ -22,7 +22,6 @@ from runtime.llm.api import (
     models,
     requests,
     sysmodel,
-    tenancy,
     tenants,
 )
 from runtime.llm.api.wire import ErrorAnswer
@@ -127,7 +126,7 @@ def make_app(service: Service) -> web.Application:
     publish(app, describe_api)
     app.cleanup_ctx.append(_lifetime)
     app.on_response_prepare.append(_sign_chat)
-    app.on_response_prepare.append(tenancy.sign)
+    app.on_response_prepare.append(tenants.sign)
     return app
 
 
@@ -160,7 +159,7 @@ def assemble(settings: LlmSettings) -> Service:
     """
     host = host_info()
     folders = [settings.models_folder, BUNDLED.parent]
-    catalog = Catalog(folders, settings.default_context, soc=host.soc_model)
+    catalog = Catalog(folders, soc=host.soc_model)
     sessions = Sessions(settings.session_cache_size, settings.session_ttl_ms / 1000)
     pool = EnginePool(
         PoolSettings(

@@ -27,12 +27,6 @@ class Buckets:
     def __len__(self) -> int:
         return len(self._filled)
 
-    def configure(self, rate: float, burst: float) -> None:
-        """Change the limits; a fill above the new burst is cut at its next use."""
-        self._rate, self._burst = rate, burst
-        if rate <= 0:
-            self._filled.clear()
-
     def wait(self, key: str, now: float) -> float:
         """Seconds until the bucket holds a token; 0 when it does. Takes nothing."""
         missing = 1.0 - self._fill(key, now)
@@ -80,11 +74,6 @@ class RateLimiter:
         self._clients = Buckets(rate, burst, size)
         self._addresses = Buckets(per_address, burst, size)
         self._clock = clock
-
-    def configure(self, rate: float, burst: float, *, per_address: float = 0.0) -> None:
-        """Change the limits from the next request on."""
-        self._clients.configure(rate, burst)
-        self._addresses.configure(per_address, burst)
 
     def take(self, client: str, address: str | None = None) -> int | None:
         """Charge one request: None when it may pass, else whole seconds to wait, at least 1.

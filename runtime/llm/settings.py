@@ -9,15 +9,10 @@ import psutil
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
 from pydantic_settings import SettingsConfigDict
 
-from runtime.llm.models.fitting import (
-    fitting_host,
-    fitting_key,
-    fitting_model,
-    fitting_origin,
-    not_blank,
-)
 from runtime.llm.sysmodel.settings import SysmodelSettings
 from runtime.llm.values import SYSTEM_MODEL
+from runtime.web.auth import check_key
+from runtime.web.hosts import may_be_host, may_be_origin
 from runtime.web.settings import Clamp, Settings
 
 SESSION_BYTES_LIMIT: Final = 2 << 30
@@ -33,6 +28,39 @@ def user_data_dir() -> Path:
     return Path(os.environ.get("XDG_DATA_HOME") or home / ".local" / "share") / "paddock"
 
 
+def _check_folder(path: object) -> object:
+    if isinstance(path, str) and (not path.strip() or "\0" in path):
+        raise ValueError("must name a folder")
+    return path
+
+
+def _check_origins(origins: list[str]) -> list[str]:
+    for origin in origins:
+        if origin.strip() and not may_be_origin(origin.strip()):
+            raise ValueError(
+                f"{origin!r} is not an origin; write a scheme, a host and a port, as in"
+                " https://example.org:8443, with :* for any port, or * for any origin"
+            )
+    return [origin.strip() for origin in origins if origin.strip()]
+
+
+def _check_hosts(hosts: list[str]) -> list[str]:
+    for host in hosts:
+        if host.strip() and not may_be_host(host.strip()):
+            raise ValueError(
+                f"{host!r} is not a host name; write it whole, without a scheme and a port"
+            )
+    return hosts
+
+
+def _check_model(name: str) -> str:
+    """The id of a model, trimmed; a blank one is the default. Raises ValueError for a path."""
+    trimmed = name.strip()
+    if trimmed.startswith(".") or set(trimmed) & set("/\\\0"):
+        raise ValueError("must be an id of GET /v1/models, not a path")
+    return trimmed or SYSTEM_MODEL
+
+
 class LlmSettings(Settings):
     """On-device language-model server."""
 
@@ -42,27 +70,27 @@ class LlmSettings(Settings):
         8080, description="port to listen on, 0 for any free one; also --port"
     )
     bind_lan: bool = Field(False, description="listen on every interface and announce by mDNS")
-    api_key: Annotated[SecretStr, AfterValidator(fitting_key)] = Field(
+    api_key: Annotated[SecretStr, AfterValidator(check_key)] = Field(
         SecretStr(""), description="key of every gated route; empty: open"
     )
     allow_cors: bool = Field(False, description="let pages of the origins in cors_origins call")
-    cors_origins: Annotated[list[str], AfterValidator(fitting_origin)] = Field(
+    cors_origins: Annotated[list[str], AfterValidator(_check_origins)] = Field(
         [], description="origins with scheme and port; * for any; empty: loopback origins"
     )
-    allowed_hosts: Annotated[list[str], AfterValidator(fitting_host)] = Field(
+    allowed_hosts: Annotated[list[str], AfterValidator(_check_hosts)] = Field(
         [], description="host names answered besides the own ones"
     )
-    models_dir: Annotated[Path | None, BeforeValidator(not_blank)] = Field(
+    models_dir: Annotated[Path | None, BeforeValidator(_check_folder)] = Field(
         None, description="folder of model files; data_dir/models"
     )
-    data_dir: Annotated[Path, BeforeValidator(not_blank)] = Field(
+    data_dir: Annotated[Path, BeforeValidator(_check_folder)] = Field(
         default_factory=user_data_dir, description="folder of the server's data"
     )
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         "info", description="least level that is logged, as JSON lines on standard error"
     )
 
-    selected_model_id: Annotated[str, AfterValidator(fitting_model)] = Field(
+    selected_model_id: Annotated[str, AfterValidator(_check_model)] = Field(
         SYSTEM_MODEL, description="model of requests that name none"
     )
     temperature: Annotated[float, Clamp(0.0, 2.0)] = Field(

@@ -3,6 +3,8 @@
 import hashlib
 import hmac
 
+from pydantic import SecretStr
+
 from runtime.web.errors import Unauthorized
 
 
@@ -38,6 +40,19 @@ class Bearer:
 def under(path: str, prefixes: tuple[str, ...]) -> bool:
     """Whether *path* is one of *prefixes* or lies below one."""
     return any(path == prefix or path.startswith(prefix + "/") for prefix in prefixes)
+
+
+def check_key(key: SecretStr | None) -> SecretStr | None:
+    """The setting, if it is a key that a header can carry or none at all.
+
+    Raises ValueError, without the value: a key of blanks would leave the server open.
+    """
+    text = key.get_secret_value() if key else ""
+    if text and not text.strip():
+        raise ValueError("holds blanks only; leave it empty for a server without a key")
+    if any(letter < " " or letter == "\x7f" for letter in text.strip()):
+        raise ValueError("holds a line break or a control character, which no header can carry")
+    return key
 
 
 def _digest(text: str) -> bytes:

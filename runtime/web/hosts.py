@@ -27,7 +27,12 @@ _HOST: Final = re.compile(
     re.IGNORECASE | re.ASCII,
 )
 _NAME: Final = re.compile(r"[a-z0-9_-]+(\.[a-z0-9_-]+)*\.?", re.IGNORECASE | re.ASCII)
-_ORIGIN: Final = re.compile(r"https?://[^/\s@,]+|[a-z][a-z0-9+.-]*://[^/\s@,]*", re.IGNORECASE)
+_ORIGIN: Final = re.compile(
+    r"https?://(\[[0-9a-f:.]+\]|[a-z0-9_.-]+)(:(?P<port>\d{1,5}|\*))?"  # of a web page
+    r"|(?!https?:)[a-z][a-z0-9+.-]*://[^/\s@,*?#]*(:\*)?"  # of an extension or a program
+    r"|\*|null",
+    re.IGNORECASE | re.ASCII,
+)
 _TOKENS: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+(?:\s*,\s*[!#$%&'*+.^_`|~0-9A-Za-z-]+)*")
 _Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
@@ -39,6 +44,14 @@ def may_be_host(text: str) -> bool:
     except ValueError:
         return bool(_NAME.fullmatch(text))
     return True
+
+
+def may_be_origin(text: str) -> bool:
+    """Whether a setting may list it as an origin: as browsers send it, ``:*`` for any port, or
+    ``*`` for any origin.
+    """
+    match = _ORIGIN.fullmatch(text)
+    return match is not None and (match["port"] in (None, "*") or int(match["port"]) <= 65535)
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,7 +81,7 @@ class Rig:
     """A pool on the tiny models, its processes, and a clock that is moved by hand."""
 
     def __init__(self, folder: Path, size: int = 2, load_timeout_s: float = 5.0) -> None:
-        self.catalog = Catalog([folder], 4096)
+        self.catalog = Catalog([folder])
         self.workers: list[Pretender] = []
         self.answer: Callable[[Command], None] = lambda command: None
         self.now = 0.0

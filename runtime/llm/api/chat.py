@@ -10,14 +10,17 @@ from typing import Final
 from aiohttp import web
 
 from runtime.llm.admission import Cancelled, QueueFull, State, Ticket
-from runtime.llm.api.frames import DONE, Frames, error_frame
 from runtime.llm.api.wire import (
+    DONE,
     ChatCompletion,
     ChatRequest,
     Choice,
     Chunk,
+    Frames,
     ReplyMessage,
     Timings,
+    check_turns,
+    error_frame,
     usage_of,
 )
 from runtime.llm.chats import Ask, Ready
@@ -34,7 +37,6 @@ from runtime.llm.errors import (
     SysmodelUnknown,
 )
 from runtime.llm.identity import client_id, header_safe, tenant_id
-from runtime.llm.prompt import check_turns
 from runtime.llm.service import SERVICE, Service
 from runtime.llm.values import SYSTEM_MODEL, Finish, Outcome, Sampling
 from runtime.web.errors import ApiError, RequestTimeout, ShuttingDown, TooMany
@@ -229,7 +231,9 @@ async def _stream(
             done, _ = await asyncio.wait({preparing}, timeout=service.settings.stream_commit_s)
             if done:
                 preparing.result()  # a failure is raised here and has its own status
-        async with _open(request, service) as stream:
+        settings = service.settings
+        heartbeat_s, stall_s = settings.heartbeat_ms / 1000, settings.stall_ms / 1000
+        async with EventStream(request, heartbeat_s=heartbeat_s, stall_s=stall_s) as stream:
             try:
                 with call.ticket.stoppable():
                     await _send_reply(stream, service, call, await preparing, with_usage)
@@ -242,33 +246,24 @@ async def _stream(
         _abandon(preparing)
 
 
-def _open(request: web.Request, service: Service) -> EventStream:
-    settings = service.settings
-    return EventStream(
-        request,
-        heartbeat_s=settings.heartbeat_ms / 1000,
-        stall_s=settings.stall_ms / 1000,
-    )
-
-
 async def _send_reply(
     stream: EventStream, service: Service, call: _Call, ready: Ready, with_usage: bool
 ) -> None:
     frames = Frames(call.completion_id, call.created, call.ask.model)
     ticket = call.ticket
     async with service.chats.running(ticket, ready) as generation:
-        await stream.send(frames.role())
+        await stream.send(frames.delta(role="assistant"))
         async for piece in generation:
             _first_token(call)
             ticket.chunks += 1
-            await stream.send(frames.content(piece))
+            await stream.send(frames.delta(content=piece))
     outcome = generation.outcome
     _complete(service, call, outcome)
     finish, truncated = finish_of(outcome, report_length=service.settings.report_length)
-    await stream.send(frames.finish(finish, truncated=truncated))
+    await stream.send(frames.delta(finish=finish, truncated=truncated))
     usage = usage_of(outcome)
     if with_usage and usage is not None:
-        await stream.send(frames.usage(usage.model_dump_json().encode()))
+        await stream.send(frames.usage(usage))
 
 
 def finish_of(outcome: Outcome, *, report_length: bool) -> tuple[Finish, bool]:

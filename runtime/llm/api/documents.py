@@ -15,8 +15,8 @@ from pydantic import (
 )
 
 from runtime.llm.api.chat import body_cap
-from runtime.llm.api.lookup import embedding_model
-from runtime.llm.api.tenancy import (
+from runtime.llm.api.models import embedding_model
+from runtime.llm.api.tenants import (
     HEADERS,
     TENANT,
     UNREACHABLE,

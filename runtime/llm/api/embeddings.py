@@ -7,8 +7,8 @@ from aiohttp import web
 from pydantic import Field, StrictInt, StrictStr, field_validator
 
 from runtime.llm.api.chat import body_cap
-from runtime.llm.api.lookup import embedding_model
-from runtime.llm.api.tenancy import guarded, touch
+from runtime.llm.api.models import embedding_model
+from runtime.llm.api.tenants import guarded, touch
 from runtime.llm.embed.errors import EmbedBusy, EmbedFailed
 from runtime.llm.embed.values import Vectors
 from runtime.llm.errors import ApiFailure, ModelNotFound

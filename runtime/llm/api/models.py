@@ -1,19 +1,20 @@
-"""The list of models."""
+"""The list of models, and the embedding model that a request names."""
 
 import asyncio
 from typing import Final, Literal
 
 from aiohttp import web
 
-from runtime.llm.api.lookup import HOW_TO_GET_ONE
 from runtime.llm.errors import ModelNotFound
 from runtime.llm.models.catalog import Entry
 from runtime.llm.service import SERVICE, Service
 from runtime.llm.values import SYSTEM_MODEL
 from runtime.web.absent import absent
+from runtime.web.errors import BadField
 from runtime.web.routes import Routes
 from runtime.web.wire import Wire
 
+HOW_TO_GET_ONE: Final = "python -m runtime.llm pull minilm"
 NO_EMBEDDING_MODEL: Final = (
     f"No embedding model is installed, so embeddings and documents wait: {HOW_TO_GET_ONE}"
 )
@@ -59,9 +60,9 @@ class ModelPath(Wire):
 async def list_models(request: web.Request) -> ModelList:
     """List the model files on disk, then the built-in system model."""
     service = request.app[SERVICE]
-    found = await asyncio.to_thread(_entries, service)
-    embedding = any(entry.meta.kind == "embedding" for entry in found)
-    return ModelList(data=found, hints=None if embedding else [NO_EMBEDDING_MODEL])
+    entries = await asyncio.to_thread(_entries, service)
+    embedding = any(entry.meta.kind == "embedding" for entry in entries)
+    return ModelList(data=entries, hints=None if embedding else [NO_EMBEDDING_MODEL])
 
 
 @routes.get("/v1/models/{id}", errors=(ModelNotFound,))
@@ -104,3 +105,27 @@ def _system(service: Service) -> ModelEntry:
         owned_by="sysmodel",
         meta=ModelMeta(kind="chat", loaded=last is not None and last.code == 3),
     )
+
+
+async def embedding_model(service: Service, model: str) -> Entry:
+    """The embedding model of that id. Raises `BadField` for a blank one, else `ModelNotFound`."""
+    wanted = model.strip()
+    if not wanted:
+        raise BadField("model: must not be blank", param="model")
+    return await asyncio.to_thread(_find, service, wanted)
+
+
+def _find(service: Service, wanted: str) -> Entry:
+    entry = service.catalog.find(wanted)
+    if entry is not None and service.catalog.meta(entry).kind == "embedding":
+        return entry
+    if entry is not None or wanted == SYSTEM_MODEL:
+        raise ModelNotFound(f"this is a chat model, it makes no embeddings; {_advice(service)}")
+    raise ModelNotFound(f"there is no such model on this machine; {_advice(service)}")
+
+
+def _advice(service: Service) -> str:
+    catalog = service.catalog
+    if any(catalog.meta(entry).kind == "embedding" for entry in catalog.entries()):
+        return "GET /v1/models lists those of the kind embedding"
+    return f"no embedding model is installed: {HOW_TO_GET_ONE} brings one"

@@ -1,7 +1,9 @@
-"""What a chat client sends and receives."""
+"""What a chat client sends and receives: requests, replies, the frames of a stream."""
 
-from typing import Annotated, Literal
+from collections.abc import Sequence
+from typing import Annotated, Final, Literal
 
+import orjson
 from pydantic import (
     BeforeValidator,
     Discriminator,
@@ -15,7 +17,9 @@ from pydantic import (
     field_validator,
 )
 
-from runtime.llm.values import Outcome, Role, Turn
+from runtime.llm.errors import error_object
+from runtime.llm.values import Finish, Outcome, Role, Turn
+from runtime.web.errors import ApiError, BadRequest, TooLarge
 from runtime.web.wire import Wire
 
 MAX_MESSAGES = 2048
@@ -240,6 +244,61 @@ class ErrorAnswer(Wire):
     """The envelope of every error."""
 
     error: PlainError
+
+
+DONE: Final = b"data: [DONE]\n\n"
+"""The last frame of every stream."""
+
+
+class Frames:
+    """The frames of one reply as bytes."""
+
+    def __init__(self, completion_id: str, created: int, model: str) -> None:
+        self._chunk = Chunk(id=completion_id, created=created, model=model, choices=[])
+
+    def delta(
+        self,
+        *,
+        role: Literal["assistant"] | None = None,
+        content: str | None = None,
+        finish: Finish | None = None,
+        truncated: bool = False,
+    ) -> bytes:
+        """A frame with the role (the first), with text, or with why the text ended (the last)."""
+        choice = ChunkChoice(
+            delta=Delta(role=role, content=content),
+            finish_reason=finish,
+            truncated=True if truncated else None,
+        )
+        return _frame(self._chunk.model_copy(update={"choices": [choice]}))
+
+    def usage(self, usage: Usage) -> bytes:
+        """The frame without choices, for a client that asked for the usage."""
+        return _frame(self._chunk.model_copy(update={"usage": usage}))
+
+
+def error_frame(error: ApiError) -> bytes:
+    """The frame that reports a failure after the stream began; only `DONE` follows."""
+    return b"data: " + orjson.dumps({"error": error_object(error)}) + b"\n\n"
+
+
+def _frame(chunk: Chunk) -> bytes:
+    return b"data: " + chunk.model_dump_json(exclude_none=True).encode() + b"\n\n"
+
+
+def check_turns(turns: Sequence[Turn], max_chars: int) -> None:
+    """Raise `TooLarge` or `BadRequest` for turns that cannot be answered.
+
+    The length is counted in code points over all messages.
+    """
+    if sum(len(turn.content) for turn in turns) > max_chars:
+        raise TooLarge(
+            f"the messages together have more than {max_chars} characters", param="messages"
+        )
+    if all(turn.role == "system" for turn in turns):
+        raise BadRequest("there is no message besides system messages", param="messages")
+    if turns[-1].role != "user":
+        raise BadRequest("the last message must have the role user", param="messages")
 
 
 def usage_of(outcome: Outcome) -> Usage | None:

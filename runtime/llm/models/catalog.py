@@ -4,10 +4,10 @@ import logging
 import os
 import stat
 import threading
-from collections import OrderedDict, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import lru_cache, reduce
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 
 VOCABS: Final = ("{}-vocab.txt", "{}.vocab.txt", "{}_vocab.txt")
 """Names of the vocabulary beside ``<id>.onnx``, in the order in which they are tried."""
-_HEADERS_KEPT: Final = 256
+_REMEMBERED: Final = 256
 _NOTHING: Final = Declaration()
 
 
@@ -89,31 +89,6 @@ class Entry:
         """Layers to put on the GPU, -1 for all; None: as the backend says."""
         return self.declared.n_gpu_layers
 
-    @property
-    def sha256(self) -> str | None:
-        """Of the file, lower-case hex, as declared; nothing here checks it."""
-        return self.declared.sha256
-
-    @property
-    def license(self) -> str | None:
-        """The licence notice."""
-        return self.declared.license
-
-    @property
-    def name(self) -> str:
-        """For display."""
-        return self.declared.name or self.id
-
-    @property
-    def description(self) -> str | None:
-        """For display."""
-        return self.declared.description
-
-    @property
-    def required_soc(self) -> str | None:
-        """The chip marker without which the model is refused."""
-        return self.declared.required_soc
-
 
 @dataclass(frozen=True)
 class Meta:
@@ -127,7 +102,7 @@ class Meta:
     quant: str | None = None
 
 
-class Found(NamedTuple):
+class ModelFiles(NamedTuple):
     """The files of one model in one folder."""
 
     id: str
@@ -143,19 +118,19 @@ class _File(NamedTuple):
     state: Fingerprint
 
 
-def scan(folder: Path, only: str | None = None) -> tuple[list[Found], list[str]]:
+def scan(folder: Path, only: str | None = None) -> tuple[list[ModelFiles], list[str]]:
     """The models of one flat folder, GGUF before ONNX and by file name, and warnings in words.
 
     No file is opened. A missing folder holds nothing. With *only* no other model is looked at.
     """
     warnings: list[str] = []
-    candidates: list[Found] = []
+    candidates: list[ModelFiles] = []
     split: dict[tuple[str, int, str], dict[int, _File]] = defaultdict(dict)
     for text in _listing(folder, warnings):
         name = file_name(text)
         if name is None or (only is not None and name.id != only):
             continue
-        file = _regular(folder / text)
+        file = _stat_file(folder / text)
         if file is None:
             continue
         if name.id == SYSTEM_MODEL:
@@ -163,15 +138,15 @@ def scan(folder: Path, only: str | None = None) -> tuple[list[Found], list[str]]
         elif len(text) - 5 != len(name.id):
             split[name.id, name.parts, text[-5:]][name.part] = file
         elif name.format == "gguf":
-            candidates.append(_found(name.id, "gguf", [file]))
+            candidates.append(_model(name.id, "gguf", [file]))
         elif vocab := _vocab(folder, name.id):
-            candidates.append(_found(name.id, "onnx", [file], vocab))
+            candidates.append(_model(name.id, "onnx", [file], vocab))
     for (model, count, _), parts in split.items():
         if len(parts) == count:
-            candidates.append(_found(model, "gguf", [parts[n] for n in range(1, count + 1)]))
+            candidates.append(_model(model, "gguf", [parts[n] for n in range(1, count + 1)]))
         else:
             warnings.append(f"{model} is not listed: {len(parts)} of its {count} parts are here")
-    return _one_each(candidates, warnings), warnings
+    return _hide_duplicates(candidates, warnings), warnings
 
 
 def _listing(folder: Path, warnings: list[str]) -> list[str]:
@@ -184,7 +159,7 @@ def _listing(folder: Path, warnings: list[str]) -> list[str]:
         return []
 
 
-def _regular(path: Path) -> _File | None:
+def _stat_file(path: Path) -> _File | None:
     """A regular file that is not empty, seen through links; None for anything else."""
     try:
         found = path.stat()
@@ -196,11 +171,13 @@ def _regular(path: Path) -> _File | None:
 
 
 def _vocab(folder: Path, model: str) -> _File | None:
-    files = (_regular(folder / pattern.format(model)) for pattern in VOCABS)
+    files = (_stat_file(folder / pattern.format(model)) for pattern in VOCABS)
     return next((file for file in files if file), None)
 
 
-def _found(model: str, form: Format, files: Sequence[_File], vocab: _File | None = None) -> Found:
+def _model(
+    model: str, form: Format, files: Sequence[_File], vocab: _File | None = None
+) -> ModelFiles:
     newest = max(file.state.mtime_ns for file in files)
     fingerprint = Fingerprint(
         inode=files[0].state.inode,
@@ -208,14 +185,14 @@ def _found(model: str, form: Format, files: Sequence[_File], vocab: _File | None
         mtime_ns=max(newest, vocab.state.mtime_ns) if vocab else newest,
     )
     paths = tuple(file.path for file in files)
-    return Found(
+    return ModelFiles(
         model, form, paths, max(0, newest // 10**9), fingerprint, vocab.path if vocab else None
     )
 
 
-def _one_each(candidates: list[Found], warnings: list[str]) -> list[Found]:
+def _hide_duplicates(candidates: list[ModelFiles], warnings: list[str]) -> list[ModelFiles]:
     """The first by kind and file name of those that share an id."""
-    first: dict[str, Found] = {}
+    first: dict[str, ModelFiles] = {}
     for found in sorted(candidates, key=lambda f: (f.format != "gguf", f.paths[0].name)):
         if (kept := first.setdefault(found.id, found)) is not found:
             name, other = found.paths[0].name, kept.paths[0].name
@@ -230,17 +207,11 @@ class Catalog:
     event loop. Safe to call from several threads.
     """
 
-    def __init__(self, folders: Sequence[Path], default_context: int, *, soc: str = "") -> None:
-        """*default_context* caps the budget, in tokens, of a model that declares none.
-
-        *soc* names this machine's chip, for models that need a certain one.
-        """
+    def __init__(self, folders: Sequence[Path], *, soc: str = "") -> None:
+        """*soc* names this machine's chip, for models that need a certain one."""
         self._folders = [(folder, CatalogFile(folder)) for folder in dict.fromkeys(folders)]
-        self._default_context = default_context
         self._soc = soc
-        self._said: set[str] = set()
-        self._headers: OrderedDict[tuple[Path, Fingerprint], gguf.Header | None] = OrderedDict()
-        self._whole: OrderedDict[tuple[Path, Fingerprint], bool] = OrderedDict()
+        self._logged: set[str] = set()
         self._lock = threading.Lock()
 
     def entries(self) -> list[Entry]:
@@ -248,15 +219,15 @@ class Catalog:
 
         No GGUF file is opened; an ONNX file is looked through once for what lies outside of it.
         """
-        listed, warnings = self._look()
-        self._say(warnings)
+        listed, warnings = self._scan()
+        self._log_news(warnings)
         return sorted(listed.values(), key=lambda entry: (entry.format != "gguf", entry.id))
 
     def find(self, model: str) -> Entry | None:
         """The model of that id, for any text at all: it is only compared, never made a path."""
-        return self._look(model)[0].get(model)
+        return self._scan(model)[0].get(model)
 
-    def _look(self, only: str | None = None) -> tuple[dict[str, Entry], list[str]]:
+    def _scan(self, only: str | None = None) -> tuple[dict[str, Entry], list[str]]:
         """The models on disk by id, and what is wrong with them in words."""
         texts = [file.read() for _, file in self._folders]
         listed: dict[str, Entry] = {}
@@ -264,32 +235,30 @@ class Catalog:
         for (folder, _), text in zip(self._folders, texts, strict=True):
             models, doubts = scan(folder, only)
             warnings += doubts
-            for found in models:
-                if found.id in listed:
+            for files in models:
+                path = files.paths[0]
+                if files.id in listed:
                     warnings.append(
-                        f"model {found.id} of an earlier folder hides the one in a later"
+                        f"model {files.id} of an earlier folder hides the one in a later"
                     )
-                elif not self._is_whole(found):
-                    warnings.append(f"{found.paths[0].name} is not listed: {onnxfile.ELSEWHERE}")
+                elif files.format == "onnx" and not _is_self_contained(path, files.fingerprint):
+                    warnings.append(f"{path.name} is not listed: {onnxfile.ELSEWHERE}")
                 else:
-                    listed[found.id] = self._entry(found, text.broken, texts)
+                    listed[files.id] = self._entry(files, text.broken, texts)
         return listed, warnings
-
-    def declared(self) -> dict[str, Declaration]:
-        """Every model that a catalog declares, by id, whether its file is here or not."""
-        texts = [file.read() for _, file in self._folders]
-        return {model: _declared(model, texts) for text in texts for model in text.models}
 
     def errors(self) -> list[str]:
         """What is wrong in the catalog files, one problem a line, for logs."""
         return [problem for _, file in self._folders for problem in file.errors]
 
-    def meta(self, entry: Entry, *, open_file: bool = True) -> Meta:
+    def meta(self, entry: Entry) -> Meta:
         """What the file says about itself, remembered until the file changes.
 
-        Without *open_file* only what is remembered. ONNX files are never opened.
+        ONNX files are never opened.
         """
-        header = self._header(entry, open_file) if entry.format == "gguf" else None
+        header = None
+        if entry.format == "gguf":
+            header = _read_header(entry.path, entry.fingerprint)
         if header is None:
             return Meta(entry.kind, entry.size)
         return Meta(
@@ -300,90 +269,66 @@ class Catalog:
             quant=header.quantization or None,
         )
 
-    def budget(self, entry: Entry) -> int:
-        """Tokens of prompt and reply together: as declared, else as trained up to the default."""
-        if entry.context_tokens is not None:
-            return entry.context_tokens
-        trained = self.meta(entry).n_ctx_train
-        return min(trained or self._default_context, self._default_context)
-
-    def _entry(self, found: Found, broken: str | None, texts: Sequence[CatalogText]) -> Entry:
-        declared = _declared(found.id, texts)
-        faults = [text.faults[found.id] for text in texts if found.id in text.faults]
+    def _entry(self, files: ModelFiles, broken: str | None, texts: Sequence[CatalogText]) -> Entry:
+        declared = _merge_declarations(files.id, texts)
+        faults = [text.faults[files.id] for text in texts if files.id in text.faults]
         return Entry(
-            id=found.id,
-            path=found.paths[0],
-            created=found.created,
-            format=found.format,
-            size=found.fingerprint.size,
-            fingerprint=found.fingerprint,
+            id=files.id,
+            path=files.paths[0],
+            created=files.created,
+            format=files.format,
+            size=files.fingerprint.size,
+            fingerprint=files.fingerprint,
             declared=declared,
-            fault=next(iter(faults), broken) or _misfit(found, declared, self._soc),
-            parts=found.paths if len(found.paths) > 1 else (),
-            vocab=found.vocab,
+            fault=next(iter(faults), broken) or _find_fault(files, declared, self._soc),
+            parts=files.paths if len(files.paths) > 1 else (),
+            vocab=files.vocab,
         )
 
-    def _is_whole(self, found: Found) -> bool:
-        """Whether no part of an ONNX model lies in another file, remembered until it changes."""
-        if found.format != "onnx":
-            return True
-        key = (found.paths[0], found.fingerprint)
-        with self._lock:
-            if key in self._whole:
-                self._whole.move_to_end(key)
-                return self._whole[key]
-        try:
-            onnxfile.check(found.paths[0])
-            whole = True
-        except onnxfile.BadOnnxFile as error:
-            whole = str(error) != onnxfile.ELSEWHERE  # other faults are told when it is loaded
-        with self._lock:
-            self._whole[key] = whole
-            while len(self._whole) > _HEADERS_KEPT:
-                self._whole.popitem(last=False)
-        return whole
-
-    def _header(self, entry: Entry, open_file: bool) -> gguf.Header | None:
-        key = (entry.path, entry.fingerprint)
-        with self._lock:
-            if key in self._headers:
-                self._headers.move_to_end(key)
-                return self._headers[key]
-        if not open_file:
-            return None
-        try:
-            header = gguf.read(entry.path)
-        except gguf.BadModelFile as error:
-            log.warning("model %s: %s", entry.id, error)
-            header = None
-        with self._lock:
-            self._headers[key] = header
-            while len(self._headers) > _HEADERS_KEPT:
-                self._headers.popitem(last=False)
-        return header
-
-    def _say(self, warnings: Iterable[str]) -> None:
-        """Log what was not so at the last look."""
+    def _log_news(self, warnings: Iterable[str]) -> None:
+        """Log the warnings that the last scan did not have."""
         now = dict.fromkeys(warnings)
         with self._lock:
-            new = [text for text in now if text not in self._said]
-            self._said = set(now)
+            new = [text for text in now if text not in self._logged]
+            self._logged = set(now)
         for text in new:
             log.warning("%s", text)
 
 
-def _declared(model: str, texts: Sequence[CatalogText]) -> Declaration:
+@lru_cache(maxsize=_REMEMBERED)
+def _read_header(path: Path, fingerprint: Fingerprint) -> gguf.Header | None:
+    """The header of a GGUF file; None where it cannot be read."""
+    del fingerprint  # only the key under which the answer is remembered
+    try:
+        return gguf.read(path)
+    except gguf.BadModelFile as error:
+        log.warning("model file %s: %s", path.name, error)
+        return None
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _is_self_contained(path: Path, fingerprint: Fingerprint) -> bool:
+    """Whether no part of an ONNX model lies in another file."""
+    del fingerprint
+    try:
+        onnxfile.check(path)
+    except onnxfile.BadOnnxFile as error:
+        return str(error) != onnxfile.ELSEWHERE  # other faults are reported when it is loaded
+    return True
+
+
+def _merge_declarations(model: str, texts: Sequence[CatalogText]) -> Declaration:
     """What the catalogs say together; an earlier one overrides a later one key by key."""
-    said = [text.models[model] for text in texts if model in text.models]
-    return reduce(Declaration.over, said) if said else _NOTHING
+    tables = [text.models[model] for text in texts if model in text.models]
+    return reduce(Declaration.over, tables) if tables else _NOTHING
 
 
-def _misfit(found: Found, declared: Declaration, soc: str) -> str | None:
+def _find_fault(files: ModelFiles, declared: Declaration, soc: str) -> str | None:
     """Why a declaration and this file on this machine do not go together."""
-    here = found.paths[0].name
+    here = files.paths[0].name
     if declared.filename is not None and declared.filename.casefold() != here.casefold():
         return f"the catalog declares the file {declared.filename} for this model; {here} is here"
-    if found.format == "onnx" and declared.kind == "chat":
+    if files.format == "onnx" and declared.kind == "chat":
         return "an ONNX file is an embedding model; the catalog declares a chat model"
     if not chip_fits(declared.required_soc, soc):
         return f"the model needs a chip named {declared.required_soc}; this one is another"

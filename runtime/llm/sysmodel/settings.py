@@ -17,7 +17,6 @@ from pydantic import (
 )
 
 from runtime.llm.models.download import Pace, check_source
-from runtime.llm.models.fitting import fitting_key
 from runtime.llm.sysmodel.addresses import parse
 from runtime.llm.sysmodel.base import Provider
 from runtime.llm.sysmodel.cells import Cell
@@ -29,6 +28,7 @@ from runtime.llm.sysmodel.ollama import Ollama, OllamaSettings
 from runtime.llm.sysmodel.openai_http import OpenAiHttp
 from runtime.llm.sysmodel.pull import STALL_S
 from runtime.llm.sysmodel.textengine import EngineFactory
+from runtime.web.auth import check_key
 
 BUNDLED = Path(__file__).resolve().parents[3] / "data" / "models" / "paddock-coach.gguf"
 """The small model that comes with the project; its description lies beside it."""
@@ -59,7 +59,7 @@ class SysmodelSettings(BaseModel):
     variants: dict[Cell, Name] = Field(
         default_factory=dict, description="further models, for the detailed status only"
     )
-    api_key: Annotated[SecretStr | None, AfterValidator(fitting_key)] = Field(
+    api_key: Annotated[SecretStr | None, AfterValidator(check_key)] = Field(
         None, description="bearer key for the daemon"
     )
     allow_remote: bool = Field(False, description="let the daemon be on another machine (https)")

@@ -39,7 +39,7 @@ async def embedders() -> AsyncIterator[Embedders]:
 
 
 def found(folder: Path, model: str = "tiny-embed") -> Entry:
-    entry = Catalog([folder], 4096).find(model)
+    entry = Catalog([folder]).find(model)
     assert entry is not None
     return entry
 

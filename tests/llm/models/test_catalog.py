@@ -26,7 +26,7 @@ def put(folder: Path, *names: str, size: int = 100) -> None:
 
 
 def ids(*folders: Path) -> list[str]:
-    return [entry.id for entry in Catalog(folders, 4096).entries()]
+    return [entry.id for entry in Catalog(folders).entries()]
 
 
 def the(catalog: Catalog, model: str) -> Entry:
@@ -53,12 +53,12 @@ def test_an_entry_tells_what_the_file_system_knows(tmp_path: Path) -> None:
     path = tmp_path / "coach.v1-q8_0.gguf"
     os.utime(path, ns=(1, 1_700_000_000_900_000_000))
 
-    entry = the(Catalog([tmp_path], 4096), "coach.v1-q8_0")
+    entry = the(Catalog([tmp_path]), "coach.v1-q8_0")
 
     assert (entry.path, entry.created, entry.size) == (path, 1_700_000_000, 123)
     assert entry.fingerprint == (path.stat().st_ino, 123, 1_700_000_000_900_000_000)
     assert (entry.kind, entry.format, entry.backend) == ("chat", "gguf", "LOCAL_CPU")
-    assert (entry.context_tokens, entry.sha256, entry.name) == (None, None, "coach.v1-q8_0")
+    assert entry.context_tokens is None
     assert (entry.fault, entry.parts, entry.vocab) == (None, (), None)
 
 
@@ -126,7 +126,7 @@ def test_a_models_folder_that_is_a_file_is_named_in_the_log(
 def test_an_onnx_model_is_one_with_a_vocabulary_beside_it(tmp_path: Path, vocab: str) -> None:
     put(tmp_path, "e.onnx", vocab)
 
-    entry = the(Catalog([tmp_path], 4096), "e")
+    entry = the(Catalog([tmp_path]), "e")
 
     assert (entry.kind, entry.format, entry.vocab) == ("embedding", "onnx", tmp_path / vocab)
 
@@ -134,7 +134,7 @@ def test_an_onnx_model_is_one_with_a_vocabulary_beside_it(tmp_path: Path, vocab:
 def test_the_first_of_several_vocabularies_counts(tmp_path: Path) -> None:
     put(tmp_path, "e.onnx", "e_vocab.txt", "e.vocab.txt", "e-vocab.txt")
 
-    assert the(Catalog([tmp_path], 4096), "e").vocab == tmp_path / "e-vocab.txt"
+    assert the(Catalog([tmp_path]), "e").vocab == tmp_path / "e-vocab.txt"
 
 
 def test_a_split_model_is_one_entry_with_all_its_parts(tmp_path: Path) -> None:
@@ -142,7 +142,7 @@ def test_a_split_model_is_one_entry_with_all_its_parts(tmp_path: Path) -> None:
     put(tmp_path, *names)
     os.utime(tmp_path / names[1], ns=(1, 4_000_000_000_000_000_000))
 
-    (entry,) = Catalog([tmp_path], 4096).entries()
+    (entry,) = Catalog([tmp_path]).entries()
 
     assert entry.id == "big-q4"
     assert entry.path == tmp_path / names[0]
@@ -182,7 +182,7 @@ def test_of_two_files_with_one_id_the_first_by_name_is_kept(
 ) -> None:
     put(tmp_path, *names)
 
-    (entry,) = Catalog([tmp_path], 4096).entries()
+    (entry,) = Catalog([tmp_path]).entries()
 
     assert entry.path.name == kept
     assert f"is hidden by {kept}: both are model a" in caplog.text
@@ -201,7 +201,7 @@ def test_the_first_folder_wins_and_the_log_says_it_once(
     mine, bundled = tmp_path / "mine", tmp_path / "bundled"
     put(mine, "a.gguf")
     put(bundled, "a.gguf", "b.gguf")
-    catalog = Catalog([mine, bundled], 4096)
+    catalog = Catalog([mine, bundled])
 
     for _ in range(5):
         catalog.entries()
@@ -220,7 +220,7 @@ def test_a_folder_that_is_named_twice_hides_nothing(
 
 
 def test_a_file_copied_in_a_moment_ago_is_found_and_a_deleted_one_is_not(tmp_path: Path) -> None:
-    catalog = Catalog([tmp_path], 4096)
+    catalog = Catalog([tmp_path])
     assert catalog.find("a") is None
 
     put(tmp_path, "a.gguf")
@@ -234,7 +234,7 @@ def test_a_file_copied_in_a_moment_ago_is_found_and_a_deleted_one_is_not(tmp_pat
 
 
 def test_a_folder_that_changes_under_the_eyes_of_several_threads_is_listed(tmp_path: Path) -> None:
-    catalog = Catalog([tmp_path], 4096)
+    catalog = Catalog([tmp_path])
     put(tmp_path, "stays.gguf")
 
     def churn(worker: int) -> list[bool]:
@@ -272,7 +272,7 @@ def test_an_onnx_model_with_weights_in_another_file_is_not_listed(
     put(tmp_path, "e-vocab.txt", "f-vocab.txt")
     (tmp_path / "e.onnx").write_bytes(ELSEWHERE)
     (tmp_path / "f.onnx").write_bytes(WHOLE)
-    catalog = Catalog([tmp_path], 4096)
+    catalog = Catalog([tmp_path])
 
     assert [entry.id for entry in catalog.entries()] == ["f"]
     assert catalog.find("e") is None
@@ -286,7 +286,7 @@ def test_an_onnx_file_is_looked_through_once_until_it_changes(
     (tmp_path / "e.onnx").write_bytes(WHOLE)
     looks: list[Path] = []
     monkeypatch.setattr(onnxfile, "check", looks.append)
-    catalog = Catalog([tmp_path], 4096)
+    catalog = Catalog([tmp_path])
     for _ in range(3):
         assert catalog.find("e")
     assert len(looks) == 1
@@ -306,7 +306,7 @@ def forbidden(*_args: object, **_kwargs: object) -> None:
 def test_any_text_may_be_looked_up(tmp_path: Path, model: str) -> None:
     put(tmp_path, "a.gguf")
 
-    assert Catalog([tmp_path], 4096).find(model) is None
+    assert Catalog([tmp_path]).find(model) is None
 
 
 @given(st.text())
@@ -322,7 +322,7 @@ def test_no_name_of_a_file_breaks_the_reading_of_names(name: str) -> None:
 @given(st.text())
 def test_a_lookup_touches_no_path_but_the_folder(model: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        assert Catalog([Path(folder)], 4096).find(model) is None
+        assert Catalog([Path(folder)]).find(model) is None
         assert list(Path(folder).iterdir()) == []
 
 
@@ -335,17 +335,15 @@ def test_meta_comes_from_the_header_and_is_read_once(
     write_random(tmp_path / "tiny.gguf", Shape(context=512))
     reads: list[Path] = []
     monkeypatch.setattr(gguf, "read", counted(gguf.read, reads))
-    catalog = Catalog([tmp_path], 4096)
+    catalog = Catalog([tmp_path])
     entry = the(catalog, "tiny")
 
-    unread = catalog.meta(entry, open_file=False)
     meta = catalog.meta(entry)
 
-    assert unread.n_ctx_train is None
     assert (meta.kind, meta.size, meta.n_ctx_train) == ("chat", entry.size, 512)
     assert meta.n_params is not None
     assert meta.n_params > 10_000
-    assert catalog.meta(entry, open_file=False) == meta
+    assert catalog.meta(entry) == meta
     assert reads == [entry.path]
 
 
@@ -361,7 +359,7 @@ def counted(
 
 def test_a_file_that_changed_is_read_again(tmp_path: Path) -> None:
     path = tmp_path / "tiny.gguf"
-    catalog = Catalog([tmp_path], 4096)
+    catalog = Catalog([tmp_path])
     write_random(path, Shape(context=512))
     before = catalog.meta(the(catalog, "tiny"))
 
@@ -376,64 +374,30 @@ def test_a_damaged_file_is_listed_and_its_meta_says_only_its_size(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     put(tmp_path, "zeros.gguf")
-    catalog = Catalog([tmp_path], 4096)
+    catalog = Catalog([tmp_path])
     entry = the(catalog, "zeros")
 
     metas = [catalog.meta(entry) for _ in range(3)]
 
     assert metas == [module.Meta("chat", 100)] * 3
-    assert caplog.text.count("model zeros:") == 1
-
-
-def test_headers_are_remembered_for_a_bounded_number_of_files(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(module, "_HEADERS_KEPT", 2)
-    put(tmp_path, *(f"{n}.gguf" for n in range(5)))
-    catalog = Catalog([tmp_path], 4096)
-
-    for entry in catalog.entries():
-        catalog.meta(entry)
-
-    assert len(catalog._headers) == 2
+    assert caplog.text.count("model file zeros.gguf:") == 1
 
 
 def test_an_onnx_file_is_never_opened_for_meta(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     put(tmp_path, "c.onnx", "c-vocab.txt")
-    catalog = Catalog([tmp_path], 4096)
+    catalog = Catalog([tmp_path])
     monkeypatch.setattr(gguf, "read", forbidden)
 
     assert catalog.meta(the(catalog, "c")) == module.Meta("embedding", 100)
-
-
-@pytest.mark.parametrize(
-    ("trained", "declared", "budget"), [(512, "", 512), (8192, "", 4096), (512, "6000", 6000)]
-)
-def test_the_budget_is_declared_or_what_the_model_was_trained_for_up_to_the_default(
-    tmp_path: Path, trained: int, declared: str, budget: int
-) -> None:
-    write_random(tmp_path / "tiny.gguf", Shape(context=trained))
-    if declared:
-        (tmp_path / "catalog.toml").write_text(f"[models.tiny]\ncontext_tokens = {declared}")
-    catalog = Catalog([tmp_path], 4096)
-
-    assert catalog.budget(the(catalog, "tiny")) == budget
-
-
-def test_the_budget_of_an_unreadable_file_is_the_default(tmp_path: Path) -> None:
-    put(tmp_path, "zeros.gguf")
-    catalog = Catalog([tmp_path], 4096)
-
-    assert catalog.budget(the(catalog, "zeros")) == 4096
 
 
 def test_a_problem_that_comes_back_is_said_again(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.WARNING)
-    catalog = Catalog([tmp_path], 4096)
+    catalog = Catalog([tmp_path])
     for _ in range(2):
         put(tmp_path, "sysmodel-builtin.gguf")
         catalog.entries()

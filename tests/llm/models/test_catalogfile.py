@@ -52,20 +52,18 @@ def test_a_declaration_decides_how_a_file_is_run(tmp_path: Path) -> None:
     put(tmp_path, "a.gguf")
     (tmp_path / "catalog.toml").write_text(FULL)
 
-    entry = the(Catalog([tmp_path], 4096), "a")
+    entry = the(Catalog([tmp_path]), "a")
 
     assert (entry.backend, entry.n_gpu_layers, entry.context_tokens) == ("LOCAL_GPU", -1, 2048)
-    assert (entry.chat_template, entry.sha256) == ("x", "ab" * 32)
-    assert (entry.name, entry.description, entry.license) == ("Model A", "first", "Apache-2.0")
+    assert (entry.chat_template, entry.declared.sha256) == ("x", "ab" * 32)
     assert entry.fault is None
 
 
-def test_a_declared_model_without_a_file_is_not_listed_but_known(tmp_path: Path) -> None:
+def test_a_declared_model_without_a_file_is_not_listed(tmp_path: Path) -> None:
     (tmp_path / "catalog.toml").write_text(FULL)
-    catalog = Catalog([tmp_path], 4096)
+    catalog = Catalog([tmp_path])
 
     assert catalog.entries() == []
-    assert catalog.declared()["a"].url == "https://models.example/a.gguf"
 
 
 @pytest.mark.parametrize(
@@ -89,7 +87,7 @@ def test_a_bad_table_is_named_by_key_and_the_others_still_count(
 ) -> None:
     put(tmp_path, "a.gguf", "b.gguf")
     (tmp_path / "catalog.toml").write_text(table + "\n[models.b]\ncontext_tokens = 7\n")
-    catalog = Catalog([tmp_path], 4096)
+    catalog = Catalog([tmp_path])
 
     entries = {entry.id: entry for entry in catalog.entries()}
 
@@ -118,7 +116,7 @@ def test_a_catalog_that_cannot_be_read_lets_no_model_run_on_a_guess(
     put(mine, "a.gguf")
     put(bundled, "b.gguf")
     (mine / "catalog.toml").write_bytes(text)
-    catalog = Catalog([mine, bundled], 4096)
+    catalog = Catalog([mine, bundled])
 
     entries = {entry.id: entry for entry in catalog.entries()}
 
@@ -152,7 +150,7 @@ def test_what_is_no_plain_file_is_named_and_never_waited_for(tmp_path: Path, cas
     make, problem = NO_FILES[case]
     make(tmp_path / "catalog.toml")
     put(tmp_path, "a.gguf")
-    catalog = Catalog([tmp_path], 4096)
+    catalog = Catalog([tmp_path])
 
     for _ in range(3):
         assert the(catalog, "a").fault == problem
@@ -181,7 +179,7 @@ def test_the_system_model_cannot_be_declared_in_a_folder() -> None:
 def test_an_edit_counts_at_the_next_look(tmp_path: Path) -> None:
     put(tmp_path, "a.gguf")
     file = tmp_path / "catalog.toml"
-    catalog = Catalog([tmp_path], 4096)
+    catalog = Catalog([tmp_path])
     budgets = []
     for text in ("[models.a]\ncontext_tokens = 10", "[models.a]\ncontext_tokens = 2000", None):
         if text is None:
@@ -226,9 +224,9 @@ def test_the_users_catalog_overrides_the_bundled_one_key_by_key(tmp_path: Path) 
     (mine / "catalog.toml").write_text("[models.a]\ncontext_tokens = 99\n")
     (bundled / "catalog.toml").write_text(FULL)
 
-    entry = the(Catalog([mine, bundled], 4096), "a")
+    entry = the(Catalog([mine, bundled]), "a")
 
-    assert (entry.context_tokens, entry.backend, entry.name) == (99, "LOCAL_GPU", "Model A")
+    assert (entry.context_tokens, entry.backend) == (99, "LOCAL_GPU")
 
 
 def test_a_bundled_declaration_counts_for_a_file_in_the_users_folder(tmp_path: Path) -> None:
@@ -237,21 +235,21 @@ def test_a_bundled_declaration_counts_for_a_file_in_the_users_folder(tmp_path: P
     put(bundled)
     (bundled / "catalog.toml").write_text(FULL)
 
-    assert the(Catalog([mine, bundled], 4096), "a").context_tokens == 2048
+    assert the(Catalog([mine, bundled]), "a").context_tokens == 2048
 
 
 def test_a_file_of_another_name_than_declared_is_refused(tmp_path: Path) -> None:
     put(tmp_path, "a.onnx", "a-vocab.txt")
     (tmp_path / "catalog.toml").write_text("[models.a]\nfilename = 'a.gguf'\n")
 
-    assert "declares the file a.gguf" in (the(Catalog([tmp_path], 4096), "a").fault or "")
+    assert "declares the file a.gguf" in (the(Catalog([tmp_path]), "a").fault or "")
 
 
 def test_an_onnx_file_cannot_be_declared_a_chat_model(tmp_path: Path) -> None:
     put(tmp_path, "a.onnx", "a-vocab.txt")
     (tmp_path / "catalog.toml").write_text("[models.a]\nkind = 'chat'\n")
 
-    assert "ONNX file is an embedding model" in (the(Catalog([tmp_path], 4096), "a").fault or "")
+    assert "ONNX file is an embedding model" in (the(Catalog([tmp_path]), "a").fault or "")
 
 
 @pytest.mark.parametrize(
@@ -276,8 +274,8 @@ def test_a_model_for_another_chip_is_listed_and_refused(tmp_path: Path) -> None:
         "[models.npu]\nbackend = 'LOCAL_NPU'\nrequired_soc = 'bcm9999'\n"
     )
 
-    here = the(Catalog([tmp_path], 4096, soc="bcm2712"), "npu")
-    there = the(Catalog([tmp_path], 4096, soc="bcm9999"), "npu")
+    here = the(Catalog([tmp_path], soc="bcm2712"), "npu")
+    there = the(Catalog([tmp_path], soc="bcm9999"), "npu")
 
     assert here.fault == "the model needs a chip named bcm9999; this one is another"
     assert there.fault is None

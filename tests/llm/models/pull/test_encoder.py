@@ -72,10 +72,10 @@ def test_an_encoder_is_brought_tested_and_declared(pull: Puller, use: Use, recip
     assert (said.status, pull.left) == (0, FILES)
     for word in (str(pull.models / "tiny-embed.onnx"), "CC0-1.0", "MIT", "tiny-encoder 1.0"):
         assert word in said.out
-    (entry,) = Catalog([pull.models], 4096).entries()
+    (entry,) = Catalog([pull.models]).entries()
     assert (entry.id, entry.kind, entry.fault) == ("tiny-embed", "embedding", None)
     assert entry.vocab == pull.models / "tiny-embed-vocab.txt"
-    assert entry.sha256 == digest(entry.path)
+    assert entry.declared.sha256 == digest(entry.path)
     declared = recipe.declared.model_dump(exclude_none=True)
     assert declared.items() <= entry.declared.model_dump(exclude_none=True).items()
 

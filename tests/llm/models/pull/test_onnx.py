@@ -52,7 +52,7 @@ def test_a_model_comes_with_its_vocabulary(pull: Puller, pair: tuple[Path, Path]
     assert (said.status, pull.left) == (0, BOTH), said.err
     assert sha(model) in said.out
     assert sha(vocab) in said.out
-    (entry,) = Catalog([pull.models], 4096).entries()
+    (entry,) = Catalog([pull.models]).entries()
     assert (entry.id, entry.kind) == ("e", "embedding")
 
 

@@ -14,7 +14,7 @@ from runtime.llm.settings import LlmSettings
 from runtime.web.settings import BadSettings, read
 from tests.llm.serverkit import settings_for
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[2]
 
 REFUSED: dict[str, tuple[list[str], dict[str, str], str]] = {
     "no data folder": (["--data-dir", ""], {}, "--data-dir: must name a folder"),
@@ -28,12 +28,12 @@ REFUSED: dict[str, tuple[list[str], dict[str, str], str]] = {
         {"LLMSVC_SYSMODEL__API_KEY": "\t"},
         "LLMSVC_SYSMODEL__API_KEY: holds blanks only",
     ),
-    "an origin that is a word": (["--cors-origins=nonsense"], {}, "'nonsense' is no origin"),
-    "an origin with a path": (["--cors-origins=http://a.b/"], {}, "'http://a.b/' is no origin"),
-    "an origin with any host": (["--cors-origins=http://*.b"], {}, "'http://*.b' is no origin"),
-    "the second origin": (["--cors-origins=*,x"], {}, "'x' is no origin"),
-    "a host with a scheme": (["--allowed-hosts=http://box"], {}, "'http://box' is no host name"),
-    "a host with a port": (["--allowed-hosts=box:80"], {}, "'box:80' is no host name"),
+    "an origin that is a word": (["--cors-origins=nonsense"], {}, "'nonsense' is not an origin"),
+    "an origin with a path": (["--cors-origins=http://a.b/"], {}, "'http://a.b/' is not an origin"),
+    "an origin with any host": (["--cors-origins=http://*.b"], {}, "'http://*.b' is not an origin"),
+    "the second origin": (["--cors-origins=*,x"], {}, "'x' is not an origin"),
+    "a host with a scheme": (["--allowed-hosts=http://box"], {}, "'http://box' is not a host name"),
+    "a host with a port": (["--allowed-hosts=box:80"], {}, "'box:80' is not a host name"),
     "a path for a model": (["--selected-model-id=../x"], {}, "--selected-model-id: must be an id"),
     "a daemon without an address": (
         ["--sysmodel.provider=openai_http", "--sysmodel.url="],
