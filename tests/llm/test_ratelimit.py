@@ -79,26 +79,6 @@ def test_clients_do_not_share_a_bucket(clock: Clock) -> None:
     assert limiter.take("a") == 1
 
 
-def test_a_lower_burst_cuts_what_was_saved_up(clock: Clock) -> None:
-    limiter = RateLimiter(1.0, 10.0, clock=clock)
-    limiter.take("a")
-
-    limiter.configure(1.0, 2.0)
-
-    assert burst(limiter, "a", 3) == [None, None, 1]
-
-
-def test_turning_the_limit_off_and_on_begins_with_full_buckets(clock: Clock) -> None:
-    limiter = RateLimiter(1.0, 1.0, clock=clock)
-    limiter.take("a")
-
-    limiter.configure(0.0, 1.0)
-    assert limiter.take("a") is None
-    limiter.configure(1.0, 1.0)
-
-    assert burst(limiter, "a", 2) == [None, 1]
-
-
 def test_a_new_name_from_the_same_address_does_not_help_where_addresses_count(clock: Clock) -> None:
     limiter = RateLimiter(1.0, 2.0, per_address=0.5, clock=clock)
 
