@@ -3,7 +3,7 @@
 import math
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import Final, NamedTuple
+from typing import Final
 
 from runtime.bridge.cues.advice import (
     STRAIGHT_G,
@@ -23,7 +23,6 @@ from runtime.bridge.cues.circuit import NOWHERE_M, Circuit, Place, Zone, circuit
 from runtime.bridge.cues.concepts import Inputs, concept_for
 from runtime.bridge.cues.locate import Counter, Locator, Told
 from runtime.bridge.cues.model import (
-    BACKGROUND,
     MOST_WORDS,
     SAFETY,
     USUAL_LEVEL,
@@ -31,7 +30,6 @@ from runtime.bridge.cues.model import (
     Burst,
     Cue,
     CueLimits,
-    Emotion,
     Level,
     Source,
     Tone,
@@ -39,6 +37,7 @@ from runtime.bridge.cues.model import (
 )
 from runtime.bridge.cues.phrases import (
     EMOTIONS,
+    Note,
     Occasion,
     over_grip,
     phrase,
@@ -53,31 +52,16 @@ from runtime.bridge.session.units import KMH
 from runtime.bridge.track.model import Track
 
 
-class Note(NamedTuple):
-    """Something that may be said now."""
-
-    text: str
-    priority: int
-    concept: str = ""
-    corner: str | None = None
-    phrase_id: str | None = None
-    emotion: Emotion = "neutral"
-
-
 def analysis(
     burst: Burst, tones: tuple[Tone, ...], note: Note | None, place: Place | None
 ) -> Analysis:
     """The note has the word, else the most urgent tone, else a rule."""
     source: Source = "rule"
     said = note
-    if said is None and (spoken := tone_phrase(_sure(burst, tones, place))) is not None:
-        phrase, priority = spoken
-        source = "sonic_model"
-        said = Note(phrase.text, priority, phrase.concept, None, phrase.id, phrase.emotion)
     if said is None:
-        phrase = rule_phrase(burst)
-        source = "bridge_rules"
-        said = Note(phrase.text, BACKGROUND, phrase.concept, None, phrase.id, phrase.emotion)
+        source, said = "sonic_model", tone_phrase(_sure(burst, tones, place))
+    if said is None:
+        source, said = "bridge_rules", rule_phrase(burst)
     at = place.progress_m if place else burst.distance_m
     pace_note = note.text if note else ""
     return Analysis(
@@ -181,7 +165,7 @@ class Strand:
         self._said[occasion.concept.id] = now
 
 
-class Session:
+class SessionMemory:
     """One session's voice, and its two strands."""
 
     def __init__(self, session_id: str, track: Track | None) -> None:
@@ -292,7 +276,7 @@ class CueEngine:
         self._level_of = level_of
         self._heard = heard
         self._most = sessions
-        self._sessions: OrderedDict[str, Session] = OrderedDict()
+        self._sessions: OrderedDict[str, SessionMemory] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self._sessions)
@@ -333,12 +317,12 @@ class CueEngine:
         """Drop everything."""
         self._sessions.clear()
 
-    def _session(self, session_id: str) -> Session:
+    def _session(self, session_id: str) -> SessionMemory:
         if not session_id:
-            return Session("", None)
+            return SessionMemory("", None)
         session = self._sessions.get(session_id)
         if session is None:
-            session = Session(session_id, self._track_of(session_id))
+            session = SessionMemory(session_id, self._track_of(session_id))
             self._sessions[session_id] = session
             while len(self._sessions) > self._most:
                 self._sessions.popitem(last=False)
@@ -346,7 +330,7 @@ class CueEngine:
             self._sessions.move_to_end(session_id)
         return session
 
-    def _folded(self, session: Session, burst: Burst, now: float) -> Cue | None:
+    def _folded(self, session: SessionMemory, burst: Burst, now: float) -> Cue | None:
         """A burst of live frames through the same steps as a posted one, but for the alarms."""
         session.on(self._track_of(session.id))
         strand, place = session.live, session.at(burst.distance_m)
@@ -380,7 +364,7 @@ class CueEngine:
 
     def _alarm(
         self,
-        session: Session,
+        session: SessionMemory,
         burst: Burst,
         found: tuple[Tone, ...],
         place: Place | None,
@@ -400,7 +384,7 @@ class CueEngine:
         return None
 
     def _danger(
-        self, session: Session, reading: Reading, place: Place | None, now: float
+        self, session: SessionMemory, reading: Reading, place: Place | None, now: float
     ) -> list[Cue]:
         """Safety, frame by frame."""
         watch, notes = session.live.watch, []
@@ -424,14 +408,14 @@ class CueEngine:
             for note in notes
         ]
 
-    def _safe(self, session: Session, note: Note, now: float) -> Note:
+    def _safe(self, session: SessionMemory, note: Note, now: float) -> Note:
         """Say it, whatever was said just now."""
         session.arbiter.submit(Message(SAFETY, note.corner, None), now, on_straight=False)
         return note
 
     def _advice(
         self,
-        session: Session,
+        session: SessionMemory,
         burst: Burst,
         place: Place | None,
         now: float,
@@ -467,7 +451,7 @@ class CueEngine:
         emotion = EMOTIONS.get(concept, "neutral")
         return Note(text, said.priority, concept, said.corner, f"{concept}-{level}", emotion)
 
-    def _level(self, session: Session, told: str | None = None) -> Level:
+    def _level(self, session: SessionMemory, told: str | None = None) -> Level:
         own = self._level_of(session.id) if self._level_of and session.id else None
         return level_of(told, level_of(own, self.level))
 

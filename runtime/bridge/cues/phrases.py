@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 
 from runtime.bridge.cues.circuit import NOWHERE_M, Circuit, Place, Zone, braking_m
 from runtime.bridge.cues.concepts import Concept, Inputs
-from runtime.bridge.cues.model import ADVICE, MOST_WORDS, Burst, Emotion, Level, Tone
+from runtime.bridge.cues.model import ADVICE, BACKGROUND, MOST_WORDS, Burst, Emotion, Level, Tone
 from runtime.bridge.session.units import KMH
 from runtime.bridge.track.model import Corner, Marker
 
@@ -300,57 +300,76 @@ def _low(text: str) -> str:
     return text[:1].lower() + text[1:]
 
 
-class Said(NamedTuple):
-    """A sentence that stands ready."""
+class Note(NamedTuple):
+    """Something that may be said now."""
 
-    id: str
     text: str
+    priority: int = BACKGROUND
     concept: str = ""
+    corner: str | None = None
+    phrase_id: str | None = None
     emotion: Emotion = "neutral"
 
 
-GRIP: Final = Said(
-    "rule-grip", "You are at the limit of the grip: smooth hands, calm feet.", "", "serious"
+GRIP: Final = Note(
+    "You are at the limit of the grip: smooth hands, calm feet.",
+    phrase_id="rule-grip",
+    emotion="serious",
 )
-COASTING: Final = Said(
-    "rule-coasting",
+COASTING: Final = Note(
     "Too much coasting: be on the throttle or on the brake.",
-    "full_commitment",
-    "serious",
+    concept="full_commitment",
+    phrase_id="rule-coasting",
+    emotion="serious",
 )
-PRAISE: Final = Said(
-    "rule-trail-brake",
+PRAISE: Final = Note(
     "Good trail braking: you carry the brake into the corner.",
-    "trail_brake",
-    "proud",
+    concept="trail_brake",
+    phrase_id="rule-trail-brake",
+    emotion="proud",
 )
-SLOW: Final = Said("rule-slow", "Carry a little more speed, step by step.", "", "encouraging")
-FAST: Final = Said("rule-fast", "Fast here: look far ahead.", "look_ahead", "intense")
-NEUTRAL: Final = Said("rule-neutral", "Steady. Keep your rhythm.")
+SLOW: Final = Note(
+    "Carry a little more speed, step by step.", phrase_id="rule-slow", emotion="encouraging"
+)
+FAST: Final = Note(
+    "Fast here: look far ahead.", concept="look_ahead", phrase_id="rule-fast", emotion="intense"
+)
+NEUTRAL: Final = Note("Steady. Keep your rhythm.", phrase_id="rule-neutral")
 
 TONES: Final = {
-    "grip": Said("tone-grip", "That is all the grip there is: ease off.", "", "intense"),
-    "brake_approach": Said("tone-approach", "A corner is coming.", "brake_end_focus"),
-    "trail_brake": Said("tone-trail-brake", "Bleed the brake off as you turn.", "trail_brake"),
-    "throttle": Said("tone-throttle", "Past the apex: open the throttle.", "exit_speed"),
-    "coast_warning": Said("tone-coast", "You are coasting.", "full_commitment", "serious"),
+    "grip": Note(
+        "That is all the grip there is: ease off.", phrase_id="tone-grip", emotion="intense"
+    ),
+    "brake_approach": Note(
+        "A corner is coming.", concept="brake_end_focus", phrase_id="tone-approach"
+    ),
+    "trail_brake": Note(
+        "Bleed the brake off as you turn.", concept="trail_brake", phrase_id="tone-trail-brake"
+    ),
+    "throttle": Note(
+        "Past the apex: open the throttle.", concept="exit_speed", phrase_id="tone-throttle"
+    ),
+    "coast_warning": Note(
+        "You are coasting.", concept="full_commitment", phrase_id="tone-coast", emotion="serious"
+    ),
 }
 """By layer: what a tone says in words."""
-AHEAD: Final = Said("tone-ahead", "You are ahead of your best lap.", "", "excited")
-BEHIND: Final = Said("tone-behind", "You are behind your best lap.", "", "encouraging")
+AHEAD: Final = Note("You are ahead of your best lap.", phrase_id="tone-ahead", emotion="excited")
+BEHIND: Final = Note(
+    "You are behind your best lap.", phrase_id="tone-behind", emotion="encouraging"
+)
 
 
-def tone_phrase(tones: tuple[Tone, ...]) -> tuple[Said, int] | None:
-    """The words of the most urgent tone, and how urgent it is; None: none is urgent."""
+def tone_phrase(tones: tuple[Tone, ...]) -> Note | None:
+    """The words of the most urgent tone; None: none is urgent."""
     tone = max(tones, key=lambda tone: tone.priority, default=None)
     if tone is None or tone.priority < ADVICE:
         return None
-    if tone.layer == "lap_estimate":
-        return AHEAD if tone.pattern == "chime_up" else BEHIND, tone.priority
-    return TONES[tone.layer], tone.priority
+    note = TONES.get(tone.layer) or (AHEAD if tone.pattern == "chime_up" else BEHIND)
+    return note._replace(priority=tone.priority)
 
 
-def rule_phrase(burst: Burst) -> Said:
+def rule_phrase(burst: Burst) -> Note:
     """The first rule that fits; what is not known fits none."""
     coasting = burst.coast_frames / burst.frame_count if burst.frame_count > 0 else 0.0
     rules = (

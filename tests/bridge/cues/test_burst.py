@@ -5,7 +5,7 @@ import math
 import pytest
 
 from runtime.bridge.cues.burst import BurstBuilder, read
-from runtime.bridge.cues.engine import Session
+from runtime.bridge.cues.engine import SessionMemory
 from runtime.bridge.cues.model import Burst, Moment
 from runtime.bridge.session.recording import LiveFrame
 from tests.bridge.cues.coachkit import circuit, frame, small
@@ -93,14 +93,14 @@ def test_what_was_not_measured_stays_unknown() -> None:
 def test_the_clock_goes_forward_or_begins_anew(
     times: list[float], expected: list[float | None]
 ) -> None:
-    session = Session("s", small())
+    session = SessionMemory("s", small())
 
     assert [session.time(t) for t in times] == pytest.approx(expected, nan_ok=True)
 
 
 @pytest.mark.parametrize("second", [2.6, 300.0, -5.0])
 def test_a_burst_does_not_span_a_pause_or_a_new_beginning(second: float) -> None:
-    session = Session("s", None)
+    session = SessionMemory("s", None)
     for t in (0.0, 0.1, 0.2):
         assert session.time(t) is not None
         session.bursts.add(t, read(frame(t, speed_ms=50.0)), None)

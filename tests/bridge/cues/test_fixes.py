@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from runtime.bridge.cues.engine import Session
+from runtime.bridge.cues.engine import SessionMemory
 from runtime.bridge.cues.locate import AWAY_S, HELD_S, LAPS, RECKONED_M, Locator, Told
 from runtime.bridge.session.series import Odometer, fill_distance
 from tests.bridge.cues.coachkit import NAN, frame, larkfell, small
@@ -179,7 +179,7 @@ def test_a_fix_off_the_line_that_is_repeated_makes_no_place() -> None:
 
 
 def test_a_car_whose_receiver_is_frozen_is_lost_and_one_with_an_odometer_alone_too() -> None:
-    frozen, counting = Session("s", larkfell()), Session("s", small())
+    frozen, counting = SessionMemory("s", larkfell()), SessionMemory("s", small())
     lat, lon = fix(700.0)
     for i in range(100):
         frozen.place(i / 10, frame(i / 10, lat=lat, lon=lon, speed_ms=SPEED))

@@ -46,7 +46,7 @@ BY_ID = {concept.id: concept for concept in CONCEPTS}
 def test_the_first_rule_that_fits_speaks(burst: Burst, expected: str) -> None:
     said = rule_phrase(burst)
 
-    assert said.id == expected
+    assert said.phrase_id == expected
     assert 0 < len(said.text.split()) <= 20
 
 
