@@ -158,11 +158,12 @@ def engine(model: Path) -> Chat:
         Sampler,
     )
     from runtime.llm.engine.worker.template import Template
+    from runtime.llm.models import gguf
 
     loaded = Model(str(model), 0)
     context = Context(loaded, CONTEXT_TOKENS, threads=1, sequences=1)
     sampler = Sampler(temperature=0.0, top_k=0, top_p=1.0, seed=0)
-    template = Template(loaded.chat_template or "", *loaded.special_texts)
+    template = Template(gguf.read(model).chat_template or "", *loaded.special_texts)
 
     def chat(messages: Sequence[Message]) -> str:
         pairs = [(message["role"], message["content"]) for message in messages]

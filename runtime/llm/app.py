@@ -30,27 +30,25 @@ from runtime.llm.chats import Chats, Clocks, Preflight
 from runtime.llm.discovery import Announcer, reachable_addresses
 from runtime.llm.documents.store import DocumentStore, StoreSettings
 from runtime.llm.documents.values import StoreUnusable
-from runtime.llm.embed.embedders import Embedders, EmbedSettings
-from runtime.llm.engine.pool import EnginePool
-from runtime.llm.engine.records import PoolSettings
+from runtime.llm.engine.embedding import Embedder
+from runtime.llm.engine.pool import Pool, PoolSettings, shutting_down
 from runtime.llm.engine.sessions import Sessions
-from runtime.llm.engine.single import SingleEngine
 from runtime.llm.errors import BenchmarkFailed, JsonObject, SysmodelUnavailable, render
 from runtime.llm.hostinfo import host_info
 from runtime.llm.identity import client_id, header_safe
 from runtime.llm.models.catalog import Catalog
-from runtime.llm.ratelimit import RateLimiter
-from runtime.llm.service import SERVICE, Service
-from runtime.llm.settings import LlmSettings
-from runtime.llm.sysmodel.benchmark import (
+from runtime.llm.models.system.benchmark import (
     Benchmark,
     BenchmarkRefused,
     error_body,
 )
-from runtime.llm.sysmodel.probing import CachedProbe
-from runtime.llm.sysmodel.settings import BUNDLED, build
+from runtime.llm.models.system.settings import BUNDLED, build
+from runtime.llm.models.system.state import CachedProbe
+from runtime.llm.ratelimit import RateLimiter
+from runtime.llm.service import SERVICE, Service
+from runtime.llm.settings import LlmSettings
 from runtime.web.auth import Bearer
-from runtime.web.errors import ApiError, RequestTimeout, ShuttingDown
+from runtime.web.errors import ApiError, RequestTimeout
 from runtime.web.hosts import LOOPBACK_ORIGINS, HostPolicy
 from runtime.web.middleware import Door, install
 from runtime.web.openapi import describe, publish
@@ -134,19 +132,15 @@ async def drain(app: web.Application) -> None:
     """Say goodbye on the network, take no more work, end what waits; what runs goes on."""
     service = app[SERVICE]
     await service.hush()
-    service.admission.refuse(_stopping())
-    service.embedders.drain()
+    service.admission.refuse(shutting_down())
+    service.embedder.drain()
 
 
 async def stop_running(app: web.Application) -> None:
     """End what still runs, each with an error that says why."""
     service = app[SERVICE]
-    service.admission.stop_all(_stopping())
-    await service.embedders.close()
-
-
-def _stopping() -> ShuttingDown:
-    return ShuttingDown("the server is shutting down", headers={"Retry-After": "5"})
+    service.admission.stop_all(shutting_down())
+    await service.embedder.close()
 
 
 ENDING: Final = Ending(grace_s=GRACE_S, on_drain=drain, on_deadline=stop_running)
@@ -161,12 +155,14 @@ def assemble(settings: LlmSettings) -> Service:
     folders = [settings.models_folder, BUNDLED.parent]
     catalog = Catalog(folders, soc=host.soc_model)
     sessions = Sessions(settings.session_cache_size, settings.session_ttl_ms / 1000)
-    pool = EnginePool(
+    pool = Pool(
         PoolSettings(
-            size=settings.engine_cache_size,
+            chat=settings.engine_cache_size,
+            embedding=settings.embedding_cache_size,
             default_context=settings.default_context,
             session_bytes=settings.session_bytes,
             threads=settings.threads,
+            embedding_threads=settings.embedding_threads,
             load_timeout_s=settings.load_timeout_ms / 1000,
         ),
         sessions,
@@ -174,7 +170,9 @@ def assemble(settings: LlmSettings) -> Service:
     provider = build(
         settings.sysmodel,
         settings.data_dir,
-        lambda path, tokens: SingleEngine(path, tokens, settings.threads),
+        lambda entry, chat: pool.generate(
+            entry, chat.turns, chat.sampling, chat.max_output, chat.max_total
+        ),
     )
     probing = CachedProbe(provider)
     admission = Admission(settings.max_queue_depth)
@@ -204,18 +202,7 @@ def assemble(settings: LlmSettings) -> Service:
         awake=KeepAwake(inhibitor_for(sys.platform) if settings.keep_awake else None),
         announcer=Announcer(VERSION, lambda: reachable_addresses(settings.host)),
         host=host,
-        embedders=_embedders(settings),
-    )
-
-
-def _embedders(settings: LlmSettings) -> Embedders:
-    return Embedders(
-        EmbedSettings(
-            cache_size=settings.embedding_cache_size,
-            threads=settings.embedding_threads,
-            load_timeout_s=settings.load_timeout_ms / 1000,
-            waiting=settings.embedding_queue,
-        )
+        embedder=Embedder(pool, settings.embedding_queue),
     )
 
 
@@ -246,8 +233,8 @@ async def _lifetime(app: web.Application) -> AsyncIterator[None]:
     await service.hush()
     await service.probing.close()
     await service.provider.close()
+    await service.embedder.close()
     await service.pool.close()
-    await service.embedders.close()
     await service.store.close()
     await service.awake.close()
 
@@ -273,9 +260,6 @@ async def _monitor(service: Service) -> None:
         await asyncio.sleep(min(TICK_S, idle_s or TICK_S, stop_s or TICK_S))
         quiet = time.monotonic() - service.last_activity
         service.pool.tick(idle_s)
-        service.embedders.tick(idle_s)
-        if idle_s and quiet >= idle_s and not service.chats.system.unfinished:
-            await service.provider.idle()
         if stop_s and quiet >= stop_s and not service.admission.unfinished:
             log.info("nobody used the server for %d s: it stops", stop_s)
             os.kill(os.getpid(), signal.SIGTERM)

@@ -9,14 +9,13 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from runtime.llm.admission import Admission, Lane, Ticket
-from runtime.llm.engine.pool import EnginePool
+from runtime.llm.engine.pool import Engine, Pool, too_long
 from runtime.llm.engine.protocol import Ended, Prepared
-from runtime.llm.engine.records import Engine
 from runtime.llm.engine.sessions import Sessions, conversation_name
-from runtime.llm.engine.single import too_long
 from runtime.llm.errors import EngineDied, ModelNotFound
 from runtime.llm.models.catalog import Catalog, Entry
-from runtime.llm.sysmodel.base import Provider, SystemChat
+from runtime.llm.models.system.reply import SystemChat
+from runtime.llm.models.system.state import Provider
 from runtime.llm.values import SYSTEM_MODEL, Generation, Sampling, Turn
 from runtime.web.errors import RequestTimeout
 
@@ -68,7 +67,7 @@ class LocalReady:
     """A prepared prompt on a local engine."""
 
     def __init__(
-        self, pool: EnginePool, engine: Engine, prepared: Prepared, ask: Ask, load_ms: float
+        self, pool: Pool, engine: Engine, prepared: Prepared, ask: Ask, load_ms: float
     ) -> None:
         self.load_ms = load_ms
         self.fingerprint = fingerprint(engine.key)
@@ -124,9 +123,9 @@ class LocalReady:
 
 def _count(sessions: Sessions, name: str | None, ended: Ended) -> None:
     sessions.count(ended.session, ended.session_reason)
-    sessions.evicted(ended.evicted)
+    sessions.evict(ended.evicted)
     if name is not None and not ended.kept:
-        sessions.drop([name])
+        sessions.drop(name)
 
 
 class SystemReady:
@@ -178,7 +177,7 @@ class Chats:
     def __init__(
         self,
         catalog: Catalog,
-        pool: EnginePool,
+        pool: Pool,
         provider: Provider,
         preflight: Preflight,
         admission: Admission,
@@ -191,7 +190,7 @@ class Chats:
         self.provider = provider
         self.admission = admission
         self.local = Lane("local")
-        self.system = self.local if one_lane else Lane("sysmodel", provider.limits.max_concurrency)
+        self.system = self.local if one_lane else Lane("sysmodel", provider.max_concurrency)
         self._preflight = preflight
         self._clocks = clocks
 

@@ -2,7 +2,7 @@
 
 from typing import ClassVar
 
-from runtime.web.errors import ApiError, BadRequest, NotFound
+from runtime.web.errors import ApiError, BadRequest, NotFound, TooMany
 
 JsonObject = dict[str, object]
 
@@ -28,6 +28,28 @@ class EngineFailed(ApiError):
 
 class EngineDied(EngineFailed):
     """The engine's process ended."""
+
+
+class EmbedBusy(TooMany):
+    """As many requests wait as the encoders take."""
+
+    def __init__(
+        self, message: str = "too many texts wait to be embedded; try again in a moment"
+    ) -> None:
+        super().__init__(message, headers={"Retry-After": "1"})
+
+
+class EmbedFailed(ApiError):
+    """The model cannot be loaded, or its process failed or ended twice over the same texts."""
+
+    status, code = 500, "api_error"
+
+
+class BadText(BadRequest):
+    """A text is not Unicode: it holds half of a surrogate pair."""
+
+    def __init__(self) -> None:
+        super().__init__("a text holds half a surrogate pair, which is not a character")
 
 
 class ApiFailure(ApiError):

@@ -135,8 +135,8 @@ def _more(service: Service) -> Iterator[Family]:
 
 
 def _embeddings(service: Service) -> Iterator[Family]:
-    embedders = service.embedders
-    totals = embedders.totals
+    embedder = service.embedder
+    totals = embedder.totals
     yield counter(
         "llmsvc_embedding_requests_total", "Requests that had texts embedded.", totals.requests
     )
@@ -155,11 +155,11 @@ def _embeddings(service: Service) -> Iterator[Family]:
     yield counter(
         "llmsvc_embedding_seconds_total", "Time in which an encoder was at work.", totals.seconds
     )
-    yield gauge("llmsvc_embedding_waiting", "Requests that wait for an encoder.", embedders.waiting)
+    yield gauge("llmsvc_embedding_waiting", "Requests that wait for an encoder.", embedder.waiting)
     yield gauge(
         "llmsvc_embedding_engines_loaded",
         "Embedding models in memory.",
-        len(embedders.loaded()),
+        len(service.pool.loaded("embedding")),
     )
 
 

@@ -13,15 +13,14 @@ from runtime.llm.awake import KeepAwake
 from runtime.llm.chats import Chats
 from runtime.llm.discovery import Announcer, should_announce
 from runtime.llm.documents.store import DocumentStore
-from runtime.llm.embed.embedders import Embedders
-from runtime.llm.engine.pool import EnginePool
+from runtime.llm.engine.embedding import Embedder
+from runtime.llm.engine.pool import Pool
 from runtime.llm.hostinfo import HostInfo
 from runtime.llm.models.catalog import Catalog
+from runtime.llm.models.system.benchmark import Benchmark
+from runtime.llm.models.system.state import CachedProbe, Provider
 from runtime.llm.ratelimit import RateLimiter
 from runtime.llm.settings import LlmSettings
-from runtime.llm.sysmodel.base import Provider
-from runtime.llm.sysmodel.benchmark import Benchmark
-from runtime.llm.sysmodel.probing import CachedProbe
 from runtime.llm.values import Outcome
 from runtime.web.metrics import Counts
 
@@ -55,7 +54,7 @@ class Service:
     settings: LlmSettings
     version: str
     catalog: Catalog
-    pool: EnginePool
+    pool: Pool
     chats: Chats
     admission: Admission
     provider: Provider
@@ -65,7 +64,7 @@ class Service:
     awake: KeepAwake
     announcer: Announcer
     host: HostInfo
-    embedders: Embedders
+    embedder: Embedder
     store: DocumentStore | None = None
     """Open while the server runs."""
     started: float = field(default_factory=time.time)

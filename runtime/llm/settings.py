@@ -9,7 +9,7 @@ import psutil
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
 from pydantic_settings import SettingsConfigDict
 
-from runtime.llm.sysmodel.settings import SysmodelSettings
+from runtime.llm.models.system.settings import SysmodelSettings
 from runtime.llm.values import SYSTEM_MODEL
 from runtime.web.auth import check_key
 from runtime.web.hosts import may_be_host, may_be_origin

@@ -17,9 +17,9 @@ import psutil
 from aiohttp import web
 
 from runtime.llm.app import assemble, make_app
+from runtime.llm.models.system.settings import SysmodelSettings
 from runtime.llm.service import Service
 from runtime.llm.settings import LlmSettings
-from runtime.llm.sysmodel.settings import SysmodelSettings
 from runtime.web.serve import started
 from tests.llm import tinymodel
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.llm.embed.onnxkit import write_tiny
+from tests.llm.engine.onnxkit import write_tiny
 
 pytestmark = pytest.mark.skipif(shutil.which("curl") is None, reason="no curl on this machine")
 ADDRESS = "http://127.0.0.1:8080"

@@ -17,7 +17,7 @@ from runtime.llm.api.wire import (
     usage_of,
 )
 from runtime.llm.errors import EngineFailed, LocalInitFailed, SysmodelBackgroundBlocked
-from runtime.llm.sysmodel.benchmark import MAX_WARMUP
+from runtime.llm.models.system.benchmark import MAX_WARMUP
 from runtime.llm.values import Finish, Outcome, Turn
 from runtime.web.errors import ApiError, BadRequest, RequestTimeout, ShuttingDown
 from runtime.web.wire import parse_body

@@ -39,8 +39,7 @@ from runtime.llm.documents.values import (
     heading_of,
     metadata_text,
 )
-from runtime.llm.embed.errors import EmbedBusy, EmbedFailed
-from runtime.llm.errors import ApiFailure, ModelNotFound
+from runtime.llm.errors import ApiFailure, EmbedBusy, EmbedFailed, ModelNotFound
 from runtime.llm.identity import plain_text
 from runtime.llm.models.catalog import Entry
 from runtime.llm.service import SERVICE, Service
@@ -210,7 +209,7 @@ async def add_document(request: web.Request, *, body: DocumentRequest) -> Docume
     heading = heading_of(body.metadata)
     entry = await _model(service, body.model)
     async with service.awake.hold():
-        passages = await service.embedders.passages(entry, body.text, heading)
+        passages = await service.embedder.passages(entry, body.text, heading)
         written = await service.documents.for_tenant(tenant).replace(
             NewDocument(
                 id=name,
@@ -280,7 +279,7 @@ async def search(request: web.Request, *, body: SearchRequest) -> SearchAnswer:
         raise TooLarge(f"the query has more than {limit} characters", param="query")
     entry = await _model(service, body.model)
     async with service.awake.hold():
-        vectors = await service.embedders.embed(entry, [body.query], "query")
+        vectors = await service.embedder.embed(entry, [body.query], "query")
         hits = await _own(request).search(
             vectors.row(0),
             entry.id,
@@ -297,7 +296,7 @@ async def search(request: web.Request, *, body: SearchRequest) -> SearchAnswer:
 async def _model(service: Service, model: str) -> Entry:
     """An embedding model of the store's width."""
     entry = await embedding_model(service, model)
-    width = await service.embedders.width(entry)
+    width = await service.embedder.width(entry)
     if width != WIDTH:
         raise BadField(
             f"model: its vectors have {width} numbers; the store takes {WIDTH}", param="model"

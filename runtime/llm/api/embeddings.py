@@ -9,9 +9,8 @@ from pydantic import Field, StrictInt, StrictStr, field_validator
 from runtime.llm.api.chat import body_cap
 from runtime.llm.api.models import embedding_model
 from runtime.llm.api.tenants import guarded, touch
-from runtime.llm.embed.errors import EmbedBusy, EmbedFailed
-from runtime.llm.embed.values import Vectors
-from runtime.llm.errors import ApiFailure, ModelNotFound
+from runtime.llm.engine.embedding import Vectors
+from runtime.llm.errors import ApiFailure, EmbedBusy, EmbedFailed, ModelNotFound
 from runtime.llm.models.catalog import Entry
 from runtime.llm.service import SERVICE
 from runtime.web.absent import absent
@@ -99,9 +98,9 @@ async def create_embeddings(request: web.Request, *, body: EmbeddingsRequest) ->
         raise TooLarge(f"the texts together have more than {limit} characters", param="input")
     entry = await embedding_model(service, body.model)
     async with service.awake.hold():
-        width = await service.embedders.width(entry) if body.dimensions is not None else 0
+        width = await service.embedder.width(entry) if body.dimensions is not None else 0
         wanted = _dimensions(body.dimensions, width, entry)
-        vectors = await service.embedders.embed(entry, texts)
+        vectors = await service.embedder.embed(entry, texts)
     if wanted is not None and wanted < vectors.width:
         vectors = vectors.shortened(wanted)
     return _answer(body, vectors)

@@ -8,14 +8,14 @@ from aiohttp import web
 from pydantic import Field
 
 from runtime.llm.documents.store import DocumentStore, Figures
-from runtime.llm.embed.embedders import Encoder
-from runtime.llm.engine.records import Attempt, Engine
+from runtime.llm.engine.pool import Attempt, Engine
 from runtime.llm.errors import ModelNotFound, RichError
 from runtime.llm.exposition import families
 from runtime.llm.models.catalog import Catalog, Entry
 from runtime.llm.models.catalogfile import Kind
+from runtime.llm.models.system.reply import WARM_UP, wait_for_token
+from runtime.llm.models.system.state import ProbeError, Status, label
 from runtime.llm.service import SERVICE, Service
-from runtime.llm.sysmodel.base import ProbeError, Status, label
 from runtime.llm.values import SYSTEM_MODEL, Backend
 from runtime.web.absent import absent
 from runtime.web.errors import ApiError
@@ -24,7 +24,6 @@ from runtime.web.routes import Reply, Routes
 from runtime.web.wire import Wire
 
 WARM_BUDGET_S: Final = 60.0
-FAILURES: Final = 8
 routes = Routes("health")
 
 
@@ -125,14 +124,14 @@ async def health(request: web.Request) -> Health:
         queue_depth=service.chats.local.waiting,
         engines_loaded=len(engines),
         engines=[_engine(engine) for engine in engines],
-        embedding_engines=[_engine(encoder) for encoder in service.embedders.loaded()],
+        embedding_engines=[_engine(encoder) for encoder in service.pool.loaded("embedding")],
         documents=_store(service.documents, await service.documents.figures()),
         sysmodel=await _sysmodel(service),
         inflight=service.chats.local.running,
         uptime_s=int(time.monotonic() - service.began),
         sessions_cached=len(service.pool.sessions),
         auth="key" if service.settings.api_key.get_secret_value().strip() else "open",
-        last_failures=[_failure(attempt) for attempt in _failures(service)],
+        last_failures=[_failure(attempt) for attempt in service.pool.failures],
     )
 
 
@@ -172,18 +171,12 @@ async def index(request: web.Request) -> web.Response:
     return web.Response(text=f"llmsvc {version}: language-model server; see /openapi.json\n")
 
 
-def _engine(engine: Engine | Encoder) -> EngineRecord:
+def _engine(engine: Engine) -> EngineRecord:
     attempt = engine.attempt
     record = AttemptRecord(
         backend=attempt.backend, result=attempt.result, duration_ms=attempt.duration_ms
     )
     return EngineRecord(key=engine.key, backend=engine.backend, attempts=[record])
-
-
-def _failures(service: Service) -> list[Attempt]:
-    """The last eight, newest first."""
-    both = [*service.pool.failures, *service.embedders.failures]
-    return sorted(both, key=lambda attempt: attempt.at, reverse=True)[:FAILURES]
 
 
 def _store(store: DocumentStore, figures: Figures) -> StoreRecord:
@@ -225,7 +218,7 @@ async def _warm_system(service: Service, *, deep: bool) -> WarmAnswer:
         return WarmAnswer(model="", status="sysmodel_not_ready", ms=0, sysmodel_status=label(code))
     if deep:
         try:
-            await service.provider.warm()
+            await wait_for_token(service.provider.generate(WARM_UP))
         except RichError as error:
             return WarmAnswer(model="", status="error", ms=0, error=error.message)
     return WarmAnswer(model="", status="warm", ms=0, engine_loaded=True)
@@ -242,7 +235,7 @@ async def _warm_local(service: Service, model: str) -> WarmAnswer:
     try:
         entry, kind = await asyncio.to_thread(_found, service.catalog, model)
         if kind == "embedding":
-            await service.embedders.warm(entry)
+            await service.embedder.warm(entry)
         else:
             await service.pool.warm(entry)
     except ApiError as error:

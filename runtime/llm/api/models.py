@@ -92,7 +92,7 @@ def _local(service: Service, entry: Entry) -> ModelEntry:
             n_ctx_train=meta.n_ctx_train,
             n_params=meta.n_params,
             quant=meta.quant,
-            loaded=service.pool.is_loaded(entry.id) or service.embedders.is_loaded(entry.id),
+            loaded=service.pool.is_loaded(entry.id),
         ),
     )
 

@@ -83,11 +83,9 @@ async def cancel_request(request: web.Request, *, path: RequestPath) -> Reply[Ca
 @routes.post("/v1/engines/unload")
 async def unload_engines(request: web.Request) -> EnginesUnloaded:
     """Unload every engine that nobody uses, now."""
-    service = request.app[SERVICE]
-    await service.provider.idle()
-    return EnginesUnloaded(
-        unloaded=service.pool.unload_idle(0.0) + service.embedders.unload_idle(0.0)
-    )
+    pool = request.app[SERVICE].pool
+    pool.unload_idle(0.0, "system")
+    return EnginesUnloaded(unloaded=pool.unload_idle(0.0))
 
 
 def record_of(ticket: Ticket) -> RequestRecord:

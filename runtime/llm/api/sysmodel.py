@@ -7,9 +7,9 @@ from pydantic import Field
 
 from runtime.llm.api.wire import Clamped
 from runtime.llm.errors import BenchmarkFailed, BenchmarkMissing, SysmodelUnavailable
+from runtime.llm.models.system.benchmark import BenchmarkRefused
+from runtime.llm.models.system.state import Availability, ProbeError, Status, label
 from runtime.llm.service import SERVICE, Service
-from runtime.llm.sysmodel.base import Availability, ProbeError, Status, label
-from runtime.llm.sysmodel.benchmark import BenchmarkRefused
 from runtime.web.absent import absent
 from runtime.web.errors import ApiError, TooLarge, TooMany
 from runtime.web.routes import Reply, Routes

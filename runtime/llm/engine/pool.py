@@ -1,41 +1,167 @@
-"""The local engines: loaded once a key, shared, counted while in use, least recently used out."""
+"""The models in memory: each loaded once in a worker process, shared, and unloaded when unused.
+
+Three shelves of engines have limits of their own: chat engines, encoders, and the one engine of the
+system model. An engine is a context of a chat model, of which one process may hold several, or an
+encoder with a process to itself. The least recently used engine of a full shelf goes first; one in
+use stays until its last user has released it.
+"""
 
 import asyncio
 import contextlib
 import itertools
 import logging
 import time
-from collections import Counter, OrderedDict, deque
-from collections.abc import Awaitable, Callable
-from typing import Final
+from collections import OrderedDict, deque
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from dataclasses import dataclass, field
+from typing import Final, Literal, NamedTuple, TypeVar
 
 import psutil
 
-from runtime.llm.engine.eligible import check_declared, check_file, model_budget
-from runtime.llm.engine.process import ShortOfMemory, Worker, WorkerFailed
-from runtime.llm.engine.protocol import Close, Load, Loaded, Open, Warm
-from runtime.llm.engine.records import (
-    Attempt,
-    Engine,
-    Model,
-    PoolSettings,
-    cells_of,
-    engine_key,
-    failure_text,
-    terms_of,
+from runtime.llm.engine.process import (
+    COMPUTE_S,
+    ShortOfMemory,
+    Worker,
+    WorkerFailed,
+)
+from runtime.llm.engine.protocol import (
+    ChatLoaded,
+    Close,
+    EncoderLoaded,
+    Load,
+    LoadChat,
+    LoadEncoder,
+    Ok,
+    Open,
+    Warm,
 )
 from runtime.llm.engine.sessions import Sessions
-from runtime.llm.errors import LocalInitFailed, NoRoom, NotForChat
+from runtime.llm.errors import (
+    EmbedBusy,
+    EmbedFailed,
+    LocalInitFailed,
+    NoRoom,
+    NotForChat,
+    PromptTooLong,
+)
+from runtime.llm.models import gguf
 from runtime.llm.models.catalog import Entry, Fingerprint
-from runtime.llm.models.gguf import Header
+from runtime.llm.values import Backend, Generation, Sampling, Turn
+from runtime.web.errors import ApiError, ShuttingDown
 
 log = logging.getLogger(__name__)
 
+_Result = TypeVar("_Result")
+
+Shelf = Literal["chat", "embedding", "system"]
+
 LOW_MEMORY: Final = 0.10
+CELL_STEP: Final = 256
+SPARE: Final = 1
+"""Encoders above the limit while as many are in use: two models do not wait for each other."""
+REFUSED_S: Final = 60.0
+"""How long files that are not an encoder are not tried again, unless they change."""
+CLOSE_S: Final = 4.5
+FAILURES: Final = 8
 
 
-class EnginePool:
-    """Every local engine of the server. *start_worker* starts an engine process."""
+@dataclass(frozen=True)
+class PoolSettings:
+    """What bounds the pool."""
+
+    chat: int = 2
+    """Chat engines in memory."""
+    embedding: int = 1
+    """Encoders in memory."""
+    default_context: int = 4096
+    session_bytes: int = 0
+    """Memory for the cached conversations of one engine."""
+    threads: int = 0
+    """Of a chat model; 0: measured."""
+    embedding_threads: int = 0
+    load_timeout_s: float = 300.0
+
+
+class Attempt(NamedTuple):
+    """The record of one initialisation."""
+
+    key: str
+    backend: Backend
+    result: str
+    duration_ms: int
+    at: float
+
+
+class Wish(NamedTuple):
+    """What an engine is loaded for; a change of anything in it needs another engine."""
+
+    shelf: Shelf
+    key: str
+    fingerprint: Fingerprint
+    load: Load
+    budget: int
+    """Tokens of a chat context; 0 for an encoder."""
+
+
+@dataclass(eq=False)
+class Model:
+    """A model file in its process, shared by the engines of that file."""
+
+    worker: Worker
+    loaded: ChatLoaded | EncoderLoaded
+    wish: Wish
+    contexts: set[str] = field(default_factory=set)
+    warm: bool = False
+
+    def serves(self, wish: Wish) -> bool:
+        """Whether it still lives and is the file that is wanted, loaded as is wanted."""
+        same = (self.wish.fingerprint, self.wish.load) == (wish.fingerprint, wish.load)
+        return same and self.worker.alive
+
+
+@dataclass(eq=False)
+class Engine:
+    """A context of *budget* tokens on a loaded chat model, or an encoder."""
+
+    shelf: Shelf
+    key: str
+    """As ``/health`` shows it."""
+    context: str
+    """Its name in the process, used once: the one before may still be closing there."""
+    model_id: str
+    backend: Backend
+    budget: int
+    model: Model
+    attempt: Attempt
+    users: int = 0
+    used: float = 0.0
+    orphan: bool = False
+    """No longer on its shelf; freed when its last user leaves."""
+
+    @property
+    def worker(self) -> Worker:
+        """The process behind it."""
+        return self.model.worker
+
+    @property
+    def encoder(self) -> EncoderLoaded:
+        """What an encoder said of itself."""
+        if not isinstance(self.model.loaded, EncoderLoaded):
+            raise TypeError("this is not an encoder")
+        return self.model.loaded
+
+
+@dataclass(eq=False)
+class _Loading:
+    """A load under way and the number of those who wait for it."""
+
+    wish: Wish
+    waiting: int = 0
+    task: asyncio.Task[Engine] = field(init=False)
+
+
+class Pool:
+    """Every model that the server holds in memory. *start_worker* starts a worker process."""
 
     def __init__(
         self,
@@ -45,158 +171,410 @@ class EnginePool:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.sessions = sessions
-        self.failures: deque[Attempt] = deque(maxlen=8)
+        self.failures: deque[Attempt] = deque(maxlen=FAILURES)
+        self.closed = False
         self._settings = settings
         self._start_worker = start_worker
         self._clock = clock
         self._memory = psutil.virtual_memory().total
         self._engines: OrderedDict[str, Engine] = OrderedDict()
+        self._orphans: set[Engine] = set()
         self._models: dict[str, Model] = {}
-        self._headers: dict[str, tuple[Fingerprint, Header]] = {}
         self._model_locks: dict[str, asyncio.Lock] = {}
-        self._loading: dict[str, asyncio.Task[Engine]] = {}
+        self._headers: dict[str, tuple[Fingerprint, gguf.Header]] = {}
+        self._refused: dict[str, tuple[Wish, str, float]] = {}
+        self._loads: dict[str, _Loading] = {}
+        self._places: list[Shelf] = []  # taken by engines that are loaded just now
         self._warming: dict[str, asyncio.Task[None]] = {}
-        self._closing: set[asyncio.Task[None]] = set()
-        self._numbers = itertools.count(1)
-        self._coming: set[str] = set()
+        self._tasks: set[asyncio.Task[object]] = set()
         self._freed = asyncio.Event()
-        self._awaited: Counter[str] = Counter()
+        self._numbers = itertools.count(1)
 
-    def loaded(self) -> list[Engine]:
-        """The engines in memory, most recently used first."""
-        return [engine for engine in reversed(self._engines.values()) if engine.worker.alive]
+    # --- what is in memory
+
+    def loaded(self, shelf: Shelf = "chat") -> list[Engine]:
+        """The engines of a shelf, most recently used first."""
+        newest = reversed(self._engines.values())
+        return [engine for engine in newest if engine.shelf == shelf and engine.worker.alive]
 
     def is_loaded(self, model_id: str) -> bool:
         """Whether an engine of that model is in memory."""
-        return any(engine.model_id == model_id for engine in self.loaded())
+        engines = self._engines.values()
+        return any(engine.model_id == model_id and engine.worker.alive for engine in engines)
+
+    def unload_idle(self, idle_s: float, shelf: Shelf | None = None) -> int:
+        """Unload engines that nobody used for *idle_s* seconds; the number of them."""
+        limit = self._clock() - idle_s
+        idle = [
+            engine
+            for engine in self._engines.values()
+            if not engine.users and engine.used <= limit and shelf in (None, engine.shelf)
+        ]
+        for engine in idle:
+            self._forget(engine)
+        return len(idle)
+
+    def tick(self, idle_s: float) -> None:
+        """The regular look: idle and dead engines, expired conversations, short memory."""
+        for engine in [e for e in self._engines.values() if not e.users and not e.worker.alive]:
+            self._forget(engine)
+        if idle_s:
+            self.unload_idle(idle_s)
+        for key, name in self.sessions.expired():
+            if (kept := self._engines.get(key)) is not None:
+                kept.worker.forget([name])
+        memory = psutil.virtual_memory()
+        if memory.available < LOW_MEMORY * memory.total and self.unload_idle(0.0):
+            log.warning("memory runs short: idle engines were unloaded")
+
+    # --- using an engine
 
     async def acquire(self, entry: Entry, max_tokens: int | None = None) -> Engine:
-        """An engine for *entry*, loaded if need be and kept until `release`.
+        """A chat engine for *entry*, loaded if need be and kept until `release`.
 
-        Raises `LocalInitFailed`. A caller that leaves does not stop a load that is under way.
+        Raises `LocalInitFailed` and `ShuttingDown`. A caller that leaves does not stop a load that
+        is under way.
         """
-        began = self._clock()
-        try:
-            header = await self._header(entry)
-        except NotForChat:
-            raise
-        except LocalInitFailed as error:
-            self._failed(engine_key(entry.id, max_tokens, entry.backend), entry, began, str(error))
-            raise
-        budget = model_budget(entry, header, self._settings.default_context)
-        wanted = None if max_tokens is None else min(max_tokens, budget)
-        key = engine_key(entry.id, wanted, entry.backend)
-        while True:
-            engine = self._engines.get(key)
-            if engine is not None and not self._usable(engine, entry, wanted or budget):
-                self._forget(engine)
-                engine = None
-            if engine is None:
-                engine = await self._load_once(key, entry, wanted or budget)
-            if not engine.orphan:  # it may have been unloaded again before this task woke up
-                break
-        engine.users += 1
-        self._touch(engine)
-        return engine
+        return await self._acquire(await self._chat_wish("chat", entry, max_tokens), entry)
+
+    async def acquire_encoder(self, entry: Entry) -> Engine:
+        """The encoder for *entry*; as `acquire`, but raises `EmbedFailed` and `EmbedBusy`."""
+        declared = entry.declared
+        vocab = None if entry.vocab is None else str(entry.vocab)
+        load = LoadEncoder(
+            str(entry.path),
+            vocab,
+            self._settings.embedding_threads,
+            declared.pooling,
+            declared.max_seq,
+            declared.dims,
+        )
+        key = engine_key(entry.id, None, entry.backend)
+        wish = Wish("embedding", key, entry.fingerprint, load, 0)
+        reason = entry.fault
+        if reason is None and entry.backend != "LOCAL_CPU":
+            reason = f"embedding models run on the CPU; {entry.backend} is declared for this one"
+        refused = self._refused.get(entry.id)
+        if reason is None and refused is not None:
+            what, why, at = refused
+            reason = why if what == wish and self._clock() - at < REFUSED_S else None
+        if reason is not None:
+            raise self._failed(wish, entry, self._clock(), reason)
+        return await self._acquire(wish, entry)
 
     def release(self, engine: Engine) -> None:
         """Give an engine back."""
         engine.users -= 1
         self._freed.set()
-        if engine.orphan:
-            if not engine.users:
-                self._leave(engine.model, engine.context)
-            return
-        self._touch(engine)
-        self._trim(0)
+        if not engine.orphan:
+            self._touch(engine)
+        elif not engine.users:
+            self._leave(engine)
+        self._trim(engine.shelf, 0)
 
     async def warm(self, entry: Entry) -> None:
-        """Load the engine and prove with one token that it generates; shared by all who ask."""
+        """Load a chat engine and prove that it generates a token; shared by all who ask."""
         engine = await self.acquire(entry)
         try:
             if engine.worker.busy:
                 return
             task = self._warming.get(engine.key)
             if task is None:
-                task = asyncio.create_task(self._warm(engine))
-                self._warming[engine.key] = task
+                task = self._warming[engine.key] = asyncio.create_task(self._warm(engine))
                 engine.users += 1  # a caller that leaves does not end the proof
                 task.add_done_callback(lambda done: self._warmed(engine, done))
             await asyncio.shield(task)
         finally:
             self.release(engine)
 
-    def unload_idle(self, idle_s: float) -> int:
-        """Unload engines that nobody used for *idle_s* seconds; the number of them."""
-        limit = self._clock() - idle_s
-        idle = [e for e in self._engines.values() if self._idle(e) and e.used <= limit]
-        for engine in idle:
-            self._forget(engine)
-        return len(idle)
+    async def generate(
+        self,
+        entry: Entry,
+        turns: Sequence[Turn],
+        sampling: Sampling,
+        max_output: int | None = None,
+        max_total: int | None = None,
+    ) -> Generation:
+        """Start the system model's reply on an engine of its own shelf; keeps no conversation.
 
-    def tick(self, idle_s: float) -> None:
-        """The regular look: idle engines, expired conversations, memory that runs short."""
-        if idle_s:
-            self.unload_idle(idle_s)
-        for key, name in self.sessions.expired():
-            if (engine := self._engines.get(key)) is not None:
-                engine.worker.forget([name])
-        memory = psutil.virtual_memory()
-        if memory.available < LOW_MEMORY * memory.total and self.unload_idle(0.0):
-            log.warning("memory runs short: idle engines were unloaded")
+        Raises `PromptTooLong`, `BadRequest`, `EngineFailed` and the errors of `acquire`.
+        """
+        engine = await self._acquire(await self._chat_wish("system", entry, None), entry)
+        try:
+            prepared = await engine.worker.prepare(engine.context, turns)
+            budget = min(engine.budget, max_total or engine.budget)
+            room = budget - prepared.prompt_tokens
+            if room <= 0:
+                engine.worker.drop(prepared.job)
+                raise too_long(prepared.prompt_tokens, budget)
+        except BaseException:
+            self.release(engine)
+            raise
+        return engine.worker.run(
+            prepared,
+            sampling,
+            max_output=min(room, max_output or room),
+            on_end=lambda _: self.release(engine),
+        )
+
+    # --- the end
+
+    async def stop(self, shelf: Shelf) -> None:
+        """End the processes of a shelf; who waits for a load of it hears `ShuttingDown`."""
+        loads = [loading.task for loading in self._loads.values() if loading.wish.shelf == shelf]
+        for task in loads:
+            task.cancel()
+        for engine in [*self._engines.values(), *self._orphans]:
+            if engine.shelf == shelf:
+                engine.worker.kill()
+        if loads:
+            await asyncio.wait(loads)
 
     async def close(self) -> None:
-        """Stop every engine process."""
-        for task in [*self._loading.values(), *self._warming.values()]:
+        """Stop every worker process; what takes too long is given up."""
+        self.closed = True
+        for task in [*self._warming.values(), *(load.task for load in self._loads.values())]:
             task.cancel()
-            with contextlib.suppress(asyncio.CancelledError, LocalInitFailed):
-                await task
+        models = {*self._models.values(), *(engine.model for engine in self._orphans)}
         self._engines.clear()
-        models, self._models = list(self._models.values()), {}
-        await asyncio.gather(*(model.worker.close() for model in models))
-        if self._closing:
-            await asyncio.wait(self._closing)
+        self._models.clear()
+        for model in models:
+            self._own(model.worker.close())
+        try:
+            async with asyncio.timeout(CLOSE_S):
+                while tasks := [task for task in self._tasks if not task.done()]:
+                    await asyncio.wait(tasks)
+        except TimeoutError:
+            log.error("worker processes did not end in time")
 
-    # --- inside
+    # --- inside: getting an engine
 
-    async def _header(self, entry: Entry) -> Header:
-        """The checked header, read once for each state of the file."""
-        check_declared(entry)
-        known = self._headers.get(entry.id)
-        if known is not None and known[0] == entry.fingerprint:
-            return known[1]
-        header = await check_file(entry)
-        self._headers[entry.id] = (entry.fingerprint, header)
+    async def _chat_wish(self, shelf: Shelf, entry: Entry, max_tokens: int | None) -> Wish:
+        """What to load for a chat; raises `LocalInitFailed` for a file that is not for it."""
+        began = self._clock()
+        try:
+            header = await self._header(entry)
+        except NotForChat:
+            raise
+        except LocalInitFailed as error:
+            if shelf == "chat":
+                key = engine_key(entry.id, max_tokens, entry.backend)
+                self._record(key, entry, began, f"failed: {error}")
+            raise
+        budget = model_budget(entry, header, self._settings.default_context)
+        limit = None if max_tokens is None else min(max_tokens, budget)
+        declared = -1 if entry.n_gpu_layers is None else entry.n_gpu_layers
+        load = LoadChat(
+            str(entry.path),
+            declared if entry.backend == "LOCAL_GPU" else 0,
+            self._settings.threads,
+            entry.chat_template or "",
+        )
+        key = engine_key(entry.id, limit, entry.backend)
+        return Wish(shelf, key, entry.fingerprint, load, limit or budget)
+
+    async def _header(self, entry: Entry) -> gguf.Header:
+        """The checked header, read once for each state of the file; raises `LocalInitFailed`."""
+        if entry.fault is not None:
+            raise LocalInitFailed(entry.fault)
+        if entry.backend == "LOCAL_NPU":
+            raise LocalInitFailed("this build of the engine has no NPU backend")
+        if entry.kind == "embedding":
+            raise NotForChat(entry.id)
+        state, header = self._headers.get(entry.id, (None, None))
+        if header is None or state != entry.fingerprint:
+            try:
+                header = await asyncio.to_thread(gguf.read, entry.path)
+            except gguf.BadModelFile as error:
+                text = f"the file of {entry.id} is not a usable model: {error}"
+                raise LocalInitFailed(text) from error
+            self._headers[entry.id] = (entry.fingerprint, header)
+        if header.embedding_only:
+            raise NotForChat(entry.id)
         return header
 
-    def _usable(self, engine: Engine, entry: Entry, budget: int) -> bool:
-        """Alive, of the declared budget, and the file is still the one that was loaded."""
-        same = engine.model.terms == terms_of(entry) and engine.budget == budget
-        return same and engine.worker.alive
-
-    def _idle(self, engine: Engine) -> bool:
-        """Nobody uses it, and nobody is about to."""
-        return not engine.users and not self._awaited[engine.key]
-
-    def _touch(self, engine: Engine) -> None:
-        engine.used = self._clock()
-        if engine.key in self._engines:
-            self._engines.move_to_end(engine.key)
-
-    async def _load_once(self, key: str, entry: Entry, budget: int) -> Engine:
-        task = self._loading.get(key)
-        if task is None or task.done():  # done a moment ago, and what it loaded is gone again
-            task = asyncio.create_task(self._load(key, entry, budget))
-            self._loading[key] = task
-            task.add_done_callback(lambda done: self._loaded(key, done))
-        self._awaited[key] += 1
+    async def _acquire(self, wish: Wish, entry: Entry) -> Engine:
+        if self.closed:
+            raise shutting_down()
+        engine = self._engines.get(wish.key)
+        if engine is not None and engine.budget == wish.budget and engine.model.serves(wish):
+            engine.users += 1
+            self._touch(engine)
+            return engine
+        if engine is not None:
+            self._forget(engine)
+        loading = self._loads.get(wish.key)
+        if loading is None or loading.wish != wish:
+            loading = self._loads[wish.key] = _Loading(wish)
+            loading.task = self._own(self._load(loading, entry))
+        loading.waiting += 1
         try:
-            return await asyncio.shield(task)
-        finally:
-            self._awaited[key] -= 1
-            if not self._awaited[key]:
-                del self._awaited[key]
+            return await asyncio.shield(loading.task)  # it counts those who wait as its users
+        except BaseException as error:
+            loading.waiting -= 1
+            task = loading.task
+            if task.done() and not task.cancelled() and task.exception() is None:
+                self.release(task.result())  # the load ended at the moment the caller left
+            if task.cancelled() and isinstance(error, asyncio.CancelledError):
+                caller = asyncio.current_task()
+                if caller is None or not caller.cancelling():
+                    raise shutting_down() from None
+            raise
+
+    async def _load(self, loading: _Loading, entry: Entry) -> Engine:
+        wish = loading.wish
+        try:
+            await self._wait_for_place(wish.shelf)
+            self._places.append(wish.shelf)
+            try:
+                engine = await self._bring(wish, entry)
+            finally:
+                self._places.remove(wish.shelf)
                 self._freed.set()
+        except BaseException:
+            if self._loads.get(wish.key) is loading:
+                del self._loads[wish.key]
+            raise
+        engine.users = loading.waiting
+        engine.used = self._clock()
+        if self._loads.get(wish.key) is loading:
+            del self._loads[wish.key]
+            if (older := self._engines.get(wish.key)) is not None:
+                self._forget(older)
+            self._engines[wish.key] = engine
+        else:  # a later load of the same engine, for a changed file, has begun
+            engine.orphan = True
+            self._orphans.add(engine)
+            if not engine.users:
+                self._leave(engine)
+        self._trim(wish.shelf, 0)
+        return engine
+
+    async def _wait_for_place(self, shelf: Shelf) -> None:
+        """Wait until one more engine fits beside those in use and those that are coming."""
+        limit_s = self._settings.load_timeout_s if shelf == "embedding" else None
+        try:
+            async with asyncio.timeout(limit_s):
+                while True:
+                    self._trim(shelf, 1)
+                    if self._size(shelf) < self._limit(shelf):
+                        return
+                    self._freed.clear()
+                    await self._freed.wait()
+        except TimeoutError:
+            raise EmbedBusy("the embedding models in memory are all in use") from None
+
+    async def _bring(self, wish: Wish, entry: Entry) -> Engine:
+        began = self._clock()
+        context = f"{wish.key} {next(self._numbers)}"
+        try:
+            async with asyncio.timeout(self._settings.load_timeout_s):
+                model = await self._open(wish, entry.id, context)
+        except (WorkerFailed, OSError, TimeoutError) as error:
+            no_room = isinstance(error, ShortOfMemory)
+            text = failure_text(error) + (self._in_use() if no_room else "")
+            if wish.shelf == "embedding" and type(error) is WorkerFailed:
+                self._refused[entry.id] = (wish, text, self._clock())
+            raise self._failed(wish, entry, began, text, no_room=no_room) from error
+        attempt = self._attempt(wish.key, entry, began, "ok")
+        return Engine(
+            wish.shelf, wish.key, context, entry.id, entry.backend, wish.budget, model, attempt
+        )
+
+    async def _model(self, wish: Wish, model_id: str) -> Model:
+        """The process with this file, started if need be; one at a time a model."""
+        async with self._model_locks.setdefault(model_id, asyncio.Lock()):
+            model = self._models.get(model_id)
+            if model is not None:
+                if model.serves(wish):
+                    return model
+                del self._models[model_id]  # its engines go as soon as nobody uses them
+                for engine in [e for e in self._engines.values() if e.model is model]:
+                    self._forget(engine)
+            worker = await self._start_worker()
+            kind = ChatLoaded if isinstance(wish.load, LoadChat) else EncoderLoaded
+            try:
+                loaded: ChatLoaded | EncoderLoaded = await worker.ask(wish.load, kind, None)
+            except BaseException:
+                worker.kill()
+                self._own(worker.close())
+                raise
+            model = self._models[model_id] = Model(worker, loaded, wish)
+            return model
+
+    async def _open(self, wish: Wish, model_id: str, context: str) -> Model:
+        """The loaded file with a context; idle engines go where there is no room for it."""
+        while True:
+            try:
+                model = await self._model(wish, model_id)
+                await self._open_context(model, context, wish)
+            except ShortOfMemory as error:
+                never = error.needed > self._memory  # then no engine should go for it
+                if never or not await self._give_way():
+                    raise
+            else:
+                return model
+
+    async def _open_context(self, model: Model, context: str, wish: Wish) -> None:
+        model.contexts.add(context)
+        if not isinstance(model.loaded, ChatLoaded):
+            return
+        session_bytes = self._settings.session_bytes if wish.shelf == "chat" else 0
+        cells = cells_for(wish.budget, model.loaded.kv_bytes_per_token, session_bytes)
+        try:
+            await model.worker.ask(Open(context, wish.budget, cells), Ok, COMPUTE_S)
+        except BaseException:
+            self._close_context(model, context)  # it may be open, or may yet be
+            raise
+
+    async def _give_way(self) -> bool:
+        """Unload the least recently used idle engine and see its memory freed; False: all work."""
+        idle = next((engine for engine in self._engines.values() if not engine.users), None)
+        if idle is None:
+            return False
+        log.warning("memory is short: the idle engine %s is unloaded", idle.key)
+        before = set(self._tasks)
+        self._forget(idle)
+        if closing := self._tasks - before:
+            await asyncio.wait(closing)
+        return True
+
+    def _in_use(self) -> str:
+        """The models that hold memory and cannot go now, in words."""
+        models = {engine.model_id for engine in self._engines.values() if engine.users}
+        return f"; in use: {', '.join(sorted(models))}" if models else ""
+
+    # --- inside: records of attempts
+
+    def _attempt(self, key: str, entry: Entry, began: float, result: str) -> Attempt:
+        ms = round((self._clock() - began) * 1000)
+        return Attempt(key, entry.backend, result, ms, time.time())
+
+    def _record(self, key: str, entry: Entry, began: float, result: str) -> None:
+        self.failures.appendleft(self._attempt(key, entry, began, result))
+
+    def _failed(
+        self, wish: Wish, entry: Entry, began: float, why: str, *, no_room: bool = False
+    ) -> ApiError:
+        """The error of a load that failed, which is also recorded."""
+        if wish.shelf != "system":
+            self._record(wish.key, entry, began, f"failed: {why}")
+        text = f"the model {entry.id} cannot be loaded: {why}"
+        log.warning("engine %s failed: %s", wish.key, why)
+        if wish.shelf == "embedding":
+            return EmbedFailed(text)
+        return NoRoom(text) if no_room else LocalInitFailed(text)
+
+    # --- inside: warming
+
+    async def _warm(self, engine: Engine) -> None:
+        if engine.model.warm:
+            return
+        try:
+            await engine.worker.ask(Warm(), Ok, COMPUTE_S)
+        except WorkerFailed as error:
+            raise LocalInitFailed(f"the model cannot generate: {error}") from error
+        engine.model.warm = True
 
     def _warmed(self, engine: Engine, task: asyncio.Task[None]) -> None:
         self._warming.pop(engine.key, None)
@@ -204,177 +582,119 @@ class EnginePool:
         if not task.cancelled() and (error := task.exception()) is not None:
             log.warning("engine %s is not warm: %s", engine.key, error)
 
-    def _loaded(self, key: str, task: asyncio.Task[Engine]) -> None:
-        if self._loading.get(key) is task:
-            del self._loading[key]
-        if not task.cancelled() and (error := task.exception()) is not None:
-            log.warning("engine %s failed: %s", key, error)
+    # --- inside: letting go
 
-    async def _make_room(self) -> None:
-        """Wait until one more engine fits beside those in use and those that are coming."""
-        while True:
-            self._trim(1 + len(self._coming))
-            if len(self._engines) + len(self._coming) < self._settings.size:
-                return
-            self._freed.clear()
-            await self._freed.wait()
+    def _size(self, shelf: Shelf) -> int:
+        """Engines of a shelf that take a place, among them those that are being loaded."""
+        return sum(e.shelf == shelf for e in self._engines.values()) + self._places.count(shelf)
 
-    async def _load(self, key: str, entry: Entry, budget: int) -> Engine:
-        await self._make_room()
-        self._coming.add(key)
-        try:
-            return await self._bring(key, entry, budget)
-        finally:
-            self._coming.discard(key)
-            self._freed.set()
+    def _limit(self, shelf: Shelf) -> int:
+        if shelf != "embedding":
+            return self._settings.chat if shelf == "chat" else 1
+        engines = [engine for engine in self._engines.values() if engine.shelf == shelf]
+        used = self._places.count(shelf) + sum(engine.users > 0 for engine in engines)
+        size = self._settings.embedding
+        return size if used < size else size + SPARE
 
-    async def _bring(self, key: str, entry: Entry, budget: int) -> Engine:
-        started = self._clock()
-        try:
-            async with asyncio.timeout(self._settings.load_timeout_s):
-                model, context = await self._come_up(key, entry, budget)
-        except (LocalInitFailed, WorkerFailed, OSError, TimeoutError) as error:
-            text = failure_text(error)
-            kind = LocalInitFailed
-            if isinstance(error, ShortOfMemory):
-                text, kind = text + self._in_use(), NoRoom
-            self._failed(key, entry, started, text)
-            raise kind(f"the model {entry.id} cannot be loaded: {text}") from error
-        attempt = self._attempt(key, entry, started, "ok")
-        engine = Engine(key, context, entry.id, entry.backend, budget, model, attempt)
-        engine.used = self._clock()
-        self._engines[key] = engine
-        return engine
-
-    async def _come_up(self, key: str, entry: Entry, budget: int) -> tuple[Model, str]:
-        """The loaded file and an open context; idle engines go where there is no room for it."""
-        while True:
-            try:
-                model = await self._model(entry)
-                context = f"{key} {next(self._numbers)}"
-                await self._open(model, context, budget)
-            except ShortOfMemory as error:
-                never = error.needed > self._memory  # then nobody should lose an engine for it
-                if never or not await self._give_way():
-                    raise
-            else:
-                return model, context
-
-    async def _give_way(self) -> bool:
-        """Unload the least recently used idle engine and see its memory freed; False: all work."""
-        idle = next((engine for engine in self._engines.values() if self._idle(engine)), None)
-        if idle is None:
-            return False
-        log.warning("memory is short: the idle engine %s is unloaded", idle.key)
-        before = set(self._closing)
-        self._forget(idle)
-        if closing := self._closing - before:
-            await asyncio.wait(closing)
-        return True
-
-    def _in_use(self) -> str:
-        """The models that hold memory and cannot go now, in words."""
-        models = {engine.model_id for engine in self._engines.values() if not self._idle(engine)}
-        return f"; in use: {', '.join(sorted(models))}" if models else ""
-
-    def _attempt(self, key: str, entry: Entry, began: float, result: str) -> Attempt:
-        ms = round((self._clock() - began) * 1000)
-        return Attempt(key, entry.backend, result, ms, time.time())
-
-    def _failed(self, key: str, entry: Entry, began: float, why: str) -> None:
-        self.failures.appendleft(self._attempt(key, entry, began, f"failed: {why}"))
-
-    async def _model(self, entry: Entry) -> Model:
-        """The process with this file, started if need be; one at a time a model."""
-        lock = self._model_locks.setdefault(entry.id, asyncio.Lock())
-        async with lock:
-            model = self._models.get(entry.id)
-            if model is not None:
-                if model.worker.alive and model.terms == terms_of(entry):
-                    return model
-                self._abandon(self._models.pop(entry.id))
-            worker = await self._start_worker()
-            try:
-                terms = terms_of(entry)
-                load = Load(
-                    worker.next_id(),
-                    str(entry.path),
-                    terms.gpu_layers,
-                    self._settings.threads,
-                    terms.template,
-                )
-                answer = await worker.ask(load)
-                if not isinstance(answer, Loaded):
-                    raise WorkerFailed("the engine answered out of turn")
-            except BaseException:
-                worker.kill()
-                self._retire(worker)
-                raise
-            model = Model(worker, answer, terms)
-            self._models[entry.id] = model
-            return model
-
-    async def _open(self, model: Model, context: str, budget: int) -> None:
-        model.contexts.add(context)
-        cells = cells_of(budget, model.loaded.kv_bytes_per_token, self._settings.session_bytes)
-        try:
-            await model.worker.ask(Open(model.worker.next_id(), context, budget, cells))
-        except BaseException:
-            self._leave(model, context)  # it may be open, or may yet be
-            raise
-
-    async def _warm(self, engine: Engine) -> None:
-        if engine.model.warm:
-            return
-        try:
-            await engine.worker.ask(Warm(engine.worker.next_id()))
-        except WorkerFailed as error:
-            raise LocalInitFailed(f"the model cannot generate: {error}") from error
-        engine.model.warm = True
-
-    def _trim(self, room: int) -> None:
+    def _trim(self, shelf: Shelf, room: int) -> None:
         """Unload least recently used engines that nobody uses until *room* more would fit."""
-        for engine in list(self._engines.values()):
-            if len(self._engines) + room <= self._settings.size:
+        for engine in [e for e in self._engines.values() if e.shelf == shelf]:
+            if self._size(shelf) + room <= self._limit(shelf):
                 return
-            if self._idle(engine):
+            if not engine.users:
                 self._forget(engine)
 
-    def _abandon(self, model: Model) -> None:
-        """The file changed or the process died: its engines go as soon as nobody uses them."""
-        for engine in [e for e in self._engines.values() if e.model is model]:
-            self._forget(engine)
+    def _touch(self, engine: Engine) -> None:
+        engine.used = self._clock()
+        if self._engines.get(engine.key) is engine:
+            self._engines.move_to_end(engine.key)
 
     def _forget(self, engine: Engine) -> None:
+        """Off its shelf; it ends as soon as nobody uses it."""
         self._engines.pop(engine.key, None)
         self._freed.set()
         self.sessions.drop_engine(engine.key)
         engine.orphan = True
+        self._orphans.add(engine)
         if not engine.users:
-            self._leave(engine.model, engine.context)
+            self._leave(engine)
 
-    def _leave(self, model: Model, context: str) -> None:
+    def _leave(self, engine: Engine) -> None:
+        self._orphans.discard(engine)
+        self._close_context(engine.model, engine.context)
+
+    def _close_context(self, model: Model, context: str) -> None:
         """Close a context, or with the last one the process."""
         model.contexts.discard(context)
-        if model.contexts and model.worker.alive:
-            closing = asyncio.create_task(self._close_context(model.worker, context))
-            self._closing.add(closing)
-            closing.add_done_callback(self._closing.discard)
-        self._end_unused(model)
+        if not model.contexts:
+            for name, known in list(self._models.items()):
+                if known is model:
+                    del self._models[name]
+            self._own(model.worker.close())
+        elif model.worker.alive:
+            self._own(_close(model.worker, context))
 
-    async def _close_context(self, worker: Worker, context: str) -> None:
-        with contextlib.suppress(WorkerFailed):
-            await worker.ask(Close(worker.next_id(), context))
+    def _own(self, work: Coroutine[None, None, _Result]) -> asyncio.Task[_Result]:
+        """Run *work* in a task that `close` waits for."""
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._done)
+        return task
 
-    def _end_unused(self, model: Model) -> None:
-        if model.contexts:
-            return
-        for name, known in list(self._models.items()):
-            if known is model:
-                del self._models[name]
-        self._retire(model.worker)
+    def _done(self, task: asyncio.Task[object]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled():
+            task.exception()  # those who wait for it are told; there may be none left
 
-    def _retire(self, worker: Worker) -> None:
-        closing = asyncio.create_task(worker.close())
-        self._closing.add(closing)
-        closing.add_done_callback(self._closing.discard)
+
+async def _close(worker: Worker, context: str) -> None:
+    with contextlib.suppress(WorkerFailed):
+        await worker.ask(Close(context), Ok)
+
+
+def engine_key(model_id: str, max_tokens: int | None, backend: Backend) -> str:
+    """The key of an engine, as ``/health`` shows it."""
+    return f"{model_id}_{max_tokens if max_tokens is not None else 'model'}_{backend}"
+
+
+def cells_for(budget: int, kv_bytes_per_token: int, session_bytes: int) -> int:
+    """Cells of a KV pool: one reply's budget, and as much for all cached conversations together.
+
+    The byte limit may allow less. Conversations are seldom as long as the budget, and every cell
+    is memory that is taken for as long as the engine is loaded.
+    """
+    extra = min(budget, session_bytes // max(1, kv_bytes_per_token))
+    return -(-(budget + extra) // CELL_STEP) * CELL_STEP
+
+
+def model_budget(entry: Entry, header: gguf.Header, default_context: int) -> int:
+    """Total tokens a model is run with when the request does not ask for fewer."""
+    if entry.context_tokens is not None:
+        return entry.context_tokens
+    trained = header.context_length
+    return min(trained, default_context) if trained else default_context
+
+
+def too_long(prompt_tokens: int, budget: int) -> PromptTooLong:
+    """The error of a prompt that leaves no room for a reply."""
+    return PromptTooLong(
+        f"the prompt has {prompt_tokens} tokens and the total budget of prompt and reply is "
+        f"{budget}; max_tokens counts both, max_completion_tokens counts the reply only",
+        param="max_tokens",
+    )
+
+
+def failure_text(error: BaseException) -> str:
+    """Why an engine could not be made ready, fit for a client: no path, no class name."""
+    match error:
+        case TimeoutError():
+            return "it did not load in time"
+        case OSError():
+            return "no process could be started for it"
+        case _:
+            return str(error)
+
+
+def shutting_down() -> ShuttingDown:
+    """What requests hear when the server stops."""
+    return ShuttingDown("the server is shutting down", headers={"Retry-After": "5"})

@@ -1,32 +1,42 @@
-"""What the server and an engine process say to each other: one JSON object a line, both ways.
+"""What the server and a worker process say to each other, whatever kind of model the worker holds.
 
 The server starts ``python -m runtime.llm.engine.worker --socket N --flag N`` with the file
 descriptors of a stream socket and of a two-byte shared memory file. It sends commands, the worker
-sends events. The first byte of the flag file is the abort flag of the one job that runs:
-the server sets it to 1 to stop the job within a token and to 0 before it starts the next one; the
-second byte stays 0. A worker whose socket reaches its end stops at once.
+sends events. A message is three little-endian 32-bit numbers (the number of the command, the length
+of the head, the length of the body), then a JSON head ``[kind, fields]``, then raw bytes: the
+vectors of an `Embedded`, nothing for the others. An event carries the number of the command that it
+answers. A worker whose socket reaches its end stops at once.
 
-Order: ``Load`` once, then any number of ``Open`` and ``Close`` for contexts (engines) of that file.
-``Prepare`` may be sent at any time, also while another job runs. ``Run`` only when no job runs.
-``Drop`` forgets a prepared job that will not run. ``Forget`` drops conversations; ``Warm`` decodes
-one token in a throw-away context. ``Load``, ``Open``, ``Close``, ``Forget`` and ``Warm`` are
-answered by ``Ok`` or ``Failed`` with the command's ``id``. What is neither ``Run`` nor ``Forget``
-is done and answered in the order in which it was sent, and never waits for a running job.
+A worker is given one model: `LoadChat` or `LoadEncoder`, once. Commands are done and answered in
+the order in which they were sent and do not wait for a running reply; only `Run` and `Forget` do.
+
+A chat worker then takes `Open` and `Close` for contexts of its model, `Prepare` at any time, also
+while a reply is generated, and `Run` only when none is. `Drop` and `Forget` have no answer. The
+first byte of the flag file aborts the running reply: the server sets it to 1 to stop it within a
+token and to 0 before it starts the next one; the second byte stays 0.
 """
 
-from dataclasses import dataclass
+import struct
+from dataclasses import asdict, dataclass
 from typing import Final, Literal
 
 import orjson
+
+PREFIX: Final = struct.Struct("<III")
+MAX_HEAD: Final = 64 << 20
+MAX_BODY: Final = 64 << 20
+MAX_TEXTS: Final = 64
+"""Texts of one `Embed` or `Fit`."""
+
+Pooling = Literal["mean", "cls", "none"]
 
 # --- commands: server to worker
 
 
 @dataclass(frozen=True)
-class Load:
-    """Map the model file; answered by `Loaded` or `Failed`."""
+class LoadChat:
+    """Map a chat model; answered by `ChatLoaded` or `Failed`."""
 
-    id: int
     path: str
     gpu_layers: int
     """0: CPU only; -1: every layer."""
@@ -37,10 +47,26 @@ class Load:
 
 
 @dataclass(frozen=True)
+class LoadEncoder:
+    """Read a sentence encoder; answered by `EncoderLoaded` or `Failed`."""
+
+    path: str
+    vocab: str | None
+    """Of an ONNX model: one token a line."""
+    threads: int
+    """0: as many as the machine has physical cores, 4 at most."""
+    pooling: Pooling | None
+    """None: mean for ONNX, the file's own for GGUF."""
+    max_seq: int | None
+    """Longest input in tokens; None: the encoder's default."""
+    dims: int | None = None
+    """The width that is declared for the model; another one is a failure."""
+
+
+@dataclass(frozen=True)
 class Open:
     """Make a context of *budget* tokens a conversation over a KV pool of *cells* tokens."""
 
-    id: int
     engine: str
     budget: int
     cells: int
@@ -48,20 +74,18 @@ class Open:
 
 @dataclass(frozen=True)
 class Close:
-    """Free the context and every conversation in it; no job of it may be prepared or running.
+    """Free the context and every conversation in it; no reply of it may be prepared or running.
 
-    Done at once, also while a job of another context runs.
+    Done at once, also while a reply of another context is generated.
     """
 
-    id: int
     engine: str
 
 
 @dataclass(frozen=True)
 class Prepare:
-    """Render the chat template and tokenize; answered by `Prepared` or `Ended`."""
+    """Render the chat template and tokenize; answered by `Prepared` or `Failed`."""
 
-    job: int
     engine: str
     messages: list[list[str]]
     """Pairs of role and content."""
@@ -69,7 +93,7 @@ class Prepare:
 
 @dataclass(frozen=True)
 class Run:
-    """Generate the reply of a prepared job; answered by `Piece` … and one `Ended`."""
+    """Generate the reply to a prepared prompt; answered by `Piece` … and one `Ended`."""
 
     job: int
     conversation: str | None
@@ -86,7 +110,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Drop:
-    """Forget a prepared job."""
+    """Forget a prepared prompt that will not be answered."""
 
     job: int
 
@@ -95,15 +119,34 @@ class Drop:
 class Forget:
     """Free the KV cache of these conversations; unknown names are ignored."""
 
-    id: int
     conversations: list[str]
 
 
 @dataclass(frozen=True)
 class Warm:
-    """Prove that the file can generate: one greedy token in a small context of its own."""
+    """Prove that a chat model can generate: one greedy token in a small context of its own."""
 
-    id: int
+
+@dataclass(frozen=True)
+class Embed:
+    """Make a vector of each text; at most `MAX_TEXTS`."""
+
+    texts: list[str]
+
+
+@dataclass(frozen=True)
+class Split:
+    """Cut a document into chunks, however many tokens they have."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Fit:
+    """Cut those of the chunks that are too long for the model together with *prefix*."""
+
+    texts: list[str]
+    prefix: str = ""
 
 
 # --- events: worker to server
@@ -113,32 +156,39 @@ class Warm:
 class Ok:
     """The command is done."""
 
-    id: int
-
 
 @dataclass(frozen=True)
-class Loaded:
+class ChatLoaded:
     """The model is mapped and ready for contexts."""
 
-    id: int
     n_ctx_train: int
     n_params: int
     n_vocab: int
     kv_bytes_per_token: int
     threads: int
-    description: str
     template: Literal["given", "file", "chatml"]
     """Where the chat template comes from: the command, the file, or the fallback."""
+
+
+@dataclass(frozen=True)
+class EncoderLoaded:
+    """The encoder is ready."""
+
+    width: int
+    """Numbers of a vector."""
+    max_tokens: int
+    """Longest input; what is behind is cut."""
 
 
 @dataclass(frozen=True)
 class Failed:
     """The command failed; *reason* is text for a client: no path, no class name."""
 
-    id: int
     reason: str
     short_of: int = 0
     """Bytes for which there is no room now; 0: it failed for another reason."""
+    unfit: bool = False
+    """The chat template could not turn the messages into a prompt."""
 
 
 @dataclass(frozen=True)
@@ -151,9 +201,8 @@ class Prepared:
 
 @dataclass(frozen=True)
 class Piece:
-    """The next text of the running job; never empty, never a part of a character."""
+    """The next text of the running reply; never empty, never a part of a character."""
 
-    job: int
     text: str
     tokens: int
     """Tokens that the text covers."""
@@ -161,9 +210,8 @@ class Piece:
 
 @dataclass(frozen=True)
 class Ended:
-    """The job is over and its lane is free."""
+    """The reply is over and the worker is free for the next one."""
 
-    job: int
     finish: Literal["stop", "length", "aborted", "failed"]
     reason: str = ""
     """Of a failure: text for a client."""
@@ -180,40 +228,67 @@ class Ended:
     """Conversations that gave up their cells to make room."""
 
 
-Command = Load | Open | Close | Prepare | Run | Drop | Forget | Warm
-Event = Ok | Loaded | Failed | Prepared | Piece | Ended
+@dataclass(frozen=True)
+class Embedded:
+    """The vectors of texts, in their order."""
+
+    width: int
+    tokens: list[int]
+    """Tokens of each text that the model saw: special ones counted, padding not."""
+    truncated: int
+    """How many texts were cut at the model's longest input."""
+    vectors: bytes
+    """Unit vectors, little-endian float32, one row a text; sent as the body."""
+
+
+@dataclass(frozen=True)
+class Chunks:
+    """Chunks in order; of a `Split` at least one for a text that is not blank."""
+
+    texts: list[str]
+
+
+Load = LoadChat | LoadEncoder
+Command = Load | Open | Close | Prepare | Run | Drop | Forget | Warm | Embed | Split | Fit
+Event = Ok | ChatLoaded | EncoderLoaded | Failed | Prepared | Piece | Ended | Embedded | Chunks
 Message = Command | Event
 
 _KINDS: Final[dict[str, type[Message]]] = {
     kind.__name__: kind
     for kind in (
-        Load,
-        Open,
-        Close,
-        Prepare,
-        Run,
-        Drop,
-        Forget,
-        Warm,
-        Ok,
-        Loaded,
-        Failed,
-        Prepared,
-        Piece,
-        Ended,
+        *(LoadChat, LoadEncoder, Open, Close, Prepare, Run, Drop, Forget, Warm, Embed, Split, Fit),
+        *(Ok, ChatLoaded, EncoderLoaded, Failed, Prepared, Piece, Ended, Embedded, Chunks),
     )
 }
 
 
-def encode(message: Message) -> bytes:
-    """One line of JSON, newline included."""
-    return orjson.dumps([type(message).__name__, message], option=orjson.OPT_APPEND_NEWLINE)
+def encode(number: int, message: Message) -> bytes:
+    """The bytes of a message; raises TypeError for a text that is not Unicode."""
+    fields: object = message
+    body = b""
+    if isinstance(message, Embedded):
+        fields = asdict(message)
+        body = fields.pop("vectors")
+    head = orjson.dumps([type(message).__name__, fields])
+    return PREFIX.pack(number, len(head), len(body)) + head + body
 
 
-def decode(line: bytes) -> Message:
-    """The message of a line; raises ValueError when it is none."""
+def decode(head: bytes, body: bytes = b"") -> Message:
+    """The message of a head and a body; raises ValueError when it is none."""
     try:
-        kind, fields = orjson.loads(line)
-        return _KINDS[kind](**fields)
+        name, fields = orjson.loads(head)
+        if body:
+            fields["vectors"] = body
+        elif name == Embedded.__name__:
+            fields["vectors"] = b""
+        return _KINDS[name](**fields)
     except (KeyError, TypeError, ValueError) as error:
-        raise ValueError("not a message of the engine protocol") from error
+        raise ValueError("not a message of the worker protocol") from error
+
+
+def lengths(prefix: bytes) -> tuple[int, int, int]:
+    """Number of the command, lengths of head and body; raises ValueError for impossible lengths."""
+    number, head, body = PREFIX.unpack(prefix)
+    if head > MAX_HEAD or body > MAX_BODY:
+        raise ValueError("a message of the worker protocol is too long")
+    return number, head, body

@@ -3,7 +3,7 @@
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 SEPARATOR = "\x1f"
 
@@ -13,8 +13,7 @@ def conversation_name(owner: str, session_id: str, engine_key: str) -> str:
     return SEPARATOR.join((engine_key, owner, session_id))
 
 
-@dataclass
-class _Cached:
+class _Cached(NamedTuple):
     engine: str
     used: float
 
@@ -44,12 +43,9 @@ class Sessions:
         """Make *name* the most recent one; (engine, name) of those that must go for it."""
         self._cached[name] = _Cached(engine, self._clock())
         self._cached.move_to_end(name)
-        out: list[tuple[str, str]] = []
-        while len(self._cached) > self._limit:
-            oldest, entry = self._cached.popitem(last=False)
-            out.append((entry.engine, oldest))
-        self.evictions += len(out)
-        return out
+        oldest = list(self._cached.items())[: max(0, len(self._cached) - self._limit)]
+        self.evict([name for name, _ in oldest])
+        return [(cached.engine, name) for name, cached in oldest]
 
     def count(self, outcome: str | None, reason: str | None) -> None:
         """Count how the cache served a request that named a session."""
@@ -61,12 +57,11 @@ class Sessions:
             word = reason or "other"
             self.rebuilds[word] = self.rebuilds.get(word, 0) + 1
 
-    def drop(self, names: Iterable[str]) -> None:
-        """Forget names that an engine gave up by itself."""
-        for name in names:
-            self._cached.pop(name, None)
+    def drop(self, name: str) -> None:
+        """Forget a conversation that its engine gave up by itself."""
+        self._cached.pop(name, None)
 
-    def evicted(self, names: Iterable[str]) -> None:
+    def evict(self, names: Iterable[str]) -> None:
         """Forget and count names that gave up their place in an engine's memory."""
         for name in names:
             if self._cached.pop(name, None) is not None:
@@ -74,13 +69,15 @@ class Sessions:
 
     def drop_engine(self, engine: str) -> None:
         """Forget every conversation of an engine that is unloaded; they count as evicted."""
-        self.evicted([name for name, entry in self._cached.items() if entry.engine == engine])
+        self.evict([name for name, cached in self._cached.items() if cached.engine == engine])
 
     def expired(self) -> list[tuple[str, str]]:
         """Take out and return (engine, name) of those that rested longer than they may."""
-        if not self._ttl_s:
-            return []
         limit = self._clock() - self._ttl_s
-        out = [(entry.engine, name) for name, entry in self._cached.items() if entry.used < limit]
-        self.evicted([name for _, name in out])
-        return out
+        rested = [
+            (cached.engine, name)
+            for name, cached in self._cached.items()
+            if self._ttl_s and cached.used < limit
+        ]
+        self.evict([name for _, name in rested])
+        return rested

@@ -11,8 +11,7 @@ from functools import lru_cache, reduce
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from runtime.llm.embed import onnxfile
-from runtime.llm.models import gguf
+from runtime.llm.models import gguf, onnxfile
 from runtime.llm.models.catalogfile import (
     CatalogFile,
     CatalogText,

@@ -11,7 +11,7 @@ from pydantic import SecretStr
 from yarl import URL
 
 from tests.llm.conftest import Start
-from tests.llm.embed.onnxkit import write_tiny
+from tests.llm.engine.onnxkit import write_tiny
 from tests.llm.serverkit import Answer, Json, Server
 
 TINY = "tiny-embed"

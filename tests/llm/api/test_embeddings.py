@@ -13,9 +13,9 @@ import pytest
 from openai import AsyncOpenAI
 
 from tests.llm.conftest import Start
-from tests.llm.embed.onnxkit import write_tiny
-from tests.llm.embed.worker import ggufbert
+from tests.llm.engine.onnxkit import write_tiny
 from tests.llm.serverkit import Answer, Json, Server
+from tests.llm.worker import ggufbert
 
 PATH = "/v1/embeddings"
 TINY = "tiny-embed"

@@ -208,7 +208,7 @@ async def test_a_warm_up_that_takes_too_long_is_a_504_and_the_load_goes_on(
     server.service.pool._start_worker = later
     status, budget_s, limits = 0, 0.0, iter((0.01, 3.0, 9.0))
     body: Json = {}
-    while not server.service.pool._loading:  # where the machine is held, it has not even begun
+    while not server.service.pool._loads:  # where the machine is held, it has not even begun
         budget_s = next(limits)
         monkeypatch.setattr(health, "WARM_BUDGET_S", budget_s)
         status, body = await warm(server, "?model=recall")

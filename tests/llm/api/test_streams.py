@@ -196,7 +196,7 @@ async def test_an_engine_that_dies_in_mid_stream_is_an_error_frame_and_the_next_
     error = json.loads(failure)["error"]
     assert sentinel == DONE
     assert (error["type"], error["code"]) == ("server_error", 500)
-    assert "engine process" in error["message"]
+    assert "process ended" in error["message"]
     assert again.said == REPLIES["<gold>"]
     totals = server.service.admission.totals
     assert (totals.errored, totals.completed) == (1, 1)

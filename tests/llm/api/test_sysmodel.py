@@ -8,8 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from runtime.llm.sysmodel.settings import SysmodelSettings
+from runtime.llm.models.system.settings import SysmodelSettings
 from tests.llm.conftest import Start
+from tests.llm.models.system.daemons import (
+    Script,
+    answer,
+    by_path,
+    delta,
+    head,
+    scripted,
+    silent,
+    sse,
+)
 from tests.llm.serverkit import (
     CHAT,
     DONE,
@@ -24,7 +34,6 @@ from tests.llm.serverkit import (
     managed,
     until,
 )
-from tests.llm.sysmodel.daemons import Script, answer, by_path, delta, head, scripted, silent, sse
 
 SYSTEM = "sysmodel-builtin"
 GOLD = REPLIES["<gold>"]
@@ -213,10 +222,8 @@ async def test_an_engine_of_the_system_model_that_dies_is_a_rich_500_and_comes_b
 
 def system_worker(server: Server) -> int:
     """The process id of the system model's engine."""
-    task = getattr(server.service.provider, "_engine")  # noqa: B009 - private on purpose
-    pid = task.result()._worker.pid
-    assert isinstance(pid, int)
-    return pid
+    (engine,) = server.service.pool.loaded("system")
+    return engine.worker.pid
 
 
 async def test_warming_asks_for_the_state_and_with_deep_for_a_token(
@@ -225,11 +232,11 @@ async def test_warming_asks_for_the_state_and_with_deep_for_a_token(
     async with start(sysmodel=managed(models / "recall.gguf")) as server:
         await available(server)
         shallow = await server.request("POST", "/health/warm")
-        assert getattr(server.service.provider, "_engine") is None  # noqa: B009
+        assert server.service.pool.loaded("system") == []
         deep = await server.request("POST", f"/health/warm?model={SYSTEM}&deep=1")
-        assert getattr(server.service.provider, "_engine") is not None  # noqa: B009
+        assert server.service.pool.loaded("system") != []
         unloaded = await server.request("POST", "/v1/engines/unload")
-        await until(lambda: getattr(server.service.provider, "_engine") is None)  # noqa: B009
+        await until(lambda: not server.service.pool.loaded("system"))
     for found in (shallow, deep):
         body = found.json
         assert isinstance(body.pop("ms"), int)

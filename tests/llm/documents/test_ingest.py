@@ -26,7 +26,7 @@ from runtime.llm.documents.ingest import (
 )
 from runtime.llm.documents.values import digest_of, heading_of, metadata_text
 from runtime.web.instance import address_of
-from tests.llm.embed.onnxkit import write_tiny
+from tests.llm.engine.onnxkit import write_tiny
 from tests.llm.serverkit import Json
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -10,7 +10,7 @@ import onnxruntime  # type: ignore[import-untyped]
 import pytest
 
 from runtime.llm.embed.bert import OUTPUT, BertConfig, write_bert
-from tests.llm.embed import onnxkit
+from tests.llm.engine import onnxkit
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

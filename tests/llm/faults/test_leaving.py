@@ -104,7 +104,7 @@ async def test_leaving_while_the_model_loads_leaves_the_load_to_the_others(
 
     server.service.pool._start_worker = later
     async with asked(server, "recall", "<gold>", stream=stream) as number:
-        await until(lambda: bool(server.service.pool._loading))
+        await until(lambda: bool(server.service.pool._loads))
         waiting = asyncio.ensure_future(server.ask("recall", "<red>"))
         await until(lambda: len(server.service.admission.unfinished) == 2)
     await left(server, number)
@@ -125,7 +125,7 @@ async def test_a_load_that_nobody_waits_for_is_kept_for_the_next_one(server: Ser
 
     server.service.pool._start_worker = counted
     async with asked(server, "recall", "<gold>", stream=False) as number:
-        await until(lambda: bool(server.service.pool._loading))
+        await until(lambda: bool(server.service.pool._loads))
     await left(server, number)
     await until(lambda: server.service.pool.is_loaded("recall"))
     assert (await server.ask("recall", "<gold>")).said == REPLIES["<gold>"]

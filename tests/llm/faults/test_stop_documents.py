@@ -16,7 +16,7 @@ from typing import Final
 import psutil
 import pytest
 
-from tests.llm.embed.onnxkit import write_tiny
+from tests.llm.engine.onnxkit import write_tiny
 
 ROOT: Final = Path(__file__).resolve().parents[3]
 LONG: Final = "the car will turn into the corner and brake late. " * 60_000
@@ -55,7 +55,7 @@ def encoder_of(process: subprocess.Popen[bytes]) -> psutil.Process:
     """The encoder process, once it is there."""
     while True:
         for child in psutil.Process(process.pid).children(recursive=True):
-            if "runtime.llm.embed.worker" in child.cmdline():
+            if "runtime.llm.engine.worker" in child.cmdline():
                 return child
         time.sleep(0.02)
 

@@ -108,7 +108,7 @@ async def test_engines_that_are_killed_in_a_storm_come_back(start: Start) -> Non
         over.set()
         await killer
         await server.idle()
-        await until(lambda: not server.service.pool._loading)
+        await until(lambda: not server.service.pool._loads)
         answered = await server.ask("recall", "<gold>")
 
     assert answered.said == REPLIES["<gold>"]

@@ -11,9 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runtime.llm.embed import onnxfile
 from runtime.llm.models import catalog as module
-from runtime.llm.models import gguf
+from runtime.llm.models import gguf, onnxfile
 from runtime.llm.models.catalog import Catalog, Entry
 from runtime.llm.models.catalogfile import file_name
 from tests.llm.tinymodel import Shape, write_random

@@ -30,7 +30,7 @@ def use(path: str) -> int:
                 return REFUSED
     except native.EngineError:
         return REFUSED
-    _ = model.description, model.chat_template, model.special_texts
+    _ = model.special_texts
     context.free()
     return FINE
 

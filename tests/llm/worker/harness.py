@@ -1,8 +1,9 @@
-"""Drives a real engine process over a socket pair, the way the server does."""
+"""Drives a real worker process over a socket pair, the way the server does."""
 
 import mmap
 import os
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
@@ -13,20 +14,31 @@ from pathlib import Path
 from typing import TypeVar
 
 from runtime.llm.engine.protocol import (
+    MAX_TEXTS,
+    PREFIX,
+    ChatLoaded,
+    Chunks,
     Command,
+    Embed,
+    Embedded,
+    EncoderLoaded,
     Ended,
     Event,
     Failed,
-    Load,
-    Loaded,
+    Fit,
+    LoadChat,
+    LoadEncoder,
     Ok,
     Open,
     Piece,
+    Pooling,
     Prepare,
     Prepared,
     Run,
+    Split,
     decode,
     encode,
+    lengths,
 )
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -36,7 +48,7 @@ Kind = TypeVar("Kind", bound=Event)
 
 @dataclass(frozen=True)
 class Reply:
-    """What a job gave."""
+    """What a prompt gave."""
 
     pieces: list[Piece]
     ended: Ended
@@ -47,7 +59,7 @@ class Reply:
 
 
 class Worker:
-    """One engine process; every wait for it ends after 30 seconds."""
+    """One worker process; every wait for it ends after 30 seconds."""
 
     def __init__(self) -> None:
         ours, theirs = socket.socketpair()
@@ -68,7 +80,8 @@ class Worker:
         theirs.close()
         self.socket = ours
         self.socket.settimeout(30)
-        self._rest = b""
+        self.answered = 0
+        """Number of the command that the last event answered."""
         self._number = 0
 
     def close(self) -> None:
@@ -82,46 +95,58 @@ class Worker:
                 self.process.stderr.close()
             self.flag.close()
 
-    def number(self) -> int:
+    def send(self, command: Command) -> int:
+        """Send a command; its number."""
         self._number += 1
+        self.socket.sendall(encode(self._number, command))
         return self._number
-
-    def send(self, command: Command) -> None:
-        self.socket.sendall(encode(command))
 
     def event(self) -> Event | None:
         """The next event; None: the process is gone."""
-        while b"\n" not in self._rest:
-            try:
-                part = self.socket.recv(1 << 16)
-            except ConnectionError:
-                return None
-            if not part:
-                return None
-            self._rest += part
-        line, _, self._rest = self._rest.partition(b"\n")
-        event = decode(line)
-        assert isinstance(event, Ok | Loaded | Failed | Prepared | Piece | Ended)
+        prefix = self._take(PREFIX.size)
+        if not prefix:
+            return None
+        self.answered, head, body = lengths(prefix)
+        event = decode(self._take(head), self._take(body))
+        assert isinstance(event, Event)
         return event
+
+    def _take(self, size: int) -> bytes:
+        data = bytearray()
+        while len(data) < size:
+            try:
+                part = self.socket.recv(size - len(data))
+            except ConnectionError:
+                part = b""
+            if not part:
+                break
+            data += part
+        return bytes(data)
 
     def expect(self, kind: type[Kind]) -> Kind:
         event = self.event()
         assert isinstance(event, kind), event
         return event
 
-    def load(self, path: Path, threads: int = 1) -> Loaded:
-        self.send(Load(self.number(), str(path), 0, threads))
-        return self.expect(Loaded)
+    def failure(self, command: Command) -> str:
+        """What the process says to a command that it cannot do."""
+        self.send(command)
+        return self.expect(Failed).reason
+
+    # --- a chat model
+
+    def load(self, path: Path, threads: int = 1) -> ChatLoaded:
+        self.send(LoadChat(str(path), 0, threads))
+        return self.expect(ChatLoaded)
 
     def open(self, budget: int = 1024, cells: int | None = None, engine: str = "e") -> None:
-        self.send(Open(self.number(), engine, budget, cells or budget))
+        self.send(Open(engine, budget, cells or budget))
         self.expect(Ok)
 
-    def prepare(self, messages: Messages, engine: str = "e") -> Prepared | Ended:
-        job = self.number()
-        self.send(Prepare(job, engine, [list(pair) for pair in messages]))
+    def prepare(self, messages: Messages, engine: str = "e") -> Prepared | Failed:
+        self.send(Prepare(engine, [list(pair) for pair in messages]))
         event = self.event()
-        assert isinstance(event, Prepared | Ended)
+        assert isinstance(event, Prepared | Failed)
         return event
 
     def start(
@@ -136,15 +161,13 @@ class Worker:
         stop: Sequence[str] = (),
         engine: str = "e",
     ) -> int:
-        """Prepare and run a job; the caller reads its events."""
+        """Prepare and run a prompt; the caller reads its events, which have the answered number."""
         prepared = self.prepare(messages, engine)
         assert isinstance(prepared, Prepared), prepared
         self.flag[0] = 0
-        run = Run(
-            prepared.job, conversation, temperature, top_k, 0.95, seed, max_output, list(stop)
+        return self.send(
+            Run(prepared.job, conversation, temperature, top_k, 0.95, seed, max_output, list(stop))
         )
-        self.send(run)
-        return prepared.job
 
     def finish(self) -> Reply:
         pieces: list[Piece] = []
@@ -177,10 +200,55 @@ class Worker:
         )
         return self.finish()
 
+    # --- an encoder
+
+    def load_encoder(
+        self, path: Path, vocab: Path | None = None, *, max_seq: int | None = None
+    ) -> EncoderLoaded | Failed:
+        """Load an encoder; without *vocab* the one beside an ONNX file."""
+        self.send(load_command(path, vocab, max_seq=max_seq))
+        event = self.event()
+        assert isinstance(event, EncoderLoaded | Failed)
+        return event
+
+    def embed(self, texts: Sequence[str]) -> tuple[Embedded, list[list[float]]]:
+        """The answer and its vectors."""
+        self.send(Embed(list(texts)))
+        embedded = self.expect(Embedded)
+        return embedded, rows(embedded)
+
+    def split(self, text: str, prefix: str = "") -> list[str]:
+        """The chunks of a document, none too long for the model."""
+        self.send(Split(text))
+        chunks = self.expect(Chunks).texts
+        fitted: list[str] = []
+        for at in range(0, len(chunks), MAX_TEXTS):
+            self.send(Fit(chunks[at : at + MAX_TEXTS], prefix))
+            fitted += self.expect(Chunks).texts
+        return fitted
+
+
+def rows(embedded: Embedded) -> list[list[float]]:
+    """The vectors of an answer."""
+    return [list(row) for row in struct.iter_unpack(f"<{embedded.width}f", embedded.vectors)]
+
+
+def load_command(
+    path: Path,
+    vocab: Path | None = None,
+    *,
+    pooling: Pooling | None = None,
+    max_seq: int | None = None,
+) -> LoadEncoder:
+    """The command that loads an encoder; without *vocab* the one beside an ONNX file."""
+    if vocab is None and path.suffix == ".onnx":
+        vocab = path.with_name(f"{path.stem}-vocab.txt")
+    return LoadEncoder(str(path), None if vocab is None else str(vocab), 1, pooling, max_seq)
+
 
 @contextmanager
 def worker() -> Iterator[Worker]:
-    """An engine process that has ended afterwards."""
+    """A worker process that has ended afterwards."""
     started = Worker()
     try:
         yield started
@@ -190,8 +258,17 @@ def worker() -> Iterator[Worker]:
 
 @contextmanager
 def engine(path: Path, budget: int = 1024, cells: int | None = None) -> Iterator[Worker]:
-    """An engine process with a model and an open context."""
+    """A worker process with a chat model and an open context."""
     with worker() as started:
         started.load(path)
         started.open(budget, cells)
+        yield started
+
+
+@contextmanager
+def encoder(path: Path) -> Iterator[Worker]:
+    """A worker process that holds an encoder."""
+    with worker() as started:
+        answer = started.load_encoder(path)
+        assert isinstance(answer, EncoderLoaded), answer
         yield started

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from runtime.llm.engine.protocol import Failed, Load
+from runtime.llm.engine.protocol import LoadChat
 from runtime.llm.models import gguf
 from tests.llm import tinymodel
 from tests.llm.worker import ggufkit as kit
@@ -75,10 +75,7 @@ def test_a_refused_file_leaves_the_process_ready_for_another(tmp_path: Path) -> 
     index = base.index("blk.1.ffn_up.weight")
     lost.write_bytes(kit.build(base.changed(index, name=b"elsewhere")))
     with worker() as started:
-        reasons = []
-        for path in (bad, lost):
-            started.send(Load(started.number(), str(path), 0, 1))
-            reasons.append(started.expect(Failed).reason)
+        reasons = [started.failure(LoadChat(str(path), 0, 1)) for path in (bad, lost)]
         assert started.load(tmp_path / "tiny.gguf").n_vocab == 300
     assert reasons[0] == "the file declares an impossible block count"
     assert "blk.1.ffn_up.weight" in reasons[1]

@@ -1,5 +1,6 @@
 """An engine whose memory or decode fails keeps its books in order."""
 
+import mmap
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,8 +10,8 @@ import pytest
 from runtime.llm.engine.protocol import Ended, Run
 from runtime.llm.engine.worker import native
 from runtime.llm.engine.worker.engine import Engine, Prepared, Shape, tokens_of
-from runtime.llm.engine.worker.prompts import Chatml, Pairs
-from runtime.llm.engine.worker.quoting import Quoter
+from runtime.llm.engine.worker.prompts import Chatml
+from runtime.llm.engine.worker.quoting import Pairs, Quoter
 from tests.llm import tinymodel
 
 WORDS = [[b"red1 ", b"red2"], [b"green1 ", b"green2"]]
@@ -26,7 +27,7 @@ class Bench:
         with tempfile.TemporaryFile() as file:
             file.write(b"\0\0")
             file.flush()
-            flag = native.AbortFlag(file.fileno())
+            flag = native.AbortFlag(mmap.mmap(file.fileno(), 2))
         self.quoter = Quoter(self.model.control_texts())
         shape = Shape(256, 1024, 1)
         self.engine = Engine(self.model, shape, flag, ["<|im_end|>"], self.quoter)

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from runtime.llm.engine.protocol import Prepared
 from runtime.llm.engine.worker import native
 from runtime.llm.engine.worker.engine import tokens_of
-from runtime.llm.engine.worker.prompts import CHATML, Chatml, Pairs
-from runtime.llm.engine.worker.quoting import Part, Quoter
+from runtime.llm.engine.worker.prompts import CHATML, Chatml
+from runtime.llm.engine.worker.quoting import Pairs, Part, Quoter
 from runtime.llm.engine.worker.template import Template
 from tests.llm import tinymodel
 from tests.llm.worker.harness import engine

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from runtime.llm.engine.protocol import Forget, Ok, Piece
+from runtime.llm.engine.protocol import Forget, Piece
 from tests.llm import tinymodel
 from tests.llm.worker.harness import Reply, Worker, engine
 
@@ -38,8 +38,7 @@ def process(recall: Path) -> Iterator[Worker]:
 
 @pytest.fixture
 def shared(process: Worker) -> Worker:
-    process.send(Forget(process.number(), list("abcdef")))
-    process.expect(Ok)
+    process.send(Forget(list("abcdef")))
     return process
 
 
@@ -170,9 +169,7 @@ def test_conversations_give_way_when_the_cells_run_out(recall: Path) -> None:
 
 def test_forgotten_conversations_are_gone_and_their_cells_free(shared: Worker) -> None:
     shared.ask(FIRST, "a")
-    number = shared.number()
-    shared.send(Forget(number, ["a", "nobody"]))
-    assert shared.expect(Ok).id == number
+    shared.send(Forget(["a", "nobody"]))
     assert how(shared.ask(SECOND, "a"))[0] == "miss"
 
 

@@ -11,11 +11,11 @@ import pytest
 from runtime.llm.engine.worker.prompts import (
     CHATML,
     Chatml,
+    Renderer,
     TemplateBroken,
     TemplateFailed,
     is_chatml,
 )
-from runtime.llm.engine.worker.renderer import Renderer
 from runtime.llm.engine.worker.template import Template
 from tests.llm import tinymodel
 
@@ -90,8 +90,8 @@ def test_no_instruction_is_lost(source: str, expected: str) -> None:
     assert Template(source, "", "</s>").render(talk).text == expected
 
 
-REFUSED = "template: the model's chat template refused these messages: "
-UNRENDERABLE = "template: the model's chat template cannot be rendered: "
+REFUSED = "the model's chat template refused these messages: "
+UNRENDERABLE = "the model's chat template cannot be rendered: "
 
 
 def test_a_template_that_refuses_the_roles_says_so() -> None:
@@ -203,7 +203,7 @@ def test_a_stopped_process_costs_nobody_a_prompt(
     expected = renderer.render(TALK)
     stopped = child_of(renderer)
     stopped.suspend()
-    monkeypatch.setattr("runtime.llm.engine.worker.renderer._GRACE_S", 1.0)
+    monkeypatch.setattr("runtime.llm.engine.worker.prompts.GRACE_S", 1.0)
     assert renderer.render(TALK) == expected
     assert not stopped.is_running()
 

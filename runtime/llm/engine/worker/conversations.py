@@ -5,8 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
-from runtime.llm.engine.worker.prompts import Pairs
-from runtime.llm.engine.worker.quoting import Parts
+from runtime.llm.engine.worker.quoting import Pairs, Parts
 
 
 @dataclass(frozen=True)

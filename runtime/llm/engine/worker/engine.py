@@ -1,4 +1,4 @@
-"""One engine: a context with its conversations, which runs one job at a time."""
+"""One context of a chat model with its conversations, which generates one reply at a time."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -9,8 +9,7 @@ from runtime.llm.engine.protocol import Ended, Run
 from runtime.llm.engine.worker import conversations as talk
 from runtime.llm.engine.worker import native
 from runtime.llm.engine.worker.conversations import Conversations, Memory, Plan
-from runtime.llm.engine.worker.prompts import Pairs
-from runtime.llm.engine.worker.quoting import Parts, Quoter, joined
+from runtime.llm.engine.worker.quoting import Pairs, Parts, Quoter, joined
 from runtime.llm.engine.worker.text import Decoder, StopScanner
 
 Emit = Callable[[str, int], bool]
@@ -115,7 +114,7 @@ class Engine:
             size, budget = len(prepared.tokens), self._budget
             reason = f"the prompt has {size} tokens and the budget is {budget}"
             kept = run.conversation is not None and run.conversation in self._talks
-            return Ended(run.job, "failed", reason, prompt_tokens=size, kept=kept)
+            return Ended("failed", reason, prompt_tokens=size, kept=kept)
         turn = self._begin(run, prepared)
         reason = ""
         finish: Literal["stop", "length", "aborted", "failed"]
@@ -129,7 +128,6 @@ class Engine:
         kept = self._commit(turn) if finish in ("stop", "length") else self._undo(turn)
         named = run.conversation is not None
         return Ended(
-            run.job,
             finish,
             reason,
             prompt_tokens=turn.plan.keep + len(turn.plan.feed),

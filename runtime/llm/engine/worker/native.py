@@ -88,8 +88,8 @@ def gpu() -> bool:
 class AbortFlag:
     """The shared byte that stops a running decode; C reads it through `strlen`, without Python."""
 
-    def __init__(self, fd: int) -> None:
-        self._map = mmap.mmap(fd, 2)
+    def __init__(self, flag: mmap.mmap) -> None:
+        self._map = flag
         self._bytes = (ctypes.c_char * 2).from_buffer(self._map)
         self._libc = ctypes.CDLL(None)
         self.callback = ctypes.cast(self._libc.strlen, C.ggml_abort_callback)
@@ -97,10 +97,6 @@ class AbortFlag:
 
     def __bool__(self) -> bool:
         return self._map[0] != 0
-
-    def set(self) -> None:
-        """Stop the running job."""
-        self._map[0] = 1
 
 
 class Model:
@@ -127,19 +123,6 @@ class Model:
         self._bos = int(C.llama_vocab_bos(self._vocab))
         self._eos = int(C.llama_vocab_eos(self._vocab))
         self._pieces: dict[int, bytes | None] = {}
-
-    @property
-    def description(self) -> str:
-        """Architecture, size and quantization in words."""
-        text = ctypes.create_string_buffer(128)
-        C.llama_model_desc(self.handle, text, 128)
-        return text.value.decode("utf-8", "replace")
-
-    @property
-    def chat_template(self) -> str | None:
-        """The template in the file, if there is one."""
-        text = C.llama_model_chat_template(self.handle, None)
-        return text.decode("utf-8", "replace") if text else None
 
     @property
     def special_texts(self) -> tuple[str, str]:

@@ -1,7 +1,24 @@
-"""What a rendered prompt is, with the ChatML form that needs no template engine."""
+"""From messages to a prompt: plain ChatML here, any other chat template in a process of its own.
 
-from collections.abc import Sequence
+A chat template of a model file is untrusted code. Jinja's sandbox keeps it from the system, not
+from endless loops or huge strings. In a child process the kernel ends both: an alarm whose default
+action is the end of the process, and a cap on memory. A message is a four-byte length and JSON.
+"""
+
+import contextlib
+import os
+import select
+import signal
+import struct
+import subprocess
+import sys
+import time
+from pathlib import Path
 from typing import Final, NamedTuple, Protocol
+
+import orjson
+
+from runtime.llm.engine.worker.quoting import Pairs
 
 CHATML: Final = (
     "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"
@@ -9,12 +26,13 @@ CHATML: Final = (
 )
 """The template of files that have none."""
 
-Pairs = Sequence[Sequence[str]]
-"""Role and content of each turn."""
-
-
-PROBLEM: Final = "template: "
-"""Begins the reason of a job whose messages the chat template could not turn into a prompt."""
+TIME_LIMIT_S: Final = 3.0
+MEMORY_LIMIT: Final = 768 * 1024 * 1024
+GRACE_S: Final = 5.0
+"""For the start of the child on a busy machine, and for the pipes."""
+_ANSWER_LIMIT: Final = 128 * 1024 * 1024
+_TOO_MUCH: Final = "it takes too much time or memory"
+_ROOT: Final = Path(__file__).resolve().parents[4]
 
 
 class TemplateBroken(Exception):
@@ -22,17 +40,17 @@ class TemplateBroken(Exception):
 
 
 class TemplateFailed(Exception):
-    """The template cannot render these messages; the text begins with `PROBLEM`."""
+    """The template cannot render these messages; the text is for a client."""
 
 
 def refused(words: str) -> TemplateFailed:
     """The template itself raised an error over the messages, in its own *words*."""
-    return TemplateFailed(f"{PROBLEM}the model's chat template refused these messages: {words}")
+    return TemplateFailed(f"the model's chat template refused these messages: {words}")
 
 
 def unrenderable(why: str) -> TemplateFailed:
     """The fault lies in the template, or in what it needs."""
-    return TemplateFailed(f"{PROBLEM}the model's chat template cannot be rendered: {why}")
+    return TemplateFailed(f"the model's chat template cannot be rendered: {why}")
 
 
 class Rendering(NamedTuple):
@@ -48,10 +66,6 @@ class Prompter(Protocol):
 
     def render(self, messages: Pairs) -> Rendering:
         """The prompt up to where the reply begins; raises TemplateFailed."""
-        ...
-
-    def close(self) -> None:
-        """End what stands behind it."""
         ...
 
 
@@ -73,5 +87,148 @@ class Chatml:
             "".join(turns) + start, f"<|im_end|>\n{turns[-1]}{start}" if asked else None
         )
 
+
+class _Gone(Exception):
+    """The process ended, or does not answer."""
+
+
+class _OutOfTime(Exception):
+    """The process reached its time limit."""
+
+
+class Renderer:
+    """Renders by a child process, which is started again after it ended.
+
+    The process starts at once, so that its start overlaps with the load of the weights.
+    """
+
+    def __init__(self, source: str, time_limit_s: float = TIME_LIMIT_S) -> None:
+        self._time_limit_s = time_limit_s
+        self._source = source
+        self._specials = ("", "")
+        self._is_set_up = False
+        self._child: subprocess.Popen[bytes] | None = self._start()
+
+    def compile(self, bos: str, eos: str) -> None:
+        """Compile with the texts of the begin and end tokens; raises TemplateBroken."""
+        self._specials = (bos, eos)
+        try:
+            self._insist(None)
+        except (_Gone, _OutOfTime) as error:
+            raise TemplateBroken(_TOO_MUCH) from error
+
+    def render(self, messages: Pairs) -> Rendering:
+        """The prompt up to where the reply begins; raises TemplateFailed."""
+        try:
+            answer = orjson.loads(self._insist(orjson.dumps(messages)))
+        except (_Gone, _OutOfTime) as error:
+            raise unrenderable(_TOO_MUCH) from error
+        except TemplateBroken as error:
+            raise unrenderable(str(error)) from error
+        if isinstance(answer, str):
+            raise TemplateFailed(answer)
+        text, after = answer
+        return Rendering(text, after)
+
+    def _insist(self, question: bytes | None) -> bytes:
+        """Ask, and once more if the process ended: something else may have ended it."""
+        try:
+            return self._ask(question)
+        except _Gone:
+            return self._ask(question)
+
+    def _ask(self, question: bytes | None) -> bytes:
+        until = time.monotonic() + 2 * self._time_limit_s + GRACE_S
+        child = self._child or self._start()
+        self._child = child
+        try:
+            if not self._is_set_up:
+                self._set_up(child, until)
+            return b"" if question is None else _exchange(child, question, until)
+        except TemplateBroken:
+            self.close()
+            raise
+        except _Gone as error:
+            self.close()
+            if child.returncode == -signal.SIGALRM:  # its own limit: a second try would meet it too
+                raise _OutOfTime from error
+            raise
+
+    def _set_up(self, child: subprocess.Popen[bytes], until: float) -> None:
+        setup = [self._source, *self._specials, str(self._time_limit_s)]
+        if broken := orjson.loads(_exchange(child, orjson.dumps(setup), until)):
+            raise TemplateBroken(broken)
+        self._is_set_up = True
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        child = subprocess.Popen(
+            [sys.executable, "-m", "runtime.llm.engine.worker.template"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env={"PYTHONPATH": str(_ROOT), "PYTHONDONTWRITEBYTECODE": "1"},
+            cwd=_ROOT,
+        )
+        assert child.stdin is not None
+        assert child.stdout is not None
+        os.set_blocking(child.stdin.fileno(), False)
+        os.set_blocking(child.stdout.fileno(), False)
+        self._is_set_up = False
+        return child
+
     def close(self) -> None:
-        """Nothing stands behind it."""
+        """End the process."""
+        child, self._child = self._child, None
+        if child is None:
+            return
+        child.kill()
+        child.wait()
+        for stream in (child.stdin, child.stdout):
+            if stream is not None:
+                with contextlib.suppress(OSError):
+                    stream.close()
+
+
+def _frame(body: bytes) -> bytes:
+    return struct.pack("<I", len(body)) + body
+
+
+def _exchange(child: subprocess.Popen[bytes], question: bytes, until: float) -> bytes:
+    _write(child, _frame(question), until)
+    size = struct.unpack("<I", _read(child, 4, until))[0]
+    if size > _ANSWER_LIMIT:
+        raise _Gone
+    return _read(child, size, until)
+
+
+def _wait(fd: int, *, to_write: bool, until: float) -> None:
+    left = max(0.0, until - time.monotonic())
+    reads, writes = ([], [fd]) if to_write else ([fd], [])
+    if not any(select.select(reads, writes, [], left)):
+        raise _Gone
+
+
+def _write(child: subprocess.Popen[bytes], data: bytes, until: float) -> None:
+    assert child.stdin is not None
+    fd = child.stdin.fileno()
+    view = memoryview(data)
+    while view:
+        _wait(fd, to_write=True, until=until)
+        try:
+            view = view[os.write(fd, view) :]
+        except OSError as error:
+            raise _Gone from error
+
+
+def _read(child: subprocess.Popen[bytes], size: int, until: float) -> bytes:
+    assert child.stdout is not None
+    fd = child.stdout.fileno()
+    parts: list[bytes] = []
+    while size:
+        _wait(fd, to_write=False, until=until)
+        part = os.read(fd, min(size, 1 << 20))
+        if not part:
+            raise _Gone
+        parts.append(part)
+        size -= len(part)
+    return b"".join(parts)

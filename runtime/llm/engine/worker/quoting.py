@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import Final, NamedTuple
 
-from runtime.llm.engine.worker.prompts import Pairs
+Pairs = Sequence[Sequence[str]]
+"""Role and content of each turn."""
 
 _OPEN, _SHUT = "\uf8f1", "\uf8f2"  # of the private use area: no template strips or changes them
 

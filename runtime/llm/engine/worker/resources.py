@@ -1,28 +1,40 @@
-"""How much memory is free and how many cores there are, for the size of a context."""
+"""What this machine has left for a model: memory, cores, and how many threads are fastest."""
 
 import contextlib
 import os
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
 import psutil
 
+CHAT_NICE: Final = 5
+ENCODER_NICE: Final = 10
+"""Behind the server, and behind the replies that people wait for."""
+TIMED_STEPS: Final = 8
+TIMING_S: Final = 1.0
 _MIB: Final = 1024 * 1024
 _MARGIN: Final = 0.9  # of the free memory that may be taken
-_NICE: Final = 5
+_GAIN: Final = 1.1  # more threads must be this much faster: on shared cores a tie is noise
+_ENCODER_THREADS: Final = 4
 
 
-def free_bytes() -> int:
-    """Memory that can be taken without swapping."""
-    return int(psutil.virtual_memory().available)
+class Refused(Exception):
+    """A command cannot be done; the text is for a client: no path, no class name."""
+
+    def __init__(self, reason: str, short_of: int = 0) -> None:
+        super().__init__(reason)
+        self.short_of = short_of
+        """Bytes for which there is no room now; 0: it is refused for another reason."""
 
 
-def shortage(needed: int, free: int) -> str | None:
-    """The text for a client when *needed* bytes do not fit; None when they do."""
-    if needed <= free * _MARGIN:
-        return None
-    room = int(free * _MARGIN)
-    return f"not enough memory: needs {-(-needed // _MIB)} MB, {room // _MIB} MB can be taken"
+def refuse_shortage(needed: int) -> None:
+    """Raise `Refused` when *needed* bytes cannot be taken without swapping."""
+    free = int(psutil.virtual_memory().available * _MARGIN)
+    if needed > free:
+        text = f"not enough memory: needs {-(-needed // _MIB)} MB, {free // _MIB} MB can be taken"
+        raise Refused(text, short_of=needed)
 
 
 def usable_cores() -> int:
@@ -36,10 +48,43 @@ def usable_cores() -> int:
     return min(cores, usable)
 
 
-def give_way() -> None:
+def encoder_threads() -> int:
+    """Physical cores that this process may use, 4 at most."""
+    physical = psutil.cpu_count(logical=False) or 1
+    return max(1, min(_ENCODER_THREADS, physical, usable_cores()))
+
+
+def fastest_threads(
+    cores: int, step: Callable[[int], None], clock: Callable[[], float] = time.perf_counter
+) -> int:
+    """The best thread count of 1 to *cores*; *step* runs one decode with that many.
+
+    Ends after about a second, however slow a step is; the best so far is the answer then.
+    """
+    start = clock()
+    best, chosen = float("inf"), 1
+    # every count up to 4, then steps of 2: a second is not enough for all
+    for threads in [n for n in range(1, cores + 1) if n <= 4 or n % 2 == 0 or n == cores]:
+        step(threads)  # the first step with new threads starts them
+        shortest = float("inf")
+        for _ in range(TIMED_STEPS):
+            before = clock()
+            step(threads)
+            now = clock()
+            shortest = min(shortest, now - before)
+            if now - start > TIMING_S:
+                break
+        if shortest * _GAIN < best:
+            best, chosen = shortest, threads
+        if clock() - start > TIMING_S:
+            break
+    return chosen
+
+
+def give_way(nice: int) -> None:
     """Let the server's loop run first where cores are short: a health check takes 1 ms of it."""
     with contextlib.suppress(OSError):
-        os.nice(_NICE)
+        os.nice(nice)
 
 
 def take_blame() -> None:

@@ -1,362 +1,246 @@
-"""The threads of an engine process: one reads commands, one runs jobs, one does the rest."""
+"""The threads of a worker process: one reads commands, one does them, one generates replies."""
 
+import mmap
 import os
 import queue
+import select
 import socket
+import sys
 import threading
 import time
-from typing import Final, NoReturn
+import traceback
+from io import BufferedReader
+from types import TracebackType
+from typing import TYPE_CHECKING, Final, NoReturn
 
 from runtime.llm.engine.protocol import (
+    MAX_HEAD,
+    PREFIX,
+    Chunks,
     Close,
+    Command,
     Drop,
-    Ended,
+    Embed,
     Event,
     Failed,
+    Fit,
     Forget,
-    Load,
-    Loaded,
+    LoadChat,
+    LoadEncoder,
     Ok,
     Open,
-    Piece,
     Prepare,
     Run,
+    Split,
     Warm,
     decode,
     encode,
+    lengths,
 )
-from runtime.llm.engine.protocol import Prepared as PreparedEvent
-from runtime.llm.engine.worker import autotune, native, resources
-from runtime.llm.engine.worker.engine import Engine, Prepared, Shape, tokens_of
-from runtime.llm.engine.worker.outbox import Outbox, Stalled
-from runtime.llm.engine.worker.prompts import (
-    CHATML,
-    Chatml,
-    Prompter,
-    TemplateBroken,
-    TemplateFailed,
-    is_chatml,
-    unrenderable,
-)
-from runtime.llm.engine.worker.quoting import Quoter
-from runtime.llm.engine.worker.renderer import Renderer
-from runtime.llm.engine.worker.text import markers_of
-from runtime.llm.models import gguf
+from runtime.llm.engine.worker.resources import Refused
 
-_LINE_LIMIT: Final = 64 * 1024 * 1024
+if TYPE_CHECKING:  # a process imports only what its model needs
+    from runtime.llm.engine.worker.chat import ChatModel
+    from runtime.llm.engine.worker.encoders import Encoder
+
+STALL_S: Final = 30.0
+"""How long the server may read nothing before the process gives up."""
+BROKEN: Final = 70
+"""Exit status after a fault of ours, or a message that is not a command."""
 _QUEUE_LIMIT: Final = 1024  # commands; the server then waits in its socket
-_HELD_LIMIT: Final = 64 * 1024  # characters of a reply that wait for a slow server
-_PAUSE_S: Final = 0.002  # between two pieces
-_WARM_CELLS: Final = 64
-_BROKEN: Final = 70  # exit status after a fault of our own
+_MOST_JSON: Final = 6  # bytes of a character, quotes and commas left aside
 
 
-Beside = Load | Open | Close | Prepare | Drop | Warm
-"""What does not wait for the running job."""
+class Stalled(Exception):
+    """The server has read nothing for `STALL_S`."""
 
 
-class Refused(Exception):
-    """A command cannot be done; the text is for a client."""
+class Outbox:
+    """A socket that several threads write whole messages to, at once or held while it is full."""
 
-    def __init__(self, reason: str, short_of: int = 0) -> None:
-        super().__init__(reason)
-        self.short_of = short_of
+    def __init__(self, connection: socket.socket, stall_s: float = STALL_S) -> None:
+        self._socket = connection
+        self._stall_s = stall_s
+        self._lock = threading.Lock()
+        self._rest = memoryview(b"")  # of a message of which the socket took only a part
+        self._moved = time.monotonic()
+
+    def has_room(self) -> bool:
+        """Whether nothing is held; raises Stalled once the socket has been full for too long."""
+        with self._lock:
+            if self._rest:
+                self._push(b"")
+            if self._rest and time.monotonic() - self._moved > self._stall_s:
+                raise Stalled
+            return not self._rest
+
+    def offer(self, data: bytes) -> None:
+        """Send a message without waiting; what the socket does not take is held."""
+        with self._lock:
+            self._push(data)
+
+    def send(self, data: bytes) -> None:
+        """Send a message after what is held; waits while the socket is full, raises Stalled."""
+        with self._lock:
+            self._push(data)
+            until = time.monotonic() + self._stall_s
+            while self._rest:
+                left = until - time.monotonic()
+                if left <= 0:
+                    raise Stalled
+                select.select([], [self._socket], [], left)
+                before = len(self._rest)
+                self._push(b"")
+                if len(self._rest) < before:
+                    until = time.monotonic() + self._stall_s
+
+    def _push(self, data: bytes) -> None:
+        if data:
+            self._rest = memoryview(bytes(self._rest) + data)
+        if not self._rest:
+            return
+        try:
+            sent = self._socket.send(self._rest, socket.MSG_DONTWAIT)
+            self._moved = time.monotonic()
+        except BlockingIOError:
+            sent = 0
+        self._rest = self._rest[sent:]
 
 
 class Service:
-    """An engine process from its first command to the end of its socket."""
+    """A worker process from its first command to the end of its socket."""
 
-    def __init__(self, connection: socket.socket, flag: native.AbortFlag) -> None:
+    def __init__(self, connection: socket.socket, flag: mmap.mmap) -> None:
         self._socket = connection
         self._flag = flag
         self._out = Outbox(connection)
-        self._lane: queue.Queue[Run | Forget] = queue.Queue(_QUEUE_LIMIT)
-        self._side: queue.Queue[Beside] = queue.Queue(_QUEUE_LIMIT)
-        self._model: native.Model | None = None
-        self._header: gguf.Header | None = None
-        self._prompter: Prompter = Chatml()
-        self._markers: tuple[str, ...] = ()
-        self._quoter = Quoter(())
-        self._threads = 1
-        self._engines: dict[str, Engine] = {}
-        self._running: Engine | None = None
-        self._table = threading.Lock()
-        """Held to change which engines there are, and while one that does not run is used."""
-        self._jobs: dict[int, Prepared] = {}
+        self._lane: queue.Queue[tuple[int, Run | Forget]] = queue.Queue(_QUEUE_LIMIT)
+        self._side: queue.Queue[tuple[int, Command]] = queue.Queue(_QUEUE_LIMIT)
+        self._chat: ChatModel | None = None
+        self._encoder: Encoder | None = None
 
     def serve(self) -> NoReturn:
-        """Run until the socket ends; this thread is the lane."""
-        threading.excepthook = _die
+        """Run until the socket ends; this thread generates the replies."""
+        sys.excepthook = _die
+        threading.excepthook = lambda fault: _die(
+            fault.exc_type, fault.exc_value, fault.exc_traceback
+        )
         threading.Thread(target=self._read, name="reader", daemon=True).start()
         threading.Thread(target=self._work, name="side", daemon=True).start()
         while True:
-            self._on_lane(self._lane.get())
-
-    # --- the reader thread
+            number, command = self._lane.get()
+            if self._chat is None:
+                raise ValueError("no chat model is loaded")
+            if isinstance(command, Forget):
+                self._chat.forget(command.conversations)
+            else:
+                self._send(number, self._chat.run(number, command, self._out))
 
     def _read(self) -> None:
         """Hand out commands; at the end of the socket nobody needs this process any more."""
         try:
-            with self._socket.makefile("rb", buffering=1 << 16) as lines:
-                while line := lines.readline(_LINE_LIMIT):
-                    self._route(decode(line))
-        except (OSError, ValueError):
+            with self._socket.makefile("rb") as stream:
+                while (message := _next(stream)) is not None:
+                    number, command = message
+                    if isinstance(command, Run | Forget):
+                        self._lane.put((number, command))
+                    else:
+                        self._side.put((number, command))
+        except OSError:
             pass
-        self._flag.set()
-        os._exit(0)
-
-    def _route(self, command: object) -> None:
-        if isinstance(command, Run | Forget):
-            self._lane.put(command)
-        elif isinstance(command, Beside):
-            self._side.put(command)
-        else:
-            raise ValueError("not a command")
-
-    def _send(self, event: Event) -> None:
-        try:
-            self._out.send(encode(event))
-        except (OSError, Stalled):
-            self._flag.set()
-            os._exit(0)
-
-    # --- the side thread: what must not wait for the running job
+        self._end()
 
     def _work(self) -> None:
+        """Do what must not wait for the running reply."""
         while True:
-            command = self._side.get()
-            if isinstance(command, Prepare):
-                self._send(self._prepare(command))
-            elif isinstance(command, Drop):
-                self._jobs.pop(command.job, None)
-            else:
-                self._send(self._answer(command))
+            number, command = self._side.get()
+            try:
+                event = self._answer(number, command)
+            except Refused as error:
+                event = Failed(str(error), error.short_of)
+            if event is not None:
+                self._send(number, event)
 
-    def _answer(self, command: Load | Open | Close | Warm) -> Event:
-        try:
-            if isinstance(command, Load):
-                return self._load(command)
-            if isinstance(command, Open):
-                return self._open(command)
-            if isinstance(command, Close):
-                return self._close(command)
-            return self._warm(command)
-        except Refused as error:
-            return Failed(command.id, str(error), error.short_of)
-        except (native.EngineError, gguf.BadModelFile) as error:
-            return Failed(command.id, str(error))
+    def _answer(self, number: int, command: Command) -> Event | None:
+        match command:
+            case LoadChat() | LoadEncoder() if self._chat is not None or self._encoder is not None:
+                raise Refused("this process holds a model already")
+            case LoadChat():
+                from runtime.llm.engine.worker.chat import ChatModel
 
-    def _load(self, command: Load) -> Loaded:
-        if self._model is not None:
-            raise Refused("this engine process holds a model already")
-        header = gguf.read(command.path)
-        if header.embedding_only:
-            raise Refused("this file holds an embedding model")
-        _refuse_shortage(header.size)
-        if command.gpu_layers and not native.gpu():
-            raise Refused("this build of the engine has no GPU support")
-        source = command.template or header.chat_template
-        renderer = Renderer(source) if source and not is_chatml(source) else None
-        try:
-            model = native.Model(command.path, command.gpu_layers)
-            if renderer:
-                _compile(renderer, model, given=bool(command.template))
-                self._prompter = renderer
-            self._quoter = _quoter(model)
-        except (native.EngineError, Refused):
-            if renderer:
-                renderer.close()
-            raise
-        self._model, self._header = model, header
-        self._markers = markers_of(source or CHATML)
-        self._threads = command.threads or _tuned(model)
-        return Loaded(
-            command.id,
-            n_ctx_train=model.n_ctx_train,
-            n_params=model.n_params,
-            n_vocab=model.n_vocab,
-            kv_bytes_per_token=header.kv_bytes_per_token,
-            threads=self._threads,
-            description=model.description,
-            template="given" if command.template else "file" if source else "chatml",
-        )
+                self._chat = ChatModel(command, self._flag)
+                return self._chat.loaded
+            case LoadEncoder():
+                from runtime.llm.engine.worker import encoders
 
-    def _need_model(self) -> tuple[native.Model, gguf.Header]:
-        if self._model is None or self._header is None:
+                self._encoder = encoders.load(command)
+                return encoders.loaded(self._encoder)
+            case Embed() | Fit() | Split():
+                return self._encode(command)
+        if self._chat is None:
             raise Refused("no model is loaded")
-        return self._model, self._header
+        match command:
+            case Prepare():
+                return self._chat.prepare(number, command)
+            case Drop():
+                self._chat.drop(command.job)
+                return None
+            case Open():
+                self._chat.open(command)
+            case Close():
+                self._chat.close(command.engine)
+            case Warm():
+                self._chat.warm()
+        return Ok()
 
-    def _open(self, command: Open) -> Ok:
-        model, header = self._need_model()
-        if command.engine in self._engines:
-            raise Refused("this engine is open already")
-        if not 0 < command.budget <= command.cells:
-            raise Refused("the token budget does not fit the context")
-        _refuse_shortage(command.cells * header.kv_bytes_per_token)
-        shape = Shape(command.budget, command.cells, self._threads)
+    def _encode(self, command: Embed | Fit | Split) -> Event:
+        if self._encoder is None:
+            raise Refused("no model is loaded")
+        from runtime.llm.engine.worker import encoders
+        from runtime.llm.engine.worker.chunks import chunk
+
+        match command:
+            case Embed():
+                return encoders.embed(self._encoder, command)
+            case Fit():
+                return encoders.fit(self._encoder, command)
+            case Split():
+                chunks = Chunks(chunk(command.text))
+                size = sum(map(len, chunks.texts))
+                if size * _MOST_JSON > MAX_HEAD and len(encode(0, chunks)) > MAX_HEAD:
+                    raise Refused("the document is too long")
+                return chunks
+
+    def _send(self, number: int, event: Event) -> None:
         try:
-            engine = Engine(model, shape, self._flag, self._markers, self._quoter)
-        except native.EngineError as error:
-            # its own words are a line of a log about something else
-            reason = f"the context of {command.budget} tokens cannot be made for this model"
-            raise Refused(reason) from error
-        with self._table:
-            self._engines[command.engine] = engine
-        return Ok(command.id)
-
-    def _close(self, command: Close) -> Ok:
-        """Free a context at once, whatever another one computes; the one that runs ends first."""
-        with self._table:
-            engine = self._engines.pop(command.engine, None)
-            if engine is not None and engine is not self._running:
-                engine.close()
-        return Ok(command.id)
-
-    def _warm(self, command: Warm) -> Ok:
-        model, _ = self._need_model()
-        context = native.Context(model, _WARM_CELLS, self._threads, sequences=1)
-        sampler = native.Sampler(0, 0, 1, 0)
-        try:
-            if context.decode(model.tokenize("a", whole=True)[:8] or [0], 0, 0, last=True):
-                raise Refused("the engine could not compute a token")
-            sampler.sample(context)
-        finally:
-            sampler.free()
-            context.free()
-        return Ok(command.id)
-
-    def _prepare(self, command: Prepare) -> PreparedEvent | Ended:
-        try:
-            model, _ = self._need_model()
-            if command.engine not in self._engines:
-                raise Refused("this engine is not open")
-            if not command.messages:
-                raise Refused("there is no message")
-            quoted = self._quoter.quote(command.messages)
-            rendering = self._prompter.render(quoted.messages)
-            tokens = tokens_of(model, quoted.parts(rendering.text), whole=True)
-            if not tokens:
-                raise unrenderable("the prompt is empty")
-        except (Refused, TemplateFailed, native.EngineError) as error:
-            return Ended(command.job, "failed", str(error))
-        if len(self._jobs) >= _QUEUE_LIMIT:
-            return Ended(command.job, "failed", "too many prepared jobs")
-        after = None if rendering.after is None else quoted.parts(rendering.after)
-        self._jobs[command.job] = Prepared(command.engine, command.messages, tokens, after)
-        return PreparedEvent(command.job, len(tokens))
-
-    # --- the lane thread: everything that touches a context
-
-    def _on_lane(self, command: Run | Forget) -> None:
-        if isinstance(command, Run):
-            self._send(self._run(command))
-            return
-        with self._table:
-            for engine in self._engines.values():
-                engine.forget(command.conversations)
-        self._send(Ok(command.id))
-
-    def _run(self, command: Run) -> Ended:
-        prepared = self._jobs.pop(command.job, None)
-        with self._table:
-            engine = self._engines.get(prepared.engine) if prepared else None
-            self._running = engine
-        if prepared is None or engine is None:
-            return Ended(command.job, "failed", "this job is not prepared")
-        pieces = Pieces(command.job, self._out)
-        ended = engine.run(command, prepared, pieces.emit)
-        with self._table:
-            self._running = None
-            if self._engines.get(prepared.engine) is not engine:
-                engine.close()
-        if rest := pieces.rest():
-            self._send(rest)
-        return ended
-
-
-class Pieces:
-    """Sends pieces as long as the socket has room, else joins them to larger ones.
-
-    A model that is faster than a piece every two milliseconds has its pieces joined too: each one
-    costs both processes a wake-up.
-    """
-
-    def __init__(self, job: int, out: Outbox) -> None:
-        self._job = job
-        self._out = out
-        self._text = ""
-        self._tokens = 0
-        self._due = 0.0
-
-    def emit(self, text: str, tokens: int) -> bool:
-        """Take the next text; False: the server reads nothing.
-
-        Waits only when more text is held than a reader that lives would leave.
-        """
-        self._text += text
-        self._tokens += tokens
-        try:
-            if len(self._text) >= _HELD_LIMIT:
-                self._out.send(encode(Piece(self._job, self._text, self._tokens)))
-            elif time.monotonic() < self._due or not self._out.has_room():
-                return True
-            else:
-                self._out.offer(encode(Piece(self._job, self._text, self._tokens)))
+            self._out.send(encode(number, event))
         except (OSError, Stalled):
-            return False
-        self._text, self._tokens = "", 0
-        self._due = time.monotonic() + _PAUSE_S
-        return True
+            self._end()
 
-    def rest(self) -> Piece | None:
-        """What could not be sent."""
-        return Piece(self._job, self._text, self._tokens) if self._text else None
+    def _end(self) -> NoReturn:
+        self._flag[0] = 1
+        os._exit(0)
 
 
-def _refuse_shortage(needed: int) -> None:
-    if reason := resources.shortage(needed, resources.free_bytes()):
-        raise Refused(reason, short_of=needed)
+def _next(stream: BufferedReader) -> tuple[int, Command] | None:
+    """The next command; None where the stream ends, within a message too."""
+    prefix = stream.read(PREFIX.size)
+    if len(prefix) < PREFIX.size:
+        return None
+    number, *sizes = lengths(prefix)
+    head, body = (stream.read(size) for size in sizes)
+    if [len(head), len(body)] != sizes:
+        return None
+    message = decode(head, body)
+    if not isinstance(message, Command):
+        raise ValueError("not a command")
+    return number, message
 
 
-def _quoter(model: native.Model) -> Quoter:
-    try:
-        return Quoter(model.control_texts())
-    except ValueError as error:
-        raise Refused(str(error)) from error
-
-
-def _compile(renderer: Renderer, model: native.Model, *, given: bool) -> None:
-    try:
-        renderer.compile(*model.special_texts)
-    except TemplateBroken as error:
-        which = "given chat template" if given else "chat template of the file"
-        raise Refused(f"the {which} does not compile: {error}") from error
-
-
-def _tuned(model: native.Model) -> int:
-    """Threads by a timing of decode steps in a small context of their own."""
-    cores = resources.usable_cores()
-    if cores == 1:
-        return 1
-    context = native.Context(model, _WARM_CELLS * 4, 1, sequences=1)
-    at = 0
-
-    def step(threads: int) -> None:
-        nonlocal at
-        context.set_threads(threads)
-        context.decode([0], at, 0, last=True)
-        at += 1
-        if at >= _WARM_CELLS * 4:
-            context.clear(0)
-            at = 0
-
-    try:
-        return autotune.fastest(cores, step, autotune.now)
-    finally:
-        context.free()
-
-
-def _die(args: threading.ExceptHookArgs) -> None:
-    """A fault in a thread ends the process: the server then fails the job and starts another."""
-    threading.__excepthook__(args)
-    os._exit(_BROKEN)
+def _die(
+    kind: type[BaseException], fault: BaseException | None, where: TracebackType | None
+) -> None:
+    """End the process at once: the server then fails what waits and starts another."""
+    traceback.print_exception(kind, fault, where)
+    sys.stderr.flush()
+    os._exit(BROKEN)

@@ -1,23 +1,34 @@
-"""Renders a chat template of a model file, which is untrusted code, in Jinja's sandbox."""
+"""The process that renders a chat template, which is untrusted code, in Jinja's sandbox.
 
+`prompts.Renderer` starts it as ``python -m runtime.llm.engine.worker.template`` and talks to
+it over its standard streams.
+"""
+
+import contextlib
 import json
+import resource
+import signal
+import struct
+import sys
 from collections.abc import Callable
 from datetime import datetime
-from typing import Final, NoReturn
+from typing import BinaryIO, Final, NoReturn
 
+import orjson
 from jinja2 import TemplateError, nodes
 from jinja2.ext import Extension, loopcontrols
 from jinja2.parser import Parser
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from runtime.llm.engine.worker.prompts import (
-    Pairs,
+    MEMORY_LIMIT,
     Rendering,
     TemplateBroken,
     TemplateFailed,
     refused,
     unrenderable,
 )
+from runtime.llm.engine.worker.quoting import Pairs
 
 SOURCE_LIMIT: Final = 256 * 1024  # characters of a template
 OUTPUT_LIMIT: Final = 8_000_000  # characters of a prompt
@@ -160,3 +171,56 @@ def merged(messages: Pairs, *, keep_role: bool) -> Pairs:
 
 def _first_line(error: Exception) -> str:
     return (str(error).splitlines() or ["it fails"])[0][:200]
+
+
+def _limit() -> None:
+    """No memory beyond the cap, no file written, no core; each is best effort."""
+    wanted = {
+        resource.RLIMIT_CORE: 0,
+        resource.RLIMIT_FSIZE: 0,
+        resource.RLIMIT_AS: MEMORY_LIMIT,
+    }
+    for kind, value in wanted.items():
+        with contextlib.suppress(OSError, ValueError):
+            resource.setrlimit(kind, (value, value))
+
+
+def _receive(stream: BinaryIO) -> list[list[str]]:
+    head = stream.read(4)
+    if len(head) < 4:
+        sys.exit(0)
+    frame: list[list[str]] = orjson.loads(stream.read(struct.unpack("<I", head)[0]))
+    return frame
+
+
+def _answer(stream: BinaryIO, value: object) -> None:
+    body = orjson.dumps(value)
+    stream.write(struct.pack("<I", len(body)) + body)
+    stream.flush()
+
+
+def main() -> None:
+    """Answer the first frame with what is wrong with the template, each later one with a prompt."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _limit()
+    source, bos, eos, limit = map(str, _receive(sys.stdin.buffer))
+    signal.setitimer(signal.ITIMER_REAL, float(limit))  # its signal ends the process
+    try:
+        template = Template(source, bos, eos)
+    except TemplateBroken as error:
+        _answer(sys.stdout.buffer, str(error))
+        return
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    _answer(sys.stdout.buffer, "")
+    while True:
+        messages = _receive(sys.stdin.buffer)
+        signal.setitimer(signal.ITIMER_REAL, float(limit))
+        try:
+            _answer(sys.stdout.buffer, list(template.render(messages)))
+        except TemplateFailed as error:
+            _answer(sys.stdout.buffer, str(error))
+        signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -4,8 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from runtime.llm.embed import onnxfile
-from runtime.llm.models import gguf
+from runtime.llm.models import gguf, onnxfile
 from runtime.llm.models.catalog import VOCABS
 from runtime.llm.models.catalogfile import FileName, file_name
 from runtime.llm.models.pull import selftest

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from runtime.llm.embed.process import EncoderFailed, EncoderGone, EncoderProcess
-from runtime.llm.embed.protocol import Embed, Embedded, Load
-from runtime.llm.embed.values import Vectors
+from runtime.llm.engine.embedding import Vectors
+from runtime.llm.engine.process import Worker, WorkerFailed, WorkerGone
+from runtime.llm.engine.protocol import Embed, Embedded, EncoderLoaded, LoadEncoder
 from runtime.llm.models.pull.fetch import PullFailed
 
 LOAD_S: Final = 120.0
@@ -27,23 +27,21 @@ def embedded(model: Path, vocab: Path, texts: Sequence[str], max_seq: int | None
     """The vectors of *texts*. Raises `PullFailed` where the file cannot be used as an encoder."""
     try:
         return asyncio.run(_embedded(model, vocab, texts, max_seq))
-    except EncoderFailed as failure:
-        raise PullFailed(f"the model cannot be used: {failure}") from None
-    except (EncoderGone, OSError):
+    except (WorkerGone, OSError):
         raise PullFailed("the model cannot be used: its process ended unexpectedly") from None
+    except WorkerFailed as failure:
+        raise PullFailed(f"the model cannot be used: {failure}") from None
 
 
 async def _embedded(model: Path, vocab: Path, texts: Sequence[str], max_seq: int | None) -> Vectors:
-    process = await EncoderProcess.start()
+    worker = await Worker.start()
     try:
-        load = Load(process.next_id(), str(model), str(vocab), 1, None, max_seq)
-        await process.ask(load, LOAD_S)
-        answer = await process.ask(Embed(process.next_id(), list(texts)), LOAD_S)
+        load = LoadEncoder(str(model), str(vocab), 1, None, max_seq)
+        await worker.ask(load, EncoderLoaded, LOAD_S)
+        answer = await worker.ask(Embed(list(texts)), Embedded, LOAD_S)
     finally:
-        await process.close()
-    if not isinstance(answer.message, Embedded) or len(answer.message.tokens) != len(texts):
-        raise EncoderGone
-    return Vectors(answer.message.width, answer.body, tuple(answer.message.tokens))
+        await worker.close()
+    return Vectors(answer.width, answer.vectors, tuple(answer.tokens))
 
 
 def check(model: Path, vocab: Path, golden: Sequence[Golden], max_seq: int | None) -> None:

@@ -12,7 +12,7 @@ from runtime.llm.models.catalog import scan
 from runtime.llm.models.pull.command import NAMED
 from tests.llm.models.download.origin import MODEL, SHA, Origin
 from tests.llm.models.pull.pullkit import Puller
-from tests.llm.sysmodel.daemons import scripted
+from tests.llm.models.system.daemons import scripted
 from tests.llm.tinymodel import write_random
 
 

@@ -8,10 +8,10 @@ import pytest
 from runtime.llm.models.catalog import Catalog
 from runtime.llm.models.pull import files
 from runtime.llm.models.pull.fetch import place
-from tests.llm.embed.onnxkit import write_tiny
+from tests.llm.engine.onnxkit import write_tiny
 from tests.llm.models.download.origin import Origin
 from tests.llm.models.pull.pullkit import Puller
-from tests.llm.sysmodel.daemons import scripted
+from tests.llm.models.system.daemons import scripted
 
 BOTH = ["e-vocab.txt", "e.onnx"]
 

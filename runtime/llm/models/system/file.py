@@ -1,0 +1,377 @@
+"""A system model that this server manages itself: one declared GGUF file, verified before use.
+
+It is an entry of the catalog under another name: the pool loads it and generates its replies.
+"""
+
+import asyncio
+import hashlib
+import json
+import logging
+import stat
+import threading
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, Literal, NamedTuple
+
+from runtime.llm.errors import (
+    EngineFailed,
+    LocalInitFailed,
+    SysmodelRuntimeError,
+    SysmodelUnavailable,
+)
+from runtime.llm.models.catalog import Entry, Fingerprint
+from runtime.llm.models.catalogfile import Declaration
+from runtime.llm.models.download import (
+    Pace,
+    Source,
+    Transfer,
+    TransferFailed,
+    free_bytes,
+    in_thread,
+    needed_bytes,
+)
+from runtime.llm.models.system.foreground import Gate
+from runtime.llm.models.system.reply import Reply, SystemChat, flatten
+from runtime.llm.models.system.state import (
+    MAIN,
+    Availability,
+    ProbeError,
+    State,
+    Status,
+    every_cell,
+    refusal,
+)
+from runtime.llm.values import SYSTEM_MODEL, Generation, Turn
+
+log = logging.getLogger(__name__)
+
+_CHUNK: Final = 1 << 20
+
+Verdict = Literal["missing", "checking", "good", "size_mismatch", "checksum_mismatch"]
+Generate = Callable[[Entry, SystemChat], Awaitable[Generation]]
+"""Starts a reply of a model file."""
+
+
+@dataclass(frozen=True)
+class Declared:
+    """The file that is the system model."""
+
+    path: Path
+    sha256: str
+    size: int | None
+    context_tokens: int
+    url: str | None = None
+    """Where it may be downloaded from; None: it comes with the installation."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """How the file is used."""
+
+    offline: bool = False
+    flat: bool = False
+    max_concurrency: int = 1
+    """How many requests may be inside; one at a time is answered, the others wait in order."""
+    gate: Gate = field(default_factory=lambda: Gate("off"))
+    pace: Pace = field(default_factory=Pace)
+    free: Callable[[Path], int] = free_bytes
+
+
+class ManagedFile:
+    """Downloads the file when told to, verifies it, and answers with an engine of the pool."""
+
+    name = "managed_gguf"
+
+    def __init__(
+        self,
+        declared: Declared,
+        generate: Generate,
+        record: Path,
+        options: Options | None = None,
+    ) -> None:
+        self._declared = declared
+        self._generate = generate
+        self._options = options or Options()
+        self._verifier = Verifier(declared.path, declared.sha256, declared.size, record)
+        self._transfer: Transfer | None = None
+        self._download: asyncio.Task[None] | None = None
+        self._failure: str | None = None
+        self._one = asyncio.Lock()
+
+    @property
+    def max_concurrency(self) -> int:
+        """Requests that may be inside at the same time."""
+        return self._options.max_concurrency
+
+    async def probe(self) -> Availability:
+        """The state of the file. Raises `ProbeError` when the disk fails."""
+        if self._download is not None and self._transfer is not None:
+            return self._under_way(self._transfer)
+        return (await self._look())[0]
+
+    async def probe_configs(self) -> dict[str, State]:
+        """One model, so one cell."""
+        try:
+            return every_cell({MAIN: await self.probe()})
+        except ProbeError as failure:
+            return every_cell({MAIN: failure})
+
+    async def download(self) -> Availability:
+        """Start the download, or join the one under way."""
+        try:
+            now = await self.probe()
+        except ProbeError as failure:
+            raise SysmodelUnavailable(str(failure)) from failure
+        url, size = self._declared.url, self._declared.size
+        if self._download is not None or now.code in (Status.AVAILABLE, Status.DOWNLOADING):
+            return await self.probe()
+        if now.code != Status.DOWNLOADABLE or url is None or size is None:
+            raise refusal(now) or SysmodelUnavailable("there is nothing to download")
+        source = Source(url, self._declared.sha256, size)
+        transfer = Transfer(
+            source, self._declared.path, self._options.pace, free=self._options.free
+        )
+        self._failure, self._transfer = None, transfer
+        self._download = asyncio.create_task(self._fetch(transfer), name="sysmodel-download")
+        return self._under_way(transfer)
+
+    async def cancel_download(self) -> None:
+        """Stop a download; what has arrived is kept and the next one goes on from there."""
+        task = self._download
+        if task is not None:
+            task.cancel()
+            await asyncio.wait({task})
+            if task.cancelled():  # perhaps before its first step, so it could not tidy up itself
+                self._download, self._transfer, self._failure = None, None, "cancelled"
+
+    def generate(self, chat: SystemChat) -> Generation:
+        """The reply; waits for its turn when another one is under way."""
+        return Reply(lambda reply: self._answer(chat, reply))
+
+    async def close(self) -> None:
+        """Stop the download and the check."""
+        await self.cancel_download()
+        await self._verifier.close()
+
+    async def _look(self) -> tuple[Availability, Fingerprint | None]:
+        """The state by the file alone; a downloaded file that fails its check is deleted."""
+        try:
+            finding = await self._verifier.look()
+            if finding.verdict == "missing":
+                return await self._absent(), None
+            if finding.verdict.endswith("_mismatch"):
+                return await self._rejected(finding.verdict), None
+        except OSError:
+            raise ProbeError("the system model's file cannot be read") from None
+        if finding.verdict == "good":
+            return Availability(Status.AVAILABLE), finding.fingerprint
+        total = finding.fingerprint.size if finding.fingerprint else None
+        checking = Availability(
+            Status.DOWNLOADING,
+            "verifying",
+            progress=finding.done / total if total else None,
+            bytes_done=finding.done,
+            bytes_total=total,
+            retry_after_s=5,
+        )
+        return checking, None
+
+    async def _absent(self) -> Availability:
+        size = self._declared.size
+        if self._declared.url is None or size is None:
+            return Availability(Status.UNAVAILABLE, "file_missing")
+        if self._options.offline:
+            return Availability(Status.UNAVAILABLE, "offline")
+        folder, part = self._declared.path.parent, self._declared.path.name + ".part"
+        room = await in_thread(self._options.free, folder)
+        if room < needed_bytes(size) - await in_thread(_size_of, folder / part):
+            return Availability(Status.UNAVAILABLE, "disk_full")
+        return Availability(Status.DOWNLOADABLE, self._failure)
+
+    async def _rejected(self, verdict: Verdict) -> Availability:
+        if self._declared.url is None:
+            return Availability(Status.UNAVAILABLE, verdict)
+        log.warning("the downloaded system model fails its check and is deleted")
+        self._failure = verdict
+        await in_thread(self._declared.path.unlink, missing_ok=True)
+        return await self._absent()
+
+    def _under_way(self, transfer: Transfer) -> Availability:
+        total = self._declared.size or 0
+        return Availability(
+            Status.DOWNLOADING,
+            progress=min(transfer.done / total, 1.0) if total else None,
+            bytes_done=transfer.done,
+            bytes_total=total,
+            retry_after_s=transfer.seconds_left(),
+        )
+
+    async def _fetch(self, transfer: Transfer) -> None:
+        try:
+            await transfer.run()
+            await self._verifier.trust()
+        except TransferFailed as failure:
+            self._failure = failure.reason
+            log.warning("the download of the system model failed: %s", failure)
+        except OSError:
+            self._failure = "disk_error"
+            log.warning("the downloaded system model cannot be read")
+        self._download = self._transfer = None
+
+    async def _answer(self, chat: SystemChat, reply: Reply) -> AsyncGenerator[str, None]:
+        if self._options.flat:
+            prompt = (Turn("user", flatten(chat.turns)),)
+            chat = SystemChat(prompt, chat.sampling, chat.max_output, chat.max_total)
+        gate = self._options.gate
+        await gate.check()
+        async with self._one:
+            await gate.check()
+            entry = await self._entry()
+            try:
+                generation = await self._generate(entry, chat)
+                try:
+                    async for piece in generation:
+                        yield piece
+                        await gate.check()
+                    reply.settle(generation.outcome)
+                finally:
+                    await generation.aclose()
+            except LocalInitFailed as failure:
+                raise SysmodelRuntimeError(str(failure)) from None
+            except EngineFailed:
+                raise SysmodelRuntimeError("the engine of the system model broke down") from None
+
+    async def _entry(self) -> Entry:
+        """The verified file as an entry of the catalog; raises the rich error of any other."""
+        state, fingerprint = await self._look()
+        if fingerprint is None:
+            raise refusal(state) or SysmodelUnavailable("there is no system model")
+        return Entry(
+            SYSTEM_MODEL,
+            self._declared.path,
+            fingerprint.mtime_ns // 10**9,
+            "gguf",
+            fingerprint.size,
+            fingerprint,
+            Declaration(context_tokens=self._declared.context_tokens),
+        )
+
+
+class Finding(NamedTuple):
+    """A verdict and, while checking, how far it is."""
+
+    verdict: Verdict
+    fingerprint: Fingerprint | None = None
+    done: int = 0
+
+
+class Verifier:
+    """Says whether a file is the declared one, hashing it once.
+
+    The verdict outlives the process in *record*, bound to the state of the file.
+    """
+
+    def __init__(self, path: Path, sha256: str, size: int | None, record: Path) -> None:
+        self._path = path
+        self._sha256 = sha256
+        self._size = size
+        self._record = record
+        self._judged: tuple[Fingerprint, Verdict] | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._stop = threading.Event()
+        self._hashed = 0
+
+    async def look(self, wait_s: float = 0.2) -> Finding:
+        """The verdict, or ``checking`` when hashing takes longer than *wait_s* seconds.
+
+        Raises `OSError` when the file cannot be read.
+        """
+        fingerprint = await in_thread(_fingerprint, self._path)
+        if fingerprint is None:
+            return Finding("missing")
+        if self._size is not None and fingerprint.size != self._size:
+            return Finding("size_mismatch", fingerprint)
+        if self._judged is None and await in_thread(self._recorded) == fingerprint:
+            self._judged = fingerprint, "good"
+        if self._judged is None or self._judged[0] != fingerprint:
+            task = self._task or asyncio.create_task(self._judge(fingerprint))
+            self._task = task
+            await asyncio.wait({task}, timeout=wait_s)
+            if task.done():
+                self._task = None
+                await task
+        if self._judged is not None and self._judged[0] == fingerprint:
+            return Finding(self._judged[1], fingerprint)
+        return Finding("checking", fingerprint, self._hashed)
+
+    async def trust(self) -> None:
+        """Take the file as verified: its bytes were hashed while they were written."""
+        fingerprint = await in_thread(_fingerprint, self._path)
+        if fingerprint is not None:
+            self._judged = fingerprint, "good"
+            await in_thread(self._write_record, fingerprint)
+
+    async def close(self) -> None:
+        """Stop hashing."""
+        self._stop.set()
+        if self._task is not None:
+            await asyncio.gather(self._task, return_exceptions=True)
+
+    async def _judge(self, fingerprint: Fingerprint) -> None:
+        self._hashed = 0
+        digest = await in_thread(self._hash)
+        if await in_thread(_fingerprint, self._path) != fingerprint:
+            return  # replaced meanwhile: the next look starts over
+        if digest == self._sha256:
+            self._judged = fingerprint, "good"
+            await in_thread(self._write_record, fingerprint)
+        elif digest is not None:
+            self._judged = fingerprint, "checksum_mismatch"
+
+    def _hash(self) -> str | None:
+        """SHA-256 of the file; None: it was told to stop."""
+        digest = hashlib.sha256()
+        with self._path.open("rb") as file:
+            while chunk := file.read(_CHUNK):
+                if self._stop.is_set():
+                    return None
+                digest.update(chunk)
+                self._hashed += len(chunk)
+        return digest.hexdigest()
+
+    def _recorded(self) -> Fingerprint | None:
+        try:
+            record = json.loads(self._record.read_text("utf-8"))
+            if record["sha256"] == self._sha256:
+                return Fingerprint(record["inode"], record["size"], record["mtime_ns"])
+        except (OSError, ValueError, KeyError, TypeError):
+            pass
+        return None
+
+    def _write_record(self, fingerprint: Fingerprint) -> None:
+        """A record that cannot be written costs time at the next start and nothing else."""
+        try:
+            self._record.parent.mkdir(parents=True, exist_ok=True)
+            text = json.dumps({"sha256": self._sha256, **fingerprint._asdict()})
+            self._record.write_text(text, "utf-8")
+        except OSError:
+            log.warning("the verdict on the system model's file cannot be recorded")
+
+
+def _fingerprint(path: Path) -> Fingerprint | None:
+    """The state of the file at *path*; None where there is no file. Raises `OSError`."""
+    try:
+        info = path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    if not stat.S_ISREG(info.st_mode):
+        return None
+    return Fingerprint(info.st_ino, info.st_size, info.st_mtime_ns)
+
+
+def _size_of(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0

@@ -1,0 +1,268 @@
+"""How the system model stands: its state, the errors that follow from it, and who provides it."""
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Final, Literal, Protocol
+
+from runtime.llm.errors import (
+    RichError,
+    SysmodelDownloadable,
+    SysmodelDownloading,
+    SysmodelUnavailable,
+    SysmodelUnknown,
+)
+from runtime.llm.models.system.reply import SystemChat
+from runtime.llm.values import Generation
+
+FRESH_S: Final = 2.0
+WAIT_S: Final = 0.5
+LIMIT_S: Final = 10.0
+CONFIGS_S: Final = 5.0
+_WAIT_FOR_DOWNLOAD_S: Final = 30
+_SLOW: Final = "the system model's provider did not answer in time"
+_WHY: Final = {
+    "not_configured": "no system model is configured on this machine",
+    "disabled": "the system model is switched off in the settings",
+    "offline": "the system model's file is missing and this server may not download it",
+    "file_missing": "the system model's file is missing",
+    "disk_full": "there is not enough free space for the system model",
+    "size_mismatch": "the system model's file does not have the declared size",
+    "checksum_mismatch": "the system model's file is not the one that was declared",
+    "model_not_listed": "the daemon of the system model does not have the configured model",
+    "model_not_chosen": "the daemon of the system model has several models and none is chosen",
+    "no_model": "the daemon of the system model has no model",
+    "model_failed": "the daemon of the system model could not load it",
+    "model_card_unreadable": "the description of the bundled system model cannot be read",
+}
+
+
+class Status(IntEnum):
+    """Availability of the system model."""
+
+    UNAVAILABLE = 0
+    DOWNLOADING = 1
+    DOWNLOADABLE = 2
+    AVAILABLE = 3
+
+
+def label(code: int) -> str:
+    """The word for a status code; ``unknown(n)`` for one outside the four."""
+    try:
+        return Status(code).name.lower()
+    except ValueError:
+        return f"unknown({code})"
+
+
+class ProbeError(Exception):
+    """The provider's state cannot be known now; the text says why, without paths."""
+
+
+@dataclass(frozen=True)
+class Availability:
+    """What a probe found."""
+
+    code: int
+    """A `Status`, or another number that the provider reported."""
+    reason: str | None = None
+    """One machine word, such as ``not_configured`` or ``checksum_mismatch``."""
+    progress: float | None = None
+    """0 to 1 while downloading."""
+    bytes_done: int | None = None
+    bytes_total: int | None = None
+    retry_after_s: int | None = None
+    """Seconds to completion where the provider can tell."""
+
+
+State = Availability | ProbeError
+
+Cell = Literal["stable/fast", "stable/full", "preview/fast", "preview/full"]
+"""One of the four in the detailed status: release stage and preference."""
+CELLS: Final[tuple[Cell, ...]] = ("stable/fast", "stable/full", "preview/fast", "preview/full")
+MAIN: Final[Cell] = "stable/fast"
+"""The cell of a provider's only model."""
+
+
+def every_cell(
+    known: Mapping[Cell, State],
+    rest: State = Availability(Status.UNAVAILABLE, "not_configured"),
+) -> dict[str, State]:
+    """*known* filled up to four cells."""
+    return {cell: known.get(cell, rest) for cell in CELLS}
+
+
+class Provider(Protocol):
+    """Whatever plays the system model. Errors of `generate` are those of `runtime.llm.errors`."""
+
+    @property
+    def name(self) -> str:
+        """The kind of provider, as ``/health`` shows it."""
+        ...
+
+    @property
+    def max_concurrency(self) -> int:
+        """Requests that may be inside at the same time."""
+        ...
+
+    async def probe(self) -> Availability:
+        """The state now: cheap, bounded in time by the caller. Raises `ProbeError`."""
+        ...
+
+    async def probe_configs(self) -> dict[str, State]:
+        """The four cells ``stable|preview / fast|full``."""
+        ...
+
+    async def download(self) -> Availability:
+        """Start or join a download and return its state at once.
+
+        Raises `runtime.llm.errors.SysmodelUnavailable` where there is nothing to download.
+        """
+        ...
+
+    def generate(self, chat: SystemChat) -> Generation:
+        """The reply; nothing starts before the first piece is asked for."""
+        ...
+
+    async def close(self) -> None:
+        """Stop everything under way."""
+        ...
+
+
+class NoSystemModel:
+    """A machine without a system model: always unavailable, with the reason why."""
+
+    name = "none"
+    max_concurrency = 1
+
+    def __init__(self, reason: str = "not_configured") -> None:
+        self._state = Availability(Status.UNAVAILABLE, reason)
+
+    async def probe(self) -> Availability:
+        """Unavailable."""
+        return self._state
+
+    async def probe_configs(self) -> dict[str, State]:
+        """Four times unavailable."""
+        return every_cell({}, self._state)
+
+    async def download(self) -> Availability:
+        """Raises `SysmodelUnavailable`."""
+        raise SysmodelUnavailable("no system model is configured, so there is nothing to download")
+
+    def generate(self, chat: SystemChat) -> Generation:
+        """Raises `SysmodelUnavailable`."""
+        raise SysmodelUnavailable("no system model is configured on this machine")
+
+    async def close(self) -> None:
+        """Has nothing to stop."""
+
+
+class CachedProbe:
+    """The last answer for two seconds, then a new probe that a caller waits half a second for.
+
+    A probe that takes longer goes on in the background; meanwhile the last answer stands.
+    """
+
+    def __init__(
+        self,
+        provider: Provider,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        wait_s: float = WAIT_S,
+        limit_s: float = LIMIT_S,
+    ) -> None:
+        self._provider = provider
+        self._clock = clock
+        self._wait_s = wait_s
+        self._limit_s = limit_s
+        self._task: asyncio.Task[None] | None = None
+        self._last: State | None = None
+        self._stale_at = 0.0
+
+    @property
+    def last(self) -> Availability | None:
+        """What the last probe found, without a new one; None where that is not known."""
+        return self._last if isinstance(self._last, Availability) else None
+
+    async def state(self) -> State:
+        """The state; a `ProbeError` when it cannot be known."""
+        if self._last is not None and self._clock() < self._stale_at:
+            return self._last
+        if self._task is None:
+            self._task = asyncio.create_task(self._probe(), name="sysmodel-probe")
+        await asyncio.wait({self._task}, timeout=self._wait_s)
+        return self._last or ProbeError(_SLOW)
+
+    async def configs(self) -> dict[str, State]:
+        """The four cells, read anew. Raises `ProbeError` when they cannot be had."""
+        try:
+            async with asyncio.timeout(CONFIGS_S):
+                return await self._provider.probe_configs()
+        except TimeoutError:
+            raise ProbeError(_SLOW) from None
+
+    def forget(self) -> None:
+        """Make the next reader probe anew, as after a download was started."""
+        self._stale_at = 0.0
+
+    async def preflight(self, *, auto_download: bool = False) -> None:
+        """Return if the system model can answer now, else raise the `RichError` that says why.
+
+        With *auto_download* a model that can be downloaded and was not tried in vain starts to be.
+        """
+        state = await self.state()
+        if auto_download and state == Availability(Status.DOWNLOADABLE):
+            with suppress(SysmodelUnavailable):  # then the state as it was says enough
+                state = await self._provider.download()
+            self.forget()
+        if (refused := refusal(state)) is not None:
+            raise refused
+
+    async def close(self) -> None:
+        """Stop a probe under way."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait({self._task})
+
+    async def _probe(self) -> None:
+        try:
+            async with asyncio.timeout(self._limit_s):
+                self._last = await self._provider.probe()
+        except TimeoutError:
+            self._last = ProbeError(_SLOW)
+        except ProbeError as failure:
+            self._last = ProbeError(str(failure))
+        finally:
+            self._stale_at = self._clock() + FRESH_S
+            self._task = None
+
+
+def refusal(state: State, local_models: Sequence[str] = ()) -> RichError | None:
+    """The error for a chat in this *state*; None when the system model is available."""
+    named = tuple(local_models)
+    if isinstance(state, ProbeError):
+        text = f"the state of the system model cannot be read: {state}"
+        return SysmodelUnavailable(text, local_models=named)
+    match state.code:
+        case Status.AVAILABLE:
+            return None
+        case Status.DOWNLOADABLE:
+            after = f" (the last attempt failed: {state.reason})" if state.reason else ""
+            return SysmodelDownloadable(
+                f"the system model can be downloaded and is not on this machine yet{after}"
+            )
+        case Status.DOWNLOADING:
+            share = f" ({state.progress:.0%})" if state.progress is not None else ""
+            text = f"the system model is being downloaded{share}"
+            if state.reason == "verifying":
+                text = "the system model's file is being checked"
+            wait_s = state.retry_after_s or _WAIT_FOR_DOWNLOAD_S
+            return SysmodelDownloading(text, retry_after=wait_s)
+        case Status.UNAVAILABLE:
+            text = _WHY.get(state.reason or "", "there is no system model on this machine")
+            return SysmodelUnavailable(text, local_models=named)
+        case unknown:
+            return SysmodelUnknown(unknown)

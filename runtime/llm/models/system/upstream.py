@@ -1,0 +1,270 @@
+"""A system model behind an OpenAI-compatible daemon on this machine: llama-server and its kin."""
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import aclosing
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from runtime.llm.errors import SysmodelUnavailable
+from runtime.llm.models.system.daemon import (
+    Daemon,
+    DaemonTrouble,
+    as_error,
+    as_json,
+    count,
+    member,
+)
+from runtime.llm.models.system.reply import Reply, SystemChat, flatten
+from runtime.llm.models.system.state import (
+    MAIN,
+    Availability,
+    Cell,
+    ProbeError,
+    State,
+    Status,
+    every_cell,
+)
+from runtime.llm.values import Generation, Outcome
+
+REPLY_CAP: Final = 1 << 20
+"""Characters of one reply."""
+_WAITING: Final = frozenset(("downloading",))
+_BROKEN: Final = frozenset(("failed", "error"))
+
+Sleep = Callable[[float], Awaitable[None]]
+
+
+@dataclass(frozen=True)
+class UpstreamSettings:
+    """How the daemon is used."""
+
+    model: str | None = None
+    """As the daemon names it; None: the only one that it has."""
+    variants: Mapping[Cell, str] = field(default_factory=dict)
+    """Further models, for the detailed status only."""
+    flat: bool = False
+    """Send the history as one prompt, not as messages."""
+    max_concurrency: int = 1
+    pull: bool = False
+    """Ollama only: whether a model that is missing may be downloaded."""
+
+
+class Upstream:
+    """Speaks ``/models`` and ``/chat/completions``. The daemon decides what it loads and when."""
+
+    name = "openai_http"
+    chat_path = "/chat/completions"
+
+    def __init__(
+        self,
+        daemon: Daemon,
+        settings: UpstreamSettings | None = None,
+        *,
+        sleep: Sleep = asyncio.sleep,
+    ) -> None:
+        self._daemon = daemon
+        self._settings = settings or UpstreamSettings()
+        self._sleep = sleep
+
+    @property
+    def max_concurrency(self) -> int:
+        """Requests that may be inside at the same time."""
+        return self._settings.max_concurrency
+
+    async def probe(self) -> Availability:
+        """The state of the configured model, or of the only one on the daemon's list."""
+        return self._state_of(await self._list(), self._settings.model)
+
+    async def probe_configs(self) -> dict[str, State]:
+        """One look at the list answers all four cells."""
+        variants = self._settings.variants
+        try:
+            models = await self._list()
+            named: dict[Cell, State] = {
+                cell: self._state_of(models, model) for cell, model in variants.items()
+            }
+            return every_cell({MAIN: self._state_of(models, self._settings.model), **named})
+        except ProbeError as failure:
+            return every_cell(dict.fromkeys((MAIN, *variants), failure))
+
+    async def download(self) -> Availability:
+        """Raises `SysmodelUnavailable`: this protocol cannot ask for a download."""
+        raise SysmodelUnavailable("the system model's daemon decides itself what it downloads")
+
+    def generate(self, chat: SystemChat) -> Generation:
+        """The reply, streamed."""
+        return Reply(lambda reply: self._answer(chat, reply))
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._daemon.close()
+
+    # --- which models there are
+
+    async def _models(self) -> dict[str, object]:
+        """Id → reported status (None: none) of each model. Raises `DaemonTrouble`."""
+        data = member(await self._daemon.get("/models"), "data")
+        if not isinstance(data, list):
+            raise DaemonTrouble("the system model's daemon did not answer with a list of models")
+        names = ((member(entry, "id"), entry) for entry in data)
+        return {name: _status_of(entry) for name, entry in names if isinstance(name, str)}
+
+    async def _list(self) -> dict[str, object]:
+        try:
+            return await self._models()
+        except DaemonTrouble as trouble:
+            raise ProbeError(trouble.text) from trouble
+
+    def _state_of(self, models: Mapping[str, object], model: str | None) -> Availability:
+        """What the list says about *model*, or about the only model where None is chosen."""
+        if model is None:
+            if len(models) != 1:
+                reason = "model_not_chosen" if models else "no_model"
+                return Availability(Status.UNAVAILABLE, reason)
+            (model,) = models
+        if model not in models:
+            return Availability(Status.UNAVAILABLE, "model_not_listed")
+        status = models[model]
+        if isinstance(status, int):
+            return Availability(status)
+        if status in _WAITING:
+            return Availability(Status.DOWNLOADING)
+        if status in _BROKEN:
+            return Availability(Status.UNAVAILABLE, "model_failed")
+        return Availability(Status.AVAILABLE)
+
+    # --- a reply
+
+    async def _answer(self, chat: SystemChat, reply: Reply) -> AsyncGenerator[str, None]:
+        """The pieces of a reply; a busy daemon is asked again, after the time that it names."""
+        began = time.monotonic()
+        while True:
+            try:
+                body = await self._body(chat)
+                async with aclosing(self._pieces(body, reply)) as pieces:
+                    async for piece in pieces:
+                        yield piece
+                return
+            except DaemonTrouble as trouble:
+                waited = time.monotonic() - began
+                if trouble.retry_after_s is None or waited > self._daemon.patience.busy_s:
+                    raise as_error(trouble) from trouble
+                pause = trouble.retry_after_s
+            await self._sleep(pause)
+
+    async def _body(self, chat: SystemChat) -> dict[str, object]:
+        model = self._settings.model
+        if model is None:
+            models = await self._models()
+            if len(models) != 1:
+                text = "the daemon does not have exactly one model; set sysmodel.model"
+                raise DaemonTrouble(text)
+            (model,) = models
+        messages = [{"role": turn.role, "content": turn.content} for turn in chat.turns]
+        if self._settings.flat:
+            messages = [{"role": "user", "content": flatten(chat.turns)}]
+        body: dict[str, object] = {
+            "model": model,
+            "messages": messages,
+            "stream": True,
+            "stream_options": {"include_usage": True},
+            "temperature": chat.sampling.temperature,
+            "top_p": chat.sampling.top_p,
+            "seed": chat.sampling.seed,
+        }
+        caps = [cap for cap in (chat.max_output, chat.max_total) if cap is not None]
+        if caps:
+            body["max_tokens"] = min(caps)
+        return body
+
+    async def _pieces(self, body: Mapping[str, object], reply: Reply) -> AsyncGenerator[str, None]:
+        began, first = time.monotonic(), None
+        chunks, size = _Chunks(), 0
+        async with aclosing(self._daemon.stream(self.chat_path, body)) as lines:
+            async for line in lines:
+                text = chunks.feed(line)
+                size += len(text)
+                if size > REPLY_CAP:
+                    raise DaemonTrouble("the system model's daemon does not stop talking")
+                if text:
+                    first = first or time.monotonic()
+                    yield text
+                if chunks.closed:
+                    break
+        chunks.check_end()
+        now = time.monotonic()
+        first = first or now
+        reply.settle(
+            replace(
+                chunks.cost, prompt_ms=(first - began) * 1000, predicted_ms=(now - first) * 1000
+            )
+        )
+
+
+class _Chunks:
+    """Understands the lines of a streamed chat completion."""
+
+    def __init__(self) -> None:
+        self.closed = False
+        """The sentinel came."""
+        self.cost = Outcome("stop")
+        self._finished = False
+        self._silent = True
+        self._half = ""
+
+    def check_end(self) -> None:
+        """Raise `DaemonTrouble` unless the reply is whole."""
+        if self._silent:
+            raise DaemonTrouble("the system model's daemon did not answer with a stream of text")
+        if not (self.closed or self._finished):
+            raise DaemonTrouble("the system model's daemon broke off in the middle of its reply")
+
+    def feed(self, line: str) -> str:
+        """The text that a line adds. Raises `DaemonTrouble` for an error or no chunk."""
+        name, _, data = line.partition(":")
+        if name != "data":
+            return ""
+        self._silent = False
+        if data.strip() == "[DONE]":
+            self.closed = True
+            return ""
+        chunk = as_json(data)
+        if not isinstance(chunk, dict):
+            raise DaemonTrouble("the system model's daemon sent something that is not a chunk")
+        if chunk.get("error"):
+            raise DaemonTrouble("the system model's daemon failed while answering", body=chunk)
+        usage = chunk.get("usage")
+        if usage is not None:
+            self.cost = replace(
+                self.cost,
+                prompt_tokens=count(member(usage, "prompt_tokens")),
+                completion_tokens=count(member(usage, "completion_tokens")),
+                cached_tokens=count(member(usage, "prompt_tokens_details", "cached_tokens")) or 0,
+            )
+        choices = chunk.get("choices")
+        choice = choices[0] if isinstance(choices, list) and choices else None
+        reason = member(choice, "finish_reason")
+        if reason is not None:
+            self._finished = True
+            self.cost = replace(self.cost, finish="length" if reason == "length" else "stop")
+        text = member(choice, "delta", "content")
+        return self._joined(text) if isinstance(text, str) else ""
+
+    def _joined(self, text: str) -> str:
+        """*text* with the halves of a character joined that came in two pieces."""
+        text = self._half + text
+        self._half = text[-1] if text and "\ud800" <= text[-1] <= "\udbff" else ""
+        whole = text[: len(text) - len(self._half)]
+        return whole.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def _status_of(entry: object) -> object:
+    """A word, a number, or None; a router writes ``{"value": word}``."""
+    status = member(entry, "status")
+    if isinstance(status, dict):
+        status = status.get("value")
+    if isinstance(status, str):
+        return status.lower()
+    return status if isinstance(status, int) and not isinstance(status, bool) else None

@@ -1,0 +1,298 @@
+"""Which encoders are loaded, kept, shared and let go, with processes that only pretend."""
+
+import asyncio
+from collections.abc import Callable, Iterator
+
+import pytest
+from blockbuster import blockbuster_ctx
+
+from runtime.llm.engine.embedding import Embedder, Vectors
+from runtime.llm.engine.pool import Pool, PoolSettings
+from runtime.llm.engine.process import GONE, ShortOfMemory, Worker, WorkerFailed, WorkerGone
+from runtime.llm.engine.protocol import Chunks, Command, Event, LoadEncoder
+from runtime.llm.engine.sessions import Sessions
+from runtime.llm.errors import EmbedBusy, EmbedFailed
+from runtime.llm.models.catalog import Entry
+from tests.llm.engine import scripted
+from tests.llm.engine.pretended import Pretender, Rig, entry, failure, settle
+
+
+@pytest.fixture(autouse=True)
+def nothing_blocks_the_loop() -> Iterator[None]:
+    with blockbuster_ctx("runtime"):
+        yield
+
+
+@pytest.fixture
+async def rig() -> Rig:
+    return Rig()
+
+
+async def test_a_model_is_loaded_as_it_is_declared(rig: Rig) -> None:
+    assert await rig.embedder.width(entry(pooling="cls", max_seq=256, dims=4)) == 4
+    assert rig.loads == [LoadEncoder("a.onnx", "a-vocab.txt", 1, "cls", 256, 4)]
+
+
+async def test_many_requests_share_one_load(rig: Rig) -> None:
+    rig.load_gate.clear()
+    tasks = [rig.embed(str(n)) for n in range(10)]
+    await settle()
+    tasks[0].cancel()
+    await settle()
+    rig.load_gate.set()
+    found = await asyncio.gather(*tasks, return_exceptions=True)
+    assert isinstance(found[0], asyncio.CancelledError)
+    assert [v.data for v in found[1:] if isinstance(v, Vectors)] == [
+        scripted.row(str(n)) for n in range(1, 10)
+    ]
+    assert len(rig.loads) == 1
+    assert rig.order == "123456789"
+
+
+async def test_a_load_that_everybody_left_is_finished_for_the_next(rig: Rig) -> None:
+    rig.load_gate.clear()
+    leaver = rig.embed("x")
+    await settle()
+    leaver.cancel()
+    await settle()
+    assert not rig.pool.is_loaded("a")
+    rig.load_gate.set()
+    await settle()
+    assert rig.pool.is_loaded("a")
+    await rig.embedder.embed(entry(), ["x"])
+    assert len(rig.loads) == 1
+
+
+async def test_leaving_at_any_moment_leaves_no_user_behind() -> None:
+    for steps in range(30):
+        rig = Rig()
+        task = rig.embed("x", 20)
+        for _ in range(steps):
+            await asyncio.sleep(0)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        await settle()
+        assert [encoder.users for encoder in rig.encoders] in ([0], [])
+        await rig.embedder.embed(entry(), ["y"])
+        assert len(rig.processes) == 1
+        await rig.close()
+
+
+async def test_the_least_recently_used_encoder_goes() -> None:
+    rig = Rig(encoders=2)
+    for model in "abac":
+        await rig.embedder.embed(entry(model), ["x"])
+    await settle()
+    assert [encoder.model_id for encoder in rig.encoders] == ["c", "a"]
+    assert rig.pool.is_loaded("a")
+    assert not rig.pool.is_loaded("b")
+    assert sorted(rig.living) == ["a", "c"]
+
+
+async def test_a_loaded_encoder_says_what_it_is(rig: Rig) -> None:
+    await rig.embedder.embed(entry("mini"), ["x"])
+    (encoder,) = rig.encoders
+    assert (encoder.key, encoder.model_id) == ("mini_model_LOCAL_CPU", "mini")
+    assert (encoder.backend, encoder.encoder.width) == ("LOCAL_CPU", 4)
+    assert encoder.attempt[:4] == ("mini_model_LOCAL_CPU", "LOCAL_CPU", "ok", 0)
+
+
+async def test_an_encoder_in_use_is_not_unloaded_and_another_model_does_not_wait(rig: Rig) -> None:
+    rig.gate.clear()
+    tasks = [rig.embed("A", 48), rig.embed("B", model="b")]
+    await settle()
+    assert rig.living == ["a", "b"]
+    rig.gate.set()
+    await asyncio.gather(*tasks)
+    await settle()
+    assert rig.order == "ABAA"
+    assert rig.living == ["a"]
+
+
+async def test_short_requests_for_another_model_beside_a_long_one_load_it_once(rig: Rig) -> None:
+    long = rig.embed("A", 160)
+    for _ in range(4):
+        await rig.embed("B", model="b")
+    assert not long.done()
+    await long
+    assert len(rig.loads) == 2
+
+
+async def test_a_third_model_waits_for_a_place(rig: Rig) -> None:
+    rig.gate.clear()
+    tasks = [rig.embed(model, model=model) for model in "abc"]
+    await settle()
+    assert [load.path for load in rig.loads] == ["a.onnx", "b.onnx"]
+    rig.gate.set()
+    await asyncio.gather(*tasks)
+    await settle()
+    assert rig.living == ["c"]
+
+
+async def test_a_place_is_not_waited_for_without_end() -> None:
+    rig = Rig(load_s=0.1)
+    rig.gate.clear()
+    tasks = [rig.embed("x", model=model) for model in "ab"]
+    await settle()
+    with pytest.raises(EmbedBusy, match="all in use"):
+        await rig.embed("x", model="c")
+    rig.gate.set()
+    await asyncio.gather(*tasks)
+    await rig.embed("x", model="c")
+
+
+@pytest.mark.parametrize("changed", [entry(version=2), entry(pooling="cls"), entry(max_seq=64)])
+async def test_a_model_that_changed_is_loaded_anew(rig: Rig, changed: Entry) -> None:
+    await rig.embedder.embed(entry(), ["x"])
+    await rig.embedder.embed(changed, ["x"])
+    await rig.embedder.embed(changed, ["x"])
+    await settle()
+    assert len(rig.loads) == 2
+    assert len(rig.living) == 1
+
+
+async def test_what_does_not_concern_the_load_needs_no_other(rig: Rig) -> None:
+    await rig.embedder.embed(entry(), ["x"])
+    await rig.embedder.embed(entry(description="new", query_prefix="ask: "), ["x"])
+    assert len(rig.loads) == 1
+
+
+async def test_a_request_keeps_the_model_with_which_it_began(rig: Rig) -> None:
+    rig.gate.clear()
+    long = rig.embed("L", 48)
+    await settle()
+    after = asyncio.create_task(rig.embedder.embed(entry(version=2), ["N"]))
+    await settle()
+    assert rig.living == ["a", "a"]
+    rig.gate.set()
+    assert len(await long) == 48
+    await after
+    await settle()
+    assert [process.closed for process in rig.processes] == [True, False]
+
+
+async def test_a_load_for_older_terms_does_not_replace_the_newer(rig: Rig) -> None:
+    rig.load_gate.clear()
+    old = rig.embed("o")
+    await settle()
+    new = asyncio.create_task(rig.embedder.embed(entry(version=2), ["n"]))
+    await settle()
+    rig.load_gate.set()
+    await asyncio.gather(old, new)
+    await rig.embedder.embed(entry(version=2), ["x"])
+    await settle()
+    assert len(rig.loads) == 2
+    assert [process.closed for process in rig.processes] == [True, False]
+
+
+async def test_idle_encoders_are_unloaded_by_the_regular_look(rig: Rig) -> None:
+    await rig.embedder.embed(entry(), ["x"])
+    rig.now = 9.0
+    rig.pool.tick(10.0)
+    rig.pool.tick(0)
+    assert rig.pool.is_loaded("a")
+    rig.now = 10.0
+    rig.pool.tick(10.0)
+    await settle()
+    assert not rig.pool.is_loaded("a")
+    assert rig.living == []
+
+
+async def test_an_encoder_that_ended_while_idle_is_cleared_away_and_started_again(rig: Rig) -> None:
+    await rig.embedder.embed(entry(), ["x"])
+    rig.processes[0].kill()
+    assert rig.encoders == []
+    rig.pool.tick(0)
+    await settle()
+    assert rig.processes[0].closed
+    await rig.embedder.embed(entry(), ["x"])
+    rig.processes[1].kill()
+    await rig.embedder.embed(entry(), ["x"])  # found dead by the request itself
+    assert len(rig.loads) == 3
+
+
+# --- loads that fail
+
+
+def refuse(error: Exception) -> Callable[[Pretender, Command], Event]:
+    def answer(process: Pretender, command: Command) -> Event:
+        if isinstance(command, LoadEncoder):
+            raise error
+        return scripted.answer(command)
+
+    return answer
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "why"),
+    [
+        (entry(), WorkerFailed("a tensor is missing"), "a tensor is missing"),
+        (entry(), WorkerGone(), GONE),
+        (entry(), TimeoutError(), "it did not load in time"),
+        (entry(fault="no such key"), None, "no such key"),
+        (entry(backend="LOCAL_GPU"), None, "embedding models run on the CPU"),
+    ],
+)
+async def test_a_model_that_cannot_be_loaded_says_why(
+    rig: Rig, given: Entry, error: Exception | None, why: str
+) -> None:
+    if error is not None:
+        rig.answer = refuse(error)
+    found = await failure(rig.embedder.embed(given, ["x"]))
+    await settle()
+    assert isinstance(found, EmbedFailed)
+    assert (found.status, found.code) == (500, "api_error")
+    assert found.message.startswith(f"the model a cannot be loaded: {why}")
+    assert rig.pool.failures[0].result.startswith(f"failed: {why}")
+    assert rig.living == []
+    assert (rig.embedder.totals.errors, rig.embedder.waiting) == (1, 0)
+
+
+async def test_a_process_that_cannot_be_started_is_a_failed_load(rig: Rig) -> None:
+    async def start() -> Worker:
+        raise OSError("no memory at 0x7f")
+
+    embedder = Embedder(Pool(PoolSettings(), Sessions(), start))
+    error = await failure(embedder.embed(entry(), ["x"]))
+    assert error.message == "the model a cannot be loaded: no process could be started for it"
+
+
+async def test_files_that_are_not_a_model_cost_nobody_else_the_model_in_memory(rig: Rig) -> None:
+    await rig.embedder.embed(entry("good"), ["x"])
+    rig.answer = refuse(WorkerFailed("this is not a model"))
+    for _ in range(3):
+        await failure(rig.embedder.width(entry("bad")))
+        rig.answer = lambda process, command: scripted.answer(command)
+        await rig.embedder.embed(entry("good"), ["x"])
+    assert [load.path for load in rig.loads].count("bad.onnx") == 1
+    await rig.embedder.width(entry("bad", version=2))
+    rig.now += 61
+    await rig.embedder.width(entry("bad"))
+
+
+async def test_an_idle_engine_makes_room_where_memory_is_short() -> None:
+    rig = Rig(encoders=3)
+    await rig.embedder.embed(entry("first"), ["x"])
+
+    def answer(process: Pretender, command: Command) -> Event:
+        if isinstance(command, LoadEncoder) and len(rig.living) > 1:
+            raise ShortOfMemory("not enough memory", 1)
+        return scripted.answer(command)
+
+    rig.answer = answer
+    await rig.embedder.embed(entry("second"), ["x"])
+    assert rig.living == ["second"]
+
+
+async def test_a_load_with_an_impossible_answer_failed(rig: Rig) -> None:
+    rig.answer = lambda process, command: Chunks([])
+    error = await failure(rig.embedder.embed(entry(), ["x"]))
+    assert error.message.endswith(GONE)
+    await settle()
+    assert rig.living == []
+
+
+async def test_eight_failures_are_remembered(rig: Rig) -> None:
+    for n in range(10):
+        await failure(rig.embedder.width(entry(str(n), fault="broken")))
+    assert [attempt.key[0] for attempt in rig.pool.failures] == list("98765432")

@@ -1,0 +1,433 @@
+"""Which engines are loaded, kept, shared and let go, with processes that only pretend."""
+
+import asyncio
+import dataclasses
+import os
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import psutil
+import pytest
+
+from runtime.llm.engine.pool import (
+    Engine,
+    Pool,
+    PoolSettings,
+    cells_for,
+    engine_key,
+    failure_text,
+    model_budget,
+)
+from runtime.llm.engine.process import ANSWER_S, Answer, Worker, WorkerFailed
+from runtime.llm.engine.protocol import ChatLoaded, Close, Command, LoadChat, Ok, Open, Warm
+from runtime.llm.engine.sessions import Sessions
+from runtime.llm.errors import LocalInitFailed
+from runtime.llm.models.catalog import Catalog, Entry
+from runtime.llm.models.catalogfile import Declaration
+from runtime.llm.models.gguf import read as read_header
+from runtime.llm.values import Backend
+from tests.llm.serverkit import until
+
+
+class Pretender(Worker):
+    """A process that says yes to everything, or what it is told to say."""
+
+    def __init__(self, answer: Callable[[Command], None] | None = None) -> None:
+        self.asked: list[Command] = []
+        self.forgotten: list[str] = []
+        self.closed = False
+        self.working = False
+        self.say = answer or (lambda command: None)
+
+    @property
+    def alive(self) -> bool:
+        return not self.closed
+
+    @property
+    def busy(self) -> bool:
+        return self.working
+
+    async def ask(
+        self, command: Command, kind: type[Answer], limit_s: float | None = ANSWER_S
+    ) -> Answer:
+        self.asked.append(command)
+        await asyncio.sleep(0)
+        self.say(command)
+        loaded = isinstance(command, LoadChat)
+        answer = ChatLoaded(2048, 1, 1, 512, 1, "file") if loaded else Ok()
+        assert isinstance(answer, kind)
+        return answer
+
+    def forget(self, conversations: object) -> None:
+        assert isinstance(conversations, list)
+        self.forgotten += conversations
+
+    def kill(self) -> None:
+        self.closed = True
+
+    async def close(self) -> None:
+        self.closed = True
+
+    def count(self, kind: type[Command]) -> int:
+        return sum(isinstance(command, kind) for command in self.asked)
+
+
+class Rig:
+    """A pool on the tiny models, its processes, and a clock that is moved by hand."""
+
+    def __init__(self, folder: Path, size: int = 2, load_timeout_s: float = 5.0) -> None:
+        self.catalog = Catalog([folder])
+        self.workers: list[Pretender] = []
+        self.answer: Callable[[Command], None] = lambda command: None
+        self.now = 0.0
+        self.sessions = Sessions(clock=lambda: self.now, ttl_s=10.0)
+        self.pool = Pool(
+            PoolSettings(chat=size, session_bytes=1 << 20, load_timeout_s=load_timeout_s),
+            self.sessions,
+            self._start,
+            clock=lambda: self.now,
+        )
+
+    async def _start(self) -> Worker:
+        self.workers.append(Pretender(self._say))
+        return self.workers[-1]
+
+    def _say(self, command: Command) -> None:
+        self.answer(command)  # what is set at that time
+
+    def entry(self, model: str) -> Entry:
+        found = self.catalog.find(model)
+        assert found is not None
+        return found
+
+    async def use(self, model: str, max_tokens: int | None = None) -> Engine:
+        """Take an engine and give it back."""
+        engine = await self.pool.acquire(self.entry(model), max_tokens)
+        self.pool.release(engine)
+        return engine
+
+    @property
+    def keys(self) -> list[str]:
+        return [engine.key for engine in self.pool.loaded()]
+
+
+@pytest.fixture
+def rig(models: Path) -> Rig:
+    return Rig(models)
+
+
+@pytest.mark.parametrize(
+    ("model", "tokens", "backend", "key"),
+    [
+        ("m", None, "LOCAL_CPU", "m_model_LOCAL_CPU"),
+        ("m", 512, "LOCAL_CPU", "m_512_LOCAL_CPU"),
+        ("a_b", 1, "LOCAL_GPU", "a_b_1_LOCAL_GPU"),
+    ],
+)
+def test_a_key_names_model_budget_and_backend(
+    model: str, tokens: int | None, backend: Backend, key: str
+) -> None:
+    assert engine_key(model, tokens, backend) == key
+
+
+@pytest.mark.parametrize(
+    ("budget", "bytes_per_token", "session_bytes", "cells"),
+    [
+        (1024, 512, 0, 1024),
+        (1000, 512, 0, 1024),
+        (1024, 512, 1 << 40, 2 * 1024),
+        (1024, 512, 256 * 1024, 1024 + 512),
+        (1, 0, 0, 256),
+        (300, 1, 10, 512),
+    ],
+)
+def test_the_pool_of_cells_has_room_for_one_reply_and_what_the_bytes_allow(
+    budget: int, bytes_per_token: int, session_bytes: int, cells: int
+) -> None:
+    assert cells_for(budget, bytes_per_token, session_bytes) == cells
+
+
+@pytest.mark.parametrize(
+    ("declared", "trained", "default", "budget"),
+    [(None, 2048, 4096, 2048), (None, 8192, 4096, 4096), (100, 8192, 4096, 100), (None, 0, 9, 9)],
+)
+def test_the_budget_is_the_declared_one_or_the_trained_one_up_to_the_default(
+    models: Path, declared: int | None, trained: int, default: int, budget: int
+) -> None:
+    entry = Rig(models).entry("recall")
+    told = replace(entry, declared=Declaration(context_tokens=declared))
+    header = replace(read_header(entry.path), context_length=trained)
+    assert model_budget(told, header, default) == budget
+
+
+async def test_the_least_recently_used_engine_goes(rig: Rig) -> None:
+    for model in ("recall", "noise", "recall", "strict"):
+        await rig.use(model)
+    assert rig.keys == ["strict_model_LOCAL_CPU", "recall_model_LOCAL_CPU"]
+    await until(lambda: [worker.closed for worker in rig.workers] == [False, True, False])
+    await rig.pool.close()
+
+
+async def test_engines_in_use_stay_and_one_more_waits_until_one_of_them_is_free(rig: Rig) -> None:
+    held = [await rig.pool.acquire(rig.entry(m)) for m in ("recall", "noise")]
+    assert rig.pool.unload_idle(0.0) == 0
+    third = asyncio.create_task(rig.pool.acquire(rig.entry("strict")))
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(asyncio.shield(third), 0.1)
+    assert rig.keys == ["noise_model_LOCAL_CPU", "recall_model_LOCAL_CPU"]
+
+    rig.pool.release(held[0])
+    engine = await third
+
+    assert rig.keys == ["strict_model_LOCAL_CPU", "noise_model_LOCAL_CPU"]
+    for one in (engine, held[1]):
+        rig.pool.release(one)
+    await rig.pool.close()
+    assert all(worker.closed for worker in rig.workers)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{"backend": "LOCAL_GPU"}, {"chat_template": "{{ messages[0].content }}"}],
+)
+async def test_a_changed_declaration_is_loaded_anew(rig: Rig, changed: dict[str, str]) -> None:
+    before = await rig.use("recall")
+    entry = rig.entry("recall")
+    declared = entry.declared.model_copy(update=changed)
+
+    after = await rig.pool.acquire(dataclasses.replace(entry, declared=declared))
+
+    assert after.model is not before.model
+    load = rig.workers[-1].asked[0]
+    assert isinstance(load, LoadChat)
+    assert load.gpu_layers == (-1 if "backend" in changed else 0)
+    assert load.template == changed.get("chat_template", "")
+    rig.pool.release(after)
+    await rig.pool.close()
+
+
+async def test_engines_of_one_file_share_its_process_until_the_last_is_gone(rig: Rig) -> None:
+    for tokens in (None, 512, 256):
+        await rig.use("recall", tokens)
+    (worker,) = rig.workers
+    await until(lambda: worker.count(Close) == 1)
+
+    assert (worker.count(LoadChat), worker.count(Open)) == (1, 3)
+    assert rig.keys == ["recall_256_LOCAL_CPU", "recall_512_LOCAL_CPU"]
+    assert not worker.closed
+    assert rig.pool.unload_idle(0.0) == 2
+    await until(lambda: worker.closed)
+    await rig.pool.close()
+
+
+async def test_a_context_that_is_opened_again_has_a_name_of_its_own(rig: Rig) -> None:
+    for tokens in (None, 512, 256, None):
+        await rig.use("recall", tokens)
+    names = [command.engine for command in rig.workers[0].asked if isinstance(command, Open)]
+    assert len(set(names)) == 4
+    await rig.pool.close()
+
+
+async def test_whoever_asks_at_the_same_time_shares_one_load(rig: Rig) -> None:
+    engines = await asyncio.gather(*(rig.use("recall") for _ in range(10)))
+    assert len({id(engine) for engine in engines}) == 1
+    assert len(rig.workers) == 1
+    await rig.pool.close()
+
+
+async def test_a_load_goes_on_when_the_one_who_asked_leaves(rig: Rig) -> None:
+    task = asyncio.ensure_future(rig.use("recall"))
+    await until(lambda: bool(rig.workers))
+    task.cancel()
+    await until(lambda: bool(rig.keys))
+    assert rig.pool.loaded()[0].users == 0
+    await rig.pool.close()
+
+
+@pytest.mark.parametrize("kind", [LoadChat, Open])
+async def test_a_step_that_fails_leaves_no_process_and_a_record(
+    rig: Rig, kind: type[Command]
+) -> None:
+    def refuse(command: Command) -> None:
+        if isinstance(command, kind):
+            raise WorkerFailed("no memory")
+
+    rig.answer = refuse
+    with pytest.raises(LocalInitFailed, match="no memory"):
+        await rig.use("recall")
+    await until(lambda: all(worker.closed for worker in rig.workers))
+    (failure,) = rig.pool.failures
+    assert (failure.key, failure.result) == ("recall_model_LOCAL_CPU", "failed: no memory")
+    assert rig.keys == []
+
+    rig.answer = lambda command: None
+    engine = await rig.use("recall")
+    assert (engine.attempt.result, engine.attempt.backend) == ("ok", "LOCAL_CPU")
+    await rig.pool.close()
+
+
+async def test_only_the_last_eight_failures_are_kept(rig: Rig) -> None:
+    def refuse(command: Command) -> None:
+        raise WorkerFailed("no")
+
+    rig.answer = refuse
+    for _ in range(10):
+        with pytest.raises(LocalInitFailed):
+            await rig.use("recall")
+    assert len(rig.pool.failures) == 8
+    await rig.pool.close()
+
+
+async def test_a_load_that_hangs_ends_in_time(models: Path) -> None:
+    rig = Rig(models, load_timeout_s=0.05)
+
+    async def hang() -> Worker:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    rig.pool._start_worker = hang
+    with pytest.raises(LocalInitFailed, match="in time"):
+        await rig.use("recall")
+
+
+async def test_a_dead_process_is_replaced(rig: Rig) -> None:
+    await rig.use("recall")
+    rig.workers[0].kill()
+    assert rig.keys == []
+    await rig.use("recall")
+    assert len(rig.workers) == 2
+    await rig.pool.close()
+
+
+async def test_a_changed_file_is_loaded_beside_the_one_in_use(models: Path, tmp_path: Path) -> None:
+    path = tmp_path / "m.gguf"
+    path.write_bytes((models / "recall.gguf").read_bytes())
+    rig = Rig(tmp_path)
+    old = await rig.pool.acquire(rig.entry("m"))
+    os.utime(path, (1, 1))
+    new = await rig.pool.acquire(rig.entry("m"))
+
+    assert old.worker is not new.worker
+    assert old.worker.alive
+    rig.pool.release(old)
+    await until(lambda: not old.worker.alive)
+    assert new.worker.alive
+    rig.pool.release(new)
+    await rig.pool.close()
+
+
+async def test_idle_means_unused_for_that_long(rig: Rig) -> None:
+    await rig.use("recall")
+    rig.now = 5.0
+    await rig.use("noise")
+    rig.now = 10.0
+    rig.pool.tick(6.0)
+    assert rig.keys == ["noise_model_LOCAL_CPU"]
+    rig.pool.tick(0.0)  # never
+    assert rig.keys == ["noise_model_LOCAL_CPU"]
+    await rig.pool.close()
+
+
+async def test_an_unloaded_engine_takes_its_conversations_along(rig: Rig) -> None:
+    engine = await rig.use("recall")
+    rig.sessions.touch("a", engine.key)
+    rig.sessions.touch("b", "another")
+    rig.pool.unload_idle(0.0)
+    assert len(rig.sessions) == 1
+    await rig.pool.close()
+
+
+async def test_conversations_that_rested_too_long_are_freed(rig: Rig) -> None:
+    engine = await rig.use("recall")
+    rig.sessions.touch("a", engine.key)
+    rig.now = 11.0
+    rig.sessions.touch("b", engine.key)
+    rig.pool.tick(0.0)
+    assert rig.workers[0].forgotten == ["a"]
+    await rig.pool.close()
+
+
+async def test_short_memory_lets_idle_engines_go(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    held = await rig.pool.acquire(rig.entry("recall"))
+    await rig.use("noise")
+    plenty = SimpleNamespace(available=11, total=100)
+    monkeypatch.setattr(psutil, "virtual_memory", lambda: plenty)
+    rig.pool.tick(0.0)
+    assert len(rig.keys) == 2
+    monkeypatch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(available=9, total=100))
+    rig.pool.tick(0.0)
+    assert rig.keys == ["recall_model_LOCAL_CPU"]
+    assert "memory runs short" in caplog.text
+    rig.pool.release(held)
+    await rig.pool.close()
+
+
+async def test_warming_is_shared_and_done_once_a_file(rig: Rig) -> None:
+    await asyncio.gather(*(rig.pool.warm(rig.entry("recall")) for _ in range(5)))
+    await rig.pool.warm(rig.entry("recall"))
+    assert rig.workers[0].count(Warm) == 1
+    assert rig.pool.loaded()[0].users == 0
+    await rig.pool.close()
+
+
+async def test_a_busy_engine_is_warm(rig: Rig) -> None:
+    await rig.use("recall")
+    rig.workers[0].working = True
+    await rig.pool.warm(rig.entry("recall"))
+    assert rig.workers[0].count(Warm) == 0
+    await rig.pool.close()
+
+
+async def test_an_engine_that_cannot_generate_is_not_warm(rig: Rig) -> None:
+    def refuse(command: Command) -> None:
+        if isinstance(command, Warm):
+            raise WorkerFailed("no token")
+
+    rig.answer = refuse
+    with pytest.raises(LocalInitFailed, match="no token"):
+        await rig.pool.warm(rig.entry("recall"))
+    assert rig.pool.loaded()[0].users == 0
+    await rig.pool.close()
+
+
+async def test_closing_ends_loads_under_way(rig: Rig) -> None:
+    rig.answer = lambda command: None
+    task = asyncio.ensure_future(rig.use("recall"))
+    await until(lambda: bool(rig.workers))
+    await rig.pool.close()
+    await asyncio.gather(task, return_exceptions=True)
+    assert all(worker.closed for worker in rig.workers)
+
+
+async def test_an_embedding_model_is_told_apart_before_and_after_a_look_at_the_file(
+    rig: Rig,
+) -> None:
+    assert rig.entry("embed").kind == "chat"  # the name says nothing, the file does
+    with pytest.raises(LocalInitFailed, match="embedding"):
+        await rig.pool.acquire(rig.entry("embed"))
+
+
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [
+        (TimeoutError("x"), "it did not load in time"),
+        (OSError(2, "No such file", "/secret/path"), "no process could be started for it"),
+        (WorkerFailed("words"), "words"),
+    ],
+)
+def test_a_failure_is_told_without_paths(error: Exception, text: str) -> None:
+    assert failure_text(error) == text
+
+
+async def test_many_at_once_leave_the_counts_at_zero(rig: Rig) -> None:
+    asked = [(model, n) for model in ("recall", "noise", "strict") for n in (None, 256, 512)] * 4
+    await asyncio.gather(*(rig.use(model, tokens) for model, tokens in asked))
+    assert len(rig.keys) <= 2
+    assert Counter(engine.users for engine in rig.pool.loaded()) == Counter({0: len(rig.keys)})
+    await rig.pool.close()
+    assert all(worker.closed for worker in rig.workers)

@@ -1,0 +1,67 @@
+"""A provider that plays any state and any reply, for what stands around the providers."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Sequence
+
+from runtime.llm.errors import SysmodelUnavailable
+from runtime.llm.models.system.reply import Reply, SystemChat
+from runtime.llm.models.system.state import Availability, ProbeError, State, Status
+from runtime.llm.values import Generation, Outcome
+
+READY = Availability(Status.AVAILABLE)
+
+
+class Played:
+    """Gives the states one after the other, the last one for ever."""
+
+    name = "played"
+    max_concurrency = 1
+
+    def __init__(self, *states: State, pieces: Sequence[str] = ("one two", " three")) -> None:
+        self.states = list(states) or [READY]
+        self.pieces = pieces
+        self.counted: int | None = None
+        self.fails_at: dict[int, Exception] = {}
+        self.before_piece: Callable[[], None] = lambda: None
+        self.may_answer = asyncio.Event()
+        self.may_answer.set()
+        self.may_probe = asyncio.Event()
+        self.may_probe.set()
+        self.probes = 0
+        self.downloads = 0
+        self.chats: list[SystemChat] = []
+
+    async def probe(self) -> Availability:
+        self.probes += 1
+        state = self.states.pop(0) if len(self.states) > 1 else self.states[0]
+        await self.may_probe.wait()
+        if isinstance(state, ProbeError):
+            raise state
+        return state
+
+    async def probe_configs(self) -> dict[str, State]:
+        return {"stable/fast": await self.probe()}
+
+    async def download(self) -> Availability:
+        self.downloads += 1
+        if self.states[0] != Availability(Status.DOWNLOADABLE):
+            raise SysmodelUnavailable("nothing to download")
+        started = Availability(Status.DOWNLOADING, progress=0.0)
+        self.states = [started]
+        return started
+
+    def generate(self, chat: SystemChat) -> Generation:
+        return Reply(lambda reply: self._run(chat, reply))
+
+    async def close(self) -> None:
+        pass
+
+    async def _run(self, chat: SystemChat, reply: Reply) -> AsyncGenerator[str, None]:
+        self.chats.append(chat)
+        if (failure := self.fails_at.get(len(self.chats))) is not None:
+            raise failure
+        await self.may_answer.wait()
+        for piece in self.pieces:
+            self.before_piece()
+            yield piece
+        reply.settle(Outcome("stop", completion_tokens=self.counted))

@@ -1,0 +1,216 @@
+"""The benchmark: what is run, how it is counted, and what happens when it cannot be."""
+
+import asyncio
+import json
+from itertools import count
+
+import pytest
+
+from runtime.llm.errors import BenchmarkFailed, BenchmarkMissing, SysmodelRuntimeError
+from runtime.llm.models.system.benchmark import (
+    DEFAULT_PROMPTS,
+    Benchmark,
+    BenchmarkRefused,
+    Measured,
+    error_body,
+    record,
+)
+from runtime.llm.models.system.state import Availability, CachedProbe, ProbeError
+from runtime.web.errors import BadRequest, TooLarge, TooMany
+from tests.llm.models.system.played import Played
+
+
+class Ticking:
+    """A clock that only the provider's pieces move."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+    def tick(self) -> None:
+        self.now += 0.25
+
+
+def made(provider: Played, *, max_chars: int = 1000, run_s: float = 10.0) -> Benchmark:
+    clock = Ticking()
+    provider.before_piece = clock.tick
+    return Benchmark(
+        provider,
+        CachedProbe(provider),
+        max_chars=max_chars,
+        run_s=run_s,
+        clock=clock,
+        wall=lambda: 1_700_000_000.0,
+    )
+
+
+async def test_a_record_has_every_field_and_adds_up() -> None:
+    provider = Played(pieces=("one two", " three"))
+    benchmark = made(provider)
+
+    found = await benchmark.run(["a", "b"], warmup=2)
+
+    one = {"output_tokens": 3, "inference_ms": 500, "tokens_per_sec": 6.0, "ttft_ms": 250}
+    assert found == {
+        "model_id": "sysmodel-builtin",
+        "status": "available",
+        "warmup_runs": 2,
+        "results": [
+            {"prompt": "a", **one, "token_source": "words"},
+            {"prompt": "b", **one, "token_source": "words"},
+        ],
+        "total_tokens": 6,
+        "total_ms": 1000,
+        "avg_tokens_per_sec": 6.0,
+        "ran_at": "2023-11-14T22:13:20Z",
+        "provider": "played",
+    }
+    assert benchmark.last == found
+    assert [asked.turns[0].content for asked in provider.chats] == ["a", "a", "a", "b"]
+    assert json.dumps(found)
+
+
+async def test_the_providers_own_count_is_preferred() -> None:
+    provider = Played()
+    provider.counted = 41
+
+    found = await made(provider).run(["a"], warmup=0)
+
+    assert found["results"] == [
+        {
+            "prompt": "a",
+            "output_tokens": 41,
+            "inference_ms": 500,
+            "tokens_per_sec": 82.0,
+            "ttft_ms": 250,
+            "token_source": "usage",
+        }
+    ]
+
+
+def test_the_average_is_the_mean_of_the_rates_and_no_time_is_no_rate() -> None:
+    measured = [
+        Measured("a", 403, 10_000, 1, "usage"),
+        Measured("b", 359, 10_000, 1, "usage"),
+        Measured("c", 0, 0, 0, "usage"),
+    ]
+
+    assert record(measured[:2], 1, "x", 0.0)["avg_tokens_per_sec"] == 38.1
+    assert measured[2].tokens_per_sec == 0.0
+
+
+@pytest.mark.parametrize("prompts", [[], ["", "  \n"]])
+async def test_without_prompts_the_four_built_in_ones_run(prompts: list[str]) -> None:
+    provider = Played()
+
+    found = await made(provider).run(prompts)
+
+    assert tuple(asked.turns[0].content for asked in provider.chats) == (
+        DEFAULT_PROMPTS[0],
+        *DEFAULT_PROMPTS,
+    )
+    assert found["warmup_runs"] == 1
+
+
+@pytest.mark.parametrize(("asked", "used"), [(-3, 0), (0, 0), (5, 5), (99, 5)])
+async def test_the_number_of_warm_ups_is_pulled_into_its_range(asked: int, used: int) -> None:
+    provider = Played()
+
+    found = await made(provider).run(["a"], warmup=asked)
+
+    assert (found["warmup_runs"], len(provider.chats)) == (used, used + 1)
+
+
+async def test_too_many_or_too_long_prompts_are_refused() -> None:
+    benchmark = made(Played(), max_chars=10)
+    with pytest.raises(BadRequest):
+        await benchmark.run(["a"] * 33)
+    with pytest.raises(TooLarge):
+        await benchmark.run(["a" * 6, "b" * 5])
+
+
+async def test_before_the_first_run_there_is_no_record() -> None:
+    with pytest.raises(BenchmarkMissing):
+        _ = made(Played()).last
+
+
+async def test_a_failed_warm_up_does_not_matter_and_a_failed_run_keeps_the_last_record() -> None:
+    provider = Played()
+    benchmark = made(provider)
+    provider.fails_at = {1: SysmodelRuntimeError("cold"), 5: SysmodelRuntimeError("it broke")}
+    first = await benchmark.run(["a"])
+
+    with pytest.raises(BenchmarkFailed, match="prompt 2 failed: it broke") as failure:
+        await benchmark.run(["a", "b"])
+
+    assert benchmark.last == first
+    assert error_body(failure.value) == {
+        "error": {
+            "message": "prompt 2 failed: it broke",
+            "type": "benchmark_failed",
+            "code": 500,
+            "status": "available",
+        }
+    }
+
+
+async def test_an_answer_that_does_not_come_ends_the_run() -> None:
+    provider = Played()
+    provider.may_answer.clear()
+    with pytest.raises(BenchmarkFailed, match="not answered"):
+        await made(provider, run_s=0.01).run(["a"])
+
+
+async def test_a_second_benchmark_meanwhile_is_told_to_come_back() -> None:
+    provider = Played()
+    benchmark = made(provider)
+    provider.may_answer.clear()
+    first = asyncio.create_task(benchmark.run(["a"]))
+    await asyncio.sleep(0)
+    with pytest.raises(TooMany) as refused:
+        await benchmark.run(["a"])
+    provider.may_answer.set()
+    await first
+
+    assert refused.value.headers == {"Retry-After": "5"}
+    assert (await benchmark.run(["b"]))["total_tokens"] == 3
+
+
+async def test_a_cancelled_benchmark_frees_the_way() -> None:
+    provider = Played()
+    benchmark = made(provider)
+    provider.may_answer.clear()
+    first = asyncio.create_task(benchmark.run(["a"]))
+    for _ in count():
+        if provider.chats:
+            break
+        await asyncio.sleep(0)
+    first.cancel()
+    await asyncio.wait({first})
+    provider.may_answer.set()
+
+    assert (await benchmark.run(["a"]))["total_tokens"] == 3
+
+
+@pytest.mark.parametrize(
+    ("state", "word", "code"),
+    [
+        (Availability(0), "unavailable", "SYSMODEL_UNAVAILABLE"),
+        (Availability(1), "downloading", "SYSMODEL_DOWNLOADING"),
+        (Availability(2), "downloadable", "SYSMODEL_DOWNLOADABLE"),
+        (Availability(8), "unknown(8)", "SYSMODEL_UNKNOWN"),
+        (ProbeError("down"), "error", "SYSMODEL_UNAVAILABLE"),
+    ],
+)
+async def test_without_an_available_model_the_answer_is_503_with_the_state(
+    state: Availability | ProbeError, word: str, code: str
+) -> None:
+    with pytest.raises(BenchmarkRefused) as refused:
+        await made(Played(state)).run(["a"])
+
+    body = error_body(refused.value)["error"]
+    assert refused.value.status == 503
+    assert isinstance(body, dict)
+    assert (body["status"], body["code"], body["type"]) == (word, code, "sysmodel_unavailable")

@@ -1,0 +1,374 @@
+"""The managed system model: states of its file, downloads that fail and resume, its engine."""
+
+import asyncio
+import hashlib
+import os
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from runtime.llm.errors import (
+    EngineFailed,
+    LocalInitFailed,
+    PromptTooLong,
+    SysmodelBackgroundBlocked,
+    SysmodelDownloadable,
+    SysmodelRuntimeError,
+    SysmodelUnavailable,
+)
+from runtime.llm.models.download import Pace
+from runtime.llm.models.system.file import Declared, ManagedFile, Options
+from runtime.llm.models.system.foreground import Gate
+from runtime.llm.models.system.state import Availability, Status
+from runtime.llm.values import Turn
+from tests.llm.models.system.daemons import chat, collect, texts
+from tests.llm.models.system.workshop import Workshop
+
+MODEL = bytes(range(256)) * 4096  # 1 MiB
+SHA = hashlib.sha256(MODEL).hexdigest()
+
+
+class Turnstile:
+    """A throttle that lets a download through a chunk at a time."""
+
+    def __init__(self, chunks: int = 1) -> None:
+        self.left = chunks
+        self.waiting = asyncio.Event()
+        self.open = asyncio.Event()
+
+    async def __call__(self, seconds: float) -> None:
+        assert seconds > 0
+        if self.left > 0:
+            self.left -= 1
+            return
+        self.waiting.set()
+        await self.open.wait()
+
+
+@asynccontextmanager
+async def managed(
+    folder: Path,
+    *,
+    source: Path | None = None,
+    shop: Workshop | None = None,
+    sha256: str = SHA,
+    size: int | None = len(MODEL),
+    **options: object,
+) -> AsyncIterator[ManagedFile]:
+    path = folder / "sysmodel" / f"{sha256}.gguf"
+    url = source.as_uri() if source is not None else None
+    declared = Declared(path, sha256, size, 512, url)
+    record = path.with_suffix(".json")
+    chosen = Options(**options)  # type: ignore[arg-type]
+    provider = ManagedFile(declared, shop or Workshop(), record, chosen)
+    try:
+        yield provider
+    finally:
+        await provider.close()
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    path = tmp_path / "origin.gguf"
+    path.write_bytes(MODEL)
+    return path
+
+
+def put(path: Path, data: bytes) -> None:
+    path.write_bytes(data)
+
+
+def installed(folder: Path, data: bytes = MODEL) -> Path:
+    path = folder / "sysmodel" / f"{SHA}.gguf"
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(data)
+    return path
+
+
+async def settled(provider: ManagedFile) -> Availability:
+    """The state once no download runs and no file is being checked."""
+    async with asyncio.timeout(30):
+        if provider._download is not None:
+            await asyncio.wait({provider._download})
+        while (state := await provider.probe()).reason == "verifying":
+            pass  # each look waits for the check
+    return state
+
+
+async def test_a_file_that_is_what_was_declared_is_available(tmp_path: Path) -> None:
+    installed(tmp_path)
+    async with managed(tmp_path) as provider:
+        assert await settled(provider) == Availability(3)
+        cells = await provider.probe_configs()
+
+    assert cells["stable/fast"] == Availability(3)
+    assert cells["stable/full"] == Availability(0, "not_configured")
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [(MODEL[:-1], "size_mismatch"), (MODEL[:-1] + b"x", "checksum_mismatch")],
+)
+async def test_a_bundled_file_that_fails_its_check_is_kept_and_not_used(
+    tmp_path: Path, data: bytes, reason: str
+) -> None:
+    path = installed(tmp_path, data)
+    async with managed(tmp_path) as provider:
+        assert await settled(provider) == Availability(0, reason)
+
+    assert path.exists()
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [(MODEL[:-1], "size_mismatch"), (MODEL[:-1] + b"x", "checksum_mismatch")],
+)
+async def test_a_downloaded_file_that_fails_its_check_is_deleted(
+    tmp_path: Path, source: Path, data: bytes, reason: str
+) -> None:
+    path = installed(tmp_path, data)
+    async with managed(tmp_path, source=source) as provider:
+        assert await settled(provider) == Availability(2, reason)
+
+    assert not path.exists()
+
+
+async def test_a_missing_file_is_downloadable_only_where_it_can_be_had(
+    tmp_path: Path, source: Path
+) -> None:
+    async with managed(tmp_path) as bundled:
+        assert await bundled.probe() == Availability(0, "file_missing")
+        with pytest.raises(SysmodelUnavailable):
+            await bundled.download()
+    async with managed(tmp_path, source=source, offline=True) as offline:
+        assert await offline.probe() == Availability(0, "offline")
+        with pytest.raises(SysmodelUnavailable):
+            await offline.download()
+    async with managed(tmp_path, source=source) as provider:
+        assert await provider.probe() == Availability(2)
+
+
+@pytest.mark.parametrize(("spare", "code"), [(-1, 0), (0, 2)])
+async def test_a_download_needs_five_percent_more_room_than_its_size(
+    tmp_path: Path, source: Path, spare: int, code: int
+) -> None:
+    room = len(MODEL) + len(MODEL) // 20 + spare
+    async with managed(tmp_path, source=source, free=lambda _: room) as provider:
+        state = await provider.probe()
+
+    assert state == Availability(code, "disk_full" if code == 0 else None)
+
+
+async def test_a_download_goes_from_downloadable_over_downloading_to_available(
+    tmp_path: Path, source: Path
+) -> None:
+    gate = Turnstile()
+    async with managed(tmp_path, source=source, pace=Pace(60, 1 << 20, gate)) as provider:
+        before = await provider.probe()
+        started = await provider.download()
+        await gate.waiting.wait()
+        during = await provider.probe()
+        joined = await provider.download()
+        gate.open.set()
+        after = await settled(provider)
+        again = await provider.download()
+
+    assert [state.code for state in (before, started, during, joined)] == [2, 1, 1, 1]
+    assert during.bytes_done == 2 << 18
+    assert (during.bytes_total, during.progress) == (len(MODEL), 0.5)
+    assert (after, again) == (Availability(3), Availability(3))
+    assert sorted(path.name for path in (tmp_path / "sysmodel").iterdir()) == [
+        f"{SHA}.gguf",
+        f"{SHA}.json",
+    ]
+
+
+async def test_a_finished_download_is_not_hashed_again_not_even_by_the_next_process(
+    tmp_path: Path, source: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("runtime.llm.models.system.file.hashlib", None)
+    async with managed(tmp_path, source=source) as provider:
+        await provider.download()
+        assert (await settled(provider)).code == Status.AVAILABLE
+    async with managed(tmp_path, source=source) as restarted:
+        assert await restarted.probe() == Availability(3)
+
+
+async def test_a_file_that_changes_is_checked_again(tmp_path: Path) -> None:
+    path = installed(tmp_path)
+    async with managed(tmp_path) as provider:
+        assert (await settled(provider)).code == Status.AVAILABLE
+        os.utime(path, ns=(1, 1))
+        assert (await settled(provider)).code == Status.AVAILABLE
+        path.write_bytes(MODEL[::-1])
+        assert await settled(provider) == Availability(0, "checksum_mismatch")
+        path.unlink()
+        assert await settled(provider) == Availability(0, "file_missing")
+
+
+async def test_a_wrong_file_at_the_source_ends_downloadable_with_the_reason(
+    tmp_path: Path, source: Path
+) -> None:
+    put(source, MODEL[::-1])
+    async with managed(tmp_path, source=source) as provider:
+        await provider.download()
+        assert await settled(provider) == Availability(2, "checksum_mismatch")
+        put(source, MODEL)
+        await provider.download()
+        assert await settled(provider) == Availability(3)
+
+
+async def test_a_cancelled_download_is_downloadable_again_and_goes_on_where_it_was(
+    tmp_path: Path, source: Path
+) -> None:
+    gate = Turnstile()
+    async with managed(tmp_path, source=source, pace=Pace(60, 1 << 20, gate)) as provider:
+        await provider.download()
+        await gate.waiting.wait()
+        await provider.cancel_download()
+        assert await provider.probe() == Availability(2, "cancelled")
+    gate = Turnstile(0)
+    async with managed(tmp_path, source=source, pace=Pace(60, 1 << 20, gate)) as restarted:
+        await restarted.download()
+        await gate.waiting.wait()
+        assert (await restarted.probe()).bytes_done == 3 << 18
+        gate.open.set()
+        assert await settled(restarted) == Availability(3)
+
+
+async def test_a_download_cancelled_before_its_first_step_is_over(
+    tmp_path: Path, source: Path
+) -> None:
+    async with managed(tmp_path, source=source) as provider:
+        await provider.download()
+        await provider.cancel_download()
+        assert await provider.probe() == Availability(2, "cancelled")
+
+
+async def test_a_reply_comes_from_an_engine_for_the_file(tmp_path: Path) -> None:
+    path, shop = installed(tmp_path), Workshop()
+    asked = chat("Hi", "Hello", "Why?", max_output=9, max_total=99)
+    async with managed(tmp_path, shop=shop) as provider:
+        await settled(provider)
+        reply = provider.generate(asked)
+        assert shop.asked == []
+        assert texts(await collect(reply)) == "Brake late."
+
+    assert reply.outcome.completion_tokens == 2
+    entry, passed_on = shop.asked[0]
+    assert passed_on == asked
+    assert (entry.id, entry.path, entry.context_tokens) == ("sysmodel-builtin", path, 512)
+    assert (entry.backend, entry.kind, entry.size) == ("LOCAL_CPU", "chat", len(MODEL))
+
+
+async def test_a_flat_history_is_one_turn(tmp_path: Path) -> None:
+    installed(tmp_path)
+    shop = Workshop()
+    async with managed(tmp_path, shop=shop, flat=True) as provider:
+        await settled(provider)
+        await collect(provider.generate(chat("Hi", "Hello", "Why?")))
+
+    flat = "user: Hi\n\nassistant: Hello\n\nuser: Why?\n\nassistant: "
+    assert shop.asked[0][1].turns == (Turn("user", flat),)
+
+
+async def test_one_reply_at_a_time_and_the_others_in_order(tmp_path: Path) -> None:
+    installed(tmp_path)
+    shop = Workshop()
+    async with managed(tmp_path, shop=shop, max_concurrency=4) as provider:
+        await settled(provider)
+        wanted = [chat(str(n)) for n in range(4)]
+        tasks = [asyncio.create_task(collect(provider.generate(one))) for one in wanted]
+        await asyncio.gather(*tasks)
+
+    assert shop.most_running == 1
+    assert [asked.turns[0].content for _, asked in shop.asked] == ["0", "1", "2", "3"]
+
+
+async def test_a_listener_that_leaves_frees_the_engine_for_the_next(tmp_path: Path) -> None:
+    installed(tmp_path)
+    shop = Workshop()
+    async with managed(tmp_path, shop=shop) as provider:
+        await settled(provider)
+        first = provider.generate(chat())
+        async for _ in first:
+            break
+        waiting = asyncio.create_task(collect(provider.generate(chat())))
+        await asyncio.sleep(0)
+        await first.aclose()
+        assert texts(await waiting) == "Brake late."
+
+    assert shop.stopped_early == 1
+
+
+@pytest.mark.parametrize(
+    ("fault", "raised", "words"),
+    [
+        ({"start_fails": LocalInitFailed("no memory")}, SysmodelRuntimeError, "no memory"),
+        ({"breaks": EngineFailed("gone")}, SysmodelRuntimeError, "broke down"),
+        ({"start_fails": EngineFailed("gone")}, SysmodelRuntimeError, "broke down"),
+        ({"start_fails": PromptTooLong("5 of 4")}, PromptTooLong, "5 of 4"),
+    ],
+)
+async def test_an_engine_that_breaks_is_an_error_and_the_next_request_is_served(
+    tmp_path: Path, fault: dict[str, Exception], raised: type[Exception], words: str
+) -> None:
+    installed(tmp_path)
+    shop = Workshop(**fault)  # type: ignore[arg-type]
+    async with managed(tmp_path, shop=shop) as provider:
+        await settled(provider)
+        with pytest.raises(raised, match=words):
+            await collect(provider.generate(chat()))
+        shop.start_fails = shop.breaks = None
+        assert texts(await collect(provider.generate(chat()))) == "Brake late."
+
+
+async def test_without_its_file_the_model_says_what_is_missing(
+    tmp_path: Path, source: Path
+) -> None:
+    async with managed(tmp_path, source=source) as provider:
+        with pytest.raises(SysmodelDownloadable):
+            await collect(provider.generate(chat()))
+
+
+async def test_a_replaced_file_is_another_entry(tmp_path: Path) -> None:
+    path, shop = installed(tmp_path), Workshop()
+    async with managed(tmp_path, shop=shop) as provider:
+        await settled(provider)
+        await collect(provider.generate(chat()))
+        os.utime(path, ns=(1, 1))
+        await settled(provider)
+        await collect(provider.generate(chat()))
+
+    (before, _), (after, _) = shop.asked
+    assert before.fingerprint != after.fingerprint
+
+
+def shutting(*answers: bool) -> Callable[[], object]:
+    left = list(answers)
+
+    async def read() -> bool:
+        return left.pop(0) if len(left) > 1 else left[0]
+
+    return read
+
+
+@pytest.mark.parametrize(("answers", "heard"), [((False,), []), ((True, True, False), ["Brake "])])
+async def test_a_policy_blocks_before_and_during_a_reply_and_says_so(
+    tmp_path: Path, answers: tuple[bool, ...], heard: list[str]
+) -> None:
+    installed(tmp_path)
+    shop, ticks = Workshop(), iter(range(100))
+    gate = Gate("on_ac", shutting(*answers), lambda: next(ticks))  # type: ignore[arg-type]
+    async with managed(tmp_path, shop=shop, gate=gate) as provider:
+        await settled(provider)
+        pieces = aiter(provider.generate(chat()))
+        got = [await anext(pieces) for _ in heard]
+        with pytest.raises(SysmodelBackgroundBlocked, match="policy") as failure:
+            await anext(pieces)
+
+    assert got == heard
+    assert "on_ac" in failure.value.message
+    assert shop.running == 0

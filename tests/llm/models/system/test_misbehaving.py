@@ -1,0 +1,211 @@
+"""Daemons that babble, drip, stall, lie or die: each ends in a clear error, and soon."""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+
+import pytest
+
+from runtime.llm.errors import SysmodelRuntimeError
+from runtime.llm.models.system import daemon as client_module
+from runtime.llm.models.system import upstream
+from runtime.llm.models.system.daemon import Daemon, Patience
+from runtime.llm.models.system.daemon import parse_address as parse
+from runtime.llm.models.system.state import Provider
+from runtime.llm.models.system.upstream import Upstream, UpstreamSettings
+from tests.llm.models.system.daemons import (
+    GROWING_S,
+    HASTY,
+    PATIENT,
+    Asked,
+    Script,
+    answer,
+    chat,
+    collect,
+    delta,
+    head,
+    says,
+    scripted,
+    silent,
+    sse,
+)
+
+
+@pytest.fixture(autouse=True)
+def _small_caps(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client_module, "STREAM_CAP", 1 << 18)
+
+
+def upstream_at(address: str, patience: Patience = PATIENT) -> Provider:
+    return Upstream(Daemon(parse(address), patience=patience), UpstreamSettings(model="coach"))
+
+
+def repeating(first: bytes, again: bytes) -> Script:
+    """Says *first*, then *again* as often as the client takes it."""
+
+    async def script(asked: Asked, writer: asyncio.StreamWriter) -> None:
+        writer.write(first)
+        while True:
+            writer.write(again)
+            await writer.drain()
+            await asyncio.sleep(0)  # the client runs in this very loop
+
+    return script
+
+
+def then_silent(first: bytes) -> Script:
+    """Says *first* and then nothing, the connection open."""
+
+    async def script(asked: Asked, writer: asyncio.StreamWriter) -> None:
+        writer.write(first)
+        await asyncio.Event().wait()
+
+    return script
+
+
+async def drip(asked: Asked, writer: asyncio.StreamWriter) -> None:
+    """A byte now and then, never an event."""
+    writer.write(head())
+    while True:
+        writer.write(b"d")
+        await writer.drain()
+        await asyncio.sleep(0.02)
+
+
+async def into(got: list[str], model: Provider) -> None:
+    """Keep each piece, so that what came before a failure can be seen."""
+    async for text in model.generate(chat()):
+        got.append(text)  # noqa: PERF401 -- a comprehension would lose them
+
+
+LINE = json.dumps(delta("x")).encode()
+PIECE = b"data: " + LINE + b"\n\n"
+
+
+@pytest.mark.parametrize(
+    ("script", "complaint"),
+    [
+        (says(head(kind="text/html") + b"<html>hello</html>"), "not JSON|stream of text"),
+        (says(head()), "stream of text"),
+        (says(head() + b'data: {"choi'), "not JSON|stream of text"),
+        (says(head() + b"data: nonsense\n\n"), "not JSON"),
+        (says(head() + b"data: [[[[\n\n"), "not JSON"),
+        (says(head() + b"data: 5\n\n"), "not JSON|not a chunk"),
+        (says(answer({"error": "boom"}, "500 Oops")), "HTTP status 500: boom"),
+        (says(answer({"error": "no model"}, "404 Not Found")), "HTTP status 404"),
+        (says(answer({}, "401 Unauthorized")), "refused the key"),
+        (says(b""), "broke off"),
+        (
+            says(head("200 OK", "text/event-stream", "Transfer-Encoding: chunked") + b"zz\r\n"),
+            "broke",
+        ),
+        (repeating(head(), b": ka\n\n" * 100 + b"\n" * 100), "stop talking|not JSON"),
+        (repeating(head(), b"x" * 4096), "stop talking|overlong"),
+        (repeating(head() + b"data: ", b"x" * 4096), "stop talking|overlong"),
+        (
+            repeating(b"HTTP/1.1 100 Continue\r\n\r\n", b"HTTP/1.1 100 Continue\r\n\r\n"),
+            "fell silent",
+        ),
+        (repeating(b"HTTP/1.1 200 OK\r\nX: ", b"x" * 4096), "broke off"),
+        (silent, "fell silent"),
+        (then_silent(b"HTTP/1.1 200"), "fell silent"),
+        (then_silent(head()), "fell silent"),
+        (drip, "fell silent"),
+    ],
+)
+async def test_a_daemon_that_is_none_ends_in_a_clear_error(script: Script, complaint: str) -> None:
+    patience = HASTY if complaint == "fell silent" else PATIENT
+    async with asyncio.timeout(40), scripted(script) as daemon:
+        model = upstream_at(daemon.address, patience)
+        with pytest.raises(SysmodelRuntimeError, match=complaint) as failure:
+            await collect(model.generate(chat()))
+        await model.close()
+
+    for private in ("127.0.0.1", "Error", "Exception", "aiohttp"):
+        assert private not in failure.value.message
+
+
+@pytest.mark.parametrize(
+    ("ending", "complaint"),
+    [
+        (says(head() + PIECE * 2), "broke off in the middle"),
+        (then_silent(head() + PIECE * 2), "fell silent"),
+        (repeating(head() + PIECE * 2, PIECE * 50), "stop talking"),
+        (repeating(head() + PIECE * 2, b"x" * 4096), "stop talking|overlong"),
+        (
+            says(head("200 OK", "text/plain", "Content-Length: 99999") + PIECE * 2),
+            "broke off",
+        ),
+    ],
+)
+async def test_a_daemon_that_fails_in_mid_reply_keeps_what_it_said(
+    ending: Script, complaint: str
+) -> None:
+    got: list[str] = []
+    patience = PATIENT._replace(stall_s=0.3) if complaint == "fell silent" else PATIENT
+    async with asyncio.timeout(40), scripted(ending) as daemon:
+        model = upstream_at(daemon.address, patience)
+        with pytest.raises(SysmodelRuntimeError, match=complaint):
+            await into(got, model)
+        await model.close()
+
+    assert got[:2] == ["x", "x"]
+
+
+async def test_a_reply_without_end_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(upstream, "REPLY_CAP", 10)
+    async with scripted(says(sse(*[delta("four")] * 3))) as daemon:
+        model = upstream_at(daemon.address)
+        with pytest.raises(SysmodelRuntimeError, match="stop talking"):
+            await collect(model.generate(chat()))
+        await model.close()
+
+
+async def test_the_listeners_own_pace_is_not_held_against_the_daemon() -> None:
+    """Between two pieces the consumer takes longer than the daemon may be silent."""
+
+    async def took_its_time(stall_s: float) -> list[str]:
+        async with scripted(says(sse(*map(delta, "abc")))) as daemon:
+            model = upstream_at(daemon.address, PATIENT._replace(stall_s=stall_s))
+            got: list[str] = []
+            with suppress(SysmodelRuntimeError):
+                async for text in model.generate(chat()):
+                    got.append(text)
+                    await asyncio.sleep(stall_s * 1.2)
+                got.append("the end")
+            await model.close()
+        return got
+
+    assert await any_of(took_its_time, ["a", "b", "c", "the end"])
+
+
+async def test_a_daemon_that_keeps_talking_may_take_longer_than_one_wait() -> None:
+    async def talked(stall_s: float) -> list[str]:
+        async def slow(asked: Asked, writer: asyncio.StreamWriter) -> None:
+            writer.write(head())
+            for _ in range(5):
+                writer.write(b"data: " + LINE + b"\n\n")
+                await writer.drain()
+                await asyncio.sleep(stall_s / 3)
+            writer.write(b"data: [DONE]\n\n")
+
+        got: list[str] = []
+        async with scripted(slow) as daemon:
+            patience = PATIENT._replace(first_s=stall_s, stall_s=stall_s)
+            model = upstream_at(daemon.address, patience)
+            with suppress(SysmodelRuntimeError):
+                await into(got, model)
+                got.append("the end")
+            await model.close()
+        return got
+
+    assert await any_of(talked, ["x"] * 5 + ["the end"])
+
+
+async def any_of(reply: Callable[[float], Awaitable[list[str]]], right: list[str]) -> bool:
+    """Whether the reply is right with one of the growing limits."""
+    for stall_s in GROWING_S:
+        if await reply(stall_s) == right:
+            return True
+    return False

@@ -1,0 +1,226 @@
+"""The state of the system model: cheap to read, never faked, and what it means for a chat."""
+
+import asyncio
+import time
+from collections.abc import Callable
+
+import pytest
+
+from runtime.llm.errors import RichError, SysmodelUnavailable
+from runtime.llm.models.system.state import (
+    Availability,
+    CachedProbe,
+    NoSystemModel,
+    ProbeError,
+    Provider,
+    Status,
+    refusal,
+)
+from tests.llm.models.system.daemons import chat
+from tests.llm.models.system.played import READY, Played
+
+
+class Clock:
+    """Time that passes when told to."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def cached(provider: Provider, clock: Callable[[], float] = time.monotonic) -> CachedProbe:
+    """One that waits longer than a machine is busy with something else."""
+    return CachedProbe(provider, clock=clock, wait_s=30, limit_s=30)
+
+
+async def test_an_answer_stands_for_two_seconds() -> None:
+    provider, clock = Played(READY, Availability(0, "gone")), Clock()
+    probe = cached(provider, clock=clock)
+
+    first = await probe.state()
+    clock.now += 1.9
+    second = await probe.state()
+    clock.now += 0.2
+    third = await probe.state()
+
+    assert (first, second, third) == (READY, READY, Availability(0, "gone"))
+    assert provider.probes == 2
+
+
+async def test_forgetting_makes_the_next_reader_look_again() -> None:
+    provider = Played(Availability(2), Availability(1))
+    probe = cached(provider)
+    await probe.state()
+    probe.forget()
+
+    assert await probe.state() == Availability(1)
+
+
+async def test_many_readers_share_one_probe() -> None:
+    provider = Played()
+    provider.may_probe.clear()
+    probe = cached(provider)
+    readers = [asyncio.create_task(probe.state()) for _ in range(20)]
+    await asyncio.sleep(0)
+    readers[0].cancel()
+    provider.may_probe.set()
+
+    assert await asyncio.gather(*readers[1:]) == [READY] * 19
+    assert provider.probes == 1
+
+
+async def test_a_slow_first_probe_is_a_failure_and_then_an_answer() -> None:
+    provider = Played()
+    provider.may_probe.clear()
+    probe = cached(provider, clock=Clock())
+    probe._wait_s = 0.01
+    assert "in time" in str(await probe.state())
+    provider.may_probe.set()
+    assert probe._task is not None
+    await asyncio.wait({probe._task})
+
+    assert await probe.state() == READY
+    assert provider.probes == 1
+
+
+async def test_a_slow_later_probe_leaves_the_last_answer_standing() -> None:
+    provider, clock = Played(READY, Availability(0)), Clock()
+    probe = cached(provider, clock=clock)
+    await probe.state()
+    probe._wait_s = 0.01
+    provider.may_probe.clear()
+    clock.now += 3
+
+    assert await probe.state() == READY
+    await probe.close()
+
+
+async def test_a_provider_that_hangs_for_good_is_no_longer_called_available() -> None:
+    provider, clock = Played(READY), Clock()
+    probe = cached(provider, clock=clock)
+    await probe.state()
+    probe._limit_s = 0.02
+    provider.may_probe.clear()
+    clock.now += 3
+
+    assert "in time" in str(await probe.state())
+
+
+async def test_a_probe_that_throws_is_not_covered_up_by_an_older_answer() -> None:
+    provider, clock = Played(READY, ProbeError("down")), Clock()
+    probe = cached(provider, clock=clock)
+    await probe.state()
+    clock.now += 3
+
+    for _ in range(2):
+        assert str(await probe.state()) == "down"
+    assert provider.probes == 2
+
+
+async def test_the_cells_are_read_anew() -> None:
+    provider = Played(READY, Availability(1))
+    probe = cached(provider)
+
+    assert await probe.configs() == {"stable/fast": READY}
+    assert await probe.configs() == {"stable/fast": Availability(1)}
+
+
+async def test_cells_that_do_not_come_are_a_probe_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("runtime.llm.models.system.state.CONFIGS_S", 0.01)
+    provider = Played()
+    provider.may_probe.clear()
+    with pytest.raises(ProbeError):
+        await cached(provider).configs()
+
+
+async def preflight(state: Availability | ProbeError) -> RichError:
+    with pytest.raises(RichError):
+        await cached(Played(state)).preflight()
+    refused = refusal(state, ["tiny", "coach"])
+    assert refused is not None
+    return refused
+
+
+@pytest.mark.parametrize(
+    ("state", "status", "code", "word", "actionable", "steps"),
+    [
+        (Availability(2), 503, "SYSMODEL_DOWNLOADABLE", "downloadable", True, 3),
+        (Availability(1), 425, "SYSMODEL_DOWNLOADING", "downloading", True, 2),
+        (Availability(0), 503, "SYSMODEL_UNAVAILABLE", "unavailable", False, 1),
+        (Availability(9), 503, "SYSMODEL_UNKNOWN", "unknown(9)", False, 0),
+        (ProbeError("down"), 503, "SYSMODEL_UNAVAILABLE", "unavailable", False, 1),
+    ],
+)
+async def test_each_state_but_available_is_an_error_of_its_own(
+    state: Availability | ProbeError,
+    status: int,
+    code: str,
+    word: str,
+    actionable: bool,
+    steps: int,
+) -> None:
+    error = await preflight(state)
+
+    assert (error.status, error.rich_code, error.sysmodel_status) == (status, code, word)
+    assert (error.actionable, len(error.next_steps)) == (actionable, steps)
+
+
+async def test_an_available_model_passes() -> None:
+    await cached(Played()).preflight()
+
+
+async def test_the_error_says_why_and_names_the_way_out() -> None:
+    assert "down" in (await preflight(ProbeError("down"))).message
+    offline = await preflight(Availability(0, "offline"))
+    assert "may not download" in offline.message
+    assert "tiny, coach" in offline.next_steps[0]
+    assert "checksum_mismatch" in (await preflight(Availability(2, "checksum_mismatch"))).message
+
+
+@pytest.mark.parametrize(
+    ("state", "seconds", "words"),
+    [
+        (Availability(1), "30", "downloaded"),
+        (Availability(1, progress=0.25, retry_after_s=90), "90", "25%"),
+        (Availability(1, "verifying", retry_after_s=5), "5", "checked"),
+    ],
+)
+async def test_a_download_under_way_says_when_to_come_back(
+    state: Availability, seconds: str, words: str
+) -> None:
+    error = await preflight(state)
+
+    assert error.headers == {"x-should-retry": "true", "Retry-After": seconds}
+    assert words in error.message
+
+
+@pytest.mark.parametrize(
+    ("state", "automatic", "downloads", "code"),
+    [
+        (Availability(2), True, 1, "SYSMODEL_DOWNLOADING"),
+        (Availability(2), False, 0, "SYSMODEL_DOWNLOADABLE"),
+        (Availability(2, "checksum_mismatch"), True, 0, "SYSMODEL_DOWNLOADABLE"),
+        (Availability(0), True, 0, "SYSMODEL_UNAVAILABLE"),
+    ],
+)
+async def test_a_chat_starts_a_download_only_when_told_to_and_never_twice_in_vain(
+    state: Availability, automatic: bool, downloads: int, code: str
+) -> None:
+    provider = Played(state)
+    with pytest.raises(RichError) as failure:
+        await cached(provider).preflight(auto_download=automatic)
+
+    assert (provider.downloads, failure.value.rich_code) == (downloads, code)
+
+
+async def test_without_a_system_model_everything_says_so() -> None:
+    provider = NoSystemModel()
+    assert await provider.probe() == Availability(Status.UNAVAILABLE, "not_configured")
+    assert set((await provider.probe_configs()).values()) == {await provider.probe()}
+    with pytest.raises(SysmodelUnavailable):
+        await provider.download()
+    with pytest.raises(SysmodelUnavailable):
+        provider.generate(chat())
+    await provider.close()

@@ -1,0 +1,427 @@
+"""An OpenAI-compatible daemon that behaves: states, requests, replies, busy times."""
+
+import asyncio
+import socket
+from pathlib import Path
+
+import pytest
+from pydantic import SecretStr
+
+from runtime.llm.errors import (
+    SysmodelBackgroundBlocked,
+    SysmodelRuntimeError,
+    SysmodelUnavailable,
+)
+from runtime.llm.models.system.daemon import Daemon
+from runtime.llm.models.system.daemon import parse_address as parse
+from runtime.llm.models.system.reply import WARM_UP, wait_for_token
+from runtime.llm.models.system.state import Availability, ProbeError, Status, label
+from runtime.llm.models.system.upstream import Upstream, UpstreamSettings
+from tests.llm.models.system.daemons import (
+    HASTY,
+    Asked,
+    Slept,
+    answer,
+    by_path,
+    chat,
+    client,
+    collect,
+    delta,
+    head,
+    says,
+    scripted,
+    silent,
+    sse,
+    texts,
+)
+
+LIST = answer({"object": "list", "data": [{"id": "coach"}]})
+
+
+@pytest.mark.parametrize(
+    ("entries", "model", "state"),
+    [
+        ([{"id": "coach"}], "coach", Availability(3)),
+        ([{"id": "coach"}], None, Availability(3)),
+        ([{"id": "coach", "status": {"value": "unloaded"}}], "coach", Availability(3)),
+        ([{"id": "coach", "status": {"value": "loading"}}], "coach", Availability(3)),
+        ([{"id": "coach", "status": "sleeping"}], "coach", Availability(3)),
+        ([{"id": "coach", "status": {"value": "downloading"}}], "coach", Availability(1)),
+        ([{"id": "coach", "status": "Downloading"}], "coach", Availability(1)),
+        ([{"id": "coach", "status": "failed"}], "coach", Availability(0, "model_failed")),
+        ([{"id": "coach", "status": 7}], "coach", Availability(7)),
+        ([{"id": "other"}], "coach", Availability(0, "model_not_listed")),
+        ([{"id": "a"}, {"id": "b"}], None, Availability(0, "model_not_chosen")),
+        ([], None, Availability(0, "no_model")),
+        ([{"id": 5}, "x", None], None, Availability(0, "no_model")),
+    ],
+)
+async def test_the_list_of_models_tells_the_state(
+    entries: list[object], model: str | None, state: Availability
+) -> None:
+    async with scripted(says(answer({"data": entries}))) as daemon:
+        provider = Upstream(client(daemon.address), UpstreamSettings(model=model))
+        assert await provider.probe() == state
+        await provider.close()
+
+
+def test_a_number_outside_the_four_has_a_label() -> None:
+    assert [label(code) for code in (0, 1, 2, 3, 7, -1)] == [
+        "unavailable",
+        "downloading",
+        "downloadable",
+        "available",
+        "unknown(7)",
+        "unknown(-1)",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("reply", "text"),
+    [
+        (answer({"error": "key"}, "401 Unauthorized"), "refused the key"),
+        (answer({}, "500 Oops"), "HTTP status 500"),
+        (answer({"data": 5}), "list of models"),
+        (answer([]), "list of models"),
+        (head(kind="text/html") + b"<html>hello</html>", "not JSON"),
+        (head() + b"[" * 100_000, "not JSON"),
+        (head() + b'{"data": [' + b" " * (1 << 21), "too long"),
+        (head("302 Found", "text/html", "Location: http://127.0.0.1:1/"), "redirects"),
+        (head("200 OK", "application/json", "Content-Encoding: gzip") + b"x", "compressed"),
+        (b"SSH-2.0-OpenSSH_9\r\n", "broke off"),
+        (b"", "broke off"),
+        (b"HTTP/1.1 200 OK\r\nX: " + b"x" * 100_000 + b"\r\n\r\n", "broke off"),
+        (answer({}, "200 OK", "Content-Length: 500")[:60], "broke off"),
+    ],
+)
+async def test_a_list_that_cannot_be_read_is_a_probe_error(reply: bytes, text: str) -> None:
+    async with scripted(says(reply)) as daemon:
+        provider = Upstream(client(daemon.address), UpstreamSettings(model="coach"))
+        with pytest.raises(ProbeError, match=text) as failure:
+            await provider.probe()
+        await provider.close()
+
+    assert "127.0.0.1" not in str(failure.value)
+
+
+async def test_a_daemon_that_is_down_or_silent_is_a_probe_error() -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        down = Upstream(client(f"http://127.0.0.1:{unused.getsockname()[1]}"))
+        with pytest.raises(ProbeError, match="cannot be reached"):
+            await down.probe()
+        await down.close()
+    async with scripted(silent) as daemon:
+        mute = Upstream(client(daemon.address, HASTY))
+        with pytest.raises(ProbeError, match="in time"):
+            await mute.probe()
+        await mute.close()
+
+
+async def test_the_four_cells_come_from_one_look_at_the_list() -> None:
+    async with scripted(says(LIST)) as daemon:
+        provider = Upstream(
+            client(daemon.address), UpstreamSettings(model="coach", variants={"stable/full": "big"})
+        )
+        cells = await provider.probe_configs()
+        await provider.close()
+
+    assert len(daemon.asked) == 1
+    assert cells == {
+        "stable/fast": Availability(3),
+        "stable/full": Availability(0, "model_not_listed"),
+        "preview/fast": Availability(0, "not_configured"),
+        "preview/full": Availability(0, "not_configured"),
+    }
+
+
+async def test_a_dead_daemon_leaves_the_unconfigured_cells_known() -> None:
+    async with scripted(says(b"")) as daemon:
+        provider = Upstream(client(daemon.address), UpstreamSettings(model="coach"))
+        cells = await provider.probe_configs()
+        await provider.close()
+
+    assert isinstance(cells["stable/fast"], ProbeError)
+    assert cells["preview/full"] == Availability(0, "not_configured")
+
+
+async def test_nothing_can_be_downloaded_through_this_protocol() -> None:
+    with pytest.raises(SysmodelUnavailable):
+        await Upstream(client("http://127.0.0.1:1")).download()
+
+
+async def test_a_reply_streams_and_its_cost_is_what_the_daemon_counted() -> None:
+    usage = {
+        "choices": [],
+        "usage": {
+            "prompt_tokens": 12,
+            "completion_tokens": 3,
+            "prompt_tokens_details": {"cached_tokens": 5},
+        },
+    }
+    stream = sse(
+        {"choices": [{"delta": {"role": "assistant"}}]},
+        delta("Brake "),
+        delta("late\ud83d"),
+        delta("\ude00"),
+        delta(finish="length"),
+        usage,
+    )
+    async with scripted(says(stream)) as daemon:
+        provider = Upstream(
+            Daemon(parse(f"{daemon.address}/v1"), key=SecretStr("hush")),
+            UpstreamSettings(model="coach"),
+        )
+        reply = provider.generate(chat("Hi", "Hello", "Why?", max_output=9, max_total=50))
+        pieces = await collect(reply)
+        await provider.close()
+
+    assert texts(pieces) == "Brake late😀"
+    assert (reply.outcome.finish, reply.outcome.completion_tokens) == ("length", 3)
+    assert (reply.outcome.prompt_tokens, reply.outcome.cached_tokens) == (12, 5)
+    (asked,) = daemon.asked
+    assert asked.line == "POST /v1/chat/completions HTTP/1.1"
+    assert asked.headers["authorization"] == "Bearer hush"
+    assert asked.headers["accept-encoding"] == "identity"
+    assert asked.json == {
+        "model": "coach",
+        "messages": [
+            {"role": "user", "content": "Hi"},
+            {"role": "assistant", "content": "Hello"},
+            {"role": "user", "content": "Why?"},
+        ],
+        "stream": True,
+        "stream_options": {"include_usage": True},
+        "temperature": 0.0,
+        "top_p": 0.9,
+        "seed": 7,
+        "max_tokens": 9,
+    }
+
+
+async def test_flat_history_goes_as_one_message_and_no_cap_is_invented() -> None:
+    async with scripted(says(sse(delta("ok", "stop")))) as daemon:
+        provider = Upstream(client(daemon.address), UpstreamSettings(model="coach", flat=True))
+        await collect(provider.generate(chat("Hi", "Hello", "Why?")))
+        await provider.close()
+
+    body = daemon.asked[0].json
+    flat = "user: Hi\n\nassistant: Hello\n\nuser: Why?\n\nassistant: "
+    assert body["messages"] == [{"role": "user", "content": flat}]
+    assert "max_tokens" not in body
+    assert "authorization" not in daemon.asked[0].headers
+
+
+async def test_a_daemon_that_counts_nothing_leaves_the_counts_open() -> None:
+    async with scripted(says(sse(delta("ok"), delta(finish="stop"), done=False))) as daemon:
+        provider = Upstream(client(daemon.address), UpstreamSettings(model="coach"))
+        reply = provider.generate(chat())
+        assert await collect(reply) == ["ok"]
+        await provider.close()
+
+    assert reply.outcome.completion_tokens is None
+    assert reply.outcome.finish == "stop"
+
+
+async def test_without_a_configured_model_the_only_one_answers() -> None:
+    async with scripted(by_path(models=LIST, completions=sse(delta("ok")))) as daemon:
+        provider = Upstream(client(daemon.address))
+        await collect(provider.generate(chat()))
+        await provider.close()
+
+    assert daemon.asked[1].json["model"] == "coach"
+
+
+async def test_several_models_and_no_choice_is_an_error_that_names_the_setting() -> None:
+    several = answer({"data": [{"id": "a"}, {"id": "b"}]})
+    async with scripted(by_path(models=several)) as daemon:
+        provider = Upstream(client(daemon.address))
+        with pytest.raises(SysmodelRuntimeError, match=r"sysmodel\.model"):
+            await collect(provider.generate(chat()))
+        await provider.close()
+
+
+async def test_a_busy_daemon_is_asked_again_after_the_time_it_names() -> None:
+    busy = answer({"error": "wait"}, "429 Too Many Requests", "Retry-After: 3")
+    loading = answer({"error": {"message": "Loading model"}}, "503 Service Unavailable")
+    slept = Slept()
+    async with scripted(says(busy, loading, sse(delta("ok")))) as daemon:
+        provider = Upstream(client(daemon.address), UpstreamSettings(model="coach"), sleep=slept)
+        pieces = await collect(provider.generate(chat()))
+        await provider.close()
+
+    assert pieces == ["ok"]
+    assert slept.seconds == [3.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("header", "pause"), [("0", 0.1), ("86400", 30.0), ("nan", 1.0), ("Fri, 13", 1.0), ("-5", 0.1)]
+)
+async def test_a_strange_retry_time_is_pulled_into_reason(header: str, pause: float) -> None:
+    busy = answer({}, "429 Too Many Requests", f"Retry-After: {header}")
+    slept = Slept()
+    async with scripted(says(busy, sse(delta("ok")))) as daemon:
+        provider = Upstream(client(daemon.address), UpstreamSettings(model="coach"), sleep=slept)
+        await collect(provider.generate(chat()))
+        await provider.close()
+
+    assert slept.seconds == [pause]
+
+
+async def test_the_caller_ends_the_waiting_for_a_busy_daemon() -> None:
+    async with scripted(says(answer({}, "429 Too Many Requests"))) as daemon:
+        provider = Upstream(client(daemon.address), UpstreamSettings(model="coach"))
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.1):
+                await collect(provider.generate(chat()))
+        await provider.close()
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        answer({"error": {"code": 30, "message": "x"}}, "500 Oops"),
+        answer({"error": {"message": "Background usage is blocked"}}, "403 Forbidden"),
+        sse({"error": {"code": 30}}),
+        sse(delta("Brake"), {"error": {"message": "error code 30"}}),
+    ],
+)
+async def test_code_30_blocks_before_and_during_a_reply(reply: bytes) -> None:
+    async with scripted(says(reply)) as daemon:
+        provider = Upstream(client(daemon.address), UpstreamSettings(model="coach"))
+        with pytest.raises(SysmodelBackgroundBlocked):
+            await collect(provider.generate(chat()))
+        await provider.close()
+
+
+async def test_nothing_is_sent_before_the_first_piece_is_asked_for() -> None:
+    async with scripted(says(sse(delta("ok")))) as daemon:
+        provider = Upstream(client(daemon.address), UpstreamSettings(model="coach"))
+        reply = provider.generate(chat())
+        await reply.aclose()
+        with pytest.raises(RuntimeError):
+            _ = reply.outcome
+        await provider.close()
+
+    assert daemon.asked == []
+
+
+async def test_a_listener_that_leaves_hangs_up_on_the_daemon() -> None:
+    async def endless(asked: Asked, writer: asyncio.StreamWriter) -> None:
+        writer.write(sse(delta("one"), done=False))
+        await asyncio.Event().wait()
+
+    async with scripted(endless) as daemon:
+        provider = Upstream(Daemon(parse(daemon.address)), UpstreamSettings(model="coach"))
+        reply = provider.generate(chat())
+        async for piece in reply:
+            assert piece == "one"
+            break
+        await reply.aclose()
+        await asyncio.wait_for(daemon.gone.wait(), 30)
+
+        daemon.came.clear()
+        daemon.gone.clear()
+        second = asyncio.create_task(collect(provider.generate(chat())))
+        await daemon.came.wait()
+        second.cancel()
+        await asyncio.wait_for(daemon.gone.wait(), 30)
+        await provider.close()
+
+
+async def test_each_piece_may_be_awaited_by_another_task() -> None:
+    async with scripted(says(sse(*map(delta, "abc")))) as daemon:
+        provider = Upstream(client(daemon.address), UpstreamSettings(model="coach"))
+        pieces = aiter(provider.generate(chat()))
+        got = [await asyncio.create_task(anext(pieces, None)) for _ in range(4)]
+        await provider.close()
+
+    assert got == ["a", "b", "c", None]
+
+
+async def test_warming_asks_for_one_token() -> None:
+    async with scripted(says(sse(delta("Hi")))) as daemon:
+        provider = Upstream(client(daemon.address), UpstreamSettings(model="coach"))
+        await wait_for_token(provider.generate(WARM_UP))
+        await provider.close()
+
+    assert daemon.asked[0].json["max_tokens"] == 1
+
+
+async def test_a_daemon_on_a_unix_socket_answers_under_v1(tmp_path: Path) -> None:
+    script = by_path(models=LIST, completions=sse(delta("ok")))
+    async with scripted(script, tmp_path / "fm.sock") as daemon:
+        provider = Upstream(client(daemon.address))
+        assert (await provider.probe()).code == Status.AVAILABLE
+        assert await collect(provider.generate(chat())) == ["ok"]
+        await provider.close()
+
+    assert [one.path for one in daemon.asked] == [
+        "/v1/models",
+        "/v1/models",
+        "/v1/chat/completions",
+    ]
+
+
+async def test_a_missing_unix_socket_is_a_probe_error(tmp_path: Path) -> None:
+    provider = Upstream(client(f"unix:{tmp_path}/none.sock"))
+    with pytest.raises(ProbeError, match="cannot be reached") as failure:
+        await provider.probe()
+    await provider.close()
+
+    assert "none.sock" not in str(failure.value)
+
+
+async def test_no_proxy_is_taken_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with scripted(says(LIST)) as proxy, scripted(says(LIST)) as daemon:
+        for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
+            monkeypatch.setenv(name, proxy.address)
+        provider = Upstream(client(daemon.address))
+        await provider.probe()
+        await provider.close()
+
+    assert (len(proxy.asked), len(daemon.asked)) == (0, 1)
+
+
+async def test_a_redirect_reaches_nobody_else() -> None:
+    async with scripted(says(LIST)) as canary:
+        moved = head("307 Moved", "text/plain", f"Location: {canary.address}/models")
+        async with scripted(says(moved)) as daemon:
+            provider = Upstream(client(daemon.address), UpstreamSettings(model="coach"))
+            with pytest.raises(ProbeError):
+                await provider.probe()
+            with pytest.raises(SysmodelRuntimeError):
+                await collect(provider.generate(chat()))
+            await provider.close()
+
+    assert canary.asked == []
+
+
+@pytest.mark.parametrize(
+    ("text", "pieces"), [("\ud83d \ude00", "\ufffd \ufffd"), ("a\ud83d\ude00b", "a😀b")]
+)
+async def test_halves_of_a_character_are_joined_and_a_lone_one_is_marked(
+    text: str, pieces: str
+) -> None:
+    async with scripted(says(sse(*map(delta, text)))) as daemon:
+        provider = Upstream(client(daemon.address), UpstreamSettings(model="coach"))
+        assert "".join(await collect(provider.generate(chat()))) == pieces
+        await provider.close()
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 50])
+async def test_the_slicing_of_the_network_changes_nothing(size: int) -> None:
+    stream = (
+        b": ka\r\nevent: x\r\n" + sse(delta("Br\u00e4ke "), delta("late", "stop"))[len(head()) :]
+    )
+
+    async def slowly(asked: Asked, writer: asyncio.StreamWriter) -> None:
+        writer.write(head())
+        for at in range(0, len(stream), size):
+            writer.write(stream[at : at + size])
+            await writer.drain()
+
+    async with scripted(slowly) as daemon:
+        provider = Upstream(client(daemon.address), UpstreamSettings(model="coach"))
+        assert "".join(await collect(provider.generate(chat()))) == "Br\u00e4ke late"
+        await provider.close()

@@ -1,0 +1,455 @@
+"""A worker process with a chat model, driven over its socket as the server drives it."""
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from runtime.llm.engine.protocol import (
+    MAX_HEAD,
+    PREFIX,
+    ChatLoaded,
+    Close,
+    Drop,
+    Embed,
+    Ended,
+    Failed,
+    Forget,
+    LoadChat,
+    Ok,
+    Open,
+    Piece,
+    Prepare,
+    Prepared,
+    Run,
+    Split,
+    Warm,
+    encode,
+)
+from runtime.llm.engine.worker.service import BROKEN
+from tests.llm import tinymodel
+from tests.llm.worker.harness import Worker, engine, worker
+
+WORDS = [
+    [b"red1 ", b"red2 ", b"red3"],
+    [b"green1 ", b"STOP", b"green3"],
+    [b"bl\xc3", b"\xbce \xf0\x9f", b"\x8f\x81"],
+    [b"go", b"<|im_", b"end|>ld"],
+]
+
+
+CONTEXT = 32_768
+"""So that a reply without end takes many seconds to fill it."""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("models")
+
+
+@pytest.fixture(scope="module")
+def recall(folder: Path) -> Path:
+    return tinymodel.write_recall(folder / "recall.gguf", WORDS)
+
+
+@pytest.fixture(scope="module")
+def endless(folder: Path) -> Path:
+    shape = tinymodel.Shape(context=CONTEXT)
+    return tinymodel.write_recall(folder / "endless.gguf", WORDS, endless=True, shape=shape)
+
+
+@pytest.fixture(scope="module")
+def noise(folder: Path) -> Path:
+    return tinymodel.write_random(folder / "noise.gguf")
+
+
+@pytest.fixture(scope="module")
+def shared(recall: Path) -> Iterator[Worker]:
+    with engine(recall) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def babbler(endless: Path) -> Iterator[Worker]:
+    with engine(endless, budget=CONTEXT) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def random(noise: Path) -> Iterator[Worker]:
+    with engine(noise) as started:
+        yield started
+
+
+def test_a_model_introduces_itself(recall: Path) -> None:
+    with worker() as started:
+        loaded = started.load(recall, threads=0)
+    assert loaded.n_ctx_train == 2048
+    assert loaded.kv_bytes_per_token == 512
+    assert loaded.template == "file"
+    assert loaded.threads >= 1
+
+
+def test_a_model_without_a_template_speaks_chatml(folder: Path) -> None:
+    shape = tinymodel.Shape(template=None)
+    with engine(tinymodel.write_recall(folder / "plain.gguf", WORDS, shape=shape)) as started:
+        reply = started.ask([("user", "<red>")])
+    assert reply.text == "red1 red2 red3"
+
+
+def test_the_template_of_the_file_is_used(folder: Path) -> None:
+    source = "{% for m in messages %}{{ m.content }}{% endfor %}" + "<red>" + "."
+    shape = tinymodel.Shape(template=source)
+    with engine(tinymodel.write_recall(folder / "own.gguf", WORDS, shape=shape)) as started:
+        reply = started.ask([("user", "hi")])
+    assert reply.text == "red1 red2 red3"
+    assert reply.ended.prompt_tokens == len("hi.") + 1
+
+
+def test_the_reply_reads_the_whole_prompt_and_ends_by_itself(shared: Worker) -> None:
+    reply = shared.ask([("system", "<green>"), ("user", "x" * 300)])
+    assert reply.text == "green1 STOPgreen3"
+    assert reply.ended.finish == "stop"
+    assert reply.ended.completion_tokens == 3
+    assert (reply.ended.session, reply.ended.kept) == (None, False)
+
+
+def test_pieces_never_split_a_character_and_count_every_token(shared: Worker) -> None:
+    reply = shared.ask([("user", "<blue>")])
+    whole = ["bl", "üe ", "🏁"]  # what each token completes; a fast model has some joined
+    at = 0
+    for piece in reply.pieces:
+        size = len("".join(whole[at : at + piece.tokens]))
+        assert piece.text == "".join(whole[at : at + piece.tokens])
+        assert size
+        at += piece.tokens
+    assert sum(piece.tokens for piece in reply.pieces) == 3
+
+
+@pytest.mark.parametrize(("secret", "shown"), [("<green>", "green1 "), ("<red>", "red1 red2 red3")])
+def test_a_stop_text_ends_the_reply_and_is_no_part_of_it(
+    shared: Worker, secret: str, shown: str
+) -> None:
+    reply = shared.ask([("user", secret)], stop=["TOP", "STO"])
+    assert reply.text == (shown if secret == "<red>" else "green1 S"[:7])
+    assert reply.ended.finish == "stop"
+
+
+def test_an_end_of_turn_that_the_model_spells_out_ends_the_reply(shared: Worker) -> None:
+    assert shared.ask([("user", "<gold>")]).text == "go"
+
+
+def test_the_output_cap_ends_the_reply(babbler: Worker) -> None:
+    reply = babbler.ask([("user", "<red>")], max_output=4)
+    assert reply.text == "red1 red2 red3red1 "
+    assert (reply.ended.finish, reply.ended.completion_tokens) == ("length", 4)
+
+
+def test_prompt_and_reply_together_fill_the_budget_and_no_more(endless: Path) -> None:
+    with engine(endless, budget=64, cells=64) as started:
+        ended = started.ask([("user", "<red>")]).ended
+    assert ended.finish == "length"
+    assert ended.prompt_tokens + ended.completion_tokens == 64
+
+
+def test_a_prompt_that_fills_the_budget_is_refused(recall: Path) -> None:
+    with engine(recall, budget=64) as started:
+        reply = started.ask([("user", "x" * 64)])
+        again = started.ask([("user", "<red>")])
+    assert reply.ended.finish == "failed"
+    assert "the budget is 64" in reply.ended.reason
+    assert again.text == "red1 red2 red3"
+
+
+def test_the_seed_decides_and_greedy_needs_none(random: Worker) -> None:
+    ask = [("user", "hello")]
+
+    def text(temperature: float, seed: int) -> str:
+        return random.ask(ask, temperature=temperature, seed=seed, max_output=24).text
+
+    assert text(1.5, 7) == text(1.5, 7)
+    assert len({text(1.5, seed) for seed in range(4)}) > 1
+    assert text(0, 1) == text(0, 2)
+
+
+def test_a_top_k_of_one_is_greedy_and_zero_means_off(random: Worker) -> None:
+    ask = [("user", "hello")]
+    greedy = random.ask(ask, max_output=16).text
+    assert random.ask(ask, temperature=2.0, top_k=1, seed=5, max_output=16).text == greedy
+    assert random.ask(ask, temperature=2.0, top_k=0, seed=5, max_output=16).text != greedy
+
+
+def test_a_temperature_next_to_nothing_is_greedy(random: Worker) -> None:
+    def text(temperature: float) -> str:
+        return random.ask([("user", "hello")], temperature=temperature, max_output=16).text
+
+    assert text(1e-40) == text(1e-7) == text(0)
+
+
+def test_an_abort_in_the_decode_ends_within_a_token(babbler: Worker) -> None:
+    babbler.start([("user", "<red>")])
+    babbler.expect(Piece)
+    babbler.flag[0] = 1
+    reply = babbler.finish()
+    assert reply.ended.finish == "aborted"
+    assert reply.ended.completion_tokens < CONTEXT - 100
+    assert babbler.ask([("user", "<red>")], max_output=3).text == "red1 red2 red3"
+
+
+def test_an_abort_in_the_prefill_leaves_the_engine_usable(folder: Path) -> None:
+    shape = tinymodel.Shape(width=512, layers=6, heads=8, kv_heads=8, ffn=1024, context=8192)
+    with engine(tinymodel.write_random(folder / "slow.gguf", shape), budget=8192) as started:
+        started.start([("user", "x" * 8000)])
+        started.flag[0] = 1
+        ended = started.finish().ended
+        after = started.ask([("user", "hi")], max_output=2).ended
+    assert (ended.finish, ended.completion_tokens) == ("aborted", 0)
+    assert after.finish in ("stop", "length")
+
+
+def test_a_job_is_prepared_while_another_runs(babbler: Worker) -> None:
+    running = babbler.start([("user", "<red>")])
+    other = babbler.send(Prepare("e", [["user", "hi"]]))
+    while isinstance(event := babbler.event(), Piece):
+        assert babbler.answered == running
+    assert isinstance(event, Prepared)
+    assert event.job == babbler.answered == other
+    babbler.flag[0] = 1
+    assert babbler.finish().ended.finish == "aborted"
+    babbler.send(Drop(other))
+    babbler.send(Warm())
+    babbler.expect(Ok)  # done in their order
+    babbler.send(Run(other, None, 0.0, 0, 1.0, 0, 0, []))
+    assert babbler.expect(Ended).reason == "this prompt is not prepared"
+
+
+def test_warming_does_not_wait_for_a_running_job(babbler: Worker) -> None:
+    babbler.start([("user", "<red>")])
+    number = babbler.send(Warm())
+    while isinstance(event := babbler.event(), Piece):
+        pass
+    assert (event, babbler.answered) == (Ok(), number)
+    babbler.flag[0] = 1
+    assert babbler.finish().ended.finish == "aborted"
+
+
+def test_a_context_is_closed_while_another_one_replies(babbler: Worker) -> None:
+    babbler.open(engine="other")
+    babbler.start([("user", "<red>")])
+    babbler.expect(Piece)
+    babbler.send(Close("other"))
+    while isinstance(event := babbler.event(), Piece):
+        pass
+    assert isinstance(event, Ok)
+    babbler.send(Forget(["x"]))
+    babbler.flag[0] = 1
+    assert babbler.finish().ended.finish == "aborted"
+    assert isinstance(babbler.prepare([("user", "hi")], engine="other"), Failed)
+
+
+def test_a_context_that_is_closed_in_the_middle_of_its_reply_is_freed_behind_it(
+    endless: Path,
+) -> None:
+    with engine(endless, budget=CONTEXT) as started:
+        started.start([("user", "<red>")])
+        started.expect(Piece)
+        started.send(Close("e"))
+        while isinstance(event := started.event(), Piece):
+            pass
+        assert isinstance(event, Ok)
+        started.flag[0] = 1
+        assert started.finish().ended.finish == "aborted"
+        started.open()
+        assert started.ask([("user", "<red>")], max_output=3).text == "red1 red2 red3"
+
+
+def test_a_long_reply_arrives_whole(folder: Path) -> None:
+    shape = tinymodel.Shape(context=8192)
+    path = tinymodel.write_recall(folder / "long.gguf", WORDS, endless=True, shape=shape)
+    with engine(path, budget=8192) as started:
+        reply = started.ask([("user", "<red>")], max_output=3000)
+    assert reply.text == "red1 red2 red3" * 1000
+    assert sum(piece.tokens for piece in reply.pieces) == 3000
+
+
+# --- commands that cannot be done
+
+
+@pytest.mark.parametrize(
+    ("budget", "cells", "reason"),
+    [
+        (0, 64, "budget does not fit"),
+        (128, 64, "budget does not fit"),
+        (1 << 40, 1 << 40, "not enough memory: needs"),
+    ],
+)
+def test_a_context_that_cannot_be_is_refused(
+    shared: Worker, budget: int, cells: int, reason: str
+) -> None:
+    shared.send(Open("other", budget, cells))
+    failed = shared.expect(Failed)
+    assert reason in failed.reason
+    assert (failed.short_of > 0) == ("memory" in reason)
+
+
+def test_a_context_that_the_engine_cannot_make_is_refused_in_words(recall: Path) -> None:
+    with engine(recall) as started:
+        process = psutil.Process(started.process.pid)
+        limit = process.memory_info().vms + (200 << 20)
+        process.rlimit(psutil.RLIMIT_AS, (limit, limit))
+        started.send(Open("big", 1 << 19, 1 << 20))
+        reason = started.expect(Failed).reason
+        assert started.ask([("user", "<red>")]).text == "red1 red2 red3"
+    assert reason == "the context of 524288 tokens cannot be made for this model"
+
+
+@pytest.mark.parametrize("given", [False, True])
+def test_a_chat_template_that_does_not_compile_fails_the_load(
+    folder: Path, recall: Path, given: bool
+) -> None:
+    source = "{% nonsense %}"
+    shape = tinymodel.Shape(template=source)
+    path = tinymodel.write_recall(folder / "broken.gguf", WORDS, shape=shape)
+    with worker() as started:
+        started.send(LoadChat(str(recall if given else path), 0, 1, source if given else ""))
+        reason = started.expect(Failed).reason
+        assert psutil.Process(started.process.pid).children() == []
+    which = "given chat template" if given else "chat template of the file"
+    assert reason.startswith(f"the {which} does not compile: Encountered unknown tag 'nonsense'")
+
+
+def test_an_empty_prompt_is_a_fault_of_the_template(folder: Path) -> None:
+    shape = tinymodel.Shape(template="{{ messages[0].content }}")
+    with engine(tinymodel.write_recall(folder / "echo.gguf", WORDS, shape=shape)) as started:
+        failed = started.prepare([("user", "")])
+    why = "the model's chat template cannot be rendered: the prompt is empty"
+    assert failed == Failed(why, unfit=True)
+
+
+def test_a_killed_template_process_costs_nobody_a_prompt(folder: Path) -> None:
+    shape = tinymodel.Shape(template="{{ messages[0].content }}")
+    with engine(tinymodel.write_recall(folder / "mortal.gguf", WORDS, shape=shape)) as started:
+        (child,) = psutil.Process(started.process.pid).children()
+        child.kill()
+        prepared = started.prepare([("user", "hi")])
+    assert isinstance(prepared, Prepared)
+
+
+def test_what_comes_before_a_model_is_refused() -> None:
+    with worker() as started:
+        for command in (Open("e", 64, 64), Warm(), Embed(["a"]), Split("a")):
+            assert started.failure(command) == "no model is loaded"
+        assert isinstance(started.prepare([("user", "hi")]), Failed)
+
+
+def test_a_second_model_a_second_name_and_an_unknown_engine_are_refused(
+    shared: Worker, recall: Path
+) -> None:
+    assert "already" in shared.failure(LoadChat(str(recall), 0, 1))
+    assert "already" in shared.failure(Open("e", 64, 64))
+    assert shared.failure(Prepare("nobody", [["user", "hi"]])) == "this engine is not open"
+
+
+def test_a_gpu_that_is_not_there_is_refused(recall: Path) -> None:
+    with worker() as started:
+        started.send(LoadChat(str(recall), -1, 1))
+        event = started.event()
+    assert isinstance(event, Failed | ChatLoaded)
+    assert isinstance(event, ChatLoaded) or "no GPU" in event.reason
+
+
+def test_a_given_chat_template_stands_in_for_that_of_the_file(recall: Path) -> None:
+    sizes: dict[str, int] = {}
+    for template in ("", "{{ messages[-1]['content'] }}"):
+        with worker() as started:
+            started.send(LoadChat(str(recall), 0, 1, template))
+            loaded = started.expect(ChatLoaded)
+            started.open()
+            prepared = started.prepare([("user", "a")])
+            assert isinstance(prepared, Prepared)
+            sizes[loaded.template] = prepared.prompt_tokens
+    assert sizes["given"] == 1
+    assert sizes["file"] > 1
+
+
+def test_a_failure_names_no_path(folder: Path) -> None:
+    with worker() as started:
+        reason = started.failure(LoadChat(str(folder / "nothing.gguf"), 0, 1))
+    assert reason == "the file cannot be read"
+
+
+def test_an_engine_can_be_closed_and_opened_again(recall: Path) -> None:
+    with engine(recall) as started:
+        started.ask([("user", "<red>")], "talk")
+        started.send(Close("e"))
+        started.expect(Ok)
+        started.open()
+        reply = started.ask([("user", "<red>")], "talk")
+    assert (reply.text, reply.ended.session) == ("red1 red2 red3", "miss")
+
+
+# --- ends
+
+
+def test_the_end_of_the_socket_ends_the_process_in_the_middle_of_a_reply(endless: Path) -> None:
+    with engine(endless) as started:
+        started.start([("user", "<red>")])
+        started.expect(Piece)
+        started.socket.close()
+        assert started.process.wait(30) == 0
+
+
+def framed(head: bytes) -> bytes:
+    return PREFIX.pack(1, len(head), 0) + head
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        framed(b"oops"),
+        framed(b'["Sing",{}]'),
+        framed(b'["LoadChat",{}]'),
+        encode(1, Ok()),
+        PREFIX.pack(1, MAX_HEAD + 1, 0),
+    ],
+)
+def test_what_is_not_a_command_ends_the_process_with_a_status(data: bytes) -> None:
+    with worker() as started:
+        started.socket.sendall(data)
+        assert started.event() is None
+        assert started.process.wait(30) == BROKEN
+
+
+def test_the_end_within_a_message_ends_the_process(shared: Worker) -> None:
+    with worker() as started:
+        started.socket.sendall(encode(1, Warm())[:-3])
+        started.socket.close()
+        assert started.process.wait(30) == 0
+
+
+def test_the_death_of_the_process_is_the_end_of_the_socket(endless: Path) -> None:
+    with engine(endless) as started:
+        started.start([("user", "<red>")])
+        started.process.kill()
+        while started.event() is not None:
+            pass
+        assert started.process.wait(30) == -signal.SIGKILL
+
+
+def test_an_interrupt_from_the_keyboard_is_left_to_the_server(shared: Worker) -> None:
+    os.kill(shared.process.pid, signal.SIGINT)
+    assert shared.ask([("user", "<red>")]).text == "red1 red2 red3"
+
+
+def test_the_template_process_ends_with_the_engine_process(folder: Path) -> None:
+    shape = tinymodel.Shape(template="{{ messages[0].content }}")
+    with worker() as started:
+        started.load(tinymodel.write_recall(folder / "child.gguf", WORDS, shape=shape))
+        children = psutil.Process(started.process.pid).children()
+        assert len(children) == 1
+        started.process.kill()
+        gone, alive = psutil.wait_procs(children, timeout=30)
+    assert (len(gone), alive) == (1, [])

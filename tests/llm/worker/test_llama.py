@@ -1,0 +1,142 @@
+"""The GGUF encoder: the same vectors as the ONNX file of the same weights, and what it refuses."""
+
+import math
+import struct
+from collections.abc import Sequence
+from pathlib import Path
+
+import gguf
+import numpy as np
+import pytest
+
+from runtime.llm.engine.protocol import Embedded, Pooling
+from runtime.llm.engine.worker.encoders import NOT_FINITE
+from runtime.llm.engine.worker.llama import LlamaEncoder, shortened, unit
+from runtime.llm.engine.worker.onnx import OnnxEncoder
+from runtime.llm.engine.worker.resources import Refused
+from tests.llm import tinymodel
+from tests.llm.engine import onnxkit
+from tests.llm.worker import ggufbert
+from tests.llm.worker.harness import load_command
+
+TEXTS = (
+    "the red car is fast",
+    "A fast red car, on the track!",
+    "Brakes: 0.3 s later (150 m)",
+    "lap-times 1:23.456 unspellable\u00e9 ж",
+    "Café naïve",
+    "漢字 the 漢",
+    "  two   lines\n\tof text ",
+    "",
+    "the " * 300,
+)
+
+
+def onnx_encoder(folder: Path, *, layers: int) -> OnnxEncoder:
+    path = onnxkit.write_tiny(folder, width=48, layers=layers)
+    return OnnxEncoder(load_command(path))
+
+
+def encoder(path: Path, max_seq: int | None = None) -> LlamaEncoder:
+    return LlamaEncoder(load_command(path, max_seq=max_seq))
+
+
+def rows(encoded: Embedded, width: int) -> list[Sequence[float]]:
+    return list(struct.iter_unpack(f"<{width}f", encoded.vectors))
+
+
+@pytest.mark.parametrize("text", TEXTS, ids=range(len(TEXTS)))
+def test_a_file_of_either_format_gives_the_same_vector(text: str, tmp_path: Path) -> None:
+    onnx = onnx_encoder(tmp_path, layers=2)
+    llama = encoder(ggufbert.write(tmp_path / "bert.gguf", layers=2), max_seq=onnx.max_tokens)
+
+    theirs, ours = llama.embed([text]), onnx.embed([text])
+
+    assert theirs.tokens == ours.tokens
+    assert theirs.truncated == ours.truncated
+    assert llama.count(text) == onnx.count(text)
+    assert np.abs(np.subtract(rows(theirs, 48), rows(ours, 48))).max() < 1e-4
+
+
+def test_vectors_of_several_texts_are_those_of_each(tmp_path: Path) -> None:
+    llama = encoder(ggufbert.write(tmp_path / "bert.gguf"))
+    together = llama.embed(TEXTS[:5])
+    assert together.vectors == b"".join(llama.embed([text]).vectors for text in TEXTS[:5])
+    for row in rows(together, 48):
+        assert abs(math.hypot(*row) - 1) < 1e-6
+
+
+def test_the_pooling_is_that_of_the_file_unless_another_is_declared(tmp_path: Path) -> None:
+    def vector(name: str, kind: int | None, declared: Pooling | None) -> bytes:
+        path = ggufbert.write(tmp_path / name, pooling=kind)
+        loaded = LlamaEncoder(load_command(path, pooling=declared))
+        return loaded.embed(["the red car"]).vectors
+
+    mean = vector("mean.gguf", gguf.PoolingType.MEAN, None)
+    first = vector("cls.gguf", gguf.PoolingType.CLS, None)
+    assert mean != first
+    assert vector("cls-mean.gguf", gguf.PoolingType.CLS, "mean") == mean
+    assert vector("mean-cls.gguf", gguf.PoolingType.MEAN, "cls") == first
+    assert vector("none.gguf", gguf.PoolingType.NONE, None) == mean
+    assert vector("silent.gguf", None, None) == mean
+
+
+@pytest.mark.parametrize("kind", [int(gguf.PoolingType.RANK), 5, 1 << 31])
+def test_a_pooling_that_gives_no_vectors_is_refused(kind: int, tmp_path: Path) -> None:
+    path = ggufbert.write(tmp_path / "bert.gguf", pooling=kind)
+    with pytest.raises(Refused, match="names a pooling that gives no vectors"):
+        encoder(path)
+
+
+def test_a_model_that_writes_text_can_embed_too(tmp_path: Path) -> None:
+    llama = encoder(tinymodel.write_random(tmp_path / "chat.gguf"))
+    once, again = llama.embed(["hello", "a longer text", ""]), llama.embed(["hello"])
+    assert rows(once, llama.width)[0] == pytest.approx(rows(again, llama.width)[0], abs=1e-6)
+    assert len(rows(once, llama.width)) == 3
+
+
+def test_the_longest_input_is_bounded_by_the_file(tmp_path: Path) -> None:
+    path = ggufbert.write(tmp_path / "bert.gguf", positions=40)
+    assert encoder(path).max_tokens == 40
+    assert encoder(path, 16).max_tokens == 16
+    with pytest.raises(Refused, match="the model cannot take inputs of 41 tokens"):
+        encoder(path, 41)
+    with pytest.raises(Refused, match="must be 3 to 8192 tokens"):
+        encoder(path, 2)
+
+
+def test_a_long_text_keeps_the_token_that_ends_it() -> None:
+    assert shortened([1, 5, 6, 7, 2], 4, {2}) == [1, 5, 6, 2]
+    assert shortened([1, 5, 6, 7, 8], 4, {2}) == [1, 5, 6, 7]
+    assert shortened([1, 5, 6, 2], 4, {2}) == [1, 5, 6, 2]
+
+
+def test_numbers_that_are_none_are_told() -> None:
+    for wrong in (math.inf, -math.inf, math.nan):
+        with pytest.raises(Refused, match=NOT_FINITE):
+            unit([1.0, wrong])
+    assert unit([0.0, 0.0]) == bytes(8)
+    assert struct.unpack("<2f", unit([3e38, 4e38])) == pytest.approx((0.6, 0.8))
+
+
+def test_files_that_are_no_encoder_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "bad.gguf"
+    path.write_bytes(b"GGUF" + bytes(60))
+    with pytest.raises(Refused, match="version"):
+        encoder(path)
+    whole = ggufbert.write(tmp_path / "bert.gguf").read_bytes()
+    path.write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(Refused) as caught:
+        encoder(path)
+    assert str(tmp_path) not in str(caught.value)
+    good = ggufbert.write(tmp_path / "good.gguf")
+    with pytest.raises(Refused, match="needs a pooling"):
+        LlamaEncoder(load_command(good, pooling="none"))
+
+
+def test_a_table_smaller_than_the_vocabulary_is_refused(tmp_path: Path) -> None:
+    config = onnxkit.config_for(48, 1, 100)
+    weights = onnxkit.random_weights(config)
+    path = ggufbert.write_weights(tmp_path / "small.gguf", weights, config)
+    with pytest.raises(Refused, match="the vocabulary does not fit the weights"):
+        encoder(path)

@@ -1,0 +1,343 @@
+"""The ONNX encoder: what it makes of models of every shape, and which ones it refuses."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from runtime.llm.embed import onnxwrite
+from runtime.llm.embed.onnxwrite import Element, Graph, Model, Node, Tensor, ValueInfo
+from runtime.llm.engine.protocol import Embedded, LoadEncoder, Pooling
+from runtime.llm.engine.worker.encoders import NOT_COMPUTED, NOT_FINITE
+from runtime.llm.engine.worker.onnx import SLICE, OnnxEncoder, slices
+from runtime.llm.engine.worker.resources import Refused
+from runtime.llm.models import onnxfile
+from tests.llm.engine import onnxkit
+from tests.llm.engine.onnxkit import WORDS, vocabulary
+
+Rows = npt.NDArray[np.float32]
+BATCH = ["batch", "seq"]
+IDS = "input_ids"
+TOKENS = len(vocabulary())
+ROUNDED = 128 * -(-TOKENS // 128)
+A_TOKEN = ValueInfo("out", Element.FLOAT, [*BATCH, 4])
+
+
+def encoder(
+    path: Path, *, pooling: Pooling | None = None, max_seq: int | None = None
+) -> OnnxEncoder:
+    words = onnxkit.write_vocabulary(path.with_suffix(".txt"))
+    return OnnxEncoder(LoadEncoder(str(path), str(words), 1, pooling, max_seq))
+
+
+def rows(encoded: Embedded) -> Rows:
+    return np.frombuffer(encoded.vectors, "<f4").reshape(len(encoded.tokens), -1)
+
+
+@dataclass(frozen=True)
+class Built:
+    """A small graph: a row of *table* a token, then *nodes* from ``rows`` to ``out``."""
+
+    nodes: Sequence[Node] = (Node("Identity", ["rows"], ["out"]),)
+    inputs: Sequence[ValueInfo] = (ValueInfo(IDS, Element.INT64, BATCH),)
+    output: ValueInfo = A_TOKEN
+    tensors: Sequence[Tensor] = ()
+    table: Rows | None = None
+    ids: str = IDS
+
+    def write(self, folder: Path) -> Path:
+        table = self.table if self.table is not None else numbers(TOKENS, 4)
+        first = Node("Gather", ["table", self.ids], ["rows"])
+        tensors = [Tensor("table", table), *self.tensors]
+        graph = Graph("built", [first, *self.nodes], self.inputs, [self.output], tensors)
+        path = folder / "built.onnx"
+        path.write_bytes(onnxwrite.to_bytes(Model(graph)))
+        return path
+
+
+def numbers(*shape: int) -> Rows:
+    return np.random.default_rng(3).standard_normal(shape, dtype=np.float32)
+
+
+def unit(row: Rows) -> Rows:
+    return row / np.float32(math.sqrt(float(row @ row)))
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> OnnxEncoder:
+    return encoder(onnxkit.write_tiny(tmp_path_factory.mktemp("tiny"), width=48))
+
+
+def test_vectors_are_of_unit_length_and_in_the_order_of_the_texts(tiny: OnnxEncoder) -> None:
+    texts = [" ".join(WORDS[at : at + (at * 7) % 23]) for at in range(40)]
+
+    encoded = tiny.embed(texts)
+
+    assert rows(encoded).shape == (40, tiny.width)
+    assert np.abs(np.linalg.norm(rows(encoded), axis=1) - 1).max() < 1e-6
+    for text, row, tokens in zip(texts, rows(encoded), encoded.tokens, strict=True):
+        alone = tiny.embed([text])
+        assert np.abs(rows(alone)[0] - row).max() < 1e-6
+        assert alone.tokens == [tokens] == [len(text.split()) + 2]
+
+
+def test_texts_with_words_in_common_are_nearer(tiny: OnnxEncoder) -> None:
+    texts = ["the red car is fast", "a fast red car", "my mother said a word", ""]
+    query, near, far, blank = rows(tiny.embed(texts))
+    assert query @ near > query @ far + 0.2
+    assert np.isfinite(blank).all()
+
+
+def test_the_mean_is_over_the_tokens_and_not_over_the_padding(tmp_path: Path) -> None:
+    table = numbers(TOKENS, 4)
+    built = encoder(Built(table=table).write(tmp_path))
+    at = {token: number for number, token in enumerate(vocabulary())}
+
+    encoded = built.embed(["the car", "lap lap lap lap"])
+
+    for row, words in zip(rows(encoded), ("the car", "lap lap lap lap"), strict=True):
+        ids = [at[word] for word in ("[CLS]", *words.split(), "[SEP]")]
+        assert np.abs(row - unit(table[ids].mean(axis=0))).max() < 1e-6
+
+
+def test_the_first_token_is_taken_where_that_is_declared(tmp_path: Path) -> None:
+    table = numbers(TOKENS, 4)
+    built = encoder(Built(table=table).write(tmp_path), pooling="cls")
+    assert np.abs(rows(built.embed(["the car"]))[0] - unit(table[2])).max() < 1e-6
+
+
+SUMMED = (Node("ReduceMax", ["rows"], ["out"], {"axes": [1], "keepdims": 0}),)
+
+
+@pytest.mark.parametrize("pooling", [None, "none", "mean"])
+def test_a_vector_a_text_is_taken_as_it_is(pooling: Pooling | None, tmp_path: Path) -> None:
+    table = numbers(TOKENS, 4)
+    output = ValueInfo("out", Element.FLOAT, ["batch", 4])
+    built = Built(SUMMED, output=output, table=table)
+
+    encoded = encoder(built.write(tmp_path), pooling=pooling).embed(["the"])
+
+    ids = [2, vocabulary().index("the"), 3]
+    assert np.abs(rows(encoded)[0] - unit(table[ids].max(axis=0))).max() < 1e-6
+
+
+@pytest.mark.parametrize("element", [Element.FLOAT16, Element.DOUBLE])
+def test_other_floating_point_numbers_become_float32(element: Element, tmp_path: Path) -> None:
+    cast = Node("Cast", ["rows"], ["out"], {"to": int(element)})
+    output = ValueInfo("out", element, [*BATCH, 4])
+    encoded = encoder(Built([cast], output=output).write(tmp_path)).embed(["the car"])
+    assert len(encoded.vectors) == 4 * 4
+    assert abs(float(np.linalg.norm(rows(encoded)[0])) - 1) < 1e-6
+
+
+def test_a_half_file_gives_nearly_the_same_vectors(tmp_path: Path) -> None:
+    whole = encoder(onnxkit.write_tiny(tmp_path, "whole", width=48))
+    half = encoder(onnxkit.write_tiny(tmp_path, "half", width=48, half=True))
+    one, two = rows(whole.embed(["a fast lap"])), rows(half.embed(["a fast lap"]))
+    assert 0.9999 < float(one[0] @ two[0]) < 1.000001
+
+
+def test_a_long_text_is_cut_and_counted(tmp_path: Path) -> None:
+    short = encoder(onnxkit.write_tiny(tmp_path, width=12), max_seq=6)
+    encoded = short.embed(["the car is red on the track", "the car is red", "the car is red now"])
+    assert encoded.tokens == [6, 6, 6]
+    assert encoded.truncated == 2
+    assert short.count("the car is red on the track") == 9
+    assert (rows(encoded)[0] == rows(encoded)[1]).all()
+
+
+def test_the_longest_input_is_what_the_positions_can_take(tmp_path: Path) -> None:
+    path = onnxkit.write_tiny(tmp_path, width=12, positions=40)
+    assert encoder(path).max_tokens == 32
+    assert encoder(path, max_seq=40).max_tokens == 40
+    with pytest.raises(Refused, match="the model cannot take inputs of 41 tokens"):
+        encoder(path, max_seq=41)
+    with pytest.raises(Refused, match="the longest input must be 3 to 8192 tokens"):
+        encoder(path, max_seq=2)
+
+
+def test_without_a_declaration_the_longest_input_is_128(tiny: OnnxEncoder) -> None:
+    assert tiny.max_tokens == 128
+
+
+def test_no_texts_make_no_vectors(tiny: OnnxEncoder) -> None:
+    assert tiny.embed([]) == Embedded(48, [], 0, b"")
+
+
+def infinite() -> Built:
+    table = numbers(TOKENS, 4)
+    table[vocabulary().index("red")] = np.inf
+    table[vocabulary().index("blue")] = np.nan
+    return Built(table=table)
+
+
+@pytest.mark.parametrize("word", ["red", "blue"])
+def test_numbers_that_are_none_are_told(word: str, tmp_path: Path) -> None:
+    built = encoder(infinite().write(tmp_path))
+    with pytest.raises(Refused, match=NOT_FINITE):
+        built.embed(["green", f"a {word} car"])
+    assert len(built.embed(["green"]).vectors) == 16
+
+
+def test_a_model_that_fails_on_a_text_goes_on_with_the_next(tmp_path: Path) -> None:
+    rows_of = np.arange(TOKENS)
+    rows_of[vocabulary().index("red")] = 1_000_000  # a row that the table does not have
+    nodes = [Node("Gather", ["rows_of", IDS], ["at"]), Node("Gather", ["table", "at"], ["out"])]
+    tensors = [Tensor("rows_of", rows_of, Element.INT64)]
+    built = encoder(Built(nodes, tensors=tensors).write(tmp_path))
+
+    with pytest.raises(Refused, match=NOT_COMPUTED):
+        built.embed(["a red car"])
+
+    assert len(built.embed(["a green car"]).vectors) == 16
+
+
+@pytest.mark.parametrize("rows", [TOKENS, TOKENS + 1, 64 * -(-TOKENS // 64), ROUNDED])
+def test_a_table_that_was_rounded_up_fits_its_vocabulary(tmp_path: Path, rows: int) -> None:
+    assert encoder(Built(table=numbers(rows, 4)).write(tmp_path)).width == 4
+
+
+def test_a_large_table_may_be_rounded_up_further(tmp_path: Path) -> None:
+    words = onnxkit.write_vocabulary(tmp_path / "words.txt")
+    words.write_text(words.read_text() + "".join(f"word{n}\n" for n in range(30_522 - TOKENS)))
+
+    def load(rows: int) -> int:
+        path = str(Built(table=numbers(rows, 4)).write(tmp_path))
+        return OnnxEncoder(LoadEncoder(path, str(words), 1, None, None)).width
+
+    assert [load(rows) for rows in (30_522, 30_528, 30_592, 30_720)] == [4] * 4
+    with pytest.raises(Refused, match="far fewer tokens"):
+        load(40_000)
+
+
+def test_a_model_that_fails_on_every_text_is_refused(tmp_path: Path) -> None:
+    halves = Tensor("halves", np.array([0, -1, 7, 4]), Element.INT64)
+    nodes = [Node("Reshape", ["rows", "halves"], ["out"])]
+    with pytest.raises(Refused, match="the model cannot be run"):
+        encoder(Built(nodes, tensors=[halves]).write(tmp_path))
+
+
+def given(**shapes: Sequence[int | str]) -> list[ValueInfo]:
+    return [ValueInfo(name, Element.INT64, shape) for name, shape in shapes.items()]
+
+
+OTHER_TYPE = [ValueInfo(IDS, Element.INT32, BATCH)]
+PAIRED = (Node("Concat", ["rows", "rows"], ["out"], {"axis": 0}),)
+FLAT = (Node("Reshape", ["rows", "flat"], ["out"]),)
+FLAT_SHAPE = Tensor("flat", np.array([-1]), Element.INT64)
+
+REFUSED: Mapping[str, tuple[Callable[[], Built], str]] = {
+    "another input": (
+        lambda: Built(inputs=given(input_ids=BATCH, bbox=BATCH)),
+        "the model needs an input that no text has: bbox",
+    ),
+    "no ids": (
+        lambda: Built(inputs=given(attention_mask=BATCH), ids="attention_mask"),
+        "the model has no input input_ids",
+    ),
+    "numbers of 32 bits": (
+        lambda: Built(inputs=OTHER_TYPE),
+        "the input input_ids is not of type int64",
+    ),
+    "three dimensions": (
+        lambda: Built(
+            inputs=given(input_ids=["batch", "one", "seq"]),
+            output=ValueInfo("out", Element.FLOAT, ["batch", "one", "seq", 4]),
+        ),
+        "the input input_ids does not take any number of texts of any length",
+    ),
+    "a fixed length": (
+        lambda: Built(inputs=given(input_ids=[1, 64])),
+        "the input input_ids does not take any number of texts of any length",
+    ),
+    "whole numbers": (
+        lambda: Built(
+            [Node("Cast", ["rows"], ["out"], {"to": int(Element.INT64)})],
+            output=ValueInfo("out", Element.INT64, [*BATCH, 4]),
+        ),
+        "the output out holds no floating-point numbers",
+    ),
+    "more vectors than tokens": (
+        lambda: Built(PAIRED, output=ValueInfo("out", Element.FLOAT, ["b", "s", 4])),
+        "the first output is neither a vector a token nor a vector a text",
+    ),
+    "a row of numbers": (
+        lambda: Built(FLAT, output=ValueInfo("out", Element.FLOAT, ["n"]), tensors=[FLAT_SHAPE]),
+        "the first output is neither a vector a token nor a vector a text",
+    ),
+    "a vocabulary larger than the table": (
+        lambda: Built(table=numbers(TOKENS - 1, 4)),
+        "the vocabulary has more tokens than the model",
+    ),
+    "a vocabulary that lacks much of the table": (
+        lambda: Built(table=numbers(ROUNDED + 1, 4)),
+        "the vocabulary has far fewer tokens than the model",
+    ),
+    "vectors too wide": (
+        lambda: Built(
+            table=np.zeros((TOKENS, 65_537), np.float32),
+            output=ValueInfo("out", Element.FLOAT, [*BATCH, 65_537]),
+        ),
+        "the model gives vectors of 65537 numbers, 65536 at most are usable",
+    ),
+    "an operation that there is none": (
+        lambda: Built([Node("Drive", ["rows"], ["out"])]),
+        "the engine cannot read this model",
+    ),
+}
+
+
+@pytest.mark.parametrize(("built", "reason"), REFUSED.values(), ids=REFUSED)
+def test_a_model_of_another_kind_is_refused(
+    built: Callable[[], Built], reason: str, tmp_path: Path
+) -> None:
+    with pytest.raises(Refused) as caught:
+        encoder(built().write(tmp_path))
+    assert reason in str(caught.value)
+    assert str(tmp_path) not in str(caught.value)
+
+
+def test_a_vector_a_token_needs_a_pooling(tmp_path: Path) -> None:
+    with pytest.raises(Refused, match="needs a pooling"):
+        encoder(Built().write(tmp_path), pooling="none")
+
+
+def test_a_file_that_fails_the_look_never_reaches_the_engine(tmp_path: Path) -> None:
+    path = tmp_path / "model.onnx"
+    path.write_bytes(b"no model at all")
+    with pytest.raises(Refused, match=onnxfile.NO_ONNX):
+        encoder(path)
+
+
+def test_damaged_models_are_refused_or_computed(tmp_path: Path) -> None:
+    data = onnxkit.write_tiny(tmp_path, width=12, words=()).read_bytes()
+    path = tmp_path / "damaged.onnx"
+    reasons = []
+    for at in range(0, 4000, 53):
+        path.write_bytes(data[:at] + bytes([data[at] ^ 0x10]) + data[at + 1 :])
+        try:
+            encoder(path).embed(["the car"])
+        except Refused as error:
+            reasons.append(str(error))
+    assert len(reasons) > 10
+    assert not [reason for reason in reasons if str(tmp_path) in reason or len(reason) > 100]
+
+
+SLICED: dict[str, tuple[list[int], list[list[int]]]] = {
+    "nothing": ([], []),
+    "shortest first": ([9, 3, 5], [[1, 2, 0]]),
+    "equals in order": ([4, 4, 4], [[0, 1, 2]]),
+    "at most sixteen": ([5] * 18, [list(range(16)), [16, 17]]),
+    "fewer long ones": ([1024, 3, 1024, 1024, 1024], [[1, 0, 2, 3], [4]]),
+    "the longest alone": ([8192, 8192], [[0], [1]]),
+}
+
+
+@pytest.mark.parametrize(("counts", "expected"), SLICED.values(), ids=SLICED)
+def test_texts_are_sliced_by_length(counts: list[int], expected: list[list[int]]) -> None:
+    assert slices(counts) == expected
+    assert max(map(len, expected), default=0) <= SLICE
