@@ -13,7 +13,7 @@ from runtime.bridge.api.sessions import READ_ERRORS, SessionPath
 from runtime.bridge.errors import NoCircuit
 from runtime.bridge.service import SERVICE
 from runtime.bridge.storage.errors import BadTable, ExportUnavailable, NoRows, UnknownSession
-from runtime.bridge.track.circuits import circuit_of
+from runtime.bridge.stored_sessions import build_track
 from runtime.bridge.track.file import track_text
 from runtime.bridge.track.model import TrackError
 from runtime.web.errors import BadQuery
@@ -153,7 +153,7 @@ async def circuit(request: web.Request, *, path: SessionPath, query: CircuitQuer
         raise NoRows("the session has no telemetry", session_id=row.session_id)
     laps, _ = await service.book.found(row)
     try:
-        built = await circuit_of(service.db, row, laps, query.name)
+        built = await build_track(service.db, row, laps, query.name)
     except TrackError as error:
         raise NoCircuit(row.session_id, str(error)) from None
     return CircuitAnswer(

@@ -132,11 +132,10 @@ def _of_session(session: str, name: str, url: str | None, settings: BridgeSettin
 
 
 async def _read(settings: BridgeSettings, session: str, name: str) -> Built:
-    from runtime.bridge.stored_sessions import stored
-    from runtime.bridge.track.circuits import circuit_of
+    from runtime.bridge.stored_sessions import build_track, stored
 
     async with stored(settings, session) as found:
-        return await circuit_of(found.store, found.row, found.laps, name)
+        return await build_track(found.store, found.row, found.laps, name)
 
 
 def _told(text: str) -> Built:
