@@ -22,11 +22,12 @@ import numpy as np
 from bench.common import ROOT, Figure, arguments, fastest, show
 from runtime.bridge.can.clock import EpochClock
 from runtime.bridge.can.dbc import DbcPack, load_dbc
+from runtime.bridge.can.decoder import Decoder
 from runtime.bridge.can.serialbus import SlcanSource
 from runtime.bridge.can.settings import CanSettings
-from runtime.bridge.formats.canlog.decoder import LogDecoder
-from runtime.bridge.formats.canlog.readers.candump import CandumpReader
-from runtime.bridge.formats.canlog.values import CHUNK, Batch
+from runtime.bridge.can.values import Batch
+from runtime.bridge.formats.candump import candump_frames
+from runtime.bridge.formats.canlog import CHUNK, Tally
 
 DBC: Final = ROOT / "data" / "dbc" / "paddock-dash.dbc"
 FULL_BUS: Final = 8_000
@@ -116,7 +117,7 @@ def candump_of(log: Batch) -> bytes:
 
 def decode(pack: DbcPack, log: Batch) -> None:
     """Ours, in the portions of an import."""
-    decoder = LogDecoder(pack.messages)
+    decoder = Decoder(pack.messages)
     for at in range(0, len(log), CHUNK):
         part = slice(at, at + CHUNK)
         decoder.decode(Batch(log.t[part], log.key[part], log.length[part], log.data[part]))
@@ -138,7 +139,7 @@ def main() -> int:
     text, some = candump_of(log), candump_of(few)
     decoded = count / fastest(lambda: decode(pack, log), rounds)
     peer = len(few) / fastest(lambda: decode_with_cantools(pack, few), rounds)
-    lines = count / fastest(lambda: list(CandumpReader(io.BytesIO(text))), rounds)
+    lines = count / fastest(lambda: list(candump_frames(io.BytesIO(text), Tally())), rounds)
     peer_lines = len(few) / fastest(
         lambda: list(can.CanutilsLogReader(io.StringIO(some.decode()))), rounds
     )

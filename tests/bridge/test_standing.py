@@ -13,7 +13,7 @@ from runtime.bridge.session.recording import TIMESTAMP, Numbers
 from runtime.bridge.session.units import KMH
 from tests.bridge.bridgekit import Bridge
 from tests.bridge.conftest import Start
-from tests.bridge.formats.canlog.logkit import write
+from tests.bridge.formats.logkit import write
 from tests.bridge.simulator.drivekit import LARKFELL, MESSAGES, VESPER, flushed, vesper
 
 LAP_S: Final = 120.0

@@ -11,7 +11,7 @@ from pydantic import Field, StrictStr
 from runtime.bridge.analysis.summary import Summary
 from runtime.bridge.api.sessions import WRITE_ERRORS, duration_of
 from runtime.bridge.api.shapes import DriverLevel, NewSessionId, Note, Short, rounded
-from runtime.bridge.formats.canbus import BusChoice, car_asked, car_driven, choose
+from runtime.bridge.formats.canlog import car_asked, car_driven, choose
 from runtime.bridge.formats.files import NotImportable, open_inside
 from runtime.bridge.formats.formats import (
     MAX_BYTES,
@@ -24,6 +24,7 @@ from runtime.bridge.formats.formats import (
     read_recording,
 )
 from runtime.bridge.formats.naming import driver, place, session_name
+from runtime.bridge.formats.reading import BusChoice
 from runtime.bridge.service import SERVICE, Service
 from runtime.bridge.session.recording import Recording
 from runtime.bridge.storage.errors import BadFrames, SessionExists

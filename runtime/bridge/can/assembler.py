@@ -1,49 +1,47 @@
-"""Makes rows and samples of the signals that frames bring, by the frames' own stamps."""
+"""Makes rows and samples of a live bus: its frames are decoded together, a flush at a time."""
 
 import math
-from collections.abc import Iterable, Mapping
-from typing import Final
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
 
 import numpy as np
 
-from runtime.bridge.can.decode import Stamped
+from runtime.bridge.can.decoder import Decoder
 from runtime.bridge.can.distance import DistanceFilter
-from runtime.bridge.can.speed import LONGEST_PAUSE_S, SPEEDS, STALE_S, USUAL, SpeedChoice
-from runtime.bridge.live.values import Flush
-from runtime.bridge.session.recording import TIMESTAMP, WIDE, WIDE_SIGNALS, Samples
+from runtime.bridge.can.rows import (
+    GPS_DISTANCE,
+    LONGEST_PAUSE_S,
+    STALE_S,
+    USUAL,
+    StampClock,
+    held,
+    speed_by,
+    speed_sources,
+    spread_equal,
+    wide_columns,
+)
+from runtime.bridge.can.rules import NO_RULES, Emitted, Plan, Rules
+from runtime.bridge.can.values import Batch, CanFrame, batch_of
+from runtime.bridge.session.recording import TIMESTAMP, WIDE, Numbers, Samples
 
 EXTRA_STALE_S: Final = 10.0
 EXTRA_PAUSE_S: Final = 60.0
 """What `STALE_S` and `LONGEST_PAUSE_S` are for columns, for further signals, many of which come
 seldom: tyre sensors, temperatures."""
-NUDGE_S: Final = 2e-6
-"""Between two values of one signal that came with the same stamp."""
-REWIND_S: Final = 1.0
-"""A clock that goes back by more was set: time goes on from where it was."""
-GPS_DISTANCE: Final = "gps_distance_m"
-"""Under this name a distance that the bus tells is kept; the column is our own."""
 _ACCELERATION: Final = "g_long"
-_MEASURED: Final = tuple(name for name in WIDE_SIGNALS if name not in ("distance_m", "speed_ms"))
-_NAN: Final = math.nan
+_DISTANCE: Final = "distance_m"
+_NO_SAMPLES: Final = Samples(np.empty(0), np.empty(0))
 
 
-class _Signal:
-    """The last value of a signal, and what it brought since the last flush."""
+class Flush(NamedTuple):
+    """What a CAN bus told since the flush before."""
 
-    __slots__ = ("kept", "name", "pause", "t", "times", "value", "values")
-
-    def __init__(self, name: str, t: float, value: float) -> None:
-        self.name = name
-        self.t = t
-        self.value = value
-        self.pause = 0.0
-        self.kept = name not in WIDE
-        self.times: list[float] = []
-        self.values: list[float] = []
-
-    def is_fresh(self, now: float, stale_s: float, longest_pause_s: float) -> bool:
-        """Whether its silence is nothing unusual."""
-        return now - self.t <= max(stale_s, USUAL * min(self.pause, longest_pause_s))
+    wide: Mapping[str, float] | None
+    """A frame to be stored and shown, every name of `WIDE`; None where its time has a row."""
+    samples: Mapping[str, Samples]
+    """Every value of every further signal, in order of time."""
+    extras: Mapping[str, float]
+    """The latest value of every further signal."""
 
 
 class Assembler:
@@ -57,157 +55,157 @@ class Assembler:
     after the whole bus fell silent there is a row that shows it, and then none.
     """
 
-    def __init__(self, flush_ms: float = 100.0) -> None:
+    def __init__(self, decoder: Decoder, plan: Plan = NO_RULES, flush_ms: float = 100.0) -> None:
+        self._decoder = decoder
+        self._rules = Rules(plan)
         self._flush_s = flush_ms / 1000.0
-        self._signals: dict[str, _Signal] = {}
-        self._touched: list[_Signal] = []
+        self._clock = StampClock()
+        self._waiting: list[CanFrame] = []
+        self._stamps: list[float] = []
+        self._last: dict[str, Samples] = {}
+        """The last two values of each signal."""
         self._distance = DistanceFilter()
-        self._speed = SpeedChoice()
-        self._begin = _NAN
-        self._now = _NAN
-        self._shift = 0.0
+        self._begin = math.nan
         self._due = math.inf
         self._quiet_at = math.inf
         self._row_t = -math.inf
 
-    def feed(self, decoded: Iterable[Stamped]) -> list[Flush]:
-        """Take what frames brought, in the order of their arrival; what is complete comes out."""
-        flushes: list[Flush] = []
-        for t, signals in decoded:
-            t += self._shift
-            if not self._now <= t < math.inf:
-                t = self._continued(t)
-                if t != t:
-                    continue
-            if t >= self._due or t >= self._quiet_at:
-                self._advance(t, flushes)
-            self._now = t
-            self._take(t, signals)
-            if self._due == math.inf:
-                self._schedule()
-        return flushes
+    def feed(self, frames: Sequence[CanFrame]) -> list[Flush]:
+        """Take frames in the order of their arrival; what is complete comes out."""
+        frames = [
+            frame for frame in frames if self._decoder.knows(frame.key) and math.isfinite(frame.t)
+        ]
+        if not frames:
+            return []
+        t = self._clock.continued(np.array([frame.t for frame in frames]))
+        self._waiting += frames
+        self._stamps += t.tolist()
+        if self._due == math.inf and self._stamps[0] < self._quiet_at:
+            self._schedule(self._stamps[0])
+        return self._advance(self._stamps[-1])
 
     def tick(self, now: float) -> list[Flush]:
         """What is due at *now*, by the clock of the stamps, although no frame came."""
-        flushes: list[Flush] = []
-        if math.isfinite(self._now):
-            self._advance(now + self._shift, flushes)
-        return flushes
+        return self._advance(now + self._clock.shift)
 
     def finish(self) -> list[Flush]:
         """What is there, due or not: the bus is closed, or its clock stands still."""
-        flushes: list[Flush] = []
-        if self._touched or self._due < math.inf:
-            self._close(self._now, flushes)
-            self._schedule()
+        if not self._stamps and self._due == math.inf:
+            return []
+        now = self._clock.now
+        flushes = self._close(now, inclusive=True)
+        self._schedule(now)
         return flushes
 
-    def _continued(self, t: float) -> float:
-        """A stamp for a first frame, or one whose own is before the last; NaN if it has none."""
-        if not math.isfinite(t):
-            return _NAN
-        if self._now != self._now:
-            return t
-        if self._now - t > REWIND_S:
-            self._shift += self._now - t
-        return self._now
-
-    def _advance(self, t: float, flushes: list[Flush]) -> None:
-        """Close what is due at *t*."""
-        if t >= self._due:
-            self._close(self._due, flushes)
-            self._due = math.inf
-        if t >= self._quiet_at:
-            self._close(self._quiet_at, flushes)
-            self._quiet_at = math.inf
-
-    def _schedule(self) -> None:
-        """The next row is due at the first even time after the last frame."""
-        if self._begin != self._begin:
-            self._begin = self._now
+    def _schedule(self, t: float) -> None:
+        """The next row is due at the first even time after *t*."""
+        if math.isnan(self._begin):
+            self._begin = t
         step = self._flush_s
-        rows = math.floor((self._now - self._begin) / step + 1e-6) + 1
+        rows = math.floor((t - self._begin) / step + 1e-6) + 1
+        rows += self._begin + rows * step <= t  # as floats have it
         self._due = self._begin + rows * step
         silent = math.ceil(STALE_S / step - 1e-6)
         self._quiet_at = self._begin + (rows + silent) * step
 
-    def _take(self, t: float, signals: Mapping[str, float]) -> None:
-        known = self._signals
-        for name, value in signals.items():
-            if name == "distance_m":
-                name = GPS_DISTANCE
-            signal = known.get(name)
-            if signal is None:
-                signal = known[name] = _Signal(name, t, value)
-                at = t
+    def _advance(self, now: float) -> list[Flush]:
+        """Close whatever is due at *now*: a row behind the waiting frames, then one of silence."""
+        flushes: list[Flush] = []
+        while min(self._due, self._quiet_at) <= now:
+            if self._due == math.inf:
+                at, self._quiet_at = self._quiet_at, math.inf
             else:
-                at = t if t > signal.t else signal.t + NUDGE_S
-                signal.pause = at - signal.t
-                signal.t = at
-                signal.value = value
-            if signal.kept:
-                if not signal.times:
-                    self._touched.append(signal)
-                signal.times.append(at)
-                signal.values.append(value)
-        self._move(t, signals)
+                at, self._due = self._due, math.inf
+            flushes += self._close(at)
+            if self._stamps and self._stamps[0] < self._quiet_at:
+                self._schedule(self._stamps[0])
+        return flushes
 
-    def _move(self, t: float, signals: Mapping[str, float]) -> None:
-        """Tell the filter what the frame says about the motion."""
-        if _ACCELERATION in signals:
-            self._distance.accelerated(t, signals[_ACCELERATION])
-        if not SPEEDS.isdisjoint(signals):
-            speed = self._speed.measured(t, signals)
-            if speed is not None:
-                self._distance.moving(t, speed)
-        for name in ("distance_m", GPS_DISTANCE):
-            if name in signals:
-                self._distance.travelled(t, signals[name])
-
-    def _close(self, t: float, flushes: list[Flush]) -> None:
+    def _close(self, t: float, *, inclusive: bool = False) -> list[Flush]:
         """Put out what was heard before *t*, with a row."""
-        samples = {}
-        for signal in self._touched:
-            samples[signal.name] = Samples(np.array(signal.times), np.array(signal.values))
-            signal.times.clear()
-            signal.values.clear()
-        self._touched.clear()
-        wide = self._row(t) if t > self._row_t else None
-        if wide is not None or samples:
-            flushes.append(Flush(wide, samples, self._extras(t)))
+        count = len(self._stamps)
+        if not inclusive:
+            count = int(np.searchsorted(self._stamps, t, side="left"))
+        frames, stamps = self._waiting[:count], self._stamps[:count]
+        del self._waiting[:count], self._stamps[:count]
+        batch = batch_of(stamps, [one.key for one in frames], [one.data for one in frames])
+        told = self._samples(batch)
+        row = self._row(t, told) if t > self._row_t else None
+        kept = {name: samples for name, samples in told.items() if name not in WIDE}
+        if row is None and not kept:
+            return []
+        return [Flush(row, kept, self._extras(t))]
 
-    def _row(self, t: float) -> dict[str, float]:
+    def _samples(self, batch: Batch) -> dict[str, Samples]:
+        """What a batch told of each signal; remembers the last of it."""
+        if not len(batch):
+            return {}
+        emitted: dict[str, Emitted] = self._rules.feed(self._decoder.decode(batch))
+        if _DISTANCE in emitted:
+            emitted[GPS_DISTANCE] = emitted.pop(_DISTANCE)
+        told = {}
+        for name, (rows, values) in emitted.items():
+            if not len(rows):
+                continue
+            before = self._last.get(name, _NO_SAMPLES)
+            after = float(before.t[-1]) if len(before.t) else -math.inf
+            told[name] = Samples(spread_equal(batch.t[rows], after), values)
+            self._last[name] = Samples(
+                np.concatenate((before.t[-1:], told[name].t))[-2:],
+                np.concatenate((before.value[-1:], values))[-2:],
+            )
+        return told
+
+    def _row(self, t: float, told: Mapping[str, Samples]) -> dict[str, float]:
         self._row_t = t
-        row = dict.fromkeys(WIDE, _NAN)
+        columns = wide_columns(np.array([t]), self._last)
+        row = {name: float(values[0]) for name, values in columns.items()}
         row[TIMESTAMP] = t
-        row["distance_m"] = self._metres(t)
-        row["speed_ms"] = self._speed.at(t)
-        for name in _MEASURED:
-            signal = self._signals.get(name)
-            if signal is not None and signal.is_fresh(t, STALE_S, LONGEST_PAUSE_S):
-                row[name] = signal.value
-        if (both := math.hypot(row["g_lat"], row["g_long"])) == both:
-            row["combo_g"] = both
-        if not _is_fix(row["lat"], row["lon"]):
-            row["lat"] = row["lon"] = _NAN
+        self._move(t, told)
+        if self._distance.started:
+            if not _is_fresh(self._last.get(_ACCELERATION), t, STALE_S, LONGEST_PAUSE_S):
+                self._distance.coasting()
+            row[_DISTANCE] = self._distance.at(t)
         return row
 
-    def _metres(self, t: float) -> float:
-        if not self._distance.started:
-            return _NAN
-        told = self._signals.get(_ACCELERATION)
-        if told is None or not told.is_fresh(t, STALE_S, LONGEST_PAUSE_S):
-            self._distance.coasting()
-        return self._distance.at(t)
+    def _move(self, t: float, told: Mapping[str, Samples]) -> None:
+        """Tell the filter what came about the motion, in order of time."""
+        events: list[tuple[float, int, float]] = []
+        for kind, samples in enumerate(
+            (told.get(_ACCELERATION), self._speed(t, told), told.get(GPS_DISTANCE))
+        ):
+            if samples is not None:
+                pairs = zip(samples.t.tolist(), samples.value.tolist(), strict=True)
+                events += [(at, kind, value) for at, value in pairs]
+        measure = (self._distance.accelerated, self._distance.moving, self._distance.travelled)
+        for at, kind, value in sorted(events):
+            measure[kind](at, value)
+
+    def _speed(self, t: float, told: Mapping[str, Samples]) -> Samples | None:
+        """The speeds since the row before, by the best signal that is not silent."""
+        now = np.array([t])
+        for source in speed_sources(self._last):
+            if not any(np.isfinite(held(self._last[name], now)).any() for name in source):
+                continue
+            came = [told[name].t for name in source if name in told]
+            if not came:
+                return None
+            times: Numbers = np.unique(np.concatenate(came))
+            signals = {name: told.get(name, self._last[name]) for name in source}
+            return Samples(times, speed_by(source, signals, times))
+        return None
 
     def _extras(self, t: float) -> dict[str, float]:
         return {
-            name: signal.value
-            for name, signal in self._signals.items()
-            if signal.kept and signal.is_fresh(t, EXTRA_STALE_S, EXTRA_PAUSE_S)
+            name: float(last.value[-1])
+            for name, last in self._last.items()
+            if name not in WIDE and _is_fresh(last, t, EXTRA_STALE_S, EXTRA_PAUSE_S)
         }
 
 
-def _is_fix(lat: float, lon: float) -> bool:
-    """Whether that is a place: receivers without a fix tell 0, 0 or what is no place at all."""
-    return abs(lat) <= 90.0 and abs(lon) <= 180.0 and (abs(lat) > 1e-6 or abs(lon) > 1e-6)
+def _is_fresh(last: Samples | None, now: float, stale_s: float, longest_pause_s: float) -> bool:
+    """Whether the silence of a signal is nothing unusual."""
+    if last is None:
+        return False
+    pause = float(last.t[-1] - last.t[0])
+    return now - float(last.t[-1]) <= max(stale_s, USUAL * min(pause, longest_pause_s))

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from runtime.bridge.can.carfile import CanBus, Car, CarError, CarFile, DashLogger, parse_car
-from runtime.bridge.can.pipeline import Plan, compile_plan
 from runtime.bridge.can.roles import ROLES, role_of
+from runtime.bridge.can.rules import Plan, compile_plan
 from runtime.bridge.can.strictyaml import MAX_BYTES
 from runtime.web.errors import NotFound
 

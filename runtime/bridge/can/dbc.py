@@ -12,6 +12,8 @@ from cantools.database import load_string
 from cantools.database.can import Database, Message
 from cantools.database.errors import Error as DatabaseError
 
+from runtime.bridge.can.values import EXTENDED
+
 MAX_BYTES: Final = 8 << 20
 MAX_MESSAGES: Final = 5_000
 MAX_SIGNALS: Final = 20_000
@@ -19,8 +21,6 @@ LONGEST_PAYLOAD: Final = 64
 MAX_LENGTH: Final = 2048
 """Bytes that a message may be said to have, transport protocols included."""
 MAX_MUX_VALUES: Final = 100_000
-EXTENDED: Final = 1 << 31
-"""Set in the key of a message with a 29-bit id, as in the DBC itself."""
 
 MessageKey: TypeAlias = int
 """Arbitration id, with `EXTENDED` for one of 29 bits."""

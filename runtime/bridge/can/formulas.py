@@ -1,20 +1,24 @@
-"""Compiles arithmetic written in car files into functions that can do nothing but arithmetic."""
+"""Compiles arithmetic written in car files into functions of columns that can do nothing else."""
 
 import ast
 import math
-import operator
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final, NamedTuple, TypeAlias
 
+import numpy as np
+
+from runtime.bridge.session.recording import Numbers
+
 MAX_TEXT: Final = 1000
 MAX_NODES: Final = 300
 MAX_DEPTH: Final = 40
 
-Values: TypeAlias = Mapping[str, float]
-Node: TypeAlias = Callable[[Values], float]
-NAN: Final = float("nan")
+Values: TypeAlias = Mapping[str, Numbers]
+Node: TypeAlias = Callable[[Values], Numbers]
+Operation: TypeAlias = Callable[..., Numbers]
+_TRUE: Final = np.ones(1)
 
 
 class FormulaError(ValueError):
@@ -22,50 +26,68 @@ class FormulaError(ValueError):
 
 
 class _Function(NamedTuple):
-    call: Callable[..., float]
+    call: Operation
     least: int = 1
     most: int = 1
 
 
-def _round(value: float, places: float = 0.0) -> float:
-    return float(round(value, int(places)))
+def _log(value: Numbers, base: Numbers | None = None) -> Numbers:
+    return np.log(value) if base is None else np.log(value) / np.log(base)
+
+
+def _round(value: Numbers, places: Numbers | None = None) -> Numbers:
+    if places is None:
+        return np.round(value)
+    power = 10.0 ** np.trunc(places)
+    return np.round(value * power) / power
+
+
+def _smallest(*values: Numbers) -> Numbers:
+    result = values[0]
+    for value in values[1:]:
+        result = np.minimum(result, value)
+    return result
+
+
+def _largest(*values: Numbers) -> Numbers:
+    return -_smallest(*(-value for value in values))
 
 
 FUNCTIONS: Final[Mapping[str, _Function]] = {
-    "sqrt": _Function(math.sqrt),
-    "abs": _Function(abs),
-    "min": _Function(min, 2, 16),
-    "max": _Function(max, 2, 16),
-    "sin": _Function(math.sin),
-    "cos": _Function(math.cos),
-    "tan": _Function(math.tan),
-    "asin": _Function(math.asin),
-    "acos": _Function(math.acos),
-    "atan": _Function(math.atan),
-    "atan2": _Function(math.atan2, 2, 2),
-    "log": _Function(math.log, 1, 2),
-    "log10": _Function(math.log10),
-    "exp": _Function(math.exp),
-    "pow": _Function(math.pow, 2, 2),
-    "floor": _Function(lambda x: float(math.floor(x))),
-    "ceil": _Function(lambda x: float(math.ceil(x))),
+    "sqrt": _Function(np.sqrt),
+    "abs": _Function(np.abs),
+    "min": _Function(_smallest, 2, 16),
+    "max": _Function(_largest, 2, 16),
+    "sin": _Function(np.sin),
+    "cos": _Function(np.cos),
+    "tan": _Function(np.tan),
+    "asin": _Function(np.arcsin),
+    "acos": _Function(np.arccos),
+    "atan": _Function(np.arctan),
+    "atan2": _Function(np.arctan2, 2, 2),
+    "log": _Function(_log, 1, 2),
+    "log10": _Function(np.log10),
+    "exp": _Function(np.exp),
+    "pow": _Function(np.power, 2, 2),
+    "floor": _Function(np.floor),
+    "ceil": _Function(np.ceil),
     "round": _Function(_round, 1, 2),
 }
-_BINARY: Final[Mapping[type[ast.operator], Callable[[float, float], float]]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-    ast.Mod: operator.mod,
-    ast.Pow: math.pow,  # of floats it never turns complex
+_BINARY: Final[Mapping[type[ast.operator], Operation]] = {
+    ast.Add: np.add,
+    ast.Sub: np.subtract,
+    ast.Mult: np.multiply,
+    ast.Div: np.divide,
+    ast.Mod: np.mod,
+    ast.Pow: np.power,
 }
-_COMPARE: Final[Mapping[type[ast.cmpop], Callable[[float, float], bool]]] = {
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
-    ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
+_COMPARE: Final[Mapping[type[ast.cmpop], Operation]] = {
+    ast.Lt: np.less,
+    ast.LtE: np.less_equal,
+    ast.Gt: np.greater,
+    ast.GtE: np.greater_equal,
+    ast.Eq: np.equal,
+    ast.NotEq: np.not_equal,
 }
 
 
@@ -78,18 +100,17 @@ class Formula:
     """In the order in which they appear, or as declared."""
     node: Node
 
-    def __call__(self, **values: float) -> float:
-        """The value; NaN where it is undefined. Raises `FormulaError` for other inputs."""
+    def __call__(self, values: Values, rows: int = 1) -> Numbers:
+        """The value of each row; NaN where it is undefined, not finite, or an input is NaN.
+
+        *values* hold a column of so many *rows*, or one number, for exactly the inputs. Raises
+        `FormulaError` for other inputs.
+        """
         if values.keys() != set(self.inputs):
             raise FormulaError(mismatch(self.inputs, values))
-        return self.evaluate(values)
-
-    def evaluate(self, values: Values) -> float:
-        """The value; NaN where it is undefined. *values* hold every input."""
-        try:
-            return self.node(values)
-        except (ArithmeticError, ValueError):
-            return NAN
+        with np.errstate(all="ignore"):
+            result = _defined(self.node(values))
+        return np.ascontiguousarray(np.broadcast_to(result, (rows,)))
 
 
 def mismatch(inputs: tuple[str, ...], given: Mapping[str, object]) -> str:
@@ -140,33 +161,55 @@ def _parse(text: str) -> ast.expr:
         raise FormulaError("not an expression") from None
 
 
+def _defined(values: Numbers) -> Numbers:
+    return np.where(np.isfinite(values), values, np.nan)
+
+
+def _flag(holds: Numbers, *operands: Numbers) -> Numbers:
+    """1 or 0; NaN where an operand is."""
+    result = np.asarray(holds, np.float64)
+    for operand in operands:
+        result = np.where(np.isnan(operand), np.nan, result)
+    return result
+
+
 def _compile(node: ast.expr, depth: int) -> Node:
     if depth > MAX_DEPTH:
         raise FormulaError("the formula is nested too deeply")
+    depth += 1
     match node:
         case ast.Constant():
             return _constant(node.value)
-        case ast.Name():
-            return operator.itemgetter(node.id)
-        case ast.UnaryOp():
-            return _unary(node, depth)
-        case ast.BinOp():
-            return _binary(node, depth)
-        case ast.Compare():
+        case ast.Name(id=name):
+            return lambda values: values[name]
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            return _applied(np.negative, [_compile(operand, depth)])
+        case ast.UnaryOp(op=ast.UAdd(), operand=operand):
+            return _compile(operand, depth)
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            return _applied(lambda value: _flag(value == 0, value), [_compile(operand, depth)])
+        case ast.BinOp(op=op, left=left, right=right) if type(op) in _BINARY:
+            both = [_compile(left, depth), _compile(right, depth)]
+            return _applied(_BINARY[type(op)], both)
+        case ast.Compare(ops=ops) if all(type(op) in _COMPARE for op in ops):
             return _comparison(node, depth)
         case ast.BoolOp():
             return _boolean(node, depth)
-        case ast.IfExp():
-            return _choice(node, depth)
+        case ast.IfExp(test=test, body=body, orelse=other):
+            parts = [_compile(part, depth) for part in (test, body, other)]
+            return _applied(_choose, parts)
         case ast.Call():
             return _call(node, depth)
-    raise FormulaError(f"not allowed in a formula: {_word(node)}")
+    wrong = getattr(node, "op", None) or next(iter(getattr(node, "ops", ())), node)
+    raise FormulaError(f"not allowed in a formula: {type(wrong).__name__.lower()}")
 
 
-def _choice(node: ast.IfExp, depth: int) -> Node:
-    test, then = _compile(node.test, depth + 1), _compile(node.body, depth + 1)
-    other = _compile(node.orelse, depth + 1)
-    return lambda values: then(values) if test(values) else other(values)
+def _applied(operate: Operation, parts: list[Node]) -> Node:
+    return lambda values: _defined(operate(*(part(values) for part in parts)))
+
+
+def _choose(test: Numbers, then: Numbers, other: Numbers) -> Numbers:
+    return np.where(np.isnan(test), np.nan, np.where(test != 0, then, other))
 
 
 def _constant(value: object) -> Node:
@@ -178,49 +221,36 @@ def _constant(value: object) -> Node:
         number = math.inf
     if not math.isfinite(number):
         raise FormulaError("a number in the formula is too large")
-    return lambda _values: number
-
-
-def _unary(node: ast.UnaryOp, depth: int) -> Node:
-    operand = _compile(node.operand, depth + 1)
-    match node.op:
-        case ast.USub():
-            return lambda values: -operand(values)
-        case ast.UAdd():
-            return operand
-        case ast.Not():
-            return lambda values: 0.0 if operand(values) else 1.0
-    raise FormulaError(f"not allowed in a formula: {_word(node.op)}")
-
-
-def _binary(node: ast.BinOp, depth: int) -> Node:
-    operate = _BINARY.get(type(node.op))
-    if operate is None:
-        raise FormulaError(f"not allowed in a formula: {_word(node.op)}")
-    left, right = _compile(node.left, depth + 1), _compile(node.right, depth + 1)
-    return lambda values: operate(left(values), right(values))
+    column = np.array([number])
+    return lambda _values: column
 
 
 def _comparison(node: ast.Compare, depth: int) -> Node:
-    terms = [_compile(term, depth + 1) for term in (node.left, *node.comparators)]
-    tests = []
-    for op in node.ops:
-        if type(op) not in _COMPARE:
-            raise FormulaError(f"not allowed in a formula: {_word(op)}")
-        tests.append(_COMPARE[type(op)])
+    terms = [_compile(term, depth) for term in (node.left, *node.comparators)]
+    tests = [_COMPARE[type(op)] for op in node.ops]
 
-    def compare(values: Values) -> float:
+    def compare(values: Values) -> Numbers:
         numbers = [term(values) for term in terms]
-        pairs = zip(tests, numbers, numbers[1:], strict=False)
-        return 1.0 if all(test(a, b) for test, a, b in pairs) else 0.0
+        holds = _TRUE
+        for test, left, right in zip(tests, numbers, numbers[1:], strict=False):
+            holds = holds * test(left, right)
+        return _flag(holds, *numbers)
 
     return compare
 
 
 def _boolean(node: ast.BoolOp, depth: int) -> Node:
-    terms = [_compile(term, depth + 1) for term in node.values]
-    every = all if isinstance(node.op, ast.And) else any
-    return lambda values: 1.0 if every(term(values) for term in terms) else 0.0
+    terms = [_compile(term, depth) for term in node.values]
+    every = isinstance(node.op, ast.And)
+
+    def join(values: Values) -> Numbers:
+        result = terms[0](values)
+        for term in terms[1:]:  # a term counts only where those before it left it open
+            is_open = np.isfinite(result) & ((result != 0) == every)
+            result = np.where(is_open, term(values), result)
+        return _flag(result != 0, result)
+
+    return join
 
 
 def _call(node: ast.Call, depth: int) -> Node:
@@ -232,19 +262,13 @@ def _call(node: ast.Call, depth: int) -> Node:
         raise FormulaError(f"{name} takes plain arguments only")
     if not function.least <= len(node.args) <= function.most:
         raise FormulaError(f"{name} takes {_arity(function)}")
-    arguments = [_compile(argument, depth + 1) for argument in node.args]
-    call = function.call
-    return lambda values: call(*[argument(values) for argument in arguments])
+    return _applied(function.call, [_compile(argument, depth) for argument in node.args])
 
 
 def _arity(function: _Function) -> str:
     if function.least == function.most:
         return "one argument" if function.least == 1 else f"{function.least} arguments"
     return f"{function.least} to {function.most} arguments"
-
-
-def _word(node: ast.AST) -> str:
-    return type(node).__name__.lower()
 
 
 def _of_x(text: str) -> Formula:

@@ -8,14 +8,13 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Final, Literal, NamedTuple, TypeAlias
 
-from runtime.bridge.can.assembler import Assembler
+from runtime.bridge.can.assembler import Assembler, Flush
 from runtime.bridge.can.bus import open_source
 from runtime.bridge.can.clock import EpochClock
-from runtime.bridge.can.decode import Decoder
+from runtime.bridge.can.decoder import Decoder
 from runtime.bridge.can.settings import CanSettings
 from runtime.bridge.can.statistics import BusStatistics, IdCount
 from runtime.bridge.can.values import CanFrame, Source, SourceLost
-from runtime.bridge.live.values import Flush
 
 State: TypeAlias = Literal[
     "off", "starting", "running", "reconnecting", "stopped_for_replay", "failed"
@@ -184,7 +183,7 @@ class CanReader:
             bitrate=self.settings.bitrate,
             frames_total=counts.frames_total,
             frames_unknown=counts.frames_unknown,
-            frames_error=counts.errors + self._decoder.failed,
+            frames_error=counts.errors + self._decoder.unknown_multiplexer,
             malformed=counts.malformed,
             frames_per_second=counts.frames_per_second,
             bus_load_pct=counts.bus_load_pct,
@@ -278,9 +277,8 @@ class CanReader:
         if self._anew:
             self._anew = False
             self._clock.anchor()
-            self._decoder.reset()
             self._assembler = self._assembler_factory()
-        return self._assembler.feed(self._decoder.decode_all(frames))
+        return self._assembler.feed(frames)
 
     def _ticked(self) -> list[Flush]:
         return self._assembler.tick(self._clock.now())

@@ -5,8 +5,7 @@ from binascii import unhexlify
 from struct import Struct
 from typing import Final, NamedTuple
 
-from runtime.bridge.can.dbc import EXTENDED
-from runtime.bridge.can.values import CanFrame
+from runtime.bridge.can.values import EXTENDED, CanFrame
 
 LONGEST_LINE: Final = 256
 """Bytes; the longest valid line, 64 data bytes under a 29-bit id with a time stamp, has 142."""

@@ -6,8 +6,9 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final, NamedTuple
 
-from runtime.bridge.can.dbc import EXTENDED
-from runtime.bridge.can.values import CanFrame, Received
+from cantools.database.can import Message
+
+from runtime.bridge.can.values import EXTENDED, CanFrame, Received
 
 SPAN_S: Final = 5.0
 """Rates are those of so many seconds."""
@@ -24,6 +25,22 @@ class Known(NamedTuple):
 
     message: str
     expected_hz: float | None = None
+
+
+def known_messages(
+    messages: Mapping[int, Message], rates: Mapping[int, float | None]
+) -> dict[int, Known]:
+    """What is decoded, by id.
+
+    *rates* (Hz) are those of the car file; where it says nothing the DBC's cycle time counts.
+    """
+    return {
+        key: Known(
+            message.name,
+            rates.get(key) or (1000.0 / message.cycle_time if message.cycle_time else None),
+        )
+        for key, message in messages.items()
+    }
 
 
 class IdCount(NamedTuple):

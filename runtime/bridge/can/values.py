@@ -1,7 +1,25 @@
-"""The values between an adapter, the decoder and whoever stores telemetry."""
+"""The values between an adapter or a log, the decoder and whoever stores telemetry."""
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from runtime.bridge.session.recording import Numbers
+
+Bytes: TypeAlias = npt.NDArray[np.uint8]
+Keys: TypeAlias = npt.NDArray[np.int64]
+Rows: TypeAlias = npt.NDArray[np.intp]
+Flags: TypeAlias = npt.NDArray[np.bool_]
+
+EXTENDED: Final = 1 << 31
+"""Set in the key of a message with a 29-bit id, as in a DBC."""
+LARGEST_ID: Final = (1 << 29) - 1
+CLASSIC: Final = 8
+"""Bytes of the longest payload of a classic frame …"""
+LONGEST: Final = 64
+"""… and of a CAN FD frame."""
 
 
 class CanFrame(NamedTuple):
@@ -10,9 +28,34 @@ class CanFrame(NamedTuple):
     t: float
     """Seconds since the epoch by a clock that never steps back."""
     key: int
-    """Arbitration id, with `catalog.dbc.EXTENDED` for one of 29 bits."""
+    """Arbitration id, with `EXTENDED` for one of 29 bits."""
     data: bytes
     """Up to 64 bytes."""
+
+
+class Batch(NamedTuple):
+    """Data frames of a bus as columns, in the order of their arrival."""
+
+    t: Numbers
+    """Seconds, finite."""
+    key: Keys
+    """Arbitration id, with `EXTENDED` for one of 29 bits."""
+    length: Bytes
+    """Bytes of each payload."""
+    data: Bytes
+    """A row a frame, of 8 or 64 bytes; those beyond the payload are 0."""
+
+    def __len__(self) -> int:
+        return len(self.t)
+
+
+def batch_of(t: Sequence[float] | Numbers, keys: Sequence[int], data: Sequence[bytes]) -> Batch:
+    """Frames as columns."""
+    length = np.array([len(payload) for payload in data], np.uint8)
+    width = CLASSIC if length.max(initial=0) <= CLASSIC else LONGEST
+    joined = b"".join([payload.ljust(width, b"\0") for payload in data])
+    table = np.frombuffer(joined, np.uint8).reshape(-1, width)
+    return Batch(np.asarray(t, np.float64), np.array(keys, np.int64), length, table)
 
 
 class Received(NamedTuple):

@@ -7,8 +7,8 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from runtime.bridge.formats.channels import key_of
 from runtime.bridge.formats.motion import forward
-from runtime.bridge.formats.vbo.columns import key_of
 from runtime.bridge.session.geometry import Plane
 from runtime.bridge.session.recording import TIMESTAMP, Frames, Gate, Numbers, Samples
 

@@ -9,12 +9,13 @@ from typing import Any, BinaryIO, Final, Protocol, TypeAlias, cast
 
 import numpy as np
 
-from runtime.bridge.can.dbc import EXTENDED
+from runtime.bridge.can.values import CLASSIC, EXTENDED, LARGEST_ID, LONGEST, Batch
 from runtime.bridge.formats import foreign
-from runtime.bridge.formats.canlog.readers.lines import LATEST, wanted
-from runtime.bridge.formats.canlog.values import CHUNK, CLASSIC, LARGEST_ID, LONGEST, Batch, Tally
+from runtime.bridge.formats.assemble import record_channels
+from runtime.bridge.formats.canlog import CHUNK, LATEST, Tally, read_log
 from runtime.bridge.formats.foreign import Foreign, Refused
-from runtime.bridge.session.recording import Numbers
+from runtime.bridge.formats.reading import Options
+from runtime.bridge.session.recording import Numbers, Recording
 
 Column: TypeAlias = np.ndarray[tuple[int, ...], np.dtype[Any]]
 FRAME: Final = "CAN_DataFrame"
@@ -22,39 +23,40 @@ MOST_CHANNELS: Final = 4000
 MOST_VALUES: Final = 100_000_000
 
 
-class Mf4Reader:
-    """The bus log out of an MDF file; *channel* is the number of a bus, None: all."""
+def read_mf4(stream: BinaryIO, options: Options) -> Recording:
+    """A recording of the bus in an MDF file, else of its channels. Raises `UnreadableRecording`."""
+    found = foreign.read_apart(stream, "mf4")
+    if not found.meta.get("own"):
+        return read_log(stream, options, "mf4", lambda _, tally: _bus_frames(found, tally))
+    created = _number(found.meta.get("created"))
+    return record_channels(found.channels, found.units, form="mf4", created=created)
 
-    def __init__(self, found: Foreign, channel: str | None = None) -> None:
-        self.tally = Tally()
-        self.tally.created = _number(found.meta.get("created"))
-        self.tally.errors = int(_number(found.meta.get("errors")) or 0)
-        self.tally.remote = int(_number(found.meta.get("remote")) or 0)
-        self._arrays = found.arrays
-        self._channel = channel
 
-    def __iter__(self) -> Iterator[Batch]:
-        """Blocks of frames by time."""
-        arrays = self._arrays
-        t = arrays["t"].astype(np.float64)
-        good = np.abs(t) < LATEST
-        bus = arrays["bus"].astype(np.int64)
-        for number in np.unique(bus[good]).tolist():
-            mine = good & (bus == number)
-            if not wanted(self.tally, self._channel, str(number), int(np.count_nonzero(mine))):
-                good &= ~mine
-        self.tally.malformed += int(np.count_nonzero(~(np.abs(t) < LATEST)))
-        order = np.flatnonzero(good)
-        order = order[np.argsort(t[order], kind="stable")]
-        key, length, data = arrays["key"], arrays["length"], arrays["data"]
-        for at in range(0, len(order), CHUNK):
-            rows = order[at : at + CHUNK]
-            yield Batch(
-                t[rows],
-                key[rows].astype(np.int64),
-                length[rows].astype(np.uint8),
-                data[rows].astype(np.uint8),
-            )
+def _bus_frames(found: Foreign, tally: Tally) -> Iterator[Batch]:
+    """The frames of the bus by time; a channel is the number of a bus."""
+    tally.created = _number(found.meta.get("created"))
+    tally.errors = int(_number(found.meta.get("errors")) or 0)
+    tally.remote = int(_number(found.meta.get("remote")) or 0)
+    arrays = found.arrays
+    t = arrays["t"].astype(np.float64)
+    good = np.abs(t) < LATEST
+    tally.malformed += int(np.count_nonzero(~good))
+    bus = arrays["bus"].astype(np.int64)
+    for number in np.unique(bus[good]).tolist():
+        mine = good & (bus == number)
+        if not tally.takes(str(number), int(np.count_nonzero(mine))):
+            good &= ~mine
+    order = np.flatnonzero(good)
+    order = order[np.argsort(t[order], kind="stable")]
+    key, length, data = arrays["key"], arrays["length"], arrays["data"]
+    for at in range(0, len(order), CHUNK):
+        rows = order[at : at + CHUNK]
+        yield Batch(
+            t[rows],
+            key[rows].astype(np.int64),
+            length[rows].astype(np.uint8),
+            data[rows].astype(np.uint8),
+        )
 
 
 def _number(value: object) -> float | None:

@@ -1,6 +1,5 @@
 """What an imported session is called, and where it was driven, when nobody says."""
 
-from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Final
 
@@ -11,7 +10,6 @@ from runtime.bridge.track.library import Library
 from runtime.bridge.track.model import Track
 
 UNNAMED: Final = "session"
-LONGEST: Final = 100
 
 
 def place(library: Library, active: Track | None, recording: Recording) -> str:
@@ -25,16 +23,6 @@ def place(library: Library, active: Track | None, recording: Recording) -> str:
         return venue or (active.name if active else "")
     near = library.near(*centre)
     return near.name if near else venue
-
-
-def said(told: Mapping[str, str], names: Mapping[str, str]) -> dict[str, str]:
-    """What a file says of the session, by our names for its own; nothing that cannot be shown."""
-    whole = {}
-    for theirs, ours in names.items():
-        text = "".join(filter(str.isprintable, told.get(theirs, ""))).strip()[:LONGEST]
-        if text:
-            whole[ours] = text
-    return whole
 
 
 def driver(asked: str | None, recording: Recording) -> str | None:

@@ -7,9 +7,9 @@ from typing import BinaryIO, Final, NamedTuple
 
 import numpy as np
 
-from runtime.bridge.formats.assemble import Parts, clean_motion, record
-from runtime.bridge.formats.canlog.mending import mended
-from runtime.bridge.formats.errors import UnreadableRecording
+from runtime.bridge.formats.assemble import Parts, clean_motion, record, texts_of
+from runtime.bridge.formats.channels import Channel, first_of, sort_channels, unique_names
+from runtime.bridge.formats.corrections import mended
 from runtime.bridge.formats.lapmarks import (
     LINE_OF_LAPS,
     counted_laps,
@@ -18,9 +18,8 @@ from runtime.bridge.formats.lapmarks import (
     start_line,
 )
 from runtime.bridge.formats.motion import valid_fixes
-from runtime.bridge.formats.naming import said
+from runtime.bridge.formats.reading import NO_OPTIONS, Options, UnreadableRecording
 from runtime.bridge.formats.rows import LONGEST_LINE, read_table
-from runtime.bridge.formats.vbo.columns import Channel, first_of, sort_channels, unique_names
 from runtime.bridge.formats.vbo.reader import MOST_COLUMNS, parse_date
 from runtime.bridge.session.recording import Doubt, Numbers, Recording
 
@@ -39,12 +38,22 @@ class _Head(NamedTuple):
     sources: list[str]
 
 
-def read(stream: BinaryIO) -> Recording:
-    """Read an export from a binary stream at its start; raise UnreadableRecording when it is none.
+def is_racechrono(first: bytes) -> bool:
+    """Whether a file that begins like this is an export, and no VBO file that RaceChrono wrote."""
+    head = first.lower()
+    own = b"[header]" in head or b"[column names]" in head
+    return first.removeprefix(b"\xef\xbb\xbf").startswith(OPENING) and not own
+
+
+def read_racechrono(stream: BinaryIO, _options: Options = NO_OPTIONS) -> Recording:
+    """Read an export from a binary stream at its start. Raises `UnreadableRecording`.
 
     Timestamps are the file's Unix seconds. Of channels that several devices recorded, the first
     one, as a rule the GPS receiver's, fills the frame; the others keep their name and source.
     """
+    if not is_racechrono(stream.read(len(OPENING) + 3)):
+        raise UnreadableRecording("the file is of no known format: RaceChrono's CSV of format 3 is")
+    stream.seek(0)
     head = _read_head(stream)
     table = read_table(stream, len(head.names), commas=True)
     doubts = [Doubt(code, code.replace("_", " "), n) for code, n in table.skipped.items() if n]
@@ -110,7 +119,7 @@ def _recording(head: _Head, channels: list[Channel], t: Numbers, doubts: list[Do
         doubts=(*recording.doubts, *mending.doubts),
         facts={
             **recording.facts,
-            **said(told, _SESSION),
+            **texts_of(told, _SESSION),
             **mending.facts,
             **lap_facts(laps),
             **line,

@@ -11,12 +11,37 @@ from typing import BinaryIO, Final
 import numpy as np
 
 from runtime.bridge.formats import foreign
+from runtime.bridge.formats.assemble import record_channels, texts_of
 from runtime.bridge.formats.foreign import Refused
-from runtime.bridge.session.recording import Numbers
+from runtime.bridge.formats.lapmarks import Lap
+from runtime.bridge.formats.reading import NO_OPTIONS, Options
+from runtime.bridge.session.recording import Numbers, Recording
 
 _TOLD: Final = ("Driver", "Vehicle", "Venue", "Session", "Long Comment", "Device Name")
+_SESSION: Final = {"Driver": "driver", "Vehicle": "car", "Venue": "venue"}
 _DATE: Final = re.compile(r"(\d{1,2})/(\d{1,2})/(\d{4})")
 _TIME: Final = re.compile(r"(\d{1,2}):(\d{2}):(\d{2})")
+
+
+def read_xrk(stream: BinaryIO, _options: Options = NO_OPTIONS) -> Recording:
+    """A recording of an AiM log, in a process of its own. Raises `UnreadableRecording`."""
+    found = foreign.read_apart(stream, "xrk")
+    created = found.meta.get("created")
+    begun = created if isinstance(created, float) else None
+    comments, functions, laps, told = (
+        found.meta.get(name) for name in ("comments", "functions", "laps", "told")
+    )
+    return record_channels(
+        found.channels,
+        found.units,
+        form="xrk",
+        created=begun,
+        offset=begun or 0.0,
+        comments=[str(line) for line in comments] if isinstance(comments, list) else (),
+        functions=functions if isinstance(functions, dict) else {},
+        laps=[Lap(*lap) for lap in laps] if isinstance(laps, list) else (),
+        facts=texts_of(told, _SESSION) if isinstance(told, dict) else {},
+    )
 
 
 def created_of(metadata: Mapping[str, object]) -> float | None:

@@ -9,15 +9,15 @@ from typing import Final
 
 from cantools.database.can import Message
 
-from runtime.bridge.can.assembler import Assembler
+from runtime.bridge.can.assembler import Assembler, Flush
 from runtime.bridge.can.bus import open_source
 from runtime.bridge.can.cars import LoadedCar
-from runtime.bridge.can.decode import NO_CAR, Decoder, known_messages
+from runtime.bridge.can.decoder import Decoder
 from runtime.bridge.can.reader import CanReader, CanSnapshot
+from runtime.bridge.can.rules import NO_RULES
 from runtime.bridge.can.settings import VIRTUAL, CanSettings
-from runtime.bridge.can.statistics import BusStatistics
+from runtime.bridge.can.statistics import BusStatistics, known_messages
 from runtime.bridge.can.values import CanFrame
-from runtime.bridge.live.values import Flush
 from runtime.bridge.simulator.schedule import schedule_of
 from runtime.bridge.simulator.simulator import Simulator, SimulatorState, SourceSend
 from runtime.bridge.track.model import Track
@@ -156,10 +156,11 @@ def _reader(settings: CanSettings, wiring: Wiring, flush_ms: float, deliver: Del
 
     car = wiring.car
     rates = {key: frame.rate_hz for key, frame in car.file.frames.items()} if car else {}
+    decoder = Decoder(wiring.messages)
     return CanReader(
         settings,
-        Decoder(wiring.messages, car.plan if car else NO_CAR),
-        lambda: Assembler(flush_ms),
+        decoder,
+        lambda: Assembler(decoder, car.plan if car else NO_RULES, flush_ms),
         handed,
         BusStatistics(known_messages(wiring.messages, rates), settings.bitrate),
     )

@@ -7,12 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-from runtime.bridge.can.assembler import GPS_DISTANCE
+from runtime.bridge.can.assembler import Flush
+from runtime.bridge.can.rows import GPS_DISTANCE
 from runtime.bridge.cues.engine import CueEngine
 from runtime.bridge.cues.model import Cue
 from runtime.bridge.live.hub import Hub
 from runtime.bridge.live.recorder import Recorder
-from runtime.bridge.live.values import Flush
 from runtime.bridge.session.recording import TIMESTAMP, WIDE, Frames, LiveFrame, Numbers, Samples
 
 BACKFILL: Final = 1000

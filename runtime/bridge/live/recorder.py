@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from runtime.bridge.live.values import Flush
+from runtime.bridge.can.assembler import Flush
 from runtime.bridge.session.recording import WIDE, Frames, Samples
 from runtime.bridge.storage.errors import StoreBusy, StoreFailed, StoreFull
 from runtime.bridge.storage.store import Store

@@ -10,7 +10,7 @@ from cantools.database.can.signal import Signal
 
 from runtime.bridge.can.carfile import CarFile
 from runtime.bridge.can.cars import LoadedCar
-from runtime.bridge.can.pipeline import Pipeline, Plan
+from runtime.bridge.can.rules import Plan, Rules
 from runtime.bridge.can.values import CanFrame
 from runtime.bridge.session.recording import Numbers
 from runtime.bridge.simulator.car import Gearbox
@@ -77,7 +77,7 @@ def logger_of(plan: Plan | None) -> dict[str, Straight]:
 
 def _result(plan: Plan | None, raw: str, probe: float, name: str) -> float | None:
     assert plan is not None
-    return Pipeline(plan).feed({raw: probe}).get(name)
+    return Rules(plan).feed_frame({raw: probe}).get(name)
 
 
 def sent(truth: Mapping[str, Numbers], logger: Mapping[str, Straight]) -> dict[str, Numbers]:

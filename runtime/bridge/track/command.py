@@ -102,8 +102,8 @@ def _of_line(file: Path, name: str) -> Built:
 
 
 def _of_recording(file: Path, name: str, settings: BridgeSettings) -> Built:
-    from runtime.bridge.formats.canbus import BusChoice
     from runtime.bridge.formats.formats import read_recording
+    from runtime.bridge.formats.reading import BusChoice
 
     car = None if settings.can_no_car_config else settings.can_car_config
     dbc = tuple(settings.can_dbc)

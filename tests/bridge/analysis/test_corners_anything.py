@@ -31,7 +31,7 @@ from runtime.bridge.analysis.pedals import (
     trail_braking,
 )
 from runtime.bridge.analysis.reference import reference_lap
-from runtime.bridge.formats.racechrono import read
+from runtime.bridge.formats.racechrono import read_racechrono
 from runtime.bridge.session.recording import Frames
 from tests.bridge.analysis.cornerkit import driven, ring_frames, ring_track
 from tests.bridge.session.sessions import changed, frames, kept
@@ -146,7 +146,7 @@ def test_a_car_that_stands_all_day_has_nothing_to_show() -> None:
 def test_a_real_lap_is_answered() -> None:
     path = REAL / "racechrono-v3-tianma-lap9.csv"
     with path.open("rb") as stream:
-        recording = read(stream)
+        recording = read_racechrono(stream)
     drive = driven(recording.frames, partial=True)
 
     assert len(drive.series) > 3000

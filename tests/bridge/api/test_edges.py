@@ -7,7 +7,7 @@ import pytest
 
 from tests.bridge.bridgekit import ROOT, Bridge
 from tests.bridge.conftest import Start
-from tests.bridge.formats.canlog.logkit import drive, write
+from tests.bridge.formats.logkit import drive, write
 from tests.bridge.live.replaykit import frames_at
 
 CAR = "tarnhow-pip-180"

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from tests.bridge.bridgekit import Bridge
-from tests.bridge.formats.canlog.logkit import drive as log_drive
-from tests.bridge.formats.canlog.logkit import write
+from tests.bridge.formats.logkit import drive as log_drive
+from tests.bridge.formats.logkit import write
 from tests.bridge.formats.vbo.vbokit import MIDNIGHT, Dialect, drive, vbo_bytes, write_vbo
 
 

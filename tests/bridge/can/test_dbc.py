@@ -9,13 +9,13 @@ import pytest
 from cantools.database.can import Database
 
 from runtime.bridge.can.dbc import (
-    EXTENDED,
     DbcError,
     key_of,
     load_dbc,
     load_dbcs,
     parse_dbc,
 )
+from runtime.bridge.can.values import EXTENDED
 
 
 @pytest.fixture

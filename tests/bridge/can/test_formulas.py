@@ -2,12 +2,14 @@
 
 import math
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from runtime.bridge.can.formulas import FUNCTIONS, LIBRARY, FormulaError, compile_formula
 
+ONE = np.ones(1)
 LIBRARY_CASES: list[tuple[str, dict[str, float], float]] = [
     ("identity", {"x": 3}, 3),
     ("negate", {"x": 3}, -3),
@@ -50,7 +52,8 @@ def test_the_library_has_29_formulas_and_each_is_checked_here() -> None:
 def test_a_formula_of_the_library_computes(
     name: str, inputs: dict[str, float], expected: float
 ) -> None:
-    assert LIBRARY[name](**inputs) == pytest.approx(expected)
+    columns = {key: np.array([value]) for key, value in inputs.items()}
+    assert LIBRARY[name](columns)[0] == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(
@@ -70,15 +73,15 @@ def test_a_formula_of_the_library_computes(
 )
 def test_an_expression_computes_as_python_does(text: str, expected: float) -> None:
     names = {"a": 2.0, "b": 3.0}
-    used = {name: names[name] for name in compile_formula(text).inputs}
-    assert compile_formula(text)(**used) == pytest.approx(expected)
+    used = {name: np.array([names[name]]) for name in compile_formula(text).inputs}
+    assert compile_formula(text)(used)[0] == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(
     "text", ["1 / x", "sqrt(x - 1)", "log(x)", "9.0 ** 999 + x", "(-1) ** 0.5 + x"]
 )
 def test_what_is_undefined_is_nan(text: str) -> None:
-    assert math.isnan(compile_formula(text)(x=0.0))
+    assert math.isnan(compile_formula(text)({"x": np.zeros(1)})[0])
 
 
 REFUSED = [
@@ -106,9 +109,9 @@ def test_inputs_are_exactly_those_declared() -> None:
         with pytest.raises(FormulaError, match=message):
             compile_formula("a + b", inputs)
     with pytest.raises(FormulaError, match="b is not bound"):
-        compile_formula("a + b")(a=1)
+        compile_formula("a + b")({"a": ONE})
     with pytest.raises(FormulaError, match="no input c"):
-        compile_formula("a + b")(a=1, b=1, c=1)
+        compile_formula("a + b")({"a": ONE, "b": ONE, "c": ONE})
 
 
 @given(st.text(max_size=40))
@@ -118,4 +121,28 @@ def test_no_text_does_more_than_fail(text: str) -> None:
     except FormulaError:
         return
     assert not set(formula.inputs) & set(FUNCTIONS)
-    assert isinstance(formula.evaluate(dict.fromkeys(formula.inputs, 1.0)), float)
+    assert formula(dict.fromkeys(formula.inputs, ONE), 3).shape == (3,)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("x / y", [math.nan, 0.5, math.nan]),
+        ("1 / x if x > 0 else y", [2.0, 1.0, math.nan]),
+        ("x and 1 / x", [0.0, 1.0, math.nan]),
+        ("x or 1 / y", [1.0, 1.0, math.nan]),
+        ("not x", [1.0, 0.0, math.nan]),
+        ("min(x, y)", [0.0, 1.0, math.nan]),
+        ("max(1 / x, 5)", [math.nan, 5.0, math.nan]),
+        ("0 <= x < y", [1.0, 1.0, math.nan]),
+        ("exp(1000 * x)", [1.0, math.nan, math.nan]),
+        ("5", [5.0, 5.0, 5.0]),
+    ],
+)
+def test_a_formula_is_undefined_only_in_rows_where_it_is(text: str, expected: list[float]) -> None:
+    columns = {"x": np.array([0.0, 1.0, math.nan]), "y": np.array([2.0, 2.0, 0.0])}
+    if text == "x / y":
+        columns = {"x": np.array([math.nan, 1.0, 1.0]), "y": np.array([2.0, 2.0, 0.0])}
+    formula = compile_formula(text)
+    found = formula({name: columns[name] for name in formula.inputs}, 3)
+    assert np.array_equal(found, np.array(expected), equal_nan=True)

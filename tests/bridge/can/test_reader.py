@@ -7,21 +7,21 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from runtime.bridge.can.assembler import Assembler
+from runtime.bridge.can.assembler import Assembler, Flush
 from runtime.bridge.can.bus import open_source
 from runtime.bridge.can.cars import load_car
 from runtime.bridge.can.clock import EpochClock
 from runtime.bridge.can.dbc import load_dbc
-from runtime.bridge.can.decode import Decoder, known_messages
+from runtime.bridge.can.decoder import Decoder
 from runtime.bridge.can.reader import NO_READER, RETRY_S, CanReader
 from runtime.bridge.can.settings import CanSettings
 from runtime.bridge.can.slcan import encode
-from runtime.bridge.can.statistics import BusStatistics
+from runtime.bridge.can.statistics import BusStatistics, known_messages
 from runtime.bridge.can.values import CanFrame, Received, Source, SourceLost
-from runtime.bridge.live.values import Flush
 from tests.bridge.can.cankit import ROOT, Adapter, Fed, descriptors, until
 
 MESSAGES = load_dbc(ROOT / "data" / "dbc" / "paddock-dash.dbc").messages
+DECODER = Decoder(MESSAGES)
 RPM = 0x420
 
 
@@ -41,8 +41,8 @@ class Bench:
         settings = CanSettings(**{"keep_stamps": True, **changes})  # type: ignore[arg-type]
         self.reader = CanReader(
             settings,
-            Decoder(MESSAGES),
-            lambda: Assembler(100),
+            DECODER,
+            lambda: Assembler(DECODER),
             self.deliver,
             BusStatistics(known_messages(MESSAGES, {}), settings.bitrate, lambda: self.now),
             opening=opening,
@@ -348,8 +348,8 @@ def test_a_virtual_bus_gives_rows_of_the_shipped_car_in_right_units_and_signs() 
     flushes: list[Flush] = []
     reader = CanReader(
         CanSettings(channel=channel, keep_stamps=True),
-        Decoder(MESSAGES, car.plan),
-        Assembler,
+        DECODER,
+        lambda: Assembler(DECODER, car.plan),
         flushes.extend,
         BusStatistics(known_messages(MESSAGES, {}), 500_000),
     )

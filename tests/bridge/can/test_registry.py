@@ -5,6 +5,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from runtime.bridge.can.formulas import compile_formula
@@ -44,7 +45,9 @@ def test_every_formula_spans_exactly_the_range_of_its_signal(path: Path) -> None
         if signal.formula is None:
             continue
         formula = compile_formula(signal.formula)
-        low, high = (formula(**dict.fromkeys(formula.inputs, float(byte))) for byte in (0x00, 0xFF))
+        low, high = (
+            formula(dict.fromkeys(formula.inputs, np.array([byte])))[0] for byte in (0.0, 255.0)
+        )
         assert (low, high) == pytest.approx((signal.min, signal.max)), signal.name
 
 
@@ -57,7 +60,9 @@ def test_a_reply_is_decoded_as_the_standard_says(path: Path) -> None:
         "engine_load_pct": ({"A": 0.0, "B": 255.0}, 100.0),
     }
     for name, (reply, expected) in replies.items():
-        assert compile_formula(known[name].formula or "")(**reply) == pytest.approx(expected)
+        columns = {byte: np.array([value]) for byte, value in reply.items()}
+        decoded = compile_formula(known[name].formula or "")(columns)
+        assert decoded[0] == pytest.approx(expected)
 
 
 SLIPS: list[tuple[str, dict[str, object], str]] = [

@@ -2,9 +2,8 @@
 
 import pytest
 
-from runtime.bridge.can.dbc import EXTENDED
 from runtime.bridge.can.statistics import MOST_UNKNOWN, BusStatistics, Known, id_text
-from runtime.bridge.can.values import CanFrame, Received
+from runtime.bridge.can.values import EXTENDED, CanFrame, Received
 
 
 class Times:

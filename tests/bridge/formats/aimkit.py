@@ -8,7 +8,7 @@ import numpy as np
 from runtime.bridge.formats.foreign import Foreign
 from runtime.bridge.session.geometry import Plane
 from runtime.bridge.session.recording import Numbers, Samples
-from tests.bridge.formats.canlog.logkit import BEGIN
+from tests.bridge.formats.logkit import BEGIN
 
 G = 9.80665
 PLANE = Plane(42.33, -76.92)

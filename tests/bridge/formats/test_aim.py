@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from runtime.bridge.formats import formats
-from runtime.bridge.formats.channels import record_channels
+from runtime.bridge.formats import foreign
+from runtime.bridge.formats.assemble import record_channels
 from runtime.bridge.formats.formats import read_recording
 from runtime.bridge.formats.lapmarks import HALF_WIDTH_M, Lap, counted_laps, marks_of, start_line
 from runtime.bridge.formats.xrk import laps_of
@@ -17,7 +17,7 @@ from runtime.bridge.session.laps import detect
 from runtime.bridge.session.recording import Gate, Numbers, Recording, Samples
 from tests.bridge.bridgekit import Bridge
 from tests.bridge.formats.aimkit import CHANNELS, STILL_S, Drive
-from tests.bridge.formats.canlog.logkit import BEGIN
+from tests.bridge.formats.logkit import BEGIN
 
 REAL_FILES = "PADDOCK_REAL_FILES"
 """Environment variable: a folder with files of real loggers, which are no part of the project."""
@@ -29,7 +29,7 @@ def drive() -> Drive:
 
 
 def imported(drive: Drive, monkeypatch: pytest.MonkeyPatch, **meta: object) -> Recording:
-    monkeypatch.setattr(formats, "read_apart", lambda stream, extra: drive.foreign(**meta))
+    monkeypatch.setattr(foreign, "read_apart", lambda stream, extra: drive.foreign(**meta))
     return read_recording(io.BytesIO(b"x"), "a.xrk")
 
 
@@ -187,7 +187,7 @@ def test_laps_of_a_file_are_taken_as_they_are(
 async def test_driver_car_and_place_come_from_the_file(
     bridge: Bridge, drive: Drive, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(formats, "read_apart", lambda stream, extra: drive.foreign())
+    monkeypatch.setattr(foreign, "read_apart", lambda stream, extra: drive.foreign())
     path = tmp_path / "a.xrk"
     path.write_bytes(b"x")
     done = await bridge.ok("POST", "/session/import", {"path": str(path)})

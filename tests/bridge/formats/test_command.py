@@ -14,7 +14,7 @@ from runtime.bridge.storage.store import Store
 from runtime.bridge.storage.values import SessionRow
 from runtime.web.instance import tell
 from tests.bridge.bridgekit import bridging, settings_for
-from tests.bridge.formats.canlog.logkit import drive, write
+from tests.bridge.formats.logkit import drive, write
 
 ROOT = Path(__file__).parents[3]
 

@@ -14,19 +14,19 @@ import numpy as np
 import pytest
 
 from runtime.bridge.can.dbc import load_dbc
-from runtime.bridge.formats import foreign, formats
-from runtime.bridge.formats.canbus import BusChoice
-from runtime.bridge.formats.channels import record_channels
+from runtime.bridge.formats import foreign
+from runtime.bridge.formats.assemble import record_channels
 from runtime.bridge.formats.foreign import Foreign
 from runtime.bridge.formats.formats import (
     FormatNotInstalled,
     UnreadableRecording,
     read_recording,
 )
+from runtime.bridge.formats.reading import BusChoice
 from runtime.bridge.session.recording import Recording, Samples
 from tests.bridge.bridgekit import Bridge
 from tests.bridge.conftest import Start
-from tests.bridge.formats.canlog.logkit import BEGIN, FORMS, drive, messages, write
+from tests.bridge.formats.logkit import BEGIN, FORMS, drive, messages, write
 
 DATA = Path(__file__).parents[3] / "data"
 SHARED = DATA.parent.parent / "shared" / "data"
@@ -236,7 +236,7 @@ def test_aim_channels_fill_the_frames(monkeypatch: pytest.MonkeyPatch) -> None:
     units = {"GPS Speed": "m/s", "GPS Latitude": "deg", "GPS Longitude": "deg", "RPM": "rpm"}
     meta = {"created": BEGIN, "comments": ["Driver: Ada"]}
     found = Foreign(meta, {}, channels, units)
-    monkeypatch.setattr(formats, "read_apart", lambda stream, extra: found)
+    monkeypatch.setattr(foreign, "read_apart", lambda stream, extra: found)
     recording = read_recording(io.BytesIO(b"x"), "a.xrk")
     columns = recording.frames.columns
     assert columns["timestamp"].tolist() == (fixes + BEGIN).tolist()

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-from runtime.bridge.can.assembler import GPS_DISTANCE
+from runtime.bridge.can.assembler import Flush
+from runtime.bridge.can.rows import GPS_DISTANCE
 from runtime.bridge.cues.engine import CueEngine
 from runtime.bridge.cues.model import Cue
 from runtime.bridge.live.hub import Hub
@@ -19,7 +20,6 @@ from runtime.bridge.live.live import (
     Floods,
     Live,
 )
-from runtime.bridge.live.values import Flush
 from runtime.bridge.session.recording import TIMESTAMP, WIDE, Frames, LiveFrame, Samples
 
 

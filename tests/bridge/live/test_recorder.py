@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from runtime.bridge.can.assembler import Flush
 from runtime.bridge.live import recorder
 from runtime.bridge.live.recorder import Recorder
-from runtime.bridge.live.values import Flush
 from runtime.bridge.session.recording import WIDE, Frames, Samples
 from runtime.bridge.storage.errors import BadFrames, StoreFull
 from runtime.bridge.storage.values import NOTHING, SessionMeta

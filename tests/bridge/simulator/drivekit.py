@@ -5,12 +5,11 @@ from typing import Final
 
 import numpy as np
 
-from runtime.bridge.can.assembler import Assembler
+from runtime.bridge.can.assembler import Assembler, Flush
 from runtime.bridge.can.cars import load_car
 from runtime.bridge.can.dbc import load_dbc
-from runtime.bridge.can.decode import Decoder
+from runtime.bridge.can.decoder import Decoder
 from runtime.bridge.can.values import CanFrame
-from runtime.bridge.live.values import Flush
 from runtime.bridge.session.recording import WIDE, Frames
 from runtime.bridge.simulator.schedule import Schedule, schedule_of
 from runtime.bridge.track.library import Library
@@ -33,8 +32,8 @@ def vesper(
 
 def flushed(frames: list[CanFrame], car: str = VESPER.id) -> list[Flush]:
     """What the bridge makes of frames on its bus."""
-    decoder, assembler = Decoder(MESSAGES, CARS[car].plan), Assembler()
-    return [*assembler.feed(decoder.decode_all(frames)), *assembler.finish()]
+    assembler = Assembler(Decoder(MESSAGES), CARS[car].plan)
+    return [*assembler.feed(frames), *assembler.finish()]
 
 
 def rows(flushes: list[Flush]) -> Frames:

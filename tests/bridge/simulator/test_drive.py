@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from runtime.bridge.can.pipeline import Pipeline
+from runtime.bridge.can.rules import Rules
 from runtime.bridge.simulator.course import MPH, by_programme, course_of
 from runtime.bridge.simulator.drive import Drive
 from runtime.bridge.simulator.schedule import Schedule, schedule_of
@@ -122,7 +122,7 @@ def test_laps_differ_and_take_the_same_time() -> None:
 def test_each_car_file_arrives_at_what_is_true(car: str) -> None:
     """Right-hand corners, an upright car, brakes without their rest: whatever the logger sends."""
     schedule = schedule_of(LARKFELL, 60.0, MESSAGES, CARS[car])
-    pipeline = Pipeline(CARS[car].plan)
+    rules = Rules(CARS[car].plan)
     wanted = {
         "steering_deg": ("steer_angle_deg", 1.0),
         "g_lat": ("lateral_accel_g", 1.0),
@@ -136,7 +136,7 @@ def test_each_car_file_arrives_at_what_is_true(car: str) -> None:
     }
     for t in (12.0, 31.0, 48.5):
         truth = schedule.drive.signals_at(t)
-        values = pipeline.feed(
+        values = rules.feed_frame(
             {name: given[0] for name, given in schedule.sent_at(np.array([t])).items()}
         )
         for name, (raw, unit) in wanted.items():

@@ -8,9 +8,7 @@ from typing import BinaryIO, Final, NamedTuple
 import numpy as np
 
 from runtime.bridge.formats.assemble import Parts, clean_motion, record
-from runtime.bridge.formats.errors import UnreadableRecording
-from runtime.bridge.formats.rows import LONGEST_LINE, Table, read_table
-from runtime.bridge.formats.vbo.columns import (
+from runtime.bridge.formats.channels import (
     LAT,
     LON,
     TIME,
@@ -21,10 +19,11 @@ from runtime.bridge.formats.vbo.columns import (
     sort_channels,
     unique_names,
 )
+from runtime.bridge.formats.reading import NO_OPTIONS, Options, UnreadableRecording
+from runtime.bridge.formats.rows import LONGEST_LINE, Table, read_table
 from runtime.bridge.formats.vbo.encodings import (
     CoordinateEncoding,
     Positions,
-    TimeEncoding,
     read_clock,
     read_positions,
 )
@@ -64,15 +63,10 @@ class Head(NamedTuple):
     """The moment in the first lines, read as UTC."""
 
 
-def read_vbo(
-    stream: BinaryIO,
-    *,
-    coordinate_encoding: CoordinateEncoding | None = None,
-    time_encoding: TimeEncoding | None = None,
-) -> Recording:
+def read_vbo(stream: BinaryIO, options: Options = NO_OPTIONS) -> Recording:
     """Read a file from a binary stream at its start.
 
-    The encodings force how coordinates and times are decoded; left out, the file's own numbers
+    Where the options do not force how coordinates and times are decoded the file's own numbers
     decide, and `Recording.facts` says how. Whatever was odd is a counted `Doubt`. Timestamps are
     Unix seconds where the file gives a date and times of day, else seconds since its first row.
     Raises `UnreadableRecording`, and nothing else, for a file that cannot be read.
@@ -87,7 +81,7 @@ def read_vbo(
         raise UnreadableRecording("the file has no time column")
     at = next(at for at, channel in enumerate(channels) if channel is time)
     text = table.first_row[at] if table.first_row else ""
-    clock = read_clock(time.values, text, head.created, time_encoding)
+    clock = read_clock(time.values, text, head.created, options.time_encoding)
     t = clock.t
     timed = np.isfinite(t)
     if not timed.any():
@@ -97,7 +91,7 @@ def read_vbo(
         doubts.append(Doubt("rows_without_time", detail, int(np.sum(~timed))))
         channels = [channel._replace(values=channel.values[timed]) for channel in channels]
         t = t[timed]
-    parts, positions = _parts(channels, t, coordinate_encoding, doubts)
+    parts, positions = _parts(channels, t, options.coordinate_encoding, doubts)
     parts.facts["time_encoding"] = clock.encoding
     parts.facts["time_base"] = clock.base
     parts.facts["text_encoding"] = head.encoding
@@ -250,7 +244,7 @@ def _parts(
         found = Positions(nothing, nothing, forced or "minutes", -1.0)
         doubts.append(Doubt("no_positions", "the file has no columns of latitude and longitude"))
     doubts += found.doubts
-    facts: dict[str, str] = {"coordinate_encoding": found.encoding}
+    facts: dict[str, str] = {"format": "vbo", "coordinate_encoding": found.encoding}
     facts["longitude_positive"] = "east" if found.east > 0 else "west"
     wide = dict(kept.wide)
     parts = Parts(t, found.lat, found.lon, wide, tall, kept.unmapped, facts, doubts)

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from runtime.bridge.formats.errors import UnreadableRecording
-from runtime.bridge.formats.vbo.columns import aligned, key_of, unique_names
+from runtime.bridge.formats.channels import aligned, key_of, unique_names
+from runtime.bridge.formats.reading import UnreadableRecording
 from runtime.bridge.formats.vbo.reader import read_head
 from runtime.bridge.session.names import clean_name
 from runtime.bridge.session.recording import Recording

@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from runtime.bridge.formats.reading import Options
 from runtime.bridge.formats.vbo.encodings import CoordinateEncoding, TimeEncoding
 from runtime.bridge.formats.vbo.reader import read_vbo
 from runtime.bridge.session.recording import Recording
@@ -29,8 +30,7 @@ def read(
     time_encoding: TimeEncoding | None = None,
 ) -> Recording:
     """The recording in the bytes of a VBO file."""
-    stream = io.BytesIO(data)
-    return read_vbo(stream, coordinate_encoding=coordinate_encoding, time_encoding=time_encoding)
+    return read_vbo(io.BytesIO(data), Options(coordinate_encoding, time_encoding))
 
 
 @dataclass(frozen=True)

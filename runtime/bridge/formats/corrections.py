@@ -6,6 +6,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from runtime.bridge.formats.channels import LARGEST_STEERING_DEG
 from runtime.bridge.formats.motion import (
     STANDARD_GRAVITY,
     Places,
@@ -14,7 +15,6 @@ from runtime.bridge.formats.motion import (
     nominal_period,
     turning_g,
 )
-from runtime.bridge.formats.vbo.columns import LARGEST_STEERING_DEG
 from runtime.bridge.session.recording import TIMESTAMP, Doubt, Frames, Numbers
 
 FEW: Final = 30

@@ -10,21 +10,20 @@ from datetime import UTC, datetime
 from typing import BinaryIO, Final
 
 import numpy as np
-import numpy.typing as npt
 
-from runtime.bridge.can.dbc import EXTENDED
-from runtime.bridge.formats.canlog.readers.lines import LATEST, line_blocks, wanted
-from runtime.bridge.formats.canlog.values import (
-    CHUNK,
+from runtime.bridge.can.values import (
     CLASSIC,
+    EXTENDED,
     LARGEST_ID,
     LONGEST,
     Batch,
     Bytes,
+    Flags,
     Rows,
-    Tally,
 )
-from runtime.bridge.session.recording import Numbers
+from runtime.bridge.formats.canlog import CHUNK, LATEST, Tally, line_blocks, read_log
+from runtime.bridge.formats.reading import Options
+from runtime.bridge.session.recording import Numbers, Recording
 
 _ERROR: Final = 0x2000_0000
 _BAD: Final = 255
@@ -56,53 +55,47 @@ def _nibbles() -> Bytes:
 _NIBBLE: Final = _nibbles()
 
 
-class CandumpReader:
-    """A candump log; *channel* is the interface whose frames are taken, None: all."""
+def read_candump(stream: BinaryIO, options: Options) -> Recording:
+    """A recording of a candump log. Raises `UnreadableRecording`."""
+    return read_log(stream, options, "candump", candump_frames)
 
-    def __init__(self, stream: BinaryIO, channel: str | None = None) -> None:
-        self.tally = Tally()
-        self._stream = stream
-        self._channel = channel
 
-    def __iter__(self) -> Iterator[Batch]:
-        """Blocks of frames; a file without any frame gives none."""
-        for block in line_blocks(self._stream, self.tally):
-            text = np.frombuffer(block + b"\n" + bytes(_PAD), np.uint8)
-            ends = np.flatnonzero(text == ord("\n"))
-            starts = np.concatenate((ends[:1] * 0, ends[:-1] + 1))
-            for at in range(0, len(ends), CHUNK):
-                part = slice(at, at + CHUNK)
-                batch = _Block(block, text, starts[part], ends[part], self).batch()
-                if len(batch):
-                    yield batch
+def candump_frames(stream: BinaryIO, tally: Tally) -> Iterator[Batch]:
+    """The frames of a candump log, in blocks; a file without any frame gives none."""
+    for block in line_blocks(stream, tally):
+        text = np.frombuffer(block + b"\n" + bytes(_PAD), np.uint8)
+        ends = np.flatnonzero(text == ord("\n"))
+        starts = np.concatenate((ends[:1] * 0, ends[:-1] + 1))
+        for at in range(0, len(ends), CHUNK):
+            part = slice(at, at + CHUNK)
+            batch = _Block(block, text, starts[part], ends[part], tally).batch()
+            if len(batch):
+                yield batch
 
-    def takes(self, channel: str, frames: int) -> bool:
-        """Count frames of a channel, and say whether they are wanted."""
-        return wanted(self.tally, self._channel, channel, frames)
 
-    def one(self, line: bytes) -> tuple[float, int, bytes, str] | None:
-        """Time, key, payload and channel of a single line; None where it is no data frame."""
-        if not (line := line.strip()):
-            return None
-        found = _LOG.fullmatch(line)
-        read = _from_log(found) if found else _from_console(line)
-        if read is None:
-            self.tally.malformed += 1
-            return None
-        t, can_id, extended, data, name = read
-        if extended and can_id & _ERROR:
-            self.tally.errors += 1
-            return None
-        if data is None:
-            self.tally.remote += 1
-            return None
-        can_id &= 0x1FFF_FFFF
-        if len(data) > LONGEST or not 0 <= t < LATEST or (not extended and can_id > 0x7FF):
-            self.tally.malformed += 1
-            return None
-        if not self.takes(name, 1):
-            return None
-        return t, can_id | EXTENDED if extended else can_id, data, name
+def _read_line(line: bytes, tally: Tally) -> tuple[float, int, bytes] | None:
+    """Time, key and payload of a single line; None where it is no data frame that is wanted."""
+    if not (line := line.strip()):
+        return None
+    found = _LOG.fullmatch(line)
+    read = _from_log(found) if found else _from_console(line)
+    if read is None:
+        tally.malformed += 1
+        return None
+    t, can_id, extended, data, name = read
+    if extended and can_id & _ERROR:
+        tally.errors += 1
+        return None
+    if data is None:
+        tally.remote += 1
+        return None
+    can_id &= LARGEST_ID
+    if len(data) > LONGEST or not 0 <= t < LATEST or (not extended and can_id > 0x7FF):
+        tally.malformed += 1
+        return None
+    if not tally.takes(name, 1):
+        return None
+    return t, can_id | EXTENDED if extended else can_id, data
 
 
 def _from_log(found: re.Match[bytes]) -> tuple[float, int, bool, bytes | None, str] | None:
@@ -155,12 +148,10 @@ def _moment(text: str) -> float | None:
 class _Block:
     """Some whole lines."""
 
-    def __init__(
-        self, block: bytes, text: Bytes, starts: Rows, ends: Rows, reader: CandumpReader
-    ) -> None:
+    def __init__(self, block: bytes, text: Bytes, starts: Rows, ends: Rows, tally: Tally) -> None:
         self._block = block
         self._text = text
-        self._reader = reader
+        self._tally = tally
         self._starts = starts
         self._ends = ends - ((ends > starts) & (text[ends - 1] == ord("\r")))
         n = len(starts)
@@ -174,9 +165,9 @@ class _Block:
         """The data frames of these lines."""
         regular = self._regular()
         for at in np.flatnonzero(~regular & (self._ends > self._starts)).tolist():
-            read = self._reader.one(self._block[self._starts[at] : self._ends[at]])
+            read = _read_line(self._block[self._starts[at] : self._ends[at]], self._tally)
             if read is not None:
-                t, key, data, _ = read
+                t, key, data = read
                 if len(data) > self._data.shape[1]:
                     wide = np.zeros((len(self._t), LONGEST), np.uint8)
                     wide[:, : self._data.shape[1]] = self._data
@@ -189,7 +180,7 @@ class _Block:
             return Batch(self._t, self._key, self._length, self._data)
         return Batch(self._t[good], self._key[good], self._length[good], self._data[good])
 
-    def _regular(self) -> npt.NDArray[np.bool_]:
+    def _regular(self) -> Flags:
         """Read the lines of each frequent form at once; which lines that were, wanted or not."""
         starts, ends = self._starts, self._ends
         done = np.zeros(len(starts), np.bool_)
@@ -210,7 +201,7 @@ class _Block:
                 self._of_form(rows, *divmod(code, _LONGEST_LINE), done)
         return done
 
-    def _of_form(self, rows: Rows, size: int, mark: int, done: npt.NDArray[np.bool_]) -> None:
+    def _of_form(self, rows: Rows, size: int, mark: int, done: Flags) -> None:
         """Read lines of *size* bytes whose mark stands at *mark*; those that differ are left."""
         first = self._block[self._starts[rows[0]] : self._starts[rows[0]] + size]
         stamp = _STAMP.match(first)
@@ -251,14 +242,14 @@ class _Block:
         self._data[at, : payload // 2] = data if whole else data[good]
         self._good[at] = True
 
-    def _of_channel(self, names: Bytes, good: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    def _of_channel(self, names: Bytes, good: Flags) -> Flags:
         """Count the channels of good lines and take out what is not wanted."""
         left, kept = good.copy(), good.copy()
         while left.any():
             name = names[:, int(np.argmax(left))]
             mine = left & (names == name[:, None]).all(axis=0)
             text = name.tobytes().decode("ascii", "replace")
-            if not self._reader.takes(text, int(np.count_nonzero(mine))):
+            if not self._tally.takes(text, int(np.count_nonzero(mine))):
                 kept &= ~mine
             left &= ~mine
         return kept

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from runtime.bridge.formats.canlog.names import Guess, Told, applied, guess, told
+from runtime.bridge.formats.channels import Guess, Told, applied, guess, told
 from runtime.bridge.session.recording import Samples
 
 

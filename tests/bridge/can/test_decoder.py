@@ -10,16 +10,19 @@ import pytest
 from cantools.database.can import Database, Message
 
 from runtime.bridge.can.dbc import DbcError, load_dbc, parse_dbc
-from runtime.bridge.formats.canlog.decoder import LogDecoder
-from tests.bridge.formats.canlog.logkit import Frame, batch_of
+from runtime.bridge.can.decoder import Decoder
+from runtime.bridge.can.values import batch_of
 
-ROOT = Path(__file__).parents[4]
+ROOT = Path(__file__).parents[3]
 SHARED = ROOT.parent / "shared" / "data"
 
 
-def decoded(decoder: LogDecoder, rows: Sequence[Frame]) -> list[dict[str, float]]:
+Frame = tuple[float, int, bytes]
+
+
+def decoded(decoder: Decoder, rows: Sequence[Frame]) -> list[dict[str, float]]:
     frames: list[list[tuple[int, str, float]]] = [[] for _ in rows]
-    for column in decoder.decode(batch_of(rows)):
+    for column in decoder.decode(batch_of(*zip(*rows, strict=True))):
         for row, value in zip(column.rows.tolist(), column.values.tolist(), strict=True):
             frames[row].append((column.place, column.name, value))
     return [{name: value for _, name, value in sorted(frame)} for frame in frames]
@@ -43,7 +46,7 @@ def compare(messages: dict[int, Message], seed: int, each: int) -> int:
         for at in range(each):
             length = chance.randrange(longest + 1) if at % 4 == 0 else message.length
             rows.append((float(at), key, chance.randbytes(length)))
-        found = decoded(LogDecoder(messages), rows)
+        found = decoded(Decoder(messages), rows)
         for (_, _, data), ours in zip(rows, found, strict=True):
             expected = asked(message, data)
             if expected is None:
@@ -126,7 +129,7 @@ def test_multiplexed_values_are_there_only_where_they_were_sent() -> None:
     assert isinstance(database, Database)
     messages = {256: database.messages[0]}
     assert compare(messages, 4, 100) > 100
-    decoder = LogDecoder(messages)
+    decoder = Decoder(messages)
     rows = [(0.0, 256, bytes([kind, 8, 1, 2, 3, 0, 0, 0])) for kind in (0, 1, 3)]
     assert [set(one) for one in decoded(decoder, rows)] == [
         {"kind", "always", "a"},
@@ -138,7 +141,7 @@ def test_multiplexed_values_are_there_only_where_they_were_sent() -> None:
 
 def test_unknown_and_short_frames_are_counted() -> None:
     pack = load_dbc(ROOT / "data" / "dbc" / "paddock-dash.dbc")
-    decoder = LogDecoder(pack.messages)
+    decoder = Decoder(pack.messages)
     rows = [(0.0, 0x7FF, b"1"), (0.1, 0x420, b"12345678"), (0.2, 0x420, b"12"), (0.3, 0x7FF, b"")]
     assert [set(one) for one in decoded(decoder, rows)] == [
         set(),

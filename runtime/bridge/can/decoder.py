@@ -1,4 +1,4 @@
-"""Decodes CAN frames by the block: each signal of a database as one column of numbers.
+"""Decodes CAN frames by the block, live and of logs: each signal as one column of numbers.
 
 The same values to the bit as cantools gives frame by frame, which is what tells the two apart
 from an approximation: integers are scaled in one rounding, floats as they are.
@@ -6,14 +6,14 @@ from an approximation: integers are scaled in one rounding, floats as they are.
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 from cantools.database.can import Message, Signal
-from cantools.database.conversion import BaseConversion, IdentityConversion
+from cantools.database.conversion import BaseConversion
 
-from runtime.bridge.formats.canlog.values import Batch, Bytes, Rows
+from runtime.bridge.can.values import Batch, Bytes, Flags, Rows
 from runtime.bridge.session.recording import Numbers
 
 _WORD: Final = 64
@@ -49,11 +49,14 @@ class _Field(NamedTuple):
     """Bits above the signal in its word."""
     length: int
     signed: bool
-    wide: bool
-    """It does not fit a word of 8 bytes from a byte on."""
     conversion: BaseConversion
     linear: tuple[float, float] | None
     """Scale and offset that floats carry out exactly as integers would; None: ask cantools."""
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether it does not fit a word of 8 bytes from a byte on."""
+        return self.left + self.length > _WORD
 
 
 class _Node(NamedTuple):
@@ -71,9 +74,9 @@ class _Payload:
         self.rows = rows
         self._shortest = int(length.min())
         self._words: dict[tuple[int, bool], Words] = {}
-        self._long_enough: dict[int, tuple[Rows, npt.NDArray[np.bool_] | None]] = {}
+        self._long_enough: dict[int, tuple[Rows, Flags | None]] = {}
 
-    def usable(self, ends: int) -> tuple[Rows, npt.NDArray[np.bool_] | None]:
+    def usable(self, ends: int) -> tuple[Rows, Flags | None]:
         """The rows whose payload has so many bits, and a mask for them; None: all of them."""
         if self._shortest * 8 >= ends:
             return self.rows, None
@@ -94,22 +97,19 @@ class _Payload:
 
     def integers(self, field: _Field) -> list[int]:
         """The raw numbers of a signal that lies across nine bytes or more; slow."""
-        order = "big" if field.big else "little"
+        order: Literal["big", "little"] = "big" if field.big else "little"
         below = self._width * 8 - field.left - field.length if field.big else field.left
         mask = (1 << field.length) - 1
-        top = 1 << (field.length - 1)
         data = self._data[:, : self._width]
-        if data.shape[1] < self._width:
-            data = np.pad(data, ((0, 0), (0, self._width - data.shape[1])))
-        found = [(int.from_bytes(row.tobytes(), order) >> below) & mask for row in data]  # type: ignore[arg-type]
-        return [(raw ^ top) - top for raw in found] if field.signed else found
+        padded = np.pad(data, ((0, 0), (0, self._width - data.shape[1])))
+        return [(int.from_bytes(row.tobytes(), order) >> below) & mask for row in padded]
 
-    def part(self, chosen: npt.NDArray[np.bool_]) -> "_Payload":
+    def part(self, chosen: Flags) -> "_Payload":
         """Some of these payloads."""
         return _Payload(self._data[chosen], self.length[chosen], self.rows[chosen], self._width)
 
 
-class LogDecoder:
+class Decoder:
     """Decodes batches by the messages of one or more databases; keeps nothing between batches."""
 
     def __init__(self, messages: Mapping[int, Message]) -> None:
@@ -124,6 +124,10 @@ class LogDecoder:
         """Of these, the ones shorter than their message."""
         self.unknown_multiplexer = 0
         """Of these, the ones whose multiplexer chose something that the database does not have."""
+
+    def knows(self, key: int) -> bool:
+        """Whether frames of that id can be decoded."""
+        return key in self._messages
 
     def decode(self, batch: Batch) -> list[Column]:
         """The columns of a batch, message by message."""
@@ -213,24 +217,21 @@ def _field(signal: Signal, place: int, width: int) -> _Field | None:
         return None
     first = 0 if ends <= _WORD else start // 8
     within = start - 8 * first
-    wide = within + signal.length > _WORD
-    if wide:
-        first, left = 0, start
+    if within + signal.length > _WORD:
+        first, left = 0, start  # across nine bytes
     else:
         left = within if big else _WORD - within - signal.length
-    conversion = signal.conversion
     return _Field(
-        name=signal.name,
-        place=place,
-        ends=ends,
-        first=first,
-        big=big,
-        left=left,
-        length=signal.length,
-        signed=signal.is_signed,
-        wide=wide,
-        conversion=conversion,
-        linear=_linear(signal),
+        signal.name,
+        place,
+        ends,
+        first,
+        big,
+        left,
+        signal.length,
+        signal.is_signed,
+        signal.conversion,
+        _linear(signal),
     )
 
 
@@ -240,61 +241,32 @@ def _linear(signal: Signal) -> tuple[float, float] | None:
     if signal.conversion.is_float:
         return float(scale), float(offset)
     if signal.length > _EXACT:
-        plain = isinstance(_innermost(signal.conversion), IdentityConversion)
-        return (1.0, 0.0) if plain and signal.length <= _WORD else None
+        return None
     whole = float(scale).is_integer() and float(offset).is_integer()
     if whole and abs(scale) * 2.0**signal.length + abs(offset) >= 2.0**_EXACT:
         return None
     return float(scale), float(offset)
 
 
-def _innermost(conversion: BaseConversion) -> BaseConversion:
-    return getattr(conversion, "_conversion", conversion)
-
-
 def _values(payload: _Payload, field: _Field) -> Numbers:
     """Of all payloads; the caller takes those out that are too short."""
-    if field.wide:
-        if field.conversion.is_float:
-            return _converted(
-                field, _float_of([*payload.integers(field._replace(signed=False))], field.length)
-            )
-        return _asked(field, payload.integers(field))
-    shifted = payload.word(field.first, big=field.big) << np.uint64(field.left)
-    right = _WORD - field.length
-    if field.conversion.is_float:
-        bits = (shifted >> np.uint64(right)).astype(_UNSIGNED[field.length])
-        return _converted(field, _widened(bits.view(_FLOATS[field.length])))
-    if field.signed:
-        raw: npt.NDArray[np.int64] | Words = shifted.view(np.int64) >> np.int64(right)
+    length, right = field.length, np.uint64(_WORD - field.length if field.length < _WORD else 0)
+    if field.is_wide:
+        bits = np.array(payload.integers(field), object)
     else:
-        raw = shifted >> np.uint64(right)
-    if field.linear is None:
-        return _asked(field, raw.tolist())
-    return _converted(field, raw.astype(np.float64))
-
-
-def _float_of(raw: list[int], length: int) -> Numbers:
-    bits = np.array(raw, np.uint64).astype(_UNSIGNED[length])
-    return _widened(bits.view(_FLOATS[length]))
-
-
-def _widened(values: npt.NDArray[np.floating[Any]]) -> Numbers:
-    with np.errstate(invalid="ignore"):  # a NaN may be one that signals
-        return values.astype(np.float64)
-
-
-def _converted(field: _Field, values: Numbers) -> Numbers:
+        bits = payload.word(field.first, big=field.big) << np.uint64(field.left) >> right
+    if field.conversion.is_float:
+        with np.errstate(all="ignore"):  # a NaN may be one that signals
+            raw = bits.astype(_UNSIGNED[length]).view(_FLOATS[length]).astype(np.float64)
+    elif field.linear is None or field.is_wide:
+        top = 1 << (length - 1) if field.signed else 0
+        convert = field.conversion.raw_to_scaled  # cantools' own: too long for exact floats
+        numbers = [convert((bit ^ top) - top, False) for bit in bits.tolist()]
+        return np.array(numbers, np.float64)
+    elif field.signed:
+        raw = ((bits << right).view(np.int64) >> right.astype(np.int64)).astype(np.float64)
+    else:
+        raw = bits.astype(np.float64)
     scale, offset = field.linear or (1.0, 0.0)
     with np.errstate(all="ignore"):  # what a sensor sends may be any pattern of bits
-        if scale != 1.0:
-            values = values * scale
-        if offset != 0.0:
-            values = values + offset
-    return values
-
-
-def _asked(field: _Field, raw: list[int]) -> Numbers:
-    """Through cantools' own conversion, for numbers too long for exact floats."""
-    convert = field.conversion.raw_to_scaled
-    return np.array([float(convert(number, False)) for number in raw], np.float64)  # type: ignore[arg-type]
+        return raw if (scale, offset) == (1.0, 0.0) else raw * scale + offset

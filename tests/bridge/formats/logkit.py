@@ -1,19 +1,18 @@
 """Makes CAN frames and writes them as logs of every format."""
 
 import random
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import BinaryIO, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import can
 import numpy as np
 
-from runtime.bridge.can.dbc import EXTENDED, load_dbc
-from runtime.bridge.formats.canlog.readers.asc import AscReader
-from runtime.bridge.formats.canlog.readers.blf import BlfReader
-from runtime.bridge.formats.canlog.readers.candump import CandumpReader
-from runtime.bridge.formats.canlog.readers.trc import TrcReader
-from runtime.bridge.formats.canlog.values import Batch, LogReader
+from runtime.bridge.can.dbc import load_dbc
+from runtime.bridge.can.values import EXTENDED, Batch
+from runtime.bridge.formats.candump import candump_frames
+from runtime.bridge.formats.canlog import ReadFrames
+from runtime.bridge.formats.pythoncan import asc_frames, blf_frames, trc_frames
 
 BEGIN: Final = 1_700_000_000.0
 Frame = tuple[float, int, bytes]
@@ -23,16 +22,16 @@ class Form(NamedTuple):
     """A log format: who writes it, who reads it."""
 
     writer: Callable[..., can.io.generic.MessageWriter]
-    reader: Callable[[BinaryIO, str | None], LogReader]
+    reader: ReadFrames
     channels: tuple[str, str]
     """How the log names python-can's channels 0 and 1."""
 
 
 FORMS: Final = {
-    ".log": Form(can.CanutilsLogWriter, CandumpReader, ("can0", "can1")),
-    ".asc": Form(can.ASCWriter, AscReader, ("1", "2")),
-    ".blf": Form(can.BLFWriter, BlfReader, ("1", "2")),
-    ".trc": Form(can.TRCWriter, TrcReader, ("1", "2")),
+    ".log": Form(can.CanutilsLogWriter, candump_frames, ("can0", "can1")),
+    ".asc": Form(can.ASCWriter, asc_frames, ("1", "2")),
+    ".blf": Form(can.BLFWriter, blf_frames, ("1", "2")),
+    ".trc": Form(can.TRCWriter, trc_frames, ("1", "2")),
 }
 
 
@@ -43,7 +42,7 @@ def messages(count: int, *, flexible: bool = True, remote: bool = True) -> list[
     for at in range(count):
         extended, fd = chance.random() < 0.3, flexible and chance.random() < 0.2
         asked = remote and not fd and chance.random() < 0.03
-        length = chance.choice([0, 3, 8, 12, 64] if fd else [0, 1, 3, 7, 8, 8, 8])
+        length = chance.choice([3, 8, 12, 64] if fd else [0, 1, 3, 7, 8, 8, 8])
         found.append(
             can.Message(
                 timestamp=BEGIN + at / 1000,
@@ -96,7 +95,7 @@ def plain(frames: Iterable[can.Message]) -> list[Frame]:
 
 def drive(seconds: float, begin: float = BEGIN) -> list[can.Message]:
     """A drive on the bus of the shipped database: 20 m/s in a circle, every message at 20 Hz."""
-    pack = load_dbc(Path(__file__).parents[4] / "data" / "dbc" / "paddock-dash.dbc")
+    pack = load_dbc(Path(__file__).parents[3] / "data" / "dbc" / "paddock-dash.dbc")
     found = []
     for at in range(int(seconds * 20)):
         t = at / 20
@@ -120,15 +119,3 @@ def drive(seconds: float, begin: float = BEGIN) -> list[can.Message]:
                 )
             )
     return found
-
-
-def batch_of(rows: Sequence[Frame]) -> Batch:
-    """Frames as a batch."""
-    width = 64 if any(len(data) > 8 for _, _, data in rows) else 8
-    joined = b"".join(data.ljust(width, b"\0") for _, _, data in rows)
-    return Batch(
-        np.array([t for t, _, _ in rows]),
-        np.array([key for _, key, _ in rows], np.int64),
-        np.array([len(data) for _, _, data in rows], np.uint8),
-        np.frombuffer(joined, np.uint8).reshape(-1, width),
-    )

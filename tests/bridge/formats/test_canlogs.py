@@ -2,19 +2,25 @@
 
 import io
 import random
+import struct
+import zlib
 from pathlib import Path
 
 import pytest
 
-from runtime.bridge.can.dbc import EXTENDED
-from runtime.bridge.formats.canlog.readers import candump
-from runtime.bridge.formats.canlog.readers.asc import AscReader
-from runtime.bridge.formats.canlog.readers.candump import CandumpReader
-from runtime.bridge.formats.canlog.readers.trc import TrcReader
-from runtime.bridge.formats.errors import UnreadableRecording
-from tests.bridge.formats.canlog.logkit import FORMS, Frame, frames_of, messages, plain, write
+from runtime.bridge.can.values import EXTENDED
+from runtime.bridge.formats import candump
+from runtime.bridge.formats.canlog import Tally
+from runtime.bridge.formats.reading import UnreadableRecording
+from tests.bridge.formats.logkit import FORMS, Frame, frames_of, messages, plain, write
 
 FRAMES = 3000
+
+
+def read(suffix: str, data: bytes) -> tuple[list[Frame], Tally]:
+    """The frames in the bytes of a log, and what was counted."""
+    tally = Tally()
+    return frames_of(FORMS[suffix].reader(io.BytesIO(data), tally)), tally
 
 
 @pytest.mark.parametrize("suffix", FORMS)
@@ -23,14 +29,14 @@ def test_every_frame_that_python_can_writes_is_read(suffix: str, tmp_path: Path)
     written = messages(FRAMES, flexible=not simple, remote=not simple)
     path = write(tmp_path / f"a{suffix}", written)
     with path.open("rb") as stream:
-        reader = FORMS[suffix].reader(stream, None)
-        found = frames_of(reader)
+        tally = Tally()
+        found = frames_of(FORMS[suffix].reader(stream, tally))
     expected = plain(written)
     assert [frame[1:] for frame in found] == [frame[1:] for frame in expected]
     assert max(abs(a[0] - b[0]) for a, b in zip(found, expected, strict=True)) < 1e-6
-    assert reader.tally.remote == FRAMES - len(expected)
-    assert reader.tally.malformed == 0
-    assert sorted(reader.tally.channels) == list(FORMS[suffix].channels)
+    assert tally.remote == FRAMES - len(expected)
+    assert tally.malformed == 0
+    assert sorted(tally.channels) == list(FORMS[suffix].channels)
 
 
 @pytest.mark.parametrize("suffix", FORMS)
@@ -38,10 +44,10 @@ def test_one_channel_is_taken_alone(suffix: str, tmp_path: Path) -> None:
     written = messages(400, flexible=False, remote=False)
     path = write(tmp_path / f"a{suffix}", written)
     with path.open("rb") as stream:
-        reader = FORMS[suffix].reader(stream, FORMS[suffix].channels[1])
-        found = frames_of(reader)
+        tally = Tally(FORMS[suffix].channels[1])
+        found = frames_of(FORMS[suffix].reader(stream, tally))
     assert [frame[2] for frame in found] == [bytes(frame.data) for frame in written[1::2]]
-    assert reader.tally.others == 200
+    assert tally.others == 200
 
 
 @pytest.mark.parametrize("suffix", FORMS)
@@ -54,9 +60,8 @@ def test_no_damage_breaks_a_reader(suffix: str, tmp_path: Path) -> None:
             at = chance.randrange(len(data))
             data[at : at + chance.randrange(12)] = chance.randbytes(chance.randrange(8))
         data = data[: chance.randrange(len(data))] if chance.random() < 0.3 else data
-        reader = FORMS[suffix].reader(io.BytesIO(bytes(data)), None)
         try:
-            found = frames_of(reader)
+            found = frames_of(FORMS[suffix].reader(io.BytesIO(bytes(data)), Tally()))
         except UnreadableRecording:
             continue
         assert all(len(payload) <= 64 and key < 1 << 32 for _, key, payload in found)
@@ -84,9 +89,9 @@ LINES = {
 @pytest.mark.parametrize("end", [b"\n", b"\r\n"])
 def test_each_form_of_candump_is_read(name: str, times: int, end: bytes) -> None:
     line, frame = LINES[name]
-    reader = CandumpReader(io.BytesIO((line + end) * times))
-    assert frames_of(reader) == [frame] * times
-    assert reader.tally.malformed == 0
+    found, tally = read(".log", (line + end) * times)
+    assert found == [frame] * times
+    assert tally.malformed == 0
 
 
 @pytest.mark.parametrize(
@@ -107,18 +112,18 @@ def test_each_form_of_candump_is_read(name: str, times: int, end: bytes) -> None
 @pytest.mark.parametrize("times", [1, 40])
 def test_what_is_no_data_frame_is_counted(line: bytes, what: str, times: int) -> None:
     good = LINES["log file"][0]
-    reader = CandumpReader(io.BytesIO(b"\n".join([good, *[line] * times, good])))
-    assert frames_of(reader) == [ONE, ONE]
-    told = {name: getattr(reader.tally, name) for name in ("malformed", "errors", "remote")}
+    found, tally = read(".log", b"\n".join([good, *[line] * times, good]))
+    assert found == [ONE, ONE]
+    told = {name: getattr(tally, name) for name in ("malformed", "errors", "remote")}
     assert told.pop(what) == times
     assert not any(told.values())
 
 
 def test_blocks_are_read_like_single_lines(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     data = write(tmp_path / "a.log", messages(2000)).read_bytes()
-    fast = frames_of(CandumpReader(io.BytesIO(data)))
+    fast = read(".log", data)
     monkeypatch.setattr(candump, "_FEW", 10**9)
-    assert frames_of(CandumpReader(io.BytesIO(data))) == fast
+    assert read(".log", data) == fast
 
 
 def test_a_relative_asc_log_is_added_up() -> None:
@@ -126,12 +131,12 @@ def test_a_relative_asc_log_is_added_up() -> None:
     text += (
         b"0.5 1 291 Rx d 2 17 34\n0.25 1 291x Tx d 0\n0.25 1 ErrorFrame\nnoise\n9 1 zz Rx d 1 0\n"
     )
-    reader = AscReader(io.BytesIO(text))
-    assert frames_of(reader) == [
+    found, tally = read(".asc", text)
+    assert found == [
         (1700000001.0, 0x123, b"\x11\x22"),
         (1700000001.25, 0x123 | EXTENDED, b""),
     ]
-    assert (reader.tally.errors, reader.tally.malformed) == (1, 1)
+    assert (tally.errors, tally.malformed) == (1, 1)
 
 
 TRACES = {
@@ -146,12 +151,38 @@ TRACES = {
 
 @pytest.mark.parametrize("version", TRACES)
 def test_each_version_of_a_trace_is_read(version: str) -> None:
-    reader = TrcReader(io.BytesIO(TRACES[version].encode()))
-    assert frames_of(reader) == [(0.25, 0x123, b"\x11\x22"), (0.3, 0x123 | EXTENDED, b"\xaa")]
-    assert reader.tally.malformed == 0
+    found, tally = read(".trc", TRACES[version].encode())
+    assert found == [(0.25, 0x123, b"\x11\x22"), (0.3, 0x123 | EXTENDED, b"\xaa")]
+    assert tally.malformed == 0
 
 
 @pytest.mark.parametrize("suffix", [".asc", ".blf", ".trc"])
 def test_another_file_is_refused_in_words(suffix: str) -> None:
     with pytest.raises(UnreadableRecording, match=r"no (ASC|BLF|TRC)"):
-        frames_of(FORMS[suffix].reader(io.BytesIO(b"hello\nworld\n" * 20), None))
+        read(suffix, b"hello\nworld\n" * 20)
+
+
+@pytest.mark.parametrize("suffix", [".log", ".asc", ".trc"])
+def test_an_odd_line_costs_itself_only(suffix: str, tmp_path: Path) -> None:
+    written = messages(60, flexible=False, remote=False)
+    lines = write(tmp_path / f"a{suffix}", written).read_bytes().split(b"\n")
+    middle = len(lines) // 2
+    lines[middle] = lines[middle].replace(b"#", b"#z").replace(b"Rx", b"zz").replace(b"DT", b"zz")
+    found, _ = read(suffix, b"\n".join(lines))
+    assert len(found) == 59
+
+
+def test_a_cut_log_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
+    whole = write(tmp_path / "a.blf", messages(20_000, flexible=False, remote=False)).read_bytes()
+    found, tally = read(".blf", whole[: len(whole) * 2 // 3])
+    assert 1000 < len(found) < 20_000
+    assert [code for code, _ in tally.doubts] == ["log_damaged"]
+
+
+def test_a_container_that_would_fill_the_memory_is_refused(tmp_path: Path) -> None:
+    whole = write(tmp_path / "a.blf", messages(2)).read_bytes()
+    packed = zlib.compress(bytes(80 << 20))
+    size = 32 + len(packed)
+    container = struct.pack("<4sHHLLH6xL4x", b"LOBJ", 16, 1, size, 10, 2, 1) + packed
+    with pytest.raises(UnreadableRecording):
+        read(".blf", whole[:144] + container + bytes(size % 4))

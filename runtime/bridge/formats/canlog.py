@@ -1,0 +1,388 @@
+"""Turns CAN logs into recordings: frames at even times, every further signal as samples."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO, Final, NamedTuple, TypeAlias
+
+import numpy as np
+from cantools.database.can import Message
+
+from runtime.bridge.can.carfile import CarError
+from runtime.bridge.can.cars import SUFFIXES, find_car, load_car
+from runtime.bridge.can.dbc import load_dbcs, merged
+from runtime.bridge.can.decoder import Decoder
+from runtime.bridge.can.rows import GPS_DISTANCE, StampClock, even_times, spread_equal
+from runtime.bridge.can.rules import NO_RULES, Plan, Rules
+from runtime.bridge.can.values import Batch
+from runtime.bridge.formats.assemble import frames_at
+from runtime.bridge.formats.channels import Told, applied, guess, told
+from runtime.bridge.formats.corrections import mended
+from runtime.bridge.formats.reading import BusChoice, BusNotFound, Options, UnreadableRecording
+from runtime.bridge.session.recording import (
+    WIDE,
+    WIDE_SIGNALS,
+    Doubt,
+    Numbers,
+    Recording,
+    Samples,
+)
+
+CHUNK: Final = 65_536
+"""Frames that are decoded at once: fewer cost more each, more do not fit the processor's cache."""
+BLOCK: Final = 2_097_152
+LONGEST_LINE: Final = 4096
+STEP_S: Final = 0.1
+MOST_CHANNELS: Final = 64
+MOST_SAMPLES: Final = 100_000_000
+"""Further ones do not fit the memory of the machines that the bridge is made for."""
+LATEST: Final = 1e11
+"""Seconds; a later time is noise."""
+UNIX: Final = 1e8
+"""Seconds; a log that begins earlier does not count from 1970."""
+OTHER: Final = "other"
+_SHOWN: Final = 12
+
+
+@dataclass
+class Tally:
+    """What a reader met."""
+
+    channel: str | None = None
+    """The channel whose frames are taken, as the log names it; None: all."""
+    malformed: int = 0
+    """Lines or objects that are no frame."""
+    errors: int = 0
+    """Error frames of the bus."""
+    remote: int = 0
+    """Remote frames, which carry no data."""
+    others: int = 0
+    """Frames of channels that were not asked for."""
+    channels: Counter[str] = field(default_factory=Counter)
+    """Data frames by the channel's name in the log."""
+    created: float | None = None
+    """Unix seconds at which the log was begun, where it says so."""
+    notes: dict[str, str] = field(default_factory=dict)
+    """What was decided while reading."""
+    doubts: list[tuple[str, str]] = field(default_factory=list)
+    """Code and sentence of what else is odd."""
+
+    def takes(self, name: str, frames: int) -> bool:
+        """Count frames of a channel, and say whether they are wanted."""
+        known = name in self.channels or len(self.channels) < MOST_CHANNELS
+        self.channels[name if known else OTHER] += frames
+        if self.channel in (None, name):
+            return True
+        self.others += frames
+        return False
+
+
+ReadFrames: TypeAlias = Callable[[BinaryIO, Tally], Iterator[Batch]]
+"""Gives the frames of a log in blocks; raises `UnreadableRecording` for what is no such log."""
+
+
+class Bus(NamedTuple):
+    """What the frames of a log mean."""
+
+    messages: Mapping[int, Message]
+    plan: Plan | None = None
+    """The car's rules; None: no car file is used."""
+    dbc: tuple[str, ...] = ()
+    """Names of the databases."""
+    car: str = ""
+
+
+def read_log(stream: BinaryIO, options: Options, form: str, read_frames: ReadFrames) -> Recording:
+    """Read a whole log of the format *form*. Raises `UnreadableRecording`."""
+    if options.bus is None:
+        raise UnreadableRecording("a CAN log needs a DBC file to be read with")
+    tally = Tally(options.bus.channel)
+    return record_log(read_frames(stream, tally), tally, load_bus(options.bus), form)
+
+
+def line_blocks(stream: BinaryIO, tally: Tally, size: int = BLOCK) -> Iterator[bytes]:
+    """The rest of a file in pieces of whole lines; a line that is too long is counted as none."""
+    rest = b""
+    skipping = False
+    while read := stream.read(size):
+        if skipping:
+            cut = read.find(b"\n") + 1
+            if not cut:
+                continue
+            read, skipping = read[cut:], False
+        cut = read.rfind(b"\n") + 1
+        if cut:
+            yield rest + read[:cut]
+            rest = read[cut:]
+        else:
+            rest += read
+        if len(rest) > LONGEST_LINE and b"\n" not in rest:
+            tally.malformed += 1
+            rest, skipping = b"", True
+    if rest:
+        yield rest
+
+
+def record_log(batches: Iterable[Batch], tally: Tally, bus: Bus, form: str) -> Recording:
+    """The recording of all frames of a log. Raises `UnreadableRecording`."""
+    recorder = LogRecorder(bus)
+    for batch in batches:
+        recorder.feed(batch)
+    return recorder.finish(tally, form)
+
+
+class _Piece(NamedTuple):
+    t: Numbers
+    value: Numbers
+
+
+class LogRecorder:
+    """Takes the batches of a log in and gives the recording at its end."""
+
+    def __init__(self, bus: Bus) -> None:
+        self.bus = bus
+        self.frames = 0
+        self._pieces: dict[str, list[_Piece]] = {}
+        self._heard: list[Numbers] = []
+        self._samples = 0
+        self._clock = StampClock()
+        self._first: float | None = None
+        self._decoder = Decoder(bus.messages)
+        self._rules = Rules(bus.plan or NO_RULES)
+        self._units = {
+            signal.name: signal.unit or ""
+            for message in bus.messages.values()
+            for signal in message.signals
+        }
+
+    def feed(self, batch: Batch) -> None:
+        """Take frames in the order of the log; raises `UnreadableRecording` for too many."""
+        if not len(batch):
+            return
+        if self._first is None:
+            self._first = float(batch.t[0])
+        self.frames += len(batch)
+        t = self._clock.continued(batch.t)
+        times: dict[int, Numbers] = {}
+        heard = np.zeros(len(batch), np.bool_)
+        for name, (rows, values) in self._rules.feed(self._decoder.decode(batch)).items():
+            if not len(rows):
+                continue
+            if id(rows) not in times:
+                times[id(rows)] = t[rows]
+                heard[rows] = True
+            self._samples += len(rows)
+            self._pieces.setdefault(name, []).append(_Piece(times[id(rows)], values))
+        if self._samples > MOST_SAMPLES:
+            text = f"the log holds more than {MOST_SAMPLES} values; cut it into parts"
+            raise UnreadableRecording(text)
+        if heard.any():
+            self._heard.append(_coarse(t[heard]))
+
+    def finish(self, tally: Tally, form: str) -> Recording:
+        """The recording; raises `UnreadableRecording` where nothing could be decoded."""
+        if not self.frames:
+            raise UnreadableRecording(_nothing(tally))
+        if not self._heard:
+            raise UnreadableRecording(
+                f"none of the {len(self._decoder.unknown)} ids of the log is known to "
+                f"{', '.join(self.bus.dbc) or 'the database'}; choose another DBC file"
+            )
+        joined = self._joined()
+        unmatched = self.bus.plan is not None and not self._rules.matched
+        helpers = dict(joined)
+        facts = self._facts(tally, form)
+        doubts = self._doubts(tally, unmatched=unmatched)
+        guessing = self.bus.plan is None or unmatched
+        if guessing:
+            found = guess(self._told(joined)).without(WIDE_SIGNALS, joined)
+            for one in (*found.columns, *found.signals):
+                helpers[one.column] = applied(one, joined[one.channel])
+            joined |= {one.column: helpers[one.column] for one in found.signals}
+            facts |= found.facts()
+        helpers.pop("distance_m", None)
+        frames = frames_at(even_times(np.unique(np.concatenate(self._heard)), STEP_S), helpers)
+        if guessing:
+            mending = mended(frames)
+            frames = mending.frames
+            facts |= mending.facts
+            doubts += mending.doubts
+        signals = {
+            GPS_DISTANCE if name == "distance_m" else name: samples
+            for name, samples in joined.items()
+            if name not in WIDE or name == "distance_m"
+        }
+        signals.pop("timestamp", None)
+        absolute = self._first is not None and self._first > UNIX
+        created = tally.created if tally.created is not None else self._first
+        return Recording(
+            frames=frames,
+            signals=signals,
+            created=created if tally.created is not None or absolute else None,
+            doubts=tuple(doubts),
+            facts=facts,
+            unmapped=tuple(sorted(name for name in signals if name in self._units)),
+        )
+
+    def _told(self, joined: Mapping[str, Samples]) -> dict[str, Told]:
+        return {name: told(one, self._units.get(name, "")) for name, one in joined.items()}
+
+    def _joined(self) -> dict[str, Samples]:
+        """All samples by name; signals of the same frames share their times."""
+        times: dict[tuple[int, ...], Numbers] = {}
+        joined = {}
+        for name, pieces in self._pieces.items():
+            known = tuple(id(piece.t) for piece in pieces)
+            if known not in times:
+                times[known] = spread_equal(np.concatenate([piece.t for piece in pieces]))
+            value = np.concatenate([piece.value for piece in pieces])
+            joined[name] = Samples(times[known], value)
+            pieces.clear()
+        self._pieces.clear()
+        return joined
+
+    def _facts(self, tally: Tally, form: str) -> dict[str, str]:
+        absolute = self._first is not None and self._first > UNIX
+        facts = {
+            "format": form,
+            "time_base": "utc" if absolute else "zero",
+            "frames": str(self.frames),
+            "decoded": str(self._decoder.decoded),
+            "unknown_ids": str(len(self._decoder.unknown)),
+            "dbc": ", ".join(self.bus.dbc),
+            "car": self.bus.car or "none",
+            "channels": ", ".join(f"{name}: {n}" for name, n in sorted(tally.channels.items())),
+        }
+        return facts | tally.notes
+
+    def _doubts(self, tally: Tally, *, unmatched: bool) -> list[Doubt]:
+        decoder = self._decoder
+        worst = [f"0x{key & 0x1FFF_FFFF:x}" for key, _ in decoder.unknown.most_common(_SHOWN)]
+        unknown = f"frames of ids that the DBC does not know, most of them {', '.join(worst)}"
+        taken = [name for name in tally.channels if tally.channels[name]]
+        several = not tally.others and len(taken) > 1
+        told = [
+            ("malformed", "lines or objects that are no frame are left out", tally.malformed),
+            ("error_frames", "error frames of the bus", tally.errors),
+            ("remote_frames", "remote frames carry no data", tally.remote),
+            ("unknown_ids", unknown, decoder.unknown.total()),
+            ("frames_truncated", "frames shorter than their message", decoder.truncated),
+            (
+                "unknown_multiplexer",
+                "frames with a multiplexer that the DBC does not know",
+                decoder.unknown_multiplexer,
+            ),
+            (
+                "undefined_values",
+                "values that are no finite number are left out",
+                self._rules.undefined.total(),
+            ),
+            ("clock_set_back", "the clock went back; time goes on from there", self._clock.rewinds),
+            ("time_not_increasing", "stamps before an earlier one", self._clock.late),
+            ("other_channels", "frames of channels not asked for", tally.others),
+            ("channels_mixed", "several channels are taken as one bus", int(several)),
+            ("car_unused", "no signal of the log has a rule in the car file", int(unmatched)),
+        ]
+        doubts = [Doubt(code, detail, times) for code, detail, times in told if times]
+        return [*doubts, *(Doubt(code, detail) for code, detail in tally.doubts)]
+
+
+def _nothing(tally: Tally) -> str:
+    if tally.others:
+        names = ", ".join(sorted(tally.channels)[:_SHOWN])
+        return f"the log has no frame of that channel; it has {names}"
+    return f"the log has no frame of a bus; what else it has: {tally.malformed} that are none"
+
+
+def _coarse(t: Numbers) -> Numbers:
+    """Of times (rising) the first and last in each few milliseconds: what even times need."""
+    slot = np.floor(t * 200.0)
+    change = np.diff(slot) != 0
+    return t[np.concatenate(([True], change)) | np.concatenate((change, [True]))]
+
+
+def load_bus(choice: BusChoice) -> Bus:
+    """Read the files of a choice; may take a second. Raises `BusNotFound`."""
+    folder = choice.data_dir / "dbc"
+    if choice.dbc:
+        paths = [_dbc(folder, name, choice) for name in choice.dbc]
+    else:
+        paths = sorted(folder.glob("*.dbc"))
+        if not paths:
+            raise BusNotFound("there is no DBC file to decode the log with; name one", "dbc")
+    packs = load_dbcs(paths)
+    if packs.failures:
+        raise BusNotFound(f"dbc: {packs.failures[0]}", "dbc")
+    names = tuple(pack.name for pack in packs.packs)
+    if choice.car is None:
+        return Bus(merged(packs.packs), None, names)
+    try:
+        if not choice.car_anywhere:
+            _check_inside(choice.data_dir, choice.car, "car", SUFFIXES)
+        car = load_car(find_car(choice.data_dir / "cars", choice.car))
+    except CarError as error:
+        raise BusNotFound(f"car: {error}", "car") from None
+    return Bus(merged(packs.packs), car.plan, names, car.id)
+
+
+def choose(
+    data_dir: Path,
+    *,
+    asked_dbc: Sequence[str] = (),
+    asked_car: str | None = None,
+    channel: str | None = None,
+    usual_dbc: Sequence[str] = (),
+    usual_car: str | None = None,
+) -> BusChoice:
+    """What was asked for, else what is usual; usual files may lie anywhere."""
+    return BusChoice(
+        data_dir,
+        tuple(asked_dbc or usual_dbc),
+        asked_car if asked_car is not None else usual_car,
+        channel,
+        dbc_anywhere=not asked_dbc,
+        car_anywhere=asked_car is None,
+    )
+
+
+def car_asked(folder: Path, car: str | None) -> str | None:
+    """*car* where it names a car file; None where it is just what a car is called."""
+    if not car:
+        return None
+    if car.endswith(SUFFIXES):
+        return car
+    plain = "/" not in car and "\\" not in car and "\0" not in car
+    there = plain and any((folder / f"{car}{suffix}").is_file() for suffix in SUFFIXES)
+    return car if there else None
+
+
+def car_driven(called: str | None, facts: Mapping[str, str]) -> str | None:
+    """What a session keeps as its car: its name, else its car file's id or what the file says."""
+    decoded = facts.get("car", "none")
+    return decoded if decoded != "none" and (not called or called.endswith(SUFFIXES)) else called
+
+
+def _dbc(folder: Path, name: str, choice: BusChoice) -> Path:
+    if "/" not in name and "\\" not in name:
+        for known in (folder / f"{name}.dbc", folder / name):
+            if known.suffix == ".dbc" and known.is_file():
+                return known
+    if not choice.dbc_anywhere:
+        _check_inside(choice.data_dir, name, "dbc", (".dbc",))
+    path = Path(name)
+    if name.endswith(".dbc") and path.is_file():
+        return path
+    raise BusNotFound(f"dbc: there is no {Path(name).name}", "dbc")
+
+
+def _check_inside(data_dir: Path, name: str, param: str, suffixes: tuple[str, ...]) -> None:
+    """Refuse a path that leads out of the data folder, whether or not there is a file."""
+    if not name.endswith(suffixes) or ("/" not in name and "\\" not in name):
+        return
+    try:
+        inside = Path(name).resolve().is_relative_to(data_dir.resolve())
+    except (OSError, RuntimeError, ValueError):
+        inside = False
+    if not inside:
+        raise BusNotFound(f"{param}: give an id, or a path in the data folder", param)

@@ -1,1 +1,0 @@
-"""Recorded CAN buses: logs read, decoded and turned into recordings, column by column."""

@@ -1,0 +1,67 @@
+"""What every reader of a format is given, and what it raises."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar, Final, NamedTuple
+
+from runtime.bridge.formats.vbo.encodings import CoordinateEncoding, TimeEncoding
+from runtime.web.errors import ApiError
+
+
+@dataclass(frozen=True)
+class BusChoice:
+    """What a request, a command or the settings say about the bus of a log."""
+
+    data_dir: Path
+    """With the folders ``dbc`` and ``cars``."""
+    dbc: tuple[str, ...] = ()
+    """Ids or paths; a later one wins. Empty: the database that the bridge ships with."""
+    car: str | None = None
+    """Id or path; None: no car file."""
+    channel: str | None = None
+    """As the log names it; None: all of them as one bus."""
+    dbc_anywhere: bool = False
+    """Paths may lead out of *data_dir*: whoever chose them may read any file."""
+    car_anywhere: bool = False
+
+
+class Options(NamedTuple):
+    """How a file is to be read; a reader uses what concerns its format."""
+
+    coordinate_encoding: CoordinateEncoding | None = None
+    """Of a VBO file; None: its numbers decide."""
+    time_encoding: TimeEncoding | None = None
+    bus: BusChoice | None = None
+    """Of a CAN log, which cannot be read without one."""
+
+
+NO_OPTIONS: Final = Options()
+
+
+class UnreadableRecording(ApiError):
+    """The file was opened, and holds no recording that can be read."""
+
+    status: ClassVar[int] = 422
+    code: ClassVar[str] = "unparsable_file"
+
+
+class UnparsableVbo(UnreadableRecording):
+    """A VBO file without data, column names or a single good row."""
+
+    code = "unparsable_vbo"
+
+
+class FormatNotInstalled(UnreadableRecording):
+    """The format is known, and the package that reads it is not installed."""
+
+    code = "format_not_installed"
+
+
+class BusNotFound(UnreadableRecording):
+    """The DBC or car file for a CAN log is missing or cannot be used."""
+
+    code = "bus_not_found"
+
+    def __init__(self, message: str, param: str) -> None:
+        super().__init__(message)
+        self.param = param
