@@ -38,7 +38,7 @@ from runtime.bridge.session.recording import (
     Samples,
     VideoFrame,
 )
-from runtime.bridge.session.series import Odometer, integrated
+from runtime.bridge.session.series import Odometer, fill_distance
 
 _STEP_S: Final = 0.05
 """Between the frames of a recording without positions."""
@@ -177,7 +177,7 @@ def frames_at(times: Numbers, signals: Mapping[str, Samples]) -> Frames:
     columns = wide_columns(times, signals)
     speed = columns["speed_ms"]
     if not np.isnan(speed).all():
-        columns["distance_m"] = integrated(times, speed, columns["distance_m"], Odometer())[0]
+        columns["distance_m"] = fill_distance(times, speed, columns["distance_m"], Odometer())[0]
     elif np.isfinite(columns["lat"]).any():
         columns["distance_m"] = distance(times, columns["lat"], columns["lon"], speed)
     return Frames(columns)
