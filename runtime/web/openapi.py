@@ -12,7 +12,6 @@ from aiohttp import web
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from runtime.web.body import NDJSON
 from runtime.web.errors import (
     ApiError,
     BadRequest,
@@ -26,7 +25,7 @@ from runtime.web.errors import (
 )
 from runtime.web.middleware import Render
 from runtime.web.routes import Route, Routes, mount
-from runtime.web.wire import json_bytes
+from runtime.web.wire import NDJSON, json_bytes
 
 Json = dict[str, Any]
 Mode = Literal["validation", "serialization"]

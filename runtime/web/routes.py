@@ -22,9 +22,16 @@ from typing import (
 from aiohttp import web
 from pydantic import BaseModel
 
-from runtime.web.body import NDJSON, read_body, wait_with_continue
 from runtime.web.errors import ApiError, BadJson
-from runtime.web.wire import json_response, parse_body, parse_path, parse_query
+from runtime.web.wire import (
+    NDJSON,
+    json_response,
+    parse_body,
+    parse_path,
+    parse_query,
+    read_body,
+    wait_with_continue,
+)
 
 R = TypeVar("R", bound=BaseModel | None)
 SMALL_BODY: Final = 64 * 1024

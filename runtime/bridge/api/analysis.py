@@ -21,8 +21,7 @@ from runtime.bridge.errors import NoCompleteLap, NoGeometry, UnknownLap
 from runtime.bridge.service import SERVICE, Service
 from runtime.bridge.storage.errors import NoRows, UnknownSession
 from runtime.bridge.storage.values import SessionRow
-from runtime.web.absent import absent
-from runtime.web.wire import Wire
+from runtime.web.wire import Wire, absent
 
 T = TypeVar("T")
 P = ParamSpec("P")

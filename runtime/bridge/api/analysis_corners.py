@@ -35,10 +35,9 @@ from runtime.bridge.api.analysis import (
 )
 from runtime.bridge.api.sessions import SessionPath
 from runtime.bridge.session.units import Bar, Gravity, Kmh, Metres, Seconds, Share
-from runtime.web.absent import absent
 from runtime.web.errors import BadQuery
 from runtime.web.routes import Routes
-from runtime.web.wire import Wire
+from runtime.web.wire import Wire, absent
 
 routes = Routes("analysis")
 Basis = Literal["reference_file", "session_best"]

@@ -6,9 +6,8 @@ from aiohttp import web
 
 from runtime.bridge.can.cars import CarEntry, NoCarsDir, load_cars
 from runtime.bridge.service import SERVICE
-from runtime.web.absent import absent
 from runtime.web.routes import Routes
-from runtime.web.wire import Wire
+from runtime.web.wire import Wire, absent
 
 routes = Routes("cars")
 

@@ -19,7 +19,7 @@ from runtime.bridge.api.analysis_corners import ScorecardRecord
 from runtime.bridge.api.analysis_laps import SessionNumbers
 from runtime.bridge.cues.model import Emotion
 from runtime.bridge.session.units import Quality
-from runtime.web.absent import absent
+from runtime.web.wire import absent
 
 Told = Literal["local_model", "template"]
 

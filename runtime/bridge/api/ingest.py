@@ -28,11 +28,9 @@ from runtime.bridge.session.ingest import (
 from runtime.bridge.session.recording import WIDE_SIGNALS, VideoFrame
 from runtime.bridge.storage.errors import BadFrames, RegistryFull
 from runtime.bridge.storage.values import Appended, SessionMeta
-from runtime.web.absent import absent
-from runtime.web.body import read_lines
 from runtime.web.errors import ApiError, NotFound, TooLarge
 from runtime.web.routes import Routes
-from runtime.web.wire import Plain, Wire
+from runtime.web.wire import Plain, Wire, absent, read_lines
 
 BODY_CAP: Final = 64 << 20
 MOST_VIDEO_FRAMES: Final = 100_000

@@ -21,11 +21,10 @@ from runtime.bridge.service import SERVICE, Service
 from runtime.bridge.storage import coaching
 from runtime.bridge.storage.coaching import TraceRow
 from runtime.bridge.storage.errors import NoDatabase, StoreBusy, StoreFailed
-from runtime.web.absent import absent
 from runtime.web.errors import ApiError, BadField
 from runtime.web.routes import Routes
 from runtime.web.sse import EventStream
-from runtime.web.wire import Wire
+from runtime.web.wire import Wire, absent
 
 LONGEST: Final = 4000
 BEAT_S: Final = 15.0

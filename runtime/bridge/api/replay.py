@@ -10,9 +10,8 @@ from runtime.bridge.live.errors import ReplayRunning, ReplayUnavailable
 from runtime.bridge.live.replays import Replays
 from runtime.bridge.service import SERVICE
 from runtime.bridge.storage.errors import NoRows, UnknownSession
-from runtime.web.absent import absent
 from runtime.web.routes import Routes
-from runtime.web.wire import Wire
+from runtime.web.wire import Wire, absent
 
 ERRORS: Final = (*READ_ERRORS, ReplayRunning, UnknownSession, NoRows, ReplayUnavailable)
 routes = Routes("replay")

@@ -22,10 +22,9 @@ from runtime.bridge.session.recording import WIDE_SIGNALS
 from runtime.bridge.session.resample import Resampled, axis_of, interpolation_of, resample
 from runtime.bridge.storage.errors import NoRows, UnknownSession
 from runtime.bridge.storage.values import SessionRow
-from runtime.web.absent import absent
 from runtime.web.errors import BadQuery
 from runtime.web.routes import Routes
-from runtime.web.wire import Wire, json_bytes
+from runtime.web.wire import Wire, absent, json_bytes
 
 routes = Routes("signals")
 

@@ -17,10 +17,9 @@ from runtime.bridge.live.hub import Subscription, TooManyListeners
 from runtime.bridge.live.spectators import GRANT, MOST_VIEWS
 from runtime.bridge.live.values import EVERYTHING
 from runtime.bridge.service import SERVICE, Service
-from runtime.web.absent import absent
 from runtime.web.routes import Routes
 from runtime.web.sse import EventStream
-from runtime.web.wire import Wire
+from runtime.web.wire import Wire, absent
 
 SEND_BUFFER: Final = 8 << 10
 """Bytes that the system keeps for a reader, so that what a slow one gets is not minutes old."""

@@ -4,8 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from runtime.web.absent import absent
-from runtime.web.wire import Wire
+from runtime.web.wire import Wire, absent
 
 
 class ErrorAnswer(Wire):

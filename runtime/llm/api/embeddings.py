@@ -13,10 +13,9 @@ from runtime.llm.engine.embedding import Vectors
 from runtime.llm.errors import ApiFailure, EmbedBusy, EmbedFailed, ModelNotFound
 from runtime.llm.models.catalog import Entry
 from runtime.llm.service import SERVICE
-from runtime.web.absent import absent
 from runtime.web.errors import BadField, TooLarge
 from runtime.web.routes import Routes
-from runtime.web.wire import Wire
+from runtime.web.wire import Wire, absent
 
 MAX_INPUTS: Final = 2048
 MAX_NAME: Final = 256

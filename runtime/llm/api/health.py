@@ -17,11 +17,10 @@ from runtime.llm.models.system.reply import WARM_UP, wait_for_token
 from runtime.llm.models.system.state import ProbeError, Status, label
 from runtime.llm.service import SERVICE, Service
 from runtime.llm.values import SYSTEM_MODEL, Backend
-from runtime.web.absent import absent
 from runtime.web.errors import ApiError
 from runtime.web.metrics import CONTENT_TYPE, render
 from runtime.web.routes import Reply, Routes
-from runtime.web.wire import Wire
+from runtime.web.wire import Wire, absent
 
 WARM_BUDGET_S: Final = 60.0
 routes = Routes("health")

@@ -9,10 +9,9 @@ from runtime.llm.errors import ModelNotFound
 from runtime.llm.models.catalog import Entry
 from runtime.llm.service import SERVICE, Service
 from runtime.llm.values import SYSTEM_MODEL
-from runtime.web.absent import absent
 from runtime.web.errors import BadField
 from runtime.web.routes import Routes
-from runtime.web.wire import Wire
+from runtime.web.wire import Wire, absent
 
 HOW_TO_GET_ONE: Final = "python -m runtime.llm pull minilm"
 NO_EMBEDDING_MODEL: Final = (

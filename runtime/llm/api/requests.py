@@ -7,10 +7,9 @@ from aiohttp import web
 
 from runtime.llm.admission import Cancelled, Ticket
 from runtime.llm.service import SERVICE
-from runtime.web.absent import absent
 from runtime.web.errors import NotFound
 from runtime.web.routes import Reply, Routes
-from runtime.web.wire import Wire
+from runtime.web.wire import Wire, absent
 
 routes = Routes("requests")
 

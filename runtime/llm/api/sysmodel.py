@@ -10,10 +10,9 @@ from runtime.llm.errors import BenchmarkFailed, BenchmarkMissing, SysmodelUnavai
 from runtime.llm.models.system.benchmark import BenchmarkRefused
 from runtime.llm.models.system.state import Availability, ProbeError, Status, label
 from runtime.llm.service import SERVICE, Service
-from runtime.web.absent import absent
 from runtime.web.errors import ApiError, TooLarge, TooMany
 from runtime.web.routes import Reply, Routes
-from runtime.web.wire import Wire
+from runtime.web.wire import Wire, absent
 
 routes = Routes("sysmodel")
 
