@@ -10,7 +10,7 @@ from pydantic import Field
 from runtime.bridge.api.sessions import now_ms
 from runtime.bridge.api.shapes import SessionId, Short
 from runtime.bridge.coaching import keep
-from runtime.bridge.cues.model import Analysis, Burst
+from runtime.bridge.cues.model import Analysis, Burst, Pattern
 from runtime.bridge.service import SERVICE, Service
 from runtime.bridge.storage.errors import StoreBusy, StoreFailed, StoreFull
 from runtime.bridge.storage.values import NoteRow
@@ -59,31 +59,12 @@ class AnalyzeRequest(Wire):
 
     def burst(self) -> Burst:
         """The burst with what was left out filled in."""
-        combo, brake = self.max_combo_g or 0.0, self.max_brake_bar or 0.0
-        share = FRICTION_SHARE * combo
-        lateral, long = self.max_lateral_g, self.max_long_g
-        return Burst(
-            session_id=self.session_id or "",
-            burst_id=self.burst_id or 0,
-            avg_speed_kmh=self.avg_speed_kmh or 0.0,
-            max_combo_g=combo,
-            max_lateral_g=share if lateral is None else lateral,
-            max_long_g=(-share if brake > BRAKING_BAR else share) if long is None else long,
-            max_brake_bar=brake,
-            avg_throttle_pct=self.avg_throttle_pct or 0.0,
-            avg_steering_deg=self.avg_steering_deg or 0.0,
-            coast_frames=self.coast_frames or 0,
-            trail_brake_frames=self.trail_brake_frames or 0,
-            frame_count=self.frame_count or 0,
-            corners_visited=tuple(self.corners_visited or ()),
-            distance_m=self.distance_m,
-            in_corner=self.in_corner or False,
-            past_apex=self.past_apex or False,
-            lap=self.lap,
-            driver_level=self.driver_level,
-            dist_to_next_corner_m=self.dist_to_next_corner_m,
-            next_corner_severity=self.next_corner_severity,
-        )
+        given = self.model_dump(exclude_none=True)
+        share = FRICTION_SHARE * given.get("max_combo_g", 0.0)
+        braking = given.get("max_brake_bar", 0.0) > BRAKING_BAR
+        usual = {"max_lateral_g": share, "max_long_g": -share if braking else share}
+        corners = tuple(given.pop("corners_visited", ()))
+        return Burst(corners_visited=corners, **{**usual, **given})
 
 
 class ToneRecord(Wire):
@@ -92,17 +73,7 @@ class ToneRecord(Wire):
     layer: str
     frequency: float = Field(description="Hz")
     volume: float = Field(ge=0, le=1)
-    pattern: Literal[
-        "silent",
-        "continuous",
-        "pulse",
-        "fast_pulse",
-        "sharp",
-        "buzz",
-        "chime_up",
-        "chime_down",
-        "chime_neutral",
-    ]
+    pattern: Pattern
     priority: int = Field(ge=0, le=3, description="0 background, 1 advice, 2 warning, 3 safety")
     reason: str
 
@@ -138,12 +109,9 @@ async def analyze(request: web.Request, *, body: AnalyzeRequest) -> AnalyzeAnswe
         coach_source=found.coach_source,
         cues=[
             ToneRecord(
-                layer=tone.layer,
-                frequency=round(tone.frequency, 1),
-                volume=round(tone.volume, 3),
-                pattern=tone.pattern,
-                priority=tone.priority,
-                reason=tone.reason,
+                **tone._replace(
+                    frequency=round(tone.frequency, 1), volume=round(tone.volume, 3)
+                )._asdict()
             )
             for tone in found.cues
         ],

@@ -46,7 +46,7 @@ from runtime.bridge.cues.phrases import (
     too_fast,
     tts_ms,
 )
-from runtime.bridge.cues.tones import Estimate, Heard, LapClock, Watch, tones
+from runtime.bridge.cues.tones import Ahead, Estimate, LapClock, Watch, tones
 from runtime.bridge.session.recording import LiveFrame
 from runtime.bridge.session.units import KMH
 from runtime.bridge.track.model import Track
@@ -346,21 +346,8 @@ class CueEngine:
         self, burst: Burst, place: Place | None, strand: Strand, estimate: Estimate | None
     ) -> tuple[Tone, ...]:
         was, strand.was_past_apex = strand.was_past_apex, burst.past_apex
-        dist, severity = _next_corner(burst, place)
-        moment = burst.moment
-        heard = Heard(
-            combo_g=burst.max_combo_g,
-            g_lat=moment.glat,
-            brake=moment.brake,
-            throttle=moment.thr,
-            speed_ms=moment.v / KMH,
-            in_corner=burst.in_corner,
-            past_apex=burst.past_apex,
-            was_past_apex=was,
-            dist=dist,
-            severity=severity,
-        )
-        return tones(heard, self.limits, estimate)
+        ahead = _next_corner(burst, place)
+        return tones(burst, ahead, self.limits, was_past_apex=was, estimate=estimate)
 
     def _alarm(
         self,
@@ -456,8 +443,8 @@ class CueEngine:
         return level_of(told, level_of(own, self.level))
 
 
-def _next_corner(burst: Burst, place: Place | None) -> tuple[float, int]:
-    """Metres to it, and its severity: as told, else by the track, else assumed."""
+def _next_corner(burst: Burst, place: Place | None) -> Ahead:
+    """As told, else by the track, else assumed."""
     dist, severity = burst.dist_to_next_corner_m, burst.next_corner_severity
     assumed = burst.latest is None  # live frames tell where they are, or nobody knows
     if dist is None:
@@ -467,7 +454,7 @@ def _next_corner(burst: Burst, place: Place | None) -> tuple[float, int]:
         track = place.next.severity if place and place.next else None
         unknown_severity = ASSUMED_SEVERITY if assumed else 0
         severity = track if track is not None else unknown_severity
-    return dist, severity
+    return Ahead(dist, severity)
 
 
 def _room(occasion: Occasion) -> int:

@@ -5,7 +5,17 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from runtime.bridge.cues.circuit import Circuit, Place, Zone
-from runtime.bridge.cues.model import ADVICE, BACKGROUND, SAFETY, WARNING, CueLimits, Tone
+from runtime.bridge.cues.model import (
+    ADVICE,
+    BACKGROUND,
+    SAFETY,
+    WARNING,
+    Burst,
+    CueLimits,
+    Moment,
+    Tone,
+)
+from runtime.bridge.session.units import KMH
 from runtime.bridge.track.model import inside
 
 OVER_GRIP: Final = 1.05
@@ -18,25 +28,13 @@ CLOSE_S: Final = 0.5
 """A predicted lap is no better and no worse than the best within this."""
 
 
-class Heard(NamedTuple):
-    """What the layers listen to; NaN and None stand for what is not known."""
+class Ahead(NamedTuple):
+    """The next corner."""
 
-    combo_g: float
-    g_lat: float
-    """Signed or not."""
-    brake: float
-    """Bar."""
-    throttle: float
-    """%."""
-    speed_ms: float
-    in_corner: bool | None
-    past_apex: bool | None
-    was_past_apex: bool | None
-    """In the burst before."""
-    dist: float
-    """Metres to the next corner's entry."""
+    to_entry: float
+    """Metres."""
     severity: int
-    """Of the next corner; 0: there is none."""
+    """0: there is none."""
 
 
 class Estimate(NamedTuple):
@@ -47,14 +45,24 @@ class Estimate(NamedTuple):
     """None: there is no best lap yet."""
 
 
-def tones(heard: Heard, limits: CueLimits, estimate: Estimate | None = None) -> tuple[Tone, ...]:
-    """What is to be heard now, layer by layer; at most one tone of each."""
+def tones(
+    burst: Burst,
+    ahead: Ahead,
+    limits: CueLimits,
+    *,
+    was_past_apex: bool | None = None,
+    estimate: Estimate | None = None,
+) -> tuple[Tone, ...]:
+    """What is to be heard now, layer by layer; at most one tone of each.
+
+    *was_past_apex* is that of the burst before.
+    """
     found = (
-        grip(heard.combo_g, limits),
-        _approach(heard),
-        _trail_brake(heard, limits),
-        _throttle(heard),
-        _coast(heard),
+        grip(burst.max_combo_g, limits),
+        _approach(burst.moment, ahead),
+        _trail_brake(burst, limits),
+        _throttle(burst) if was_past_apex else None,
+        _coast(burst, ahead),
         lap_estimate(estimate) if estimate else None,
     )
     return tuple(tone for tone in found if tone is not None)
@@ -74,34 +82,36 @@ def grip(combo_g: float, limits: CueLimits) -> Tone | None:
     return None
 
 
-def _approach(heard: Heard) -> Tone | None:
-    reach = PER_SEVERITY_M * heard.severity
-    if not (heard.severity > 0 and NEAREST_M < heard.dist < reach and heard.brake < 2):
+def _approach(moment: Moment, ahead: Ahead) -> Tone | None:
+    reach = PER_SEVERITY_M * ahead.severity
+    if not (ahead.severity > 0 and NEAREST_M < ahead.to_entry < reach and moment.brake < 2):
         return None
-    q = 1.0 - heard.dist / reach
+    q = 1.0 - ahead.to_entry / reach
     if q > URGENT:
         return Tone("brake_approach", 1200.0, 0.7, "fast_pulse", WARNING, "corner, no brake yet")
     frequency, volume = 400.0 + 800.0 * q, 0.15 + 0.45 * q
     return Tone("brake_approach", frequency, volume, "pulse", ADVICE, "corner ahead")
 
 
-def _trail_brake(heard: Heard, limits: CueLimits) -> Tone | None:
-    if not (heard.in_corner and heard.brake > 3 and abs(heard.g_lat) > 0.4):
+def _trail_brake(burst: Burst, limits: CueLimits) -> Tone | None:
+    moment = burst.moment
+    if not (burst.in_corner and moment.brake > 3 and moment.glat > 0.4):
         return None
-    frequency = 300.0 + 600.0 * min(heard.brake / limits.brake_bar, 1.0)
+    frequency = 300.0 + 600.0 * min(moment.brake / limits.brake_bar, 1.0)
     return Tone("trail_brake", frequency, 0.35, "continuous", ADVICE, "braking into the corner")
 
 
-def _throttle(heard: Heard) -> Tone | None:
-    after = heard.past_apex and heard.was_past_apex
-    if after and heard.throttle < 20 and abs(heard.g_lat) > 0.3 and heard.speed_ms > 10:
+def _throttle(burst: Burst) -> Tone | None:
+    moment = burst.moment
+    if burst.past_apex and moment.thr < 20 and moment.glat > 0.3 and moment.v > 10 * KMH:
         return Tone("throttle", 280.0, 0.3, "pulse", ADVICE, "past the apex without power")
     return None
 
 
-def _coast(heard: Heard) -> Tone | None:
-    pedals = heard.throttle < 5 and heard.brake < 2
-    if heard.in_corner is False and pedals and heard.speed_ms > 15 and heard.dist > 100:
+def _coast(burst: Burst, ahead: Ahead) -> Tone | None:
+    moment = burst.moment
+    pedals = moment.thr < 5 and moment.brake < 2
+    if burst.in_corner is False and pedals and moment.v > 15 * KMH and ahead.to_entry > 100:
         return Tone("coast_warning", 350.0, 0.25, "pulse", ADVICE, "coasting on a straight")
     return None
 

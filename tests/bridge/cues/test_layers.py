@@ -4,27 +4,17 @@ import math
 
 import pytest
 
-from runtime.bridge.cues.model import CueLimits, Tone
-from runtime.bridge.cues.tones import Estimate, Heard, LapClock, tones
+from runtime.bridge.cues.model import Burst, CueLimits, Tone
+from runtime.bridge.cues.tones import Ahead, Estimate, LapClock, tones
 from tests.bridge.cues.coachkit import NAN
 
 LIMITS = CueLimits()
-SILENT = Heard(
-    combo_g=0.0,
-    g_lat=0.0,
-    brake=0.0,
-    throttle=100.0,
-    speed_ms=40.0,
-    in_corner=False,
-    past_apex=False,
-    was_past_apex=False,
-    dist=999.0,
-    severity=0,
-)
-AFTER = SILENT._replace(past_apex=True, was_past_apex=True, throttle=19.9, g_lat=-0.31)
-COAST = SILENT._replace(throttle=4.9, brake=1.9, speed_ms=15.1, dist=100.1)
-TRAIL = SILENT._replace(in_corner=True, brake=3.1, g_lat=-0.41)
-APPROACH = SILENT._replace(severity=3, dist=75.0)
+NOTHING = Ahead(999.0, 0)
+SILENT = Burst(avg_throttle_pct=100.0, avg_speed_kmh=144.0)
+AFTER = SILENT._replace(past_apex=True, avg_throttle_pct=19.9, max_lateral_g=-0.31)
+COAST = SILENT._replace(avg_throttle_pct=4.9, max_brake_bar=1.9, avg_speed_kmh=54.1)
+TRAIL = SILENT._replace(in_corner=True, max_brake_bar=3.1, max_lateral_g=-0.41)
+NEAR = Ahead(75.0, 3)
 
 
 def told(tone: Tone | None) -> tuple[str, float, float, str, int] | None:
@@ -35,66 +25,65 @@ def told(tone: Tone | None) -> tuple[str, float, float, str, int] | None:
 
 
 @pytest.mark.parametrize(
-    ("heard", "expected"),
+    ("burst", "ahead", "expected"),
     [
-        (SILENT, None),
-        (SILENT._replace(combo_g=2.29 * 0.30), None),
-        (SILENT._replace(combo_g=2.29 * 0.5), ("grip", 700.0, 0.225, "continuous", 0)),
-        (SILENT._replace(combo_g=2.29 * 0.9), ("grip", 1100.0, 0.325, "continuous", 0)),
-        (SILENT._replace(combo_g=2.29 * 1.0), ("grip", 1600.0, 0.5, "continuous", 0)),
-        (SILENT._replace(combo_g=2.4045), ("grip", 1800.0, 0.5, "continuous", 0)),
-        (SILENT._replace(combo_g=2.41), ("grip", 1600.0, 0.8, "buzz", 3)),
-        (APPROACH, ("brake_approach", 800.0, 0.375, "pulse", 1)),
-        (APPROACH._replace(dist=22.6), ("brake_approach", 1079.467, 0.5322, "pulse", 1)),
-        (APPROACH._replace(dist=22.4), ("brake_approach", 1200.0, 0.7, "fast_pulse", 2)),
-        (APPROACH._replace(dist=5.1), ("brake_approach", 1200.0, 0.7, "fast_pulse", 2)),
-        (APPROACH._replace(dist=5.0), None),
-        (APPROACH._replace(dist=150.0), None),
-        (APPROACH._replace(dist=149.9), ("brake_approach", 400.533, 0.1503, "pulse", 1)),
-        (APPROACH._replace(severity=0), None),
+        (SILENT, NOTHING, None),
+        (SILENT._replace(max_combo_g=2.29 * 0.30), NOTHING, None),
+        (SILENT._replace(max_combo_g=2.29 * 0.5), NOTHING, ("grip", 700.0, 0.225, "continuous", 0)),
+        (SILENT._replace(max_combo_g=2.29), NOTHING, ("grip", 1600.0, 0.5, "continuous", 0)),
+        (SILENT._replace(max_combo_g=2.41), NOTHING, ("grip", 1600.0, 0.8, "buzz", 3)),
+        (SILENT, NEAR, ("brake_approach", 800.0, 0.375, "pulse", 1)),
+        (SILENT, Ahead(22.6, 3), ("brake_approach", 1079.467, 0.5322, "pulse", 1)),
+        (SILENT, Ahead(22.4, 3), ("brake_approach", 1200.0, 0.7, "fast_pulse", 2)),
+        (SILENT, Ahead(5.0, 3), None),
+        (SILENT, Ahead(150.0, 3), None),
+        (SILENT, Ahead(299.0, 6), ("brake_approach", 402.667, 0.1515, "pulse", 1)),
+        (SILENT._replace(max_brake_bar=2.0), NEAR, None),
+        (TRAIL, NOTHING, ("trail_brake", 325.306, 0.35, "continuous", 1)),
         (
-            APPROACH._replace(severity=6, dist=299.0),
-            ("brake_approach", 402.667, 0.1515, "pulse", 1),
+            TRAIL._replace(max_brake_bar=200.0),
+            NOTHING,
+            ("trail_brake", 900.0, 0.35, "continuous", 1),
         ),
-        (APPROACH._replace(brake=1.9), ("brake_approach", 800.0, 0.375, "pulse", 1)),
-        (APPROACH._replace(brake=2.0), None),
-        (TRAIL, ("trail_brake", 325.306, 0.35, "continuous", 1)),
-        (TRAIL._replace(brake=200.0), ("trail_brake", 900.0, 0.35, "continuous", 1)),
-        (TRAIL._replace(brake=3.0), None),
-        (TRAIL._replace(g_lat=0.4), None),
-        (TRAIL._replace(in_corner=False), None),
-        (TRAIL._replace(in_corner=None), None),
-        (AFTER, ("throttle", 280.0, 0.3, "pulse", 1)),
-        (AFTER._replace(was_past_apex=False), None),
-        (AFTER._replace(was_past_apex=None), None),
-        (AFTER._replace(past_apex=False), None),
-        (AFTER._replace(throttle=20.0), None),
-        (AFTER._replace(g_lat=0.3), None),
-        (AFTER._replace(speed_ms=10.0), None),
-        (COAST, ("coast_warning", 350.0, 0.25, "pulse", 1)),
-        (COAST._replace(in_corner=True), None),
-        (COAST._replace(in_corner=None), None),
-        (COAST._replace(throttle=5.0), None),
-        (COAST._replace(brake=2.0), None),
-        (COAST._replace(speed_ms=15.0), None),
-        (COAST._replace(dist=100.0), None),
+        (TRAIL._replace(max_brake_bar=3.0), NOTHING, None),
+        (TRAIL._replace(max_lateral_g=0.4), NOTHING, None),
+        (TRAIL._replace(in_corner=None), NOTHING, None),
+        (AFTER, NOTHING, ("throttle", 280.0, 0.3, "pulse", 1)),
+        (AFTER._replace(past_apex=False), NOTHING, None),
+        (AFTER._replace(avg_throttle_pct=20.0), NOTHING, None),
+        (AFTER._replace(max_lateral_g=0.3), NOTHING, None),
+        (AFTER._replace(avg_speed_kmh=36.0), NOTHING, None),
+        (COAST, NOTHING, ("coast_warning", 350.0, 0.25, "pulse", 1)),
+        (COAST._replace(in_corner=None), NOTHING, None),
+        (COAST._replace(avg_throttle_pct=5.0), NOTHING, None),
+        (COAST._replace(avg_speed_kmh=54.0), NOTHING, None),
+        (COAST, Ahead(100.0, 0), None),
     ],
 )
 def test_a_layer_sounds_as_it_should(
-    heard: Heard, expected: tuple[str, float, float, str, int] | None
+    burst: Burst, ahead: Ahead, expected: tuple[str, float, float, str, int] | None
 ) -> None:
-    found = tones(heard, LIMITS)
+    found = tones(burst, ahead, LIMITS, was_past_apex=True)
 
     assert [told(tone) for tone in found] == ([] if expected is None else [expected])
 
 
-@pytest.mark.parametrize("heard", [APPROACH, TRAIL, AFTER, COAST, SILENT._replace(combo_g=9.0)])
-@pytest.mark.parametrize("missing", ["combo_g", "g_lat", "brake", "throttle", "speed_ms", "dist"])
-def test_what_was_not_measured_sounds_nowhere(heard: Heard, missing: str) -> None:
-    found = tones(Heard(**{**heard._asdict(), missing: NAN}), LIMITS)
+@pytest.mark.parametrize("was", [None, False])
+def test_the_throttle_is_missed_from_the_second_burst_past_the_apex(was: bool | None) -> None:
+    assert tones(AFTER, NOTHING, LIMITS, was_past_apex=was) == ()
+
+
+@pytest.mark.parametrize("burst", [SILENT, TRAIL, AFTER, COAST, SILENT._replace(max_combo_g=9.0)])
+@pytest.mark.parametrize(
+    "missing",
+    ["max_combo_g", "max_lateral_g", "max_brake_bar", "avg_throttle_pct", "avg_speed_kmh"],
+)
+def test_what_was_not_measured_sounds_nowhere(burst: Burst, missing: str) -> None:
+    found = tones(Burst(**{**burst._asdict(), missing: NAN}), NEAR, LIMITS, was_past_apex=True)
 
     assert all(math.isfinite(tone.frequency) for tone in found)
-    assert {tone.layer for tone in found} <= {tone.layer for tone in tones(heard, LIMITS)}
+    usual = {tone.layer for tone in tones(burst, NEAR, LIMITS, was_past_apex=True)}
+    assert {tone.layer for tone in found} <= usual
 
 
 @pytest.mark.parametrize(
@@ -110,7 +99,7 @@ def test_what_was_not_measured_sounds_nowhere(heard: Heard, missing: str) -> Non
 def test_the_estimate_of_the_lap_chimes(
     predicted: float, best: float | None, expected: tuple[float, float, str, int]
 ) -> None:
-    (tone,) = tones(SILENT, LIMITS, Estimate(predicted, best))
+    (tone,) = tones(SILENT, NOTHING, LIMITS, estimate=Estimate(predicted, best))
 
     assert (tone.frequency, tone.volume, tone.pattern, tone.priority) == expected
 
