@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from runtime.llm.embed.bert import BertConfig, write_bert
+from runtime.llm.models.pull.encoder import write_model
+from tools.bert_onnx import BertConfig, bert_graph
 
 SPECIALS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 WORDS = tuple(
@@ -80,6 +81,6 @@ def write_tiny(
     folder.mkdir(parents=True, exist_ok=True)
     config = config_for(width, layers, len(vocabulary(words)), positions)
     path = folder / f"{name}.onnx"
-    write_bert(path, random_weights(config, seed), config, half=half)
+    write_model(bert_graph(config), random_weights(config, seed), path, half=half)
     write_vocabulary(folder / f"{name}-vocab.txt", words)
     return path

@@ -7,13 +7,10 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from runtime.llm.embed import onnxwrite
-from runtime.llm.embed.onnxwrite import Element, Graph, Model, Node, Tensor, ValueInfo
 from runtime.llm.models import onnxfile
 from runtime.llm.models.onnxfile import BadOnnxFile, check
 from tests.llm.engine import onnxkit
@@ -218,36 +215,3 @@ def test_the_data_of_a_tensor_are_stepped_over(tmp_path: Path) -> None:
         return best
 
     assert seconds(1_500_000_000) < 20 * seconds(1_000) + 0.01
-
-
-def test_a_written_model_is_read_back_by_the_engine() -> None:
-    onnxruntime = pytest.importorskip("onnxruntime")
-    weights = np.array([[1.5, -2.0], [0.25, 4.0]])
-    graph = Graph(
-        "scale",
-        [Node("MatMul", ["x", "w"], ["y"]), Node("Cast", ["y"], ["z"], {"to": int(Element.INT32)})],
-        [ValueInfo("x", Element.FLOAT, ["rows", 2])],
-        [ValueInfo("y", Element.FLOAT, ["rows", 2]), ValueInfo("z", Element.INT32, ["rows", 2])],
-        [Tensor("w", weights.T)],
-    )
-
-    session = onnxruntime.InferenceSession(onnxwrite.to_bytes(Model(graph)))
-    y, z = session.run(None, {"x": np.array([[2.0, 1.0]], np.float32)})
-
-    assert y.tolist() == [[1.0, 4.5]]
-    assert z.tolist() == [[1, 4]]
-    assert session.get_inputs()[0].shape == ["rows", 2]
-
-
-def test_the_answered_size_is_that_of_the_file(tmp_path: Path) -> None:
-    graph = Graph("none", [], [], [], [Tensor("w", np.zeros((3, 5)), Element.FLOAT16)])
-    path = tmp_path / "model.onnx"
-    with path.open("wb") as file:
-        size = onnxwrite.write(Model(graph), file)
-    assert size == path.stat().st_size
-
-
-def test_a_model_too_large_for_the_format_is_refused() -> None:
-    large = np.broadcast_to(np.float32(0), (1 << 30,))
-    with pytest.raises(ValueError, match="2 GiB"):
-        onnxwrite.to_bytes(Model(Graph("large", [], [], [], [Tensor("w", large)])))

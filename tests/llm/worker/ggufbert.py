@@ -6,8 +6,8 @@ from pathlib import Path
 import gguf
 import numpy as np
 
-from runtime.llm.embed.bert import BertConfig
 from tests.llm.engine.onnxkit import WORDS, Weights, config_for, random_weights, vocabulary
+from tools.bert_onnx import BertConfig
 
 NAMES = {
     "embeddings.word_embeddings": "token_embd",

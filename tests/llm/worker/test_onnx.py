@@ -9,8 +9,6 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from runtime.llm.embed import onnxwrite
-from runtime.llm.embed.onnxwrite import Element, Graph, Model, Node, Tensor, ValueInfo
 from runtime.llm.engine.protocol import Embedded, LoadEncoder, Pooling
 from runtime.llm.engine.worker.encoders import NOT_COMPUTED, NOT_FINITE
 from runtime.llm.engine.worker.onnx import SLICE, OnnxEncoder, slices
@@ -18,6 +16,7 @@ from runtime.llm.engine.worker.resources import Refused
 from runtime.llm.models import onnxfile
 from tests.llm.engine import onnxkit
 from tests.llm.engine.onnxkit import WORDS, vocabulary
+from tools.bert_onnx import Element, Graph, Model, Node, Tensor, ValueInfo, to_bytes
 
 Rows = npt.NDArray[np.float32]
 BATCH = ["batch", "seq"]
@@ -55,7 +54,7 @@ class Built:
         tensors = [Tensor("table", table), *self.tensors]
         graph = Graph("built", [first, *self.nodes], self.inputs, [self.output], tensors)
         path = folder / "built.onnx"
-        path.write_bytes(onnxwrite.to_bytes(Model(graph)))
+        path.write_bytes(to_bytes(Model(graph)))
         return path
 
 

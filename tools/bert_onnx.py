@@ -1,20 +1,169 @@
-"""Writes a BERT sentence encoder as an ONNX file of plain operations."""
+"""Writes the graph of a BERT sentence encoder, which `pull` fills with weights.
+
+    python -m tools.bert_onnx > data/models/all-minilm-l6-v2.graph
+
+An ONNX file is a protobuf message. Only the few parts of the format are written that an encoder is
+made of.
+"""
 
 import math
+import struct
+import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import BinaryIO, Final
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import Any, Final, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
-from runtime.llm.embed import onnxwrite
-from runtime.llm.embed.onnxwrite import Array, Element, Graph, Model, Node, Tensor, ValueInfo
+Array: TypeAlias = npt.NDArray[Any]
 
+OUTPUT: Final = "last_hidden_state"
+_INPUTS: Final = ("input_ids", "attention_mask", "token_type_ids")
 _MASKED: Final = -10_000.0
 """Added to the attention scores of padding: its weight is then 0 in float32."""
-_INPUTS: Final = ("input_ids", "attention_mask", "token_type_ids")
-OUTPUT: Final = "last_hidden_state"
+_VARINT, _BYTES, _FIXED32 = 0, 2, 5
+_FLOAT_ATTRIBUTE, _INT_ATTRIBUTE, _INTS_ATTRIBUTE = 1, 2, 7
+
+
+class Element(IntEnum):
+    """Types of numbers, by their codes in the format."""
+
+    FLOAT = 1
+    INT32 = 6
+    INT64 = 7
+    FLOAT16 = 10
+    DOUBLE = 11
+
+
+_DTYPES: Final[Mapping[Element, np.dtype[Any]]] = {
+    Element.FLOAT: np.dtype("<f4"),
+    Element.INT32: np.dtype("<i4"),
+    Element.INT64: np.dtype("<i8"),
+    Element.FLOAT16: np.dtype("<f2"),
+    Element.DOUBLE: np.dtype("<f8"),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Tensor:
+    """A constant."""
+
+    name: str
+    values: Array
+    element: Element = Element.FLOAT
+
+
+@dataclass(frozen=True)
+class Node:
+    """One operation."""
+
+    op: str
+    inputs: Sequence[str]
+    outputs: Sequence[str]
+    attributes: Mapping[str, int | float | Sequence[int]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class ValueInfo:
+    """An input or output: a named dimension is one that the caller chooses."""
+
+    name: str
+    element: Element
+    shape: Sequence[int | str]
+
+
+@dataclass(frozen=True)
+class Graph:
+    """Operations in an order in which they can be computed."""
+
+    name: str
+    nodes: Sequence[Node]
+    inputs: Sequence[ValueInfo]
+    outputs: Sequence[ValueInfo]
+    tensors: Sequence[Tensor] = ()
+
+
+@dataclass(frozen=True)
+class Model:
+    """A graph and the version of the operations that it uses."""
+
+    graph: Graph
+    opset: int = 17
+    ir_version: int = 8
+    producer: str = "paddock"
+
+
+def to_bytes(model: Model) -> bytes:
+    """The ONNX file."""
+    head = _number(1, model.ir_version) + _text(2, model.producer)
+    return head + _message(8, _number(2, model.opset)) + _message(7, _graph(model.graph))
+
+
+def _graph(graph: Graph) -> bytes:
+    parts = [_message(1, _node(node)) for node in graph.nodes]
+    parts.append(_text(2, graph.name))
+    parts += [_message(5, _tensor(tensor)) for tensor in graph.tensors]
+    parts += [_message(11, _value_info(value)) for value in graph.inputs]
+    parts += [_message(12, _value_info(value)) for value in graph.outputs]
+    return b"".join(parts)
+
+
+def _tensor(tensor: Tensor) -> bytes:
+    dims = b"".join(_number(1, size) for size in tensor.values.shape)
+    data = np.ascontiguousarray(tensor.values, dtype=_DTYPES[tensor.element]).tobytes()
+    return dims + _number(2, tensor.element) + _text(8, tensor.name) + _message(9, data)
+
+
+def _node(node: Node) -> bytes:
+    parts = [_text(1, name) for name in node.inputs]
+    parts += [_text(2, name) for name in node.outputs]
+    parts.append(_text(4, node.op))
+    parts += [_message(5, _attribute(name, value)) for name, value in node.attributes.items()]
+    return b"".join(parts)
+
+
+def _attribute(name: str, value: int | float | Sequence[int]) -> bytes:
+    head = _text(1, name)
+    if isinstance(value, float):
+        data = _tag(2, _FIXED32) + struct.pack("<f", value)
+        return head + data + _number(20, _FLOAT_ATTRIBUTE)
+    if isinstance(value, int):
+        return head + _number(3, value) + _number(20, _INT_ATTRIBUTE)
+    return head + b"".join(_number(8, n) for n in value) + _number(20, _INTS_ATTRIBUTE)
+
+
+def _value_info(value: ValueInfo) -> bytes:
+    sizes = (_text(2, n) if isinstance(n, str) else _number(1, n) for n in value.shape)
+    shape = b"".join(_message(1, size) for size in sizes)
+    tensor_type = _number(1, value.element) + _message(2, shape)
+    return _text(1, value.name) + _message(2, _message(1, tensor_type))
+
+
+def _tag(number: int, wire: int) -> bytes:
+    return _varint(number << 3 | wire)
+
+
+def _number(number: int, value: int) -> bytes:
+    return _tag(number, _VARINT) + _varint(value & (1 << 64) - 1)
+
+
+def _text(number: int, text: str) -> bytes:
+    return _message(number, text.encode())
+
+
+def _message(number: int, data: bytes) -> bytes:
+    return _tag(number, _BYTES) + _varint(len(data)) + data
+
+
+def _varint(value: int) -> bytes:
+    out = bytearray()
+    while value > 0x7F:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
 
 
 @dataclass(frozen=True)
@@ -62,49 +211,26 @@ class BertConfig:
         return shapes
 
 
-def write_bert(
-    out: BinaryIO | Path, weights: Mapping[str, Array], config: BertConfig, *, half: bool = False
-) -> None:
-    """Write an encoder with the usual inputs, int64 (batch, seq), and the last hidden state.
-
-    *weights* have the names of `BertConfig.shapes`, with or without ``bert.`` before them; others
-    are left out. With *half* they are stored as float16, half the file; the sums stay float32.
-    Raises ValueError for a weight that is missing or has another shape, OSError for a file that
-    cannot be written.
-    """
-    model = _Writer(_checked(weights, config), config, half=half).model()
-    if isinstance(out, Path):
-        with out.open("wb") as file:
-            onnxwrite.write(model, file)
-    else:
-        onnxwrite.write(model, out)
-
-
 def _norm_shapes(name: str, width: int) -> dict[str, tuple[int, ...]]:
     return {f"{name}.weight": (width,), f"{name}.bias": (width,)}
 
 
-def _checked(weights: Mapping[str, Array], config: BertConfig) -> dict[str, Array]:
+def bert_graph(config: BertConfig) -> bytes:
+    """An ONNX file with the usual inputs, int64 (batch, seq), and the last hidden state.
+
+    It lacks its weights, which have the names of `BertConfig.shapes` and may be float32 or
+    float16; the sums are float32. Raises ValueError for heads that do not share the width evenly.
+    """
     if config.hidden % config.heads:
         raise ValueError("the attention heads do not share the width evenly")
-    known = {name.removeprefix("bert."): name for name in weights}
-    found: dict[str, Array] = {}
-    for name, shape in config.shapes().items():
-        if name not in known:
-            raise ValueError(f"the weights lack {name}")
-        found[name] = weights[known[name]]
-        if found[name].shape != shape:
-            raise ValueError(f"{name} has the shape {found[name].shape} instead of {shape}")
-    return found
+    return to_bytes(_Writer(config).model())
 
 
 class _Writer:
     """Collects the operations and constants of one encoder."""
 
-    def __init__(self, weights: Mapping[str, Array], config: BertConfig, *, half: bool) -> None:
-        self._weights = weights
+    def __init__(self, config: BertConfig) -> None:
         self._config = config
-        self._stored = Element.FLOAT16 if half else Element.FLOAT
         self._nodes: list[Node] = []
         self._tensors: dict[str, Tensor] = {}
 
@@ -134,22 +260,13 @@ class _Writer:
         self._tensors.setdefault(name, Tensor(name, values, element))
         return name
 
-    def _weight(self, name: str, *, transposed: bool = False) -> str:
+    def _weight(self, name: str) -> str:
         """A weight as float32; an engine does the cast of a constant once, at load."""
-        values = self._weights[name]
-        stored = self._constant(name, values.T if transposed else values, self._stored)
-        return self._as_float(stored)
-
-    def _as_float(self, value: str) -> str:
-        if self._stored is Element.FLOAT:
-            return value
-        return self._op("Cast", value, to=int(Element.FLOAT))
+        return self._op("Cast", name, to=int(Element.FLOAT))
 
     def _rows(self, table: str, indices: str) -> str:
         """Rows of an embedding table, which stays as small in memory as it is in the file."""
-        name = f"embeddings.{table}_embeddings.weight"
-        stored = self._constant(name, self._weights[name], self._stored)
-        return self._as_float(self._op("Gather", stored, indices))
+        return self._weight(self._op("Gather", f"embeddings.{table}_embeddings.weight", indices))
 
     def _embeddings(self) -> str:
         length = self._op("Gather", self._op("Shape", "input_ids"), self._ints("one", 1))
@@ -190,7 +307,8 @@ class _Writer:
         return self._op("Transpose", self._op("Reshape", states, shape), perm=order)
 
     def _linear(self, name: str, states: str) -> str:
-        product = self._op("MatMul", states, self._weight(f"{name}.weight", transposed=True))
+        weight = self._op("Transpose", self._weight(f"{name}.weight"), perm=[1, 0])
+        product = self._op("MatMul", states, weight)
         return self._op("Add", product, self._weight(f"{name}.bias"))
 
     def _norm(self, name: str, states: str) -> str:
@@ -202,3 +320,7 @@ class _Writer:
         part = self._op("Erf", self._op("Div", states, self._float("root_two", math.sqrt(2.0))))
         grown = self._op("Mul", states, self._op("Add", part, self._float("one_float", 1.0)))
         return self._op("Mul", grown, self._float("half", 0.5))
+
+
+if __name__ == "__main__":
+    sys.stdout.buffer.write(bert_graph(BertConfig()))

@@ -1,6 +1,5 @@
 """The written BERT encoder against the same sums done in NumPy."""
 
-import io
 import math
 from pathlib import Path
 
@@ -9,8 +8,10 @@ import numpy.typing as npt
 import onnxruntime  # type: ignore[import-untyped]
 import pytest
 
-from runtime.llm.embed.bert import OUTPUT, BertConfig, write_bert
+from runtime.llm.models.pull.encoder import write_model
+from runtime.llm.models.pull.minilm import MINILM
 from tests.llm.engine import onnxkit
+from tools.bert_onnx import OUTPUT, BertConfig, bert_graph
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -80,11 +81,10 @@ def weights() -> dict[str, npt.NDArray[np.float32]]:
 
 
 def written(
-    weights: dict[str, npt.NDArray[np.float32]], *, half: bool = False
+    weights: dict[str, npt.NDArray[np.float32]], path: Path, *, half: bool = False
 ) -> onnxruntime.InferenceSession:
-    out = io.BytesIO()
-    write_bert(out, weights, CONFIG, half=half)
-    return onnxruntime.InferenceSession(out.getvalue())
+    write_model(bert_graph(CONFIG), weights, path, half=half)
+    return onnxruntime.InferenceSession(path)
 
 
 def computed(session: onnxruntime.InferenceSession, ids: Ints, mask: Ints, kinds: Ints) -> Floats:
@@ -98,9 +98,9 @@ KINDS = [[0, 0, 1, 1], [0, 1], [0] * 15]
 
 
 def test_the_encoder_computes_what_bert_does(
-    weights: dict[str, npt.NDArray[np.float32]],
+    weights: dict[str, npt.NDArray[np.float32]], tmp_path: Path
 ) -> None:
-    reference, session = Reference(weights, CONFIG), written(weights)
+    reference, session = Reference(weights, CONFIG), written(weights, tmp_path / "bert.onnx")
     longest = max(map(len, TEXTS))
     ids, mask, kinds = (np.zeros((len(TEXTS), longest), np.int64) for _ in range(3))
     for row, text in enumerate(TEXTS):
@@ -117,41 +117,40 @@ def test_the_encoder_computes_what_bert_does(
 def test_half_the_bytes_give_nearly_the_same_numbers(
     weights: dict[str, npt.NDArray[np.float32]], tmp_path: Path
 ) -> None:
-    write_bert(tmp_path / "whole.onnx", weights, CONFIG)
-    write_bert(tmp_path / "half.onnx", weights, CONFIG, half=True)
+    whole, half = tmp_path / "whole.onnx", tmp_path / "half.onnx"
+    written(weights, whole)
+    session = written(weights, half, half=True)
     ids, mask = np.array([TEXTS[0]]), np.ones((1, 4), np.int64)
 
-    states = computed(written(weights, half=True), ids, mask, np.array([KINDS[0]]))
+    states = computed(session, ids, mask, np.array([KINDS[0]]))
 
     expected = Reference(weights, CONFIG).states(TEXTS[0], KINDS[0])
     assert states.dtype == np.float32
     assert 1e-6 < np.abs(states[0] - expected).max() < 0.02
-    sizes = [(tmp_path / f"{name}.onnx").stat().st_size for name in ("half", "whole")]
-    assert sizes[0] < 0.75 * sizes[1]  # the names of the parts are as long
+    assert half.stat().st_size < 0.75 * whole.stat().st_size  # the names are as long
 
 
 def test_names_of_a_checkpoint_may_carry_a_prefix_and_others_are_left_out(
-    weights: dict[str, npt.NDArray[np.float32]],
+    weights: dict[str, npt.NDArray[np.float32]], tmp_path: Path
 ) -> None:
     named = {f"bert.{name}": values for name, values in weights.items()}
     named["pooler.dense.weight"] = np.zeros((24, 24), np.float32)
-    plain, prefixed = io.BytesIO(), io.BytesIO()
+    plain, prefixed = tmp_path / "plain.onnx", tmp_path / "prefixed.onnx"
 
-    write_bert(plain, weights, CONFIG)
-    write_bert(prefixed, named, CONFIG)
+    write_model(bert_graph(CONFIG), weights, plain)
+    write_model(bert_graph(CONFIG), named, prefixed)
 
-    assert plain.getvalue() == prefixed.getvalue()
+    assert plain.read_bytes() == prefixed.read_bytes()
 
 
-def test_weights_that_do_not_fit_are_named(weights: dict[str, npt.NDArray[np.float32]]) -> None:
-    name = "encoder.layer.1.output.dense.weight"
-    without = {key: values for key, values in weights.items() if key != name}
-    with pytest.raises(ValueError, match=f"lack {name}"):
-        write_bert(io.BytesIO(), without, CONFIG)
-    with pytest.raises(ValueError, match=f"{name} has the shape"):
-        write_bert(io.BytesIO(), {**weights, name: weights[name].T}, CONFIG)
+def test_heads_that_do_not_share_the_width_are_refused() -> None:
     with pytest.raises(ValueError, match="heads"):
-        write_bert(io.BytesIO(), weights, BertConfig(hidden=24, heads=5))
+        bert_graph(BertConfig(hidden=24, heads=5))
+
+
+def test_the_shipped_graph_is_the_one_that_is_made() -> None:
+    assert MINILM.graph == bert_graph(BertConfig())
+    assert MINILM.parameters == sum(map(math.prod, BertConfig().shapes().values()))
 
 
 def test_tiny_encoders_are_the_same_each_time(tmp_path: Path) -> None:

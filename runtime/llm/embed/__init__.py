@@ -1,1 +1,0 @@
-"""Sentence encoders: texts in, unit vectors out, in a process beside the server."""
