@@ -23,8 +23,8 @@ from bench.common import ROOT, Figure, arguments, fastest, show
 from runtime.bridge.can.clock import EpochClock
 from runtime.bridge.can.dbc import DbcPack, load_dbc
 from runtime.bridge.can.decoder import Decoder
-from runtime.bridge.can.serialbus import SlcanSource
 from runtime.bridge.can.settings import CanSettings
+from runtime.bridge.can.slcan import SlcanSource
 from runtime.bridge.can.values import Batch
 from runtime.bridge.formats.candump import candump_frames
 from runtime.bridge.formats.canlog import CHUNK, Tally

@@ -8,8 +8,8 @@ from typing import Final
 import can
 
 from runtime.bridge.can.clock import Aligner, EpochClock, Spread
-from runtime.bridge.can.serialbus import NOTHING, SlcanSource
 from runtime.bridge.can.settings import SLCAN, VIRTUAL, CanSettings, silent
+from runtime.bridge.can.slcan import NOTHING, SlcanSource
 from runtime.bridge.can.values import EXTENDED, CanFrame, Received, Source, SourceLost
 
 MOST_AT_ONCE: Final = 2000

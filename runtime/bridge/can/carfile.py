@@ -1,15 +1,29 @@
-"""The shape of a car file: what each block of it may hold, as written."""
+"""The shape of a car file, and the strict YAML that it is written in: every scalar stays text."""
 
 import math
 import re
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Final, Self, TypeAlias
 
+import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from pydantic import model_validator as validated
 
-from runtime.bridge.can.faults import first_fault
-from runtime.bridge.can.strictyaml import Tree, YamlError, parse_yaml
+MAX_BYTES: Final = 256 << 10
+MAX_DEPTH: Final = 20
+_NULLS: Final = ("", "~", "null")
+_BEGIN: Final = yaml.MappingStartEvent | yaml.SequenceStartEvent
+_END: Final = yaml.MappingEndEvent | yaml.SequenceEndEvent
 
+Tree: TypeAlias = str | list["Tree"] | dict[str, "Tree"] | None
+_WORDS: Final = {
+    "extra_forbidden": "unknown key",
+    "missing": "is missing",
+    "model_type": "must be a mapping",
+    "dict_type": "must be a mapping",
+    "list_type": "must be a list",
+    "tuple_type": "must be a list",
+}
 SELF: Final = "$self"
 """In a binding: the value of the signal itself."""
 _NUMBER: Final = re.compile(
@@ -259,10 +273,119 @@ class CarFile(_Block):
 
 def parse_car(data: bytes) -> CarFile:
     """Read a car file; raises `CarError`, which names the place. Formulas are not compiled here."""
+    tree: Tree = parse_yaml(data)
     try:
-        tree: Tree = parse_yaml(data)
         return CarFile.model_validate({} if tree is None else tree)
-    except YamlError as error:
-        raise CarError(str(error)) from None
     except ValidationError as error:
         raise CarError(first_fault(error)) from None
+
+
+def place(path: Sequence[str | int]) -> str:
+    """A path into the data as ``a.b[0].c``; empty for the whole."""
+    text = ""
+    for part in path:
+        if isinstance(part, int):
+            text += f"[{part}]"
+        elif "[" not in part:  # what pydantic adds for keys and for the branches of a union
+            text += f".{part}" if text else part
+    return text
+
+
+def first_fault(error: ValidationError, inside: Sequence[str | int] = ()) -> str:
+    """The first problem in words, with its place."""
+    problem = error.errors(include_url=False, include_input=False)[0]
+    words = _WORDS.get(problem["type"])
+    if words is None:
+        words = problem["msg"].removeprefix("Value error, ").removeprefix("Assertion failed, ")
+    where = place((*inside, *problem["loc"]))
+    return f"{where}: {words}" if where else words
+
+
+def parse_yaml(data: bytes) -> Tree:
+    """The data of one document: mappings, lists, texts, and None for a plain null.
+
+    Numbers, dates and words such as ``no`` stay texts. Aliases, anchors, tags, directives, further
+    documents, keys that come twice and nesting beyond `MAX_DEPTH` raise `CarError`, as does
+    whatever is no YAML in UTF-8 of at most `MAX_BYTES`.
+    """
+    if len(data) > MAX_BYTES:
+        raise CarError(f"the file is larger than {MAX_BYTES // 1024} KiB")
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise CarError("the file is not UTF-8") from None
+    try:
+        return _document(_events(text))
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark
+        where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
+        raise CarError(f"{where}{error.problem or 'not readable as YAML'}") from None
+    except yaml.YAMLError as error:
+        raise CarError(f"not readable as YAML: {str(error).splitlines()[0]}") from None
+
+
+def _events(text: str) -> Iterator[yaml.Event]:
+    """The events of one document, none of which is forbidden."""
+    depth = documents = 0
+    for event in yaml.parse(text, Loader=yaml.CSafeLoader):
+        if isinstance(event, yaml.AliasEvent):
+            raise _error(event, "aliases are not allowed")
+        if isinstance(event, yaml.NodeEvent) and event.anchor:
+            raise _error(event, "anchors are not allowed")
+        if getattr(event, "tag", None):
+            raise _error(event, "tags are not allowed")
+        if isinstance(event, yaml.DocumentStartEvent):
+            documents += 1
+            if documents > 1 or event.version or event.tags:
+                raise _error(event, "one document without directives is allowed")
+        elif isinstance(event, _BEGIN):
+            depth += 1
+            if depth > MAX_DEPTH:
+                raise _error(event, f"nested deeper than {MAX_DEPTH}")
+        elif isinstance(event, _END):
+            depth -= 1
+        yield event
+
+
+def _document(events: Iterator[yaml.Event]) -> Tree:
+    tree: Tree = None
+    for event in events:
+        if isinstance(event, yaml.NodeEvent):
+            tree = _node(event, events)
+    return tree
+
+
+def _node(event: yaml.Event, events: Iterator[yaml.Event]) -> Tree:
+    if isinstance(event, yaml.MappingStartEvent):
+        return _mapping(events)
+    if isinstance(event, yaml.SequenceStartEvent):
+        return _sequence(events)
+    if not isinstance(event, yaml.ScalarEvent):
+        raise _error(event, "a value was expected")
+    value: str = event.value
+    return None if not event.style and value in _NULLS else value
+
+
+def _sequence(events: Iterator[yaml.Event]) -> list[Tree]:
+    items: list[Tree] = []
+    while not isinstance(event := next(events), yaml.SequenceEndEvent):
+        items.append(_node(event, events))
+    return items
+
+
+def _mapping(events: Iterator[yaml.Event]) -> dict[str, Tree]:
+    entries: dict[str, Tree] = {}
+    while not isinstance(event := next(events), yaml.MappingEndEvent):
+        if not isinstance(event, yaml.ScalarEvent):
+            raise _error(event, "a key must be a text")
+        key: str = event.value
+        if key in entries:
+            raise _error(event, f"the key {key[:80]} comes twice")
+        entries[key] = _node(next(events), events)
+    return entries
+
+
+def _error(event: yaml.Event, text: str) -> CarError:
+    mark = event.start_mark
+    where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
+    return CarError(where + text)

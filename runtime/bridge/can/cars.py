@@ -1,20 +1,38 @@
-"""Reads the folder of cars: what each one is, and the pipeline of the one that is driven."""
+"""Reads the folder of cars: what each one is, and the rules of the one that is driven."""
 
+import re
 import stat
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from runtime.bridge.can.carfile import CanBus, Car, CarError, CarFile, DashLogger, parse_car
-from runtime.bridge.can.roles import ROLES, role_of
+from runtime.bridge.can import carfile
+from runtime.bridge.can.carfile import MAX_BYTES, CarError, CarFile, parse_car
 from runtime.bridge.can.rules import Plan, compile_plan
-from runtime.bridge.can.strictyaml import MAX_BYTES
+from runtime.web.absent import absent
 from runtime.web.errors import NotFound
+from runtime.web.wire import Wire
 
 SUFFIXES: Final = (".yaml", ".yml")
 MAX_CARS: Final = 1000
 """Further files are not read."""
+
+OTHER: Final = "other"
+# The first role that has one of the words wins: `tire_temp` before `temp`, `fuel_press` is
+# powertrain whatever `press` could mean elsewhere.
+_WORDS: Final = (
+    ("tires", "tire tires tyre tyres tpms"),
+    ("ambient", "ambient baro barometric humidity wind"),
+    ("position", "gps lat lon latitude longitude altitude heading sats distance"),
+    ("electrical", "battery batt volt volts voltage current alternator"),
+    ("driver_input", "brake throttle steer steering clutch pedal accel_pedal handbrake"),
+    ("chassis", "wheel speed g yaw roll pitch lateral inline vertical accel acceleration"),
+    ("chassis", "stability abs tc susp suspension damper"),
+    ("powertrain", "rpm engine gear oil water coolant fuel boost lambda afr map maf knock turbo"),
+    ("powertrain", "intake exhaust transmission gearbox ignition timing"),
+)
+_ROLE_OF: Final = tuple((role, frozenset(words.split())) for role, words in _WORDS)
+ROLES: Final = frozenset((OTHER, *(role for role, _ in _WORDS)))
 
 
 class NoCarsDir(NotFound):
@@ -27,35 +45,50 @@ class NoCarsDir(NotFound):
         self.cars_dir = str(cars_dir)
 
 
-class Channel(NamedTuple):
-    """A channel of a car's bus."""
+class DashLogger(Wire):
+    """The logger that rebroadcasts the car's channels."""
+
+    make: str
+    model: str
+    protocol: str
+    total_frames: int
+    total_channels: int
+
+
+class CanBus(Wire):
+    """The bus that is read."""
+
+    name: str
+    bitrate_bps: int
+    frame_format: str
+    id_width: int
+
+
+class CarChannel(Wire):
+    """A channel of the bus."""
 
     name: str
     frame_id: str
-    """Of the message that carries it, hexadecimal with prefix."""
     rate_hz: float | None
     role: str
 
 
-@dataclass(frozen=True)
-class CarEntry:
-    """One car as a list shows it."""
+class CarRecord(Wire):
+    """A car."""
 
     id: str
     loaded: bool
-    car: Car
+    make: str
+    model: str
+    chassis: str
+    engine: str
+    year: int | None
     dash_logger: DashLogger
     can_bus: CanBus
     frame_count: int
-    channels: tuple[Channel, ...]
-    """In the order of the file."""
-    error: str | None = None
-    """Why the file cannot be used; the rest is empty then."""
-
-    @property
-    def channel_count(self) -> int:
-        """How many channels all messages carry together."""
-        return len(self.channels)
+    channel_count: int
+    channels: list[CarChannel]
+    error: str | None = absent("why the file cannot be used")
 
 
 class LoadedCar(NamedTuple):
@@ -66,19 +99,28 @@ class LoadedCar(NamedTuple):
     plan: Plan
 
 
-def load_cars(folder: Path, loaded_id: str = "") -> list[CarEntry]:
+def load_cars(folder: Path, loaded_id: str = "") -> list[CarRecord]:
     """Every car of the folder by id; raises `NoCarsDir`. Touches the disk: not for the event loop.
 
     A file that cannot be used is listed with its error and never stops the others.
     """
     if not folder.is_dir():
         raise NoCarsDir(folder)
-    found = {path.stem: path for path in _files(folder)}
-    return [_entry(id_, found[id_], loaded_id) for id_ in sorted(found)[:MAX_CARS]]
+    paths = {path.stem: path for path in _files(folder)}
+    records = []
+    for id_ in sorted(paths)[:MAX_CARS]:
+        try:
+            car = load_car(paths[id_])
+        except CarError as error:
+            reason = str(error).removeprefix(f"{paths[id_].name}: ")
+            records.append(_record(id_, CarFile(car=carfile.Car()), loaded=False, error=reason))
+        else:
+            records.append(_record(id_, car.file, loaded=bool(loaded_id) and id_ == loaded_id))
+    return records
 
 
 def load_car(path: Path) -> LoadedCar:
-    """Read one car with its pipeline; raises `CarError`, which names the file and the place."""
+    """Read one car with its rules; raises `CarError`, which names the file and the place."""
     try:
         file = parse_car(_read(path))
         return LoadedCar(path.stem, file, compile_plan(file))
@@ -96,6 +138,12 @@ def find_car(folder: Path, id_or_path: str) -> Path:
     raise CarError("there is no such car")
 
 
+def role_of(channel: str) -> str:
+    """What a channel tells about, from the words of its name; one of `ROLES`."""
+    words = set(re.split(r"[^a-z]+", channel.lower()))
+    return next((role for role, known in _ROLE_OF if words & known), OTHER)
+
+
 def _files(folder: Path) -> Iterator[Path]:
     """The car files; of two with one stem the one that ends in ``.yaml`` comes last and counts."""
     for suffix in reversed(SUFFIXES):
@@ -104,30 +152,38 @@ def _files(folder: Path) -> Iterator[Path]:
                 yield path
 
 
-def _entry(id_: str, path: Path, loaded_id: str) -> CarEntry:
-    try:
-        file = parse_car(_read(path))
-        compile_plan(file)
-    except CarError as error:
-        return CarEntry(id_, False, Car(), DashLogger(), CanBus(), 0, (), str(error))
-    return CarEntry(
-        id_,
-        bool(loaded_id) and id_ == loaded_id,
-        file.car,
-        file.dash_logger,
-        file.can_bus,
-        len(file.frames),
-        tuple(_channels(file)),
+def _record(id_: str, file: CarFile, *, loaded: bool, error: str | None = None) -> CarRecord:
+    car, logger, bus = file.car, file.dash_logger, file.can_bus
+    channels = list(_channels(file))
+    return CarRecord(
+        id=id_,
+        loaded=loaded,
+        make=car.make,
+        model=car.model,
+        chassis=car.chassis,
+        engine=car.engine,
+        year=car.year,
+        dash_logger=DashLogger.model_validate(logger, from_attributes=True),
+        can_bus=CanBus(
+            name=bus.name,
+            bitrate_bps=bus.bitrate_bps or 0,
+            frame_format=bus.frame_format,
+            id_width=bus.id_width or 0,
+        ),
+        frame_count=len(file.frames),
+        channel_count=len(channels),
+        channels=channels,
+        error=error,
     )
 
 
-def _channels(file: CarFile) -> Iterator[Channel]:
+def _channels(file: CarFile) -> Iterator[CarChannel]:
     for number, frame in file.frames.items():
         for name in frame.channels:
             constraint = file.known_constraints.get(name)
             said = frame.roles.get(name) or (constraint.role if constraint else "")
             role = said if said in ROLES else role_of(name)
-            yield Channel(name, f"0x{number:x}", frame.rate_hz, role)
+            yield CarChannel(name=name, frame_id=f"0x{number:x}", rate_hz=frame.rate_hz, role=role)
 
 
 def _read(path: Path) -> bytes:

@@ -9,7 +9,7 @@ from typing import Annotated, Final, Literal, Self, TypeAlias
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 from pydantic import model_validator as validated
 
-from runtime.bridge.can.faults import first_fault
+from runtime.bridge.can.carfile import first_fault
 from runtime.bridge.can.formulas import FormulaError, compile_formula
 from runtime.bridge.session.recording import WIDE_SIGNALS
 

@@ -1,11 +1,19 @@
-"""Reads and writes the lines that serial CAN adapters speak (SLCAN)."""
+"""Serial CAN adapters (SLCAN): the lines that they speak, and reading them in bulk."""
 
+import contextlib
+import os
 import re
+import select
+import time
 from binascii import unhexlify
-from struct import Struct
-from typing import Final, NamedTuple
+from collections.abc import Callable
+from typing import Final
 
-from runtime.bridge.can.values import EXTENDED, CanFrame
+import serial  # type: ignore[import-untyped]
+
+from runtime.bridge.can.clock import EpochClock, Spread
+from runtime.bridge.can.settings import SLCAN_BITRATES, CanSettings, silent
+from runtime.bridge.can.values import EXTENDED, CanFrame, Received, SourceLost
 
 LONGEST_LINE: Final = 256
 """Bytes; the longest valid line, 64 data bytes under a 29-bit id with a time stamp, has 142."""
@@ -13,25 +21,31 @@ FD_LENGTHS: Final = (*range(9), 12, 16, 20, 24, 32, 48, 64)
 """Data bytes by the length code of a line."""
 _STAMP: Final = 4
 """Hex digits of the time stamp that some adapters append: milliseconds of a minute."""
-_CACHED: Final = 8192
 _BEGIN: Final = (b"t", b"T", b"r", b"R")
 """They begin a frame and are no hex digits: behind noise they tell where it may go on."""
-_HEX: Final = frozenset(b"0123456789abcdefABCDEF")
-_FULL: Final = 22
-"""Bytes of a full line: ``t``, three digits, the length code ``8``, sixteen digits, its end."""
-_ID_AND_DATA: Final = Struct(">H8s")
+_HEAD: Final = re.compile(
+    rb"(?:[tr]([0-7][0-9a-fA-F]{2})([0-8])|[TR]([01][0-9a-fA-F]{7})([0-8])"
+    rb"|[db]([0-7][0-9a-fA-F]{2})([0-9a-fA-F])|[DB]([01][0-9a-fA-F]{7})([0-9a-fA-F]))"
+)
+"""Id and length code of a frame: classic or FD, of 11 or 29 bits."""
 _REPLY: Final = re.compile(rb"[zZ]|F[0-9a-fA-F]{2}|[VvN][0-9A-Za-z]{4}")
 """What an adapter answers: sent, status, version, serial number."""
-
-
-class _Head(NamedTuple):
-    """What the beginning of a line says, up to its length code."""
-
-    key: int
-    at: int
-    """Where the data begin."""
-    end: int
-    """Where they end."""
+CHUNK: Final = 1 << 16
+AGAIN_S: Final = 2.0
+"""An adapter that says nothing at all is told to open again: many restart when they are opened."""
+WRITE_S: Final = 0.3
+GATHER_S: Final = 0.002
+"""Pause between reads while data stream in: fewer, larger reads at no delay that anyone sees."""
+DENSE: Final = 40_000
+"""Bytes a second, some 2,000 frames: they follow each other so closely that their stamps, spread
+over a longer pause, are as good …"""
+GATHER_DENSE_S: Final = 0.009
+"""… as this one: a core that wakes up seldom has most of its work in waking up."""
+MANY: Final = 2048
+"""Bytes of one read after which the next follows at once."""
+NOTHING: Final = Received(())
+_EMPTY_LINES: Final = b"\r\r\r"
+"""They end whatever line the adapter was in the middle of."""
 
 
 class SlcanParser:
@@ -44,39 +58,20 @@ class SlcanParser:
     def __init__(self) -> None:
         self._rest = b""
         self._long = False
-        self._heads: dict[bytes, _Head] = {}
 
     def feed(self, data: bytes) -> tuple[list[tuple[int, bytes]], int]:
         """Keys and data of the frames that *data* complete, and how many lines were none."""
-        text = _with_one_end(self._rest + data)
-        if not self._long and (cut := text.rfind(b"\r") + 1):
-            full = _full_frames(text[:cut])
-            if full is not None and len(text) - cut <= LONGEST_LINE:
-                self._rest = text[cut:]
-                return full, 0
-        lines = text.split(b"\r")
+        data = data.replace(b"\x07", b"\r").replace(b"\n", b"\r")
+        lines = (self._rest + data).split(b"\r")
         rest = lines.pop()
         frames: list[tuple[int, bytes]] = []
         malformed = 0
         if lines and self._long:
             malformed = -1  # the line was counted while it grew
             self._long = False
-        heads = self._heads
         for line in lines:
-            if head := heads.get(line[:5]) or heads.get(line[:10]):
-                key, at, end = head
-                length = len(line)
-                try:
-                    if length == end:
-                        frames.append((key, unhexlify(line[at:])))
-                        continue
-                    if length == end + _STAMP:
-                        frames.append((key, unhexlify(line[at:])[: -_STAMP // 2]))
-                        continue
-                except ValueError:
-                    pass
-            if line:
-                malformed += self._odd(line, frames)
+            if line and not _read_line(line, frames):
+                malformed += not _REPLY.fullmatch(line)
         if len(rest) > LONGEST_LINE:
             malformed += not self._long
             self._long = True
@@ -84,28 +79,34 @@ class SlcanParser:
         self._rest = rest
         return frames, malformed
 
-    def _odd(self, line: bytes, frames: list[tuple[int, bytes]]) -> int:
-        """Read a line that is not of a known shape; 1 if it, or its beginning, is none at all."""
-        if self._read(line, frames) or _REPLY.fullmatch(line):
-            return 0
-        if (begin := max(line.rfind(letter, 1) for letter in _BEGIN)) > 0:
-            self._read(line[begin:], frames)
-        return 1
 
-    def _read(self, line: bytes, frames: list[tuple[int, bytes]]) -> bool:
-        head = _head(line)
-        if head is None:
-            return False
-        remote = line[:1] in b"rR"
-        end = head.at if remote else head.end
-        if len(line) not in (end, end + _STAMP) or not _HEX.issuperset(line[head.at :]):
-            return False
-        if not remote:
-            frames.append((head.key, unhexlify(line[head.at : end])))
-            if len(self._heads) >= _CACHED:
-                self._heads.clear()
-            self._heads[line[: head.at]] = head
+def _read_line(line: bytes, frames: list[tuple[int, bytes]]) -> bool:
+    """Read a frame, or one behind noise; whether the whole line was one."""
+    if _read_frame(line, frames):
         return True
+    if (begin := max(line.rfind(letter, 1) for letter in _BEGIN)) > 0:
+        _read_frame(line[begin:], frames)
+    return False
+
+
+def _read_frame(line: bytes, frames: list[tuple[int, bytes]]) -> bool:
+    head = _HEAD.match(line)
+    if head is None:
+        return False
+    kind = head.lastindex or 0
+    at = head.end()
+    remote = line[0] in b"rR"
+    end = at if remote else at + 2 * FD_LENGTHS[int(head[kind], 16)]
+    if len(line) not in (end, end + _STAMP):
+        return False
+    try:
+        data = unhexlify(line[at:])[: (end - at) // 2]
+    except ValueError:
+        return False
+    if not remote:
+        number = int(head[kind - 1], 16)
+        frames.append((number if kind in (2, 6) else number | EXTENDED, data))
+    return True
 
 
 def encode(frame: CanFrame) -> bytes:
@@ -123,45 +124,158 @@ def encode(frame: CanFrame) -> bytes:
     return line.encode()
 
 
-def _with_one_end(data: bytes) -> bytes:
-    """*data* with a carriage return where a line ends in any other way."""
-    if b"\x07" in data:
-        data = data.replace(b"\x07", b"\r")
-    if b"\n" in data:
-        data = data.replace(b"\n", b"\r")
-    return data
+class SlcanSource:
+    """An open serial adapter; raises `SourceLost` where it cannot be opened, ValueError never.
 
-
-def _full_frames(text: bytes) -> list[tuple[int, bytes]] | None:
-    """The frames of a text of full lines and nothing else; None for any other text.
-
-    Eight bytes under an id of 11 bits are what a full bus brings. Together they are read in a
-    quarter of the time that they take one by one.
+    Stamps are those of the reception. It listens silently unless it must send.
     """
-    n, over = divmod(len(text), _FULL)
-    if over or text[::_FULL] != b"t" * n or text[_FULL - 1 :: _FULL] != b"\r" * n:
-        return None
-    if text[4::_FULL] != b"8" * n or text[1::_FULL].strip(b"01234567"):
-        return None
-    digits = bytearray(text)
-    del digits[_FULL - 1 :: _FULL]
-    del digits[4 :: _FULL - 1]
-    digits[:: _FULL - 2] = b"0" * n  # in place of the t: four digits of the id
-    try:
-        return list(_ID_AND_DATA.iter_unpack(unhexlify(digits)))
-    except ValueError:
-        return None
+
+    def __init__(
+        self,
+        settings: CanSettings,
+        clock: EpochClock,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._settings = settings
+        self._clock = clock
+        self._monotonic = monotonic
+        self._parser = SlcanParser()
+        self._spread = Spread()
+        self._heard = False
+        self._pause_s = 0.0
+        self._openings = 0
+        self._read_at = clock.now()
+        self._told_at = monotonic()
+        try:
+            self._port = serial.Serial(
+                settings.channel,
+                settings.tty_baudrate,
+                timeout=0,
+                write_timeout=WRITE_S,
+                exclusive=True,
+            )
+        except (OSError, ValueError) as error:
+            raise SourceLost(_unopened(settings.channel, error)) from error
+        self._poll = _Poll(self._port)
+        try:
+            self._tell_to_open()
+        except SourceLost:
+            self.close()
+            raise
+
+    def read(self, timeout_s: float) -> Received:
+        """What has come; waits for the first byte at most *timeout_s*."""
+        try:
+            begin = self._read_at
+            if self._pause_s and (early := begin + self._pause_s - self._clock.now()) > 0:
+                time.sleep(min(early, self._pause_s))
+            if not self._poll.wait(0):
+                if not self._poll.wait(timeout_s):
+                    self._tell_again()
+                    return NOTHING
+                begin = self._clock.now()
+            data = self._poll.read()
+        except (OSError, serial.SerialException) as error:
+            raise _gone(self._settings.channel) from error
+        end = self._clock.now()
+        self._pause_s = pause_after(len(data), end - self._read_at)
+        self._read_at = end
+        self._heard = True
+        parsed, malformed = self._parser.feed(data)
+        if not parsed:
+            return Received((), malformed=malformed)
+        stamps = self._spread.over(begin, end, len(parsed))
+        frames = [CanFrame(t, *frame) for t, frame in zip(stamps, parsed, strict=True)]
+        return Received(frames, malformed=malformed)
+
+    def send(self, frame: CanFrame) -> None:
+        """Put a frame on the bus; raises `SourceLost`, ValueError for what is no frame."""
+        if self._settings.listen_only:
+            raise silent()
+        self._write(encode(frame))
+
+    def close(self) -> None:
+        """Tell the adapter to leave the bus, and release it."""
+        with contextlib.suppress(SourceLost, OSError):
+            if self._port.is_open:
+                self._write(b"C\r")
+        with contextlib.suppress(OSError):
+            self._port.close()
+
+    def _tell_again(self) -> None:
+        if not self._heard and self._monotonic() - self._told_at >= AGAIN_S:
+            self._tell_to_open()
+
+    def _tell_to_open(self) -> None:
+        """Commands for the bit rate and the mode.
+
+        Some firmware does not know ``L`` and answers nothing: where the second try brings no
+        answer either, the third sets the silent mode in that firmware's way.
+        """
+        self._openings += 1
+        self._told_at = self._monotonic()
+        mode = "L" if self._settings.listen_only else "O"
+        if mode == "L" and self._openings > 2 and self._openings % 2:
+            mode = "M1\rO"
+        rate = SLCAN_BITRATES[self._settings.bitrate]
+        self._write(_EMPTY_LINES + f"C\rS{rate}\r{mode}\r".encode())
+
+    def _write(self, data: bytes) -> None:
+        try:
+            self._port.write(data)
+        except (OSError, serial.SerialException, ValueError) as error:
+            raise _gone(self._settings.channel) from error
 
 
-def _head(line: bytes) -> _Head | None:
-    kind = line[:1]
-    if not kind or kind not in b"tTrRdDbB":
-        return None
-    wide = kind in b"TRDB"
-    at = 10 if wide else 5
-    if len(line) < at or not _HEX.issuperset(line[1:at]):
-        return None
-    number, code = int(line[1 : at - 1], 16), int(line[at - 1 : at], 16)
-    if number >= (1 << 29 if wide else 1 << 11) or (code > 8 and kind in b"tTrR"):
-        return None
-    return _Head(number | EXTENDED if wide else number, at, at + 2 * FD_LENGTHS[code])
+def pause_after(n: int, since_s: float) -> float:
+    """Seconds to let more come after a read of *n* bytes, that long after the one before it."""
+    if n >= MANY:
+        return 0.0
+    return GATHER_DENSE_S if n > DENSE * since_s else GATHER_S
+
+
+class _Poll:
+    """Waits for a serial port and takes what it holds."""
+
+    def __init__(self, port: serial.Serial) -> None:
+        self._port = port
+        self._poll = None
+        if hasattr(select, "poll"):  # knows no largest descriptor, unlike pyserial's select
+            self._fd = port.fileno()
+            self._poll = select.poll()
+            self._poll.register(self._fd, select.POLLIN)
+
+    def wait(self, timeout_s: float) -> bool:
+        """Whether there is something to read, an error included."""
+        if self._poll is not None:
+            return bool(self._poll.poll(timeout_s * 1000))
+        end = time.monotonic() + timeout_s
+        while not self._port.in_waiting:
+            if time.monotonic() >= end:
+                return False
+            time.sleep(GATHER_S)
+        return True
+
+    def read(self) -> bytes:
+        """All that is there; raises OSError where the device is gone."""
+        if self._poll is not None:
+            data = os.read(self._fd, CHUNK)
+            if not data:
+                raise OSError("end of file")
+            return data
+        return bytes(self._port.read(self._port.in_waiting))
+
+
+def _gone(channel: str) -> SourceLost:
+    return SourceLost(f"the CAN adapter {channel} is gone: it was unplugged or fails")
+
+
+def _unopened(channel: str, error: Exception) -> str:
+    code = getattr(error, "errno", None)
+    if code == 2:
+        return f"there is no serial device {channel}: is the CAN adapter plugged in?"
+    if code == 13:
+        return f"no permission to open {channel}: add the user to the group that owns it"
+    if code in (11, 16):
+        return f"{channel} is in use by another program"
+    return f"{channel} cannot be opened as a serial device"

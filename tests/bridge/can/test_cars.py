@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 
 from runtime.bridge.can.carfile import CarError, parse_car
-from runtime.bridge.can.cars import NoCarsDir, find_car, load_car, load_cars
+from runtime.bridge.can.cars import ROLES, NoCarsDir, find_car, load_car, load_cars, role_of
 from runtime.bridge.can.dbc import load_dbc
-from runtime.bridge.can.roles import ROLES, role_of
 from runtime.bridge.can.rules import Rules
 
 HATCH = "tarnhow-pip-180"
@@ -25,11 +24,11 @@ def test_the_shipped_cars_are_listed_by_id(cars: Path) -> None:
     assert (coupe.id, coupe.loaded, coupe.error) == (COUPE, False, None)
     assert (hatch.id, hatch.loaded, hatch.error) == (HATCH, True, None)
     assert (hatch.frame_count, hatch.channel_count) == (8, 29)
-    assert (hatch.car.make, hatch.car.year) == ("Tarnhow", 2014)
+    assert (hatch.make, hatch.year) == ("Tarnhow", 2014)
     assert (hatch.dash_logger.total_frames, hatch.dash_logger.total_channels) == (8, 29)
     assert (hatch.can_bus.bitrate_bps, hatch.can_bus.id_width) == (1_000_000, 11)
-    assert hatch.channels[0] == ("rpm", "0x420", 10.0, "powertrain")
-    assert {channel.role for channel in hatch.channels} < set(ROLES)
+    assert tuple(hatch.channels[0].model_dump().values()) == ("rpm", "0x420", 10.0, "powertrain")
+    assert {channel.role for channel in hatch.channels} < ROLES
 
 
 def test_a_role_is_taken_from_frame_then_constraint_then_name(cars: Path) -> None:
@@ -118,9 +117,9 @@ def test_a_broken_file_is_listed_with_its_error(tmp_path: Path, data: bytes, mes
     (tmp_path / "broken.yaml").write_bytes(data)
     (tmp_path / "good.yaml").write_text("car: {make: 911, year: 1999}\n")
     broken, good = load_cars(tmp_path, "broken")
-    assert (broken.id, broken.loaded, broken.channels) == ("broken", False, ())
+    assert (broken.id, broken.loaded, broken.channels) == ("broken", False, [])
     assert message in (broken.error or "")
-    assert (good.error, good.car.make, good.car.year) == (None, "911", 1999)
+    assert (good.error, good.make, good.year) == (None, "911", 1999)
 
 
 def test_words_that_plain_yaml_would_change_stay_as_written() -> None:

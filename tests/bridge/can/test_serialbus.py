@@ -9,16 +9,16 @@ import pytest
 
 from runtime.bridge.can.bus import open_source
 from runtime.bridge.can.clock import EpochClock
-from runtime.bridge.can.serialbus import (
+from runtime.bridge.can.settings import SLCAN_BITRATES, CanSettings
+from runtime.bridge.can.slcan import (
     AGAIN_S,
     CHUNK,
     GATHER_DENSE_S,
     GATHER_S,
     SlcanSource,
+    encode,
     pause_after,
 )
-from runtime.bridge.can.settings import SLCAN_BITRATES, CanSettings
-from runtime.bridge.can.slcan import encode
 from runtime.bridge.can.values import CanFrame, SourceLost
 from tests.bridge.can.cankit import Adapter, adapter, descriptors
 

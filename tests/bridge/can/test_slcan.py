@@ -48,7 +48,6 @@ def parsed(data: bytes, *cuts: int) -> tuple[Parsed, int]:
 )
 def test_every_kind_of_line_is_read(line: bytes, frame: tuple[int, bytes]) -> None:
     assert parsed(line) == ([frame], 0)
-    assert parsed(line * 2) == ([frame] * 2, 0)  # the second from the cache
 
 
 @pytest.mark.parametrize(
@@ -101,46 +100,6 @@ def test_a_frame_behind_noise_without_an_end_is_found(noise: bytes) -> None:
     assert parsed(noise + b"t1232ABCD\r", *range(1, len(noise) + 9)) == expected
 
 
-FULL = b"t1238" + b"0A" * 8 + b"\r"
-"""What a full bus brings; texts of nothing else are read at once."""
-
-
-@pytest.mark.parametrize(
-    "other",
-    [
-        b"t8008" + b"00" * 8 + b"\r",  # no such id
-        b"tx238" + b"00" * 8 + b"\r",
-        b"t1x38" + b"00" * 8 + b"\r",
-        b"t1238" + b"0g" * 8 + b"\r",
-        b"t1238" + b" 0" * 8 + b"\r",
-        b"t1238000000000000000t\r",
-        b"r1238" + b"00" * 8 + b"\r",
-        b"t1236" + b"00" * 8 + b"\r",  # six bytes and a time stamp
-        b"t1238000\rt123400000000\r"[:22],
-        b"t123\r8" + b"t0" * 8,
-        b"t1238\rt" + b"0" * 14 + b"\r",
-        b"t12" + b"\r" * 19,
-        b"t1238" + b"00" * 7 + b"0\n\r",
-        b"\r" * 22,
-        b"z\r",
-        b"\x07",
-    ],
-)
-def test_a_text_of_full_lines_is_read_as_line_by_line(other: bytes) -> None:
-    for text in (FULL * 3 + other + FULL * 2, other + FULL, other * 2):
-        single = SlcanParser()
-        feeds = [single.feed(bytes((byte,))) for byte in text + FULL]
-        together = [frame for frames, _ in feeds for frame in frames]
-        assert parsed(text + FULL) == (together, sum(wrong for _, wrong in feeds))
-
-
-def test_a_text_of_full_lines_may_end_anywhere() -> None:
-    frame = (0x123, b"\x0a" * 8)
-    for cut in range(1, 3 * len(FULL)):
-        assert parsed(FULL * 3, cut) == ([frame] * 3, 0)
-    assert parsed(FULL + b"A" * 300 + b"\r" + FULL, 22, 200, 322) == ([frame] * 2, 1)
-
-
 def test_a_stream_without_ends_does_not_grow() -> None:
     parser = SlcanParser()
     wrong = [parser.feed(b"A" * 4096)[1] for _ in range(100)]
@@ -148,13 +107,6 @@ def test_a_stream_without_ends_does_not_grow() -> None:
     assert len(parser._rest) <= LONGEST_LINE
     assert parser.feed(b"\rt123101\r") == ([(0x123, b"\x01")], 0)
     assert parser.feed(b"?\rt123101\r") == ([(0x123, b"\x01")], 1)
-
-
-def test_the_cache_of_beginnings_is_bounded() -> None:
-    parser = SlcanParser()
-    lines = b"".join(b"T%08X0\r" % number for number in range(20_000))
-    assert len(parser.feed(lines)[0]) == 20_000
-    assert len(parser._heads) <= 8192
 
 
 keys = st.one_of(
