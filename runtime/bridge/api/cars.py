@@ -7,7 +7,7 @@ from aiohttp import web
 from runtime.bridge.can.cars import CarRecord, NoCarsDir, load_cars
 from runtime.bridge.service import SERVICE
 from runtime.web.routes import Routes
-from runtime.web.wire import Wire, absent
+from runtime.web.wire import Wire
 
 routes = Routes("cars")
 

@@ -9,9 +9,8 @@ from typing import Final, NamedTuple
 from runtime.bridge.can import carfile
 from runtime.bridge.can.carfile import MAX_BYTES, CarError, CarFile, parse_car
 from runtime.bridge.can.rules import Plan, compile_plan
-from runtime.web.absent import absent
 from runtime.web.errors import NotFound
-from runtime.web.wire import Wire
+from runtime.web.wire import Wire, absent
 
 SUFFIXES: Final = (".yaml", ".yml")
 MAX_CARS: Final = 1000
