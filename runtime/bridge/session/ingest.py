@@ -1,7 +1,7 @@
 """Reads frames and samples from JSON values into columns; what is unusable is left out and said."""
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Final, NamedTuple, TypeAlias
@@ -120,7 +120,7 @@ def read_samples(signals: object, names: Mapping[int, str] | None = None) -> Sam
 
     A sample is ``{name | signal_name | signal_id, t, value}`` or ``[name, t, value]``; booleans
     count as 0 and 1. *names* holds the names of known ids; each of them may be used again, as
-    those of an import, which say more than others may (`cells.NAMES`).
+    those of an import, which say more than others may (`names.NAMES`).
     """
     if not isinstance(signals, list) or not signals:
         raise BadBatch("signals must be an array with at least one sample")
@@ -139,10 +139,18 @@ def read_samples(signals: object, names: Mapping[int, str] | None = None) -> Sam
             values.append(value)
     t, bad_t = numbers_of(times, null=False, booleans=False)
     value, bad_value = numbers_of(values, null=False, booleans=True)
-    codes, known, bad_name = _coded(named, frozenset((names or {}).values()))
+    rows: dict[str, list[int]] = {}
+    for index, name in enumerate(named):
+        if isinstance(name, str):
+            rows.setdefault(name, []).append(index)
+    unnamed = np.array([not isinstance(name, str) for name in named])
+    bad_name = unnamed.copy()
+    registered = frozenset((names or {}).values())
+    for name, indices in rows.items():
+        bad_name[indices] = not is_name(name) and name not in registered
     good = ~(bad_name | bad_t | bad_value)
     faults = (
-        (codes < 0, "no name of a signal"),
+        (unnamed, "no name of a signal"),
         (bad_name, NAMES),
         (bad_t, "t is no finite number"),
         (bad_value, "value is no finite number"),
@@ -150,7 +158,8 @@ def read_samples(signals: object, names: Mapping[int, str] | None = None) -> Sam
     rejected = reasons(faults)
     if not good.any():
         raise BadBatch(f"no sample can be used: {rejected[0].reason}")
-    places = _by_signal(codes, known, good)
+    usable = {name: np.array(indices)[good[indices]] for name, indices in rows.items()}
+    places = {name: indices for name, indices in usable.items() if len(indices)}
     t, value = seconds(t) + 0.0, value + 0.0
     samples = {name: Samples(t[part], value[part]) for name, part in places.items()}
     return SampleBatch(samples, int((~good).sum()), rejected, places)
@@ -167,30 +176,6 @@ def _parts(sample: object, names: Mapping[int, str]) -> tuple[object, object, ob
     if isinstance(sample, list) and len(sample) == 3:
         return sample[0], sample[1], sample[2]
     return None, None, None
-
-
-def _coded(
-    named: Sequence[object], registered: Collection[str]
-) -> tuple[Indices, list[str], Flags]:
-    """A number for each name, the names by number, and which elements have no usable name."""
-    numbers: dict[str, int] = {}
-    codes = np.array(
-        [numbers.setdefault(name, len(numbers)) if type(name) is str else -1 for name in named],
-        np.intp,
-    )
-    known = list(numbers)
-    usable = np.array([is_name(name) or name in registered for name in known] + [False])
-    return codes, known, ~usable[codes]
-
-
-def _by_signal(codes: Indices, known: Sequence[str], good: Flags) -> dict[str, Indices]:
-    """Which good elements the samples of each signal are, in order."""
-    chosen = np.flatnonzero(good)
-    order = chosen[np.argsort(codes[chosen], kind="stable")]
-    begins = np.flatnonzero(np.diff(codes[order], prepend=-1))
-    ends = [*begins[1:].tolist(), len(order)]
-    parts = [order[begin:end] for begin, end in zip(begins.tolist(), ends, strict=True)]
-    return {known[codes[part[0]]]: part for part in parts}
 
 
 MAX_FRAMES: Final = 100_000
