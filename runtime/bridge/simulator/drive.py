@@ -18,45 +18,40 @@ ASIDE_M: Final = 0.8
 WAVES: Final = 3
 
 
-class Mood(NamedTuple):
-    """How one lap differs from the ideal one: amplitudes of waves over the lap."""
-
-    pace: tuple[float, ...]
-    aside: tuple[float, ...]
-
-
 @lru_cache(maxsize=64)
-def mood(seed: int, lap: int) -> Mood:
-    """The same for the same seed and lap; *lap* from -1, the way to the line."""
-    chance = np.random.default_rng([seed, lap + 1])
-    pace, aside = chance.uniform(-1.0, 1.0, (2, WAVES)).tolist()
-    return Mood(tuple(pace), tuple(aside))
+def _amplitudes(seed: int, lap: int) -> Numbers:
+    """How one lap differs from the ideal one: sizes of the waves of pace, and of line.
+
+    *lap* from -1, the way to start/finish.
+    """
+    return np.random.default_rng([seed, lap + 1]).uniform(-1.0, 1.0, (2, WAVES))
 
 
-def paced(seed: int, lap: Numbers, t: Numbers, seconds: float) -> tuple[Numbers, Numbers]:
+def _waves(seed: int, lap: Numbers) -> tuple[Numbers, Numbers]:
+    """The amplitudes of pace and of line at moments of laps; a row for each wave."""
+    laps, places = np.unique(lap, return_inverse=True)
+    sizes = np.array([_amplitudes(seed, int(number)) for number in laps])
+    pace, line = sizes.transpose(1, 2, 0)[:, :, places]
+    return pace, line
+
+
+def vary_pace(seed: int, lap: Numbers, t: Numbers, seconds: float) -> tuple[Numbers, Numbers]:
     """The moments of the ideal lap at moments of these laps, and how fast they go by.
 
     Begins and ends with the lap and at its pace, whatever happens between: lap times stay.
     """
-    moved, rate = t.copy(), np.ones(len(t))
-    for number in np.unique(lap).tolist():
-        mine = lap == number
-        for wave, size in enumerate(mood(seed, int(number)).pace, start=1):
-            turns = 2 * np.pi * wave / seconds
-            angle = turns * t[mine]
-            moved[mine] += PACE / WAVES * size / turns * (1.0 - np.cos(angle))
-            rate[mine] += PACE / WAVES * size * np.sin(angle)
-    return moved, rate
+    pace, _ = _waves(seed, lap)
+    turns = 2 * np.pi * np.arange(1, WAVES + 1)[:, None] / seconds
+    angle = turns * t
+    moved = t + (PACE / WAVES * pace / turns * (1.0 - np.cos(angle))).sum(axis=0)
+    return moved, 1.0 + (PACE / WAVES * pace * np.sin(angle)).sum(axis=0)
 
 
-def aside(seed: int, lap: Numbers, share: Numbers) -> Numbers:
+def vary_line(seed: int, lap: Numbers, share: Numbers) -> Numbers:
     """Metres to the right of the line at shares of laps; none where a lap begins."""
-    metres = np.zeros(len(lap))
-    for number in np.unique(lap).tolist():
-        mine = lap == number
-        for wave, size in enumerate(mood(seed, int(number)).aside, start=1):
-            ripple = 1.0 - np.cos(2 * np.pi * wave * share[mine])
-            metres[mine] += ASIDE_M / (2 * WAVES) * size * ripple
+    _, line = _waves(seed, lap)
+    ripples = 1.0 - np.cos(2 * np.pi * np.arange(1, WAVES + 1)[:, None] * share)
+    metres: Numbers = (ASIDE_M / (2 * WAVES) * line * ripples).sum(axis=0)
     return metres
 
 
@@ -134,7 +129,7 @@ class Drive:
         since = t - self.lead_s
         lap = np.floor(since / self.lap_seconds)
         within = np.clip(since - lap * self.lap_seconds, 0.0, self.lap_seconds)
-        lap_t, rate = paced(self.seed, lap, within, self.lap_seconds)
+        lap_t, rate = vary_pace(self.seed, lap, within, self.lap_seconds)
         s, speed = self.course.lap.at(np.clip(lap_t, 0.0, self.lap_seconds))
         return Motion(lap, lap_t, s, speed * rate)
 
@@ -221,7 +216,7 @@ class Drive:
         }
 
     def _position(self, here: Motion) -> dict[str, Numbers]:
-        right = aside(self.seed, here.lap, here.s / self.course.lap.length_m)
+        right = vary_line(self.seed, here.lap, here.s / self.course.lap.length_m)
         lat, lon = self.course.place(here.s, right)
         return {"gps_lat": lat, "gps_lon": lon}
 
