@@ -36,10 +36,7 @@ def quantile(values: npt.ArrayLike, share: float) -> float | None:
     NaN is left out; None where nothing is left.
     """
     known = _known(values)
-    if not len(known):
-        return None
-    known.sort()
-    return _between(known, share)
+    return float(np.quantile(known, share)) if len(known) else None
 
 
 def box_plot(values: npt.ArrayLike) -> Box | None:
@@ -47,11 +44,10 @@ def box_plot(values: npt.ArrayLike) -> Box | None:
     known = _known(values)
     if not len(known):
         return None
-    known.sort()
-    q1, median, q3 = (_between(known, share) for share in (0.25, 0.5, 0.75))
+    q1, median, q3 = np.quantile(known, [0.25, 0.5, 0.75]).tolist()
     reach = 1.5 * (q3 - q1)
     inside = known[(known >= q1 - reach) & (known <= q3 + reach)]
-    low, high = (float(inside[0]), float(inside[-1])) if len(inside) else (q1, q3)
+    low, high = (float(inside.min()), float(inside.max())) if len(inside) else (q1, q3)
     return Box(low, q1, median, q3, high, q1 - reach, q3 + reach)
 
 
@@ -71,10 +67,3 @@ def deviation(values: npt.ArrayLike, *, sample: bool) -> float | None:
 def _known(values: npt.ArrayLike) -> Numbers:
     array = np.asarray(values, dtype=np.float64)
     return array[~np.isnan(array)]
-
-
-def _between(ordered: Numbers, share: float) -> float:
-    place = share * (len(ordered) - 1)
-    i = int(place)
-    here, following = float(ordered[i]), float(ordered[min(i + 1, len(ordered) - 1)])
-    return here + (place - i) * (following - here)
