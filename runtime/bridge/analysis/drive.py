@@ -11,7 +11,7 @@ from runtime.bridge.session.geometry import Indices, Plane, Ring, ring
 from runtime.bridge.session.laps import TIE_S, Laps, Segment
 from runtime.bridge.session.progress import Progress, Span, lap_progress, thirds, within
 from runtime.bridge.session.series import Series
-from runtime.bridge.track.corners import Bent, detect_corners, straights
+from runtime.bridge.track.corners import DetectedCorner, detect_corners, straights
 from runtime.bridge.track.model import Corner, Spot, Straight, Track
 
 T = TypeVar("T")
@@ -202,7 +202,7 @@ def driven_line(drive: Drive) -> Ring | None:
     return ring(x, y, at, drive.length_m)
 
 
-def _corner(number: int, bent: Bent) -> Corner:
+def _corner(number: int, bent: DetectedCorner) -> Corner:
     return Corner(
         name=f"C{number}",
         number=number,

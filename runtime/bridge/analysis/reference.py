@@ -14,7 +14,7 @@ from runtime.bridge.analysis.drive import Drive, UnknownLap
 from runtime.bridge.analysis.passes import Pass, passes_of
 from runtime.bridge.session.laps import Segment
 from runtime.bridge.session.names import slug
-from runtime.bridge.track.fields import LARGEST_TEXT, Fields, Wrong, json_object
+from runtime.bridge.track.fields import LARGEST_TEXT, FieldError, Fields, json_object
 from runtime.bridge.track.model import Track, TrackError
 
 Basis: TypeAlias = Literal["reference_file", "session_best"]
@@ -213,23 +213,23 @@ def parse_reference(text: str) -> ReferenceLap:
             for name, value in corners.values.items()
         }
         if not found:
-            raise Wrong("corners: one corner at least is needed")
+            raise FieldError("corners: one corner at least is needed")
         return ReferenceLap(
             track=file.text("track"),
             lap_time_s=_above_zero(file, "lap_time_s"),
             corners=found,
             source_file=file.text("source_file", ""),
-            total_distance_m=file.maybe("total_distance_m", 0, LARGEST),
-            n_frames=file.whole("n_frames", 0, 10**9) if "n_frames" in file else None,
-            max_combo_g=file.maybe("max_combo_g", 0, LARGEST),
+            total_distance_m=file.optional_number("total_distance_m", 0, LARGEST),
+            n_frames=file.integer("n_frames", 0, 10**9) if "n_frames" in file else None,
+            max_combo_g=file.optional_number("max_combo_g", 0, LARGEST),
         )
-    except Wrong as wrong:
-        raise TrackError(str(wrong)) from None
+    except FieldError as error:
+        raise TrackError(str(error)) from None
 
 
 def _target(item: Fields) -> Target:
     known = {
-        name: item.maybe(name, -LARGEST if name in _SIGNED else 0.0, LARGEST)
+        name: item.optional_number(name, -LARGEST if name in _SIGNED else 0.0, LARGEST)
         for name in Target._fields[1:]
     }
     return Target(_above_zero(item, "corner_time_s"), **known)

@@ -103,7 +103,7 @@ BRAKED_BAR: Final = 5.0
 ALOUD_IN_CORNERS: Final = frozenset({"early_brake_release", "exit_speed", "full_commitment"})
 
 
-def inputs_of(burst: Burst, place: Place | None, *, lost: bool = False) -> Inputs:
+def read_inputs(burst: Burst, place: Place | None, *, lost: bool = False) -> Inputs:
     """What the concepts ask about; *place* is where the burst ended.
 
     A car that is *lost*, of which nothing tells where it is, counts as being in no corner unless
@@ -126,7 +126,7 @@ def inputs_of(burst: Burst, place: Place | None, *, lost: bool = False) -> Input
     )
 
 
-def priority_of(concept: Concept, inputs: Inputs) -> int | None:
+def rank_advice(concept: Concept, inputs: Inputs) -> int | None:
     """How urgent the concept is now; None: nothing to be said."""
     if inputs.in_corner and concept.id == "early_brake_release":
         return WARNING
@@ -141,7 +141,7 @@ def _window(inputs: Inputs) -> float:
     return min(max(WINDOW_M, inputs.bz + WINDOW_S * inputs.v / KMH), AHEAD_M)
 
 
-def occasion_of(
+def make_occasion(
     concept: Concept, inputs: Inputs, circuit: Circuit | None, place: Place | None
 ) -> Occasion:
     """The concept with the corner that it is about."""
@@ -156,7 +156,7 @@ def is_approach(occasion: Occasion) -> bool:
     return occasion.concept.id not in DOING
 
 
-def refreshed(occasion: Occasion, inputs: Inputs, place: Place | None) -> Occasion | None:
+def refresh(occasion: Occasion, inputs: Inputs, place: Place | None) -> Occasion | None:
     """The occasion as it stands now; None where it is over.
 
     That is where a corner to come has been reached, and where the driver does it no more. How the
@@ -208,7 +208,7 @@ class Pass:
 
 
 def is_worth_saying(occasion: Occasion, passing: Pass) -> bool:
-    """Whether a moving car's driver should hear it; stricter than `priority_of`.
+    """Whether a moving car's driver should hear it; stricter than `rank_advice`.
 
     A corner is no place for words about the next one, and a corner that needs no brake, or that
     was trail-braked, is no reason to speak of the brake once it is off.

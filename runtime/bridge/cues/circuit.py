@@ -159,6 +159,6 @@ def braking_m(corner: Corner) -> float:
 
 
 @lru_cache(maxsize=16)
-def circuit_of(track: Track) -> Circuit:
+def circuit_for(track: Track) -> Circuit:
     """The circuit of a track, kept for the last few."""
     return Circuit(track)

@@ -200,6 +200,6 @@ CONCEPTS: Final = (
 """In the order in which they are tried."""
 
 
-def concept_for(inputs: Inputs) -> Concept:
+def choose_concept(inputs: Inputs) -> Concept:
     """The first concept whose condition holds; the last one always does."""
     return next(concept for concept in CONCEPTS if concept.holds(inputs))

@@ -10,18 +10,18 @@ from runtime.bridge.cues.advice import (
     Arbiter,
     Message,
     Pass,
-    inputs_of,
     is_approach,
     is_worth_saying,
-    occasion_of,
-    priority_of,
-    refreshed,
+    make_occasion,
+    rank_advice,
+    read_inputs,
+    refresh,
     words_that_fit,
 )
 from runtime.bridge.cues.burst import BurstBuilder, Reading, read
-from runtime.bridge.cues.circuit import NOWHERE_M, Circuit, Place, Zone, circuit_of
-from runtime.bridge.cues.concepts import Inputs, concept_for
-from runtime.bridge.cues.locate import Counter, Locator, Told
+from runtime.bridge.cues.circuit import NOWHERE_M, Circuit, Place, Zone, circuit_for
+from runtime.bridge.cues.concepts import Inputs, choose_concept
+from runtime.bridge.cues.locate import Counter, Locator, Report
 from runtime.bridge.cues.model import (
     MOST_WORDS,
     SAFETY,
@@ -42,9 +42,9 @@ from runtime.bridge.cues.phrases import (
     over_grip,
     phrase,
     rule_phrase,
+    speaking_ms,
     tone_phrase,
     too_fast,
-    tts_ms,
 )
 from runtime.bridge.cues.tones import Ahead, Estimate, LapClock, Watch, tones
 from runtime.bridge.session.recording import LiveFrame
@@ -52,14 +52,14 @@ from runtime.bridge.session.units import KMH
 from runtime.bridge.track.model import Track
 
 
-def analysis(
+def make_analysis(
     burst: Burst, tones: tuple[Tone, ...], note: Note | None, place: Place | None
 ) -> Analysis:
     """The note has the word, else the most urgent tone, else a rule."""
     source: Source = "rule"
     said = note
     if said is None:
-        source, said = "sonic_model", tone_phrase(_sure(burst, tones, place))
+        source, said = "sonic_model", tone_phrase(_certain(burst, tones, place))
     if said is None:
         source, said = "bridge_rules", rule_phrase(burst)
     at = place.progress_m if place else burst.distance_m
@@ -73,21 +73,21 @@ def analysis(
         source=source,
         concept=said.concept,
         emotion=said.emotion,
-        cue=cue_of(said, burst.session_id, source, burst.burst_id, at, pace_note)
+        cue=make_cue(said, burst.session_id, source, burst.burst_id, at, pace_note)
         if burst.session_id
         else None,
         distance_m=at,
     )
 
 
-def _sure(burst: Burst, tones: tuple[Tone, ...], place: Place | None) -> tuple[Tone, ...]:
+def _certain(burst: Burst, tones: tuple[Tone, ...], place: Place | None) -> tuple[Tone, ...]:
     """Those that may be put into words: not the approach to a corner that is only assumed."""
     if place is not None or burst.dist_to_next_corner_m is not None:
         return tones
     return tuple(tone for tone in tones if tone.layer != "brake_approach")
 
 
-def cue_of(
+def make_cue(
     note: Note,
     session_id: str,
     source: Source,
@@ -107,7 +107,7 @@ def cue_of(
         emotion=note.emotion,
         burst_id=burst_id,
         phrase_id=note.phrase_id,
-        expected_tts_ms=tts_ms(note.text),
+        expected_tts_ms=speaking_ms(note.text),
         distance_m=distance_m,
     )
 
@@ -146,7 +146,7 @@ class Strand:
         if self._clock is not None:
             self._clock.pause()
 
-    def arrived(self, place: Place | None) -> None:
+    def update_place(self, place: Place | None) -> None:
         """Where the car is now: an announced corner that was reached may be announced again."""
         coming = place.next if place is not None and place.corner is None else None
         if coming is None or coming.name != self._announced:
@@ -158,7 +158,7 @@ class Strand:
             return occasion.corner is not None and occasion.corner.name != self._announced
         return now - self._said.get(occasion.concept.id, -math.inf) >= REPEAT_S
 
-    def said(self, occasion: Occasion, now: float) -> None:
+    def remember(self, occasion: Occasion, now: float) -> None:
         """It was said."""
         if is_approach(occasion) and occasion.corner is not None:
             self._announced = occasion.corner.name
@@ -183,13 +183,13 @@ class SessionMemory:
         self.circuit: Circuit | None = None
         self._locator: Locator | None = None
         self._counter: Counter | None = None
-        self.on(track)
+        self.set_track(track)
 
-    def on(self, track: Track | None) -> None:
+    def set_track(self, track: Track | None) -> None:
         """The track of the session, which may have changed."""
         if track is (self.circuit.track if self.circuit else None):
             return
-        self.circuit = circuit_of(track) if track else None
+        self.circuit = circuit_for(track) if track else None
         self._locator = Locator(track) if track else None
         self._counter = Counter(track.length_m) if track else None
 
@@ -218,13 +218,15 @@ class SessionMemory:
         wide, nan = frame.wide, math.nan
         # Who sends frames says what the distance counts; nobody says it of a bus or a recording.
         sent = frame.source == "ingest"
-        counter = frame.told_m if sent else self._counter.told(frame.told_m)
-        told = Told(wide.get("lat", nan), wide.get("lon", nan), counter, wide.get("speed_ms", nan))
+        counter = frame.told_m if sent else self._counter.update(frame.told_m)
+        told = Report(
+            wide.get("lat", nan), wide.get("lon", nan), counter, wide.get("speed_ms", nan)
+        )
         progress = self._locator.locate(t, told, wide.get("distance_m", nan))
         self.lost = progress is None and not self._locator.elsewhere
         return None if progress is None else self.circuit.place(progress)
 
-    def at(self, distance_m: float | None) -> Place | None:
+    def place_at(self, distance_m: float | None) -> Place | None:
         """The place of a distance; None where it or the track is not known."""
         if self.circuit is None or distance_m is None:
             return None
@@ -284,14 +286,14 @@ class CueEngine:
     def analyze(self, burst: Burst, now: float) -> Analysis:
         """What the coach makes of a burst that somebody summed up."""
         session = self._session(burst.session_id)
-        session.on(self._track_of(burst.session_id))
-        strand, place = session.posted, session.at(burst.distance_m)
+        session.set_track(self._track_of(burst.session_id))
+        strand, place = session.posted, session.place_at(burst.distance_m)
         estimate = strand.lap(session.circuit, now, place)
-        strand.arrived(place)
+        strand.update_place(place)
         found = self._tones(burst, place, strand, estimate)
         note = self._alarm(session, burst, found, place, now)
         note = note or self._advice(session, burst, place, now)
-        return analysis(burst, found, note, place)
+        return make_analysis(burst, found, note, place)
 
     def feed(self, frame: LiveFrame, now: float) -> list[Cue]:
         """What is to be said because of a frame; sessions' clocks may pause and begin anew."""
@@ -303,7 +305,7 @@ class CueEngine:
         reading = read(frame)
         cues = self._danger(session, reading, place, now)
         burst = session.bursts.add(t, reading, place)
-        if burst is not None and (cue := self._folded(session, burst, now)) is not None:
+        if burst is not None and (cue := self._end_burst(session, burst, now)) is not None:
             cues.append(cue)
         session.passing.add(place, reading.brake_bar)
         session.estimate = session.live.lap(session.circuit, t, place) or session.estimate
@@ -330,14 +332,16 @@ class CueEngine:
             self._sessions.move_to_end(session_id)
         return session
 
-    def _folded(self, session: SessionMemory, burst: Burst, now: float) -> Cue | None:
+    def _end_burst(self, session: SessionMemory, burst: Burst, now: float) -> Cue | None:
         """A burst of live frames through the same steps as a posted one, but for the alarms."""
-        session.on(self._track_of(session.id))
-        strand, place = session.live, session.at(burst.distance_m)
-        strand.arrived(place)
+        session.set_track(self._track_of(session.id))
+        strand, place = session.live, session.place_at(burst.distance_m)
+        strand.update_place(place)
         found = self._tones(burst, place, strand, session.estimate)
         session.estimate = None
-        made = analysis(burst, found, self._advice(session, burst, place, now, live=True), place)
+        made = make_analysis(
+            burst, found, self._advice(session, burst, place, now, live=True), place
+        )
         if self._heard is not None:
             self._heard(burst, made)
         return made.cue if made.spoken else None
@@ -362,12 +366,12 @@ class CueEngine:
         zone = None
         if session.circuit is not None:
             speed = burst.avg_speed_kmh / KMH
-            zone = session.posted.watch.enters(session.circuit, place, speed, now)
+            zone = session.posted.watch.enter_zone(session.circuit, place, speed, now)
         if any(tone.priority >= SAFETY for tone in found):
-            return self._safe(session, _grip_note(level), now)
+            return self._say_at_once(session, _grip_note(level), now)
         if zone is not None:
             note = _zone_note(zone, burst.avg_speed_kmh / KMH, level)
-            return self._safe(session, note, now)
+            return self._say_at_once(session, note, now)
         return None
 
     def _danger(
@@ -376,16 +380,16 @@ class CueEngine:
         """Safety, frame by frame."""
         watch, notes = session.live.watch, []
         level = self._level(session)
-        if watch.slides(reading.combo_g, self.limits, now):
+        if watch.exceeds_grip(reading.combo_g, self.limits, now):
             notes.append(_grip_note(level))
         if session.circuit is not None:
-            zone = watch.enters(session.circuit, place, reading.speed_ms, now)
+            zone = watch.enter_zone(session.circuit, place, reading.speed_ms, now)
             if zone is not None:
                 notes.append(_zone_note(zone, reading.speed_ms, level))
         at = place.progress_m if place else None
         return [
-            cue_of(
-                self._safe(session, note, now),
+            make_cue(
+                self._say_at_once(session, note, now),
                 session.id,
                 "rule",
                 session.bursts.number,
@@ -395,7 +399,7 @@ class CueEngine:
             for note in notes
         ]
 
-    def _safe(self, session: SessionMemory, note: Note, now: float) -> Note:
+    def _say_at_once(self, session: SessionMemory, note: Note, now: float) -> Note:
         """Say it, whatever was said just now."""
         session.arbiter.submit(Message(SAFETY, note.corner, None), now, on_straight=False)
         return note
@@ -410,15 +414,15 @@ class CueEngine:
         live: bool = False,
     ) -> Note | None:
         """What the arbiter lets pass, in words."""
-        inputs = inputs_of(burst, place, lost=live and session.lost)
+        inputs = read_inputs(burst, place, lost=live and session.lost)
         level = self._level(session, burst.driver_level)
         arbiter, strand = session.arbiter, session.live if live else session.posted
-        occasion = occasion_of(concept_for(inputs), inputs, session.circuit, place)
+        occasion = make_occasion(choose_concept(inputs), inputs, session.circuit, place)
         held = arbiter.held
-        if held is not None and held.body and refreshed(held.body, inputs, place) is None:
+        if held is not None and held.body and refresh(held.body, inputs, place) is None:
             arbiter.drop()
         message: Message[Occasion | None] | None = None
-        priority = priority_of(occasion.concept, inputs)
+        priority = rank_advice(occasion.concept, inputs)
         wanted = not live or (
             is_worth_saying(occasion, session.passing)
             and strand.is_news(occasion, now)
@@ -429,11 +433,11 @@ class CueEngine:
         said = arbiter.submit(message, now, on_straight=_on_straight(inputs))
         if said is None or said.body is None:
             return None
-        occasion = refreshed(said.body, inputs, place) or said.body
+        occasion = refresh(said.body, inputs, place) or said.body
         text = phrase(occasion, level, _room(occasion) if live else MOST_WORDS)
         if not text:
             return None
-        strand.said(occasion, now)
+        strand.remember(occasion, now)
         concept = occasion.concept.id
         emotion = EMOTIONS.get(concept, "neutral")
         return Note(text, said.priority, concept, said.corner, f"{concept}-{level}", emotion)

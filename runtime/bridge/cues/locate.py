@@ -30,7 +30,7 @@ LAPS: Final = 3.0
 FASTEST_MS: Final = 100.0
 
 
-class Told(NamedTuple):
+class Report(NamedTuple):
     """What a device says of where its car is; NaN: nothing."""
 
     lat: float
@@ -51,7 +51,7 @@ class Counter:
         self._last = math.nan
         self._proved = False
 
-    def told(self, counter_m: float) -> float:
+    def update(self, counter_m: float) -> float:
         """The distance; NaN until it has proved itself."""
         if math.isfinite(counter_m):
             last, self._last = self._last, counter_m
@@ -65,7 +65,7 @@ class Counter:
         self._last = math.nan
 
 
-class Likely:
+class CounterCheck:
     """Whether a distance that was sent as one can count from start/finish.
 
     It cannot where it is laps away from 0 when it is first heard, or from where the fastest car
@@ -75,30 +75,30 @@ class Likely:
     def __init__(self, length_m: float) -> None:
         self._room_m = LAPS * length_m
         self._t, self._last = math.nan, 0.0
-        self.is_so = True
+        self.plausible = True
 
-    def heard(self, t: float, counter_m: float) -> bool:
+    def update(self, t: float, counter_m: float) -> bool:
         """It said so; whether it leapt to there, which no car does."""
         if not math.isfinite(counter_m):
             return False
         passed = max(t - self._t, 0.0) if math.isfinite(self._t) else 0.0
         leapt = abs(counter_m - self._last) > self._room_m + FASTEST_MS * passed
         if abs(counter_m) <= self._room_m:
-            self.is_so = True
+            self.plausible = True
         elif leapt:
-            self.is_so = False
+            self.plausible = False
         self._t, self._last = t, counter_m
         return leapt
 
 
-class Way:
+class GapFiller:
     """A reckoned distance with what it leaves out of the longer steps between two frames."""
 
     def __init__(self) -> None:
         self._before = (math.nan, math.nan, math.nan)
         self._missed = 0.0
 
-    def reached(self, t: float, speed_ms: float, reckoned_m: float) -> float:
+    def update(self, t: float, speed_ms: float, reckoned_m: float) -> float:
         """Metres from where it began; NaN where none was reckoned."""
         then, speed, way = self._before
         self._before = t, speed_ms, reckoned_m
@@ -132,16 +132,16 @@ class Locator:
         """Time, latitude and longitude of the last fix that was not a repetition."""
         self._at: float | None = None
         """Progress there."""
-        self._likely, self._way = Likely(track.length_m), Way()
+        self._check, self._way = CounterCheck(track.length_m), GapFiller()
         self.elsewhere = False
         """Whether it was last seen off the line."""
 
-    def locate(self, t: float, told: Told, reckoned_m: float) -> float | None:
+    def locate(self, t: float, told: Report, reckoned_m: float) -> float | None:
         """Metres from start/finish at a moment; None where it is not known."""
         step, self._t = t - self._t, t
-        if self._likely.heard(t, told.counter_m):
+        if self._check.update(t, told.counter_m):
             self._found = None
-        way = self._way.reached(t, told.speed_ms, reckoned_m)
+        way = self._way.update(t, told.speed_ms, reckoned_m)
         if not 0.0 <= step <= PAUSE_S:
             self._last = self._fix = None
         if self._line is not None and _is_fix(told.lat, told.lon):
@@ -159,7 +159,7 @@ class Locator:
             self._last = (progress, way) if math.isfinite(way) else None
         return progress
 
-    def _held(self, t: float, told: Told, way: float) -> float | None:
+    def _held(self, t: float, told: Report, way: float) -> float | None:
         """By a fix that was told before: a device may repeat it until the next, or has lost it."""
         if self._at is None or self._fix is None:
             return None
@@ -174,7 +174,7 @@ class Locator:
         if not math.isfinite(counter_m):
             return None
         if self._found is None:
-            return counter_m % self.track.length_m if self._likely.is_so else None
+            return counter_m % self.track.length_m if self._check.plausible else None
         progress, counter = self._found
         return (progress + counter_m - counter) % self.track.length_m
 
@@ -185,7 +185,9 @@ class Locator:
         gone = way - before
         return (progress + gone) % self.track.length_m if 0.0 <= gone <= RECKONED_M else None
 
-    def _by_fix(self, line: Line, t: float, told: Told, way: float, *, near: bool) -> float | None:
+    def _by_fix(
+        self, line: Line, t: float, told: Report, way: float, *, near: bool
+    ) -> float | None:
         """By a fix on the line; it is looked for where the car should be, then everywhere."""
         ring = line.ring
         x, y = line.plane.xy(np.array([told.lat]), np.array([told.lon]))

@@ -140,7 +140,7 @@ def over_grip(level: Level) -> str:
     return "Over the grip." if level == "pro" else "Ease off: that is all the grip there is."
 
 
-def tts_ms(text: str) -> int:
+def speaking_ms(text: str) -> int:
     """How long saying it takes."""
     return max(800, 150 * len(text.split())) if text.strip() else 0
 

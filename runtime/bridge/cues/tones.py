@@ -205,7 +205,7 @@ class Watch:
         self._warned: dict[str, float] = {}
         self._before: float | None = None
 
-    def slides(self, combo_g: float, limits: CueLimits, now: float) -> bool:
+    def exceeds_grip(self, combo_g: float, limits: CueLimits, now: float) -> bool:
         """Whether to warn of the grip: once a slide, however long it is."""
         u = combo_g / limits.combo_g
         if u <= MUCH_GRIP:
@@ -215,7 +215,7 @@ class Watch:
         self._armed = False
         return self._due("", now)
 
-    def enters(
+    def enter_zone(
         self, circuit: Circuit, place: Place | None, speed_ms: float, now: float
     ) -> Zone | None:
         """The danger zone that the car has just entered, too fast."""

@@ -64,7 +64,7 @@ class Lap:
         return self.s[i] + rest * (self.speed[i] + rest * gain / 2), self.speed[i] + rest * gain
 
 
-class OnLine(NamedTuple):
+class LineLap(NamedTuple):
     """A lap of a reference line, and the car that can drive it in that time."""
 
     lap: Lap
@@ -73,7 +73,7 @@ class OnLine(NamedTuple):
     """1/m at even steps of the lap, positive to the right."""
 
 
-def on_line(track: Track, seconds: float | None = None) -> OnLine:
+def line_lap(track: Track, seconds: float | None = None) -> LineLap:
     """The lap of a touring car at its limit, quickened or slowed as a whole to *seconds*.
 
     A lap that is k times as fast takes k² times the grip and k³ times the power: the car gets them,
@@ -93,16 +93,16 @@ def on_line(track: Track, seconds: float | None = None) -> OnLine:
     s = s[: around + 1]
     t = np.concatenate([[0.0], np.cumsum(2 * np.diff(s) / (speed[1:] + speed[:-1]))])
     if seconds is None:
-        return OnLine(Lap(t, s, speed), car, curvature)
+        return LineLap(Lap(t, s, speed), car, curvature)
     factor = float(t[-1]) / seconds
     t = t / factor
     t[-1] = seconds
-    return OnLine(Lap(t, s, speed * factor), _stronger(car, max(factor, 1.0)), curvature)
+    return LineLap(Lap(t, s, speed * factor), _stronger(car, max(factor, 1.0)), curvature)
 
 
 def natural_seconds(track: Track) -> float:
     """The lap time of the usual car at its limit, to the tenth. Raises `TrackError`: no line."""
-    return round(on_line(track).lap.seconds, 1)
+    return round(line_lap(track).lap.seconds, 1)
 
 
 def _stronger(car: Car, factor: float) -> Car:
@@ -120,7 +120,7 @@ def _stronger(car: Car, factor: float) -> Car:
     )
 
 
-def by_programme(seconds: float, length_m: float | None = None) -> Lap:
+def programme_lap(seconds: float, length_m: float | None = None) -> Lap:
     """Twice braking, corner and acceleration between 28 and 135 mph.
 
     With a length the whole is quickened or slowed within these bounds until the lap is as long;
@@ -185,7 +185,7 @@ class LineCourse:
     """Along the reference line of a circuit."""
 
     line: Line
-    driven: OnLine
+    driven: LineLap
     gearbox: Gearbox
 
     @property
@@ -286,7 +286,7 @@ class EllipseCourse:
 def course_of(track: Track | None, seconds: float, gearbox: Gearbox | None = None) -> Course:
     """The lap to drive in *seconds*: the circuit's line where it has one."""
     if track is None:
-        return EllipseCourse(by_programme(seconds))
+        return EllipseCourse(programme_lap(seconds))
     if track.line is None:
-        return EllipseCourse(by_programme(seconds, track.length_m), track.start)
-    return LineCourse(track.line, on_line(track, seconds), gearbox or Gearbox())
+        return EllipseCourse(programme_lap(seconds, track.length_m), track.start)
+    return LineCourse(track.line, line_lap(track, seconds), gearbox or Gearbox())

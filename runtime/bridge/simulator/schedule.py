@@ -59,7 +59,7 @@ UPSIDE_DOWN: Final = {"vertical_accel_g": Straight(-1.0)}
 """The usual logger, for a car whose file says nothing."""
 
 
-def logger_of(plan: Plan | None) -> dict[str, Straight]:
+def find_logger(plan: Plan | None) -> dict[str, Straight]:
     """By signal of the bus, what makes the car's file arrive at the true value.
 
     Found by asking the file's own rules about two values; what they leave alone is absent.
@@ -80,13 +80,13 @@ def _result(plan: Plan | None, raw: str, probe: float, name: str) -> float | Non
     return Rules(plan).feed_frame({raw: probe}).get(name)
 
 
-def sent(truth: Mapping[str, Numbers], logger: Mapping[str, Straight]) -> dict[str, Numbers]:
+def as_logged(truth: Mapping[str, Numbers], logger: Mapping[str, Straight]) -> dict[str, Numbers]:
     """The measurements as that logger sends them."""
     same = Straight()
     return {name: logger.get(name, same)(values) for name, values in truth.items()}
 
 
-def gearbox_of(file: CarFile | None) -> Gearbox:
+def find_gearbox(file: CarFile | None) -> Gearbox:
     """The gearbox that the car's file tells of, else a usual one."""
     for use in file.methods.values() if file is not None else ():
         ratios = use.params.get("ratios")
@@ -148,7 +148,7 @@ class Schedule:
             Sender(key, message, _period_ns(message, (rates_hz or {}).get(key)), place * SLOT_NS)
             for place, (key, message) in enumerate(able.items())
         )
-        self._logger = dict(logger_of(None) if logger is None else logger)
+        self._logger = dict(find_logger(None) if logger is None else logger)
         self._limits = {
             one.name: _limits(one) for sender in self.senders for one in sender.message.signals
         }
@@ -196,7 +196,7 @@ class Schedule:
 
     def sent_at(self, t: Numbers) -> dict[str, list[float]]:
         """What the logger sends of every signal at moments, as far as its bits reach."""
-        values = sent(self.drive.signals(t), self._logger)
+        values = as_logged(self.drive.signals(t), self._logger)
         return {
             name: np.clip(values[name], *limits).tolist() for name, limits in self._limits.items()
         }
@@ -216,11 +216,11 @@ def schedule_of(
     Without a car, and for one whose file names no message, all that are known are sent.
     """
     file = car.file if car else None
-    drive = Drive(course_of(track, lap_seconds, gearbox_of(file)), seed)
+    drive = Drive(course_of(track, lap_seconds, find_gearbox(file)), seed)
     frames = file.frames if file else {}
     chosen = {key: message for key, message in messages.items() if key in frames} or messages
     rates = {key: frame.rate_hz for key, frame in frames.items() if frame.rate_hz is not None}
-    logger = logger_of(car.plan if car else None)
+    logger = find_logger(car.plan if car else None)
     return Schedule(drive, chosen, rates_hz=rates, logger=logger, anchor_s=anchor_s)
 
 

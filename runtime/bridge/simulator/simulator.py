@@ -46,13 +46,13 @@ class Pacer:
         """Wall time until a moment of the drive is due; 0 where it is."""
         return max(0.0, (moment - self.due(now)) / self._speed)
 
-    def held_at(self, now: float, moment: float) -> None:
+    def limit_lag(self, now: float, moment: float) -> None:
         """Tell that *moment* of the drive comes next; a long stop is not caught up on."""
         if self.due(now) - moment > LARGEST_LAG_S * self._speed:
             self._drive, self._wall = moment, now
 
 
-class Reached:
+class SpeedMeter:
     """How many times as fast as the wall clock a drive really was in the last seconds."""
 
     def __init__(self, speed: float) -> None:
@@ -62,7 +62,7 @@ class Reached:
         self.factor: float | None = None
         """None: not known yet."""
 
-    def come(self, now: float, moment: float) -> bool:
+    def update(self, now: float, moment: float) -> bool:
         """Tell how far the drive has come; whether it has been too slow for long."""
         if self._marks and now - self._marks[-1][0] < MARK_S:
             return False
@@ -188,7 +188,7 @@ class Simulator:
         self._drive_s = 0.0
         self._sent = 0
         self._held_up = False
-        self._reached = Reached(speed)
+        self._reached = SpeedMeter(speed)
         self._told_short = False
         self._error: str | None = None
 
@@ -252,7 +252,7 @@ class Simulator:
         now = self._clock()
         pacer = Pacer(self._speed, now - self._drive_s / self._speed)
         pressure = Backpressure(self._reader()) if self._reader else None
-        self._reached = Reached(self._speed)
+        self._reached = SpeedMeter(self._speed)
         while not ending.is_set():
             now = self._clock()
             room = pressure.room(self._reader(), now) if pressure and self._reader else None
@@ -266,8 +266,8 @@ class Simulator:
                 if pressure and room:
                     pressure.sent(len(batch), now, probing=room.probing)
             now = self._clock()
-            pacer.held_at(now, self._ahead())
-            if self._reached.come(now, min(pacer.due(now), self._ahead())):
+            pacer.limit_lag(now, self._ahead())
+            if self._reached.update(now, min(pacer.due(now), self._ahead())):
                 self._falls_short()
             if len(batch) < most or not most:
                 ending.wait(self._pause(pacer))

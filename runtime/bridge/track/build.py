@@ -9,7 +9,7 @@ from runtime.bridge.session.geometry import Line, Plane, Ring, ring
 from runtime.bridge.session.laps import Laps, Segment, detect
 from runtime.bridge.session.names import slug
 from runtime.bridge.session.recording import Frames, Gate, Numbers, Samples
-from runtime.bridge.track.corners import Bent, detect_corners, sectors, straights
+from runtime.bridge.track.corners import DetectedCorner, detect_corners, sectors, straights
 from runtime.bridge.track.model import BrakePoint, Corner, Profile, Speeds, Spot, Track, TrackError
 
 STEP_M: Final = 5.0
@@ -178,7 +178,7 @@ def _smooth(values: Numbers) -> Numbers:
     return mean
 
 
-def _corner(line: Line, number: int, name: str, bend: Bent) -> Corner:
+def _corner(line: Line, number: int, name: str, bend: DetectedCorner) -> Corner:
     entry, apex, leave = (
         Spot(at, *line.place(at)) for at in (bend.entry_m, bend.apex_m, bend.exit_m)
     )

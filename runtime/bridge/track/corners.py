@@ -22,7 +22,7 @@ STRAIGHT_BEND: Final = 0.2
 SHORTEST_SECTOR: Final = 0.1
 
 
-class Bent(NamedTuple):
+class DetectedCorner(NamedTuple):
     """A detected corner, in metres of the line."""
 
     direction: Direction
@@ -51,7 +51,7 @@ def smoothed_curvature(path: Ring) -> Numbers:
     return mean
 
 
-def detect_corners(path: Ring) -> list[Bent]:
+def detect_corners(path: Ring) -> list[DetectedCorner]:
     """The corners of a path of 5 m steps, in the order of their apexes.
 
     A corner is 20 m or more of one direction above the 70th percentile of curvature and 0.3
@@ -111,7 +111,7 @@ def _merged(runs: list[tuple[float, float, int]], length: float) -> list[tuple[f
     return joined
 
 
-def _bent(run: tuple[float, float, int], size: Numbers, path: Ring) -> Bent:
+def _bent(run: tuple[float, float, int], size: Numbers, path: Ring) -> DetectedCorner:
     entry, leave, sign = run
     points = np.arange(np.ceil(entry / path.step), np.floor(leave / path.step) + 1)
     sizes = size[points.astype(np.intp) % len(size)]
@@ -120,7 +120,7 @@ def _bent(run: tuple[float, float, int], size: Numbers, path: Ring) -> Bent:
     length = path.length_m
     peak = float(sizes.max())
     direction: Direction = "right" if sign > 0 else "left"
-    return Bent(direction, entry % length, apex % length, leave % length, peak)
+    return DetectedCorner(direction, entry % length, apex % length, leave % length, peak)
 
 
 def straights(corners: Sequence[Corner], length_m: float) -> tuple[Straight, ...]:

@@ -14,7 +14,7 @@ LARGEST_TEXT: Final = 16 * 1024 * 1024
 LONGEST_STRING: Final = 4000
 
 
-class Wrong(ValueError):
+class FieldError(ValueError):
     """A value is missing or cannot be; the text names its place."""
 
 
@@ -23,16 +23,16 @@ class Fields:
 
     def __init__(self, value: object, place: str) -> None:
         if not isinstance(value, Mapping):
-            raise Wrong(f"{place}: not an object")
+            raise FieldError(f"{place}: not an object")
         self.values: Mapping[str, object] = value
         self.place = place
 
     def __contains__(self, name: str) -> bool:
         return self.values.get(name) is not None
 
-    def wrong(self, name: str, what: str) -> Wrong:
+    def wrong(self, name: str, what: str) -> FieldError:
         """What is wrong with a field, to be raised."""
-        return Wrong(f"{self.place}{'.' if self.place else ''}{name}: {what}")
+        return FieldError(f"{self.place}{'.' if self.place else ''}{name}: {what}")
 
     def number(self, name: str, low: float = -math.inf, high: float = math.inf) -> float:
         """A finite number from *low* to *high*."""
@@ -47,11 +47,13 @@ class Fields:
             raise self.wrong(name, f"must be from {low:g} to {high:g}")
         return number
 
-    def maybe(self, name: str, low: float = -math.inf, high: float = math.inf) -> float | None:
+    def optional_number(
+        self, name: str, low: float = -math.inf, high: float = math.inf
+    ) -> float | None:
         """A number, or None where it is absent or null."""
         return self.number(name, low, high) if name in self else None
 
-    def whole(self, name: str, low: int, high: int) -> int:
+    def integer(self, name: str, low: int, high: int) -> int:
         """A whole number."""
         number = self.number(name, low, high)
         if number != int(number):
@@ -97,30 +99,32 @@ class Fields:
         """An object inside this one."""
         return Fields(self.values.get(name), f"{self.place}{'.' if self.place else ''}{name}")
 
-    def each(self, name: str) -> Iterator["Fields | Wrong"]:
+    def objects(self, name: str) -> Iterator["Fields | FieldError"]:
         """The objects of a list, with what is none in its place."""
         for i, item in enumerate(self.items(name)):
             place = f"{self.place}{'.' if self.place else ''}{name}[{i}]"
             try:
                 yield Fields(item, place)
-            except Wrong as wrong:
-                yield wrong
+            except FieldError as error:
+                yield error
 
-    def built(self, name: str, build: Callable[["Fields"], T], complaints: list[str]) -> list[T]:
+    def build_each(
+        self, name: str, build: Callable[["Fields"], T], complaints: list[str]
+    ) -> list[T]:
         """What *build* makes of each object of a list; what it refuses is left out and said."""
         made: list[T] = []
         try:
-            found = list(self.each(name))
-        except Wrong as wrong:
-            found = [wrong]
+            found = list(self.objects(name))
+        except FieldError as error:
+            found = [error]
         for item in found:
-            if isinstance(item, Wrong):
+            if isinstance(item, FieldError):
                 complaints.append(str(item))
                 continue
             try:
                 made.append(build(item))
-            except Wrong as wrong:
-                complaints.append(str(wrong))
+            except FieldError as error:
+                complaints.append(str(error))
         return made
 
 
@@ -134,7 +138,7 @@ def json_object(text: str) -> Fields:
         raise TrackError(f"line {error.lineno}, column {error.colno}: {error.msg}") from None
     except RecursionError:
         raise TrackError("the file is nested too deeply") from None
-    except Wrong:
+    except FieldError:
         raise TrackError("the file holds no JSON object") from None
     except ValueError as error:
         raise TrackError(str(error)) from None

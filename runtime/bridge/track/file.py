@@ -13,7 +13,7 @@ import numpy as np
 
 from runtime.bridge.session.geometry import Line
 from runtime.bridge.session.recording import Doubt, Gate, Numbers
-from runtime.bridge.track.fields import Fields, Wrong, json_object
+from runtime.bridge.track.fields import FieldError, Fields, json_object
 from runtime.bridge.track.model import (
     HALF_WIDTH_M,
     LATITUDE,
@@ -79,7 +79,7 @@ def _fields(record: Any) -> tuple[_Field, ...]:
 
 
 def _read(record: type[R], item: Fields, length: float) -> R:
-    """A record of the file; raises `Wrong`."""
+    """A record of the file; raises `FieldError`."""
     values = {}
     for field in _fields(record):
         if field.required or field.key in item:
@@ -98,7 +98,7 @@ def _value(field: _Field, item: Fields, length: float) -> object:
     if get_origin(kind) is tuple:
         return item.texts(key)
     if kind is int:
-        return item.whole(key, int(stored.low), int(stored.high))
+        return item.integer(key, int(stored.low), int(stored.high))
     if stored.of_lap:
         return item.number(key, 0, length)
     if kind is float:
@@ -187,17 +187,17 @@ def parse_track(text: str, track_id: str = "") -> tuple[Track, tuple[Doubt, ...]
     complaints: list[str] = []
     try:
         length = file.number("track_length_m", SHORTEST_M, LONGEST_M)
-    except Wrong as wrong:
-        raise TrackError(str(wrong)) from None
+    except FieldError as error:
+        raise TrackError(str(error)) from None
     line = _attempt(partial(_line, file, length), complaints)
     corners, inner = _corners(file, length, complaints)
     names = [corner.name for corner in corners]
-    outer = file.built("markers", partial(_marker, length=length, corners=names), complaints)
+    outer = file.build_each("markers", partial(_marker, length=length, corners=names), complaints)
     straight, zone = (
         partial(_read, Straight, length=length),
         partial(_read, DangerZone, length=length),
     )
-    width = _attempt(partial(file.maybe, "half_width_m", 1, 100), complaints)
+    width = _attempt(partial(file.optional_number, "half_width_m", 1, 100), complaints)
     track = Track(
         id=track_id,
         name=_attempt(lambda: file.text("name"), complaints) or track_id or "Unnamed",
@@ -208,9 +208,9 @@ def parse_track(text: str, track_id: str = "") -> tuple[Track, tuple[Doubt, ...]
         line=line,
         corners=tuple(corners),
         sectors=_attempt(partial(_sectors, file, length), complaints) or (),
-        straights=tuple(file.built("straights", straight, complaints)),
-        danger_zones=tuple(file.built("danger_zones", zone, complaints)),
-        weather_phases=tuple(file.built("weather_phases", _phase, complaints)),
+        straights=tuple(file.build_each("straights", straight, complaints)),
+        danger_zones=tuple(file.build_each("danger_zones", zone, complaints)),
+        weather_phases=tuple(file.build_each("weather_phases", _phase, complaints)),
         elevation=_attempt(partial(_profile, file, length), complaints),
         markers=_place_markers(outer, inner, line),
     )
@@ -221,8 +221,8 @@ def _attempt(read: Callable[[], T], complaints: list[str]) -> T | None:
     """What *read* gives, or None and a complaint."""
     try:
         return read()
-    except Wrong as wrong:
-        complaints.append(str(wrong))
+    except FieldError as error:
+        complaints.append(str(error))
         return None
 
 
@@ -231,18 +231,18 @@ def _start(file: Fields, line: Line | None, complaints: list[str]) -> Gate:
         start = file.fields("start_finish")
         lat, lon, heading = (start.number(key, m.low, m.high) for key, m in START.items())
         return Gate(lat, lon, heading % 360.0)
-    except Wrong as wrong:
+    except FieldError as error:
         if line is None:
-            raise TrackError(str(wrong)) from None
-        complaints.append(f"{wrong}; the start of the reference line is taken")
+            raise TrackError(str(error)) from None
+        complaints.append(f"{error}; the start of the reference line is taken")
         return Gate(float(line.lat[0]), float(line.lon[0]), line.ring.heading(0.0))
 
 
 def _columns(file: Fields, name: str, keys: Mapping[str, Stored]) -> Numbers:
     """A list of objects as columns; an altitude that a point of the line lacks is NaN."""
     rows = []
-    for item in file.each(name):
-        if isinstance(item, Wrong):
+    for item in file.objects(name):
+        if isinstance(item, FieldError):
             raise item
         rows.append(
             [
@@ -311,18 +311,18 @@ def _corners(
         corner = corner._replace(entry=entry, apex=apex, exit=leave)
         if not whole:
             return corner
-        own = item.built("markers", partial(_marker, length=length), complaints)
+        own = item.build_each("markers", partial(_marker, length=length), complaints)
         inner.extend(marker._replace(corner=marker.corner or corner.name) for marker in own)
         return corner._replace(markers=tuple(marker.id for marker in own))
 
-    corners = file.built("corners", build, complaints)
+    corners = file.build_each("corners", build, complaints)
     return sorted(corners, key=lambda corner: corner.number), inner
 
 
 def _sectors(file: Fields, length: float) -> tuple[Sector, ...]:
     sectors: list[Sector] = []
-    for item in file.each("sectors"):
-        if isinstance(item, Wrong):
+    for item in file.objects("sectors"):
+        if isinstance(item, FieldError):
             raise item
         sectors.append(_read(Sector, item, length))
     if not sectors:

@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from runtime.bridge.track.build import Trace
-from runtime.bridge.track.fields import Fields, Wrong, json_object
+from runtime.bridge.track.fields import FieldError, Fields, json_object
 from runtime.bridge.track.model import TrackError
 
 MOST_POINTS: Final = 200_000
@@ -29,17 +29,17 @@ def read_geojson(text: str) -> Centreline:
             points = _points(geometry)
             if points is not None:
                 return Centreline(_trace(points, geometry.place), _name(feature))
-    except Wrong as wrong:
-        raise TrackError(str(wrong)) from None
+    except FieldError as error:
+        raise TrackError(str(error)) from None
     raise TrackError("the file holds no LineString and no Polygon")
 
 
 def _features(file: Fields) -> list[Fields]:
     if "features" not in file:
         return [file]
-    features = list(file.each("features"))
+    features = list(file.objects("features"))
     for feature in features:
-        if isinstance(feature, Wrong):
+        if isinstance(feature, FieldError):
             raise feature
     return [feature for feature in features if isinstance(feature, Fields)]
 
@@ -56,13 +56,13 @@ def _points(geometry: Fields) -> list[object] | None:
 
 def _trace(points: list[object], place: str) -> Trace:
     if len(points) > MOST_POINTS:
-        raise Wrong(f"{place}.coordinates: more than 200,000 points")
+        raise FieldError(f"{place}.coordinates: more than 200,000 points")
     rows: list[tuple[float, float, float]] = []
     for i, point in enumerate(points):
         if not isinstance(point, list) or not 2 <= len(point) <= 4:
-            raise Wrong(f"{place}.coordinates[{i}]: longitude and latitude are needed")
+            raise FieldError(f"{place}.coordinates[{i}]: longitude and latitude are needed")
         at = Fields(dict(zip("xyzm", point, strict=False)), f"{place}.coordinates[{i}]")
-        height = at.maybe("z", -1000, 10_000)
+        height = at.optional_number("z", -1000, 10_000)
         rows.append(
             (
                 at.number("y", -90, 90),
@@ -73,7 +73,7 @@ def _trace(points: list[object], place: str) -> Trace:
     if len(rows) > 1 and rows[0][:2] == rows[-1][:2]:  # a closed line repeats its start
         rows.pop()
     if len(rows) < 3:
-        raise Wrong(f"{place}.coordinates: three points at least are needed")
+        raise FieldError(f"{place}.coordinates: three points at least are needed")
     return Trace(*np.array(rows).T)
 
 

@@ -6,7 +6,7 @@ from typing import Final
 
 import numpy as np
 
-from runtime.bridge.cues.circuit import Circuit, circuit_of
+from runtime.bridge.cues.circuit import Circuit, circuit_for
 from runtime.bridge.cues.concepts import Inputs
 from runtime.bridge.cues.engine import CueEngine
 from runtime.bridge.session.recording import WIDE, Gate, LiveFrame
@@ -95,7 +95,7 @@ def larkfell() -> Track:
 
 
 def circuit(of: Track | None = None) -> Circuit:
-    return circuit_of(of or small())
+    return circuit_for(of or small())
 
 
 def engine(of: Track | None, **options: object) -> CueEngine:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from runtime.bridge.cues.concepts import CONCEPTS, Concept, Inputs, concept_for
+from runtime.bridge.cues.concepts import CONCEPTS, Concept, Inputs, choose_concept
 from tests.bridge.cues.coachkit import NAN, QUIET
 
 IN = QUIET._replace(in_corner=True, v=90.0)
@@ -60,7 +60,7 @@ NEAR = QUIET._replace(to_entry=120.0, bz=0.0)
     ],
 )
 def test_the_first_condition_that_holds_counts(inputs: Inputs, expected: str) -> None:
-    assert concept_for(inputs).id == expected
+    assert choose_concept(inputs).id == expected
 
 
 @pytest.mark.parametrize("missing", Inputs._fields)
@@ -77,7 +77,7 @@ def test_a_missing_channel_fires_no_concept_that_names_it(missing: str, concept:
         "late_apex": NEAR,
     }
     inputs = fitting[concept.id]
-    assert concept_for(inputs) is concept
+    assert choose_concept(inputs) is concept
 
     unknown = None if missing in ("in_corner", "past_apex") else NAN
     inputs = Inputs(**{**inputs._asdict(), missing: unknown})

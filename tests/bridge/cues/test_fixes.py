@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from runtime.bridge.cues.engine import SessionMemory
-from runtime.bridge.cues.locate import AWAY_S, HELD_S, LAPS, RECKONED_M, Locator, Told
+from runtime.bridge.cues.locate import AWAY_S, HELD_S, LAPS, RECKONED_M, Locator, Report
 from runtime.bridge.session.series import Odometer, fill_distance
 from tests.bridge.cues.coachkit import NAN, frame, larkfell, small
 
@@ -43,7 +43,7 @@ def test_a_gap_between_fixes_is_bridged_at_any_pace(step: float) -> None:
     bridged, known = [], 0.0
     for t, way, distance in driven(step, 20.0):
         here = fix(way) if way < 400.0 else (NAN, NAN)
-        place = locator.locate(t, Told(*here, speed_ms=SPEED), distance)
+        place = locator.locate(t, Report(*here, speed_ms=SPEED), distance)
         if way < 400.0:
             known = way
         if way - known <= RECKONED_M - 1.0:
@@ -60,23 +60,23 @@ def test_a_fix_that_comes_rarely_is_found_on_the_line(every: int, *, counted: bo
     locator = Locator(larkfell())
     for i, (t, way, distance) in enumerate(driven(0.1, LENGTH / SPEED)):
         here = fix(way) if i % every == 0 else (NAN, NAN)
-        place = locator.locate(t, Told(*here, speed_ms=SPEED), distance if counted else NAN)
+        place = locator.locate(t, Report(*here, speed_ms=SPEED), distance if counted else NAN)
         if i % every == 0:
             assert off(place, way) < 1.0
 
 
 def test_a_clock_that_begins_anew_is_a_pause() -> None:
     locator = Locator(larkfell())
-    locator.locate(100.0, Told(*fix(800.0)), 500.0)
+    locator.locate(100.0, Report(*fix(800.0)), 500.0)
 
-    assert locator.locate(1.0, Told(NAN, NAN), 510.0) is None
+    assert locator.locate(1.0, Report(NAN, NAN), 510.0) is None
 
 
 @pytest.mark.parametrize("first", [ODOMETER, LAPS * LENGTH + 10.0, -ODOMETER])
 def test_a_counter_far_from_where_it_can_be_makes_no_place(first: float) -> None:
     locator = Locator(larkfell())
 
-    places = [locator.locate(i / 10, Told(NAN, NAN, first + 4.0 * i), NAN) for i in range(300)]
+    places = [locator.locate(i / 10, Report(NAN, NAN, first + 4.0 * i), NAN) for i in range(300)]
 
     assert places == [None] * 300
 
@@ -87,64 +87,64 @@ def test_a_counter_may_begin_within_a_few_laps_and_count_on(first: float) -> Non
 
     for i in range(6000):
         counter = first + 4.0 * i
-        assert off(locator.locate(i / 10, Told(NAN, NAN, counter), NAN), counter) < 0.1
+        assert off(locator.locate(i / 10, Report(NAN, NAN, counter), NAN), counter) < 0.1
 
 
 def test_a_counter_that_was_not_heard_for_a_while_is_still_believed() -> None:
     locator = Locator(larkfell())
-    locator.locate(0.0, Told(NAN, NAN, 100.0), NAN)
+    locator.locate(0.0, Report(NAN, NAN, 100.0), NAN)
 
-    assert off(locator.locate(900.0, Told(NAN, NAN, 45_000.0), NAN), 45_000.0) < 0.1
+    assert off(locator.locate(900.0, Report(NAN, NAN, 45_000.0), NAN), 45_000.0) < 0.1
 
 
 def test_an_odometer_goes_on_from_a_fix() -> None:
     locator = Locator(larkfell())
-    assert locator.locate(0.0, Told(NAN, NAN, ODOMETER), NAN) is None
-    locator.locate(0.1, Told(*fix(700.0), ODOMETER + 4.0), NAN)
+    assert locator.locate(0.0, Report(NAN, NAN, ODOMETER), NAN) is None
+    locator.locate(0.1, Report(*fix(700.0), ODOMETER + 4.0), NAN)
 
-    assert off(locator.locate(0.2, Told(NAN, NAN, ODOMETER + 8.0), NAN), 704.0) < 0.1
-    assert off(locator.locate(60.0, Told(NAN, NAN, ODOMETER + 2004.0), NAN), 2700.0) < 0.1
+    assert off(locator.locate(0.2, Report(NAN, NAN, ODOMETER + 8.0), NAN), 704.0) < 0.1
+    assert off(locator.locate(60.0, Report(NAN, NAN, ODOMETER + 2004.0), NAN), 2700.0) < 0.1
 
 
 def test_a_counter_that_leaps_has_lost_its_fix() -> None:
     locator = Locator(larkfell())
-    locator.locate(0.0, Told(*fix(700.0), 60.0), NAN)
+    locator.locate(0.0, Report(*fix(700.0), 60.0), NAN)
 
-    assert locator.locate(0.1, Told(NAN, NAN, ODOMETER), NAN) is None
-    assert off(locator.locate(0.2, Told(NAN, NAN, 70.0), NAN), 70.0) < 0.1
+    assert locator.locate(0.1, Report(NAN, NAN, ODOMETER), NAN) is None
+    assert off(locator.locate(0.2, Report(NAN, NAN, 70.0), NAN), 70.0) < 0.1
 
 
 def test_a_single_fix_off_the_line_is_no_place_and_ends_nothing() -> None:
     locator = Locator(larkfell())
-    locator.locate(0.0, Told(*fix(700.0), ODOMETER), 500.0)
+    locator.locate(0.0, Report(*fix(700.0), ODOMETER), 500.0)
 
-    assert locator.locate(0.1, Told(*fix(704.0, 90.0), ODOMETER + 4.0), 504.0) is None
+    assert locator.locate(0.1, Report(*fix(704.0, 90.0), ODOMETER + 4.0), 504.0) is None
     assert locator.elsewhere
-    assert off(locator.locate(0.2, Told(NAN, NAN, ODOMETER + 8.0), 508.0), 708.0) < 0.1
-    assert off(locator.locate(0.3, Told(NAN, NAN), 512.0), 712.0) < 0.1
+    assert off(locator.locate(0.2, Report(NAN, NAN, ODOMETER + 8.0), 508.0), 708.0) < 0.1
+    assert off(locator.locate(0.3, Report(NAN, NAN), 512.0), 712.0) < 0.1
 
 
 def test_a_car_that_stays_off_the_line_is_not_thought_to_go_on_along_it() -> None:
     locator = Locator(larkfell())
-    locator.locate(0.0, Told(*fix(700.0), ODOMETER), 500.0)
+    locator.locate(0.0, Report(*fix(700.0), ODOMETER), 500.0)
     times = [i / 10 for i in range(1, int(AWAY_S * 10) + 3)]
     for t in times:
-        aside = Told(*fix(700.0 + 4.0 * t, 90.0), ODOMETER + 4.0 * t)
+        aside = Report(*fix(700.0 + 4.0 * t, 90.0), ODOMETER + 4.0 * t)
         assert locator.locate(t, aside, 500.0 + 4.0 * t) is None
 
-    assert locator.locate(times[-1] + 0.1, Told(NAN, NAN, ODOMETER + 20.0), 520.0) is None
+    assert locator.locate(times[-1] + 0.1, Report(NAN, NAN, ODOMETER + 20.0), 520.0) is None
 
 
 def test_a_fix_that_is_repeated_while_the_car_moves_is_none() -> None:
     locator = Locator(larkfell())
     held = fix(700.0)
     for t, way, distance in driven(0.1, 20.0):
-        place = locator.locate(t, Told(*held, speed_ms=SPEED), distance)
+        place = locator.locate(t, Report(*held, speed_ms=SPEED), distance)
         if way < RECKONED_M - 1.0:
             assert off(place, 700.0 + way) < 0.5
         elif way > RECKONED_M + 1.0:
             assert place is None
-    assert off(locator.locate(20.1, Told(*fix(1504.0)), 804.0), 1504.0) < 0.1
+    assert off(locator.locate(20.1, Report(*fix(1504.0)), 804.0), 1504.0) < 0.1
 
 
 def test_a_counter_goes_on_from_a_fix_that_is_repeated() -> None:
@@ -152,7 +152,7 @@ def test_a_counter_goes_on_from_a_fix_that_is_repeated() -> None:
     held = fix(700.0)
 
     for t, way, _ in driven(0.1, 30.0):
-        place = locator.locate(t, Told(*held, ODOMETER + way, SPEED), NAN)
+        place = locator.locate(t, Report(*held, ODOMETER + way, SPEED), NAN)
         assert off(place, 700.0 + way) < 0.5
 
 
@@ -162,7 +162,7 @@ def test_without_any_distance_a_repeated_fix_counts_while_the_car_may_stand(
 ) -> None:
     locator = Locator(larkfell())
     held = fix(700.0)
-    places = [locator.locate(i / 10, Told(*held, speed_ms=speed), NAN) for i in range(100)]
+    places = [locator.locate(i / 10, Report(*held, speed_ms=speed), NAN) for i in range(100)]
 
     assert off(places[int(HELD_S * 10) - 1], 700.0) < 0.1
     assert (places[-1] is not None) is known
@@ -170,10 +170,10 @@ def test_without_any_distance_a_repeated_fix_counts_while_the_car_may_stand(
 
 def test_a_fix_off_the_line_that_is_repeated_makes_no_place() -> None:
     locator = Locator(larkfell())
-    locator.locate(0.0, Told(*fix(700.0)), 500.0)
+    locator.locate(0.0, Report(*fix(700.0)), 500.0)
     beside = fix(704.0, 90.0)
 
-    places = [locator.locate(i / 10, Told(*beside), 500.0 + 4.0 * i) for i in range(1, 30)]
+    places = [locator.locate(i / 10, Report(*beside), 500.0 + 4.0 * i) for i in range(1, 30)]
 
     assert places == [None] * 29
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from runtime.bridge.cues.circuit import Circuit
-from runtime.bridge.cues.locate import RECKONED_M, Counter, Locator, Told
+from runtime.bridge.cues.locate import RECKONED_M, Counter, Locator, Report
 from runtime.bridge.session.laps import detect_laps
 from runtime.bridge.session.progress import lap_progress
 from runtime.bridge.session.series import series
@@ -84,7 +84,7 @@ def test_positions_give_the_same_place_as_the_whole_session_does() -> None:
     locator = Locator(larkfell())
     rows = zip(*(columns[n].tolist() for n in ("timestamp", "lat", "lon")), strict=True)
 
-    places = np.array([locator.locate(t, Told(lat, lon), NAN) for t, lat, lon in rows])
+    places = np.array([locator.locate(t, Report(lat, lon), NAN) for t, lat, lon in rows])
 
     away = np.abs((places - expected.p + 1000.0) % larkfell().length_m - 1000.0)
     assert float(away.max()) < 1.5  # live, the fixes alone tell
@@ -95,20 +95,20 @@ def place_of(
 ) -> float | None:
     line = larkfell().line
     assert line is not None
-    return locator.locate(t, Told(*line.place(at), counter), reckoned)
+    return locator.locate(t, Report(*line.place(at), counter), reckoned)
 
 
 def without_fix(
     locator: Locator, t: float, reckoned: float = NAN, counter: float = NAN
 ) -> float | None:
-    return locator.locate(t, Told(NAN, NAN, counter), reckoned)
+    return locator.locate(t, Report(NAN, NAN, counter), reckoned)
 
 
 def test_a_car_that_is_elsewhere_has_no_place() -> None:
     locator = Locator(larkfell())
 
     assert place_of(locator, 0.0, 100.0) == pytest.approx(100.0, abs=0.1)
-    assert locator.locate(0.1, Told(45.0, 7.0, 103.0), 103.0) is None
+    assert locator.locate(0.1, Report(45.0, 7.0, 103.0), 103.0) is None
     assert locator.elsewhere
     assert place_of(locator, 0.2, 2000.0) == pytest.approx(2000.0, abs=0.1)
 
@@ -125,14 +125,14 @@ def test_without_a_fix_the_counter_goes_on_from_the_last_one() -> None:
     place_of(locator, 0.0, 3600.0, counter=8000.0)
 
     assert without_fix(locator, 0.1, counter=8005.0) == pytest.approx(3605.0, abs=0.1)
-    assert locator.locate(0.2, Told(0.0, 0.0, 8020.0), NAN) == pytest.approx(6.56, abs=0.1)
+    assert locator.locate(0.2, Report(0.0, 0.0, 8020.0), NAN) == pytest.approx(6.56, abs=0.1)
     assert without_fix(locator, 0.3) is None
     assert without_fix(locator, 90.0, counter=9000.0) == pytest.approx(986.56, abs=0.1)
 
 
 def test_without_any_fix_the_counter_counts_from_the_line() -> None:
     assert without_fix(Locator(larkfell()), 0.0, counter=3700.0) == pytest.approx(86.56)
-    assert Locator(small()).locate(0.0, Told(44.2, -31.5, 2100.0), NAN) == pytest.approx(100.0)
+    assert Locator(small()).locate(0.0, Report(44.2, -31.5, 2100.0), NAN) == pytest.approx(100.0)
 
 
 def test_a_distance_that_was_reckoned_makes_no_place() -> None:
@@ -178,12 +178,12 @@ def test_a_counter_of_a_lap_is_known_by_its_beginning_anew(
 ) -> None:
     counter = Counter(2000.0)
 
-    assert [counter.told(one) for one in told] == pytest.approx(believed, nan_ok=True)
+    assert [counter.update(one) for one in told] == pytest.approx(believed, nan_ok=True)
 
 
 def test_a_recording_that_is_played_again_is_no_lap() -> None:
     counter = Counter(2000.0)
-    counter.told(1990.0)
+    counter.update(1990.0)
     counter.pause()
 
-    assert counter.told(0.0) != counter.told(0.0)
+    assert counter.update(0.0) != counter.update(0.0)

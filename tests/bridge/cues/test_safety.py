@@ -26,7 +26,7 @@ LIMITS = CueLimits()
 def test_one_slide_is_one_warning(combo: list[float], expected: list[bool]) -> None:
     watch = Watch()
 
-    assert [watch.slides(g, LIMITS, at / 10) for at, g in enumerate(combo)] == expected
+    assert [watch.exceeds_grip(g, LIMITS, at / 10) for at, g in enumerate(combo)] == expected
 
 
 def test_a_zone_is_entered_too_fast_from_five_per_cent_on() -> None:
@@ -36,7 +36,7 @@ def test_a_zone_is_entered_too_fast_from_five_per_cent_on() -> None:
     for factor, expected in ((1.04, None), (1.06, "wall")):
         watch = Watch()
         found = [
-            watch.enters(circuit(), circuit().place(at), factor * zone.reference_ms, at)
+            watch.enter_zone(circuit(), circuit().place(at), factor * zone.reference_ms, at)
             for at in (470.0, 478.0, 482.0, 490.0, 600.0, 630.0)
         ]
         ids = [one.zone.id if one else None for one in found]
@@ -46,15 +46,15 @@ def test_a_zone_is_entered_too_fast_from_five_per_cent_on() -> None:
 @pytest.mark.parametrize("before", [None, 630.0, 485.0, 1500.0])
 def test_a_zone_is_not_entered_from_behind_or_from_nowhere(before: float | None) -> None:
     watch = Watch()
-    watch.enters(circuit(), None if before is None else circuit().place(before), 90.0, 0.0)
+    watch.enter_zone(circuit(), None if before is None else circuit().place(before), 90.0, 0.0)
 
-    assert watch.enters(circuit(), circuit().place(484.0), 90.0, 0.1) is None
+    assert watch.enter_zone(circuit(), circuit().place(484.0), 90.0, 0.1) is None
 
 
 def test_a_shaking_position_warns_once() -> None:
     watch = Watch()
     found = [
-        watch.enters(circuit(), circuit().place(at), 90.0, i / 10)
+        watch.enter_zone(circuit(), circuit().place(at), 90.0, i / 10)
         for i, at in enumerate([479.0, 481.0, 479.0, 481.0, 479.0, 481.0])
     ]
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runtime.bridge.cues.advice import inputs_of, occasion_of, words_that_fit
+from runtime.bridge.cues.advice import make_occasion, read_inputs, words_that_fit
 from runtime.bridge.cues.circuit import Circuit
 from runtime.bridge.cues.concepts import CONCEPTS, Inputs
 from runtime.bridge.cues.model import Burst, Level
@@ -54,7 +54,7 @@ def occasion(concept: str, of: Circuit, at: float, **changes: float) -> Occasion
     place = of.place(at)
     usual = QUIET._replace(to_entry=place.to_entry, bz=place.bz, dz=place.dz)
     inputs = Inputs(**{**usual._asdict(), "in_corner": place.corner is not None, **changes})
-    return occasion_of(BY_ID[concept], inputs, of, place)
+    return make_occasion(BY_ID[concept], inputs, of, place)
 
 
 SAID: list[tuple[str, float, tuple[str, str, str]]] = [
@@ -277,7 +277,7 @@ def test_no_phrase_is_long_and_every_number_is_of_the_moment(
         in_corner=place is not None and place.corner is not None,
     )
     chosen = next(one for one in CONCEPTS if one is concept)
-    told = occasion_of(chosen, inputs_of(burst, place), of, place)
+    told = make_occasion(chosen, read_inputs(burst, place), of, place)
 
     text = phrase(told, level, most)
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from runtime.bridge.can.rules import Rules
-from runtime.bridge.simulator.course import MPH, by_programme, course_of
+from runtime.bridge.simulator.course import MPH, course_of, programme_lap
 from runtime.bridge.simulator.drive import Drive
 from runtime.bridge.simulator.schedule import Schedule, schedule_of
 from runtime.bridge.track.model import Track
@@ -83,7 +83,7 @@ def test_the_programme_keeps_its_bounds() -> None:
 
 @pytest.mark.parametrize(("seconds", "length", "bound"), [(60, 2000, True), (60, 5000, False)])
 def test_a_programme_is_as_long_as_the_circuit(seconds: float, length: float, bound: bool) -> None:
-    lap = by_programme(seconds, length)
+    lap = programme_lap(seconds, length)
 
     assert lap.length_m == pytest.approx(length)
     assert lap.seconds == seconds

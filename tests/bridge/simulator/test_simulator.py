@@ -17,9 +17,9 @@ from runtime.bridge.simulator.simulator import (
     WINDOW,
     Backpressure,
     Pacer,
-    Reached,
     Simulator,
     SourceSend,
+    SpeedMeter,
 )
 from tests.bridge.simulator.drivekit import vesper
 
@@ -167,9 +167,9 @@ def test_a_drive_begins_when_somebody_reads() -> None:
 def test_a_long_stop_is_not_caught_up_on_but_a_short_one_is() -> None:
     pacer = Pacer(10.0, now=100.0)
     assert pacer.due(101.0) == 10.0
-    pacer.held_at(101.0, 7.0)
+    pacer.limit_lag(101.0, 7.0)
     assert pacer.due(101.0) == 10.0
-    pacer.held_at(105.0, 10.0)
+    pacer.limit_lag(105.0, 10.0)
     assert pacer.due(105.0) == 10.0
     assert pacer.due(106.0) == 20.0
     assert pacer.wait_s(106.0, 25.0) == pytest.approx(0.5)
@@ -179,12 +179,12 @@ def test_a_long_stop_is_not_caught_up_on_but_a_short_one_is() -> None:
 def test_the_speed_that_is_reached_is_told_and_too_little_of_it_once(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    reached = Reached(100.0)
+    reached = SpeedMeter(100.0)
     assert reached.factor is None
     for n in range(40):
-        assert not reached.come(n / 2, n * 50.0)
+        assert not reached.update(n / 2, n * 50.0)
     assert reached.factor == pytest.approx(100.0)
-    short = [reached.come(20.0 + n / 2, 2000.0 + n * 10.0) for n in range(40)]
+    short = [reached.update(20.0 + n / 2, 2000.0 + n * 10.0) for n in range(40)]
     assert reached.factor == pytest.approx(20.0)
     assert short == sorted(short)
     assert 20 <= short.index(True) <= 24, "ten seconds after the first short one"
