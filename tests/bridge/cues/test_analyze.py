@@ -1,7 +1,10 @@
 """POST /analyze and GET /coach/concepts over HTTP, on both databases."""
 
+import asyncio
 import json
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Final
 
 import pytest
 
@@ -12,6 +15,7 @@ from runtime.bridge.cues.model import Cue
 from tests.bridge.bridgekit import Bridge, Json
 from tests.bridge.conftest import Start
 from tests.bridge.cues.coachkit import larkfell
+from tools.drive import USUAL, drive
 
 BURST: dict[str, Json] = {
     "session_id": "s1",
@@ -217,3 +221,44 @@ async def test_the_concepts_are_listed(start: Start, tmp_path: Path) -> None:
         "aliases": ["entry_release"],
         "lesson": {"id": "trail-braking", "title": "Trail the brake into the corner", "url": None},
     }
+
+
+DRIVEN: Final = drive(larkfell(), 1, seed=4, noise=USUAL).frames
+BATCH: Final = 40
+SENT: Final[Mapping[str, tuple[str, ...]]] = {
+    "its speed": ("timestamp", "speed_ms"),
+    "speed and pedals": ("timestamp", "speed_ms", "brake_bar", "throttle_pct"),
+    "a distance": ("timestamp", "speed_ms", "brake_bar", "throttle_pct", "distance_m"),
+    "positions": ("timestamp", "speed_ms", "brake_bar", "throttle_pct", "lat", "lon"),
+}
+
+
+@pytest.mark.parametrize("channels", SENT)
+@pytest.mark.parametrize("each", [False, True])
+async def test_corners_are_spoken_of_only_where_the_car_tells_its_place(
+    bridge: Bridge,
+    told: list[Cue],
+    monkeypatch: pytest.MonkeyPatch,
+    channels: str,
+    *,
+    each: bool,
+) -> None:
+    monkeypatch.setattr("runtime.bridge.live.live.Live._coaches", lambda *_: True)
+    start = {"session_id": "s", "track": larkfell().name}
+    await bridge.ok("POST", "/session/start", start)
+    names = SENT[channels]
+    rows = list(zip(*(DRIVEN.columns[name].tolist() for name in names), strict=True))[:1600]
+    frames = [dict(zip(names, row, strict=True)) for row in rows]
+
+    if each:
+        for one in frames[::8]:
+            await bridge.ok("POST", "/session/s/frame", one)
+    else:
+        for at in range(0, len(frames), BATCH):
+            await bridge.ok("POST", "/session/s/frames", {"frames": frames[at : at + BATCH]})
+    await asyncio.sleep(0)
+
+    corners = {cue.corner for cue in told} - {None}
+    stored = await bridge.service.db.read_frames("s")
+    assert stored.columns["distance_m"][-1] > 500.0, "the distance is reckoned all the same"
+    assert bool(corners) is (channels in ("a distance", "positions"))

@@ -1,4 +1,4 @@
-"""Frames from JSON: names, units, what is usable, and what happens to the rest."""
+"""Frames and samples from JSON: names, units, what is usable, and what happens to the rest."""
 
 import math
 from typing import Any
@@ -14,10 +14,13 @@ from runtime.bridge.session.ingest import (
     BadBatch,
     BatchTooLarge,
     FrameBatch,
+    SampleBatch,
     read_columns,
     read_frame,
     read_frames,
+    read_samples,
 )
+from runtime.bridge.session.names import NAMES
 from runtime.bridge.session.recording import WIDE
 
 
@@ -164,7 +167,7 @@ def test_minus_zero_is_zero() -> None:
         assert not np.signbit(batch.extras["x"].value).any()
 
 
-NAMES = [
+KEYS = [
     *ALIASES,
     *(name for others in ALIASES.values() for name, _ in others),
     "extra",
@@ -174,7 +177,7 @@ NAMES = [
 VALUES: st.SearchStrategy[object] = (
     st.none() | st.floats() | st.integers() | st.booleans() | st.text(max_size=2) | st.just([])
 )
-FRAME = st.dictionaries(st.sampled_from(NAMES), VALUES, max_size=8)
+FRAME = st.dictionaries(st.sampled_from(KEYS), VALUES, max_size=8)
 
 
 @given(st.lists(FRAME | st.none(), min_size=1, max_size=6))
@@ -194,3 +197,70 @@ def test_a_batch_gives_what_its_frames_give_one_by_one(
     batch = read_frames(frames)
     assert batch.n_rejected == bad
     assert [row(batch, index) for index in range(len(batch.frames))] == singles
+
+
+def plain(batch: SampleBatch) -> dict[str, list[tuple[float, float]]]:
+    return {
+        name: list(zip(samples.t.tolist(), samples.value.tolist(), strict=True))
+        for name, samples in batch.samples.items()
+    }
+
+
+def test_all_forms_of_a_sample_are_understood() -> None:
+    batch = read_samples(
+        [
+            {"name": "oil", "t": 1, "value": 90},
+            {"signal_name": "oil", "t": 2, "value": 91.5},
+            {"signal_id": 7, "t": 3, "value": True},
+            ["oil", 1, 92],
+            ["abs", 1_700_000_000_250, False],
+        ],
+        {7: "abs"},
+    )
+    assert plain(batch) == {
+        "oil": [(1.0, 90.0), (2.0, 91.5), (1.0, 92.0)],
+        "abs": [(3.0, 1.0), (1_700_000_000.25, 0.0)],
+    }
+    assert (batch.n_samples, batch.n_rejected) == (5, 0)
+
+
+def test_what_is_unusable_is_left_out_with_its_reason() -> None:
+    batch = read_samples(
+        [
+            ["ok", 1, 2],
+            ["a\n", 1, 2],
+            [5, 1, 2],
+            ["x", None, 2],
+            ["x", 1, None],
+            ["x", 1, "2"],
+            ["x", True, 2],
+            ["x", 1, float("nan")],
+            ["x", 1],
+            {"signal_id": 9, "t": 1, "value": 2},
+            "x",
+        ]
+    )
+    assert plain(batch) == {"ok": [(1.0, 2.0)]}
+    assert [(r.index, r.reason) for r in batch.rejected] == [
+        (1, NAMES),
+        (2, "no name of a signal"),
+        (3, "t is no finite number"),
+        (4, "value is no finite number"),
+        (5, "value is no finite number"),
+        (6, "t is no finite number"),
+        (7, "value is no finite number"),
+        (8, "no name of a signal"),
+        (9, "no name of a signal"),
+        (10, "no name of a signal"),
+    ]
+
+
+@pytest.mark.parametrize("signals", [None, [], {}, [[]], [["x", 1, None]], [None]])
+def test_nothing_usable_is_refused(signals: object) -> None:
+    with pytest.raises(BadBatch):
+        read_samples(signals)
+
+
+def test_too_many_are_refused() -> None:
+    with pytest.raises(BatchTooLarge):
+        read_samples([["x", 1, 1]] * 500_001)

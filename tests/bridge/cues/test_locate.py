@@ -1,0 +1,370 @@
+"""Where a car is: corners, apexes, what comes next, by distance and by position, however rare."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from runtime.bridge.cues.circuit import Circuit
+from runtime.bridge.cues.engine import SessionMemory
+from runtime.bridge.cues.locate import AWAY_S, HELD_S, LAPS, RECKONED_M, Counter, Locator, Report
+from runtime.bridge.session.laps import detect_laps
+from runtime.bridge.session.progress import lap_progress
+from runtime.bridge.session.series import Odometer, fill_distance, series
+from tests.bridge.cues.coachkit import NAN, circuit, corner, frame, larkfell, small, track
+from tools.drive import USUAL, drive
+
+
+@pytest.mark.parametrize(
+    ("distance", "within", "past", "following", "to_entry"),
+    [
+        (499.0, None, False, "Turn 1", 1.0),
+        (500.0, "Turn 1", False, None, 999.0),
+        (540.0, "Turn 1", False, None, 999.0),
+        (540.1, "Turn 1", True, None, 999.0),
+        (600.0, "Turn 1", True, None, 999.0),
+        (600.1, None, False, None, 999.0),
+        (1449.9, None, False, None, 999.0),
+        (1450.0, None, False, "Turn 2", 500.0),
+        (1949.0, None, False, "Turn 2", 1.0),
+        (1960.0, "Turn 2", False, None, 999.0),
+        (1995.0, "Turn 2", True, None, 999.0),
+        (0.0, "Turn 2", True, "Turn 1", 500.0),
+        (50.0, "Turn 2", True, "Turn 1", 450.0),
+        (51.0, None, False, "Turn 1", 449.0),
+        (2000.0 * 7 + 51.0, None, False, "Turn 1", 449.0),
+        (-1501.0, None, False, "Turn 1", 1.0),
+        (-1e-13, "Turn 2", True, "Turn 1", 500.0),
+    ],
+)
+def test_a_place_has_a_corner_and_a_next_one(
+    distance: float, within: str | None, past: bool, following: str | None, to_entry: float
+) -> None:
+    place = circuit().place(distance)
+
+    assert (place.corner and place.corner.name) == within
+    assert place.past_apex is past
+    assert (place.next and place.next.name) == following
+    assert place.to_entry == pytest.approx(to_entry)
+    assert 0 <= place.progress_m < 2000.0
+
+
+def test_the_approach_tells_where_to_brake_and_how_it_falls() -> None:
+    place = circuit().place(400.0)
+    assert place.bz == 80.0
+    assert place.dz == pytest.approx(-20.0)
+
+    place = circuit().place(1900.0)
+    assert (place.bz, place.dz) == (0.0, 0.0)
+
+
+def test_where_two_corners_overlap_the_later_one_counts() -> None:
+    double = Circuit(track(corner(1, 100, 150, 260), corner(2, 240, 300, 350)))
+
+    assert [double.place(p).corner for p in (239.0, 241.0)] == list(double.track.corners)
+
+
+def test_a_lone_corner_comes_again_a_lap_later() -> None:
+    lone = Circuit(track(corner(1, 100, 150, 160), length=300.0))
+
+    assert lone.place(161.0).to_entry == pytest.approx(239.0)
+
+
+def test_a_track_without_corners_has_places_too() -> None:
+    place = Circuit(track()).place(100.0)
+
+    assert (place.corner, place.next, place.to_entry, place.bz) == (None, None, 999.0, 0.0)
+
+
+def test_positions_give_the_same_place_as_the_whole_session_does() -> None:
+    driven = drive(larkfell(), 2, seed=3, noise=USUAL)
+    columns = driven.frames.columns
+    whole = series(driven.frames)
+    found = detect_laps(whole, gate=larkfell().start, track_length_m=larkfell().length_m)
+    expected = lap_progress(found, larkfell().line)
+    assert expected is not None
+    assert expected.basis == "line"
+    locator = Locator(larkfell())
+    rows = zip(*(columns[n].tolist() for n in ("timestamp", "lat", "lon")), strict=True)
+
+    places = np.array([locator.locate(t, Report(lat, lon), NAN) for t, lat, lon in rows])
+
+    away = np.abs((places - expected.p + 1000.0) % larkfell().length_m - 1000.0)
+    assert float(away.max()) < 1.5  # live, the fixes alone tell
+
+
+def place_of(
+    locator: Locator, t: float, at: float, reckoned: float = NAN, counter: float = NAN
+) -> float | None:
+    line = larkfell().line
+    assert line is not None
+    return locator.locate(t, Report(*line.place(at), counter), reckoned)
+
+
+def without_fix(
+    locator: Locator, t: float, reckoned: float = NAN, counter: float = NAN
+) -> float | None:
+    return locator.locate(t, Report(NAN, NAN, counter), reckoned)
+
+
+def test_a_car_that_is_elsewhere_has_no_place() -> None:
+    locator = Locator(larkfell())
+
+    assert place_of(locator, 0.0, 100.0) == pytest.approx(100.0, abs=0.1)
+    assert locator.locate(0.1, Report(45.0, 7.0, 103.0), 103.0) is None
+    assert locator.elsewhere
+    assert place_of(locator, 0.2, 2000.0) == pytest.approx(2000.0, abs=0.1)
+
+
+def test_a_pause_may_end_anywhere() -> None:
+    locator = Locator(larkfell())
+    place_of(locator, 0.0, 100.0)
+
+    assert place_of(locator, 60.0, 3000.0) == pytest.approx(3000.0, abs=0.1)
+
+
+def test_without_a_fix_the_counter_goes_on_from_the_last_one() -> None:
+    locator = Locator(larkfell())
+    place_of(locator, 0.0, 3600.0, counter=8000.0)
+
+    assert without_fix(locator, 0.1, counter=8005.0) == pytest.approx(3605.0, abs=0.1)
+    assert locator.locate(0.2, Report(0.0, 0.0, 8020.0), NAN) == pytest.approx(6.56, abs=0.1)
+    assert without_fix(locator, 0.3) is None
+    assert without_fix(locator, 90.0, counter=9000.0) == pytest.approx(986.56, abs=0.1)
+
+
+def test_without_any_fix_the_counter_counts_from_the_line() -> None:
+    assert without_fix(Locator(larkfell()), 0.0, counter=3700.0) == pytest.approx(86.56)
+    assert Locator(small()).locate(0.0, Report(44.2, -31.5, 2100.0), NAN) == pytest.approx(100.0)
+
+
+def test_a_distance_that_was_reckoned_makes_no_place() -> None:
+    locator = Locator(larkfell())
+
+    assert [without_fix(locator, at / 10, reckoned=5.0 * at) for at in range(50)] == [None] * 50
+
+
+@pytest.mark.parametrize("by", ["fix", "counter"])
+def test_a_distance_that_was_reckoned_goes_on_for_a_short_way(by: str) -> None:
+    locator = Locator(larkfell())
+    if by == "fix":
+        place_of(locator, 0.0, 3600.0, reckoned=500.0)
+    else:
+        without_fix(locator, 0.0, reckoned=500.0, counter=3600.0)
+
+    assert without_fix(locator, 0.1, reckoned=505.0) == pytest.approx(3605.0, abs=0.1)
+    assert without_fix(locator, 0.2, reckoned=520.0) == pytest.approx(6.56, abs=0.1)
+    assert without_fix(locator, 0.3, reckoned=500.0 + RECKONED_M + 1.0) is None
+    assert without_fix(locator, 0.4, reckoned=400.0) is None
+
+
+def test_after_a_pause_a_reckoned_distance_tells_nothing() -> None:
+    locator = Locator(larkfell())
+    place_of(locator, 0.0, 100.0, reckoned=500.0)
+
+    assert without_fix(locator, 5.0, reckoned=505.0) is None
+
+
+@pytest.mark.parametrize(
+    ("told", "believed"),
+    [
+        ([0.0, 1000.0, 1990.0, 5.0, 20.0], [NAN, NAN, NAN, 5.0, 20.0]),  # the metres of a lap
+        ([0.0, 1990.0, 2005.0, 4100.0], [NAN] * 4),  # from the start of a session
+        ([84_000_100.0, 84_000_200.0], [NAN] * 2),  # an odometer
+        ([0.0, 900.0, 0.0, 10.0], [NAN] * 4),  # a trip counter that was put back
+        ([1990.0, 3.0, 1200.0, 0.0, 5.0], [NAN, 3.0, 1200.0, NAN, NAN]),
+        ([1990.0, NAN, 3.0], [NAN, NAN, 3.0]),
+    ],
+)
+def test_a_counter_of_a_lap_is_known_by_its_beginning_anew(
+    told: list[float], believed: list[float]
+) -> None:
+    counter = Counter(2000.0)
+
+    assert [counter.update(one) for one in told] == pytest.approx(believed, nan_ok=True)
+
+
+def test_a_recording_that_is_played_again_is_no_lap() -> None:
+    counter = Counter(2000.0)
+    counter.update(1990.0)
+    counter.pause()
+
+    assert counter.update(0.0) != counter.update(0.0)
+
+
+SPEED = 40.0
+LENGTH = larkfell().length_m
+ODOMETER = 15_000_000.0
+
+
+def fix(at: float, beside: float = 0.0) -> tuple[float, float]:
+    """A position on the line, or so many metres north of it."""
+    line = larkfell().line
+    assert line is not None
+    lat, lon = line.place(at % LENGTH)
+    return lat + beside / 111_320.0, lon
+
+
+def off(place: float | None, expected: float) -> float:
+    """Metres between two places of the lap."""
+    assert place is not None
+    return abs((place - expected + LENGTH / 2) % LENGTH - LENGTH / 2)
+
+
+def driven(step: float, seconds: float) -> Iterator[tuple[float, float, float]]:
+    """Moments of a drive at one speed: seconds, metres, and the distance that is reckoned of it."""
+    times = [i * step for i in range(int(seconds / step) + 1)]
+    count = len(times)
+    ways, _ = fill_distance(np.array(times), np.full(count, SPEED), np.full(count, NAN), Odometer())
+    return zip(times, [SPEED * t for t in times], ways.tolist(), strict=True)
+
+
+@pytest.mark.parametrize("step", [0.1, 1.0, 1.07, 1.2, 1.5, 2.0, 2.2, 2.9])
+def test_a_gap_between_fixes_is_bridged_at_any_pace(step: float) -> None:
+    locator = Locator(larkfell())
+    bridged, known = [], 0.0
+    for t, way, distance in driven(step, 20.0):
+        here = fix(way) if way < 400.0 else (NAN, NAN)
+        place = locator.locate(t, Report(*here, speed_ms=SPEED), distance)
+        if way < 400.0:
+            known = way
+        if way - known <= RECKONED_M - 1.0:
+            assert off(place, way) < 2.0
+            bridged.append(way - known)
+        elif way - known > RECKONED_M + 1.0:
+            assert place is None
+    assert max(bridged) > 170.0
+
+
+@pytest.mark.parametrize("every", [20, 30, 40, 50, 80])
+@pytest.mark.parametrize("counted", [True, False])
+def test_a_fix_that_comes_rarely_is_found_on_the_line(every: int, *, counted: bool) -> None:
+    locator = Locator(larkfell())
+    for i, (t, way, distance) in enumerate(driven(0.1, LENGTH / SPEED)):
+        here = fix(way) if i % every == 0 else (NAN, NAN)
+        place = locator.locate(t, Report(*here, speed_ms=SPEED), distance if counted else NAN)
+        if i % every == 0:
+            assert off(place, way) < 1.0
+
+
+def test_a_clock_that_begins_anew_is_a_pause() -> None:
+    locator = Locator(larkfell())
+    locator.locate(100.0, Report(*fix(800.0)), 500.0)
+
+    assert locator.locate(1.0, Report(NAN, NAN), 510.0) is None
+
+
+@pytest.mark.parametrize("first", [ODOMETER, LAPS * LENGTH + 10.0, -ODOMETER])
+def test_a_counter_far_from_where_it_can_be_makes_no_place(first: float) -> None:
+    locator = Locator(larkfell())
+
+    places = [locator.locate(i / 10, Report(NAN, NAN, first + 4.0 * i), NAN) for i in range(300)]
+
+    assert places == [None] * 300
+
+
+@pytest.mark.parametrize("first", [0.0, 800.0, LENGTH - 1.0, 2.5 * LENGTH])
+def test_a_counter_may_begin_within_a_few_laps_and_count_on(first: float) -> None:
+    locator = Locator(larkfell())
+
+    for i in range(6000):
+        counter = first + 4.0 * i
+        assert off(locator.locate(i / 10, Report(NAN, NAN, counter), NAN), counter) < 0.1
+
+
+def test_a_counter_that_was_not_heard_for_a_while_is_still_believed() -> None:
+    locator = Locator(larkfell())
+    locator.locate(0.0, Report(NAN, NAN, 100.0), NAN)
+
+    assert off(locator.locate(900.0, Report(NAN, NAN, 45_000.0), NAN), 45_000.0) < 0.1
+
+
+def test_an_odometer_goes_on_from_a_fix() -> None:
+    locator = Locator(larkfell())
+    assert locator.locate(0.0, Report(NAN, NAN, ODOMETER), NAN) is None
+    locator.locate(0.1, Report(*fix(700.0), ODOMETER + 4.0), NAN)
+
+    assert off(locator.locate(0.2, Report(NAN, NAN, ODOMETER + 8.0), NAN), 704.0) < 0.1
+    assert off(locator.locate(60.0, Report(NAN, NAN, ODOMETER + 2004.0), NAN), 2700.0) < 0.1
+
+
+def test_a_counter_that_leaps_has_lost_its_fix() -> None:
+    locator = Locator(larkfell())
+    locator.locate(0.0, Report(*fix(700.0), 60.0), NAN)
+
+    assert locator.locate(0.1, Report(NAN, NAN, ODOMETER), NAN) is None
+    assert off(locator.locate(0.2, Report(NAN, NAN, 70.0), NAN), 70.0) < 0.1
+
+
+def test_a_single_fix_off_the_line_is_no_place_and_ends_nothing() -> None:
+    locator = Locator(larkfell())
+    locator.locate(0.0, Report(*fix(700.0), ODOMETER), 500.0)
+
+    assert locator.locate(0.1, Report(*fix(704.0, 90.0), ODOMETER + 4.0), 504.0) is None
+    assert locator.elsewhere
+    assert off(locator.locate(0.2, Report(NAN, NAN, ODOMETER + 8.0), 508.0), 708.0) < 0.1
+    assert off(locator.locate(0.3, Report(NAN, NAN), 512.0), 712.0) < 0.1
+
+
+def test_a_car_that_stays_off_the_line_is_not_thought_to_go_on_along_it() -> None:
+    locator = Locator(larkfell())
+    locator.locate(0.0, Report(*fix(700.0), ODOMETER), 500.0)
+    times = [i / 10 for i in range(1, int(AWAY_S * 10) + 3)]
+    for t in times:
+        aside = Report(*fix(700.0 + 4.0 * t, 90.0), ODOMETER + 4.0 * t)
+        assert locator.locate(t, aside, 500.0 + 4.0 * t) is None
+
+    assert locator.locate(times[-1] + 0.1, Report(NAN, NAN, ODOMETER + 20.0), 520.0) is None
+
+
+def test_a_fix_that_is_repeated_while_the_car_moves_is_none() -> None:
+    locator = Locator(larkfell())
+    held = fix(700.0)
+    for t, way, distance in driven(0.1, 20.0):
+        place = locator.locate(t, Report(*held, speed_ms=SPEED), distance)
+        if way < RECKONED_M - 1.0:
+            assert off(place, 700.0 + way) < 0.5
+        elif way > RECKONED_M + 1.0:
+            assert place is None
+    assert off(locator.locate(20.1, Report(*fix(1504.0)), 804.0), 1504.0) < 0.1
+
+
+def test_a_counter_goes_on_from_a_fix_that_is_repeated() -> None:
+    locator = Locator(larkfell())
+    held = fix(700.0)
+
+    for t, way, _ in driven(0.1, 30.0):
+        place = locator.locate(t, Report(*held, ODOMETER + way, SPEED), NAN)
+        assert off(place, 700.0 + way) < 0.5
+
+
+@pytest.mark.parametrize(("speed", "known"), [(0.0, True), (NAN, True), (SPEED, False)])
+def test_without_any_distance_a_repeated_fix_counts_while_the_car_may_stand(
+    speed: float, *, known: bool
+) -> None:
+    locator = Locator(larkfell())
+    held = fix(700.0)
+    places = [locator.locate(i / 10, Report(*held, speed_ms=speed), NAN) for i in range(100)]
+
+    assert off(places[int(HELD_S * 10) - 1], 700.0) < 0.1
+    assert (places[-1] is not None) is known
+
+
+def test_a_fix_off_the_line_that_is_repeated_makes_no_place() -> None:
+    locator = Locator(larkfell())
+    locator.locate(0.0, Report(*fix(700.0)), 500.0)
+    beside = fix(704.0, 90.0)
+
+    places = [locator.locate(i / 10, Report(*beside), 500.0 + 4.0 * i) for i in range(1, 30)]
+
+    assert places == [None] * 29
+
+
+def test_a_car_whose_receiver_is_frozen_is_lost_and_one_with_an_odometer_alone_too() -> None:
+    frozen, counting = SessionMemory("s", larkfell()), SessionMemory("s", small())
+    lat, lon = fix(700.0)
+    for i in range(100):
+        frozen.place(i / 10, frame(i / 10, lat=lat, lon=lon, speed_ms=SPEED))
+        counting.place(i / 10, frame(i / 10, distance_m=ODOMETER + 4.0 * i, speed_ms=SPEED))
+
+    assert (frozen.lost, counting.lost) == (True, True)
