@@ -131,7 +131,7 @@ def make_app(service: Service) -> web.Application:
 async def drain(app: web.Application) -> None:
     """Say goodbye on the network, take no more work, end what waits; what runs goes on."""
     service = app[SERVICE]
-    await service.hush()
+    await service.announcer.stop()
     service.admission.refuse(shutting_down())
     service.embedder.drain()
 
@@ -200,7 +200,7 @@ def assemble(settings: LlmSettings) -> Service:
             per_address=settings.rate_limit_per_addr,
         ),
         awake=KeepAwake(inhibitor_for(sys.platform) if settings.keep_awake else None),
-        announcer=Announcer(VERSION, lambda: reachable_addresses(settings.host)),
+        announcer=Announcer(VERSION, reachable_addresses),
         host=host,
         embedder=Embedder(pool, settings.embedding_queue),
     )
@@ -230,7 +230,7 @@ async def _lifetime(app: web.Application) -> AsyncIterator[None]:
     monitor.cancel()
     with contextlib.suppress(asyncio.CancelledError):
         await monitor
-    await service.hush()
+    await service.announcer.stop()
     await service.probing.close()
     await service.provider.close()
     await service.embedder.close()

@@ -24,52 +24,22 @@ _GOODBYE_S: Final = 3.0
 Auth = Literal["key", "open"]
 
 
-def should_announce(host: str) -> bool:
-    """Whether a listener bound to *host* can be reached from other machines."""
-    name = host.strip().strip("[]").rstrip(".").lower()
-    if not name or name == "localhost" or name.endswith(".localhost"):
-        return False
-    try:
-        return not ipaddress.ip_address(name.partition("%")[0]).is_loopback
-    except ValueError:
-        return True  # a host name; what it means is seen when its addresses are looked up
+def reachable_addresses() -> list[str]:
+    """The IPv4 addresses under which other machines reach this one, sorted.
 
-
-def reachable_addresses(host: str) -> list[str]:
-    """The addresses under which other machines reach a listener bound to *host*, sorted.
-
-    An IPv4 wildcard serves no IPv6 address, so none is named. Looks at the network interfaces
-    and, for a host name, asks the resolver: call it off the event loop.
+    The server listens on every IPv4 interface. Asks the system: call it off the event loop.
     """
-    name = host.strip().strip("[]")
-    if name == "0.0.0.0":  # noqa: S104 - compared, not bound
-        found = _interface_addresses(socket.AF_INET)
-    elif name == "::":
-        found = _interface_addresses(socket.AF_INET, socket.AF_INET6)
-    else:
-        with contextlib.suppress(OSError):
-            infos = socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)
-            return sorted({str(info[4][0]) for info in infos if _is_reachable(str(info[4][0]))})
-        return []
-    return sorted(found)
-
-
-def _interface_addresses(*families: socket.AddressFamily) -> set[str]:
     up = {name for name, state in psutil.net_if_stats().items() if state.isup}
-    return {
-        address.address.partition("%")[0]
-        for name, addresses in psutil.net_if_addrs().items()
-        for address in addresses
-        if name in up and address.family in families and _is_reachable(address.address)
-    }
-
-
-def _is_reachable(address: str) -> bool:
-    """Unicast and not loopback; IPv6 link-local is left out, as it needs a scope to be of use."""
-    ip = ipaddress.ip_address(address.partition("%")[0])
-    if ip.is_loopback or ip.is_unspecified or ip.is_multicast:
-        return False
-    return ip.version == 4 or not ip.is_link_local
+    return sorted(
+        {
+            address.address
+            for name, addresses in psutil.net_if_addrs().items()
+            for address in addresses
+            if name in up
+            and address.family == socket.AF_INET
+            and not ipaddress.ip_address(address.address).is_loopback
+        }
+    )
 
 
 class Announcer:
@@ -98,7 +68,7 @@ class Announcer:
         self._sleep = sleep
         self._poll_s = poll_s
         self._server = f"llmsvc-{secrets.token_hex(4)}.local."
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._task: asyncio.Task[None] | None = None
         self._name: str | None = None
         self._last_failure = ""
 
@@ -107,52 +77,39 @@ class Announcer:
         """The instance name on the network now, ``LLMSVC`` unless taken; None: not announced."""
         return self._name
 
-    async def start(self, port: int, auth: Auth) -> None:
-        """Announce the server at *port* from now on, in place of an earlier announcement.
-
-        Returns at once; the network learns of it about a second later.
-        """
-        earlier = self._cancel()
-        task = asyncio.create_task(self._run(port, auth, earlier), name="discovery")
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+    def start(self, port: int, auth: Auth) -> None:
+        """Announce the server at *port* from now on; the network learns of it in a second."""
+        self._task = asyncio.create_task(self._run(port, auth), name="discovery")
 
     async def stop(self) -> None:
         """Take the announcement back: other machines see it go. Harmless without a start."""
-        if ending := self._cancel():
-            await asyncio.wait(ending)
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait({self._task})
 
-    def _cancel(self) -> list[asyncio.Task[None]]:
-        ending = list(self._tasks)
-        for task in ending:
-            task.cancel()
-        return ending
-
-    async def _run(self, port: int, auth: Auth, earlier: Sequence[asyncio.Task[None]]) -> None:
-        if earlier:
-            await asyncio.wait(earlier)
+    async def _run(self, port: int, auth: Auth) -> None:
         while True:
-            found = await self._look()
-            if not found:
+            addresses = await self._look()
+            if not addresses:
                 await self._sleep(self._poll_s)
                 continue
             try:
-                async with self._announced(port, auth, found) as service:
-                    await self._until_changed(found, *service)
+                async with self._announced(port, auth, addresses) as service:
+                    await self._until_changed(addresses, *service)
             except (Error, OSError, RuntimeError, TimeoutError) as error:
-                self._failed(error)
+                self._log_failure(error)
                 await self._sleep(self._poll_s)
 
     async def _look(self) -> list[str]:
-        """The addresses now; none when they cannot be found out."""
+        """The addresses now; none when the system does not tell."""
         try:
             return list(await asyncio.to_thread(self._addresses))
         except OSError as error:
-            self._failed(error)
+            self._log_failure(error)
             return []
 
-    def _failed(self, error: Exception) -> None:
-        """Say a failure once until something else happens."""
+    def _log_failure(self, error: Exception) -> None:
+        """Log a failure once until something else happens."""
         text = f"{type(error).__name__}: {error}"
         if text != self._last_failure:
             log.warning("the server is not announced on the network: %s", text)

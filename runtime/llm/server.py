@@ -52,7 +52,7 @@ def main(argv: Sequence[str]) -> int:
             service = assemble(settings)
         except ValueError as problem:
             return _fail(str(problem), 2)
-        for note in _for_later(service):
+        for note in _warnings(service):
             log.warning("%s", note)
         if settings.bind_lan and not settings.api_key.get_secret_value().strip():
             log.warning("auth: open: every host of the local network may use this server")
@@ -79,8 +79,8 @@ def _no_folder(path: Path) -> str | None:
         return problem.strerror
 
 
-def _for_later(service: Service) -> Iterator[str]:
-    """What does not work yet, or has no effect, and might not be meant so."""
+def _warnings(service: Service) -> Iterator[str]:
+    """Settings that do not work yet or have no effect, which might not be intended."""
     settings = service.settings
     if settings.models_dir is not None and not settings.models_dir.exists():
         yield f"models_dir: {settings.models_dir} does not exist yet; it may be made at any time"
@@ -92,10 +92,11 @@ def _for_later(service: Service) -> Iterator[str]:
 
 
 def _ready(service: Service, lock: IO[str], running: Running) -> None:
-    """Tell other programs here, and the local network beside the start: nobody waits for it."""
+    """Tell other programs on this machine, and on the local network where it is served."""
     tell(lock, f"http://127.0.0.1:{running.port}")
-    key = service.settings.api_key.get_secret_value().strip()
-    service.announce(running.port, "key" if key else "open")
+    if service.settings.bind_lan:
+        key = service.settings.api_key.get_secret_value().strip()
+        service.announcer.start(running.port, "key" if key else "open")
 
 
 def _flag(word: str) -> str:

@@ -1,17 +1,16 @@
 """Everything that the handlers of the language-model server share, put together in one place."""
 
-import asyncio
 import time
 from collections import OrderedDict
 from dataclasses import dataclass, field
-from typing import Final, Literal
+from typing import Final
 
 from aiohttp import web
 
 from runtime.llm.admission import Admission, Ticket
 from runtime.llm.awake import KeepAwake
 from runtime.llm.chats import Chats
-from runtime.llm.discovery import Announcer, should_announce
+from runtime.llm.discovery import Announcer
 from runtime.llm.documents.store import DocumentStore
 from runtime.llm.engine.embedding import Embedder
 from runtime.llm.engine.pool import Pool
@@ -75,7 +74,6 @@ class Service:
     clients: OrderedDict[str, ClientFigures] = field(default_factory=OrderedDict)
     rejects: dict[str, int] = field(default_factory=lambda: {"queue": 0, "rate": 0})
     first_token: Counts = field(default_factory=lambda: Counts.empty(BOUNDS_S))
-    _announcing: asyncio.Future[None] | None = None
     queue_wait: Counts = field(default_factory=lambda: Counts.empty(BOUNDS_S))
 
     @property
@@ -88,18 +86,6 @@ class Service:
     def touch(self) -> None:
         """Note that somebody uses the server; a look at its state does not count."""
         self.last_activity = time.monotonic()
-
-    def announce(self, port: int, auth: Literal["key", "open"]) -> None:
-        """Begin to announce the server on the local network, where it listens there."""
-        if not should_announce(self.settings.host):
-            return
-        self._announcing = asyncio.ensure_future(self.announcer.start(port, auth))
-
-    async def hush(self) -> None:
-        """Take the announcement back."""
-        if self._announcing is not None:
-            await self._announcing
-        await self.announcer.stop()
 
     def rejected(self, reason: str) -> None:
         """Count a request that was not admitted."""

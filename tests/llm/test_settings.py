@@ -9,7 +9,7 @@ import pytest
 
 from runtime.llm import server
 from runtime.llm.app import assemble
-from runtime.llm.server import _for_later
+from runtime.llm.server import _warnings
 from runtime.llm.settings import LlmSettings
 from runtime.web.settings import BadSettings, read
 from tests.llm.serverkit import settings_for
@@ -118,7 +118,7 @@ def test_what_may_come_later_is_a_warning(tmp_path: Path) -> None:
     settings = settings_for(
         tmp_path, tmp_path / "none", selected_model_id="nope", cors_origins=["http://a.b"]
     )
-    notes = list(_for_later(assemble(settings)))
+    notes = list(_warnings(assemble(settings)))
 
     assert [note.partition(":")[0] for note in notes] == [
         "models_dir",
@@ -131,8 +131,8 @@ def test_settings_that_work_now_are_no_warning(tmp_path: Path, models: Path) -> 
     settings = settings_for(tmp_path, models, selected_model_id="recall")
     fresh = settings_for(tmp_path, models, models_dir=None)
 
-    assert list(_for_later(assemble(settings))) == []
-    assert list(_for_later(assemble(fresh))) == []
+    assert list(_warnings(assemble(settings))) == []
+    assert list(_warnings(assemble(fresh))) == []
 
 
 @pytest.mark.parametrize("words", [["--help"], ["pull", "--help"], ["ingest", "--help"]])
