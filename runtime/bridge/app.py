@@ -143,7 +143,6 @@ def make_app(service: Service) -> web.Application:
             pages=spectators.PAGES,
         ),
         exposed_headers=EXPOSED,
-        request_id_header=True,
     )
     install(app, door)
     mount(app, *GROUPS)

@@ -117,7 +117,6 @@ def make_app(service: Service) -> web.Application:
         auth=Bearer(settings.api_key.get_secret_value()),
         gated_prefixes=("/v1",),
         exposed_headers=EXPOSED,
-        request_id_header=True,
     )
     install(app, door)
     mount(app, *GROUPS)

@@ -61,15 +61,14 @@ class Counts:
         counts = tuple(n + (i == place) for i, n in enumerate(self.counts))
         return Counts(self.bounds, counts, self.total + value)
 
-    def samples(self, labels: Labels | None = None) -> tuple[Sample, ...]:
+    def samples(self) -> tuple[Sample, ...]:
         """Cumulative buckets, sum and count."""
-        named = tuple((labels or {}).items())
-        found: list[Sample] = []
+        buckets: list[Sample] = []
         running = 0
         for bound, count in zip((*self.bounds, float("inf")), self.counts, strict=True):
             running += count
-            found.append(Sample(running, (*named, ("le", number(bound))), "_bucket"))
-        return (*found, Sample(self.total, named, "_sum"), Sample(running, named, "_count"))
+            buckets.append(Sample(running, (("le", number(bound)),), "_bucket"))
+        return (*buckets, Sample(self.total, suffix="_sum"), Sample(running, suffix="_count"))
 
 
 def render(families: Iterable[Family]) -> str:

@@ -6,7 +6,7 @@ import logging
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from typing import Final
 
 import orjson
 from aiohttp import web
@@ -42,15 +42,6 @@ _LOG.addFilter(logs.Throttle(per_s=5, burst=50))  # whoever finds a fault may re
 _ACCESS: Final = logging.getLogger("paddock.access")
 
 
-class Seen(NamedTuple):
-    """One finished request, for metrics; *route* is a path pattern, so its values are bounded."""
-
-    route: str
-    method: str
-    status: int
-    seconds: float
-
-
 @dataclass(frozen=True, slots=True)
 class Door:
     """What a server decides about its door; the checks and their order are the same for all."""
@@ -63,9 +54,6 @@ class Door:
     """Below these even unknown paths ask for the key, so that nobody maps routes without it."""
     exposed_headers: tuple[str, ...] = ()
     """Response headers that pages of listed origins may read."""
-    request_id_header: bool = False
-    """Whether answers carry ``X-Request-Id``."""
-    observe: Callable[[Seen], None] | None = None
 
 
 DOOR: Final = web.AppKey("door", Door)
@@ -99,12 +87,7 @@ async def _pass(request: web.Request, handler: Handler) -> web.StreamResponse:
         status = CLIENT_LEFT
         raise
     finally:
-        seconds = time.monotonic() - started
-        _log_request(request, status, seconds)
-        if door.observe is not None:
-            resource = request.match_info.route.resource
-            known = resource.canonical if resource is not None else "other"
-            door.observe(Seen(known, request.method, status, seconds))
+        _log_request(request, status, time.monotonic() - started)
         logs.request_id.reset(token)
 
 
@@ -214,7 +197,7 @@ async def _sign(request: web.Request, response: web.StreamResponse) -> None:
     if door.hosts.origins:
         origin = request.headers.get("Origin")
         headers.update(cors_headers(door.hosts, origin, door.exposed_headers))
-    if door.request_id_header and (number := request.get(REQUEST_ID)) is not None:
+    if (number := request.get(REQUEST_ID)) is not None:
         headers["X-Request-Id"] = number
 
 

@@ -3,8 +3,7 @@
 import inspect
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from typing import Any, Final, Literal
 
@@ -36,20 +35,6 @@ _RETRY: Final = {"schema": {"type": "string"}, "description": "Seconds to wait"}
 _CHALLENGE: Final = {"schema": {"type": "string"}, "description": "Always `Bearer`"}
 
 
-@dataclass(frozen=True, slots=True)
-class Errors:
-    """How a server words its errors: the model of the envelope, and who draws it."""
-
-    model: type[BaseModel]
-    render: Render
-    special: Mapping[type[ApiError], type[BaseModel]]
-    """Envelopes of their own, by class; subclasses share them."""
-
-    def model_of(self, error: type[ApiError]) -> type[BaseModel]:
-        """The envelope in which *error* travels."""
-        return next((self.special[c] for c in error.__mro__ if c in self.special), self.model)
-
-
 def describe(
     title: str,
     version: str,
@@ -57,17 +42,15 @@ def describe(
     *,
     error_model: type[BaseModel],
     render: Render,
-    special_errors: Mapping[type[ApiError], type[BaseModel]] | None = None,
     description: str = "",
 ) -> Json:
     """The whole document; the same routes always give the same bytes."""
-    errors = Errors(error_model, render, special_errors or {})
     routes = [route for group in (*groups, REFERENCE) for route in group.routes]
-    refs, schemas = _schemas(routes, errors)
+    refs, schemas = _schemas(routes, error_model)
     paths: Json = {}
     seen: set[str] = set()
     for route in routes:
-        operation = _operation(route, refs, schemas, errors)
+        operation = _operation(route, refs, schemas, _failures(route, refs, error_model, render))
         if operation["operationId"] in seen:
             raise ValueError(f"two handlers are called {operation['operationId']}")
         seen.add(operation["operationId"])
@@ -143,11 +126,9 @@ def common_errors(route: Route) -> Iterator[type[ApiError]]:
     yield ShuttingDown
 
 
-def _schemas(routes: list[Route], errors: Errors) -> tuple[dict[Key, Json], Json]:
+def _schemas(routes: list[Route], error_model: type[BaseModel]) -> tuple[dict[Key, Json], Json]:
     """References by model and direction, and the components they point to."""
-    wanted: dict[Key, None] = {(errors.model, "serialization"): None}
-    for model in errors.special.values():
-        wanted[model, "serialization"] = None
+    wanted: dict[Key, None] = {(error_model, "serialization"): None}
     for route in routes:
         for model in route.inputs.values():
             wanted[model, "validation"] = None
@@ -158,13 +139,13 @@ def _schemas(routes: list[Route], errors: Errors) -> tuple[dict[Key, Json], Json
     return {key: refs[key] for key in wanted}, top.get("$defs", {})
 
 
-def _operation(route: Route, refs: dict[Key, Json], schemas: Json, errors: Errors) -> Json:
+def _operation(route: Route, refs: dict[Key, Json], schemas: Json, failures: Json) -> Json:
     summary, _, rest = inspect.cleandoc(route.handler.__doc__ or "").partition("\n\n")
     operation: Json = {
         "operationId": getattr(route.handler, "__name__", route.path),
         "tags": [route.tag],
         "summary": route.options.get("summary", " ".join(summary.split())),
-        "responses": _joined(_answers(route, refs), _failures(route, refs, errors)),
+        "responses": _joined(_answers(route, refs), failures),
     }
     if rest:
         operation["description"] = rest
@@ -251,13 +232,15 @@ def _joined(answers: Json, failures: Json) -> Json:
             part[status].get("content", {}).get("application/json") for part in (answers, failures)
         )
         if own is not None and error is not None:
-            schema = {"anyOf": [own["schema"], *error["schema"].get("anyOf", [error["schema"]])]}
+            schema = {"anyOf": [own["schema"], error["schema"]]}
             content = {"application/json": {**error, "schema": schema}}
             joined[status] = {**failures[status], "content": content}
     return joined
 
 
-def _failures(route: Route, refs: dict[Key, Json], errors: Errors) -> Json:
+def _failures(
+    route: Route, refs: dict[Key, Json], error_model: type[BaseModel], render: Render
+) -> Json:
     by_status: dict[int, list[type[ApiError]]] = {}
     for error in (*common_errors(route), *route.options.get("errors", ())):
         same = by_status.setdefault(error.status, [])
@@ -265,10 +248,8 @@ def _failures(route: Route, refs: dict[Key, Json], errors: Errors) -> Json:
             same.append(error)
     failures: Json = {}
     for status, classes in sorted(by_status.items()):
-        models = dict.fromkeys(refs[errors.model_of(c), "serialization"]["$ref"] for c in classes)
-        options = [{"$ref": ref} for ref in models]
-        content: Json = {"schema": options[0] if len(options) == 1 else {"anyOf": options}}
-        examples = {c.__name__: {"value": e} for c in classes if (e := _example(c, errors))}
+        content: Json = {"schema": refs[error_model, "serialization"]}
+        examples = {c.__name__: {"value": e} for c in classes if (e := _example(c, render))}
         if examples:
             content["examples"] = examples
         failure: Json = {
@@ -289,7 +270,7 @@ def _first_line(error: type[ApiError]) -> str:
     return inspect.cleandoc(error.__doc__ or error.__name__).partition("\n")[0]
 
 
-def _example(error: type[ApiError], errors: Errors) -> Json | None:
+def _example(error: type[ApiError], render: Render) -> Json | None:
     """The body of an error whose constructor asks for a message and nothing else."""
     needed = [
         name
@@ -298,7 +279,7 @@ def _example(error: type[ApiError], errors: Errors) -> Json | None:
     ]
     if needed != ["message"]:
         return None
-    return dict(errors.render(error(_first_line(error).rstrip(".").lower())))
+    return dict(render(error(_first_line(error).rstrip(".").lower())))
 
 
 def _used(document: Json, schemas: Json) -> Json:

@@ -192,7 +192,6 @@ def make_app(
             auth=Bearer(key),
             gated_prefixes=("/v1",),
             exposed_headers=("X-Total",),
-            request_id_header=True,
         ),
     )
     mount(app, *GROUPS)

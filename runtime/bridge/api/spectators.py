@@ -146,7 +146,7 @@ def make_spectator_app(service: Service, groups: Iterable[Routes], host: str) ->
         origins=settings.cors_origins,
         pages=PAGES,
     )
-    install(app, Door(render=render, hosts=hosts, request_id_header=True))
+    install(app, Door(render=render, hosts=hosts))
     seen = Routes(routes.tag)
     seen.routes = [
         route
