@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Final, NoReturn, TypeVar
 
 from runtime.bridge.track.model import TrackError
@@ -32,7 +32,11 @@ class Fields:
 
     def wrong(self, name: str, what: str) -> FieldError:
         """What is wrong with a field, to be raised."""
-        return FieldError(f"{self.place}{'.' if self.place else ''}{name}: {what}")
+        return FieldError(f"{self.place_of(name)}: {what}")
+
+    def place_of(self, name: str) -> str:
+        """Where in the file a field stands."""
+        return f"{self.place}.{name}" if self.place else name
 
     def number(self, name: str, low: float = -math.inf, high: float = math.inf) -> float:
         """A finite number from *low* to *high*."""
@@ -97,16 +101,13 @@ class Fields:
 
     def fields(self, name: str) -> "Fields":
         """An object inside this one."""
-        return Fields(self.values.get(name), f"{self.place}{'.' if self.place else ''}{name}")
+        return Fields(self.values.get(name), self.place_of(name))
 
-    def objects(self, name: str) -> Iterator["Fields | FieldError"]:
-        """The objects of a list, with what is none in its place."""
-        for i, item in enumerate(self.items(name)):
-            place = f"{self.place}{'.' if self.place else ''}{name}[{i}]"
-            try:
-                yield Fields(item, place)
-            except FieldError as error:
-                yield error
+    def objects(self, name: str) -> list["Fields"]:
+        """The objects of a list."""
+        return [
+            Fields(item, self.place_of(f"{name}[{i}]")) for i, item in enumerate(self.items(name))
+        ]
 
     def build_each(
         self, name: str, build: Callable[["Fields"], T], complaints: list[str]
@@ -114,15 +115,13 @@ class Fields:
         """What *build* makes of each object of a list; what it refuses is left out and said."""
         made: list[T] = []
         try:
-            found = list(self.objects(name))
+            items = self.items(name)
         except FieldError as error:
-            found = [error]
-        for item in found:
-            if isinstance(item, FieldError):
-                complaints.append(str(item))
-                continue
+            complaints.append(str(error))
+            return made
+        for i, item in enumerate(items):
             try:
-                made.append(build(item))
+                made.append(build(Fields(item, self.place_of(f"{name}[{i}]"))))
             except FieldError as error:
                 complaints.append(str(error))
         return made

@@ -240,18 +240,15 @@ def _start(file: Fields, line: Line | None, complaints: list[str]) -> Gate:
 
 def _columns(file: Fields, name: str, keys: Mapping[str, Stored]) -> Numbers:
     """A list of objects as columns; an altitude that a point of the line lacks is NaN."""
-    rows = []
-    for item in file.objects(name):
-        if isinstance(item, FieldError):
-            raise item
-        rows.append(
-            [
-                np.nan
-                if mark is ALTITUDE and keys is LINE and key not in item
-                else item.number(key, mark.low, mark.high)
-                for key, mark in keys.items()
-            ]
-        )
+    rows = [
+        [
+            np.nan
+            if mark is ALTITUDE and keys is LINE and key not in item
+            else item.number(key, mark.low, mark.high)
+            for key, mark in keys.items()
+        ]
+        for item in file.objects(name)
+    ]
     return np.array(rows, dtype=np.float64).reshape(-1, len(keys)).T
 
 
@@ -320,11 +317,7 @@ def _corners(
 
 
 def _sectors(file: Fields, length: float) -> tuple[Sector, ...]:
-    sectors: list[Sector] = []
-    for item in file.objects("sectors"):
-        if isinstance(item, FieldError):
-            raise item
-        sectors.append(_read(Sector, item, length))
+    sectors = [_read(Sector, item, length) for item in file.objects("sectors")]
     if not sectors:
         return ()
     bounds = [0.0, *(sector.end_m for sector in sectors)]

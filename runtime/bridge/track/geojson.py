@@ -24,7 +24,7 @@ def read_geojson(text: str) -> Centreline:
     """The first line or ring of a file; raises `TrackError`, which names the place."""
     file = json_object(text)
     try:
-        for feature in _features(file):
+        for feature in file.objects("features") if "features" in file else [file]:
             geometry = feature.fields("geometry") if "geometry" in feature else feature
             points = _points(geometry)
             if points is not None:
@@ -32,16 +32,6 @@ def read_geojson(text: str) -> Centreline:
     except FieldError as error:
         raise TrackError(str(error)) from None
     raise TrackError("the file holds no LineString and no Polygon")
-
-
-def _features(file: Fields) -> list[Fields]:
-    if "features" not in file:
-        return [file]
-    features = list(file.objects("features"))
-    for feature in features:
-        if isinstance(feature, FieldError):
-            raise feature
-    return [feature for feature in features if isinstance(feature, Fields)]
 
 
 def _points(geometry: Fields) -> list[object] | None:

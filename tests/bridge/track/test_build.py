@@ -220,50 +220,6 @@ def test_the_command_writes_over_nothing_unless_it_is_told(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["pad.geojson", "x.json"]
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "said"),
-    [
-        ("x.geojson", "{", "line 1"),
-        ("x.txt", "", "is of no kind that is read"),
-        ("x.vbo", "nothing", ""),
-        ("none.geojson", None, "No such file"),
-    ],
-)
-def test_the_command_says_in_one_line_what_is_wrong(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, content: str | None, said: str
-) -> None:
-    if content is not None:
-        (tmp_path / name).write_text(content)
-
-    assert main(["build", str(tmp_path / name), "--out", str(tmp_path / "o.json")]) == 1
-    lines = capsys.readouterr().err.splitlines()
-    assert len(lines) == 1
-    assert lines[0].startswith(f"{name}: ")
-    assert said in lines[0]
-
-
-def test_a_recording_in_a_vbo_file_makes_a_circuit(tmp_path: Path) -> None:
-    driven = drive(LARKFELL, 2, hz=10.0, seed=2, t0=36_000.0)
-    columns = driven.frames.columns
-    rows = []
-    for i, t in enumerate(columns["timestamp"].tolist()):
-        clock = f"{int(t // 3600):02d}{int(t // 60 % 60):02d}{t % 60:06.3f}"
-        lat, west = columns["lat"][i] * 60, -columns["lon"][i] * 60
-        kmh = columns["speed_ms"][i] * 3.6
-        rows.append(f"008 {clock} {lat:+.6f} {west:+.6f} {kmh:.3f} 010.0 050.0")
-    head = ["[header]", "satellites", "time", "latitude", "longitude", "velocity kmh", "heading"]
-    names = ["", "[column names]", "sats time lat long velocity heading height", "", "[data]"]
-    (tmp_path / "drive.vbo").write_text("\r\n".join([*head, "height", *names, *rows, ""]))
-
-    assert main(["build", str(tmp_path / "drive.vbo"), "--out", str(tmp_path / "o.json")]) == 0
-
-    track, _ = read_track(tmp_path / "o.json")
-    assert (track.id, track.name) == ("o", "drive")
-    assert track.length_m == pytest.approx(LARKFELL.length_m, rel=0.005)
-    assert len(track.corners) == 11
-    assert track.elevation is not None
-
-
 def test_a_name_without_letters_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
