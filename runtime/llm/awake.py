@@ -2,39 +2,23 @@
 
 import asyncio
 import contextlib
-import ctypes
 import logging
 import shutil
-import sys
 from collections.abc import AsyncIterator, Callable, Sequence
-from typing import Final, Protocol
+from typing import Final
 
 log = logging.getLogger(__name__)
 
 LINGER_S: Final = 5.0
 """How long the machine is kept awake after the last request, so that a burst is one period."""
 _EXIT_S: Final = 2.0
-_ES_CONTINUOUS: Final = 0x80000000
-_ES_SYSTEM_REQUIRED: Final = 0x00000001
 
 
-class Inhibitor(Protocol):
-    """A way to keep this machine awake; neither call raises, both are quick."""
-
-    async def start(self) -> None:
-        """Keep the machine awake from now on."""
-        ...
-
-    async def stop(self) -> None:
-        """Let it sleep again."""
-        ...
-
-
-class ChildInhibitor:
+class Inhibitor:
     """Holds a lock through a child process that lives as long as its standard input is open.
 
     The pipe closes with this process however it ends, so the child cannot outlive it. A child that
-    ends by itself shows that the way does not work here: it is said once and not tried again.
+    ends by itself shows that the way does not work here: that is logged once and not tried again.
     """
 
     def __init__(self, command: Sequence[str]) -> None:
@@ -79,44 +63,18 @@ class ChildInhibitor:
         log.info("the machine is not kept awake: %s: %s", self._command[0], why)
 
 
-class ThreadInhibitor:
-    """Sets the execution state of the calling thread, which Windows clears when the thread ends."""
-
-    def __init__(self, set_state: Callable[[int], int]) -> None:
-        self._set_state = set_state
-
-    async def start(self) -> None:
-        """Ask for a running system until told otherwise."""
-        if not self._set_state(_ES_CONTINUOUS | _ES_SYSTEM_REQUIRED):
-            log.info("the machine is not kept awake: the system refused")
-
-    async def stop(self) -> None:
-        """Take the wish back."""
-        self._set_state(_ES_CONTINUOUS)
-
-
 def inhibitor_for(
     platform: str, which: Callable[[str], str | None] = shutil.which
 ) -> Inhibitor | None:
     """The way to keep a machine of that `sys.platform` awake; None where there is none."""
-    if platform == "win32":
-        return _windows()
     holder, wait = which("caffeinate" if platform == "darwin" else "systemd-inhibit"), which("cat")
     if holder is None or wait is None:
         return None
     if platform == "darwin":
-        return ChildInhibitor((holder, "-i", wait))
-    return ChildInhibitor(
+        return Inhibitor((holder, "-i", wait))
+    return Inhibitor(
         (holder, "--what=idle:sleep", "--who=LLMSVC", "--why=a model is answering", wait)
     )
-
-
-def _windows() -> Inhibitor | None:
-    if sys.platform == "win32":
-        set_state = ctypes.windll.kernel32.SetThreadExecutionState
-        set_state.argtypes, set_state.restype = [ctypes.c_uint32], ctypes.c_uint32
-        return ThreadInhibitor(set_state)
-    return None
 
 
 class KeepAwake:
@@ -132,7 +90,7 @@ class KeepAwake:
         self._held = 0
         self._busy, self._idle = asyncio.Event(), asyncio.Event()
         self._task: asyncio.Task[None] | None = None
-        self._told = False
+        self._logged = False
         self._closed = False
 
     @contextlib.asynccontextmanager
@@ -158,9 +116,9 @@ class KeepAwake:
         self._busy.set()
         self._idle.clear()
         if self._inhibitor is None:
-            if not self._told:
+            if not self._logged:
                 log.info("the machine is not kept awake: this system offers no way")
-                self._told = True
+                self._logged = True
         elif not self._closed and (self._task is None or self._task.done()):
             self._task = asyncio.create_task(self._keep(self._inhibitor), name="keep-awake")
 

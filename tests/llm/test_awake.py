@@ -8,13 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from runtime.llm.awake import ChildInhibitor, KeepAwake, ThreadInhibitor, inhibitor_for
+from runtime.llm.awake import Inhibitor, KeepAwake, inhibitor_for
 
 
-class Recorder:
+class Recorder(Inhibitor):
     """An inhibitor that writes down what it was told."""
 
     def __init__(self) -> None:
+        super().__init__(())
         self.calls: list[str] = []
         self.started, self.stopped = asyncio.Event(), asyncio.Event()
 
@@ -137,7 +138,7 @@ async def test_a_system_without_a_way_is_named_once_and_serves_on(
     ]
 
 
-@pytest.mark.parametrize("platform", ["linux", "darwin", "freebsd14", "win32"])
+@pytest.mark.parametrize("platform", ["linux", "darwin", "freebsd14"])
 def test_a_machine_without_the_tools_has_no_inhibitor(platform: str) -> None:
     assert inhibitor_for(platform, lambda _: None) is None
 
@@ -152,23 +153,8 @@ def test_a_machine_with_the_tool_uses_it(platform: str, tool: str) -> None:
         asked.append(name)
         return f"bin/{name}"
 
-    assert isinstance(inhibitor_for(platform, which), ChildInhibitor)
+    assert isinstance(inhibitor_for(platform, which), Inhibitor)
     assert asked == [tool, "cat"]
-
-
-async def test_the_execution_state_is_set_and_taken_back() -> None:
-    states: list[int] = []
-
-    def record(state: int) -> int:
-        states.append(state)
-        return 1
-
-    inhibitor = ThreadInhibitor(record)
-
-    await inhibitor.start()
-    await inhibitor.stop()
-
-    assert states == [0x80000001, 0x80000000]
 
 
 # Writes its process id into a pipe that stays open as long as it lives, then reads its input.
@@ -211,7 +197,7 @@ def child(life: Life, more: str = "") -> tuple[str, ...]:
 
 
 async def test_the_child_runs_while_requests_run_and_is_gone_afterwards(life: Life) -> None:
-    awake = KeepAwake(ChildInhibitor(child(life)), linger_s=30)
+    awake = KeepAwake(Inhibitor(child(life)), linger_s=30)
 
     async with awake.hold():
         assert await life.begun()
@@ -224,7 +210,7 @@ async def test_a_child_that_ignores_the_end_of_its_input_is_killed(
     monkeypatch: pytest.MonkeyPatch, life: Life
 ) -> None:
     monkeypatch.setattr("runtime.llm.awake._EXIT_S", 0.05)
-    inhibitor = ChildInhibitor(child(life, "import time; time.sleep(600)"))
+    inhibitor = Inhibitor(child(life, "import time; time.sleep(600)"))
     await inhibitor.start()
     await life.begun()
 
@@ -238,7 +224,7 @@ async def test_a_way_that_does_not_work_is_named_once_and_not_tried_again(
     command: tuple[str, ...], caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
-    inhibitor = ChildInhibitor(command)
+    inhibitor = Inhibitor(command)
 
     for _ in range(3):
         await inhibitor.start()
@@ -253,10 +239,10 @@ async def test_a_way_that_does_not_work_is_named_once_and_not_tried_again(
 
 SERVER = """
 import asyncio, sys
-from runtime.llm.awake import ChildInhibitor, KeepAwake
+from runtime.llm.awake import Inhibitor, KeepAwake
 
 async def main():
-    awake = KeepAwake(ChildInhibitor((sys.executable, "-c", sys.argv[1], sys.argv[2])))
+    awake = KeepAwake(Inhibitor((sys.executable, "-c", sys.argv[1], sys.argv[2])))
     async with awake.hold():
         await asyncio.sleep(600)
 

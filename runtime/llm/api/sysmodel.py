@@ -7,7 +7,7 @@ from pydantic import Field
 
 from runtime.llm.api.wire import Clamped
 from runtime.llm.errors import BenchmarkFailed, BenchmarkMissing, SysmodelUnavailable
-from runtime.llm.models.system.benchmark import BenchmarkRefused
+from runtime.llm.models.system.benchmark import BenchmarkRecord, BenchmarkRefused
 from runtime.llm.models.system.state import Availability, ProbeError, Status, label
 from runtime.llm.service import SERVICE, Service
 from runtime.web.errors import ApiError, TooLarge, TooMany
@@ -62,31 +62,6 @@ class BenchmarkRequest(Wire):
     warmup: Clamped | None = Field(None, description="unmeasured runs first, 0 to 5")
 
 
-class BenchmarkResult(Wire):
-    """One prompt's figures."""
-
-    prompt: str
-    output_tokens: int
-    inference_ms: int
-    tokens_per_sec: float
-    ttft_ms: int
-    token_source: Literal["usage", "words"]
-
-
-class BenchmarkRecord(Wire):
-    """The figures of one run."""
-
-    model_id: Literal["sysmodel-builtin"] = "sysmodel-builtin"
-    status: str
-    warmup_runs: int
-    results: list[BenchmarkResult]
-    total_tokens: int
-    total_ms: int
-    avg_tokens_per_sec: float
-    ran_at: str
-    provider: str
-
-
 class DownloadAnswer(Wire):
     """How the download stands."""
 
@@ -110,31 +85,20 @@ async def sysmodel_status(request: web.Request, *, query: StatusQuery) -> Sysmod
     service = request.app[SERVICE]
     state = await service.probing.state()
     cells = await _cells(service) if query.probe == "all" else None
-    host, provider = service.host, service.provider.name
-    if isinstance(state, ProbeError):
-        return SysmodelStatus(
-            status_code=-1,
-            status="unavailable",
-            available=False,
-            soc_model=host.soc_model,
-            device=host.device,
-            manufacturer=host.manufacturer,
-            provider=provider,
-            error=str(state),
-            configs=cells,
-        )
+    known = Availability(-1) if isinstance(state, ProbeError) else state
     return SysmodelStatus(
-        status_code=state.code,
-        status=label(state.code),
-        available=state.code == Status.AVAILABLE,
-        soc_model=host.soc_model,
-        device=host.device,
-        manufacturer=host.manufacturer,
-        provider=provider,
-        reason=state.reason,
-        progress=state.progress,
-        bytes_done=state.bytes_done,
-        bytes_total=state.bytes_total,
+        status_code=known.code,
+        status=label(known.code) if known is state else "unavailable",
+        available=known.code == Status.AVAILABLE,
+        soc_model=service.host.soc_model,
+        device=service.host.device,
+        manufacturer=service.host.manufacturer,
+        provider=service.provider.name,
+        error=None if known is state else str(state),
+        reason=known.reason,
+        progress=known.progress,
+        bytes_done=known.bytes_done,
+        bytes_total=known.bytes_total,
         configs=cells,
     )
 
@@ -165,14 +129,13 @@ async def run_benchmark(request: web.Request, *, body: BenchmarkRequest) -> Benc
     service = request.app[SERVICE]
     service.touch()
     warmup = 1 if body.warmup is None else body.warmup
-    found = await service.benchmark.run(body.prompts or (), warmup)
-    return BenchmarkRecord.model_validate(found)
+    return await service.benchmark.run(body.prompts or (), warmup)
 
 
 @routes.get("/v1/sysmodel/benchmark", errors=(BenchmarkMissing,))
 async def last_benchmark(request: web.Request) -> BenchmarkRecord:
     """The figures of the last run."""
-    return BenchmarkRecord.model_validate(request.app[SERVICE].benchmark.last)
+    return request.app[SERVICE].benchmark.last
 
 
 async def _cells(service: Service) -> dict[str, Cell] | CellsError:

@@ -3,7 +3,6 @@
 import asyncio
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from statistics import fmean
 from typing import Literal
@@ -17,8 +16,9 @@ from runtime.llm.errors import (
 )
 from runtime.llm.models.system.reply import SystemChat
 from runtime.llm.models.system.state import CachedProbe, ProbeError, Provider, label, refusal
-from runtime.llm.values import SYSTEM_MODEL, Outcome, Sampling, Turn
+from runtime.llm.values import Sampling, Turn
 from runtime.web.errors import ApiError, BadRequest, TooLarge, TooMany
+from runtime.web.wire import Wire
 
 DEFAULT_PROMPTS = (
     "How much is seventeen plus twenty-five?",
@@ -46,21 +46,29 @@ class BenchmarkRefused(ApiError):
         """The label of the state, or ``error`` when it could not be read."""
 
 
-@dataclass(frozen=True)
-class Measured:
-    """One answered prompt; times are milliseconds."""
+class BenchmarkResult(Wire):
+    """One prompt's figures."""
 
     prompt: str
     output_tokens: int
     inference_ms: int
+    tokens_per_sec: float
     ttft_ms: int
-    """Time to the first piece of text; the whole time where none came."""
     token_source: Literal["usage", "words"]
 
-    @property
-    def tokens_per_sec(self) -> float:
-        """The rate, 0 where no time was measured."""
-        return self.output_tokens * 1000 / self.inference_ms if self.inference_ms else 0.0
+
+class BenchmarkRecord(Wire):
+    """The figures of one run."""
+
+    model_id: Literal["sysmodel-builtin"] = "sysmodel-builtin"
+    status: str
+    warmup_runs: int
+    results: list[BenchmarkResult]
+    total_tokens: int
+    total_ms: int
+    avg_tokens_per_sec: float
+    ran_at: str
+    provider: str
 
 
 class Benchmark:
@@ -83,16 +91,16 @@ class Benchmark:
         self._clock = clock
         self._wall = wall
         self._running = False
-        self._last: JsonObject | None = None
+        self._last: BenchmarkRecord | None = None
 
     @property
-    def last(self) -> JsonObject:
+    def last(self) -> BenchmarkRecord:
         """The latest record. Raises `BenchmarkMissing` before the first."""
         if self._last is None:
             raise BenchmarkMissing("no benchmark has been run since the start")
         return self._last
 
-    async def run(self, prompts: Sequence[str] = (), warmup: int = 1) -> JsonObject:
+    async def run(self, prompts: Sequence[str] = (), warmup: int = 1) -> BenchmarkRecord:
         """Measure *prompts* after *warmup* unmeasured runs of the first, and keep the record.
 
         Raises `BadRequest`, `TooLarge`, `TooMany`, `BenchmarkRefused` or `BenchmarkFailed`.
@@ -107,10 +115,23 @@ class Benchmark:
             await self._require()
             for _ in range(warmup):
                 await self._warm(asked[0])
-            measured = [await self._measure(prompt, n) for n, prompt in enumerate(asked, 1)]
+            results = [await self._measure(prompt, n) for n, prompt in enumerate(asked, 1)]
         finally:
             self._running = False
-        self._last = record(measured, warmup, self._provider.name, self._wall())
+        ran_at = datetime.fromtimestamp(self._wall(), UTC).isoformat(timespec="seconds")
+        self._last = BenchmarkRecord(
+            status="available",
+            warmup_runs=warmup,
+            results=[
+                result.model_copy(update={"tokens_per_sec": round(result.tokens_per_sec, 2)})
+                for result in results
+            ],
+            total_tokens=sum(result.output_tokens for result in results),
+            total_ms=sum(result.inference_ms for result in results),
+            avg_tokens_per_sec=round(fmean(result.tokens_per_sec for result in results), 2),
+            ran_at=ran_at.replace("+00:00", "Z"),
+            provider=self._provider.name,
+        )
         return self._last
 
     async def _require(self) -> None:
@@ -127,7 +148,7 @@ class Benchmark:
         except (ApiError, TimeoutError):
             return  # the measured runs will tell
 
-    async def _measure(self, prompt: str, number: int) -> Measured:
+    async def _measure(self, prompt: str, number: int) -> BenchmarkResult:
         try:
             async with asyncio.timeout(self._run_s):
                 return await self._answer(prompt)
@@ -137,7 +158,7 @@ class Benchmark:
             text = f"prompt {number} was not answered in {self._run_s:g} s"
             raise BenchmarkFailed(text) from None
 
-    async def _answer(self, prompt: str) -> Measured:
+    async def _answer(self, prompt: str) -> BenchmarkResult:
         chat = SystemChat((Turn("user", prompt),), _GREEDY, MAX_OUTPUT)
         began, first, text = self._clock(), None, ""
         reply = self._provider.generate(chat)
@@ -147,7 +168,18 @@ class Benchmark:
                 text += piece
         finally:
             await reply.aclose()
-        return _measured(prompt, text, reply.outcome, began, first, self._clock())
+        ended = self._clock()
+        counted = reply.outcome.completion_tokens
+        tokens = len(text.split()) if counted is None else counted
+        inference_ms = round((ended - began) * 1000)
+        return BenchmarkResult(
+            prompt=prompt,
+            output_tokens=tokens,
+            inference_ms=inference_ms,
+            tokens_per_sec=tokens * 1000 / inference_ms if inference_ms else 0.0,
+            ttft_ms=round(((ended if first is None else first) - began) * 1000),
+            token_source="words" if counted is None else "usage",
+        )
 
 
 def chosen(prompts: Sequence[str], max_chars: int) -> tuple[str, ...]:
@@ -160,47 +192,8 @@ def chosen(prompts: Sequence[str], max_chars: int) -> tuple[str, ...]:
     return given or DEFAULT_PROMPTS
 
 
-def record(measured: Sequence[Measured], warmup: int, provider: str, ran_at: float) -> JsonObject:
-    """The benchmark record; *ran_at* is Unix time. The average rate is the mean of the rates."""
-    when = datetime.fromtimestamp(ran_at, UTC).isoformat(timespec="seconds")
-    return {
-        "model_id": SYSTEM_MODEL,
-        "status": "available",
-        "warmup_runs": warmup,
-        "results": [
-            {
-                "prompt": one.prompt,
-                "output_tokens": one.output_tokens,
-                "inference_ms": one.inference_ms,
-                "tokens_per_sec": round(one.tokens_per_sec, 2),
-                "ttft_ms": one.ttft_ms,
-                "token_source": one.token_source,
-            }
-            for one in measured
-        ],
-        "total_tokens": sum(one.output_tokens for one in measured),
-        "total_ms": sum(one.inference_ms for one in measured),
-        "avg_tokens_per_sec": round(fmean(one.tokens_per_sec for one in measured), 2),
-        "ran_at": when.replace("+00:00", "Z"),
-        "provider": provider,
-    }
-
-
 def error_body(error: BenchmarkRefused | BenchmarkFailed) -> JsonObject:
     """The body of a benchmark's error answer: the usual object with ``status`` added."""
     if isinstance(error, BenchmarkRefused):
         return {"error": error_object(error.cause) | {"status": error.state}}
     return {"error": error_object(error) | {"status": "available"}}
-
-
-def _measured(
-    prompt: str, text: str, outcome: Outcome, began: float, first: float | None, ended: float
-) -> Measured:
-    counted = outcome.completion_tokens
-    return Measured(
-        prompt=prompt,
-        output_tokens=len(text.split()) if counted is None else counted,
-        inference_ms=round((ended - began) * 1000),
-        ttft_ms=round(((ended if first is None else first) - began) * 1000),
-        token_source="words" if counted is None else "usage",
-    )
