@@ -3,7 +3,8 @@
 A character is a grapheme cluster: what a reader sees as one, such as a letter with its accents.
 """
 
-from bisect import bisect_right
+from array import array
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
@@ -17,11 +18,10 @@ JOINT: Final = "\n\n"
 
 _WHOLE: Final = 1 << 62  # as the place of a cut: behind any text
 _BLANK_LINE: Final = regex.compile(r"\n\s*\n")
-_GRAPHEME: Final = regex.compile(r"\X")
-_ALONE: Final = r"\p{GCB=Other}\p{GCB=LV}\p{GCB=LVT}\p{GCB=Control}"
-_APART: Final = regex.compile(rf"(?r)[{_ALONE}\r\n][\u0300-\u036f]*[{_ALONE}\r]")
-"""From the right: a code point that no rule joins to the character before it."""
-_FLAGS: Final = regex.compile(r"(?r)\p{Regional_Indicator}{3,}")
+_GRAPHEME: Final = regex.compile(
+    # Flags first: at each letter of a row of them, \X counts all those before it again.
+    r"\p{Regional_Indicator}{2}[\p{GCB=Extend}\p{GCB=ZWJ}\p{GCB=SpacingMark}]*|\X"
+)
 _WORD: Final = regex.compile(r"\S+")
 
 
@@ -93,43 +93,27 @@ def _pieces(paragraphs: Iterable[str], limit: int, overlap: int) -> Iterator[str
 
 
 def _windows(text: str, limit: int, overlap: int) -> Iterator[str]:
+    borders = _borders(text)
     start = 0
     while len(text) - start > limit:
-        end = _border_before(text, start, start + limit)
-        if end == start:  # one character longer than a whole window
+        end = borders[bisect_right(borders, start + limit) - 1]
+        if end <= start:  # one character longer than a whole window
             end = start + limit
         yield text[start:end]
-        following = _border_before(text, start, start + limit - overlap)
+        following = borders[bisect_right(borders, start + limit - overlap) - 1]
         start = following if following > start else end
     yield text[start:]
 
 
 def _tail(text: str, size: int) -> str:
     """The last *size* code points, less those of a character that begins before them."""
-    at = max(len(text) - size, 0)
-    border = _border_before(text, 0, at)
-    for character in _GRAPHEME.finditer(text[border:]):
-        if border >= at:
-            break
-        border += len(character.group())
-    return text[border:]
+    borders = _borders(text)
+    return text[borders[bisect_left(borders, max(len(text) - size, 0))] :]
 
 
-def _border_before(text: str, start: int, at: int) -> int:
-    """The last border of characters in ``text[start : at + 1]``; *start* counts as one.
-
-    What follows a border never moves it, so one code point more is all that must be seen.
-    """
-    pair = _APART.search(text, start, at + 1)
-    sure: int = pair.end() - 1 if pair else start
-    if flags := _FLAGS.match(text, sure, at):  # two by two; a match of each counts them all again
-        sure = flags.start() + (len(flags.group()) - 1) // 2 * 2
-    border = sure
-    for character in _GRAPHEME.finditer(text[sure : at + 1]):
-        if sure + character.end() > at:
-            break
-        border = sure + character.end()
-    return border
+def _borders(text: str) -> "array[int]":
+    """Where characters begin, and the end of the text."""
+    return array("Q", [0, *(character.end() for character in _GRAPHEME.finditer(text))])
 
 
 def _cut(text: str, fits: Callable[[str], bool], near: int) -> int:
