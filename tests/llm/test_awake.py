@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from runtime.llm.awake import Inhibitor, KeepAwake, inhibitor_for
+from runtime.llm.awake import Inhibitor, KeepAwake
 
 
 class Recorder(Inhibitor):
@@ -92,22 +92,6 @@ async def test_a_request_that_comes_while_the_lock_is_given_back_gets_a_new_one(
     assert recorder.calls == ["start", "stop", "start", "stop"]
 
 
-async def test_a_failing_request_lets_go_of_the_machine() -> None:
-    recorder = Recorder()
-    awake = KeepAwake(recorder, linger_s=0)
-
-    async def fail() -> None:
-        async with awake.hold():
-            await recorder.started.wait()
-            raise ZeroDivisionError
-
-    with pytest.raises(ZeroDivisionError):
-        await fail()
-    await recorder.stopped.wait()
-
-    assert recorder.calls == ["start", "stop"]
-
-
 async def test_closing_ends_the_period_of_a_request_that_still_runs() -> None:
     recorder = Recorder()
     awake = KeepAwake(recorder, linger_s=30)
@@ -136,25 +120,6 @@ async def test_a_system_without_a_way_is_named_once_and_serves_on(
     assert [record.message for record in caplog.records] == [
         "the machine is not kept awake: this system offers no way"
     ]
-
-
-@pytest.mark.parametrize("platform", ["linux", "darwin", "freebsd14"])
-def test_a_machine_without_the_tools_has_no_inhibitor(platform: str) -> None:
-    assert inhibitor_for(platform, lambda _: None) is None
-
-
-@pytest.mark.parametrize(
-    ("platform", "tool"), [("linux", "systemd-inhibit"), ("darwin", "caffeinate")]
-)
-def test_a_machine_with_the_tool_uses_it(platform: str, tool: str) -> None:
-    asked: list[str] = []
-
-    def which(name: str) -> str:
-        asked.append(name)
-        return f"bin/{name}"
-
-    assert isinstance(inhibitor_for(platform, which), Inhibitor)
-    assert asked == [tool, "cat"]
 
 
 # Writes its process id into a pipe that stays open as long as it lives, then reads its input.

@@ -8,11 +8,9 @@ from aiohttp import web
 from pydantic import Field
 
 from runtime.llm.documents.store import DocumentStore, Figures
-from runtime.llm.engine.pool import Attempt, Engine
-from runtime.llm.errors import ModelNotFound, RichError
+from runtime.llm.engine.pool import Engine
+from runtime.llm.errors import ModelNotFound
 from runtime.llm.exposition import families
-from runtime.llm.models.catalog import Catalog, Entry
-from runtime.llm.models.catalogfile import Kind
 from runtime.llm.models.system.reply import WARM_UP, wait_for_token
 from runtime.llm.models.system.state import ProbeError, Status, label
 from runtime.llm.service import SERVICE, Service
@@ -130,7 +128,10 @@ async def health(request: web.Request) -> Health:
         uptime_s=int(time.monotonic() - service.began),
         sessions_cached=len(service.pool.sessions),
         auth="key" if service.settings.api_key.get_secret_value().strip() else "open",
-        last_failures=[_failure(attempt) for attempt in service.pool.failures],
+        last_failures=[
+            FailureRecord.model_validate(attempt._asdict() | {"at": int(attempt.at)})
+            for attempt in service.pool.failures
+        ],
     )
 
 
@@ -147,6 +148,8 @@ async def warm(request: web.Request, *, query: WarmQuery) -> Reply[WarmAnswer]:
                 answer = await _warm_system(service, deep=query.deep)
             else:
                 answer = await _warm_local(service, model)
+    except ApiError as error:
+        answer = WarmAnswer(model="", status="error", ms=0, error=error.message)
     except TimeoutError:
         timeout = WarmAnswer(model=model, status="timeout", ms=round(WARM_BUDGET_S * 1000))
         return Reply(timeout, status=504)
@@ -171,11 +174,8 @@ async def index(request: web.Request) -> web.Response:
 
 
 def _engine(engine: Engine) -> EngineRecord:
-    attempt = engine.attempt
-    record = AttemptRecord(
-        backend=attempt.backend, result=attempt.result, duration_ms=attempt.duration_ms
-    )
-    return EngineRecord(key=engine.key, backend=engine.backend, attempts=[record])
+    attempt = AttemptRecord.model_validate(engine.attempt._asdict())
+    return EngineRecord(key=engine.key, backend=engine.backend, attempts=[attempt])
 
 
 def _store(store: DocumentStore, figures: Figures) -> StoreRecord:
@@ -185,16 +185,6 @@ def _store(store: DocumentStore, figures: Figures) -> StoreRecord:
         chunks=figures.chunks,
         disk_full=figures.full,
         recovered_from=store.recovered_from,
-    )
-
-
-def _failure(attempt: Attempt) -> FailureRecord:
-    return FailureRecord(
-        key=attempt.key,
-        backend=attempt.backend,
-        result=attempt.result,
-        duration_ms=attempt.duration_ms,
-        at=int(attempt.at),
     )
 
 
@@ -216,27 +206,17 @@ async def _warm_system(service: Service, *, deep: bool) -> WarmAnswer:
     if code != Status.AVAILABLE:
         return WarmAnswer(model="", status="sysmodel_not_ready", ms=0, sysmodel_status=label(code))
     if deep:
-        try:
-            await wait_for_token(service.provider.generate(WARM_UP))
-        except RichError as error:
-            return WarmAnswer(model="", status="error", ms=0, error=error.message)
+        await wait_for_token(service.provider.generate(WARM_UP))
     return WarmAnswer(model="", status="warm", ms=0, engine_loaded=True)
 
 
-def _found(catalog: Catalog, model: str) -> tuple[Entry, Kind]:
-    entry = catalog.find(model)
+async def _warm_local(service: Service, model: str) -> WarmAnswer:
+    entry = await asyncio.to_thread(service.catalog.find, model)
     if entry is None:
         raise ModelNotFound("there is no such model on this machine")
-    return entry, catalog.meta(entry).kind
-
-
-async def _warm_local(service: Service, model: str) -> WarmAnswer:
-    try:
-        entry, kind = await asyncio.to_thread(_found, service.catalog, model)
-        if kind == "embedding":
-            await service.embedder.warm(entry)
-        else:
-            await service.pool.warm(entry)
-    except ApiError as error:
-        return WarmAnswer(model="", status="error", ms=0, error=error.message)
+    meta = await asyncio.to_thread(service.catalog.meta, entry)
+    if meta.kind == "embedding":
+        await service.embedder.warm(entry)
+    else:
+        await service.pool.warm(entry)
     return WarmAnswer(model="", status="warm", ms=0, engine_loaded=True)

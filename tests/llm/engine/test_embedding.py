@@ -62,12 +62,6 @@ async def test_vectors_come_back_in_the_order_of_the_texts(rig: Rig) -> None:
     assert [len(part) for part in lengths] == [16] * 6 + [4]
 
 
-async def test_many_texts_are_put_in_order_too(rig: Rig) -> None:
-    texts = [str(n) for n in range(2048)]
-    vectors = await rig.embedder.embed(entry(), texts)
-    assert vectors.data == b"".join(map(scripted.row, texts))
-
-
 @pytest.mark.parametrize(
     ("purpose", "sent"), [("query", "ask: x"), ("document", "doc: x"), (None, "x")]
 )
@@ -317,13 +311,6 @@ async def test_a_model_at_work_is_warm(rig: Rig) -> None:
     assert rig.order == "x"
     rig.gate.set()
     await working
-
-
-async def test_a_model_that_cannot_be_warmed_says_why_each_time(rig: Rig) -> None:
-    for _ in range(2):
-        with pytest.raises(EmbedFailed, match="no good"):
-            await rig.embedder.warm(entry(fault="no good"))
-    assert len(rig.pool.failures) == 2
 
 
 async def test_the_end_is_told_to_all_who_wait_wherever_they_are() -> None:

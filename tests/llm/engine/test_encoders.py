@@ -6,11 +6,9 @@ from collections.abc import Callable, Iterator
 import pytest
 from blockbuster import blockbuster_ctx
 
-from runtime.llm.engine.embedding import Embedder, Vectors
-from runtime.llm.engine.pool import Pool, PoolSettings
-from runtime.llm.engine.process import GONE, ShortOfMemory, Worker, WorkerFailed, WorkerGone
-from runtime.llm.engine.protocol import Chunks, Command, Event, LoadEncoder
-from runtime.llm.engine.sessions import Sessions
+from runtime.llm.engine.embedding import Vectors
+from runtime.llm.engine.process import GONE, ShortOfMemory, WorkerFailed, WorkerGone
+from runtime.llm.engine.protocol import Command, Event, LoadEncoder
 from runtime.llm.errors import EmbedBusy, EmbedFailed
 from runtime.llm.models.catalog import Entry
 from tests.llm.engine import scripted
@@ -49,20 +47,6 @@ async def test_many_requests_share_one_load(rig: Rig) -> None:
     assert rig.order == "123456789"
 
 
-async def test_a_load_that_everybody_left_is_finished_for_the_next(rig: Rig) -> None:
-    rig.load_gate.clear()
-    leaver = rig.embed("x")
-    await settle()
-    leaver.cancel()
-    await settle()
-    assert not rig.pool.is_loaded("a")
-    rig.load_gate.set()
-    await settle()
-    assert rig.pool.is_loaded("a")
-    await rig.embedder.embed(entry(), ["x"])
-    assert len(rig.loads) == 1
-
-
 async def test_leaving_at_any_moment_leaves_no_user_behind() -> None:
     for steps in range(30):
         rig = Rig()
@@ -76,25 +60,6 @@ async def test_leaving_at_any_moment_leaves_no_user_behind() -> None:
         await rig.embedder.embed(entry(), ["y"])
         assert len(rig.processes) == 1
         await rig.close()
-
-
-async def test_the_least_recently_used_encoder_goes() -> None:
-    rig = Rig(encoders=2)
-    for model in "abac":
-        await rig.embedder.embed(entry(model), ["x"])
-    await settle()
-    assert [encoder.model_id for encoder in rig.encoders] == ["c", "a"]
-    assert rig.pool.is_loaded("a")
-    assert not rig.pool.is_loaded("b")
-    assert sorted(rig.living) == ["a", "c"]
-
-
-async def test_a_loaded_encoder_says_what_it_is(rig: Rig) -> None:
-    await rig.embedder.embed(entry("mini"), ["x"])
-    (encoder,) = rig.encoders
-    assert (encoder.key, encoder.model_id) == ("mini_model_LOCAL_CPU", "mini")
-    assert (encoder.backend, encoder.encoder.width) == ("LOCAL_CPU", 4)
-    assert encoder.attempt[:4] == ("mini_model_LOCAL_CPU", "LOCAL_CPU", "ok", 0)
 
 
 async def test_an_encoder_in_use_is_not_unloaded_and_another_model_does_not_wait(rig: Rig) -> None:
@@ -151,12 +116,6 @@ async def test_a_model_that_changed_is_loaded_anew(rig: Rig, changed: Entry) -> 
     assert len(rig.living) == 1
 
 
-async def test_what_does_not_concern_the_load_needs_no_other(rig: Rig) -> None:
-    await rig.embedder.embed(entry(), ["x"])
-    await rig.embedder.embed(entry(description="new", query_prefix="ask: "), ["x"])
-    assert len(rig.loads) == 1
-
-
 async def test_a_request_keeps_the_model_with_which_it_began(rig: Rig) -> None:
     rig.gate.clear()
     long = rig.embed("L", 48)
@@ -183,19 +142,6 @@ async def test_a_load_for_older_terms_does_not_replace_the_newer(rig: Rig) -> No
     await settle()
     assert len(rig.loads) == 2
     assert [process.closed for process in rig.processes] == [True, False]
-
-
-async def test_idle_encoders_are_unloaded_by_the_regular_look(rig: Rig) -> None:
-    await rig.embedder.embed(entry(), ["x"])
-    rig.now = 9.0
-    rig.pool.tick(10.0)
-    rig.pool.tick(0)
-    assert rig.pool.is_loaded("a")
-    rig.now = 10.0
-    rig.pool.tick(10.0)
-    await settle()
-    assert not rig.pool.is_loaded("a")
-    assert rig.living == []
 
 
 async def test_an_encoder_that_ended_while_idle_is_cleared_away_and_started_again(rig: Rig) -> None:
@@ -248,15 +194,6 @@ async def test_a_model_that_cannot_be_loaded_says_why(
     assert (rig.embedder.totals.errors, rig.embedder.waiting) == (1, 0)
 
 
-async def test_a_process_that_cannot_be_started_is_a_failed_load(rig: Rig) -> None:
-    async def start() -> Worker:
-        raise OSError("no memory at 0x7f")
-
-    embedder = Embedder(Pool(PoolSettings(), Sessions(), start))
-    error = await failure(embedder.embed(entry(), ["x"]))
-    assert error.message == "the model a cannot be loaded: no process could be started for it"
-
-
 async def test_files_that_are_not_a_model_cost_nobody_else_the_model_in_memory(rig: Rig) -> None:
     await rig.embedder.embed(entry("good"), ["x"])
     rig.answer = refuse(WorkerFailed("this is not a model"))
@@ -282,17 +219,3 @@ async def test_an_idle_engine_makes_room_where_memory_is_short() -> None:
     rig.answer = answer
     await rig.embedder.embed(entry("second"), ["x"])
     assert rig.living == ["second"]
-
-
-async def test_a_load_with_an_impossible_answer_failed(rig: Rig) -> None:
-    rig.answer = lambda process, command: Chunks([])
-    error = await failure(rig.embedder.embed(entry(), ["x"]))
-    assert error.message.endswith(GONE)
-    await settle()
-    assert rig.living == []
-
-
-async def test_eight_failures_are_remembered(rig: Rig) -> None:
-    for n in range(10):
-        await failure(rig.embedder.width(entry(str(n), fault="broken")))
-    assert [attempt.key[0] for attempt in rig.pool.failures] == list("98765432")

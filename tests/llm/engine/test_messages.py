@@ -4,7 +4,6 @@ import asyncio
 import logging
 import os
 import signal
-import sys
 from collections.abc import AsyncIterator, Iterator
 
 import psutil
@@ -121,16 +120,6 @@ async def test_a_silent_process_is_killed(process: Worker) -> None:
     assert not process.alive
 
 
-async def test_a_silent_process_is_killed_even_if_nobody_waits_any_more(
-    process: Worker,
-) -> None:
-    leaver = asyncio.create_task(embed(process, "!silent", limit_s=0.2))
-    await asyncio.sleep(0)
-    leaver.cancel()
-    await asyncio.gather(leaver, return_exceptions=True)
-    await until(lambda: not process.alive)
-
-
 async def test_the_answer_to_one_who_left_is_not_given_to_the_next(
     process: Worker,
 ) -> None:
@@ -148,14 +137,6 @@ async def test_the_time_of_a_command_runs_only_while_it_is_at_work(process: Work
     await asyncio.gather(slow, hasty)
     assert process._overdue is None
     assert process.alive
-
-
-async def test_a_killed_process_is_gone_at_once(process: Worker) -> None:
-    asked = asyncio.create_task(embed(process, "!silent"))
-    await asyncio.sleep(0)
-    os.kill(process.pid, signal.SIGKILL)
-    with pytest.raises(WorkerGone):
-        await asked
 
 
 async def test_a_process_that_ignores_the_end_of_its_socket_is_killed(
@@ -201,13 +182,6 @@ async def test_a_process_that_is_told_to_end_has_no_last_words(
 async def test_a_process_that_cannot_start_is_an_os_error() -> None:
     with pytest.raises(OSError, match="No such file"):
         await Worker.start(["nowhere/python"])
-
-
-async def test_a_process_that_ends_at_once_is_gone() -> None:
-    process = await Worker.start([sys.executable, "-c", "raise SystemExit(4)"])
-    with pytest.raises(WorkerGone):
-        await embed(process, "x")
-    await process.close()
 
 
 @given(

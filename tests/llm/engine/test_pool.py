@@ -16,9 +16,6 @@ from runtime.llm.engine.pool import (
     Engine,
     Pool,
     PoolSettings,
-    cells_for,
-    engine_key,
-    failure_text,
     model_budget,
 )
 from runtime.llm.engine.process import ANSWER_S, Answer, Worker, WorkerFailed
@@ -28,7 +25,6 @@ from runtime.llm.errors import LocalInitFailed
 from runtime.llm.models.catalog import Catalog, Entry
 from runtime.llm.models.catalogfile import Declaration
 from runtime.llm.models.gguf import read as read_header
-from runtime.llm.values import Backend
 from tests.llm.serverkit import until
 
 
@@ -120,37 +116,6 @@ def rig(models: Path) -> Rig:
 
 
 @pytest.mark.parametrize(
-    ("model", "tokens", "backend", "key"),
-    [
-        ("m", None, "LOCAL_CPU", "m_model_LOCAL_CPU"),
-        ("m", 512, "LOCAL_CPU", "m_512_LOCAL_CPU"),
-        ("a_b", 1, "LOCAL_GPU", "a_b_1_LOCAL_GPU"),
-    ],
-)
-def test_a_key_names_model_budget_and_backend(
-    model: str, tokens: int | None, backend: Backend, key: str
-) -> None:
-    assert engine_key(model, tokens, backend) == key
-
-
-@pytest.mark.parametrize(
-    ("budget", "bytes_per_token", "session_bytes", "cells"),
-    [
-        (1024, 512, 0, 1024),
-        (1000, 512, 0, 1024),
-        (1024, 512, 1 << 40, 2 * 1024),
-        (1024, 512, 256 * 1024, 1024 + 512),
-        (1, 0, 0, 256),
-        (300, 1, 10, 512),
-    ],
-)
-def test_the_pool_of_cells_has_room_for_one_reply_and_what_the_bytes_allow(
-    budget: int, bytes_per_token: int, session_bytes: int, cells: int
-) -> None:
-    assert cells_for(budget, bytes_per_token, session_bytes) == cells
-
-
-@pytest.mark.parametrize(
     ("declared", "trained", "default", "budget"),
     [(None, 2048, 4096, 2048), (None, 8192, 4096, 4096), (100, 8192, 4096, 100), (None, 0, 9, 9)],
 )
@@ -223,14 +188,6 @@ async def test_engines_of_one_file_share_its_process_until_the_last_is_gone(rig:
     await rig.pool.close()
 
 
-async def test_a_context_that_is_opened_again_has_a_name_of_its_own(rig: Rig) -> None:
-    for tokens in (None, 512, 256, None):
-        await rig.use("recall", tokens)
-    names = [command.engine for command in rig.workers[0].asked if isinstance(command, Open)]
-    assert len(set(names)) == 4
-    await rig.pool.close()
-
-
 async def test_whoever_asks_at_the_same_time_shares_one_load(rig: Rig) -> None:
     engines = await asyncio.gather(*(rig.use("recall") for _ in range(10)))
     assert len({id(engine) for engine in engines}) == 1
@@ -266,18 +223,6 @@ async def test_a_step_that_fails_leaves_no_process_and_a_record(
     rig.answer = lambda command: None
     engine = await rig.use("recall")
     assert (engine.attempt.result, engine.attempt.backend) == ("ok", "LOCAL_CPU")
-    await rig.pool.close()
-
-
-async def test_only_the_last_eight_failures_are_kept(rig: Rig) -> None:
-    def refuse(command: Command) -> None:
-        raise WorkerFailed("no")
-
-    rig.answer = refuse
-    for _ in range(10):
-        with pytest.raises(LocalInitFailed):
-            await rig.use("recall")
-    assert len(rig.pool.failures) == 8
     await rig.pool.close()
 
 
@@ -410,18 +355,6 @@ async def test_an_embedding_model_is_told_apart_before_and_after_a_look_at_the_f
     assert rig.entry("embed").kind == "chat"  # the name says nothing, the file does
     with pytest.raises(LocalInitFailed, match="embedding"):
         await rig.pool.acquire(rig.entry("embed"))
-
-
-@pytest.mark.parametrize(
-    ("error", "text"),
-    [
-        (TimeoutError("x"), "it did not load in time"),
-        (OSError(2, "No such file", "/secret/path"), "no process could be started for it"),
-        (WorkerFailed("words"), "words"),
-    ],
-)
-def test_a_failure_is_told_without_paths(error: Exception, text: str) -> None:
-    assert failure_text(error) == text
 
 
 async def test_many_at_once_leave_the_counts_at_zero(rig: Rig) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from runtime.llm.engine import process
 from runtime.llm.engine.process import ShortOfMemory, Worker, WorkerFailed
-from runtime.llm.engine.protocol import ChatLoaded, Ended, LoadChat, Ok, Open, Prepared
+from runtime.llm.engine.protocol import ChatLoaded, Ended, LoadChat, Ok, Open
 from runtime.llm.errors import EngineFailed
 from runtime.llm.values import Generation, Sampling, Turn
 from runtime.web.errors import BadRequest
@@ -85,15 +85,6 @@ async def test_closing_a_reply_stops_the_work_and_the_next_one_is_whole(models: 
         assert reply.ended.completion_tokens < 20_000
         again = worker.run(await worker.prepare(ENGINE, GOLD), GREEDY, max_output=3)
         assert await texts(again) == REPLIES["<gold>"]
-
-
-async def test_prompts_are_prepared_while_a_reply_is_under_way(models: Path) -> None:
-    async with opened(models / "endless.gguf", 30_000) as worker:
-        reply = worker.run(await worker.prepare(ENGINE, GOLD), GREEDY)
-        for _ in range(3):
-            assert isinstance(await worker.prepare(ENGINE, GOLD), Prepared)
-        assert worker.busy
-        await reply.aclose()
 
 
 async def test_a_process_that_dies_fails_everything_that_waits_for_it(models: Path) -> None:

@@ -66,16 +66,6 @@ async def test_texts_become_unit_vectors_of_their_own(embedder: Embedder, folder
     )
 
 
-async def test_a_vector_does_not_depend_on_the_texts_beside_it(
-    embedder: Embedder, folder: Path
-) -> None:
-    texts = [f"{word} {other}" for word in onnxkit.WORDS[:10] for other in onnxkit.WORDS[20:24]]
-    together = await embedder.embed(found(folder), texts)
-    for at in (0, 17, 39):
-        alone = await embedder.embed(found(folder), [texts[at]])
-        assert alone.floats(0) == pytest.approx(together.floats(at), abs=1e-6)
-
-
 async def test_a_document_becomes_passages(embedder: Embedder, folder: Path) -> None:
     text = "\n\n".join(f"lap {n} was fast and the car turned well. " * 6 for n in range(50))
     passages = await embedder.passages(found(folder), text)
@@ -139,15 +129,6 @@ async def test_a_flood_is_refused_and_what_was_admitted_is_answered(
     results = await asyncio.gather(*tasks, return_exceptions=True)
     assert sum(isinstance(result, Vectors) for result in results) == 33
     assert sum(isinstance(result, EmbedBusy) for result in results) == 27
-
-
-async def test_a_replaced_file_is_loaded_anew(embedder: Embedder, tmp_path: Path) -> None:
-    onnxkit.write_tiny(tmp_path, seed=1, width=64)
-    first = await embedder.embed(found(tmp_path), ["the car"])
-    onnxkit.write_tiny(tmp_path, seed=2, width=96)
-    second = await embedder.embed(found(tmp_path), ["the car"])
-    assert (first.width, second.width) == (64, 96)
-    assert len(embedder._pool.loaded("embedding")) == 1
 
 
 @pytest.mark.parametrize("damage", [b"", b"no model at all", bytes(5000)])

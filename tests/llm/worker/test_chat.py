@@ -375,22 +375,6 @@ def test_a_given_chat_template_stands_in_for_that_of_the_file(recall: Path) -> N
     assert sizes["file"] > 1
 
 
-def test_a_failure_names_no_path(folder: Path) -> None:
-    with worker() as started:
-        reason = started.failure(LoadChat(str(folder / "nothing.gguf"), 0, 1))
-    assert reason == "the file cannot be read"
-
-
-def test_an_engine_can_be_closed_and_opened_again(recall: Path) -> None:
-    with engine(recall) as started:
-        started.ask([("user", "<red>")], "talk")
-        started.send(Close("e"))
-        started.expect(Ok)
-        started.open()
-        reply = started.ask([("user", "<red>")], "talk")
-    assert (reply.text, reply.ended.session) == ("red1 red2 red3", "miss")
-
-
 # --- ends
 
 

@@ -7,11 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from runtime.llm.engine.worker.conversations import (
-    Conversations,
     Memory,
     Request,
     after_reply,
-    common,
     digest,
     mismatch,
     plan,
@@ -57,30 +55,6 @@ def test_a_request_continues_only_the_very_same_conversation(
     assert (made.kind, made.reason) == (("hit" if reason is None else "rebuilt"), reason)
 
 
-def test_a_hit_feeds_only_what_the_memory_lacks() -> None:
-    made = plan(MEMORY, request(NEXT), 100, letters)
-    assert (made.keep, made.feed) == (4, [5, *letters(" end", AFTER)])
-
-
-def test_a_rebuild_keeps_the_tokens_that_are_the_same() -> None:
-    made = plan(MEMORY, request(FIRST), 100, letters)
-    assert (made.keep, made.feed) == (2, [9, 9, 9])
-
-
-def test_a_rebuild_always_feeds_a_token_to_sample_from() -> None:
-    made = plan(MEMORY, request(FIRST, tokens=[1, 2, 3]), 100, letters)
-    assert (made.keep, made.feed) == (2, [3])
-
-
-def test_a_memory_that_would_burst_the_budget_is_rebuilt_from_the_prompt() -> None:
-    made = plan(MEMORY, request(NEXT), 12, letters)
-    assert (made.kind, made.reason, made.keep) == ("rebuilt", "budget", 2)
-
-
-def test_an_unknown_conversation_is_a_miss() -> None:
-    assert plan(None, request(NEXT), 100, letters)[:3] == ("miss", None, 0)
-
-
 texts = st.text(max_size=6)
 messages = st.lists(st.tuples(st.sampled_from(["system", "user", "assistant"]), texts), max_size=4)
 
@@ -91,14 +65,6 @@ def test_only_equal_messages_have_equal_digests(
     one: list[tuple[str, str]], other: list[tuple[str, str]]
 ) -> None:
     assert (digest(one) == digest(other)) == (one == other)
-
-
-@settings(deadline=None)  # the machine may be busy
-@given(st.lists(st.integers(0, 2)), st.lists(st.integers(0, 2)))
-def test_the_common_beginning_is_common_and_longest(one: list[int], other: list[int]) -> None:
-    size = common(one, other)
-    assert one[:size] == other[:size]
-    assert size in (len(one), len(other)) or one[size] != other[size]
 
 
 BLANK = replace(MEMORY, tokens=[], pending=[], tail="")
@@ -123,16 +89,3 @@ def test_memory_and_reply_agree_after_any_end(
 ) -> None:
     memory = after_reply(replace(BLANK, reply=reply), [1], pieces, stored)
     assert (memory.tokens, memory.pending, memory.tail) == expected
-
-
-def test_the_least_recently_used_conversation_is_the_oldest() -> None:
-    talks = Conversations([1, 2])
-    for name in ("a", "b"):
-        sequence = talks.claim()
-        assert sequence is not None
-        talks.keep(name, replace(MEMORY, sequence=sequence))
-    assert talks.claim() is None
-    talks.keep("a", MEMORY)
-    assert talks.oldest(but=None) == "b"
-    assert talks.oldest(but="b") == "a"
-    assert talks.names() == ["b", "a"]

@@ -163,10 +163,6 @@ def test_without_a_declaration_the_longest_input_is_128(tiny: OnnxEncoder) -> No
     assert tiny.max_tokens == 128
 
 
-def test_no_texts_make_no_vectors(tiny: OnnxEncoder) -> None:
-    assert tiny.embed([]) == Embedded(48, [], 0, b"")
-
-
 def infinite() -> Built:
     table = numbers(TOKENS, 4)
     table[vocabulary().index("red")] = np.inf

@@ -107,11 +107,6 @@ async def test_a_gate_that_is_off_never_looks() -> None:
     await Gate("off", Answers()).check()
 
 
-@pytest.mark.parametrize("policy", ["session_active", "on_ac"])
-async def test_this_machine_can_be_asked(policy: Policy) -> None:
-    assert await Gate(policy).is_open() in (True, False)
-
-
 @pytest.mark.parametrize(
     ("printed", "opened"),
     [

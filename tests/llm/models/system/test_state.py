@@ -119,14 +119,6 @@ async def test_a_probe_that_throws_is_not_covered_up_by_an_older_answer() -> Non
     assert provider.probes == 2
 
 
-async def test_the_cells_are_read_anew() -> None:
-    provider = Played(READY, Availability(1))
-    probe = cached(provider)
-
-    assert await probe.configs() == {"stable/fast": READY}
-    assert await probe.configs() == {"stable/fast": Availability(1)}
-
-
 async def test_cells_that_do_not_come_are_a_probe_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("runtime.llm.models.system.state.CONFIGS_S", 0.01)
     provider = Played()
@@ -165,10 +157,6 @@ async def test_each_state_but_available_is_an_error_of_its_own(
 
     assert (error.status, error.rich_code, error.sysmodel_status) == (status, code, word)
     assert (error.actionable, len(error.next_steps)) == (actionable, steps)
-
-
-async def test_an_available_model_passes() -> None:
-    await cached(Played()).preflight()
 
 
 async def test_the_error_says_why_and_names_the_way_out() -> None:

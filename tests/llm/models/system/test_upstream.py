@@ -10,12 +10,10 @@ from pydantic import SecretStr
 from runtime.llm.errors import (
     SysmodelBackgroundBlocked,
     SysmodelRuntimeError,
-    SysmodelUnavailable,
 )
 from runtime.llm.models.system.daemon import Daemon
 from runtime.llm.models.system.daemon import parse_address as parse
-from runtime.llm.models.system.reply import WARM_UP, wait_for_token
-from runtime.llm.models.system.state import Availability, ProbeError, Status, label
+from runtime.llm.models.system.state import Availability, ProbeError, Status
 from runtime.llm.models.system.upstream import Upstream, UpstreamSettings
 from tests.llm.models.system.daemons import (
     HASTY,
@@ -63,17 +61,6 @@ async def test_the_list_of_models_tells_the_state(
         provider = Upstream(client(daemon.address), UpstreamSettings(model=model))
         assert await provider.probe() == state
         await provider.close()
-
-
-def test_a_number_outside_the_four_has_a_label() -> None:
-    assert [label(code) for code in (0, 1, 2, 3, 7, -1)] == [
-        "unavailable",
-        "downloading",
-        "downloadable",
-        "available",
-        "unknown(7)",
-        "unknown(-1)",
-    ]
 
 
 @pytest.mark.parametrize(
@@ -143,11 +130,6 @@ async def test_a_dead_daemon_leaves_the_unconfigured_cells_known() -> None:
 
     assert isinstance(cells["stable/fast"], ProbeError)
     assert cells["preview/full"] == Availability(0, "not_configured")
-
-
-async def test_nothing_can_be_downloaded_through_this_protocol() -> None:
-    with pytest.raises(SysmodelUnavailable):
-        await Upstream(client("http://127.0.0.1:1")).download()
 
 
 async def test_a_reply_streams_and_its_cost_is_what_the_daemon_counted() -> None:
@@ -337,15 +319,6 @@ async def test_each_piece_may_be_awaited_by_another_task() -> None:
         await provider.close()
 
     assert got == ["a", "b", "c", None]
-
-
-async def test_warming_asks_for_one_token() -> None:
-    async with scripted(says(sse(delta("Hi")))) as daemon:
-        provider = Upstream(client(daemon.address), UpstreamSettings(model="coach"))
-        await wait_for_token(provider.generate(WARM_UP))
-        await provider.close()
-
-    assert daemon.asked[0].json["max_tokens"] == 1
 
 
 async def test_a_daemon_on_a_unix_socket_answers_under_v1(tmp_path: Path) -> None:

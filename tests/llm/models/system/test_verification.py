@@ -34,35 +34,6 @@ async def judged(verifier: Verifier) -> str:
 
 
 @pytest.mark.parametrize(
-    ("data", "size", "verdict"),
-    [
-        (DATA, len(DATA), "good"),
-        (DATA, None, "good"),
-        (DATA + b"x", len(DATA), "size_mismatch"),
-        (b"", None, "checksum_mismatch"),
-        (DATA[::-1], len(DATA), "checksum_mismatch"),
-    ],
-)
-async def test_a_file_is_judged_by_size_and_sum(
-    model: Path, data: bytes, size: int | None, verdict: str
-) -> None:
-    write(model, data)
-
-    assert await judged(made(model, size)) == verdict
-
-
-async def test_what_is_no_file_is_missing(tmp_path: Path) -> None:
-    assert await judged(made(tmp_path / "none.gguf")) == "missing"
-    assert await judged(made(tmp_path)) == "missing"
-
-
-async def test_a_verdict_outlives_the_process(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert await judged(made(model)) == "good"
-    monkeypatch.setattr(verification, "hashlib", None)
-    assert await judged(made(model)) == "good"
-
-
-@pytest.mark.parametrize(
     "spoil",
     [
         {"sha256": "0" * 64},
