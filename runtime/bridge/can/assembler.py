@@ -30,7 +30,6 @@ EXTRA_PAUSE_S: Final = 60.0
 seldom: tyre sensors, temperatures."""
 _ACCELERATION: Final = "g_long"
 _DISTANCE: Final = "distance_m"
-_NO_SAMPLES: Final = Samples(np.empty(0), np.empty(0))
 
 
 class Flush(NamedTuple):
@@ -144,16 +143,21 @@ class Assembler:
         if _DISTANCE in emitted:
             emitted[GPS_DISTANCE] = emitted.pop(_DISTANCE)
         told = {}
+        times: dict[int, Numbers] = {}  # signals of the same frames share their times
         for name, (rows, values) in emitted.items():
             if not len(rows):
                 continue
-            before = self._last.get(name, _NO_SAMPLES)
-            after = float(before.t[-1]) if len(before.t) else -math.inf
-            told[name] = Samples(spread_equal(batch.t[rows], after), values)
-            self._last[name] = Samples(
-                np.concatenate((before.t[-1:], told[name].t))[-2:],
-                np.concatenate((before.value[-1:], values))[-2:],
-            )
+            if id(rows) not in times:
+                times[id(rows)] = spread_equal(batch.t[rows])
+            t, before = times[id(rows)], self._last.get(name)
+            if before is not None and t[0] <= before.t[-1]:
+                t = spread_equal(t, float(before.t[-1]))
+            told[name] = Samples(t, values)
+            self._last[name] = Samples(t[-2:], values[-2:])
+            if before is not None and len(t) == 1:
+                self._last[name] = Samples(
+                    np.concatenate((before.t[-1:], t)), np.concatenate((before.value[-1:], values))
+                )
         return told
 
     def _row(self, t: float, told: Mapping[str, Samples]) -> dict[str, float]:

@@ -156,7 +156,10 @@ class Rules:
         return series
 
     def _follow(self, raw: str, source: _Series, series: dict[str, _Series]) -> None:
-        steps = self._plan.signals.get(raw, Steps((), (raw,), ()))
+        steps = self._plan.signals.get(raw)
+        if steps is None:
+            self._emit(raw, source, 0, series)
+            return
         for bound in steps.apply:
             source = self._applied(bound, source, series)
         source = self._finite(raw, source)
@@ -212,7 +215,7 @@ class Rules:
 
     def _emit(self, name: str, source: _Series, step: int, series: dict[str, _Series]) -> None:
         order, rows, values = self._finite(name, source)
-        told = _Series(order + step, rows, values + 0.0)
+        told = _Series(order + step if step else order, rows, values + 0.0)
         series[name] = _joined([series[name], told]) if name in series else told
 
     def _finite(self, name: str, source: _Series) -> _Series:
