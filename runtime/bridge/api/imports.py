@@ -112,7 +112,7 @@ async def import_session(request: web.Request, *, body: ImportRequest) -> Import
     service = request.app[SERVICE]
     store = service.db
     recording, name = await asyncio.to_thread(_read, service, body)
-    track = body.track or place(service.library, service.active_track, recording)
+    track = body.track or place(service.library.near, service.active_track, recording)
     session_id = body.session_id or session_name(track, recording.created, time.time())
     meta = SessionMeta(
         driver=driver(body.driver, recording),

@@ -14,7 +14,7 @@ from runtime.bridge.can.rows import (
     STALE_S,
     USUAL,
     StampClock,
-    held,
+    hold_last,
     speed_by,
     speed_sources,
     spread_equal,
@@ -76,7 +76,7 @@ class Assembler:
         ]
         if not frames:
             return []
-        t = self._clock.continued(np.array([frame.t for frame in frames]))
+        t = self._clock.advance(np.array([frame.t for frame in frames]))
         self._waiting += frames
         self._stamps += t.tolist()
         if self._due == math.inf and self._stamps[0] < self._quiet_at:
@@ -189,7 +189,7 @@ class Assembler:
         """The speeds since the row before, by the best signal that is not silent."""
         now = np.array([t])
         for source in speed_sources(self._last):
-            if not any(np.isfinite(held(self._last[name], now)).any() for name in source):
+            if not any(np.isfinite(hold_last(self._last[name], now)).any() for name in source):
                 continue
             came = [told[name].t for name in source if name in told]
             if not came:

@@ -219,14 +219,14 @@ class CanReader:
             try:
                 self._connect(run)
             except SourceLost as lost:
-                self._failed(run, str(lost))
+                self._report(run, str(lost))
             except ValueError as error:
-                self._failed(run, str(error))
+                self._report(run, str(error))
                 run.state = "failed"
                 return
             except Exception as error:  # noqa: BLE001 - a driver may raise anything; we go on
                 self._fault("driver", error)
-                self._failed(run, f"the CAN driver failed: {type(error).__name__}")
+                self._report(run, f"the CAN driver failed: {type(error).__name__}")
             if run.stop.is_set():
                 return
             pause = RETRY_S[min(run.tries, len(RETRY_S) - 1)]
@@ -236,7 +236,7 @@ class CanReader:
             self._wait(run.stop, pause)
             run.retry_at = None
             if not self.settings.keep_stamps:
-                self._make(run, self._ticked)
+                self._make(run, self._tick)
 
     def _connect(self, run: _Run) -> None:
         """Open the adapter and read it until it is lost or the run is over."""
@@ -251,7 +251,7 @@ class CanReader:
             self._read(run, source)
         finally:
             source.close()
-            self._make(run, self._finished)
+            self._make(run, self._finish)
 
     def _read(self, run: _Run, source: Source) -> None:
         heard: float | None = None
@@ -263,27 +263,27 @@ class CanReader:
                 self.statistics.add(received)
             if received.frames:
                 heard, paused, run.tries = now, False, 0
-                self._make(run, partial(self._taken, received.frames))
+                self._make(run, partial(self._feed, received.frames))
             elif heard is not None:
                 if now - heard >= SILENT_S:
                     raise SourceLost(f"no frame for {SILENT_S:.0f} s")
                 if not self.settings.keep_stamps:
-                    self._make(run, self._ticked)
+                    self._make(run, self._tick)
                 elif now - heard >= PAUSED_S and not paused:
                     paused = True
-                    self._make(run, self._finished)
+                    self._make(run, self._finish)
 
-    def _taken(self, frames: Sequence[CanFrame]) -> list[Flush]:
+    def _feed(self, frames: Sequence[CanFrame]) -> list[Flush]:
         if self._anew:
             self._anew = False
             self._clock.anchor()
             self._assembler = self._assembler_factory()
         return self._assembler.feed(frames)
 
-    def _ticked(self) -> list[Flush]:
+    def _tick(self) -> list[Flush]:
         return self._assembler.tick(self._clock.now())
 
-    def _finished(self) -> list[Flush]:
+    def _finish(self) -> list[Flush]:
         return self._assembler.finish()
 
     def _make(self, run: _Run, make: Callable[[], list[Flush]]) -> None:
@@ -299,7 +299,7 @@ class CanReader:
         except Exception as error:  # noqa: BLE001 - the loop ends only when it is told to
             self._fault(kind, error)
 
-    def _failed(self, run: _Run, why: str) -> None:
+    def _report(self, run: _Run, why: str) -> None:
         if run.stop.is_set():
             return
         self._error = (why, time.time())

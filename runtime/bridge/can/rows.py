@@ -57,7 +57,7 @@ class StampClock:
         self.late = 0
         """Stamps before an earlier one."""
 
-    def continued(self, t: Numbers) -> Numbers:
+    def advance(self, t: Numbers) -> Numbers:
         """The stamps of a batch: small steps back stand still, large ones are taken out."""
         t = t + self.shift
         steps = np.diff(t, prepend=t[0] if self.now == -np.inf else self.now)
@@ -97,7 +97,7 @@ def even_times(t: Numbers, step: float) -> Numbers:
     return times[np.concatenate(([True], np.diff(times) > 0))]
 
 
-def held(samples: Samples, times: Numbers) -> Numbers:
+def hold_last(samples: Samples, times: Numbers) -> Numbers:
     """What was last heard until each time; NaN before the first sample and after a silence.
 
     *samples* by time. A second of silence is none, nor are a few of a seldom signal's pauses.
@@ -124,7 +124,9 @@ def speed_by(
     source: Mapping[str, float], signals: Mapping[str, Samples], times: Numbers
 ) -> Numbers:
     """The speed in m/s by one source: of wheels the median of those that are not silent."""
-    several = np.stack([held(signals[name], times) * factor for name, factor in source.items()])
+    several = np.stack(
+        [hold_last(signals[name], times) * factor for name, factor in source.items()]
+    )
     several = np.sort(np.abs(several), axis=0)  # NaN last
     count = np.count_nonzero(~np.isnan(several), axis=0)
     last = np.maximum(count - 1, 0)
@@ -152,7 +154,7 @@ def wide_columns(times: Numbers, signals: Mapping[str, Samples]) -> dict[str, Nu
     columns = {name: np.full(len(times), np.nan) for name in WIDE}
     for name in WIDE_SIGNALS:
         if name in signals and name not in (SPEED, "distance_m"):
-            columns[name] = held(signals[name], times)
+            columns[name] = hold_last(signals[name], times)
     columns[TIMESTAMP] = times
     columns[SPEED] = speeds(signals, times)
     both = np.hypot(columns["g_lat"], columns["g_long"])

@@ -7,8 +7,8 @@ from typing import Final
 import numpy as np
 
 from runtime.bridge.can.rows import even_times, wide_columns
-from runtime.bridge.formats.channels import Guessed, Told, applied, guess, told
-from runtime.bridge.formats.corrections import mended
+from runtime.bridge.formats.channels import About, Guesses, convert, describe, guess
+from runtime.bridge.formats.corrections import correct_frames
 from runtime.bridge.formats.lapmarks import (
     LINE_OF_LAPS,
     Lap,
@@ -221,12 +221,12 @@ def record_channels(
     """
     named, known = _named(channels, units, functions or {}, offset)
     found = guess(known)
-    helpers = {one.column: applied(one, named[one.channel]) for one in found.columns}
-    known_too = {one.column: applied(one, named[one.channel]) for one in found.signals}
+    helpers = {one.column: convert(one, named[one.channel]) for one in found.columns}
+    known_too = {one.column: convert(one, named[one.channel]) for one in found.signals}
     renamed = {one.channel for one in found.signals}
     own = {name: samples for name, samples in named.items() if name not in renamed}
     times = _times(helpers, named)
-    mending = mended(frames_at(times, {**known_too, **helpers}))
+    mending = correct_frames(frames_at(times, {**known_too, **helpers}))
     laps = [Lap(lap.begin + offset, lap.end + offset, lap.whole) for lap in laps]
     laps = laps or counted_laps(named)
     facts_told = {
@@ -254,7 +254,7 @@ def record_channels(
     )
 
 
-def _doubts(found: Guessed, times: Numbers) -> Iterator[Doubt]:
+def _doubts(found: Guesses, times: Numbers) -> Iterator[Doubt]:
     if dead := found.dead:
         detail = f"channels that never change fill no column: {', '.join(dead)}"
         yield Doubt("dead_channels", detail, len(dead))
@@ -267,11 +267,11 @@ def _named(
     units: Mapping[str, str],
     functions: Mapping[str, str],
     offset: float,
-) -> tuple[dict[str, Samples], dict[str, Told]]:
+) -> tuple[dict[str, Samples], dict[str, About]]:
     """The channels in order of time, under names that can be stored, and what is told of them."""
     moved: dict[int, Numbers] = {}
     named: dict[str, Samples] = {}
-    known: dict[str, Told] = {}
+    known: dict[str, About] = {}
     for name, samples in channels.items():
         order = _sorted(samples)
         moved.setdefault(id(samples.t), order.t + offset)
@@ -283,7 +283,7 @@ def _named(
             number += 1
         t = moved[id(samples.t)] if order is samples else order.t + offset
         named[plain] = Samples(t, order.value)
-        about = told(named[plain], units.get(name, ""), functions.get(name, ""))
+        about = describe(named[plain], units.get(name, ""), functions.get(name, ""))
         known[plain] = about._replace(name=name)
     return named, known
 

@@ -17,8 +17,8 @@ from runtime.bridge.can.rows import GPS_DISTANCE, StampClock, even_times, spread
 from runtime.bridge.can.rules import NO_RULES, Plan, Rules
 from runtime.bridge.can.values import Batch
 from runtime.bridge.formats.assemble import frames_at
-from runtime.bridge.formats.channels import Told, applied, guess, told
-from runtime.bridge.formats.corrections import mended
+from runtime.bridge.formats.channels import About, convert, describe, guess
+from runtime.bridge.formats.corrections import correct_frames
 from runtime.bridge.formats.reading import BusChoice, BusNotFound, Options, UnreadableRecording
 from runtime.bridge.session.recording import (
     WIDE,
@@ -163,7 +163,7 @@ class LogRecorder:
         if self._first is None:
             self._first = float(batch.t[0])
         self.frames += len(batch)
-        t = self._clock.continued(batch.t)
+        t = self._clock.advance(batch.t)
         times: dict[int, Numbers] = {}
         heard = np.zeros(len(batch), np.bool_)
         for name, (rows, values) in self._rules.feed(self._decoder.decode(batch)).items():
@@ -198,13 +198,13 @@ class LogRecorder:
         if guessing:
             found = guess(self._told(joined)).without(WIDE_SIGNALS, joined)
             for one in (*found.columns, *found.signals):
-                helpers[one.column] = applied(one, joined[one.channel])
+                helpers[one.column] = convert(one, joined[one.channel])
             joined |= {one.column: helpers[one.column] for one in found.signals}
             facts |= found.facts()
         helpers.pop("distance_m", None)
         frames = frames_at(even_times(np.unique(np.concatenate(self._heard)), STEP_S), helpers)
         if guessing:
-            mending = mended(frames)
+            mending = correct_frames(frames)
             frames = mending.frames
             facts |= mending.facts
             doubts += mending.doubts
@@ -225,8 +225,8 @@ class LogRecorder:
             unmapped=tuple(sorted(name for name in signals if name in self._units)),
         )
 
-    def _told(self, joined: Mapping[str, Samples]) -> dict[str, Told]:
-        return {name: told(one, self._units.get(name, "")) for name, one in joined.items()}
+    def _told(self, joined: Mapping[str, Samples]) -> dict[str, About]:
+        return {name: describe(one, self._units.get(name, "")) for name, one in joined.items()}
 
     def _joined(self) -> dict[str, Samples]:
         """All samples by name; signals of the same frames share their times."""

@@ -390,7 +390,7 @@ def _without_sentinels(key: str, values: Numbers, name: str, doubts: list[Doubt]
     return np.where(bad, np.nan, values)
 
 
-class Told(NamedTuple):
+class About(NamedTuple):
     """What is known of a channel."""
 
     unit: str = ""
@@ -432,7 +432,7 @@ class Guess(NamedTuple):
         return f"{self.column}: {self.channel or 'none'} ({'; '.join(parts)})" if parts else ""
 
 
-class Guessed(NamedTuple):
+class Guesses(NamedTuple):
     """What the channels of a recording are."""
 
     columns: tuple[Guess, ...]
@@ -447,11 +447,11 @@ class Guessed(NamedTuple):
         found = (name for one in both for name in one.dead if name != one.channel)
         return tuple(dict.fromkeys(found))
 
-    def without(self, columns: Collection[str], named: Collection[str]) -> "Guessed":
+    def without(self, columns: Collection[str], named: Collection[str]) -> "Guesses":
         """The same without those of *columns* that the log itself has in *named*."""
         there = {column for column in columns if column in named}
         kept = ([one for one in part if one.column not in there] for part in self)
-        return Guessed(*map(tuple, kept))
+        return Guesses(*map(tuple, kept))
 
     def facts(self) -> dict[str, str]:
         """In words, for whoever imports the file."""
@@ -462,16 +462,16 @@ class Guessed(NamedTuple):
         return {**told, "choices": "; ".join(choices)} if choices else told
 
 
-def told(samples: Samples, unit: str = "", function: str = "") -> Told:
+def describe(samples: Samples, unit: str = "", function: str = "") -> About:
     """What is to be known of a channel; *samples* by time."""
     t, value = samples
     few = value[:: max(1, len(value) // _SAMPLED)].tolist()
     levels = len(set(few))
     dead = levels == 1 and bool(t[-1] - t[0] >= DEAD_S) and bool((value == value[0]).all())
-    return Told(unit, function, dead, levels, max(few, default=0.0))
+    return About(unit, function, dead, levels, max(few, default=0.0))
 
 
-def guess(channels: Mapping[str, Told]) -> Guessed:
+def guess(channels: Mapping[str, About]) -> Guesses:
     """The best channel for each signal; names count more than functions, earlier names more.
 
     A dead channel is the last choice, and none where the speed shows that the car moved.
@@ -489,7 +489,7 @@ def guess(channels: Mapping[str, Told]) -> Guessed:
     ]
     kept, refused = _parted(columns, moved=moved)
     living, _ = _parted(signals, moved=moved)
-    return Guessed((*kept, *_places(channels, index.first)), tuple(living), refused)
+    return Guesses((*kept, *_places(channels, index.first)), tuple(living), refused)
 
 
 class _Index(NamedTuple):
@@ -498,7 +498,7 @@ class _Index(NamedTuple):
     by_function: Mapping[str, list[str]]
 
 
-def _indexed(channels: Mapping[str, Told]) -> _Index:
+def _indexed(channels: Mapping[str, About]) -> _Index:
     first: dict[str, str] = {}
     by_function: dict[str, list[str]] = {}
     for name, about in channels.items():
@@ -508,7 +508,7 @@ def _indexed(channels: Mapping[str, Told]) -> _Index:
     return _Index(first, by_function)
 
 
-def _best(column: str, known: Known, channels: Mapping[str, Told], index: _Index) -> Guess | None:
+def _best(column: str, known: Known, channels: Mapping[str, About], index: _Index) -> Guess | None:
     first, by_function = index
     keys = (*known.names, *known.aliases)
     names = [first[key] for key in keys if key in first]
@@ -540,7 +540,7 @@ def _parted(found: Iterable[Guess], *, moved: bool) -> tuple[list[Guess], tuple[
     return kept, tuple(refused)
 
 
-def _places(channels: Mapping[str, Told], first: Mapping[str, str]) -> Iterator[Guess]:
+def _places(channels: Mapping[str, About], first: Mapping[str, str]) -> Iterator[Guess]:
     for column, keys in _PLACES.items():
         for key in keys:
             if key in first and channels[first[key]].unit.strip().lower() in ("", *ANGLE):
@@ -561,7 +561,7 @@ def _scale(column: str, name: str, unit: str, known: Units) -> Scale:
     return scale_of(known, unit, name, default=default)
 
 
-def applied(one: Guess, samples: Samples) -> Samples:
+def convert(one: Guess, samples: Samples) -> Samples:
     """The samples of a channel in the unit of its column."""
     values: Numbers = one.scale(samples.value)
     return Samples(samples.t, values)

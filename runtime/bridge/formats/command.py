@@ -219,7 +219,7 @@ class _Direct:
         chosen = self._chosen
         try:
             recording = await asyncio.to_thread(self._read, file)
-            track = chosen.track or place(self._library, self._active, recording)
+            track = chosen.track or place(self._library.near, self._active, recording)
             session_id = chosen.session_id or session_name(track, recording.created, time.time())
             meta = SessionMeta(
                 driver=driver(chosen.driver or None, recording),

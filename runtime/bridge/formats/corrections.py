@@ -42,7 +42,7 @@ RESTING_SHARE: Final = 0.02
 FULL_SHARE: Final = 0.02
 
 
-class Mended(NamedTuple):
+class Correction(NamedTuple):
     """Frames, and what was done to them."""
 
     frames: Frames
@@ -70,7 +70,7 @@ class _Work:
         self.doubts.append(Doubt(code, detail, times))
 
 
-def mended(frames: Frames) -> Mended:
+def correct_frames(frames: Frames) -> Correction:
     """The frames with what is certain put right, each thing told as a doubt.
 
     A sign is turned where the positions clearly say the opposite; a zero is moved where driving
@@ -86,7 +86,7 @@ def mended(frames: Frames) -> Mended:
         work.columns["combo_g"] = np.where(np.isnan(both), work.columns["combo_g"], both) + 0.0
     _throttle_range(work)
     _brake_rest(work)
-    return Mended(Frames(work.columns), work.facts, tuple(work.doubts))
+    return Correction(Frames(work.columns), work.facts, tuple(work.doubts))
 
 
 def _motion(columns: Mapping[str, Numbers]) -> _Motion:

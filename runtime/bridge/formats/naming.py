@@ -1,19 +1,30 @@
 """What an imported session is called, and where it was driven, when nobody says."""
 
+from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Final
+from typing import Final, Protocol, TypeAlias
 
 from runtime.bridge.session.names import slug
 from runtime.bridge.session.recording import Recording
 from runtime.bridge.session.series import series
-from runtime.bridge.track.library import Library
-from runtime.bridge.track.model import Track
 
 UNNAMED: Final = "session"
 
 
-def place(library: Library, active: Track | None, recording: Recording) -> str:
-    """The known circuit nearest to a recording, else the place that its file names.
+class Named(Protocol):
+    """A circuit."""
+
+    @property
+    def name(self) -> str:
+        """As people call it."""
+
+
+Near: TypeAlias = Callable[[float, float], Named | None]
+"""The circuit at a latitude and longitude."""
+
+
+def place(near: Near, active: Named | None, recording: Recording) -> str:
+    """The known circuit *near* a recording, else the place that its file names.
 
     Without positions and such a name the active circuit.
     """
@@ -21,8 +32,8 @@ def place(library: Library, active: Track | None, recording: Recording) -> str:
     venue = recording.facts.get("venue", "")
     if centre is None:
         return venue or (active.name if active else "")
-    near = library.near(*centre)
-    return near.name if near else venue
+    circuit = near(*centre)
+    return circuit.name if circuit else venue
 
 
 def driver(asked: str | None, recording: Recording) -> str | None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from runtime.bridge.formats.assemble import Parts, clean_motion, record, texts_of
 from runtime.bridge.formats.channels import Channel, first_of, sort_channels, unique_names
-from runtime.bridge.formats.corrections import mended
+from runtime.bridge.formats.corrections import correct_frames
 from runtime.bridge.formats.lapmarks import (
     LINE_OF_LAPS,
     counted_laps,
@@ -108,7 +108,7 @@ def _recording(head: _Head, channels: list[Channel], t: Numbers, doubts: list[Do
         created=created.timestamp() if created else None,
         comments=[f"{name}: {told[name]}"[:500] for name in _KEPT_LINES if told.get(name)],
     )
-    mending = mended(recording.frames)
+    mending = correct_frames(recording.frames)
     laps = counted_laps(recording.signals)
     start = start_line(mending.frames, marks_of(laps))
     line = {"start_line": LINE_OF_LAPS} if start else {}

@@ -6,7 +6,6 @@ import pytest
 from serial.tools.list_ports_common import ListPortInfo  # type: ignore[import-untyped]
 
 from runtime.bridge.can.devices import (
-    KNOWN,
     UsbDevice,
     other_devices,
     serial_devices,
@@ -69,10 +68,3 @@ def test_the_machine_can_be_asked(monkeypatch: pytest.MonkeyPatch) -> None:
         "runtime.bridge.can.devices.list_ports.comports", lambda: [port("/dev/ttyACM0")]
     )
     assert "/dev/ttyACM0" in [found.device for found in usb_devices()]
-
-
-def test_every_known_device_of_the_list_is_there() -> None:
-    assert {f"{vid:04x}:{pid:04x} {kind}" for (vid, pid), (kind, _) in KNOWN.items()} == {
-        "1d50:606f slcan", "1d50:604b slcan", "2341:8051 slcan", "0c72:000c pcan",
-        "0bfd:0117 kvaser", "0403:6001 obd2", "1a86:7523 slcan",
-    }  # fmt: skip

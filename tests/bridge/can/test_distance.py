@@ -46,17 +46,6 @@ def test_acceleration_sharpens_the_distance_between_rare_speeds() -> None:
     assert error(told=True) < error(told=False)
 
 
-def test_noise_averages_out() -> None:
-    chance = random.Random(3)
-    moved = DistanceFilter()
-    for n in range(6001):
-        t = n / 100
-        moved.accelerated(t, chance.gauss(0, 0.1))
-        if n % 10 == 0:
-            moved.moving(t, 50.0 + chance.gauss(0, 0.3))
-    assert moved.at(60.0) == pytest.approx(3000.0, abs=3.0)
-
-
 def test_a_told_distance_corrects_a_speed_that_reads_high() -> None:
     alone, told = DistanceFilter(), DistanceFilter()
     chance = random.Random(4)
@@ -122,12 +111,3 @@ def test_a_long_silence_counts_for_a_second() -> None:
     assert moved.at(500.0) == pytest.approx(before + 20.0)
     moved.moving(500.0, 20.0)
     assert moved.at(500.0) == pytest.approx(before + 20.0, abs=0.1)
-
-
-def test_nothing_told_is_no_distance() -> None:
-    moved = DistanceFilter()
-    moved.accelerated(1.0, 0.5)
-    before = moved.started
-    moved.moving(2.0, 10.0)
-    assert (before, moved.started) == (False, True)
-    assert moved.at(2.0) == 0.0

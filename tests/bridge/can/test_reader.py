@@ -312,7 +312,7 @@ def test_a_driver_that_hangs_does_not_keep_a_stop_waiting(
 
 
 @pytest.mark.slow
-def test_a_thousand_times_unplugged_and_plugged_in_again(
+def test_two_hundred_times_unplugged_and_plugged_in_again(
     benches: Callable[..., Bench], caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.CRITICAL)
@@ -325,21 +325,21 @@ def test_a_thousand_times_unplugged_and_plugged_in_again(
     bench.reader._wait = lambda stop, seconds: stop.wait(0.0005)
     bench.reader.start()
     settled = (0, 0)
-    for n in range(1000):
+    for n in range(200):
         plugged.heard_until(b"L\r")
         plugged.say(encode(rpm_frame(0.0, n % 8000)) * 2 + b"t4")
         until(lambda: bench.reader.statistics.snapshot().frames_total >= 2 * (n + 1))  # noqa: B023
         if n == 20:
             settled = descriptors(), threading.active_count()
-        if n == 999:
+        if n == 199:
             assert settled == (descriptors(), threading.active_count())
         old, plugged = plugged, Adapter()
         old.unplug()
-    assert bench.reader.statistics.snapshot().frames_total == 2000
+    assert bench.reader.statistics.snapshot().frames_total == 400
     bench.reader.stop()
     plugged.unplug()
-    assert bench.reader.snapshot().reconnects in (999, 1000)
-    assert sum(len(flush.samples.get("speed_mph", ((),))[0]) for flush in bench.flushes) == 2000
+    assert bench.reader.snapshot().reconnects in (199, 200)
+    assert sum(len(flush.samples.get("speed_mph", ((),))[0]) for flush in bench.flushes) == 400
 
 
 def test_a_virtual_bus_gives_rows_of_the_shipped_car_in_right_units_and_signs() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from runtime.bridge.can.statistics import MOST_UNKNOWN, BusStatistics, Known, id_text
+from runtime.bridge.can.statistics import MOST_UNKNOWN, BusStatistics, Known
 from runtime.bridge.can.values import EXTENDED, CanFrame, Received
 
 
@@ -99,11 +99,3 @@ def test_a_bus_of_hostile_ids_costs_bounded_memory_and_hides_no_real_one(
     told_apart = sum(statistics._counts[key] for key in statistics._counts if key != 0x100)
     assert counts.unknown_rest + told_apart == 30_000
     assert all(row.hz >= 0.0 for row in counts.unknown_ids)
-
-
-def test_ids_read_as_users_know_them() -> None:
-    assert [id_text(key) for key in (0x7, 0x7DF, 0x18DAF110 | EXTENDED)] == [
-        "0x007",
-        "0x7df",
-        "0x18daf110",
-    ]

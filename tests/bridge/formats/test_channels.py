@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from runtime.bridge.formats.channels import Guess, Told, applied, guess, told
+from runtime.bridge.formats.channels import About, Guess, convert, describe, guess
 from runtime.bridge.session.recording import Samples
 
 
-def column(channels: dict[str, Told], name: str) -> str:
+def column(channels: dict[str, About], name: str) -> str:
     """Which channel fills a column."""
     found = {one.column: one.channel for one in guess(channels).columns}
     return found.get(name, "")
@@ -38,30 +38,30 @@ def column(channels: dict[str, Told], name: str) -> str:
 def test_a_channel_fills_the_column_that_it_is(
     name: str, unit: str, function: str, filled: str
 ) -> None:
-    found = guess({name: Told(unit, function)})
+    found = guess({name: About(unit, function)})
     assert [one.column for one in found.columns] == ([filled] if filled else [])
 
 
 @pytest.mark.parametrize(
     ("channels", "best"),
     [
-        ({"TPS": Told("%"), "Foo": Told("%", "Percentage Throttle Load", levels=9)}, "TPS"),
-        ({"TPS": Told("%", dead=True), "Foo": Told("%", "Percentage Throttle Load")}, "Foo"),
-        ({"TPS": Told("V"), "Foo": Told("%", "Percentage Throttle Load")}, "Foo"),
-        ({"pps": Told("%"), "throttle": Told("%")}, "throttle"),
+        ({"TPS": About("%"), "Foo": About("%", "Percentage Throttle Load", levels=9)}, "TPS"),
+        ({"TPS": About("%", dead=True), "Foo": About("%", "Percentage Throttle Load")}, "Foo"),
+        ({"TPS": About("V"), "Foo": About("%", "Percentage Throttle Load")}, "Foo"),
+        ({"pps": About("%"), "throttle": About("%")}, "throttle"),
         (
             {
-                "a": Told("%", "Percentage Throttle Load", levels=3),
-                "b": Told("%", "Percentage Throttle Load", levels=90),
+                "a": About("%", "Percentage Throttle Load", levels=3),
+                "b": About("%", "Percentage Throttle Load", levels=90),
             },
             "b",
         ),
-        ({"TPS": Told("%", dead=True)}, "TPS"),
-        ({"TPS": Told("%", dead=True), "speed": Told("m/s", most=9.0)}, ""),
-        ({"TPS": Told("%", dead=True), "speed": Told("km/h", most=9.0)}, "TPS"),
+        ({"TPS": About("%", dead=True)}, "TPS"),
+        ({"TPS": About("%", dead=True), "speed": About("m/s", most=9.0)}, ""),
+        ({"TPS": About("%", dead=True), "speed": About("km/h", most=9.0)}, "TPS"),
     ],
 )
-def test_the_best_of_several_is_taken(channels: dict[str, Told], best: str) -> None:
+def test_the_best_of_several_is_taken(channels: dict[str, About], best: str) -> None:
     assert column(channels, "throttle_pct") == best
 
 
@@ -81,15 +81,15 @@ def test_the_best_of_several_is_taken(channels: dict[str, Told], best: str) -> N
     ],
 )
 def test_signals_of_the_catalog_are_known(name: str, unit: str, signal: str, value: float) -> None:
-    found = guess({name: Told(unit)}).signals
+    found = guess({name: About(unit)}).signals
     assert [one.column for one in found] == ([signal] if signal else [])
     if signal:
-        told_value = applied(found[0], Samples(np.zeros(1), np.full(1, 212.0))).value[0]
+        told_value = convert(found[0], Samples(np.zeros(1), np.full(1, 212.0))).value[0]
         assert told_value == pytest.approx(value)
 
 
 def test_what_is_there_under_its_own_name_is_not_guessed() -> None:
-    channels = {"oil_temp_c": Told("C"), "Oil Temp": Told("C"), "rpm": Told(), "RPM 2": Told()}
+    channels = {"oil_temp_c": About("C"), "Oil Temp": About("C"), "rpm": About(), "RPM 2": About()}
     assert guess(channels).signals == ()
     assert guess(channels).without(("rpm",), channels).columns == ()
 
@@ -101,23 +101,19 @@ def test_what_is_there_under_its_own_name_is_not_guessed() -> None:
 def test_a_channel_that_never_changes_is_dead(
     values: list[float], seconds: float, dead: bool
 ) -> None:
-    assert told(Samples(np.linspace(0, seconds, 100), np.array(values))).dead is dead
+    assert describe(Samples(np.linspace(0, seconds, 100), np.array(values))).dead is dead
 
 
 def test_a_single_change_among_very_many_values_is_life() -> None:
     values = np.zeros(100_001)
     values[50_001] = 1.0
-    assert not told(Samples(np.arange(100_001.0), values)).dead
-
-
-def test_a_channel_of_one_value_can_be_told_of() -> None:
-    assert told(Samples(np.zeros(1), np.ones(1)), "bar") == Told("bar", levels=1, most=1.0)
+    assert not describe(Samples(np.arange(100_001.0), values)).dead
 
 
 def test_facts_tell_what_was_chosen_and_what_not() -> None:
-    many = {f"p{n}": Told("bar", "Brake Circuit Pressure", levels=n) for n in range(7)}
+    many = {f"p{n}": About("bar", "Brake Circuit Pressure", levels=n) for n in range(7)}
     facts = guess(many).facts()
     assert facts["columns"] == "brake_bar from p6"
     assert facts["choices"] == "brake_bar: p6 (rather than p5, p4, p3, p2 and 2 more)"
     assert guess({}).facts() == {"columns": "none"}
-    assert str(Guess("rpm", "x", guess({"rpm": Told()}).columns[0].scale)) == "rpm from x"
+    assert str(Guess("rpm", "x", guess({"rpm": About()}).columns[0].scale)) == "rpm from x"

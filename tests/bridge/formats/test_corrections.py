@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from runtime.bridge.formats.assemble import record_channels
-from runtime.bridge.formats.corrections import mended
+from runtime.bridge.formats.corrections import correct_frames
 from runtime.bridge.session.recording import WIDE, Frames, Numbers
 from tests.bridge.formats.aimkit import CHANNELS, STILL_S, Drive
 
@@ -23,12 +23,12 @@ def good() -> Frames:
 def changed(good: Frames, change: Change) -> tuple[dict[str, Numbers], Frames, set[str]]:
     columns = {name: values.copy() for name, values in good.columns.items()}
     change(columns)
-    done = mended(Frames(columns))
+    done = correct_frames(Frames(columns))
     return columns, done.frames, {doubt.code for doubt in done.doubts}
 
 
 def test_what_is_right_stays_as_it_is(good: Frames) -> None:
-    done = mended(good)
+    done = correct_frames(good)
     assert done.doubts == ()
     assert done.facts == {}
     for name in WIDE:
@@ -168,5 +168,5 @@ def test_steering_that_no_wheel_can_do_is_no_reading(good: Frames) -> None:
 
 @pytest.mark.parametrize("rows", [0, 1, 2, 40])
 def test_few_frames_are_no_reason_to_fail(good: Frames, rows: int) -> None:
-    done = mended(Frames({name: values[:rows] for name, values in good.columns.items()}))
+    done = correct_frames(Frames({name: values[:rows] for name, values in good.columns.items()}))
     assert len(done.frames) == rows

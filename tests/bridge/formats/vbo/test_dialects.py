@@ -101,6 +101,7 @@ def test_steering_that_follows_no_bend_is_left_as_it_is(driven: Drive) -> None:
 
 def test_the_facts_say_how_the_file_was_read(driven: Drive) -> None:
     assert dict(read(vbo_bytes(driven)).facts) == {
+        "format": "vbo",
         "coordinate_encoding": "minutes",
         "longitude_positive": "west",
         "time_encoding": "hhmmss",
