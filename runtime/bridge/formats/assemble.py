@@ -18,13 +18,10 @@ from runtime.bridge.formats.lapmarks import (
     start_line,
 )
 from runtime.bridge.formats.motion import (
-    Places,
-    bearing,
     distance,
     forward,
     longest_step,
     spikes,
-    turning_g,
 )
 from runtime.bridge.session.names import LONGEST_NAME, clean_name
 from runtime.bridge.session.recording import (
@@ -45,10 +42,6 @@ _STEP_S: Final = 0.05
 _FASTEST_S: Final = 0.005
 """Two fixes nearer than this are one."""
 _LONGEST_TEXT: Final = 100
-_ALIKE: Final = 0.3
-_FEW: Final = 10
-_CLEAR: Final = 0.5
-_MANY: Final = 30
 
 
 @dataclass(eq=False)
@@ -67,8 +60,8 @@ class Parts:
     doubts: list[Doubt] = field(default_factory=list)
 
 
-def clean_motion(parts: Parts) -> None:
-    """Take spikes out of the positions; turn lateral g and steering so that right is positive."""
+def drop_spikes(parts: Parts) -> None:
+    """Null the positions that leave the path for a moment; tell of rows that repeat a time."""
     bad = spikes(parts.t, parts.lat, parts.lon)
     if bad.any():
         parts.lat = np.where(bad, np.nan, parts.lat)
@@ -79,59 +72,6 @@ def clean_motion(parts: Parts) -> None:
     if late:
         text = "rows whose time is not after every earlier one"
         parts.doubts.append(Doubt("time_not_increasing", text, late))
-    g_lat, steering = (parts.wide.get(name) for name in ("g_lat", "steering_deg"))
-    if g_lat is None and steering is None:
-        return
-    places, pull = _turning(parts)
-    if g_lat is not None and _leftward(g_lat[places], pull):
-        parts.wide["g_lat"] = -g_lat
-        text = "lateral acceleration was positive to the left"
-        parts.doubts.append(Doubt("g_lat_sign_flipped", text))
-        parts.facts["g_lat_sign"] = "flipped"
-    if steering is not None and _turned_left(steering[places], pull):
-        parts.wide["steering_deg"] = -steering
-        text = "the steering angle was positive to the left"
-        parts.doubts.append(Doubt("steering_sign_flipped", text))
-        parts.facts["steering_sign"] = "flipped"
-
-
-def _turning(parts: Parts) -> tuple[Places, Numbers]:
-    """Lateral acceleration in g as positions and speed have it; nothing without a speed."""
-    speed = parts.wide.get("speed_ms")
-    if speed is None:
-        return np.empty(0, np.intp), np.empty(0)
-    heading = parts.tall.get("heading_deg")
-    if heading is None:
-        heading = _course(parts.lat, parts.lon)
-    places, pull = turning_g(parts.t, heading, speed)
-    possible = np.abs(pull) < 5.0
-    return places[possible], pull[possible]
-
-
-def _leftward(told: Numbers, pull: Numbers) -> bool:
-    known = np.isfinite(told)
-    pull, told = pull[known], told[known]
-    if len(told) < _FEW:
-        return False
-    size = np.sqrt(np.sum(pull**2) * np.sum(told**2))
-    return bool(np.sum(pull * told) < -_ALIKE * size)
-
-
-def _turned_left(angle: Numbers, pull: Numbers) -> bool:
-    """A wheel has a zero of its own, and turns far where the car is slow: more is asked of it."""
-    known = np.isfinite(angle)
-    pull, angle = pull[known], angle[known]
-    if len(angle) < _MANY or not np.ptp(angle) or not np.ptp(pull):
-        return False
-    return bool(np.corrcoef(angle, pull)[0, 1] < -_CLEAR)
-
-
-def _course(lat: Numbers, lon: Numbers) -> Numbers:
-    course = np.full(len(lat), np.nan)
-    course[:-1] = bearing(lat[:-1], lon[:-1], lat[1:], lon[1:])
-    still = np.flatnonzero((np.diff(lat) == 0.0) & (np.diff(lon) == 0.0))
-    course[still] = np.nan
-    return course
 
 
 def record(
@@ -143,7 +83,7 @@ def record(
     splits: tuple[Gate, ...] = (),
     comments: Iterable[str] = (),
 ) -> Recording:
-    """Put a recording together; call `clean_motion` first."""
+    """Put a recording together; call `drop_spikes` first."""
     rows = len(parts.t)
     nothing = np.full(rows, np.nan)
     nothing.flags.writeable = False

@@ -1,6 +1,6 @@
 """Mends columns of frames whose sign, zero or range the rest of the frames disproves."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
@@ -115,17 +115,25 @@ def _motion(columns: Mapping[str, Numbers]) -> _Motion:
     return _Motion(places[possible], pull[possible], thrust[possible])
 
 
-_SIGNED: Final = (
-    ("g_lat", "lateral", "lateral acceleration was positive to the left"),
-    ("g_long", "along", "longitudinal acceleration was positive in braking"),
-    ("steering_deg", "lateral", "the steering angle was positive to the left"),
-)
+_SIGNED: Final = {
+    "g_lat": ("lateral", "lateral acceleration was positive to the left"),
+    "g_long": ("along", "longitudinal acceleration was positive in braking"),
+    "steering_deg": ("lateral", "the steering angle was positive to the left"),
+}
 
 
-def _signs(work: _Work, motion: _Motion) -> bool:
+def turn_signs(columns: Mapping[str, Numbers], names: Sequence[str]) -> Correction:
+    """The frames with those of the columns *names* turned that are the wrong way round."""
+    work = _Work(dict(columns))
+    _signs(work, _motion(work.columns), names)
+    return Correction(Frames(work.columns), work.facts, tuple(work.doubts))
+
+
+def _signs(work: _Work, motion: _Motion, names: Iterable[str] = _SIGNED) -> bool:
     """Turn what is the wrong way round; True where that was an acceleration."""
     turned = False
-    for column, side, detail in _SIGNED:
+    for column in names:
+        side, detail = _SIGNED[column]
         if _likeness(work.columns[column][motion.places], getattr(motion, side)) < -CLEAR:
             work.columns[column] = 0.0 - work.columns[column]
             word = column.removesuffix("_deg")

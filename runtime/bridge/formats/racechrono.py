@@ -7,7 +7,7 @@ from typing import BinaryIO, Final, NamedTuple
 
 import numpy as np
 
-from runtime.bridge.formats.assemble import Parts, clean_motion, record, texts_of
+from runtime.bridge.formats.assemble import Parts, drop_spikes, record, texts_of
 from runtime.bridge.formats.channels import Channel, first_of, sort_channels, unique_names
 from runtime.bridge.formats.corrections import correct_frames
 from runtime.bridge.formats.lapmarks import (
@@ -100,7 +100,7 @@ def _recording(head: _Head, channels: list[Channel], t: Numbers, doubts: list[Do
         facts,
         [*doubts, *kept.doubts],
     )
-    clean_motion(parts)
+    drop_spikes(parts)
     created = parse_date(" ".join(head.told.get("Created", ())))
     told = {name: " ".join(cells).strip() for name, cells in head.told.items()}
     recording = record(

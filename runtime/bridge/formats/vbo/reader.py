@@ -7,7 +7,7 @@ from typing import BinaryIO, Final, NamedTuple
 
 import numpy as np
 
-from runtime.bridge.formats.assemble import Parts, clean_motion, record
+from runtime.bridge.formats.assemble import Parts, drop_spikes, record
 from runtime.bridge.formats.channels import (
     LAT,
     LON,
@@ -19,6 +19,7 @@ from runtime.bridge.formats.channels import (
     sort_channels,
     unique_names,
 )
+from runtime.bridge.formats.corrections import turn_signs
 from runtime.bridge.formats.reading import NO_OPTIONS, Options, UnreadableRecording
 from runtime.bridge.formats.rows import LONGEST_LINE, Table, read_table
 from runtime.bridge.formats.vbo.encodings import (
@@ -28,7 +29,7 @@ from runtime.bridge.formats.vbo.encodings import (
     read_positions,
 )
 from runtime.bridge.formats.vbo.laptiming import driven_path, read_gates
-from runtime.bridge.session.recording import Doubt, Numbers, Recording, VideoFrame
+from runtime.bridge.session.recording import TIMESTAMP, Doubt, Numbers, Recording, VideoFrame
 
 LONGEST_HEAD: Final = 1_048_576
 MOST_COLUMNS: Final = 256
@@ -275,7 +276,14 @@ def _without_silence(lat: Numbers, tall: dict[str, Numbers], doubts: list[Doubt]
 
 
 def _finish(head: Head, parts: Parts, videos: Channel | None, positions: Positions) -> Recording:
-    clean_motion(parts)
+    drop_spikes(parts)
+    turned = [name for name in ("g_lat", "steering_deg") if name in parts.wide]
+    if turned and "speed_ms" in parts.wide:
+        place = {TIMESTAMP: parts.t, "lat": parts.lat, "lon": parts.lon}
+        correction = turn_signs({**parts.wide, **place}, turned)
+        parts.wide |= {name: correction.frames.columns[name] for name in turned}
+        parts.facts |= correction.facts
+        parts.doubts += correction.doubts
     video = _video(head, parts, videos)
     path = driven_path(parts.lat, parts.lon)
     lines = head.sections.get("laptiming", ())
