@@ -8,11 +8,8 @@ from runtime.llm.admission import Cancelled, State
 from runtime.llm.api.chat import finish_of, state_after
 from runtime.llm.api.sysmodel import BenchmarkRequest
 from runtime.llm.api.wire import (
-    ChatCompletion,
     ChatRequest,
     Frames,
-    TokenDetails,
-    Usage,
     error_frame,
     usage_of,
 )
@@ -141,11 +138,6 @@ def test_stopping_a_request_on_purpose_is_no_failure(error: ApiError, state: Sta
     assert state_after(error) is state
 
 
-def test_a_reply_that_said_nothing_has_no_time_to_its_first_token() -> None:
-    required = ChatCompletion.model_json_schema(mode="serialization")["$defs"]["Timings"]
-    assert "first_token_ms" not in required["required"]
-
-
 @pytest.mark.parametrize(("sent", "clamped"), [("9" * 30, 5), ("-1e30", 0), ("3.0", 3), ("99", 5)])
 def test_a_warmup_of_any_size_can_be_pulled_to_its_range(sent: str, clamped: int) -> None:
     warmup = parse_body(BenchmarkRequest, f'{{"warmup": {sent}}}'.encode()).warmup
@@ -179,11 +171,6 @@ def parsed(frame: bytes) -> dict[str, object]:
     return value
 
 
-def test_the_role_stands_alone_in_the_first_frame(frames: Frames) -> None:
-    choices = [{"index": 0, "delta": {"role": "assistant"}}]
-    assert parsed(frames.delta(role="assistant")) == SHARED | {"choices": choices}
-
-
 @pytest.mark.parametrize(
     "text",
     ["a", " ", "\n\n", '"', "\\", "\r\n\t", "\x00\x1f", "\u2028", "\N{CHEQUERED FLAG}", "data: x"],
@@ -191,40 +178,6 @@ def test_the_role_stands_alone_in_the_first_frame(frames: Frames) -> None:
 def test_any_text_stays_one_line_and_comes_back_as_it_was(frames: Frames, text: str) -> None:
     choices = [{"index": 0, "delta": {"content": text}}]
     assert parsed(frames.delta(content=text)) == SHARED | {"choices": choices}
-
-
-@pytest.mark.parametrize(
-    ("reason", "truncated", "mark"),
-    [
-        ("stop", False, {}),
-        ("stop", True, {"truncated": True}),
-        ("length", True, {"truncated": True}),
-    ],
-)
-def test_the_last_frame_has_an_empty_delta_and_the_reason(
-    frames: Frames, reason: Finish, truncated: bool, mark: dict[str, bool]
-) -> None:
-    choice = {"index": 0, "delta": {}, "finish_reason": reason} | mark
-    assert parsed(frames.delta(finish=reason, truncated=truncated)) == SHARED | {
-        "choices": [choice]
-    }
-
-
-def test_the_usage_has_a_frame_without_choices(frames: Frames) -> None:
-    details = TokenDetails(cached_tokens=2)
-    usage = Usage(
-        prompt_tokens=5, completion_tokens=3, total_tokens=8, prompt_tokens_details=details
-    )
-    expected = {
-        "prompt_tokens": 5,
-        "completion_tokens": 3,
-        "total_tokens": 8,
-        "prompt_tokens_details": {"cached_tokens": 2},
-    }
-    assert parsed(frames.usage(usage)) == SHARED | {
-        "choices": [],
-        "usage": expected,
-    }
 
 
 @pytest.mark.parametrize(

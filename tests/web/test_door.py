@@ -8,16 +8,7 @@ import aiohttp
 import pytest
 from aiohttp import web
 
-from runtime.web.errors import (
-    ApiError,
-    BadRequest,
-    MethodNotAllowed,
-    NotFound,
-    RequestTimeout,
-    TooLarge,
-)
 from runtime.web.lifecycle import LIFECYCLE
-from runtime.web.middleware import translate
 from runtime.web.serve import Running, started
 from tests.web.sample import make_app
 
@@ -195,21 +186,6 @@ async def test_a_path_that_carries_a_secret_is_logged_as_its_pattern(
         assert answer.status == 204
     assert "/tokens/{token}" in str([getattr(r, "fields", None) for r in caplog.records])
     assert "hunter2" not in str([vars(record) for record in caplog.records])
-
-
-@pytest.mark.parametrize(
-    ("exc", "error"),
-    [
-        (web.HTTPNotFound(), NotFound),
-        (web.HTTPMethodNotAllowed("PUT", ["GET"]), MethodNotAllowed),
-        (web.HTTPRequestTimeout(), RequestTimeout),
-        (web.HTTPRequestEntityTooLarge(1, 2), TooLarge),
-        (web.HTTPGone(), BadRequest),
-        (web.HTTPBadGateway(), ApiError),
-    ],
-)
-def test_refusals_of_the_library_become_ours(exc: web.HTTPException, error: type[ApiError]) -> None:
-    assert type(translate(exc)) is error
 
 
 async def test_a_draining_server_answers_503_on_open_connections(

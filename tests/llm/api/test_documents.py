@@ -331,19 +331,6 @@ async def test_a_long_text_becomes_chunks_that_all_are_found(store: Server) -> N
     assert all(hit["metadata"] == [1, {"a": None}] for hit in found)
 
 
-async def test_documents_outlive_the_server(start: Start, encoders: Path) -> None:
-    async with start(models=encoders) as server:
-        await fill(server)
-        before = (await find(server, "corner")).json
-    async with start(models=encoders) as server:
-        assert (await find(server, "corner")).json == before
-        health = (await server.get("/health")).json
-        stored = {"tenants": 1, "documents": 3, "chunks": 3, "disk_full": False}
-        assert health["documents"] == stored
-        samples = await server.metrics()
-        assert samples["llmsvc_document_chunks"] == 3
-
-
 async def test_tenants_are_listed_and_deleted(store: Server) -> None:
     await fill(store)
     await add(store, "a", "lap", {"X-Client-Id": "Garage 2"})

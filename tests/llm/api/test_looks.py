@@ -1,7 +1,6 @@
 """Routes that show what the server has and does: health, models, requests, metrics, warm-up."""
 
 import asyncio
-import shutil
 from pathlib import Path
 
 import pytest
@@ -89,35 +88,6 @@ async def test_the_model_list_has_files_by_name_and_then_the_system_model(
     assert files["recall"]["owned_by"] == "local"
     assert files["recall"]["meta"]["size"] == (models / "recall.gguf").stat().st_size
     assert files["sysmodel-builtin"]["owned_by"] == "sysmodel"
-
-
-async def test_the_system_entry_keeps_its_time(server: Server) -> None:
-    both = [(await server.get("/v1/models")).json["data"][-1]["created"] for _ in range(2)]
-    assert both[0] == both[1]
-
-
-async def test_an_empty_folder_lists_the_system_model_alone(start: Start, tmp_path: Path) -> None:
-    async with start(models=tmp_path / "none") as server:
-        listed = (await server.get("/v1/models")).json["data"]
-    assert [entry["id"] for entry in listed] == ["sysmodel-builtin"]
-
-
-async def test_only_models_are_listed(start: Start, models: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "folder"
-    folder.mkdir()
-    for name in ("a.GGUF", "b.gguf.part", "c.gguf.tmp", "d.onnx", "e.onnx", ".f.gguf", "g.txt"):
-        shutil.copy(models / "recall.gguf", folder / name)
-    (folder / "e-vocab.txt").write_text("[UNK]\n")
-    (folder / "h.gguf").touch()
-    (folder / "i.gguf").mkdir()
-    async with start(models=folder) as server:
-        listed = (await server.get("/v1/models")).json["data"]
-        (folder / "new.gguf").write_bytes((models / "recall.gguf").read_bytes())
-        later = (await server.get("/v1/models")).json["data"]
-
-    assert [entry["id"] for entry in listed] == ["a", "e", "sysmodel-builtin"]
-    assert listed[1]["meta"]["kind"] == "embedding"
-    assert [entry["id"] for entry in later] == ["a", "new", "e", "sysmodel-builtin"]
 
 
 @pytest.mark.parametrize("model", MODELS)

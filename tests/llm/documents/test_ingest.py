@@ -341,12 +341,6 @@ def test_a_document_leads_back_to_its_lesson() -> None:
     assert whole.metadata["url"] == "https://example.org/course/lessons/braking/#a"
 
 
-def test_nothing_is_written_twice() -> None:
-    documents = make_documents([chunk("a"), chunk("b")], MODEL)
-    plan = make_plan(documents, stored(*documents))
-    assert (plan.write, plan.remove, plan.unchanged) == ((), (), 2)
-
-
 def test_a_change_of_text_title_link_or_model_is_written() -> None:
     before = make_documents([chunk("a")], MODEL)
     changes = [

@@ -8,14 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from runtime.llm.documents.store import DocumentStore, Figures
-from runtime.llm.documents.values import StoreLimit, TenantInfo, Where, Written
+from runtime.llm.documents.store import DocumentStore
+from runtime.llm.documents.values import StoreLimit, Where, Written
 from tests.llm.documents.conftest import Open
 from tests.llm.documents.kit import (
     MODEL,
     Matrix,
-    Model,
-    assert_same,
     clustered,
     document,
     fill,
@@ -48,27 +46,6 @@ async def test_a_document_replaces_the_one_with_its_id_whatever_its_model(
     assert again == Written(1, replaced=True)
     assert await own.search(query(randoms(1, 1)[0]), MODEL, 5) == []
     assert [hit.text for hit in await own.search(query(randoms(1, 1)[0]), "other", 5)] == ["new"]
-
-
-async def test_tenants_with_equal_documents_do_not_see_or_delete_each_others(
-    store: DocumentStore,
-) -> None:
-    for name in ("a", "b"):
-        await store.for_tenant(name).replace(document("same", (f"of {name}",), seed=3))
-
-    removed = await store.for_tenant("a").delete("same")
-    (left,) = await store.for_tenant("b").search(query(randoms(1, 3)[0]), MODEL, 5)
-
-    assert removed == 1
-    assert left.text == "of b"
-    assert await store.for_tenant("a").search(query(randoms(1, 3)[0]), MODEL, 5) == []
-    assert await store.tenants() == [TenantInfo("b", 1, 1)]
-
-
-async def test_what_is_not_there_is_deleted_without_complaint(store: DocumentStore) -> None:
-    assert await store.for_tenant("a").delete("none") == 0
-    assert await store.delete_tenant("a") == 0
-    assert await store.tenants() == []
 
 
 async def test_documents_are_listed_in_binary_order_page_by_page(store: DocumentStore) -> None:
@@ -139,13 +116,6 @@ async def test_a_minimum_score_drops_what_is_below_it(opened: Open, exact_max: i
     assert min(hit.score for hit in hits) >= 0.5
 
 
-@pytest.mark.parametrize("k", [0, -1])
-async def test_no_hits_are_wanted(store: DocumentStore, k: int) -> None:
-    await store.for_tenant("a").replace(document("d"))
-
-    assert await store.for_tenant("a").search(query(randoms(1, 0)[0]), MODEL, k) == []
-
-
 BAD: dict[str, Matrix] = {
     "too few": randoms(1, 1),
     "too many": randoms(3, 1),
@@ -205,33 +175,6 @@ async def test_the_caps_hold_over_all_tenants_and_an_equal_replace_passes(opened
 
     assert (await store.figures())[:3] == (2, 2, 4)
     assert StoreLimit.status == 413
-
-
-async def test_figures_follow_every_write(store: DocumentStore) -> None:
-    empty = await store.figures()
-    await fill(store, "a", randoms(250, 1))
-    await store.for_tenant("b").replace(document("d", ("x",) * 7))
-    await store.for_tenant("a").delete("d0000")
-    full = await store.figures()
-    removed = await store.delete_tenant("a")
-
-    assert empty[:3] == (0, 0, 0)
-    assert full == Figures(2, 3, 157, full.bytes)
-    assert full.bytes > 157 * 1536
-    assert removed == 150
-    assert (await store.figures())[:3] == (1, 1, 7)
-
-
-async def test_all_is_there_after_a_new_start(opened: Open) -> None:
-    first = await opened()
-    await fill(first, "a", randoms(120, 1))
-    await first.close()
-
-    second = await opened()
-    hits = await second.for_tenant("a").search(query(randoms(120, 1)[77]), MODEL, 1)
-
-    assert [hit.text for hit in hits] == ["text 77 of a"]
-    assert (await second.figures())[:3] == (1, 2, 120)
 
 
 async def test_a_caller_that_goes_away_does_not_stop_its_write_and_search_follows(
@@ -294,21 +237,6 @@ async def test_readers_see_the_old_document_or_the_new_one_never_a_part(
         return seen
 
     await asyncio.gather(write(), read(), read(), read())
-
-
-async def test_a_small_tenant_beside_a_large_one_finds_all_it_has(opened: Open) -> None:
-    store = await opened(exact_max=200)
-    vectors = clustered(600, seed=1)
-    await fill(store, "large", vectors)
-    await fill(store, "small", vectors[:30])
-    model = Model()
-    model.replace(
-        "small", document("d0000", [f"text {n} of small" for n in range(30)], vectors=vectors[:30])
-    )
-
-    for wanted in clustered(20, seed=2):
-        found = await store.for_tenant("small").search(query(wanted), MODEL, 30)
-        assert_same(found, model.search("small", query(wanted), MODEL, 30))
 
 
 def test_numpy_and_usearch_are_loaded_by_the_first_search_not_before(tmp_path: Path) -> None:

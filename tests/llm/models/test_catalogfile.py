@@ -12,8 +12,6 @@ from runtime.llm.models.catalogfile import (
     MAX_BYTES,
     CatalogFile,
     Declaration,
-    append_table,
-    chip_fits,
     declare,
     format_table,
     parse,
@@ -252,22 +250,6 @@ def test_an_onnx_file_cannot_be_declared_a_chat_model(tmp_path: Path) -> None:
     assert "ONNX file is an embedding model" in (the(Catalog([tmp_path]), "a").fault or "")
 
 
-@pytest.mark.parametrize(
-    ("required", "soc", "fits"),
-    [
-        (None, "", True),
-        (None, "anything", True),
-        ("SM8750", "Qualcomm sm8750-ab", True),
-        ("SM8750", "Qualcomm SM8650", False),
-        ("SM8750", "", False),
-    ],
-)
-def test_a_chip_fits_when_its_name_carries_the_marker(
-    required: str | None, soc: str, fits: bool
-) -> None:
-    assert chip_fits(required, soc) is fits
-
-
 def test_a_model_for_another_chip_is_listed_and_refused(tmp_path: Path) -> None:
     put(tmp_path, "npu.gguf")
     (tmp_path / "catalog.toml").write_text(
@@ -405,8 +387,3 @@ def test_a_disk_that_fills_up_meanwhile_leaves_no_half_table(
 
     assert declare(tmp_path, "new", NEW) == "refused"
     assert path.read_text() == OLD
-
-
-def test_an_addition_that_would_change_the_meaning_is_none() -> None:
-    assert append_table("models = {old = {dims = 5}}\n", "new", NEW) is None
-    assert append_table(OLD, "old", NEW) is None

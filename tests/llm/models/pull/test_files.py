@@ -141,15 +141,6 @@ async def test_a_source_of_no_use_is_told_in_one_line(
     assert said.complaint.startswith("pull: ")
 
 
-async def test_a_redirect_on_this_machine_is_followed(pull: Puller, data: bytes) -> None:
-    async with scripted(Origin(data)) as origin:
-        moved = answering("302 Found", f"Location: {origin.address}/x", "Content-Length: 0")
-        async with scripted(moved) as mover:
-            said = await pull(f"{mover.address}/{NAME}", "--sha256", sha(data))
-
-    assert (said.status, pull.left) == (0, [NAME])
-
-
 async def test_a_size_from_the_user_serves_where_the_source_tells_none(
     pull: Puller, data: bytes
 ) -> None:
