@@ -1,26 +1,44 @@
-"""`build.py fmt`: YAML sources in one canonical form; prose is never touched."""
+"""`build.py fmt`: YAML sources in one canonical form; prose is never touched.
+
+Keys come in the order of the schema, quotes only where the strict profile needs them, short lists
+on one line. ruamel.yaml writes the text; comments and blank lines stay beside their entries.
+"""
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
 import yaml
+from ruamel.yaml import YAML
+from ruamel.yaml.comments import CommentedMap, CommentedSeq
+from ruamel.yaml.error import CommentMark
+from ruamel.yaml.representer import RoundTripRepresenter
+from ruamel.yaml.resolver import VersionedResolver
+from ruamel.yaml.tokens import CommentToken
 from yaml.nodes import MappingNode, Node, SequenceNode
 
-from course import fmt_trivia
 from course.diagnostics import Problem
-from course.fmt_emit import Verbatim, emit, ordered
 from course.read import schema, yamlsource
 from course.read.files import TEXT_LIMIT, Entry, read_bytes, scan, text_of
 from course.read.lesson import split_front
 from course.read.sources import CONTENT
 
+Place = tuple[str | int, ...]
+WIDTH: Final = 100
+_TAG: Final = "tag:yaml.org,2002:str"
+# What may not stand in YAML as it is, or not in this profile; a line feed has its own rules.
+_AWKWARD: Final = re.compile(
+    r"[^\n\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
+)
+_COMMENT: Final = re.compile(r"#[^\n]*")
 _LESSON: Final = re.compile(r"phases/[^/]+/[^/]+/lesson(?:\.[A-Za-z0-9-]+)?\.md\Z")
 _SCHEMAS: Final = tuple(
     (re.compile(pattern), name)
@@ -110,6 +128,14 @@ def formatted(text: str, name: str, *, front_matter: bool = False) -> str:
     return text[:4] + _canonical(front, name) + text[4 + len(front) :]
 
 
+def dump(data: object, name: str) -> str:
+    """*data* as canonical YAML, its keys in the order of the schema *name*.
+
+    Raises ValueError for a number that the YAML profile cannot hold.
+    """
+    return _written(_ordered(data, schema.schema(name)), Comments())
+
+
 def _canonical(text: str, name: str) -> str:
     data, problems = yamlsource.parse(text, "")
     if problems:
@@ -117,32 +143,343 @@ def _canonical(text: str, name: str) -> str:
     if not isinstance(data, dict | list):
         raise LeftAloneError("the document is neither a mapping nor a list")
     node = _compose(text)
-    try:
-        trivia = fmt_trivia.read(text, node)
-        new = emit(ordered(_spelled(node, data), schema.schema(name)), trivia)
-        same = yamlsource.parse(new, "") == (data, [])
-        kept = same and fmt_trivia.read(new, _compose(new)).comments() == trivia.comments()
-    except fmt_trivia.UnsafeError as error:
-        raise LeftAloneError(str(error)) from error
-    if not kept:
+    comments = read_comments(text, node)
+    new = _written(_ordered(_spelled(node, data), schema.schema(name)), comments)
+    same = yamlsource.parse(new, "") == (data, [])
+    if not same or not comments.same(read_comments(new, _compose(new))):
         raise LeftAloneError("its comments have no safe place in the canonical form")
     return new
 
 
 def _compose(text: str) -> Node:
-    node = yaml.compose(text, Loader=yaml.CSafeLoader)
+    node: Node | None = yaml.compose(text, Loader=yaml.CSafeLoader)
     if node is None:
         raise LeftAloneError("the document is empty")
     return node
 
 
-def _spelled(node: Node, data: Any) -> Any:
+def _spelled(node: Any, data: Any) -> Any:
     """*data* with numbers, booleans and nulls as their author spelled them."""
     if isinstance(node, MappingNode):
         return {key.value: _spelled(value, data[key.value]) for key, value in node.value}
     if isinstance(node, SequenceNode):
         return [_spelled(item, one) for item, one in zip(node.value, data, strict=True)]
     return data if isinstance(data, str) else Verbatim(node.value or "null")
+
+
+def _ordered(data: Any, part: Mapping[str, Any], root: Mapping[str, Any] | None = None) -> Any:
+    """*data* with the keys of every mapping in schema order; unknown ones last, as they came."""
+    root = part if root is None else root
+    if "$ref" in part:
+        part = root["$defs"][part["$ref"].rpartition("/")[2]]
+    if isinstance(data, list):
+        return [_ordered(item, part.get("items", {}), root) for item in data]
+    if not isinstance(data, dict):
+        return data
+    known = part.get("properties", {})
+    place = {key: number for number, key in enumerate(known)}
+    keys = sorted(data, key=lambda key: place.get(key, len(place)))
+    return {key: _ordered(data[key], known.get(key, {}), root) for key in keys}
+
+
+# -- comments ---------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Comments:
+    """The comments and blank lines of a text, each with the entry that it belongs to.
+
+    ``above`` maps an entry to the lines before it ("" is a blank one), ``beside`` to the comment
+    at the end of its line; ``header`` stands above and apart from the first entry.
+    """
+
+    header: list[str] = field(default_factory=list)
+    footer: list[str] = field(default_factory=list)
+    above: dict[Place, list[str]] = field(default_factory=dict)
+    beside: dict[Place, str] = field(default_factory=dict)
+
+    def same(self, other: Comments) -> bool:
+        """Whether both hold the same comments beside the same entries, blank lines apart."""
+        return self._words() == other._words()
+
+    def _words(self) -> tuple[object, ...]:
+        above = {place: words for place, lines in self.above.items() if (words := _words(lines))}
+        return _words(self.header), _words(self.footer), above, self.beside
+
+    def below(self, place: Place) -> bool:
+        """Whether an entry inside *place* has a comment."""
+        entries = [*(entry for entry, lines in self.above.items() if _words(lines)), *self.beside]
+        return any(len(entry) > len(place) and entry[: len(place)] == place for entry in entries)
+
+
+def _words(lines: list[str]) -> list[str]:
+    return [line for line in lines if line]
+
+
+def read_comments(text: str, root: Node) -> Comments:
+    """The comments and blank lines of *text*, whose nodes are below *root*.
+
+    They are what stands between the tokens of YAML. Raises :class:`LeftAloneError` for a comment
+    inside a value, or beside a document without entries.
+    """
+    entries = sorted(_entries(root, ()))
+    found = Comments()
+    waiting: list[str] = []
+    upcoming = 0
+    for start, end in _gaps(text):
+        begins = start == 0 or text[start - 1] == "\n"
+        lines = text[start:end].split("\n")
+        at = text.count("\n", 0, start)
+        column = start - text.rfind("\n", 0, start) - 1
+        while upcoming < len(entries) and entries[upcoming][:2] < (at, column):
+            upcoming += 1
+        for number, line in enumerate(lines, at):
+            comment = _COMMENT.search(line)
+            if comment and number == at and not begins:
+                owner = [entry for entry in entries if entry[:2] <= (number, column)]
+                if not owner:
+                    message = f"line {number + 1} holds a comment beside the whole document"
+                    raise LeftAloneError(message)
+                found.beside[owner[-1][2]] = comment[0].rstrip()
+            elif comment:
+                waiting.append(comment[0].rstrip())
+            elif (number > at or begins) and number - at < len(lines) - 1:
+                waiting.append("")
+        here = text.count("\n", 0, end)
+        while upcoming < len(entries) and entries[upcoming][0] <= here:
+            if waiting:
+                found.above[entries[upcoming][2]], waiting = waiting, []
+            upcoming += 1
+        if not entries and end < len(text) and not found.header:
+            found.header, waiting = _opening(waiting), []
+    found.footer = waiting
+    if entries:  # what a blank line sets apart from the first entry belongs to the file
+        lines = found.above.get(entries[0][2], [])
+        blank = max((number for number, line in enumerate(lines) if not line), default=-1)
+        found.header, found.above[entries[0][2]] = _opening(lines[: blank + 1]), lines[blank + 1 :]
+    return found
+
+
+def _gaps(text: str) -> Iterator[tuple[int, int]]:
+    """The ranges of *text* between its tokens."""
+    last = inside = 0
+    for token in yaml.scan(text, Loader=yaml.CSafeLoader):
+        start, end = token.start_mark.index, token.end_mark.index
+        if start > last:
+            if inside and "#" in text[last:start]:
+                line = token.start_mark.line
+                raise LeftAloneError(f"line {line} holds a comment inside a value")
+            yield last, start
+        block = isinstance(token, yaml.ScalarToken) and token.style in ("|", ">")
+        if block and "#" in text[start : text.index("\n", start)]:
+            line = token.start_mark.line + 1
+            raise LeftAloneError(f"line {line} holds a comment inside a value")
+        inside += isinstance(token, yaml.FlowSequenceStartToken | yaml.FlowMappingStartToken)
+        inside -= isinstance(token, yaml.FlowSequenceEndToken | yaml.FlowMappingEndToken)
+        last = max(last, end)
+    if last < len(text):
+        yield last, len(text)
+
+
+def _entries(node: Node, place: Place) -> Iterator[tuple[int, int, Place]]:
+    """Line, column and place of each key of a block mapping and each item of a block list."""
+    if isinstance(node, MappingNode | SequenceNode) and not node.flow_style:
+        pairs: list[tuple[Node, str | int, Node]]
+        if isinstance(node, MappingNode):
+            pairs = [(key, key.value, value) for key, value in node.value]
+        else:
+            pairs = [(item, number, item) for number, item in enumerate(node.value)]
+        for start, name, value in pairs:
+            yield start.start_mark.line, start.start_mark.column, (*place, name)
+            yield from _entries(value, (*place, name))
+
+
+def _opening(lines: list[str]) -> list[str]:
+    """*lines* from the first comment on."""
+    first = next((number for number, line in enumerate(lines) if line), len(lines))
+    return _squeezed(lines[first:])
+
+
+def _squeezed(lines: list[str]) -> list[str]:
+    """*lines* with at most one blank line in a row."""
+    return [line for line, before in zip(lines, ["x", *lines], strict=False) if line or before]
+
+
+# -- data to text -----------------------------------------------------------------------------
+
+
+class Verbatim(str):
+    """A scalar that is no text (number, boolean, null), in the spelling of its author."""
+
+    __slots__ = ()
+
+
+class _Resolver(VersionedResolver):  # type: ignore[misc, no-any-unimported, unused-ignore]
+    """Every scalar is written as the representer says."""
+
+    def resolve(self, kind: Any, value: Any, implicit: Any) -> Any:
+        """The tag that needs not be written."""
+        return _TAG if isinstance(value, str) else super().resolve(kind, value, implicit)
+
+
+class _Representer(RoundTripRepresenter):
+    """Chooses the style of every scalar."""
+
+    def scalar(self, value: Any) -> Any:
+        """A text, number, boolean or null."""
+        return self.represent_scalar(_TAG, _spelling(value), style=_style(value))
+
+
+for _kind in (str, Verbatim, int, float, bool, type(None)):
+    _Representer.add_representer(_kind, _Representer.scalar)
+
+
+def _written(data: Any, comments: Comments) -> str:
+    """The text of *data* in the order that it has, with its comments."""
+    writer = YAML(pure=True)
+    writer.Representer, writer.Resolver = _Representer, _Resolver
+    writer.width = 1 << 30
+    offset = 0 if isinstance(data, list) else 2
+    writer.indent(mapping=2, sequence=2 + offset, offset=offset)
+    stream = io.StringIO()
+    writer.dump(_Layout(comments).collection(data, (), 0), stream)
+    parts = [*comments.header, stream.getvalue().rstrip("\n"), *_squeezed(comments.footer)]
+    return "\n".join(parts).rstrip("\n") + "\n"
+
+
+class _Layout:
+    """Makes the collections that ruamel.yaml writes: block or flow, with their comments."""
+
+    def __init__(self, comments: Comments) -> None:
+        self.comments = comments
+
+    def collection(self, data: Any, place: Place, indent: int) -> Any:
+        """A mapping or list in block style; an empty one in brackets."""
+        made: Any = CommentedMap() if isinstance(data, dict) else CommentedSeq()
+        if not data:
+            made.fa.set_flow_style()
+            return made
+        short = isinstance(data, list) and self.all_short(data, place, indent)
+        for key, value in data.items() if isinstance(data, dict) else enumerate(data):
+            at = (*place, key)
+            if isinstance(data, dict):
+                width = indent + len(_quoted(key)) + 1
+                made[key] = self.value(value, at, indent + 2, width)
+            elif short:
+                made.append(_flow(value))
+            else:
+                made.append(self.value(value, at, indent + 2, indent + 1))
+            lines = _squeezed(self.comments.above.get(at, []))
+            if len(made) == 1 and lines and not lines[0]:
+                lines = lines[1:]
+            above = [CommentToken(f"{line}\n", CommentMark(indent)) for line in lines] or None
+            beside = self.comments.beside.get(at)
+            token = CommentToken(f" {beside}\n", CommentMark(0)) if beside else None
+            if above or token:
+                mapping = isinstance(data, dict)
+                made.ca.items[key] = [None, above, token, None] if mapping else [token, above]
+        return made
+
+    def value(self, value: Any, place: Place, indent: int, before: int) -> Any:
+        """The value of a key or an item, which stands after *before* characters of its line."""
+        if not isinstance(value, dict | list):
+            return value
+        if isinstance(value, list) and self.fits(value, place, before):
+            return _flow(value)
+        return self.collection(value, place, indent)
+
+    def fits(self, items: list[Any], place: Place, before: int) -> bool:
+        """Whether a list of scalars stands well on one line."""
+        if any(isinstance(item, dict | list) for item in items) or self.comments.below(place):
+            return False
+        return all(map(_flows, items)) and before + 1 + len(_flat(items)) <= WIDTH
+
+    def all_short(self, items: list[Any], place: Place, indent: int) -> bool:
+        """Whether each item is a mapping of two or more scalars that stands well on one line."""
+        if not all(isinstance(item, dict) and len(item) > 1 for item in items):
+            return False
+        values = [value for item in items for value in item.values()]
+        if any(isinstance(value, dict | list) for value in values) or self.comments.below(place):
+            return False
+        return all(map(_flows, values)) and all(
+            indent + 2 + len(_flat(item)) <= WIDTH for item in items
+        )
+
+
+def _flow(data: Any) -> Any:
+    """A list or mapping of scalars on one line."""
+    made: Any = CommentedMap(data) if isinstance(data, dict) else CommentedSeq(data)
+    made.fa.set_flow_style()
+    return made
+
+
+def _flat(data: Any) -> str:
+    """How a list or mapping of scalars looks on one line."""
+    if isinstance(data, dict):
+        return f"{{{', '.join(f'{_quoted(key)}: {_quoted(one)}' for key, one in data.items())}}}"
+    return f"[{', '.join(map(_quoted, data))}]"
+
+
+def _spelling(value: Any) -> str:
+    """*value* without quotes."""
+    if isinstance(value, str):
+        return str(value)
+    if value is None or isinstance(value, bool):
+        return "null" if value is None else str(value).lower()
+    text = repr(value)
+    if "e" in text and "." not in text:
+        text = text.replace("e", ".0e")
+    if yamlsource.scalar(text) != value:
+        raise ValueError(f"the YAML profile cannot hold the number {value!r}")
+    return text
+
+
+def _style(value: Any) -> str:
+    """How ruamel.yaml is to write *value*: plain when empty, literal or the quotation mark."""
+    if not isinstance(value, str) or isinstance(value, Verbatim) or _plain(value, flow=False):
+        return ""
+    if _literal(value):
+        return "|"
+    awkward = _AWKWARD.search(value) or "\n" in value
+    return "'" if not awkward and ('"' in value or "\\" in value) else '"'
+
+
+def _quoted(value: Any) -> str:
+    """A scalar on one line, in the width that it takes."""
+    text, style = _spelling(value), _style(value)
+    return f"{style}{text}{style}"
+
+
+def _flows(value: Any) -> bool:
+    """Whether a scalar looks the same inside brackets."""
+    return not isinstance(value, str) or (
+        "\n" not in value
+        and (isinstance(value, Verbatim) or _plain(value, flow=True) == _plain(value, flow=False))
+    )
+
+
+@lru_cache(maxsize=4096)
+def _plain(value: str, *, flow: bool) -> bool:
+    """Whether the strict profile reads *value* back equal without quotes."""
+    if "\n" in value or value != value.strip() or _AWKWARD.search(value):
+        return False
+    around = "[{}]" if flow else "- {}\n"
+    return yamlsource.parse(around.format(value), "") == ([value], [])
+
+
+def _literal(value: str) -> bool:
+    """Whether a text of several lines can stand as it is, indented below its key."""
+    lines = value.removesuffix("\n").split("\n")
+    return (
+        "\n" in value
+        and not _AWKWARD.search(value)
+        and lines[0][:1] not in ("", " ")
+        and lines[-1] != ""
+        and all(line == line.rstrip() for line in lines)
+    )
+
+
+# -- files ------------------------------------------------------------------------------------
 
 
 def _sources(root: Path) -> Iterator[tuple[Entry, str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from course.fmt_emit import dump
+from course.fmt import dump
 
 Files = dict[str, str]
 _LESSON_BODY: Final = """\
