@@ -1,5 +1,6 @@
 """The corpus: the same for a seed, readable, and never a number that was not given."""
 
+import math
 import random
 import re
 from collections.abc import Callable, Iterator
@@ -10,6 +11,7 @@ import pytest
 import yaml
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
+from runtime.bridge.cues.concepts import Inputs, choose_concept
 from training.coach.corpus import data, dialogue, laps, questions, readings, records, talk
 from training.coach.corpus.exchange import Exchange, sentences
 from training.coach.shape import CHAT_TEMPLATE
@@ -78,11 +80,19 @@ def test_a_record_shows_the_concept_that_its_numbers_fire() -> None:
         if record.finding not in concepts:
             continue
         numbers = {name: float(text) for name, text in record.fields.items()}
-        inside = record.finding in records.IN_CORNER
-        fired = records.concept_of(
-            numbers, in_corner=inside, past_apex=record.finding == "exit_speed"
+        in_corner = record.finding in ("trail_brake", "early_brake_release", "exit_speed")
+        moment = Inputs(
+            in_corner=in_corner,
+            past_apex=record.finding == "exit_speed",
+            brake=numbers.get("brake", math.nan if in_corner else 0.0),
+            thr=numbers.get("throttle", math.nan),
+            glat=abs(numbers.get("lat", 0.0)),
+            v=numbers.get("speed", math.nan),
+            to_entry=numbers.get("to_entry", 999.0),
+            bz=70.0,
+            dz=numbers.get("height", 0.0),
         )
-        assert fired == record.finding, record
+        assert choose_concept(moment).id == record.finding, record
 
 
 def test_a_reply_is_one_to_three_finished_sentences() -> None:

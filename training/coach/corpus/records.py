@@ -22,40 +22,6 @@ class Record:
     label: str
 
 
-def concept_of(numbers: Mapping[str, float], *, in_corner: bool, past_apex: bool) -> str:
-    """The concept that the coach says for these numbers; the first rule that holds.
-
-    Missing numbers count as absent, not as zero, except that a missing distance is far away and
-    a missing height change is level. A braking zone is taken to be 70 m long.
-    """
-    brake, throttle = numbers.get("brake"), numbers.get("throttle")
-    lat = abs(numbers.get("lat", 0.0))
-    ahead = numbers.get("to_entry", 999.0)
-    height = numbers.get("height", 0.0)
-    rules = (
-        ("trail_brake", in_corner and (brake or 0) > 10 and lat > 0.4),
-        ("early_brake_release", in_corner and brake is not None and brake < 1 and lat > 0.6),
-        ("exit_speed", past_apex and throttle is not None and throttle < 20 and lat > 0.3),
-        (
-            "full_commitment",
-            not in_corner
-            and throttle is not None
-            and throttle < 5
-            and (brake or 0) < 2
-            and numbers.get("speed", 0) > 50
-            and ahead > 100,
-        ),
-        (
-            "brake_end_focus",
-            not in_corner and brake is not None and brake < 2 and 30 < ahead < 100,
-        ),
-        ("downhill_braking", not in_corner and height < -5 and ahead < 200),
-        ("uphill_braking", not in_corner and height > 5 and ahead < 200),
-        ("late_apex", not in_corner and 0 < ahead < 250),
-    )
-    return next((concept for concept, holds in rules if holds), "look_ahead")
-
-
 def _speed(rng: random.Random, low: float, high: float) -> str:
     value = rng.uniform(low, high)
     return f"{value:.1f}" if rng.random() < 0.2 else f"{value:.0f}"
@@ -208,7 +174,7 @@ def _coasting_corner(rng: random.Random) -> Fields:
     return _maybe(rng, 0.4, apex=_speed(rng, 40, 160)) | {"coast": _number(rng, 0.3, 2.5, 1)}
 
 
-# finding: how to draw it, weight, whether the car is in the corner
+# finding: how to draw it, weight
 DRAW: Final[Mapping[str, tuple[Callable[[random.Random], Fields], int]]] = {
     "trail_brake": (_trail_brake, 10),
     "early_brake_release": (_early_release, 8),
@@ -234,7 +200,6 @@ DRAW: Final[Mapping[str, tuple[Callable[[random.Random], Fields], int]]] = {
     "time_won": (_delta("-"), 3),
     "coasting_corner": (_coasting_corner, 3),
 }
-IN_CORNER: Final = frozenset({"trail_brake", "early_brake_release", "exit_speed", "clean_exit"})
 
 
 def draw(rng: random.Random) -> Record:
