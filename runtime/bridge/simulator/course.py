@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -162,24 +162,6 @@ BAR_PER_PSI: Final = 0.0689476
 PSI_PER_PCT: Final = 8.0
 
 
-class Course(Protocol):
-    """A lap that can be driven again and again."""
-
-    @property
-    def lap(self) -> Lap:
-        """Time, way and speed."""
-
-    @property
-    def lead_s(self) -> float:
-        """How long before start/finish the drive begins, flying."""
-
-    def controls(self, t: Numbers, lap_t: Numbers, speed: Numbers, g_long: Numbers) -> Controls:
-        """At moments *t* of the drive and *lap_t* of the lap; *g_long* as the speed changes."""
-
-    def place(self, s: Numbers, aside: Numbers) -> tuple[Numbers, Numbers]:
-        """Latitude and longitude at distances, and so far to the right."""
-
-
 @dataclass(frozen=True, eq=False)
 class LineCourse:
     """Along the reference line of a circuit."""
@@ -190,22 +172,22 @@ class LineCourse:
 
     @property
     def lap(self) -> Lap:
-        """See `Course`."""
+        """Time, way and speed."""
         return self.driven.lap
 
     @property
     def lead_s(self) -> float:
-        """See `Course`."""
+        """How long before start/finish the drive begins, flying."""
         return min(LEAD_S, LONGEST_LEAD * self.lap.seconds)
 
     def controls(self, t: Numbers, lap_t: Numbers, speed: Numbers, g_long: Numbers) -> Controls:
-        """See `Course`."""
+        """At moments *t* of the drive and *lap_t* of the lap; *g_long* as the speed changes."""
         s, _ = self.lap.at(lap_t)
         bend = np.interp(s, *self._bends)
         return controls(self.driven.car, self.gearbox, speed, bend, g_long)
 
     def place(self, s: Numbers, aside: Numbers) -> tuple[Numbers, Numbers]:
-        """See `Course`."""
+        """Latitude and longitude at distances, and so far to the right."""
         ring = self.line.ring
         x, y = ring.at(s)
         ahead, behind = ring.at(s + ring.step / 2), ring.at(s - ring.step / 2)
@@ -233,11 +215,11 @@ class EllipseCourse:
 
     @property
     def lead_s(self) -> float:
-        """See `Course`; from the slow corner on, so that the line is met while accelerating."""
+        """From the slow corner on, so that the line is met while accelerating."""
         return (1.0 - TURNED) * self.lap.seconds / 2
 
     def controls(self, t: Numbers, lap_t: Numbers, speed: Numbers, g_long: Numbers) -> Controls:
-        """See `Course`; accelerations are those of the programme, whatever the speed does."""
+        """The accelerations are those of the programme, whatever the speed does."""
         seconds = self.lap.seconds
         half = np.mod(lap_t, seconds / 2) / (seconds / 2)
         side = np.where(lap_t < seconds / 2, 1.0, -1.0)
@@ -261,7 +243,7 @@ class EllipseCourse:
         )
 
     def place(self, s: Numbers, aside: Numbers) -> tuple[Numbers, Numbers]:
-        """See `Course`; it has no width."""
+        """Latitude and longitude at distances; the course has no width."""
         plane, way, x, y = self._path
         share = np.mod(s, self.lap.length_m)
         return plane.latlon(np.interp(share, way, x), np.interp(share, way, y))
@@ -281,6 +263,10 @@ class EllipseCourse:
         if self.start is None:
             return Plane(0.0, 0.0), way, x, y
         return Plane(self.start.lat, self.start.lon), way, x - x[0], y - y[0]
+
+
+Course: TypeAlias = LineCourse | EllipseCourse
+"""A lap that can be driven again and again."""
 
 
 def course_of(track: Track | None, seconds: float, gearbox: Gearbox | None = None) -> Course:
