@@ -18,9 +18,9 @@ from runtime.llm.engine.pool import (
     PoolSettings,
     model_budget,
 )
-from runtime.llm.engine.process import ANSWER_S, Answer, Worker, WorkerFailed
+from runtime.llm.engine.process import ANSWER_S, Answer, ShortOfMemory, Worker, WorkerFailed
 from runtime.llm.engine.protocol import ChatLoaded, Close, Command, LoadChat, Ok, Open, Warm
-from runtime.llm.engine.sessions import Sessions
+from runtime.llm.engine.sessions import Sessions, conversation_name
 from runtime.llm.errors import LocalInitFailed
 from runtime.llm.models.catalog import Catalog, Entry
 from runtime.llm.models.catalogfile import Declaration
@@ -364,3 +364,208 @@ async def test_many_at_once_leave_the_counts_at_zero(rig: Rig) -> None:
     assert Counter(engine.users for engine in rig.pool.loaded()) == Counter({0: len(rig.keys)})
     await rig.pool.close()
     assert all(worker.closed for worker in rig.workers)
+
+
+SHORT = "not enough memory: needs 733 MB, 500 MB can be taken"
+
+
+@pytest.fixture
+def roomy(models: Path) -> Rig:
+    return Rig(models, size=3)
+
+
+def keys(*models: str) -> list[str]:
+    return [f"{model}_model_LOCAL_CPU" for model in models]
+
+
+def room_for(roomy: Rig, alive: int) -> None:
+    """From now on a file is loaded only beside fewer than *alive* other processes."""
+
+    def answer(command: Command) -> None:
+        others = sum(worker.alive for worker in roomy.workers) - 1
+        if isinstance(command, LoadChat) and others >= alive:
+            raise ShortOfMemory(SHORT, 1)
+
+    roomy.answer = answer
+
+
+async def test_the_least_recently_used_idle_engine_makes_room(roomy: Rig) -> None:
+    for model in ("recall", "noise"):
+        await roomy.use(model)
+    room_for(roomy, alive=2)
+    await roomy.use("strict")
+    assert roomy.keys == keys("strict", "noise")
+    assert not roomy.pool.failures
+    await roomy.pool.close()
+
+
+async def test_as_many_idle_engines_go_as_it_takes_and_those_in_use_stay(roomy: Rig) -> None:
+    held = await roomy.pool.acquire(roomy.entry("recall"))
+    await roomy.use("noise")
+    await roomy.use("noise", 512)
+    room_for(roomy, alive=2)
+    await roomy.use("strict")
+    assert roomy.keys == keys("strict", "recall")
+    assert held.worker.alive
+    roomy.pool.release(held)
+    await roomy.pool.close()
+
+
+async def test_only_what_is_in_use_keeps_a_model_out_and_the_message_names_it(roomy: Rig) -> None:
+    held = await roomy.pool.acquire(roomy.entry("recall"))
+    await roomy.use("noise")
+    room_for(roomy, alive=1)
+    with pytest.raises(LocalInitFailed) as caught:
+        await roomy.use("strict")
+    assert caught.value.message.endswith(f"{SHORT}; in use: recall")
+    assert not any("GGUF is" in step or "complete" in step for step in caught.value.next_steps)
+    assert roomy.keys == keys("recall")
+    assert roomy.pool.failures[0].result == f"failed: {SHORT}; in use: recall"
+
+    roomy.pool.release(held)
+    await roomy.use("strict")
+    assert roomy.keys == keys("strict")
+    await roomy.pool.close()
+
+
+async def test_a_lack_of_memory_with_nothing_in_use_is_said_as_it_is(roomy: Rig) -> None:
+    room_for(roomy, alive=0)
+    with pytest.raises(LocalInitFailed, match=f"{SHORT}$"):
+        await roomy.use("strict")
+    await roomy.pool.close()
+
+
+async def test_a_context_makes_another_one_of_its_file_go(roomy: Rig) -> None:
+    await roomy.use("recall", 512)
+    held = await roomy.pool.acquire(roomy.entry("recall"), 256)
+    (worker,) = roomy.workers
+
+    def answer(command: Command) -> None:
+        if isinstance(command, Open) and not any(
+            isinstance(asked, Close) and asked.engine.startswith("recall_512")
+            for asked in worker.asked
+        ):
+            raise ShortOfMemory(SHORT, 1)
+
+    roomy.answer = answer
+    await roomy.use("recall")
+    assert roomy.keys == ["recall_model_LOCAL_CPU", "recall_256_LOCAL_CPU"]
+    assert roomy.workers == [worker]
+    roomy.pool.release(held)
+    await roomy.pool.close()
+
+
+async def test_what_this_machine_can_never_hold_costs_no_engine(roomy: Rig) -> None:
+    await roomy.use("recall")
+
+    def answer(command: Command) -> None:
+        raise ShortOfMemory(SHORT, 1 << 60)
+
+    roomy.answer = answer
+    with pytest.raises(LocalInitFailed, match=f"{SHORT}$"):
+        await roomy.use("strict")
+    assert roomy.keys == keys("recall")
+    await roomy.pool.close()
+
+
+async def test_another_failure_costs_no_engine(roomy: Rig) -> None:
+    await roomy.use("recall")
+
+    def answer(command: Command) -> None:
+        raise WorkerFailed("no")
+
+    roomy.answer = answer
+    with pytest.raises(LocalInitFailed):
+        await roomy.use("strict")
+    assert roomy.keys == keys("recall")
+    await roomy.pool.close()
+
+
+async def test_a_context_that_is_opened_too_late_is_closed(models: Path) -> None:
+    roomy = Rig(models, load_timeout_s=0.05)
+    held = await roomy.pool.acquire(roomy.entry("recall"))
+    (worker,) = roomy.workers
+    ask = worker.ask
+
+    async def slow(
+        command: Command, kind: type[Answer], limit_s: float | None = ANSWER_S
+    ) -> Answer:
+        if isinstance(command, Open):
+            await asyncio.Event().wait()
+        return await ask(command, kind, limit_s)
+
+    worker.ask = slow  # type: ignore[method-assign]
+    with pytest.raises(LocalInitFailed, match="in time"):
+        await roomy.use("recall", 256)
+    await until(lambda: worker.count(Close) == 1)
+    assert worker.alive
+    roomy.pool.release(held)
+    await roomy.pool.close()
+
+
+async def test_an_engine_is_in_use_until_its_warm_up_is_done_though_the_asker_left(
+    roomy: Rig,
+) -> None:
+    engine = await roomy.use("recall")
+    (worker,) = roomy.workers
+    ask, go_on = worker.ask, asyncio.Event()
+
+    async def slow(
+        command: Command, kind: type[Answer], limit_s: float | None = ANSWER_S
+    ) -> Answer:
+        if isinstance(command, Warm):
+            await go_on.wait()
+        return await ask(command, kind, limit_s)
+
+    worker.ask = slow  # type: ignore[method-assign]
+    asker = asyncio.create_task(roomy.pool.warm(roomy.entry("recall")))
+    await until(lambda: engine.users == 2)
+    asker.cancel()
+    await asyncio.gather(asker, return_exceptions=True)
+
+    assert roomy.pool.unload_idle(0.0) == 0
+    go_on.set()
+    await until(lambda: engine.users == 0)
+    assert engine.model.warm
+    await roomy.pool.close()
+
+
+def test_the_least_recently_used_of_five_goes() -> None:
+    sessions = Sessions(limit=4)
+    for name in "abcd":
+        assert sessions.touch(name, "engine") == []
+    sessions.touch("a", "engine")
+
+    assert sessions.touch("e", "other") == [("engine", "b")]
+    assert (len(sessions), sessions.evictions) == (4, 1)
+
+
+def test_owners_and_engines_never_share_a_conversation() -> None:
+    names = {
+        conversation_name(owner, session, engine)
+        for owner in ("ann", "bob")
+        for session in ("1", "2")
+        for engine in ("m_model_LOCAL_CPU", "m_512_LOCAL_CPU")
+    }
+    assert len(names) == 8
+
+
+def test_a_conversation_that_rests_too_long_expires() -> None:
+    now = 0.0
+    sessions = Sessions(ttl_s=60.0, clock=lambda: now)
+    sessions.touch("old", "engine")
+    now = 50.0
+    sessions.touch("young", "engine")
+    now = 70.0
+
+    assert sessions.expired() == [("engine", "old")]
+    assert len(sessions) == 1
+    assert Sessions().expired() == []
+
+
+def test_outcomes_are_counted_by_kind_and_rebuilds_by_reason() -> None:
+    sessions = Sessions()
+    for outcome, reason in [("hit", None), ("miss", None), ("rebuilt", "sampler"), (None, None)]:
+        sessions.count(outcome, reason)
+
+    assert (sessions.hits, sessions.misses, sessions.rebuilds) == (1, 1, {"sampler": 1})

@@ -1,9 +1,11 @@
-"""A provider that plays any state and any reply, for what stands around the providers."""
+"""Providers and engines that play any state and any reply, for what stands around them."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
+from dataclasses import dataclass, field
 
 from runtime.llm.errors import SysmodelUnavailable
+from runtime.llm.models.catalog import Entry
 from runtime.llm.models.system.reply import Reply, SystemChat
 from runtime.llm.models.system.state import Availability, ProbeError, State, Status
 from runtime.llm.values import Generation, Outcome
@@ -65,3 +67,43 @@ class Played:
             self.before_piece()
             yield piece
         reply.settle(Outcome("stop", completion_tokens=self.counted))
+
+
+@dataclass
+class Workshop:
+    """Starts replies; the exceptions in it are raised when their time comes."""
+
+    pieces: Sequence[str] = ("Brake ", "late.")
+    start_fails: Exception | None = None
+    breaks: Exception | None = None
+    """Raised after the first piece."""
+    may_speak: asyncio.Event = field(default_factory=asyncio.Event)
+    asked: list[tuple[Entry, SystemChat]] = field(default_factory=list)
+    running: int = 0
+    most_running: int = 0
+    stopped_early: int = 0
+
+    def __post_init__(self) -> None:
+        self.may_speak.set()
+
+    async def __call__(self, entry: Entry, chat: SystemChat) -> Generation:
+        self.asked.append((entry, chat))
+        if self.start_fails is not None:
+            raise self.start_fails
+        return Reply(self._run)
+
+    async def _run(self, reply: Reply) -> AsyncGenerator[str, None]:
+        self.running += 1
+        self.most_running = max(self.most_running, self.running)
+        ended = False
+        try:
+            for piece in self.pieces:
+                await self.may_speak.wait()
+                yield piece
+                if self.breaks is not None:
+                    raise self.breaks
+            ended = True
+        finally:
+            self.running -= 1
+            self.stopped_early += not ended
+        reply.settle(Outcome("stop", completion_tokens=len(self.pieces), prompt_tokens=4))

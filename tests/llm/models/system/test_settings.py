@@ -22,7 +22,7 @@ from tests.llm.models.system.daemons import (
     sse,
     texts,
 )
-from tests.llm.models.system.workshop import Workshop
+from tests.llm.models.system.played import Workshop
 
 SHA = "a" * 64
 MODEL = b"GGUF" * 100
