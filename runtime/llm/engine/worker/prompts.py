@@ -5,10 +5,8 @@ from endless loops or huge strings. In a child process the kernel ends both: an 
 action is the end of the process, and a cap on memory. A message is a four-byte length and JSON.
 """
 
-import contextlib
-import os
-import select
 import signal
+import socket
 import struct
 import subprocess
 import sys
@@ -107,6 +105,7 @@ class Renderer:
         self._source = source
         self._specials = ("", "")
         self._is_set_up = False
+        self._socket = socket.socket()
         self._child: subprocess.Popen[bytes] | None = self._start()
 
     def compile(self, bos: str, eos: str) -> None:
@@ -143,8 +142,11 @@ class Renderer:
         self._child = child
         try:
             if not self._is_set_up:
-                self._set_up(child, until)
-            return b"" if question is None else _exchange(child, question, until)
+                setup = [self._source, *self._specials, str(self._time_limit_s)]
+                if broken := orjson.loads(self._exchange(orjson.dumps(setup), until)):
+                    raise TemplateBroken(broken)
+                self._is_set_up = True
+            return b"" if question is None else self._exchange(question, until)
         except TemplateBroken:
             self.close()
             raise
@@ -154,81 +156,47 @@ class Renderer:
                 raise _OutOfTime from error
             raise
 
-    def _set_up(self, child: subprocess.Popen[bytes], until: float) -> None:
-        setup = [self._source, *self._specials, str(self._time_limit_s)]
-        if broken := orjson.loads(_exchange(child, orjson.dumps(setup), until)):
-            raise TemplateBroken(broken)
-        self._is_set_up = True
+    def _exchange(self, question: bytes, until: float) -> bytes:
+        """Send a message and receive one; raises _Gone where that does not work out in time."""
+        try:
+            self._socket.settimeout(max(0.01, until - time.monotonic()))
+            self._socket.sendall(struct.pack("<I", len(question)) + question)
+            size = struct.unpack("<I", self._receive(4, until))[0]
+            return self._receive(size, until)
+        except OSError as error:
+            raise _Gone from error
+
+    def _receive(self, size: int, until: float) -> bytes:
+        if size > _ANSWER_LIMIT:
+            raise _Gone
+        data = bytearray()
+        while len(data) < size:
+            self._socket.settimeout(max(0.01, until - time.monotonic()))
+            part = self._socket.recv(min(size - len(data), 1 << 20))
+            if not part:
+                raise _Gone
+            data += part
+        return bytes(data)
 
     def _start(self) -> subprocess.Popen[bytes]:
-        child = subprocess.Popen(
-            [sys.executable, "-m", "runtime.llm.engine.worker.template"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env={"PYTHONPATH": str(_ROOT), "PYTHONDONTWRITEBYTECODE": "1"},
-            cwd=_ROOT,
-        )
-        assert child.stdin is not None
-        assert child.stdout is not None
-        os.set_blocking(child.stdin.fileno(), False)
-        os.set_blocking(child.stdout.fileno(), False)
+        self._socket.close()
+        self._socket, theirs = socket.socketpair()
+        with theirs:
+            child = subprocess.Popen(
+                [sys.executable, "-m", "runtime.llm.engine.worker.template"],
+                stdin=theirs.fileno(),
+                stdout=theirs.fileno(),
+                stderr=subprocess.DEVNULL,
+                env={"PYTHONPATH": str(_ROOT), "PYTHONDONTWRITEBYTECODE": "1"},
+                cwd=_ROOT,
+            )
         self._is_set_up = False
         return child
 
     def close(self) -> None:
         """End the process."""
         child, self._child = self._child, None
-        if child is None:
-            return
-        child.kill()
-        child.wait()
-        for stream in (child.stdin, child.stdout):
-            if stream is not None:
-                with contextlib.suppress(OSError):
-                    stream.close()
-
-
-def _frame(body: bytes) -> bytes:
-    return struct.pack("<I", len(body)) + body
-
-
-def _exchange(child: subprocess.Popen[bytes], question: bytes, until: float) -> bytes:
-    _write(child, _frame(question), until)
-    size = struct.unpack("<I", _read(child, 4, until))[0]
-    if size > _ANSWER_LIMIT:
-        raise _Gone
-    return _read(child, size, until)
-
-
-def _wait(fd: int, *, to_write: bool, until: float) -> None:
-    left = max(0.0, until - time.monotonic())
-    reads, writes = ([], [fd]) if to_write else ([fd], [])
-    if not any(select.select(reads, writes, [], left)):
-        raise _Gone
-
-
-def _write(child: subprocess.Popen[bytes], data: bytes, until: float) -> None:
-    assert child.stdin is not None
-    fd = child.stdin.fileno()
-    view = memoryview(data)
-    while view:
-        _wait(fd, to_write=True, until=until)
-        try:
-            view = view[os.write(fd, view) :]
-        except OSError as error:
-            raise _Gone from error
-
-
-def _read(child: subprocess.Popen[bytes], size: int, until: float) -> bytes:
-    assert child.stdout is not None
-    fd = child.stdout.fileno()
-    parts: list[bytes] = []
-    while size:
-        _wait(fd, to_write=False, until=until)
-        part = os.read(fd, min(size, 1 << 20))
-        if not part:
-            raise _Gone
-        parts.append(part)
-        size -= len(part)
-    return b"".join(parts)
+        if child is not None:
+            self._socket.close()
+            child.kill()
+            child.wait()

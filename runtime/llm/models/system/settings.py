@@ -62,7 +62,10 @@ class SysmodelSettings(BaseModel):
     sha256: str | None = Field(None, description="managed_gguf: SHA-256 of the file, hexadecimal")
     size: int | None = Field(None, ge=1, le=1 << 42, description="managed_gguf: bytes of the file")
     context_tokens: int | None = Field(
-        None, ge=64, le=1 << 20, description="managed_gguf: total token budget; none: the model's own"
+        None,
+        ge=64,
+        le=1 << 20,
+        description="managed_gguf: total token budget; none: the model's own",
     )
     auto_download: bool = Field(False, description="the first chat starts the download by itself")
     offline: bool = Field(False, description="never download")
