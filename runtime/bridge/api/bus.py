@@ -96,18 +96,18 @@ async def can_state(service: Service) -> CanDiagnostics:
         channel=now.channel,
         bitrate=now.bitrate,
         session_id=service.bus_session(),
-        frames_total=now.frames_total,
-        frames_unknown=now.frames_unknown,
-        frames_error=now.frames_error,
-        malformed=now.malformed,
-        frames_per_second=round(now.frames_per_second, 1),
-        bus_load_pct=rounded(now.bus_load_pct, 1),
-        last_frame_age_s=rounded(now.last_frame_age_s, 3),
+        frames_total=now.counts.frames_total,
+        frames_unknown=now.counts.frames_unknown,
+        frames_error=now.counts.errors,
+        malformed=now.counts.malformed,
+        frames_per_second=round(now.counts.frames_per_second, 1),
+        bus_load_pct=rounded(now.counts.bus_load_pct, 1),
+        last_frame_age_s=rounded(now.counts.last_frame_age_s, 3),
         unknown_ids=[
             UnknownId(can_id=one.can_id, count=one.frames, hz=round(one.hz, 1))
-            for one in now.unknown_ids
+            for one in now.counts.unknown_ids
         ],
-        ids=_known(now.ids),
+        ids=_known(now.counts.ids),
         last_error=now.last_error,
         last_error_at=iso(None if now.last_error_at is None else round(now.last_error_at * 1000)),
         reconnects=now.reconnects,

@@ -152,13 +152,13 @@ def _can(service: Service) -> CanHealth:
     now = service.bus.snapshot()
     return CanHealth(
         connected=now.connected,
-        fps=round(now.frames_per_second, 1),
-        frames_total=now.frames_total,
-        frames_unknown=now.frames_unknown,
+        fps=round(now.counts.frames_per_second, 1),
+        frames_total=now.counts.frames_total,
+        frames_unknown=now.counts.frames_unknown,
         channel=now.channel,
         bitrate=now.bitrate,
-        last_frame_age_s=rounded(now.last_frame_age_s, 3),
-        bus_load_pct=rounded(now.bus_load_pct, 1),
+        last_frame_age_s=rounded(now.counts.last_frame_age_s, 3),
+        bus_load_pct=rounded(now.counts.bus_load_pct, 1),
         session_id=service.bus_session(),
     )
 

@@ -13,7 +13,7 @@ from runtime.bridge.can.bus import open_source
 from runtime.bridge.can.clock import EpochClock
 from runtime.bridge.can.decoder import Decoder
 from runtime.bridge.can.settings import CanSettings
-from runtime.bridge.can.statistics import BusStatistics, IdCount
+from runtime.bridge.can.statistics import NO_COUNTS, BusCounts, BusStatistics
 from runtime.bridge.can.values import CanFrame, Source, SourceLost
 
 State: TypeAlias = Literal[
@@ -46,17 +46,8 @@ class CanSnapshot(NamedTuple):
     channel: str | None
     bitrate: int | None
     """Bit/s."""
-    frames_total: int
-    frames_unknown: int
-    frames_error: int
-    """Frames that could not be decoded, and error frames of the bus."""
-    malformed: int
-    """Lines of a serial adapter that were none."""
-    frames_per_second: float
-    bus_load_pct: float | None
-    last_frame_age_s: float | None
-    ids: tuple[IdCount, ...]
-    unknown_ids: tuple[IdCount, ...]
+    counts: BusCounts
+    """`errors` are frames that could not be decoded, and error frames of the bus."""
     last_error: str | None
     last_error_at: float | None
     """Unix seconds (UTC)."""
@@ -67,9 +58,8 @@ class CanSnapshot(NamedTuple):
 
 
 NO_READER: Final = CanSnapshot(
-    False, False, "off", None, None, None, 0, 0, 0, 0, 0.0, None, None, (), (), None, None, 0,
-    None, 0,
-)  # fmt: skip
+    False, False, "off", None, None, None, NO_COUNTS, None, None, 0, None, 0
+)
 """Where no bus is configured."""
 
 
@@ -181,15 +171,7 @@ class CanReader:
             interface=self.settings.interface,
             channel=self.settings.channel,
             bitrate=self.settings.bitrate,
-            frames_total=counts.frames_total,
-            frames_unknown=counts.frames_unknown,
-            frames_error=counts.errors + self._decoder.unknown_multiplexer,
-            malformed=counts.malformed,
-            frames_per_second=counts.frames_per_second,
-            bus_load_pct=counts.bus_load_pct,
-            last_frame_age_s=counts.last_frame_age_s,
-            ids=counts.ids,
-            unknown_ids=counts.unknown_ids,
+            counts=counts._replace(errors=counts.errors + self._decoder.unknown_multiplexer),
             last_error=error[0] if error else None,
             last_error_at=error[1] if error else None,
             reconnects=self._reconnects,

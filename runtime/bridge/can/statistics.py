@@ -69,7 +69,7 @@ class BusCounts(NamedTuple):
     errors: int
     malformed: int
     frames_per_second: float
-    bus_load_pct: float
+    bus_load_pct: float | None
     last_frame_age_s: float | None
     ids: tuple[IdCount, ...]
     """Those that are decoded, by id."""
@@ -77,6 +77,9 @@ class BusCounts(NamedTuple):
     """The fifty that came most often."""
     unknown_rest: int
     """Frames under unknown ids that are no longer told apart."""
+
+
+NO_COUNTS: Final = BusCounts(0, 0, 0, 0, 0.0, None, None, (), (), 0)
 
 
 class _Slice(NamedTuple):

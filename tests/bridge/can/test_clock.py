@@ -65,10 +65,3 @@ def test_spread_stamps_grow_strictly(reads: list[tuple[float, float, int]]) -> N
         now = begin + took
         stamps += spread.over(begin, now, n)
     assert all(a < b for a, b in itertools.pairwise(stamps))
-
-
-def test_stamps_are_spread_over_the_time_in_which_frames_came() -> None:
-    spread = Spread()
-    assert spread.over(10.0, 11.0, 4) == [10.25, 10.5, 10.75, 11.0]
-    assert spread.over(10.0, 12.0, 2) == [11.5, 12.0]
-    assert spread.over(3.0, 4.0, 1) == [4.0]  # the clock was set anew

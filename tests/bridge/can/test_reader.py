@@ -109,13 +109,13 @@ def test_the_snapshot_says_what_the_bus_does(benches: Callable[..., Bench]) -> N
     bench = benches(source, channel="test", bitrate=1_000_000)
     bench.reader.start()
     source.put(Received([rpm_frame(0.0, 1), CanFrame(0.0, 0x7, b"")], errors=2, malformed=3))
-    until(lambda: bench.reader.snapshot().frames_total == 2)
+    until(lambda: bench.reader.snapshot().counts.frames_total == 2)
     seen = bench.reader.snapshot()
     assert (seen.loaded, seen.connected, seen.state) == (True, True, "running")
     assert (seen.interface, seen.channel, seen.bitrate) == ("virtual", "test", 1_000_000)
-    assert (seen.frames_unknown, seen.frames_error, seen.malformed) == (1, 2, 3)
-    assert [(row.can_id, row.message) for row in seen.ids] == [("0x420", "DASH_ENGINE")]
-    assert [row.can_id for row in seen.unknown_ids] == ["0x007"]
+    assert (seen.counts.frames_unknown, seen.counts.errors, seen.counts.malformed) == (1, 2, 3)
+    assert [(row.can_id, row.message) for row in seen.counts.ids] == [("0x420", "DASH_ENGINE")]
+    assert [row.can_id for row in seen.counts.unknown_ids] == ["0x007"]
     assert (seen.last_error, seen.reconnects, seen.next_retry_in_s) == (None, 0, None)
     bench.now += 6.0
     until(lambda: bench.reader.snapshot().reconnects)

@@ -9,15 +9,11 @@ import pytest
 
 from runtime.bridge.can.bus import open_source
 from runtime.bridge.can.clock import EpochClock
-from runtime.bridge.can.settings import SLCAN_BITRATES, CanSettings
+from runtime.bridge.can.settings import CanSettings
 from runtime.bridge.can.slcan import (
     AGAIN_S,
-    CHUNK,
-    GATHER_DENSE_S,
-    GATHER_S,
     SlcanSource,
     encode,
-    pause_after,
 )
 from runtime.bridge.can.values import CanFrame, SourceLost
 from tests.bridge.can.cankit import Adapter, adapter, descriptors
@@ -52,14 +48,6 @@ def test_the_adapter_is_told_bit_rate_and_mode_and_to_leave_the_bus(
     source.close()
 
 
-def test_every_bit_rate_has_its_command(device: Adapter) -> None:
-    for bitrate, code in SLCAN_BITRATES.items():
-        source = open_source(settings(device, bitrate=bitrate))
-        assert b"S%d\r" % code in device.heard_until(b"L\r")
-        source.close()
-        device.heard_until(b"C\r")
-
-
 def test_frames_come_with_growing_stamps_of_their_reception(device: Adapter) -> None:
     clock = EpochClock()
     source = SlcanSource(settings(device), clock)
@@ -74,24 +62,6 @@ def test_frames_come_with_growing_stamps_of_their_reception(device: Adapter) -> 
     stamps = [begin, *(frame.t for frame in frames), clock.now()]
     assert all(a < b for a, b in itertools.pairwise(stamps))
     source.close()
-
-
-@pytest.mark.parametrize(
-    ("n", "since_s", "pause_s"),
-    [
-        (22, 0.003, GATHER_S),  # 350 frames a second
-        (22, 60.0, GATHER_S),
-        (880, 60.0, GATHER_S),  # a burst after silence
-        (880, 0.005, GATHER_DENSE_S),  # a full bus
-        (1408, 0.008, GATHER_DENSE_S),
-        (4095, 0.008, 0.0),  # more is waiting
-        (CHUNK, 0.0, 0.0),
-    ],
-)
-def test_a_full_bus_is_read_less_often_and_a_quiet_one_as_soon_as_ever(
-    n: int, since_s: float, pause_s: float
-) -> None:
-    assert pause_after(n, since_s) == pause_s <= 0.01
 
 
 def test_a_silent_bus_brings_nothing_in_the_time_given(device: Adapter) -> None:

@@ -104,12 +104,6 @@ def test_a_channel_that_never_changes_is_dead(
     assert describe(Samples(np.linspace(0, seconds, 100), np.array(values))).dead is dead
 
 
-def test_a_single_change_among_very_many_values_is_life() -> None:
-    values = np.zeros(100_001)
-    values[50_001] = 1.0
-    assert not describe(Samples(np.arange(100_001.0), values)).dead
-
-
 def test_facts_tell_what_was_chosen_and_what_not() -> None:
     many = {f"p{n}": About("bar", "Brake Circuit Pressure", levels=n) for n in range(7)}
     facts = guess(many).facts()

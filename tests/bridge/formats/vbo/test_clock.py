@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 
-from runtime.bridge.formats.vbo.encodings import find_encoding, read_clock, unpack, unwrap
+from runtime.bridge.formats.vbo.encodings import find_encoding, read_clock, unwrap
 from runtime.bridge.formats.vbo.reader import parse_date
 from runtime.bridge.session.recording import Numbers
 
@@ -13,26 +13,6 @@ from runtime.bridge.session.recording import Numbers
 def pack(seconds: Numbers) -> Numbers:
     whole, minutes = seconds // 3600, seconds // 60 % 60
     return np.array(whole * 10_000 + minutes * 100 + seconds % 60, dtype=np.float64)
-
-
-@pytest.mark.parametrize(
-    ("packed", "seconds"),
-    [
-        (142530.20, 51_930.2),
-        (0.0, 0.0),
-        (235959.999, 86_399.999),
-        (100.5, 60.5),
-        (10000.0, 3600.0),
-        (235960.0, 86_400.0),
-    ],
-)
-def test_packed_times_are_unpacked(packed: float, seconds: float) -> None:
-    assert unpack(np.array([packed]))[0] == pytest.approx(seconds, abs=1e-9)
-
-
-@pytest.mark.parametrize("packed", [240000.0, 6000.0, 70.0, 995959.0])
-def test_no_time_comes_of_what_is_none(packed: float) -> None:
-    assert np.isnan(unpack(np.array([packed]))[0])
 
 
 @pytest.mark.parametrize("start", [0.0, 42.0, 3599.0, 51_930.2, 86_000.0])

@@ -6,10 +6,8 @@ import pytest
 
 from runtime.bridge.formats.motion import (
     EARTH_RADIUS_M,
-    bearing,
     distance,
     forward,
-    haversine,
     marks,
     path_ratio,
     spikes,
@@ -24,19 +22,6 @@ METRES = EARTH_RADIUS_M * np.pi / 180.0
 def north(metres: Numbers) -> tuple[Numbers, Numbers]:
     """A drive to the north."""
     return 50.0 + metres / METRES, np.full(len(metres), 8.0)
-
-
-def test_a_degree_of_a_meridian_is_as_long_as_the_radius_says() -> None:
-    one = np.array([0.0]), np.array([0.0]), np.array([1.0]), np.array([0.0])
-    assert haversine(*one)[0] == pytest.approx(METRES)
-
-
-@pytest.mark.parametrize(
-    ("dlat", "dlon", "degrees"), [(1, 0, 0), (0, 1, 90), (-1, 0, 180), (0, -1, 270)]
-)
-def test_bearings_run_clockwise_from_north(dlat: float, dlon: float, degrees: float) -> None:
-    there = np.array([dlat * 0.01]), np.array([dlon * 0.01])
-    assert bearing(np.zeros(1), np.zeros(1), *there)[0] == pytest.approx(degrees)
 
 
 @pytest.mark.parametrize("hz", [1.0, 10.0, 100.0])
@@ -81,12 +66,6 @@ def test_rows_that_repeat_or_go_back_in_time_add_nothing() -> None:
     along = distance(t, lat, lon, np.full(6, 20.0))
     assert np.allclose(along, [0, 2, 2, 4, 4, 6], atol=1e-6)
     assert forward(t).tolist() == [0, 1, 3, 5]
-
-
-@pytest.mark.parametrize("rows", [0, 1])
-def test_nothing_and_one_row_have_no_distance(rows: int) -> None:
-    none = np.zeros(rows)
-    assert distance(none, none, none, none).tolist() == [0.0] * rows
 
 
 @pytest.mark.parametrize(
