@@ -241,9 +241,9 @@ class FrameBatch:
     """Further keys with values that are no numbers; by name."""
 
 
-class _Column(NamedTuple):
-    rows: Indices | None
-    """Of the values; None: one for each frame."""
+class _Cells(NamedTuple):
+    rows: Indices
+    """Which frame each of the values belongs to."""
     values: Sequence[object]
 
 
@@ -258,11 +258,9 @@ def read_frames(frames: object) -> FrameBatch:
         raise BadBatch("frames must be an array with at least one frame")
     if len(frames) > MAX_FRAMES:
         raise BatchTooLarge(f"at most {MAX_FRAMES} frames fit one request")
-    if all(map(dict.__instancecheck__, frames)):
-        return _usable(_assembled(len(frames), _columns(frames)))
     rows: list[Row] = [frame if isinstance(frame, dict) else {} for frame in frames]
-    odd = {i: "not an object" for i, frame in enumerate(frames) if not isinstance(frame, dict)}
-    return _usable(_assembled(len(rows), _columns(rows), odd))
+    odd = np.array([not isinstance(frame, dict) for frame in frames])
+    return _assemble(len(rows), _cells(rows), [(odd, "not an object")])
 
 
 def read_columns(columns: object) -> FrameBatch:
@@ -275,9 +273,8 @@ def read_columns(columns: object) -> FrameBatch:
     length = lengths.pop()
     if length > MAX_FRAMES:
         raise BatchTooLarge(f"at most {MAX_FRAMES} frames fit one request")
-    return _usable(
-        _assembled(length, {name: _Column(None, values) for name, values in columns.items()})
-    )
+    rows = np.arange(length)
+    return _assemble(length, {name: _Cells(rows, values) for name, values in columns.items()}, [])
 
 
 def read_frame(frame: object) -> FrameBatch:
@@ -355,100 +352,74 @@ def _no_number(key: str) -> Ignored:
     return Ignored(key[:LONGEST_NAME], "not a number")
 
 
-class _Assembled(NamedTuple):
-    columns: dict[str, Numbers]
-    extras: dict[str, tuple[Indices, Numbers]]
-    faults: list[tuple[Flags, str]]
-    ignored: list[Ignored]
-
-
-def _columns(frames: Sequence[Row]) -> dict[str, _Column]:
+def _cells(frames: Sequence[Row]) -> dict[str, _Cells]:
     """The values under each name that occurs, whatever they are."""
     shapes = set(map(tuple, frames))
-    if len(shapes) == 1:
-        return {name: _Column(None, list(map(itemgetter(name), frames))) for name in frames[0]}
     names = {name for shape in shapes for name in shape}
     if len(names) > len(_SPELLED) + MAX_NAMES:
         raise BatchTooLarge(f"at most {MAX_NAMES} different names fit one request")
-    cells = sum(map(len, frames))
-    if len(names) * len(frames) <= 4 * cells + 1000:
-        return {name: _Column(None, [row.get(name) for row in frames]) for name in names}
+    if len(shapes) == 1:
+        every = np.arange(len(frames))
+        return {name: _Cells(every, list(map(itemgetter(name), frames))) for name in names}
     rows: dict[str, list[int]] = {name: [] for name in names}
     values: dict[str, list[object]] = {name: [] for name in names}
     for index, frame in enumerate(frames):
         for name, value in frame.items():
             rows[name].append(index)
             values[name].append(value)
-    return {name: _Column(np.array(rows[name], np.intp), values[name]) for name in names}
+    return {name: _Cells(np.array(rows[name], np.intp), values[name]) for name in names}
 
 
-def _assembled(
-    length: int, given: Mapping[str, _Column], odd: Mapping[int, str] | None = None
-) -> _Assembled:
+def _assemble(
+    length: int, given: Mapping[str, _Cells], faults: list[tuple[Flags, str]]
+) -> FrameBatch:
+    """The batch of these cells; *faults* are known already."""
+
+    def refuse(rows: Indices, reason: str) -> None:
+        flags = np.zeros(length, np.bool_)
+        flags[rows] = True
+        faults.append((flags, reason))
+
     columns = {name: np.full(length, NAN) for name in WIDE}
-    faults = _odd(length, odd or {})
     for column, spellings in _ORDERED:
         for name, factor in spellings:
             if name not in given:
                 continue
+            rows = given[name].rows
             values, bad = numbers_of(given[name].values, null=True, booleans=False)
             if bad.any():
-                faults.append((_spread(bad, given[name].rows, length), f"{name} is no number"))
-            empty = np.isnan(columns[column])
-            spread = values if given[name].rows is None else np.full(length, NAN)
-            if given[name].rows is not None:
-                spread[given[name].rows] = values
-            np.copyto(columns[column], spread * factor, where=empty)
-    extras: dict[str, tuple[Indices, Numbers]] = {}
+                refuse(rows[bad], f"{name} is no number")
+            known = columns[column][rows]
+            columns[column][rows] = np.where(np.isnan(known), values * factor, known)
+    further: dict[str, tuple[Indices, Numbers]] = {}
     ignored: list[Ignored] = []
-    further = given.keys() - _TAKEN
-    if len(further) > MAX_NAMES:
+    keys = given.keys() - _TAKEN
+    if len(keys) > MAX_NAMES:
         raise BatchTooLarge(f"at most {MAX_NAMES} different names fit one request")
-    for key, name in signal_names(further).items():
-        cells = given[key]
-        values, bad = numbers_of(cells.values, null=True, booleans=True)
+    for key, name in signal_names(keys).items():
+        rows = given[key].rows
+        values, bad = numbers_of(given[key].values, null=True, booleans=True)
         if bad.any():
             infinite = np.isinf(values)
-            faults.append((_spread(infinite, cells.rows, length), f"{key} is infinite"))
+            refuse(rows[infinite], f"{key} is infinite")
             if (bad & ~infinite).any():
                 ignored.append(_no_number(key))
-        kept = np.flatnonzero(np.isfinite(values))
-        if len(kept):
-            rows = kept if cells.rows is None else cells.rows[kept]
-            extras[name] = (rows, values[kept])
-    return _Assembled(columns, extras, faults, ignored)
-
-
-def _usable(found: _Assembled) -> FrameBatch:
-    columns = found.columns
+        finite = np.isfinite(values)
+        if finite.any():
+            further[name] = rows[finite], values[finite]
     columns[TIMESTAMP] = seconds(columns[TIMESTAMP])
-    faults = [*found.faults, (np.isnan(columns[TIMESTAMP]), "timestamp is missing")]
-    bad = np.logical_or.reduce([flags for flags, _ in faults])
-    if bad.all():
+    faults.append((np.isnan(columns[TIMESTAMP]), "timestamp is missing"))
+    good = ~np.logical_or.reduce([flags for flags, _ in faults])
+    if not good.any():
         raise NoUsableFrame(reasons(faults))
     with np.errstate(over="ignore"):
         combined = np.hypot(columns["g_lat"], columns["g_long"])
     computed = np.isnan(columns["combo_g"]) & np.isfinite(combined)
     np.copyto(columns["combo_g"], combined, where=computed)
-    extras = {}
-    for name, (rows, values) in found.extras.items():
-        good = ~bad[rows]
-        if good.any():
-            extras[name] = Samples(columns[TIMESTAMP][rows[good]], values[good] + 0.0)
-    kept = columns if not bad.any() else {name: values[~bad] for name, values in columns.items()}
-    frames = Frames({name: kept[name] + 0.0 for name in WIDE})
-    return FrameBatch(frames, extras, int(bad.sum()), reasons(faults), tuple(found.ignored))
-
-
-def _odd(length: int, odd: Mapping[int, str]) -> list[tuple[Flags, str]]:
-    flags = np.zeros(length, np.bool_)
-    flags[list(odd)] = True
-    return [(flags, next(iter(odd.values())))] if odd else []
-
-
-def _spread(flags: Flags, rows: Indices | None, length: int) -> Flags:
-    if rows is None:
-        return flags
-    spread = np.zeros(length, np.bool_)
-    spread[rows] = flags
-    return spread
+    extras = {
+        name: Samples(columns[TIMESTAMP][rows[good[rows]]], values[good[rows]] + 0.0)
+        for name, (rows, values) in further.items()
+        if good[rows].any()
+    }
+    frames = Frames({name: columns[name][good] + 0.0 for name in WIDE})
+    return FrameBatch(frames, extras, int((~good).sum()), reasons(faults), tuple(ignored))
