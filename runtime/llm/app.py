@@ -78,6 +78,8 @@ EXPOSED: Final = (
     "X-Tenant-Id",
 )
 TICK_S: Final = 30.0
+MAX_LOGGED: Final = 128
+"""Characters of a name that are logged."""
 GRACE_S: Final = 7.0
 """What a running reply gets at a stop, so that last words and engines end within 10 s."""
 
@@ -264,21 +266,11 @@ async def _monitor(service: Service) -> None:
             os.kill(os.getpid(), signal.SIGTERM)
 
 
-_LOGGED: Final = 128  # characters of a name that a client chose
-
-
 def _log_request(ticket: Ticket) -> None:
-    started = ticket.started if ticket.started is not None else ticket.ended or ticket.entered
-    fields = {
-        "id": ticket.number,
-        "client": ticket.client[:_LOGGED],
-        "model": ticket.model[:_LOGGED],
-        "state": ticket.state.value,
-        "stream": ticket.stream,
-        "queue_ms": round((started - ticket.entered) * 1000),
-        "inference_ms": round(((ticket.ended or started) - started) * 1000),
-        "chunks": ticket.chunks,
-    }
+    record = requests.record_of(ticket)
+    fields = record.model_dump(exclude={"lane", "created", "completion_tokens"})
+    for name in ("client", "model"):  # which a client chose
+        fields[name] = fields[name][:MAX_LOGGED]
     log.info("chat", extra={"fields": fields})
 
 

@@ -93,12 +93,12 @@ class Service:
 
     def client(self, name: str) -> ClientFigures:
         """The figures of a client; from the 33rd name on they share one entry."""
-        known = self.clients.get(name)
-        if known is None:
+        figures = self.clients.get(name)
+        if figures is None:
             if len(self.clients) >= NAMED_CLIENTS:
                 name = OTHER
-            known = self.clients.setdefault(name, ClientFigures())
-        return known
+            figures = self.clients.setdefault(name, ClientFigures())
+        return figures
 
     def count(self, ticket: Ticket, outcome: Outcome, first_token_ms: float | None) -> None:
         """Count a completed request."""

@@ -87,13 +87,13 @@ class Guard:
 
     def _longest_resting(self, peer: str | None) -> "GuardedConnection | None":
         now = asyncio.get_running_loop().time()
-        found: GuardedConnection | None = None
-        longest = -1.0
+        longest: GuardedConnection | None = None
+        longest_s = -1.0
         for connection in self._open:
             rest = connection.rest_s(now) if peer in (None, connection.peer) else None
-            if rest is not None and rest > longest:
-                found, longest = connection, rest
-        return found
+            if rest is not None and rest > longest_s:
+                longest, longest_s = connection, rest
+        return longest
 
     def turn_away(self, transport: asyncio.Transport) -> None:
         """Answer a connection that was not admitted with a 503, if possible after its request."""

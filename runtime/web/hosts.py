@@ -89,10 +89,10 @@ class HostPolicy:
 
     def answers_to(self, host: str) -> bool:
         """Whether a ``Host`` header, port included, names this server."""
-        found = _HOST.fullmatch(host)
-        if found is None or int(found["port"] or 0) > 65535:
+        match = _HOST.fullmatch(host)
+        if match is None or int(match["port"] or 0) > 65535:
             return False
-        name = (found["six"] or found["name"]).lower()
+        name = (match["six"] or match["name"]).lower()
         address = _address(name)
         if name in self.names:
             return True

@@ -25,7 +25,7 @@ from runtime.web.errors import (
 )
 from runtime.web.hosts import HostPolicy, cors_headers, is_loopback, preflight_headers, refusal
 from runtime.web.lifecycle import LIFECYCLE, Lifecycle
-from runtime.web.routes import matched
+from runtime.web.routes import route_of
 from runtime.web.sse import STREAM, ReaderGone
 from runtime.web.wire import json_bytes
 
@@ -119,7 +119,7 @@ async def _answer(
         if request.transport is not None:
             request.transport.abort()
         return begun
-    return error_response(door.render, error, close=not _whole(request))
+    return error_response(door.render, error, close=not _is_body_read(request))
 
 
 def _check(request: web.Request, door: Door) -> web.Response | None:
@@ -141,7 +141,7 @@ def _check(request: web.Request, door: Door) -> web.Response | None:
         if preflight is not None:
             return web.Response(status=204, headers=preflight)
     if not door.auth.open:
-        route = matched(request)
+        route = route_of(request)
         gated = route.gated if route is not None else under(request.path, door.gated_prefixes)
         if gated:
             door.auth.check(headers.get("Authorization"))
@@ -150,14 +150,14 @@ def _check(request: web.Request, door: Door) -> web.Response | None:
 
 def error_response(render: Render, error: ApiError, *, close: bool = False) -> web.Response:
     """The answer that says *error*; *close* ends the connection after it."""
-    response = json_bytes(_written(render(error)), error.status, error.headers)
+    response = json_bytes(_encode(render(error)), error.status, error.headers)
     response.headers["Server"] = NAME
     if close or error.headers.get("Connection") == "close":
         response.force_close()
     return response
 
 
-def _written(body: Mapping[str, object]) -> bytes:
+def _encode(body: Mapping[str, object]) -> bytes:
     """*body* as JSON, whatever it holds: an error must reach its reader."""
     try:
         return orjson.dumps(body)
@@ -185,7 +185,7 @@ def translate(exc: web.HTTPException) -> ApiError:
     return ApiError("something went wrong on our side")
 
 
-def _whole(request: web.Request) -> bool:
+def _is_body_read(request: web.Request) -> bool:
     """Whether the body has arrived; an unread rest would be taken for the next request."""
     return request.content.is_eof()
 
@@ -202,7 +202,7 @@ async def _sign(request: web.Request, response: web.StreamResponse) -> None:
 
 
 def _log_request(request: web.Request, status: int, seconds: float) -> None:
-    route = matched(request)
+    route = route_of(request)
     options = {} if route is None else route.options
     level = logging.DEBUG if options.get("quiet") and status < 400 else logging.INFO
     if not _ACCESS.isEnabledFor(level):

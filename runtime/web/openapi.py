@@ -70,7 +70,7 @@ def describe(
             "securitySchemes": {"bearer": {"type": "http", "scheme": "bearer"}},
         },
     }
-    document["components"]["schemas"] = _used(document, schemas)
+    document["components"]["schemas"] = _used_schemas(document, schemas)
     return document
 
 
@@ -145,7 +145,7 @@ def _operation(route: Route, refs: dict[Key, Json], schemas: Json, failures: Jso
         "operationId": getattr(route.handler, "__name__", route.path),
         "tags": [route.tag],
         "summary": route.options.get("summary", " ".join(summary.split())),
-        "responses": _joined(_answers(route, refs), failures),
+        "responses": _join(_answers(route, refs), failures),
     }
     if rest:
         operation["description"] = rest
@@ -162,9 +162,9 @@ def _operation(route: Route, refs: dict[Key, Json], schemas: Json, failures: Jso
             "content": {"application/json": {"schema": refs[model, "validation"]}},
         }
         if lines := route.options.get("lines"):
-            told = inspect.cleandoc(lines.__doc__ or "")
+            text = inspect.cleandoc(lines.__doc__ or "")
             operation["requestBody"]["content"][NDJSON] = {
-                "schema": {"type": "string", "description": told}
+                "schema": {"type": "string", "description": text}
             }
         if route.options.get("lenient_body"):
             text = "A body that is empty or no JSON object counts as `{}`."
@@ -180,12 +180,12 @@ def _parameters(where: str, route: Route, refs: dict[Key, Json], schemas: Json) 
     if model is None:
         return
     schema = schemas[refs[model, "validation"]["$ref"].rpartition("/")[2]]
-    for name, found in schema.get("properties", {}).items():
-        shape = {key: value for key, value in found.items() if key not in ("description", "title")}
+    for name, entry in schema.get("properties", {}).items():
+        shape = {key: value for key, value in entry.items() if key not in ("description", "title")}
         parameter: Json = {"name": name, "in": where, "schema": shape}
         parameter["required"] = where == "path" or name in schema.get("required", ())
-        if "description" in found:
-            parameter["description"] = found["description"]
+        if "description" in entry:
+            parameter["description"] = entry["description"]
         yield parameter
 
 
@@ -207,8 +207,8 @@ def _answers(route: Route, refs: dict[Key, Json]) -> Json:
             "contentSchema": refs[stream, "serialization"],
         }
         shape = {"type": "object", "properties": {"data": data}, "required": ["data"]}
-        found = answers.setdefault("200", _bare(200)).setdefault("content", {})
-        found["text/event-stream"] = {"schema": shape}
+        content = answers.setdefault("200", _bare(200)).setdefault("content", {})
+        content["text/event-stream"] = {"schema": shape}
     if text := route.options.get("text"):
         shape = {} if text == "application/json" else {"type": "string"}
         answers.setdefault("200", _bare(200)).setdefault("content", {})[text] = {"schema": shape}
@@ -224,9 +224,9 @@ def _bare(status: int) -> Json:
     return {"description": _PHRASES.get(status, "Answer")}
 
 
-def _joined(answers: Json, failures: Json) -> Json:
+def _join(answers: Json, failures: Json) -> Json:
     """Both; a status of both is either of the two bodies."""
-    joined = {**answers, **failures}
+    both = {**answers, **failures}
     for status in answers.keys() & failures.keys():
         own, error = (
             part[status].get("content", {}).get("application/json") for part in (answers, failures)
@@ -234,8 +234,8 @@ def _joined(answers: Json, failures: Json) -> Json:
         if own is not None and error is not None:
             schema = {"anyOf": [own["schema"], error["schema"]]}
             content = {"application/json": {**error, "schema": schema}}
-            joined[status] = {**failures[status], "content": content}
-    return joined
+            both[status] = {**failures[status], "content": content}
+    return both
 
 
 def _failures(
@@ -282,10 +282,10 @@ def _example(error: type[ApiError], render: Render) -> Json | None:
     return dict(render(error(_first_line(error).rstrip(".").lower())))
 
 
-def _used(document: Json, schemas: Json) -> Json:
+def _used_schemas(document: Json, schemas: Json) -> Json:
     """The components that something refers to, directly or through others."""
     prefix = _REF.partition("{")[0]
-    found: dict[str, None] = {}
+    used: dict[str, None] = {}
     waiting: list[object] = [document["paths"]]
     while waiting:
         part = waiting.pop()
@@ -293,8 +293,8 @@ def _used(document: Json, schemas: Json) -> Json:
             waiting.extend(part)
         elif isinstance(part, dict):
             ref = part.get("$ref")
-            if isinstance(ref, str) and (name := ref.removeprefix(prefix)) not in found:
-                found[name] = None
+            if isinstance(ref, str) and (name := ref.removeprefix(prefix)) not in used:
+                used[name] = None
                 waiting.append(schemas[name])
             waiting.extend(part.values())
-    return {name: schemas[name] for name in sorted(found)}
+    return {name: schemas[name] for name in sorted(used)}

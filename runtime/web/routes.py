@@ -186,10 +186,10 @@ MOUNTED: Final = web.AppKey("mounted", dict[object, Route])
 
 def mount(app: web.Application, *groups: Routes) -> None:
     """Register every route of *groups*; GET routes answer HEAD too."""
-    known = app.setdefault(MOUNTED, {})
+    mounted = app.setdefault(MOUNTED, {})
     for route in (route for group in groups for route in group.routes):
         handle = route.handle
-        known[handle] = route
+        mounted[handle] = route
         methods = ("GET", "HEAD") if route.method == "GET" else (route.method,)
         for method in methods:
             app.router.add_route(method, route.path, handle, expect_handler=wait_with_continue)
@@ -205,10 +205,10 @@ def _refusing(allowed: tuple[str, ...]) -> Callable[[web.Request], Awaitable[web
     return refuse
 
 
-def matched(request: web.Request) -> Route | None:
+def route_of(request: web.Request) -> Route | None:
     """The route that will answer, if it is one of ours."""
-    known = request.app.get(MOUNTED)
-    return None if known is None else known.get(request.match_info.handler)
+    mounted = request.app.get(MOUNTED)
+    return None if mounted is None else mounted.get(request.match_info.handler)
 
 
 def _route(tag: str, method: str, path: str, handler: Handler, options: Options) -> Route:

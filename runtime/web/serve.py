@@ -191,10 +191,10 @@ def bind(host: str, port: int, port_setting: str = "server_port") -> socket.sock
     if not 0 <= port <= 65535:  # getaddrinfo would take the number modulo 65536
         raise CannotBind(f"cannot listen on {host} port {port}: no such port; see {port_setting}")
     try:
-        found = socket.getaddrinfo(
+        addresses = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE | socket.AI_NUMERICSERV
         )
-        family, kind, protocol, _, address = found[0]
+        family, kind, protocol, _, address = addresses[0]
         listener = socket.socket(family, kind, protocol)
     except (OSError, UnicodeError) as exc:
         raise CannotBind(f"cannot listen on {host}: {_reason(exc)}") from exc

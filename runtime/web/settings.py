@@ -142,7 +142,7 @@ def read(cls: type[S], argv: Sequence[str], environ: Mapping[str, str]) -> S:
     for path, leaf in leaves.items():
         given = next((layer[path] for layer in layers if path in layer), None)
         if given is not None:
-            value, note = _checked(leaf, given)
+            value, note = _validate(leaf, given)
             _put(merged, path, value)
             notes.extend([note] if note else [])
     try:
@@ -205,14 +205,14 @@ def _from_flags(
             cli_parse_args=list(argv),
             cli_exit_on_error=False,
         )
-        found = source()
+        tree = source()
     except CliError as exc:
         text = str(exc).removeprefix("error parsing CLI: ")
         raise BadSettings(text.splitlines()[0]) from exc
     return {
         path: _Given(value, _flag(path), typed=False)
         for path in leaves
-        if (value := _get(found, path)) is not None
+        if (value := _get(tree, path)) is not None
     }
 
 
@@ -284,11 +284,11 @@ def _from_file(cls: type[Settings], leaves: Mapping[tuple[str, ...], _Leaf], fil
 
 
 def _refuse_unknown(model: type[BaseModel], tree: Tree, file: Path, at: tuple[str, ...]) -> None:
-    known = [name for name in model.model_fields if (*at, name) != ("config",)]
+    names = [name for name in model.model_fields if (*at, name) != ("config",)]
     for key, value in tree.items():
         place = ".".join((*at, key))
-        if key not in known:
-            hint = _did_you_mean(key, known, ".".join((*at, "")))
+        if key not in names:
+            hint = _did_you_mean(key, names, ".".join((*at, "")))
             raise BadSettings(f"{file}: {place} is no setting{hint}")
         hint_type = model.model_fields[key].annotation
         if isinstance(hint_type, type) and issubclass(hint_type, BaseModel):
@@ -297,12 +297,12 @@ def _refuse_unknown(model: type[BaseModel], tree: Tree, file: Path, at: tuple[st
             _refuse_unknown(hint_type, value, file, (*at, key))
 
 
-def _did_you_mean(word: str, known: Sequence[str], before: str = "") -> str:
-    near = difflib.get_close_matches(word, known, n=1)
+def _did_you_mean(word: str, names: Sequence[str], before: str = "") -> str:
+    near = difflib.get_close_matches(word, names, n=1)
     return f"; did you mean {before}{near[0]}?" if near else ""
 
 
-def _checked(leaf: _Leaf, given: _Given) -> tuple[object, str | None]:
+def _validate(leaf: _Leaf, given: _Given) -> tuple[object, str | None]:
     """The value in its type, and a note if it had to be pulled into its range."""
     metadata = leaf.field.metadata
     clamp = next((m for m in metadata if isinstance(m, Clamp)), None)
@@ -342,12 +342,12 @@ def _split(leaf: _Leaf, value: object) -> object:
 
 
 def _get(tree: Mapping[str, Any], path: tuple[str, ...]) -> object:
-    found: Any = tree
+    value: Any = tree
     for name in path:
-        if not isinstance(found, Mapping) or name not in found:
+        if not isinstance(value, Mapping) or name not in value:
             return None
-        found = found[name]
-    return found
+        value = value[name]
+    return value
 
 
 def _put(tree: Tree, path: tuple[str, ...], value: object) -> None:

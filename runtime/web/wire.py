@@ -94,25 +94,25 @@ def parse_body(model: type[M], raw: bytes) -> M:
     try:
         if issubclass(model, Plain):
             return model.model_validate(whole)
-        return _validated(model, raw or b"{}", whole)
+        return _validate(model, raw or b"{}", whole)
     except ValidationError as exc:
         param, message = explain(model, exc)
         raise BadField(message, param=param) from exc
 
 
-def _validated(model: type[M], raw: bytes, whole: dict[str, object]) -> M:
+def _validate(model: type[M], raw: bytes, whole: dict[str, object]) -> M:
     if _LONG.search(raw):
         raw = orjson.dumps(whole)  # where integers beyond 64 bits are none
     try:
         return model.model_validate_json(raw)
     except ValidationError as exc:
         # JSON knows one kind of number, so 2.0 is an integer; the strict mode does not think so.
-        if not _make_whole(whole, exc):
+        if not _floats_to_integers(whole, exc):
             raise
     return model.model_validate_json(orjson.dumps(whole))
 
 
-def _make_whole(tree: dict[str, object], exc: ValidationError) -> bool:
+def _floats_to_integers(tree: dict[str, object], exc: ValidationError) -> bool:
     """Turn floats without a fraction into integers where those were asked for; whether any was."""
     changed = False
     for error in exc.errors(include_url=False):
@@ -140,14 +140,14 @@ def _child(at: dict[str, object] | list[object], part: str | int) -> object:
 
 
 def parse_query(model: type[M], query: MultiMapping[str]) -> M:
-    """The query as *model*: a known parameter at most once, unknown ones are ignored.
+    """The query as *model*: a names parameter at most once, unknown ones are ignored.
 
     Raises `BadQuery`, which names the parameter.
     """
-    known = {field.alias or name for name, field in model.model_fields.items()}
+    names = {field.alias or name for name, field in model.model_fields.items()}
     values: dict[str, str] = {}
     for name, value in query.items():
-        if name not in known:
+        if name not in names:
             continue
         if name in values:
             raise BadQuery(f"{name}: the parameter was given more than once", param=name)
@@ -159,10 +159,10 @@ def parse_query(model: type[M], query: MultiMapping[str]) -> M:
         raise BadQuery(message, param=param) from exc
 
 
-def parse_path(model: type[M], found: Mapping[str, str]) -> M:
+def parse_path(model: type[M], parts: Mapping[str, str]) -> M:
     """The variable parts of the path as *model*; raises `NotFound` for an id that cannot exist."""
     try:
-        return model.model_validate_strings(dict(found))
+        return model.model_validate_strings(dict(parts))
     except ValidationError as exc:
         raise NotFound("there is no such thing") from exc
 

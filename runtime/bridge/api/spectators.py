@@ -22,7 +22,7 @@ from runtime.web.guard import Limits
 from runtime.web.hosts import HostPolicy
 from runtime.web.lifecycle import LIFECYCLE, Lifecycle
 from runtime.web.middleware import Door, install
-from runtime.web.routes import Reply, Routes, matched, mount
+from runtime.web.routes import Reply, Routes, mount, route_of
 from runtime.web.serve import Running, bind, serving
 from runtime.web.wire import Wire
 
@@ -216,7 +216,7 @@ async def presented(request: web.Request, handler: Handler) -> web.StreamRespons
         if (grant := _granted(request)) is None:
             return _refused(request)
         if forwarded:
-            route = matched(request)
+            route = route_of(request)
             if route is None or route.method != "GET" or route.path not in WATCHED:
                 raise TokenScope
             _check_session(request, grant)
@@ -232,7 +232,7 @@ def _granted(request: web.Request) -> Grant | None:
 
 def _refused(request: web.Request) -> web.StreamResponse:
     """A page that says so, to who asked for one; to programs `BadToken` is raised."""
-    route = matched(request)
+    route = route_of(request)
     if route is None or route.path != PAGE or "text/html" not in request.headers.get("Accept", ""):
         raise BadToken
     return _page("refused", BadToken.status)

@@ -157,7 +157,7 @@ class SearchRequest(Wire):
         """Say it in one sentence, which the union of types does not."""
         if value is None or isinstance(value, dict):
             values = value.values() if isinstance(value, dict) else ()
-            if all(one is None or isinstance(one, str | int | float) for one in values):
+            if all(item is None or isinstance(item, str | int | float) for item in values):
                 return value
         raise ValueError("must be an object of texts, numbers, true, false or null")
 

@@ -161,12 +161,12 @@ def _listing(folder: Path, warnings: list[str]) -> list[str]:
 def _stat_file(path: Path) -> _File | None:
     """A regular file that is not empty, seen through links; None for anything else."""
     try:
-        found = path.stat()
+        info = path.stat()
     except (OSError, ValueError):
         return None
-    if not stat.S_ISREG(found.st_mode) or found.st_size == 0:
+    if not stat.S_ISREG(info.st_mode) or info.st_size == 0:
         return None
-    return _File(path, Fingerprint(found.st_ino, found.st_size, found.st_mtime_ns))
+    return _File(path, Fingerprint(info.st_ino, info.st_size, info.st_mtime_ns))
 
 
 def _vocab(folder: Path, model: str) -> _File | None:
@@ -192,10 +192,10 @@ def _model(
 def _hide_duplicates(candidates: list[ModelFiles], warnings: list[str]) -> list[ModelFiles]:
     """The first by kind and file name of those that share an id."""
     first: dict[str, ModelFiles] = {}
-    for found in sorted(candidates, key=lambda f: (f.format != "gguf", f.paths[0].name)):
-        if (kept := first.setdefault(found.id, found)) is not found:
-            name, other = found.paths[0].name, kept.paths[0].name
-            warnings.append(f"{name} is hidden by {other}: both are model {found.id}")
+    for files in sorted(candidates, key=lambda f: (f.format != "gguf", f.paths[0].name)):
+        if (kept := first.setdefault(files.id, files)) is not files:
+            name, other = files.paths[0].name, kept.paths[0].name
+            warnings.append(f"{name} is hidden by {other}: both are model {files.id}")
     return list(first.values())
 
 

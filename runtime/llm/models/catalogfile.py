@@ -157,8 +157,8 @@ def _read(model: str, table: object) -> Declaration | str:
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         place = ".".join([where, *map(str, first["loc"])])
-        said = _WORDS.get(first["type"], first["msg"])
-        return f"{place}: {said[:1].lower()}{said[1:]}"
+        words = _WORDS.get(first["type"], first["msg"])
+        return f"{place}: {words[:1].lower()}{words[1:]}"
     if declared.filename is not None:
         name = file_name(declared.filename)
         if name is None:

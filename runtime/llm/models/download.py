@@ -416,7 +416,7 @@ async def _open_http(
         headers |= {"Range": f"bytes={offset}-", "If-Range": validator}
     async with session, AsyncExitStack() as stack:
         response = await _follow(session, stack, resolver, url, headers)
-        yield _opened(response, offset, stall_s)
+        yield _accept(response, offset, stall_s)
 
 
 async def _follow(
@@ -455,7 +455,7 @@ def check_hop(first: str, hop: str) -> Rule:
     return rule
 
 
-def _opened(response: aiohttp.ClientResponse, offset: int, stall_s: float) -> Opened:
+def _accept(response: aiohttp.ClientResponse, offset: int, stall_s: float) -> Opened:
     if response.headers.get("Content-Encoding", "identity").lower() != "identity":
         raise TransferFailed("http_error", "the source sends compressed bytes")
     if response.status == 200:

