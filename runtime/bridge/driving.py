@@ -23,9 +23,9 @@ from runtime.bridge.session.names import slug
 from runtime.bridge.session.recording import LiveFrame
 from runtime.bridge.settings import BridgeSettings
 from runtime.bridge.simulator.course import natural_seconds
-from runtime.bridge.storage.records import EndBegunByBus
 from runtime.bridge.storage.store import Store
 from runtime.bridge.storage.values import SIMULATOR, NoteRow, SessionMeta
+from runtime.bridge.storage.writes import end_begun_by_bus
 from runtime.bridge.track.model import Track
 from runtime.web.errors import ApiError
 from runtime.web.lifecycle import LIFECYCLE
@@ -134,7 +134,8 @@ async def _end_begun(store: Store, settings: BridgeSettings) -> None:
     """Sessions that a bus began end with its run, but for one of the user's own id."""
     kept = (LIVE_SESSION, settings.can_session_id)
     try:
-        await store.write(EndBegunByBus(kept, int(time.time() * 1000)))
+        now_ms = int(time.time() * 1000)
+        await store.write(lambda tx: end_begun_by_bus(tx, kept, now_ms))
     except ApiError as problem:
         log.warning("sessions that the bus began stay open: %s", problem)
 

@@ -6,9 +6,9 @@ import pytest
 
 from runtime.bridge.api.shapes import iso
 from runtime.bridge.storage.errors import StoreFull
-from runtime.bridge.storage.records import EndBegunByBus
 from runtime.bridge.storage.store import Store
 from runtime.bridge.storage.values import NOTHING, Backend, SessionMeta, SessionRow
+from runtime.bridge.storage.writes import end_begun_by_bus
 from tests.bridge.bridgekit import Bridge, Json
 from tests.bridge.conftest import Start
 from tests.bridge.simulator.drivekit import flushed, vesper
@@ -100,7 +100,7 @@ async def test_a_clock_that_ran_ahead_ends_no_session_in_the_future(
 ) -> None:
     store = await opened(tmp_path / "db", backend)
     await store.append_frames("sim-1", frames(300), meta=SIMULATED, now_ms=NOON)
-    ended: list[SessionRow] = await store.write(EndBegunByBus((), CLOCK_AHEAD))
+    ended: list[SessionRow] = await store.write(lambda tx: end_begun_by_bus(tx, (), CLOCK_AHEAD))
     await store.close()
     assert [(row.session_id, row.ended_at) for row in ended] == [("sim-1", CLOCK_AHEAD)]
 

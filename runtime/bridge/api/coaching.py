@@ -54,7 +54,7 @@ from runtime.bridge.errors import NoCompleteLap, NoGeometry
 from runtime.bridge.formats.files import NotImportable
 from runtime.bridge.formats.formats import UnparsableVbo
 from runtime.bridge.service import SERVICE, Service
-from runtime.bridge.storage.coaching import AddEvents, AddTurns, NewEvent, TurnRow
+from runtime.bridge.storage.coaching import NewEvent, TurnRow, add_events, add_turns
 from runtime.bridge.storage.errors import NoRows, UnknownSession
 from runtime.bridge.storage.values import SessionRow
 from runtime.bridge.track.model import phase_at
@@ -279,14 +279,14 @@ async def _remember(service: Service, review: Review, driver: str) -> int:
         return 0
     events = driver_events(review.card, review.moments, review.best_before_s)
     told = [NewEvent(one.kind, one.corner or "", one.value, one.text) for one in events]
-    return await service.db.write(AddEvents(driver, review.session_id, told, now_ms()))
+    return await add_events(service.db, driver, review.session_id, told, now_ms())
 
 
 async def _keep_turn(
     service: Service, role: str, session_id: str, driver: str, told: Narrative
 ) -> None:
     turn = TurnRow(session_id, driver, role, told.text, now_ms(), told.focus, told.emotion)
-    await service.db.write(AddTurns((turn,)))
+    await add_turns(service.db, (turn,))
 
 
 def _since(began: float) -> float:

@@ -3,20 +3,16 @@
 import asyncio
 import logging
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 from runtime.bridge.live.encode import Event, notification_event, object_json
 from runtime.bridge.live.hub import RING, Hub, Subscription
 from runtime.bridge.live.values import EVERYTHING
 from runtime.bridge.storage.errors import StoreError, StoreFailed
-from runtime.bridge.storage.inbox import (
-    AddNotification,
-    MarkDelivered,
-    NotificationRow,
-    notifications,
-)
 from runtime.bridge.storage.store import Store
+from runtime.bridge.storage.transaction import Transaction
 
 log = logging.getLogger(__name__)
 
@@ -35,6 +31,19 @@ KEPT: Final = 1000
 """Notifications that are kept, read or not."""
 NOBODY: Final = ""
 """The driver of what is addressed to nobody in particular."""
+
+
+class NotificationRow(NamedTuple):
+    """Something to tell a driver, as the database keeps it; times are Unix milliseconds."""
+
+    id: int
+    driver: str
+    """Empty: nobody in particular."""
+    kind: str
+    payload: str
+    """The JSON that listeners get."""
+    created_at: int
+    delivered_at: int | None = None
 
 
 @dataclass(slots=True)
@@ -64,7 +73,7 @@ class Inbox:
         if store is None:
             return
         try:
-            rows = await store.read(lambda reader: notifications(reader, KEPT))
+            rows = await read_notifications(store, KEPT)
         except StoreFailed as problem:
             log.error("earlier notifications are lost: %s", problem)
             return
@@ -104,7 +113,7 @@ class Inbox:
         if self._store is not None:
             row = NotificationRow(number, told, kind, payload.decode(), int(now * 1000))
             try:
-                await self._store.write(AddNotification(row, KEPT))
+                await _add(self._store, row)
             except StoreError as error:
                 log.warning("a notification could not be kept: %s", error)
         self._tell(number, _topics(told), notification_event(payload, number))
@@ -152,7 +161,7 @@ class Inbox:
         try:
             while self._got:
                 numbers, self._got = self._got, []
-                await store.write(MarkDelivered(numbers, int(time.time() * 1000)))
+                await _mark_delivered(store, numbers)
         except StoreError as error:  # they are told once more after the next start
             log.warning("what was delivered could not be written down: %s", error)
         finally:
@@ -165,3 +174,39 @@ def _topics(driver: str) -> tuple[str, ...]:
 
 def _folded(driver: str) -> str:
     return driver.strip().casefold()
+
+
+async def read_notifications(store: Store, limit: int) -> list[NotificationRow]:
+    """The last *limit*, oldest first."""
+    rows = await store.read(
+        lambda reader: reader.rows(
+            "SELECT id, driver, kind, payload, created_at, delivered_at FROM notifications"
+            " ORDER BY id DESC LIMIT ?",
+            (limit,),
+        )
+    )
+    return [NotificationRow(*row) for row in reversed(rows)]
+
+
+async def _add(store: Store, row: NotificationRow) -> None:
+    """Keep a notification with a number that is larger than every one before; the oldest go."""
+
+    def write(tx: Transaction) -> None:
+        tx.run("DELETE FROM notifications WHERE id <= ?", (row.id - KEPT,))
+        tx.run("INSERT INTO notifications VALUES (?, ?, ?, ?, ?, ?)", tuple(row))
+
+    await store.write(write, nbytes=1024 + 4 * len(row.payload))
+
+
+async def _mark_delivered(store: Store, numbers: Sequence[int]) -> None:
+    """Somebody has got these notifications."""
+    now_ms = int(time.time() * 1000)
+
+    def write(tx: Transaction) -> None:
+        for number in numbers:
+            tx.run(
+                "UPDATE notifications SET delivered_at = ? WHERE id = ? AND delivered_at IS NULL",
+                (now_ms, number),
+            )
+
+    await store.write(write)

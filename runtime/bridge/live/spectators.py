@@ -13,8 +13,8 @@ from typing import Final, NamedTuple
 from aiohttp import web
 
 from runtime.bridge.storage.errors import NoDatabase, StoreFailed
-from runtime.bridge.storage.inbox import AddToken, RevokeToken, TokenRow, tokens
 from runtime.bridge.storage.store import Store
+from runtime.bridge.storage.transaction import Transaction
 from runtime.web.errors import ApiError
 
 TOKEN_BYTES: Final = 24
@@ -81,13 +81,12 @@ class Spectators:
         """Go on with the tokens that *store* has kept; *why* there is none."""
         self._store, self._why = store, why
         if store is not None:
-            now = self._now_ms()
             try:
-                rows = await store.read(lambda reader: tokens(reader, now))
+                grants = await read_grants(store, self._now_ms())
             except StoreFailed as problem:
                 log.error("earlier tokens are good no more: %s", problem)
-                rows = []
-            self._grants = {row[0]: Grant(row.token_hash, row[1], row.expires_at) for row in rows}
+                grants = []
+            self._grants = {grant.digest: grant for grant in grants}
 
     async def close(self) -> None:
         """End the streams that are open; the tokens stay good for the next start."""
@@ -108,9 +107,9 @@ class Spectators:
             raise TooManyTokens
         token = PREFIX + secrets.token_urlsafe(TOKEN_BYTES)
         until = now // 1000 + ttl_s
-        row = TokenRow(_digest(token), session_id, now, until * 1000)
-        await store.write(AddToken(row))
-        self._grants[row.token_hash] = Grant(row.token_hash, session_id, row.expires_at)
+        grant = Grant(_digest(token), session_id, until * 1000)
+        await _add(store, grant, now)
+        self._grants[grant.digest] = grant
         return Issued(token, session_id, until, ttl_s)
 
     async def revoke(self, token: str) -> bool:
@@ -123,7 +122,7 @@ class Spectators:
         if grant is None:
             return False
         self._withdraw(grant.digest)
-        await store.write(RevokeToken(grant.digest, self._now_ms()))
+        await _revoke(store, grant, self._now_ms())
         return True
 
     def grant(self, token: str) -> Grant | None:
@@ -196,3 +195,33 @@ for _name in ("paddock.access", "paddock.web"):
 
 def _digest(token: str) -> str:
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+async def read_grants(store: Store, now_ms: int) -> list[Grant]:
+    """What is kept of the tokens that are good at *now_ms*."""
+    rows = await store.read(
+        lambda reader: reader.rows(
+            "SELECT token_hash, session_id, expires_at FROM spectator_tokens"
+            " WHERE revoked_at IS NULL AND expires_at > ? ORDER BY token_hash",
+            (now_ms,),
+        )
+    )
+    return [Grant(*row) for row in rows]
+
+
+async def _add(store: Store, grant: Grant, now_ms: int) -> None:
+    """Keep the digest of a token; tokens that have expired go."""
+
+    def write(tx: Transaction) -> None:
+        tx.run("DELETE FROM spectator_tokens WHERE expires_at <= ?", (now_ms,))
+        tx.run(
+            "INSERT INTO spectator_tokens VALUES (?, ?, ?, ?, NULL)",
+            (grant.digest, grant.session_id, now_ms, grant.expires_at),
+        )
+
+    await store.write(write)
+
+
+async def _revoke(store: Store, grant: Grant, now_ms: int) -> None:
+    sql = "UPDATE spectator_tokens SET revoked_at = ? WHERE token_hash = ? AND revoked_at IS NULL"
+    await store.write(lambda tx: tx.run(sql, (now_ms, grant.digest)))

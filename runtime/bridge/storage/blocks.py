@@ -19,7 +19,7 @@ from runtime.bridge.session.recording import WIDE, Numbers, Samples
 from runtime.bridge.storage.backend import Run, Window
 
 LOOSE: Final = 2048
-"""This many rows are packed."""
+"""Rows are packed at each multiple of this many frames, and when a signal has this many."""
 AT_ONCE: Final = 128
 """This many frames or samples at a time become a block without having been rows."""
 BLOCK: Final = 8192
@@ -42,28 +42,13 @@ class Blocks:
     """The telemetry of one connection."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
-        self._plain = connection
-        self._rows: list[tuple[float, ...]] = []
-        """Frames that are written before anything else is done."""
+        self._connection = connection
         self._loose: dict[tuple[int, int], int] = {}
-        self._recent: dict[int, list[tuple[int, Numbers]]] = {}
-        """All rows of a session, where each of them came through here; with the first index."""
+        """How many rows there are of the samples of a session and signal."""
 
     def forget(self) -> None:
         """A transaction is rolled back: what is known of the rows may be wrong."""
-        self._rows.clear()
         self._loose.clear()
-        self._recent.clear()
-
-    @property
-    def _connection(self) -> sqlite3.Connection:
-        if self._rows:
-            rows, self._rows = self._rows, []
-            for at in range(0, len(rows), AT_ONCE_ROWS):
-                some = rows[at : at + AT_ONCE_ROWS]
-                values = tuple(itertools.chain.from_iterable(some))
-                self._plain.execute(_insert(len(some)), values)
-        return self._plain
 
     # frames
 
@@ -74,25 +59,21 @@ class Blocks:
             self._pack_frames(key, first, numbers)
             return
         index = range(first, first + count)
-        self._rows.extend(zip([key] * count, index, *numbers.tolist(), strict=True))
-        loose = self._more_rows(key, -1, count)
-        if loose == count:
-            self._recent[key] = [(first, numbers)]
-        elif key in self._recent:
-            self._recent[key].append((first, numbers))
-        if loose >= LOOSE:
+        rows = list(zip([key] * count, index, *numbers.tolist(), strict=True))
+        for at in range(0, count, AT_ONCE_ROWS):
+            some = rows[at : at + AT_ONCE_ROWS]
+            self._connection.execute(_insert(len(some)), tuple(itertools.chain(*some)))
+        if (first + count) // LOOSE > first // LOOSE:
             self.tidy_frames(key)
 
     def tidy_frames(self, key: int) -> None:
         """Pack the rows; runs of numbers that follow each other become blocks."""
-        recent = self._recent.pop(key, None)
-        index, numbers = self._frame_rows(key, Window()) if recent is None else _joined(recent)
+        index, numbers = self._frame_rows(key, Window())
         for run in np.split(np.arange(len(index)), np.flatnonzero(np.diff(index) != 1) + 1):
             if len(run):
                 self._pack_frames(key, int(index[run[0]]), numbers[:, run[0] : run[-1] + 1])
         if len(index):
             self._connection.execute("DELETE FROM telemetry WHERE session_key = ?", (key,))
-        self._loose[key, -1] = 0
 
     def frames(self, key: int, names: Sequence[str], window: Window) -> dict[str, Numbers]:
         """See `Connection`."""
@@ -127,7 +108,6 @@ class Blocks:
             )
             if done.rowcount:
                 filled[at] = number
-                self._recent.pop(key, None)
         lowest, highest = int(index.min()), int(index.max())
         row = WIDE.index(name)
         for indexes, numbers in list(
@@ -303,7 +283,6 @@ class Blocks:
                 (key, first[0]),
             )
         self._loose = {which: n for which, n in self._loose.items() if which[0] != key}
-        self._recent.pop(key, None)
         return done and first is None
 
     def _pack_samples(self, key: int, signal: int, samples: Samples) -> None:
@@ -323,18 +302,11 @@ class Blocks:
         return Samples(*_table(found, 2))
 
     def _more_rows(self, key: int, signal: int, count: int) -> int:
-        """How many rows there are of the frames (-1) or of a signal, *count* new ones included."""
+        """How many rows there are of a signal, *count* new ones included."""
         known = self._loose.get((key, signal))
         if known is None:
-            if signal < 0:
-                sql = "SELECT count(*) FROM telemetry WHERE session_key = ?"
-                values: tuple[int, ...] = (key,)
-            else:
-                sql = (
-                    "SELECT count(*) FROM telemetry_signals WHERE session_key = ? AND signal_id = ?"
-                )
-                values = (key, signal)
-            known = int(self._connection.execute(sql, values).fetchone()[0]) - count
+            sql = "SELECT count(*) FROM telemetry_signals WHERE session_key = ? AND signal_id = ?"
+            known = int(self._connection.execute(sql, (key, signal)).fetchone()[0]) - count
         self._loose[key, signal] = known + count
         return known + count
 
@@ -344,12 +316,6 @@ def _insert(rows: int) -> str:
     """The statement for so many frames."""
     marks = f"({', '.join('?' * (2 + len(WIDE)))})"
     return f"INSERT INTO telemetry VALUES {', '.join([marks] * rows)}"  # noqa: S608 - constants
-
-
-def _joined(parts: Sequence[tuple[int, Numbers]]) -> tuple[npt.NDArray[np.int64], Numbers]:
-    """Frames and their indexes."""
-    index = [np.arange(first, first + numbers.shape[1]) for first, numbers in parts]
-    return np.concatenate(index), np.concatenate([numbers for _, numbers in parts], axis=1)
 
 
 def _table(rows: Iterable[Sequence[float]], width: int) -> Numbers:

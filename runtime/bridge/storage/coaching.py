@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from runtime.bridge.storage import canonical
 from runtime.bridge.storage.backend import Connection
-from runtime.bridge.storage.operations import Weight
+from runtime.bridge.storage.store import Store
 from runtime.bridge.storage.transaction import Transaction
 
 FEW_BYTES: Final = 1024
@@ -92,135 +92,114 @@ class NewEvent(NamedTuple):
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class AddTurns:
-    """Texts of conversations, in order."""
-
-    rows: Sequence[TurnRow]
-
-    @property
-    def weight(self) -> Weight:
-        """See `Operation`."""
-        return Weight(len(self.rows), sum(FEW_BYTES + 4 * len(row.text) for row in self.rows))
-
-    def apply(self, tx: Transaction) -> tuple[TurnRow, ...]:
-        """The rows with their ids."""
-        added = []
-        for given in self.rows:
-            row = replace(
-                given,
-                id=tx.next_id("conversations"),
-                session_id=canonical.text(given.session_id),
-                driver_id=canonical.text(given.driver_id),
-                text=canonical.text(given.text),
-                focus=tuple(canonical.text(item) for item in given.focus),
-            )
-            tx.run(
-                "INSERT INTO conversations VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                (
-                    *(row.id, row.session_id, row.driver_id, row.role, row.text),
-                    *(json.dumps(row.focus), row.emotion, row.recorded_at),
-                ),
-            )
-            added.append(row)
-        return tuple(added)
+async def add_turns(store: Store, rows: Sequence[TurnRow]) -> tuple[TurnRow, ...]:
+    """Store texts of conversations, in order; the rows with their ids."""
+    nbytes = sum(FEW_BYTES + 4 * len(row.text) for row in rows)
+    return await store.write(lambda tx: _add_turns(tx, rows), rows=len(rows), nbytes=nbytes)
 
 
-@dataclass(frozen=True, slots=True)
-class AddFriction:
-    """A call of the model."""
-
-    row: FrictionRow
-
-    @property
-    def weight(self) -> Weight:
-        """See `Operation`."""
-        return Weight(1, FEW_BYTES)
-
-    def apply(self, tx: Transaction) -> FrictionRow:
-        """The row with its id."""
-        row = replace(self.row, id=tx.next_id("llm_friction"))
-        texts = (row.reason, row.error, row.emotion)
+def _add_turns(tx: Transaction, rows: Sequence[TurnRow]) -> tuple[TurnRow, ...]:
+    added = []
+    for given in rows:
+        row = replace(
+            given,
+            id=tx.next_id("conversations"),
+            session_id=canonical.text(given.session_id),
+            driver_id=canonical.text(given.driver_id),
+            text=canonical.text(given.text),
+            focus=tuple(canonical.text(item) for item in given.focus),
+        )
         tx.run(
-            "INSERT INTO llm_friction VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO conversations VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
             (
-                *(row.id, canonical.optional(row.session_id), row.role, row.mode),
-                *(canonical.optional(row.backend), row.prompt_chars, row.completion_chars),
-                *(canonical.number("latency_ms", row.latency_ms), int(row.truncated)),
-                int(row.fell_back),
-                *(canonical.optional(text) for text in texts),
-                row.ts,
+                *(row.id, row.session_id, row.driver_id, row.role, row.text),
+                *(json.dumps(row.focus), row.emotion, row.recorded_at),
             ),
         )
-        return row
+        added.append(row)
+    return tuple(added)
 
 
-@dataclass(frozen=True, slots=True)
-class AddTraces:
-    """Steps on the way to an answer, in order."""
-
-    rows: Sequence[TraceRow]
-
-    @property
-    def weight(self) -> Weight:
-        """See `Operation`."""
-        return Weight(len(self.rows), sum(FEW_BYTES + 4 * len(row.detail) for row in self.rows))
-
-    def apply(self, tx: Transaction) -> None:
-        """See `Operation`."""
-        for row in self.rows:
-            texts = (row.trace_id, row.session_id, row.agent_name, row.event_type, row.detail)
-            tx.run(
-                "INSERT INTO agent_traces VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (
-                    tx.next_id("agent_traces"),
-                    *(canonical.text(text) for text in texts),
-                    *(canonical.number("latency_ms", row.latency_ms), int(row.success), row.ts),
-                ),
-            )
+async def add_friction(store: Store, row: FrictionRow) -> FrictionRow:
+    """Store a call of the model; the row with its id."""
+    return await store.write(lambda tx: _add_friction(tx, row))
 
 
-@dataclass(frozen=True, slots=True)
-class AddEvents:
-    """What a session says about its driver; what is remembered already is not added again.
+def _add_friction(tx: Transaction, given: FrictionRow) -> FrictionRow:
+    row = replace(given, id=tx.next_id("llm_friction"))
+    texts = (row.reason, row.error, row.emotion)
+    tx.run(
+        "INSERT INTO llm_friction VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            *(row.id, canonical.optional(row.session_id), row.role, row.mode),
+            *(canonical.optional(row.backend), row.prompt_chars, row.completion_chars),
+            *(canonical.number("latency_ms", row.latency_ms), int(row.truncated)),
+            int(row.fell_back),
+            *(canonical.optional(text) for text in texts),
+            row.ts,
+        ),
+    )
+    return row
+
+
+async def add_traces(store: Store, rows: Sequence[TraceRow]) -> None:
+    """Store steps on the way to an answer, in order."""
+    nbytes = sum(FEW_BYTES + 4 * len(row.detail) for row in rows)
+    await store.write(lambda tx: _add_traces(tx, rows), rows=len(rows), nbytes=nbytes)
+
+
+def _add_traces(tx: Transaction, rows: Sequence[TraceRow]) -> None:
+    for row in rows:
+        texts = (row.trace_id, row.session_id, row.agent_name, row.event_type, row.detail)
+        tx.run(
+            "INSERT INTO agent_traces VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                tx.next_id("agent_traces"),
+                *(canonical.text(text) for text in texts),
+                *(canonical.number("latency_ms", row.latency_ms), int(row.success), row.ts),
+            ),
+        )
+
+
+async def add_events(
+    store: Store, driver_id: str, session_id: str, events: Sequence[NewEvent], now_ms: int
+) -> int:
+    """Remember what a session says about its driver; how many events were new.
 
     One event of a kind for each corner of a session: the first that was told stays.
     """
+    return await store.write(
+        lambda tx: _add_events(tx, driver_id, session_id, events, now_ms),
+        rows=len(events),
+        nbytes=FEW_BYTES * (1 + len(events)),
+    )
 
-    driver_id: str
-    session_id: str
-    events: Sequence[NewEvent]
-    now_ms: int
 
-    @property
-    def weight(self) -> Weight:
-        """See `Operation`."""
-        return Weight(len(self.events), FEW_BYTES * (1 + len(self.events)))
-
-    def apply(self, tx: Transaction) -> int:
-        """How many were new."""
-        driver, session = driver_key(self.driver_id), canonical.text(self.session_id)
-        known = tx.connection.rows(
-            "SELECT event_kind, corner FROM driver_events WHERE driver_id = ? AND session_id = ?",
-            (driver, session),
+def _add_events(
+    tx: Transaction, driver_id: str, session_id: str, events: Sequence[NewEvent], now_ms: int
+) -> int:
+    driver, session = driver_key(driver_id), canonical.text(session_id)
+    known = tx.connection.rows(
+        "SELECT event_kind, corner FROM driver_events WHERE driver_id = ? AND session_id = ?",
+        (driver, session),
+    )
+    stored = {(str(kind), str(corner or "")) for kind, corner in known}
+    added = 0
+    for event in events:
+        if (event.kind, event.corner) in stored:
+            continue
+        stored.add((event.kind, event.corner))
+        added += 1
+        tx.run(
+            "INSERT INTO driver_events VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                *(tx.next_id("driver_events"), driver, session),
+                *(canonical.text(event.corner), event.kind),
+                *(canonical.number("value_num", event.value), canonical.text(event.text)),
+                now_ms,
+            ),
         )
-        told = {(str(kind), str(corner or "")) for kind, corner in known}
-        added = 0
-        for event in self.events:
-            if (event.kind, event.corner) in told:
-                continue
-            told.add((event.kind, event.corner))
-            added += 1
-            tx.run(
-                "INSERT INTO driver_events VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                (
-                    *(tx.next_id("driver_events"), driver, session),
-                    *(canonical.text(event.corner), event.kind),
-                    *(canonical.number("value_num", event.value), canonical.text(event.text)),
-                    self.now_ms,
-                ),
-            )
-        return added
+    return added
 
 
 def driver_key(driver_id: str) -> str:

@@ -1,104 +1,95 @@
 """A whole recording, brought in beside the live frames: unseen until its last piece is there."""
 
-import functools
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
-from typing import ClassVar, Final, Protocol
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from typing import Final
 
 import numpy as np
 
-from runtime.bridge.session.recording import WIDE, WIDE_SIGNALS, Frames, Numbers, Recording, Samples
+from runtime.bridge.session.recording import (
+    WIDE,
+    WIDE_SIGNALS,
+    Frames,
+    Numbers,
+    Recording,
+    Samples,
+)
 from runtime.bridge.storage import canonical, registry
 from runtime.bridge.storage.backend import Columns, Run
 from runtime.bridge.storage.errors import BadFrames, SessionExists
-from runtime.bridge.storage.nearest import nearest
-from runtime.bridge.storage.operations import LIGHT, Operation, Weight, Work, video_columns
-from runtime.bridge.storage.state import Session, Span, travelled
+from runtime.bridge.storage.state import Session, Span
 from runtime.bridge.storage.transaction import Transaction, write_spans
 from runtime.bridge.storage.values import Imported, SessionMeta, said
+from runtime.bridge.storage.writer import Steps
+from runtime.bridge.storage.writes import video_columns
 
 PIECE: Final = 32_768
 """Frames or samples of one commit; live frames wait for one such piece at most."""
-_STAGED: Final = ""
 _LATEST: Final = 1e11
 """Unix seconds; a session that is later has no date."""
 
 
-class Step(Protocol):
-    """Work that goes on over many commits, one of `steps` after another.
-
-    After a failure of one of them, `undo` goes on instead.
-    """
-
-    def steps(self) -> Iterator[Operation[object]]:
-        """What to commit one after another."""
-
-    def undo(self) -> Iterator[Operation[object]]:
-        """What to commit after a failure."""
-
-    @property
-    def result(self) -> object:
-        """What the caller gets behind the last step."""
-
-
-@dataclass
-class DropStaged:
+def drop_staged(key: int) -> Steps:
     """Deletes telemetry that belongs to no session."""
+    gone = False
 
-    key: int
+    def drop(tx: Transaction) -> None:
+        nonlocal gone
+        gone = tx.connection.drop(key, PIECE)
+        if gone:
+            tx.run("DELETE FROM video_frames WHERE session_key = ?", (key,))
+            tx.run("DELETE FROM session_capabilities WHERE session_key = ?", (key,))
+            tx.run("DELETE FROM staged WHERE session_key = ?", (key,))
 
-    def steps(self) -> Iterator[Operation[object]]:
-        """See `Step`."""
-        gone = False
-
-        def drop(tx: Transaction) -> None:
-            nonlocal gone
-            gone = tx.connection.drop(self.key, PIECE)
-            if gone:
-                tx.run("DELETE FROM video_frames WHERE session_key = ?", (self.key,))
-                tx.run("DELETE FROM session_capabilities WHERE session_key = ?", (self.key,))
-                tx.run("DELETE FROM staged WHERE session_key = ?", (self.key,))
-
-        while not gone:
-            yield Work(drop)
-
-    def undo(self) -> Iterator[Operation[object]]:
-        """See `Step`; the next start tries again."""
-        return iter(())
-
-    @property
-    def result(self) -> None:
-        """See `Step`."""
-        return None
+    while not gone:
+        yield drop
 
 
-class ImportRecording:
+def import_recording(
+    session_id: str, recording: Recording, meta: SessionMeta, now_ms: int
+) -> Steps:
     """Telemetry under a key of its own, bound to the session id by the last commit.
 
-    A crash leaves telemetry without a session, which the next start deletes.
+    Returns what it brought (`Imported`). A crash leaves telemetry without a session, which the
+    next start deletes.
     """
+    whole = replace(meta, meta={**said(recording), **(meta.meta or {})})
+    work = _Import(session_id, recording, whole, now_ms)
+    try:
+        yield from work.steps()
+    except Exception:
+        if work.session.key:
+            with suppress(Exception):  # the next start tries again
+                yield from drop_staged(work.session.key)
+        raise
+    return work.result()
+
+
+class _Import:
+    """One recording on its way."""
 
     def __init__(
         self, session_id: str, recording: Recording, meta: SessionMeta, now_ms: int
     ) -> None:
         self._id = session_id
         self._recording = recording
-        self._meta = replace(meta, meta={**said(recording), **(meta.meta or {})})
+        self._meta = meta
         self._now_ms = now_ms
-        self._session = Session(0, _STAGED, SessionMeta(), now_ms, spans={})
+        self.session = Session.begun(0, "", now_ms)
         self._tall = 0
         self._left_out: dict[str, None] = {}
 
-    @property
     def result(self) -> Imported:
-        """See `Step`."""
+        """What it brought."""
         kept = self._tall - len(self._left_out)
-        found = self._session
-        return Imported(found.n_frames, kept, found.n_signals, tuple(self._left_out))
+        session = self.session
+        return Imported(session.n_frames, kept, session.n_signals, tuple(self._left_out))
 
-    def steps(self) -> Iterator[Operation[object]]:
-        """See `Step`."""
-        yield Work(self._stage)
+    def steps(self) -> Steps:
+        """One commit after another."""
+        yield self._stage
         frames, signals = self._recording.frames, self._recording.signals
         if not set(WIDE_SIGNALS).isdisjoint(map(canonical.text, signals)):
             frames, signals = _filled(frames, signals)
@@ -106,21 +97,17 @@ class ImportRecording:
             raise BadFrames("the columns of the frames differ in length")
         for start in range(0, len(frames), PIECE):
             part = {name: column[start : start + PIECE] for name, column in frames.columns.items()}
-            yield _Frames(self, canonical.matrix(Frames(part)))
+            yield partial(self._frames, numbers=canonical.matrix(Frames(part)))
         for name, samples in _one_by_one(signals):
             self._tall += 1
             for start in range(0, len(samples.t), PIECE):
-                run = Samples(*(column[start : start + PIECE] for column in samples))
-                yield _Signal(self, name, run)
+                piece = Samples(*(column[start : start + PIECE] for column in samples))
+                yield partial(self._samples, name=name, samples=piece)
         video = video_columns(self._recording.video)
         for start in range(0, len(video["timestamp"]), PIECE):
-            piece = {name: column[start : start + PIECE] for name, column in video.items()}
-            yield Work(functools.partial(self._video, columns=piece))
-        yield Work(self._bind)
-
-    def undo(self) -> Iterator[Operation[object]]:
-        """See `Step`."""
-        return DropStaged(self._session.key).steps() if self._session.key else iter(())
+            columns = {name: column[start : start + PIECE] for name, column in video.items()}
+            yield partial(self._video, columns=columns)
+        yield self._bind
 
     def _refuse(self, tx: Transaction) -> Session | None:
         there = tx.session(self._id)
@@ -132,43 +119,40 @@ class ImportRecording:
         self._refuse(tx)
         if not len(self._recording.frames) and not self._recording.signals:
             raise BadFrames("the recording is empty")
-        key = tx.draft.next("session_key")
+        key = tx.next_number("session_key")
         tx.run("INSERT INTO staged VALUES (?)", (key,))
-        self._session = replace(self._session, key=key)
+        self.session = replace(self.session, key=key)
 
-    def frames(self, tx: Transaction, numbers: Numbers) -> None:
-        """Stage frames; for the steps."""
-        numbers = np.ascontiguousarray(numbers)
-        session = travelled(self._session, numbers, tx.draft.base.wide)
+    def _frames(self, tx: Transaction, numbers: Numbers) -> None:
         tx.changes += 1
-        tx.connection.insert_frames(session.key, self._session.n_frames, numbers)
-        self._session = session
+        first = self.session.n_frames
+        self.session = self.session.travelled(numbers, tx.state.wide)
+        tx.connection.insert_frames(self.session.key, first, numbers)
 
-    def signal(self, tx: Transaction, name: str, samples: Samples) -> None:
-        """Stage samples of one signal; for the steps."""
-        if tx.draft.signal(name) is None and not registry.room(tx.draft.discovered()):
+    def _samples(self, tx: Transaction, name: str, samples: Samples) -> None:
+        if tx.signal(name) is None and not registry.room(tx.discovered()):
             self._left_out[name] = None
             return
-        signal, _ = tx.register(name, self._now_ms)
+        signal = tx.register(name, self._now_ms)
         tx.changes += 1
-        tx.connection.insert_samples([Run(self._session.key, signal, samples)])
+        tx.connection.insert_samples([Run(self.session.key, signal, samples)])
         n, first, last = len(samples.t), float(samples.t[0]), float(samples.t[-1])
-        spans = dict(self._session.spans or {})
+        spans = dict(self.session.spans or {})
         before = spans.get(signal)
         spans[signal] = before.joined(n, first, last) if before else Span(n, first, last)
-        self._session = self._session.spread(spans)
+        self.session = self.session.spread(spans)
 
     def _video(self, tx: Transaction, columns: Columns) -> None:
         tx.changes += 1
-        keys = np.full(len(columns["timestamp"]), self._session.key)
+        keys = np.full(len(columns["timestamp"]), self.session.key)
         tx.connection.insert("video_frames", {"session_key": keys, **columns})
 
     def _bind(self, tx: Transaction) -> None:
         tx.flush()
         there = self._refuse(tx)
-        staged = self._session
+        staged = self.session
         started, ended = driven_ms(self._recording, staged.t_start, staged.t_end, self._now_ms)
-        fresh = Session(staged.key, self._id, SessionMeta(), started, ended)
+        fresh = replace(Session.begun(staged.key, self._id, started), ended_at=ended)
         if there is not None:
             tx.run("DELETE FROM sessions WHERE session_key = ?", (there.key,))
             tx.run(
@@ -179,6 +163,7 @@ class ImportRecording:
         bound = replace(
             fresh.filled(canonical.meta(self._meta)).spread(staged.spans or {}),
             n_frames=staged.n_frames,
+            distance_m=staged.distance_m,
             odometer=staged.odometer,
             version=fresh.version + 1,
             dirty=False,
@@ -186,30 +171,8 @@ class ImportRecording:
         write_spans(tx.connection, staged.key, staged.spans or {})
         tx.connection.tidy(staged.key)
         tx.run("DELETE FROM staged WHERE session_key = ?", (staged.key,))
-        tx.put(bound)
         tx.checkpoint = True
-        self._session = bound
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Frames:
-    owner: ImportRecording
-    numbers: Numbers
-    weight: ClassVar[Weight] = LIGHT
-
-    def apply(self, tx: Transaction) -> None:
-        self.owner.frames(tx, self.numbers)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Signal:
-    owner: ImportRecording
-    name: str
-    samples: Samples
-    weight: ClassVar[Weight] = LIGHT
-
-    def apply(self, tx: Transaction) -> None:
-        self.owner.signal(tx, self.name, self.samples)
+        self.session = tx.put(bound)
 
 
 def driven_ms(
@@ -240,19 +203,14 @@ def _one_by_one(signals: Mapping[str, Samples]) -> Iterator[tuple[str, Samples]]
 def _filled(frames: Frames, signals: Mapping[str, Samples]) -> tuple[Frames, Mapping[str, Samples]]:
     """The same with wide columns among the frames, where they were signals."""
     numbers, named = canonical.matrix(frames), canonical.signals(signals)
-    _fill(numbers, named)
-    return Frames(dict(zip(WIDE, numbers, strict=True))), named
-
-
-def _fill(numbers: Numbers, signals: dict[str, Samples]) -> None:
-    """Take wide columns out of the signals, into the empty cells of the frames next to them."""
     for name in WIDE_SIGNALS:
-        samples = signals.pop(name, None)
+        samples = named.pop(name, None)
         if samples is None or not numbers.shape[1]:
             continue
-        at = nearest(numbers[0], samples.t)
-        found = at >= 0
+        at = canonical.nearest(numbers[0], samples.t)
+        near = at >= 0
         row = numbers[WIDE.index(name)]
-        index, value = at[found], samples.value[found]
+        index, value = at[near], samples.value[near]
         empty = np.isnan(row[index])
         row[index[empty]] = value[empty]
+    return Frames(dict(zip(WIDE, numbers, strict=True))), named

@@ -2,27 +2,25 @@
 
 import contextlib
 import importlib.util
-import json
 import logging
 import os
 import platform
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import IO, Final, NamedTuple
 
-import numpy as np
-
-from runtime.bridge.session.recording import WIDE
-from runtime.bridge.session.series import Odometer
 from runtime.bridge.storage import registry, salvage, schema, sqlite
-from runtime.bridge.storage.backend import Connection, Engine, Row, Window
+from runtime.bridge.storage.backend import Connection, Engine
 from runtime.bridge.storage.errors import Damaged, StoreFull, StoreUnusable
-from runtime.bridge.storage.records import Opening
-from runtime.bridge.storage.state import Session, Span, State, travelled
-from runtime.bridge.storage.transaction import SESSION_COLUMNS, Transaction
-from runtime.bridge.storage.values import Backend, Choice, SessionMeta, SignalRow
+from runtime.bridge.storage.reading import count_telemetry
+from runtime.bridge.storage.state import Session, State
+from runtime.bridge.storage.transaction import SESSION_COLUMNS, Transaction, restored
+from runtime.bridge.storage.values import Backend, Choice, SignalRow
+from runtime.bridge.storage.writer import Write
+from runtime.bridge.storage.writes import note_opening
 from runtime.web import instance
 
 log = logging.getLogger(__name__)
@@ -30,7 +28,6 @@ log = logging.getLogger(__name__)
 SETTING: Final = "BRIDGE_DB"
 _LITTLE_MEMORY: Final = 4 << 30
 _ARM: Final = ("aarch64", "arm64", "armv7l", "armv6l", "armv8l")
-_AT_ONCE: Final = 65_536
 _SQLITE_ENDS: Final = (sqlite.WAL, "-shm")
 _DUCK_WAL: Final = ".wal"
 _DUCK_MAGIC: Final = b"DUCK"
@@ -41,7 +38,7 @@ class Loaded(NamedTuple):
 
     state: State
     staged: list[int]
-    owed: Opening | None
+    owed: Write | None
 
 
 @dataclass(slots=True)
@@ -54,7 +51,7 @@ class Opened:
     recovered_from: str | None
     staged: list[int]
     """Keys of imports that did not come to their end."""
-    owed: Opening | None = None
+    owed: Write | None = None
     """What could not be written yet for want of room."""
 
     def close(self) -> None:
@@ -178,23 +175,6 @@ def chosen(path: Path, choice: Choice) -> Backend:
     return "lightweight" if small or not installed else "analytical"
 
 
-def measured(connection: Connection, key: int, wide: dict[str, int]) -> Session:
-    """Number of frames, odometer and spans of a session, counted from what is stored."""
-    session = Session(key, "", SessionMeta(), 0, spans={})
-    while True:
-        window = Window(session.n_frames, session.n_frames + _AT_ONCE)
-        columns = connection.frames(key, WIDE, window)
-        numbers = np.stack([columns[name] for name in WIDE])
-        if not numbers.shape[1]:
-            break
-        session = travelled(session, numbers, wide)
-    spans: dict[int, Span] = dict(session.spans or {})
-    for signal in sorted(connection.signals(key)):
-        t = connection.samples(key, [signal])[signal].t
-        spans[signal] = Span(len(t), float(t[0]), float(t[-1]))
-    return session.spread(spans)
-
-
 def _kind(path: Path) -> Backend | None:
     """Whose file it is; None: nobody's, or there is none."""
     try:
@@ -296,7 +276,7 @@ def loaded(engine: Engine, seed: Sequence[SignalRow]) -> Loaded:
     for row in connection.rows(f"SELECT {registry.COLUMNS} FROM signal_registry"):  # noqa: S608 - constants
         state.learn(registry.entry(row))
     found = connection.rows(f"SELECT {SESSION_COLUMNS} FROM sessions")  # noqa: S608 - constants
-    sessions = [_session(row) for row in found]
+    sessions = [restored(row) for row in found]
     staged = [int(key) for (key,) in connection.rows("SELECT session_key FROM staged")]
     state.boots = int(connection.rows("SELECT max(boots) FROM schema_version")[0][0] or 0) + 1
     state.counters = {
@@ -308,7 +288,7 @@ def loaded(engine: Engine, seed: Sequence[SignalRow]) -> Loaded:
         session.session_id: _recounted(connection, session, state) if session.dirty else session
         for session in sessions
     }
-    first = Opening(state.boots, tuple(seed))
+    first = partial(note_opening, boots=state.boots, seed=tuple(seed))
     try:
         _write(connection, state, first)
     except Exception as error:
@@ -320,54 +300,34 @@ def loaded(engine: Engine, seed: Sequence[SignalRow]) -> Loaded:
     return Loaded(state, staged, None)
 
 
-def reloaded(engine: Engine) -> tuple[State, Opening | None]:
+def reloaded(engine: Engine) -> tuple[State, Write | None]:
     """The state of a database that was opened anew, and what is owed to it."""
     found = loaded(engine, ())
     return found.state, found.owed
 
 
-def _write(connection: Connection, state: State, first: Opening) -> None:
+def _write(connection: Connection, state: State, first: Write) -> None:
     try:
         connection.begin(write=True)
         tx = Transaction(connection, state)
-        first.apply(tx)
+        first(tx)
         tx.flush()
         connection.commit()
     except BaseException:
         with contextlib.suppress(Exception):
             connection.rollback()
         raise
-    tx.draft.settle()
+    tx.apply()
 
 
 def _recounted(connection: Connection, session: Session, state: State) -> Session:
-    counted = measured(connection, session.key, state.wide)
+    counted = count_telemetry(connection, session.key, state.wide)
     return replace(
         session.spread(counted.spans or {}),
         n_frames=counted.n_frames,
+        distance_m=counted.distance_m,
         odometer=counted.odometer,
         version=state.boots << 32,  # above every version that was ever given out
-    )
-
-
-def _session(values: Row) -> Session:
-    """Of a row of `SESSION_COLUMNS`."""
-    texts, meta = values[2:8], values[8]
-    odometer = (float("nan") if number is None else number for number in values[16:19])
-    return Session(
-        key=values[0],
-        session_id=values[1],
-        meta=replace(SessionMeta(*texts), meta=json.loads(meta) if meta else None),
-        started_at=values[9],
-        ended_at=values[10],
-        activation=values[11],
-        n_frames=values[12],
-        n_signals=values[13],
-        t_start=values[14],
-        t_end=values[15],
-        odometer=Odometer(*odometer),
-        version=values[19],
-        dirty=bool(values[20]),
     )
 
 

@@ -2,7 +2,7 @@
 
 import contextlib
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -34,8 +34,10 @@ def discovered(name: str, so_far: int, now_ms: int) -> SignalRow:
     return SignalRow(name, discovery=DISCOVERED, discovered_at=now_ms)
 
 
-def missing(seed: Sequence[SignalRow], known: Mapping[str, SignalRow]) -> Iterator[SignalRow]:
-    """What has to be written so that *known* holds the seed; entries keep the ids they have.
+def missing(
+    seed: Sequence[SignalRow], entry_of: Callable[[str], SignalRow | None]
+) -> Iterator[SignalRow]:
+    """What has to be written so that the catalogue holds the seed; entries keep their ids.
 
     A signal that was discovered takes over what the seed says of it. The wide columns are signals
     whether the seed names them or not.
@@ -44,7 +46,7 @@ def missing(seed: Sequence[SignalRow], known: Mapping[str, SignalRow]) -> Iterat
     for name in WIDE_SIGNALS:
         named.setdefault(name, SignalRow(name, discovery=WIDE_TABLE))
     for name, row in named.items():
-        there = known.get(name)
+        there = entry_of(name)
         if there is None:
             yield replace(row, name=name, signal_id=0)
         elif there.discovery == DISCOVERED != row.discovery:

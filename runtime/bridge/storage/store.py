@@ -6,7 +6,7 @@ import functools
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Final, Self, TypeVar, cast
+from typing import Any, Final, Self, TypeVar, cast
 
 import numpy as np
 
@@ -18,30 +18,13 @@ from runtime.bridge.session.recording import (
     Samples,
     VideoFrame,
 )
-from runtime.bridge.storage import canonical, exporting, opening, reading, schema
+from runtime.bridge.storage import canonical, opening, reading, schema, writes
 from runtime.bridge.storage.backend import Connection, Window
 from runtime.bridge.storage.errors import StoreBusy, UnknownSession
-from runtime.bridge.storage.importing import DropStaged, ImportRecording
-from runtime.bridge.storage.operations import (
-    AppendFrames,
-    AppendSignals,
-    AppendVideo,
-    Fill,
-    Operation,
-)
-from runtime.bridge.storage.readers import Readers
-from runtime.bridge.storage.records import (
-    AddNote,
-    EndSession,
-    PutLap,
-    PutLapCache,
-    Recount,
-    Register,
-    RenameSession,
-    StartSession,
-)
-from runtime.bridge.storage.state import Session, active, described, newest
-from runtime.bridge.storage.transaction import spans_of
+from runtime.bridge.storage.exporting import Exports
+from runtime.bridge.storage.importing import drop_staged, import_recording
+from runtime.bridge.storage.state import Session
+from runtime.bridge.storage.transaction import Transaction, spans_of
 from runtime.bridge.storage.values import (
     NOTHING,
     Appended,
@@ -58,27 +41,29 @@ from runtime.bridge.storage.values import (
     SignalRow,
     SignalsAppended,
 )
-from runtime.bridge.storage.writer import Finished, Writer
+from runtime.bridge.storage.writer import Job, Writer
 from runtime.web import instance
 
 T = TypeVar("T")
 
 _RECOUNTS: Final = 5
+_FRAME_BYTES: Final = 8 * len(WIDE)
+_SAMPLE_BYTES: Final = 16
+_VIDEO_BYTES: Final = 256
+_SIGNAL_BYTES: Final = 512
+_LITTLE: Final = 1024
+"""Bytes that any write takes while it waits."""
+_LAP: Final = (
+    "session_id, lap_number, lap_time_s, recorded_at, best_sector, avg_speed_kmh, max_combo_g,"
+    " coast_pct, id"
+)
+_NOTE: Final = "session_id, text, recorded_at, burst_id, distance_m, source, emotion, concept, id"
+_ALL: Final = 1 << 62
 
 
 def unix_ms() -> int:
     """The time of day, Unix milliseconds."""
     return int(time.time() * 1000)
-
-
-def _answer(finished: list[Finished[asyncio.Future[object]]]) -> None:
-    for future, result, error in finished:
-        if future.done():  # its caller has gone
-            continue
-        if error is not None:
-            future.set_exception(error)
-        else:
-            future.set_result(result)
 
 
 class Store:
@@ -93,18 +78,18 @@ class Store:
         self._opened = opened
         self._state = opened.state
         self._loop = asyncio.get_running_loop()
-        self._readers = Readers(opened.engine)
-        self._writer: Writer[asyncio.Future[object]] = Writer(
+        self._readers = reading.Readers(opened.engine)
+        self._writer = Writer(
             opened.engine, opened.state, self._finished, opening.reloaded, opened.owed
         )
-        self._exports = exporting.Exports(opened.state, self._readers)
+        self._exports = Exports(opened.state, self._readers)
         self.backend: Backend = opened.engine.kind
         self.schema_version = len(schema.STEPS)
         self.recovered_from = opened.recovered_from
         """Under which name a damaged file was kept at the start; None: none was damaged."""
         self._looking: asyncio.Task[None] | None = None
         for key in opened.staged:
-            self._writer.step(DropStaged(key), None)
+            self._writer.step(drop_staged(key))
 
     @classmethod
     async def open(
@@ -137,6 +122,29 @@ class Store:
         """How the writer does; no disk, no waiting."""
         return self._writer.figures()
 
+    # what everything else is made of; parts of the server use it for tables of their own
+
+    async def write(
+        self, work: Callable[[Transaction], T], *, rows: int = 1, nbytes: int = _LITTLE
+    ) -> T:
+        """Have *work* committed, together with others; its result.
+
+        *rows* and *nbytes* say how much of a commit and of the memory it takes.
+        """
+        future: asyncio.Future[Any] = self._loop.create_future()
+        if not self._writer.offer(Job(work, future, rows, nbytes)):
+            raise StoreBusy
+        return cast("T", await future)
+
+    async def read(self, work: Callable[[Connection], T]) -> T:
+        """The result of *work* on a reader's thread, in a transaction."""
+        return await self._readers.read(work)
+
+    def _finished(self, jobs: list[Job]) -> None:
+        """Answer those who wait; called on the writer's thread."""
+        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            self._loop.call_soon_threadsafe(_answer, jobs)
+
     # sessions: from memory, where the last commit left them
 
     async def start_session(
@@ -147,15 +155,15 @@ class Store:
         Without an id one is made of *slug* and the time, ``<slug>-<YYYYMMDD-HHMMSS>`` in UTC, with
         ``-2``, ``-3``, … where it is taken. A session that goes on loses its ``ended_at``.
         """
-        return await self.write(StartSession(meta, session_id, slug, now_ms))
+        return await self.write(lambda tx: writes.start_session(tx, meta, session_id, slug, now_ms))
 
     async def end_session(self, session_id: str, now_ms: int) -> SessionRow:
         """End it; an end that it has already stays. Raises `UnknownSession`."""
-        return await self.write(EndSession(session_id, now_ms))
+        return await self.write(lambda tx: writes.end_session(tx, session_id, now_ms))
 
     async def rename_session(self, session_id: str, slug: str) -> SessionRow:
         """Give it an id of *slug* and its start; it has then ended. Raises `UnknownSession`."""
-        return await self.write(RenameSession(session_id, slug))
+        return await self.write(lambda tx: writes.rename_session(tx, session_id, slug))
 
     def sessions(
         self,
@@ -166,21 +174,27 @@ class Store:
         track: str | None = None,
     ) -> list[SessionRow]:
         """Newest first, then by id descending; *driver* and *track* regardless of case."""
-        found = newest(self._state, active_only=active_only, driver=driver, track=track)
-        return [session.row() for session in found[:limit]]
+        return self._state.newest(active_only=active_only, driver=driver, track=track)[:limit]
 
     def session(self, session_id: str) -> SessionRow | None:
         """None: there is no such session."""
-        found = self._state.sessions.get(session_id)
-        return None if found is None else found.row()
+        return self._state.sessions.get(session_id)
 
     def active_session(self) -> str | None:
         """The session that was started last, of those that are not ended."""
-        return active(self._state)
+        return self._state.active()
 
     def version(self, session_id: str) -> int:
         """Changes with each write of the session's telemetry. Raises `UnknownSession`."""
         return self._known(session_id).version
+
+    def _known(self, session_id: str) -> Session:
+        session = self._state.sessions.get(session_id)
+        if session is None:
+            raise UnknownSession(session_id)
+        return session
+
+    # telemetry
 
     async def append_frames(
         self,
@@ -196,8 +210,14 @@ class Store:
         Signals for which the catalogue has no room are left out (`Appended.left_out`). Raises
         `BadFrames`; nothing was changed then.
         """
-        now = unix_ms() if now_ms is None else now_ms
-        return await self.write(AppendFrames(session_id, frames, extras or {}, meta, now))
+        now, further = unix_ms() if now_ms is None else now_ms, extras or {}
+        samples = sum(len(given.t) for given in further.values())
+        count = len(frames)
+        return await self.write(
+            lambda tx: writes.append_frames(tx, session_id, frames, further, meta, now),
+            rows=count + samples,
+            nbytes=_LITTLE + _FRAME_BYTES * count + _SAMPLE_BYTES * samples,
+        )
 
     async def append_signals(
         self,
@@ -219,7 +239,27 @@ class Store:
         tall = {name: given for name, given in samples.items() if name not in wide}
         fills, rejected = await self._fills(session_id, wide) if wide else ([], 0)
         now = unix_ms() if now_ms is None else now_ms
-        return await self.write(AppendSignals(session_id, tall, fills, rejected, meta, now, spare))
+        rows = sum(len(given.t) for given in tall.values()) + sum(len(f.index) for f in fills)
+        return await self.write(
+            lambda tx: writes.append_signals(
+                tx, session_id, tall, fills, rejected, meta, now, spare=spare
+            ),
+            rows=rows,
+            nbytes=_LITTLE + _SAMPLE_BYTES * rows,
+        )
+
+    async def _fills(
+        self, session_id: str, wide: Mapping[str, Samples]
+    ) -> tuple[list[writes.Fill], int]:
+        """Which frames the samples of wide columns belong to, and how many belong to none."""
+        session = self._state.sessions.get(session_id)
+        given = canonical.signals(wide)
+        offered = sum(len(samples.t) for samples in wide.values())
+        if session is None or not session.n_frames:
+            return [], offered
+        key = session.key
+        fills = await self.read(lambda reader: reading.fills_of(reader, key, given))
+        return fills, offered - sum(len(fill.index) for fill in fills)
 
     async def append_video(
         self,
@@ -230,7 +270,11 @@ class Store:
     ) -> int:
         """How many frames; one at the same moment of the same file replaces what was there."""
         now = unix_ms() if now_ms is None else now_ms
-        return await self.write(AppendVideo(session_id, frames, meta, now))
+        return await self.write(
+            lambda tx: writes.append_video(tx, session_id, frames, meta, now),
+            rows=len(frames),
+            nbytes=_VIDEO_BYTES * len(frames),
+        )
 
     async def import_recording(
         self,
@@ -247,11 +291,10 @@ class Store:
         `BadFrames`.
         """
         now = unix_ms() if now_ms is None else now_ms
-        ticket: asyncio.Future[object] = self._loop.create_future()
-        work = ImportRecording(session_id, recording, meta, now)
-        if not self._writer.step(work, ticket):
+        future: asyncio.Future[Any] = self._loop.create_future()
+        if not self._writer.step(import_recording(session_id, recording, meta, now), future):
             raise StoreBusy("other imports are waiting; try again")
-        return cast("Imported", await ticket)
+        return cast("Imported", await future)
 
     async def read_frames(
         self,
@@ -277,41 +320,75 @@ class Store:
         Wide columns are no such signals: read them as frames.
         """
         key = self._known(session_id).key
-        known = [self._state.signals[name] for name in names if name in self._state.signals]
-        ids = [signal.signal_id for signal in known]
-        found = await self.read(lambda reader: reader.samples(key, ids))
+        ids = {
+            name: signal.signal_id
+            for name in names
+            if (signal := self._state.signals.get(name)) is not None
+        }
+        found = await self.read(lambda reader: reader.samples(key, list(ids.values())))
         nothing = Samples(np.empty(0), np.empty(0))
-        by_name = {signal.name: found.get(signal.signal_id, nothing) for signal in known}
-        return {name: by_name.get(name, nothing) for name in names}
+        return {name: found.get(ids.get(name, -1), nothing) for name in names}
 
     async def video(self, session_id: str) -> list[VideoFrame]:
         """By time, then by file. Raises `UnknownSession`."""
         key = self._known(session_id).key
-        return await self.read(lambda reader: reading.video(reader, key))
+        rows = await self.read(
+            lambda reader: reader.rows(
+                "SELECT timestamp, avitime_ms, file_path, file_offset_s, width, height"
+                " FROM video_frames WHERE session_key = ? ORDER BY timestamp, file_path",
+                (key,),
+            )
+        )
+        return [VideoFrame(*row) for row in rows]
+
+    async def export(self, session_id: str, table: str) -> Export:
+        """A table as parquet, see `exporting.SCHEMAS`; the first batch is made when asked for.
+
+        Raises `BadTable`, `NoRows`, `ExportUnavailable`, and `StoreBusy` while too many others are
+        being read.
+        """
+        return await self._exports.export(session_id, table)
+
+    # laps and notes
 
     async def put_lap(self, row: LapRow) -> LapRow:
         """Store a lap; one of the same number and session is replaced and keeps its id."""
-        return await self.write(PutLap(row))
+        return await self.write(lambda tx: writes.put_lap(tx, row))
 
     async def laps(self, session_id: str | None = None, limit: int | None = None) -> list[LapRow]:
         """Newest first by ``recorded_at``, then id; of one session or of all."""
-        return await self.read(lambda reader: reading.laps(reader, session_id, limit))
+        where = "" if session_id is None else " WHERE session_id = ?"
+        sql = f"SELECT {_LAP} FROM laps{where} ORDER BY recorded_at DESC, id DESC LIMIT ?"  # noqa: S608 - constants
+        values = [*([] if session_id is None else [session_id]), _ALL if limit is None else limit]
+        rows = await self.read(lambda reader: reader.rows(sql, values))
+        return [LapRow(*row) for row in rows]
 
     async def add_note(self, row: NoteRow) -> NoteRow:
         """Store what the coach said."""
-        return await self.write(AddNote(row))
+        nbytes = _LITTLE + 4 * len(row.text)
+        return await self.write(lambda tx: writes.add_note(tx, row), nbytes=nbytes)
 
     async def notes(self, session_id: str, limit: int | None = None) -> list[NoteRow]:
         """The last *limit* notes, oldest first."""
-        return await self.read(lambda reader: reading.notes(reader, session_id, limit))
+        sql = f"SELECT {_NOTE} FROM coaching_notes WHERE session_id = ? ORDER BY id DESC LIMIT ?"  # noqa: S608 - constants
+        values = (session_id, _ALL if limit is None else limit)
+        rows = await self.read(lambda reader: reader.rows(sql, values))
+        return [NoteRow(*row) for row in reversed(rows)]
 
     async def lap_cache(self, session_id: str, version: int) -> str | None:
         """What was put for that version of the session's telemetry."""
-        return await self.read(lambda reader: reading.lap_cache(reader, session_id, version))
+        sql = "SELECT json FROM session_laps_cache WHERE session_id = ? AND version = ?"
+        rows = await self.read(lambda reader: reader.rows(sql, (session_id, version)))
+        return str(rows[0][0]) if rows else None
 
     async def put_lap_cache(self, session_id: str, version: int, laps: str) -> None:
         """Keep the laps found in that version of the telemetry, in place of earlier ones."""
-        await self.write(PutLapCache(session_id, version, laps))
+        await self.write(
+            lambda tx: writes.put_lap_cache(tx, session_id, version, laps),
+            nbytes=_LITTLE + len(laps),
+        )
+
+    # the catalogue of signals, and what there is of each
 
     def registry(self) -> list[SignalRow]:
         """The catalogue by id."""
@@ -323,7 +400,10 @@ class Store:
 
         One that was discovered takes over what is said here, every other one stays as it is.
         """
-        return await self.write(Register(signals))
+        count = len(signals)
+        return await self.write(
+            lambda tx: writes.register(tx, signals), rows=count, nbytes=_SIGNAL_BYTES * count
+        )
 
     async def capabilities(self, session_id: str) -> list[CapabilityRow]:
         """What there is of each signal, by name, wide columns included. Raises `UnknownSession`."""
@@ -331,7 +411,7 @@ class Store:
         spans = session.spans
         if spans is None:
             spans = await self.read(lambda reader: spans_of(reader, session.key))
-        return described(self._state, spans)
+        return self._state.capabilities(spans)
 
     async def signal_names(self, session_id: str) -> list[str]:
         """Signals that have a sample, wide columns included, sorted. Raises `UnknownSession`."""
@@ -342,63 +422,28 @@ class Store:
         for _ in range(_RECOUNTS):
             session = self._known(session_id)
             wide = self._state.wide
-            count = functools.partial(opening.measured, key=session.key, wide=wide)
+            count = functools.partial(reading.count_telemetry, key=session.key, wide=wide)
             spans = (await self.read(count)).spans or {}
-            counted = await self.write(Recount(session_id, session.version, spans))
-            if counted is not None:
+            write = functools.partial(
+                writes.recount, session_id=session_id, version=session.version, spans=spans
+            )
+            if (counted := await self.write(write)) is not None:
                 return counted
         return self._known(session_id).n_signals  # written to all the time: counted as it came
 
     async def samples_total(self) -> dict[str, int]:
         """How many samples of each signal all sessions have together."""
-        settled = await self.read(reading.settled_samples)
-        live = {
-            (session.key, signal): span.n
-            for session in list(self._state.sessions.values())
-            for signal, span in (session.spans or {}).items()
-        }
-        total = dict.fromkeys(self._state.signals, 0)
-        for (_, signal), n in {**settled, **live}.items():
-            total[self._state.names[signal]] += n
-        return total
+        live = {row.key: row.spans for row in list(self._state.sessions.values()) if row.spans}
+        counted = await self.read(lambda reader: reading.sample_counts(reader, live))
+        signals = list(self._state.signals.values())
+        return {signal.name: counted.get(signal.signal_id, 0) for signal in signals}
 
-    async def export(self, session_id: str, table: str) -> Export:
-        """A table as parquet, see `parquet.SCHEMAS`; the first batch is made when asked for.
 
-        Raises `BadTable`, `NoRows`, `ExportUnavailable`, and `StoreBusy` while too many others are
-        being read.
-        """
-        return await self._exports.export(session_id, table)
-
-    async def write(self, operation: Operation[T]) -> T:
-        """Have *operation* committed; its result."""
-        ticket: asyncio.Future[object] = self._loop.create_future()
-        if not self._writer.offer(operation, ticket):
-            raise StoreBusy
-        return cast("T", await ticket)
-
-    def _finished(self, finished: list[Finished[asyncio.Future[object]]]) -> None:
-        """Answer those who wait; called on the writer's thread."""
-        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
-            self._loop.call_soon_threadsafe(_answer, finished)
-
-    async def read(self, work: Callable[[Connection], T]) -> T:
-        """The result of *work* on a reader's thread, in a transaction."""
-        return await self._readers.read(work)
-
-    def _known(self, session_id: str) -> Session:
-        session = self._state.sessions.get(session_id)
-        if session is None:
-            raise UnknownSession(session_id)
-        return session
-
-    async def _fills(self, session_id: str, wide: Mapping[str, Samples]) -> tuple[list[Fill], int]:
-        """Which frames the samples of wide columns belong to, and how many belong to none."""
-        session = self._state.sessions.get(session_id)
-        given = canonical.signals(wide)
-        offered = sum(len(samples.t) for samples in wide.values())
-        if session is None or not session.n_frames:
-            return [], offered
-        key = session.key
-        fills = await self.read(lambda reader: reading.fills(reader, key, given))
-        return fills, offered - sum(len(fill.index) for fill in fills)
+def _answer(jobs: list[Job]) -> None:
+    for job in jobs:
+        if job.future.done():  # its caller has gone
+            continue
+        if job.error is not None:
+            job.future.set_exception(job.error)
+        else:
+            job.future.set_result(job.result)

@@ -42,24 +42,24 @@ class SessionRow:
     """A session as it stands after the last commit."""
 
     session_id: str
-    driver: str | None
-    driver_level: str | None
-    track: str | None
-    car: str | None
-    note: str | None
-    source: str | None
-    meta: Json
-    started_at: int
-    ended_at: int | None
-    n_frames: int
-    n_signals: int
+    driver: str | None = None
+    driver_level: str | None = None
+    track: str | None = None
+    car: str | None = None
+    note: str | None = None
+    source: str | None = None
+    meta: Json = field(default_factory=dict)
+    started_at: int = 0
+    ended_at: int | None = None
+    n_frames: int = 0
+    n_signals: int = 0
     """Signals that have a sample, wide columns included."""
-    t_start: float | None
+    t_start: float | None = None
     """Seconds of the session's clock: the earliest frame or sample."""
-    t_end: float | None
-    distance_m: float | None
+    t_end: float | None = None
+    distance_m: float | None = None
     """Of the last frame that has one."""
-    version: int
+    version: int = 1
     """Changes with each write of telemetry, never back."""
 
 

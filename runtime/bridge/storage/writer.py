@@ -1,20 +1,20 @@
 """The one thread that writes: it commits together what came in while the last commit ran."""
 
+import asyncio
 import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
-from typing import Final, Generic, NamedTuple, TypeVar
+from functools import partial
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 
+from runtime.bridge.storage import writes
 from runtime.bridge.storage.backend import Engine
 from runtime.bridge.storage.errors import Damaged, StoreDamaged
-from runtime.bridge.storage.importing import Step
-from runtime.bridge.storage.operations import Operation
-from runtime.bridge.storage.records import Settle
 from runtime.bridge.storage.state import State
 from runtime.bridge.storage.transaction import Transaction
 from runtime.bridge.storage.values import Figures
@@ -22,65 +22,65 @@ from runtime.web.errors import ApiError
 
 log = logging.getLogger(__name__)
 
-Ticket = TypeVar("Ticket")
+Write: TypeAlias = Callable[[Transaction], Any]
+"""Changes the store. Raises `ApiError` before its first change, or not at all."""
+Steps: TypeAlias = Generator[Write, None, Any]
+"""Long work: each write that it yields is committed alone, between the groups. What goes wrong is
+raised where it was yielded; what is yielded after that undoes it."""
 
 GROUP_ROWS: Final = 20_000
 GROUP_BYTES: Final = 4 << 20
-"""A commit takes no further operation beyond either; one larger operation goes alone."""
+"""A commit takes no further write beyond either; one larger write goes alone."""
 MOST_WAITING: Final = 4_096
 MOST_BYTES: Final = 256 << 20
-"""What may wait; a single operation may be larger."""
+"""What may wait; a single write may be larger."""
 MOST_STEPPED: Final = 4
 """Imports that may wait or run."""
 BREATH_S: Final = 0.002
 BREATH_SHARE: Final = 0.1
-"""Longest wait behind a group for as many operations as it had; where that is longer, a share of
-the time that the group took. Those who are answered often write again at once: together they are
-one group, without the wait they would be two or three."""
+"""Longest wait behind a group for as many writes as it had; where that is longer, a share of the
+time that the group took. Those who are answered often write again at once: together they are one
+group, without the wait they would be two or three."""
 BREATH_FROM: Final = 4
-"""Operations of a group that is followed by such a wait."""
+"""Writes of a group that is followed by such a wait."""
 QUIET_S: Final = 5.0
 """A session without writes for this long is settled."""
 _REMEMBERED: Final = 512
 
 
-class Finished(NamedTuple, Generic[Ticket]):
-    """What became of an operation."""
+@dataclass(slots=True, eq=False)
+class Job:
+    """A write, and what became of it."""
 
-    ticket: Ticket
-    result: object
-    error: Exception | None
-
-
-@dataclass(slots=True)
-class _Job(Generic[Ticket]):
-    operation: Operation[object]
-    ticket: Ticket
-    rows: int
-    nbytes: int
-
-
-@dataclass(slots=True)
-class _Stepped(Generic[Ticket]):
-    work: Step
-    steps: Iterator[Operation[object]]
-    ticket: Ticket | None
+    write: Write
+    future: "asyncio.Future[Any]"
+    rows: int = 1
+    nbytes: int = 1024
+    result: object = None
     error: Exception | None = None
 
 
-class Writer(Generic[Ticket]):
-    """Takes operations from any thread; *answer* is called on the writer's, once a group.
+@dataclass(slots=True, eq=False)
+class _Long:
+    steps: Steps
+    future: "asyncio.Future[Any] | None"
+    error: Exception | None = None
+    """Why the last step failed."""
 
-    Every accepted operation is answered, after the commit that holds it, even by `close`.
+
+class Writer:
+    """Takes writes from any thread; *answer* is called on the writer's, once a group.
+
+    Every accepted write is answered, after the commit that holds it, even by `close`.
     """
 
     def __init__(
         self,
         engine: Engine,
         state: State,
-        answer: Callable[[list[Finished[Ticket]]], None],
-        reload: Callable[[Engine], tuple[State, Operation[None] | None]],
-        owed: Operation[None] | None = None,
+        answer: Callable[[list[Job]], None],
+        reload: Callable[[Engine], tuple[State, Write | None]],
+        owed: Write | None = None,
     ) -> None:
         """*owed* is written first of all, as soon as it can be."""
         self._engine = engine
@@ -89,8 +89,8 @@ class Writer(Generic[Ticket]):
         self._reload = reload
         self._owed = owed
         self._changed = threading.Condition()
-        self._waiting: deque[_Job[Ticket]] = deque()
-        self._stepped: deque[_Stepped[Ticket]] = deque()
+        self._waiting: deque[Job] = deque()
+        self._long: deque[_Long] = deque()
         self._bytes = 0
         self._closing = False
         self._breath_until = 0.0
@@ -101,45 +101,41 @@ class Writer(Generic[Ticket]):
         self._looked = 0.0
         self._untended = self._checkpoint = False
         self._commits: deque[tuple[float, int]] = deque(maxlen=_REMEMBERED)
+        """Seconds and writes of the last ones."""
         self.damaged = False
         """Whether a write has met a broken place of the file."""
-        self._totals = [0, 0, 0, 0]  # commits, operations, failed, refused
+        self._n_commits = self._n_writes = self._n_failed = self._n_refused = 0
         self._thread = threading.Thread(target=self._run, name="bridge-writer", daemon=True)
         self._thread.start()
 
-    def offer(self, operation: Operation[object], ticket: Ticket) -> bool:
+    def offer(self, job: Job) -> bool:
         """Have it written; False: too much is waiting, or the writer is closing."""
-        weight = operation.weight
         with self._changed:
             full = len(self._waiting) >= MOST_WAITING or (
-                self._waiting and self._bytes + weight.nbytes > MOST_BYTES
+                self._waiting and self._bytes + job.nbytes > MOST_BYTES
             )
             if self._closing or full:
-                self._totals[3] += 1
+                self._n_refused += 1
                 return False
-            self._waiting.append(_Job(operation, ticket, weight.rows, weight.nbytes))
-            self._bytes += weight.nbytes
-            self._wake(1)
+            self._waiting.append(job)
+            self._bytes += job.nbytes
+            self._awaited -= 1
+            if not self._breath_until or self._awaited <= 0:
+                self._breath_until = 0.0
+                self._changed.notify()
         return True
 
-    def _wake(self, came: int) -> None:
-        """Let the thread go on, unless it waits for more operations than have come."""
-        self._awaited -= came
-        if not self._breath_until or self._awaited <= 0:
-            self._breath_until = 0.0
-            self._changed.notify()
-
-    def step(self, work: Step, ticket: Ticket | None) -> bool:
+    def step(self, steps: Steps, future: "asyncio.Future[Any] | None" = None) -> bool:
         """Have long work done between the groups; False: too much of it is waiting.
 
-        Without a ticket nobody waits for it, and it is always taken.
+        Without a future nobody waits for it, and it is always taken.
         """
         with self._changed:
-            waiting = sum(other.ticket is not None for other in self._stepped)
-            if self._closing or (ticket is not None and waiting >= MOST_STEPPED):
-                self._totals[3] += 1
+            waiting = sum(other.future is not None for other in self._long)
+            if self._closing or (future is not None and waiting >= MOST_STEPPED):
+                self._n_refused += 1
                 return False
-            self._stepped.append(_Stepped(work, work.steps(), ticket))
+            self._long.append(_Long(steps, future))
             self._changed.notify()
         return True
 
@@ -148,12 +144,11 @@ class Writer(Generic[Ticket]):
         commits = list(self._commits)
         taken = np.array([seconds for seconds, _ in commits]) * 1000.0
         p50, p99 = np.percentile(taken, (50, 99)) if commits else (0.0, 0.0)
-        done, operations, failed, refused = self._totals
         return Figures(
-            commits=done,
-            operations=operations,
-            failed=failed,
-            refused=refused,
+            commits=self._n_commits,
+            operations=self._n_writes,
+            failed=self._n_failed,
+            refused=self._n_refused,
             group_mean=float(np.mean([n for _, n in commits])) if commits else 0.0,
             commit_p50_ms=float(p50),
             commit_p99_ms=float(p99),
@@ -172,13 +167,13 @@ class Writer(Generic[Ticket]):
         while True:
             with self._changed:
                 self._wait()
-                group = self._taken()
-                stepped = self._stepped[0] if self._stepped else None
-                ended = self._closing and not group and stepped is None
+                group = self._next_group()
+                long = self._long[0] if self._long else None
+                ended = self._closing and not group and long is None
             if group:
                 self._commit_group(group)
-            if stepped is not None:
-                self._advance(stepped)
+            if long is not None:
+                self._advance(long)
             self._settle_quiet(everything=ended)
             self._tend()
             if ended:
@@ -189,12 +184,12 @@ class Writer(Generic[Ticket]):
             left = self._breath_until - time.monotonic()
             if left <= 0 or not self._changed.wait(left):
                 self._breath_until = 0.0
-        while not (self._waiting or self._stepped or self._closing):
+        while not (self._waiting or self._long or self._closing):
             if not self._changed.wait(1.0 if self._quiet else None):
                 return
 
-    def _taken(self) -> list[_Job[Ticket]]:
-        group: list[_Job[Ticket]] = []
+    def _next_group(self) -> list[Job]:
+        group: list[Job] = []
         rows = nbytes = 0
         while self._waiting:
             job = self._waiting[0]
@@ -205,49 +200,42 @@ class Writer(Generic[Ticket]):
         self._bytes -= nbytes
         return group
 
-    def _commit_group(self, group: Sequence[_Job[Ticket]]) -> None:
+    def _commit_group(self, group: list[Job]) -> None:
         began = time.monotonic()
-        finished = self._committed(group)
-        if isinstance(finished, Exception) and len(group) > 1:  # find out which of them spoils it
-            finished = [one for job in group for one in self._alone(job)]
-        elif isinstance(finished, Exception):
-            finished = [Finished(group[0].ticket, None, finished)]
-        self._totals[1] += len(finished)
-        self._totals[2] += sum(one.error is not None for one in finished)
+        if (error := self._commit(group)) is not None:
+            for job in group:  # find out which of them spoils it
+                alone = error if len(group) == 1 else self._commit([job])
+                job.error = alone or job.error
+        self._n_writes += len(group)
+        self._n_failed += sum(job.error is not None for job in group)
         if len(group) >= BREATH_FROM:
             with self._changed:
                 # Those who wait already do not count: the groups of both would alternate for ever.
                 now = time.monotonic()
                 self._awaited = len(group)
                 self._breath_until = now + max(BREATH_S, BREATH_SHARE * (now - began))
-        self._answer(finished)
+        self._answer(group)
 
-    def _alone(self, job: _Job[Ticket]) -> list[Finished[Ticket]]:
-        finished = self._committed([job])
-        if isinstance(finished, Exception):
-            return [Finished(job.ticket, None, finished)]
-        return finished
+    def _commit(self, group: Sequence[Job]) -> Exception | None:
+        """Commit the writes of *group*; an error where nothing at all was changed."""
 
-    def _committed(self, group: Sequence[_Job[Ticket]]) -> list[Finished[Ticket]] | Exception:
-        """What became of each; an error where nothing at all was changed."""
-        finished: list[Finished[Ticket]] = []
-
-        def work(tx: Transaction) -> None:
+        def together(tx: Transaction) -> None:
             for job in group:
                 before = tx.changes
+                job.error = None
                 try:
-                    finished.append(Finished(job.ticket, job.operation.apply(tx), None))
+                    job.result = job.write(tx)
                 except ApiError as error:
                     if tx.changes != before:
                         raise
-                    finished.append(Finished(job.ticket, None, error))
+                    job.error = error
 
-        return self._transact(work, len(group)) or finished
+        return self._transact(together, len(group))
 
-    def _transact(self, work: Callable[[Transaction], object], size: int = 1) -> Exception | None:
-        """Commit *work*; the error for its callers, if it failed and left no trace."""
+    def _transact(self, write: Write, size: int = 1) -> Exception | None:
+        """Commit *write*; the error for its callers, if it failed and left no trace."""
         owed, self._owed = self._owed, None
-        if owed is not None and (error := self._transact(owed.apply)) is not None:
+        if owed is not None and (error := self._transact(owed)) is not None:
             self._owed = owed
             return error
         connection = self._engine.writer
@@ -255,7 +243,7 @@ class Writer(Generic[Ticket]):
         tx = Transaction(connection, self._state)
         try:
             connection.begin(write=True)
-            work(tx)
+            write(tx)
             tx.flush()
             connection.commit()
         except ApiError as error:
@@ -263,14 +251,14 @@ class Writer(Generic[Ticket]):
             return error
         except Exception as error:  # noqa: BLE001 - whatever happened, the writer goes on
             self._roll_back()
-            told = self._told(error)
+            reason = self._translated(error)
             self._revive(error)
-            return told
-        tx.draft.settle()
+            return reason
+        tx.apply()
         self._commits.append((time.perf_counter() - started, size))
-        self._totals[0] += 1
+        self._n_commits += 1
         now = time.monotonic()
-        for session in tx.draft.changed():
+        for session in tx.changed():
             if session.dirty:
                 self._quiet[session.session_id] = now
         self._untended = True
@@ -301,7 +289,7 @@ class Writer(Generic[Ticket]):
         except Exception:
             log.exception("the database cannot be opened anew")
 
-    def _told(self, error: Exception) -> Exception:
+    def _translated(self, error: Exception) -> Exception:
         known = self._engine.translated(error)
         if isinstance(known, Damaged):
             self.damaged = True
@@ -315,26 +303,25 @@ class Writer(Generic[Ticket]):
         except Exception:
             log.warning("a failed write could not be rolled back", exc_info=True)
 
-    def _advance(self, stepped: _Stepped[Ticket]) -> None:
+    def _advance(self, long: _Long) -> None:
         """One step of long work."""
+        result: object = None
         error: Exception | None = None
-        operation = None
+        failure, long.error = long.error, None
         try:
-            operation = next(stepped.steps, None)
+            write = next(long.steps) if failure is None else long.steps.throw(failure)
+            long.error = self._transact(write)
+            return
+        except StopIteration as stop:
+            result = stop.value
         except ApiError as refused:
             error = refused
         except Exception as failed:  # noqa: BLE001 - whatever happened, the writer goes on
-            error = self._told(failed)
-        if operation is not None:
-            error = self._transact(operation.apply)
-        if error is not None and stepped.error is None:
-            stepped.error, stepped.steps = error, stepped.work.undo()
-        elif error is not None or operation is None:
-            with self._changed:
-                self._stepped.popleft()
-            if stepped.ticket is not None:
-                result = None if stepped.error else stepped.work.result
-                self._answer([Finished(stepped.ticket, result, stepped.error)])
+            error = failed if failed is failure else self._translated(failed)
+        with self._changed:
+            self._long.popleft()
+        if long.future is not None:
+            self._answer([Job(_nothing, long.future, result=result, error=error)])
 
     def _settle_quiet(self, *, everything: bool) -> None:
         now = time.monotonic()
@@ -344,4 +331,8 @@ class Writer(Generic[Ticket]):
         for session_id, last in list(self._quiet.items()):
             if everything or now - last >= QUIET_S:
                 del self._quiet[session_id]
-                self._transact(Settle(session_id).apply)
+                self._transact(partial(writes.settle, session_id=session_id))
+
+
+def _nothing(_tx: Transaction) -> None:
+    """The write of long work, which has been committed already."""

@@ -8,7 +8,7 @@ import pytest
 
 from runtime.bridge.coach.warm.grounding import false_part, sentences
 from runtime.bridge.coach.warm.review import fragments
-from runtime.bridge.storage.inbox import notifications
+from runtime.bridge.live.inbox import read_notifications
 from tests.bridge.bridgekit import Bridge, Json, frame_objects
 from tests.bridge.coach.warm.modelkit import (
     LARKFELL,
@@ -318,7 +318,7 @@ async def test_a_driver_hears_of_the_debrief(start: Start) -> None:
     async with start(model_url="") as bridge:
         await driven(bridge)
         await debriefed(bridge)
-        kept = await bridge.service.db.read(lambda reader: notifications(reader, 9))
+        kept = await read_notifications(bridge.service.db, 9)
         assert ("debrief-ready", "Mia") in [(one.kind, one.driver) for one in kept]
 
 

@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from runtime.bridge.live.hub import Hub, Subscription
-from runtime.bridge.live.inbox import Inbox
+from runtime.bridge.live.inbox import Inbox, read_notifications
 from runtime.bridge.storage.errors import StoreFull
-from runtime.bridge.storage.inbox import notifications
 from runtime.bridge.storage.store import Store
 from runtime.bridge.storage.values import Backend
 from tests.bridge.live.streamkit import Message, parsed
@@ -110,7 +109,7 @@ async def test_what_was_not_delivered_waits_over_a_restart(store: Store, inbox: 
     assert titles(await delivered(restarted, "Mia")) == ["two"]
     assert await delivered(restarted, "Mia") == []
     await restarted.close()
-    rows = await store.read(lambda reader: notifications(reader, 10))
+    rows = await read_notifications(store, 10)
     assert [row.delivered_at is None for row in rows] == [False, False]
 
 
@@ -132,7 +131,7 @@ async def test_only_so_many_are_kept(
 ) -> None:
     monkeypatch.setattr("runtime.bridge.live.inbox.KEPT", 10)
     await asyncio.gather(*(inbox.post("level-up", "", str(at), "") for at in range(13)))
-    rows = await store.read(lambda reader: notifications(reader, 100))
+    rows = await read_notifications(store, 100)
     assert [row.id for row in rows] == list(range(4, 14))
     assert titles(await delivered(inbox)) == [str(at) for at in range(3, 13)]
 
@@ -147,7 +146,7 @@ async def test_without_a_database_notifications_are_told_all_the_same() -> None:
 async def test_a_disk_that_is_full_stops_no_notification(
     inbox: Inbox, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def refuse(operation: object) -> None:
+    async def refuse(work: object, *, nbytes: int = 0) -> None:
         raise StoreFull
 
     monkeypatch.setattr(store, "write", refuse)

@@ -13,8 +13,7 @@ import pytest
 
 from runtime.bridge.api.spectators import WATCHED
 from runtime.bridge.app import GROUPS
-from runtime.bridge.live.spectators import MOST_VIEWS, PREFIX
-from runtime.bridge.storage.inbox import tokens
+from runtime.bridge.live.spectators import MOST_VIEWS, PREFIX, read_grants
 from runtime.bridge.storage.values import NOTHING
 from runtime.web.logs import logging_to
 from tests.bridge.bridgekit import Json
@@ -51,8 +50,8 @@ async def test_a_token_says_what_it_is_for(watched: Live) -> None:
     assert (made["session_id"], made["ttl_s"]) == ("s", 14_400)
     assert isinstance(made["expires_at"], int)
     assert len(made["token"].removeprefix(PREFIX)) * 6 >= 128
-    rows = await watched.service.db.read(lambda reader: tokens(reader, 0))
-    assert [row.token_hash for row in rows] == [hashlib.sha256(made["token"].encode()).hexdigest()]
+    rows = await read_grants(watched.service.db, 0)
+    assert [row.digest for row in rows] == [hashlib.sha256(made["token"].encode()).hexdigest()]
     assert rows[0].expires_at == made["expires_at"] * 1000
 
 
@@ -193,7 +192,7 @@ async def test_a_token_ends_with_its_time(live: Live, monkeypatch: pytest.Monkey
     assert await refused(live.guest, f"{STREAM}&token={made.token}") == (401, "bad_token")
     assert await spectators.revoke(made.token) is False
     await spectators.issue("s", 60)
-    rows = await live.service.db.read(lambda reader: tokens(reader, 0))
+    rows = await read_grants(live.service.db, 0)
     assert len(rows) == 1, "the row of the old one stays"
 
 

@@ -16,7 +16,6 @@ from runtime.bridge.storage import blocks
 from runtime.bridge.storage.backend import Run
 from runtime.bridge.storage.canonical import matrix
 from runtime.bridge.storage.errors import StoreFailed, StoreUnusable
-from runtime.bridge.storage.operations import Work
 from runtime.bridge.storage.store import Store
 from runtime.bridge.storage.transaction import Transaction
 from runtime.bridge.storage.values import Backend
@@ -284,7 +283,7 @@ async def test_an_import_cut_off_by_a_crash_is_cleared_away(kind: Backend, path:
 
     store = await opened(path, kind)
     await store.append_frames("s", frames(3))
-    await store.write(Work(staged))
+    await store.write(staged)
     await store.close()
     store = await opened(path, kind)
     await store.close()  # what was begun is finished first

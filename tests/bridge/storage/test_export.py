@@ -10,7 +10,7 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped]
 import pytest
 
 from runtime.bridge.session.recording import WIDE
-from runtime.bridge.storage import exporting, parquet
+from runtime.bridge.storage import exporting
 from runtime.bridge.storage.errors import BadTable, ExportUnavailable, NoRows, StoreBusy
 from runtime.bridge.storage.store import Store
 from runtime.bridge.storage.values import Backend
@@ -30,7 +30,7 @@ from tests.bridge.storage.storekit import (
 async def test_telemetry_has_its_columns_rows_and_groups(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(parquet, "GROUP_ROWS", 500)
+    monkeypatch.setattr(exporting, "GROUP_ROWS", 500)
     await store.append_frames("s", frames(1200))
     export = await store.export("s", "telemetry")
     data = b"".join([batch async for batch in export.batches])
@@ -51,7 +51,7 @@ async def test_telemetry_has_its_columns_rows_and_groups(
 async def test_samples_are_ordered_by_name_then_time(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(parquet, "GROUP_ROWS", 7)
+    monkeypatch.setattr(exporting, "GROUP_ROWS", 7)
     await store.append_signals("s", {"zeta": samples((1, 1), (0, 2)), "Ärger": series(20)})
     await store.append_signals("s", {"oil_temp_c": samples((0.5, 90))})
     export = await store.export("s", "telemetry_signals")
@@ -89,7 +89,7 @@ async def test_only_four_tables_can_be_exported(store: Store, table: str) -> Non
     assert caught.value.status == 400
 
 
-@pytest.mark.parametrize("table", parquet.TABLES)
+@pytest.mark.parametrize("table", exporting.TABLES)
 async def test_an_unknown_session_has_no_rows_in_any_table(store: Store, table: str) -> None:
     with pytest.raises(NoRows) as caught:
         await store.export("nobody", table)
@@ -110,7 +110,7 @@ async def test_a_bare_session_has_a_catalogue_and_nothing_else(store: Store) -> 
 async def test_an_export_shows_the_moment_it_began(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(parquet, "GROUP_ROWS", 100)
+    monkeypatch.setattr(exporting, "GROUP_ROWS", 100)
     await store.append_frames("s", frames(600), {"x": series(600)})
     for table in ("telemetry", "telemetry_signals"):
         export = await store.export("s", table)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from runtime.bridge.storage import registry
-from runtime.bridge.storage.importing import ImportRecording
+from runtime.bridge.storage.importing import import_recording
 from runtime.bridge.storage.store import Store
 from runtime.bridge.storage.values import DISCOVERED, NOTHING, Backend, SignalRow
 from tests.bridge.storage.storekit import NOON, frames, opened, recording, series
@@ -70,8 +70,8 @@ async def test_the_last_name_stays_so_that_no_id_is_given_out_twice(
 
 async def test_an_import_that_broke_off_leaves_no_names(kind: Backend, path: Path) -> None:
     store = await opened(path, kind)
-    work = ImportRecording("i", recording(40, signals=9), NOTHING, NOON)
-    for step in list(work.steps())[:-1]:  # as a crash before the last commit leaves it
+    steps = import_recording("i", recording(40, signals=9), NOTHING, NOON)
+    for step in list(steps)[:-1]:  # as a crash before the last commit leaves it
         await store.write(step)
     assert len(discovered(store)) == 9
     await store.close()

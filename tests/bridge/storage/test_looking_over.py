@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from runtime.bridge.storage import readers
+from runtime.bridge.storage import reading
 from runtime.bridge.storage.values import Backend
 from tests.bridge.live.streamkit import until
 from tests.bridge.storage.storekit import NOON, frames, opened
@@ -40,7 +40,7 @@ async def test_damage_is_told_without_anybody_reading_there(path: Path) -> None:
 
 async def test_a_large_file_is_not_looked_over(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     await broken(path)
-    monkeypatch.setattr(readers, "LOOKED_OVER_BYTES", PAGE)
+    monkeypatch.setattr(reading, "LOOKED_OVER_BYTES", PAGE)
     store = await opened(path, "lightweight")
     assert store._looking is not None
     await store._looking

@@ -19,7 +19,7 @@ from runtime.bridge.session.recording import (
     Samples,
     VideoFrame,
 )
-from runtime.bridge.storage import blocks, parquet
+from runtime.bridge.storage import blocks, exporting
 from runtime.bridge.storage.errors import NoRows, StoreError
 from runtime.bridge.storage.store import Store
 from runtime.bridge.storage.values import Appended, LapRow, NoteRow, SessionMeta
@@ -165,7 +165,7 @@ async def everything(store: Store, prefix: str) -> dict[str, object]:
         found[f"{session} signals"] = [part.tobytes() for name in NAMES for part in named[name]]
         found[f"{session} capabilities"] = await store.capabilities(session)
         found[f"{session} video"] = await store.video(session)
-        for table in parquet.TABLES:
+        for table in exporting.TABLES:
             try:
                 found[f"{session} {table}"] = await exported(store, session, table)
             except NoRows as error:

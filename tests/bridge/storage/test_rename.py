@@ -7,11 +7,10 @@ import pytest
 
 from runtime.bridge.storage import schema
 from runtime.bridge.storage.errors import UnknownSession
-from runtime.bridge.storage.operations import Work
-from runtime.bridge.storage.records import _ABOUT_SESSIONS
 from runtime.bridge.storage.store import Store
 from runtime.bridge.storage.transaction import Transaction
 from runtime.bridge.storage.values import Backend, LapRow, NoteRow
+from runtime.bridge.storage.writes import ABOUT_SESSIONS
 from tests.bridge.storage.storekit import DRIVER, NOON, equal, frames, opened, series
 
 LIVE = "_live"
@@ -77,16 +76,16 @@ async def test_rows_of_every_table_that_names_sessions_go_along(store: Store) ->
         for table in step
         if isinstance(table, schema.Table) and "session_id text" in table.columns
     }
-    assert set(tables) == {*_ABOUT_SESSIONS, *KEPT}
+    assert set(tables) == {*ABOUT_SESSIONS, *KEPT}
     await store.append_frames(LIVE, frames(2), now_ms=NOON)
 
     def insert(tx: Transaction) -> None:
-        for name in _ABOUT_SESSIONS:
+        for name in ABOUT_SESSIONS:
             tx.run(f"INSERT INTO {name} ({tables[name]}, session_id) VALUES (1, ?)", (LIVE,))
 
-    await store.write(Work(insert))
+    await store.write(insert)
     await store.rename_session(LIVE, "live")
 
-    for name in _ABOUT_SESSIONS:
+    for name in ABOUT_SESSIONS:
         query = f"SELECT session_id FROM {name}"
         assert await store.read(methodcaller("rows", query)) == [(DATED,)]

@@ -23,7 +23,6 @@ from runtime.bridge.storage.errors import (
     StoreFailed,
     UnknownSession,
 )
-from runtime.bridge.storage.operations import Work
 from runtime.bridge.storage.store import Store
 from runtime.bridge.storage.transaction import Transaction
 from runtime.bridge.storage.values import (
@@ -161,7 +160,7 @@ async def test_frames_are_packed_as_they_were_whatever_happened_to_them(
         await asyncio.gather(*(store.append_frames("s", cut(piece, one, 1)) for one in range(10)))
         if number % 3 == 0:
             with pytest.raises(StoreFailed):
-                await store.write(Work(broken))
+                await store.write(broken)
         if number % 5 == 1:
             t = piece.columns["timestamp"][3:4]
             await store.append_signals("s", {"rpm": Samples(t, np.ones(1))})

@@ -9,7 +9,6 @@ from runtime.bridge.session.recording import Frames, Gate, Recording
 from runtime.bridge.session.series import Odometer, fill_distance
 from runtime.bridge.storage import canonical
 from runtime.bridge.storage.errors import BadFrames
-from runtime.bridge.storage.nearest import nearest
 from runtime.bridge.storage.values import SessionMeta, recorded, said
 from tests.bridge.storage.storekit import frames, pairs, samples
 
@@ -70,12 +69,12 @@ def test_the_odometer_does_not_notice_where_a_session_is_cut(
 def test_a_sample_belongs_to_the_nearest_frame_within_half_a_period(
     t: list[float], expected: list[int]
 ) -> None:
-    assert nearest(np.array([0.0, 0.1, 0.2]), np.array(t)).tolist() == expected
+    assert canonical.nearest(np.array([0.0, 0.1, 0.2]), np.array(t)).tolist() == expected
 
 
 def test_without_frames_no_sample_belongs_to_any() -> None:
-    assert nearest(np.array([]), np.array([1.0])).tolist() == [-1]
-    assert nearest(np.array([5.0]), np.array([5.0, 5.1])).tolist() == [0, -1]
+    assert canonical.nearest(np.array([]), np.array([1.0])).tolist() == [-1]
+    assert canonical.nearest(np.array([5.0]), np.array([5.0, 5.1])).tolist() == [0, -1]
 
 
 @pytest.mark.parametrize(

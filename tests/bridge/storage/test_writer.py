@@ -8,11 +8,10 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from runtime.bridge.storage import readers, writer
+from runtime.bridge.storage import reading, writer
 from runtime.bridge.storage.backend import Connection, Window
 from runtime.bridge.storage.canonical import matrix
 from runtime.bridge.storage.errors import BadFrames, StoreBusy, StoreFailed, UnknownSession
-from runtime.bridge.storage.operations import Work
 from runtime.bridge.storage.store import Store
 from runtime.bridge.storage.transaction import Transaction
 from runtime.bridge.storage.values import Backend, LapRow
@@ -33,7 +32,7 @@ class Held:
 
     async def begun(self, store: Store) -> "asyncio.Task[int]":
         """Have it run."""
-        task = asyncio.create_task(store.write(Work(self.work)))
+        task = asyncio.create_task(store.write(self.work))
         assert await asyncio.to_thread(self.running.wait, 30)
         return task
 
@@ -120,7 +119,7 @@ async def test_one_bad_write_does_not_fail_its_neighbours(store: Store) -> None:
     first = await held.begun(store)
     results = asyncio.gather(
         store.append_frames("s", frames(2)),
-        store.write(Work(broken)),
+        store.write(broken),
         store.append_frames("s", frames(1, rpm=float("inf"))),
         store.end_session("nobody", NOON),
         store.append_frames("s", frames(3)),
@@ -202,7 +201,7 @@ async def test_what_waits_is_limited_by_its_size_too(
 
 
 async def test_reads_are_limited_in_number(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(readers, "MOST_WAITING", 2)
+    monkeypatch.setattr(reading, "MOST_WAITING", 2)
     await store.append_frames("s", frames(1))
     go = threading.Event()
     held = [asyncio.create_task(store.read(lambda _: go.wait(30))) for _ in range(2)]
@@ -294,7 +293,7 @@ async def test_an_engine_that_gives_up_is_opened_anew(path: Path) -> None:
     version = store.version("s")
     before = await store.read_frames("s")
     with pytest.raises(StoreFailed):
-        await store.write(Work(fatal))
+        await store.write(fatal)
     assert equal(await store.read_frames("s"), before)
     assert store.version("s") > version
     assert (await store.append_frames("s", frames(1, t0=9))).first_idx == 3
