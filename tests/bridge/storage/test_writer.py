@@ -201,6 +201,8 @@ async def test_what_waits_is_limited_by_its_size_too(
 
 
 async def test_reads_are_limited_in_number(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert store._looking is not None
+    await store._looking  # which reads too
     monkeypatch.setattr(reading, "MOST_WAITING", 2)
     await store.append_frames("s", frames(1))
     go = threading.Event()
