@@ -161,9 +161,6 @@ class Ok:
 class ChatLoaded:
     """The model is mapped and ready for contexts."""
 
-    n_ctx_train: int
-    n_params: int
-    n_vocab: int
     kv_bytes_per_token: int
     threads: int
     template: Literal["given", "file", "chatml"]

@@ -162,21 +162,15 @@ class Header:
     size: int
     """Bytes of the file."""
     architecture: str
-    name: str
     quantization: str
     parameters: int
     context_length: int
     """Tokens that the model was trained for."""
-    block_count: int
-    embedding_length: int
-    vocab_size: int
     kv_bytes_per_token: int
     """Of one token in the KV cache, at 16 bits a number."""
     chat_template: str | None
     embedding_only: bool
     """The model cannot continue a text."""
-    split: tuple[int, int]
-    """Index and count of the files of the model; (0, 1): it is whole."""
 
 
 class _Reader:
@@ -488,17 +482,12 @@ def _header(facts: Facts, size: int, parameters: int) -> Header:
     return Header(
         size=size,
         architecture=facts.architecture,
-        name=facts.text("general.name"),
         quantization=_FILE_TYPES.get(file_type, "") if type(file_type) is int else "",
         parameters=parameters,
         context_length=facts.context_length,
-        block_count=facts.block_count,
-        embedding_length=facts.embedding_length,
-        vocab_size=facts.vocab_size,
         kv_bytes_per_token=facts.kv_bytes_per_token,
         chat_template=template if isinstance(template, str) and template else None,
         embedding_only=facts.embedding_only,
-        split=facts.split,
     )
 
 

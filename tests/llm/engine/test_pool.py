@@ -53,7 +53,7 @@ class Pretender(Worker):
         await asyncio.sleep(0)
         self.say(command)
         loaded = isinstance(command, LoadChat)
-        answer = ChatLoaded(2048, 1, 1, 512, 1, "file") if loaded else Ok()
+        answer = ChatLoaded(512, 1, "file") if loaded else Ok()
         assert isinstance(answer, kind)
         return answer
 

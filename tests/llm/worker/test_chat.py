@@ -87,7 +87,6 @@ def random(noise: Path) -> Iterator[Worker]:
 def test_a_model_introduces_itself(recall: Path) -> None:
     with worker() as started:
         loaded = started.load(recall, threads=0)
-    assert loaded.n_ctx_train == 2048
     assert loaded.kv_bytes_per_token == 512
     assert loaded.template == "file"
     assert loaded.threads >= 1

@@ -88,9 +88,6 @@ class ChatModel:
         """Held to change which engines there are, and while one that does not run is used."""
         self._jobs: dict[int, Prepared] = {}
         self.loaded: Final = ChatLoaded(
-            n_ctx_train=self._model.n_ctx_train,
-            n_params=self._model.n_params,
-            n_vocab=self._model.n_vocab,
             kv_bytes_per_token=self._header.kv_bytes_per_token,
             threads=self._threads,
             template="given" if command.template else "file" if source else "chatml",

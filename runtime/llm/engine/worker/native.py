@@ -116,9 +116,7 @@ class Model:
         if C.llama_model_has_encoder(self.handle) or C.llama_model_is_diffusion(self.handle):
             raise EngineError("this kind of model cannot continue a text")
         self._vocab = C.llama_model_get_vocab(self.handle)
-        self.n_vocab = int(C.llama_vocab_n_tokens(self._vocab))
-        self.n_ctx_train = int(C.llama_model_n_ctx_train(self.handle))
-        self.n_params = int(C.llama_model_n_params(self.handle))
+        self._n_vocab = int(C.llama_vocab_n_tokens(self._vocab))
         self._add_bos = bool(C.llama_vocab_get_add_bos(self._vocab))
         self._bos = int(C.llama_vocab_bos(self._vocab))
         self._eos = int(C.llama_vocab_eos(self._vocab))
@@ -130,14 +128,14 @@ class Model:
         return self._text(self._bos), self._text(self._eos)
 
     def _text(self, token: int) -> str:
-        if not 0 <= token < self.n_vocab:
+        if not 0 <= token < self._n_vocab:
             return ""
         text: bytes = C.llama_vocab_get_text(self._vocab, token) or b""
         return text.decode("utf-8", "replace")
 
     def control_texts(self) -> list[str]:
         """Texts of all control tokens."""
-        return [self._text(token) for token in range(self.n_vocab) if self._is_control(token)]
+        return [self._text(token) for token in range(self._n_vocab) if self._is_control(token)]
 
     def _is_control(self, token: int) -> bool:
         return bool(C.llama_vocab_get_attr(self._vocab, token) & C.LLAMA_TOKEN_ATTR_CONTROL)
