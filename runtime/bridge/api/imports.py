@@ -11,7 +11,7 @@ from pydantic import Field, StrictStr
 from runtime.bridge.analysis.summary import Summary
 from runtime.bridge.api.sessions import WRITE_ERRORS, duration_of
 from runtime.bridge.api.shapes import DriverLevel, NewSessionId, Note, Short, rounded
-from runtime.bridge.formats.canlog import car_asked, car_driven, choose
+from runtime.bridge.formats.canlog import car_asked, car_driven
 from runtime.bridge.formats.files import NotImportable, open_inside
 from runtime.bridge.formats.formats import (
     MAX_BYTES,
@@ -150,13 +150,16 @@ def _read(service: Service, body: ImportRequest) -> tuple[Recording, str]:
 def _bus(service: Service, body: ImportRequest) -> BusChoice:
     """What a CAN log is decoded with: as asked, else as the bridge is set up."""
     settings = service.settings
-    return choose(
+    asked = [body.dbc] if isinstance(body.dbc, str) and body.dbc else list(body.dbc)
+    car = car_asked(settings.cars_dir, body.car)
+    usual_car = None if settings.can_no_car_config else settings.can_car_config
+    return BusChoice(
         settings.data_dir,
-        asked_dbc=[body.dbc] if isinstance(body.dbc, str) and body.dbc else list(body.dbc),
-        asked_car=car_asked(settings.cars_dir, body.car),
-        channel=body.channel or None,
-        usual_dbc=settings.can_dbc,
-        usual_car=None if settings.can_no_car_config else settings.can_car_config,
+        tuple(asked or settings.can_dbc),
+        car if car is not None else usual_car,
+        body.channel or None,
+        dbc_anywhere=not asked,
+        car_anywhere=car is None,
     )
 
 

@@ -2,10 +2,10 @@
 
 import re
 import stat
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, TypeAlias
 
 from cantools import Error as CantoolsError
 from cantools.database import load_string
@@ -54,15 +54,6 @@ class DbcPack:
     """What is wrong with single messages; they are used all the same."""
 
 
-class DbcPacks(NamedTuple):
-    """Several packs as one."""
-
-    packs: tuple[DbcPack, ...]
-    failures: tuple[DbcError, ...]
-    messages: Mapping[MessageKey, Message]
-    """Of all packs; for an id in several the last pack counts."""
-
-
 def load_dbc(path: Path) -> DbcPack:
     """Read one pack; raises `DbcError`.
 
@@ -79,29 +70,12 @@ def load_dbc(path: Path) -> DbcPack:
     return parse_dbc(data, path.name)
 
 
-def load_dbcs(paths: Sequence[Path]) -> DbcPacks:
-    """Read packs one by one; one that fails is reported and does not stop the others."""
-    packs: list[DbcPack] = []
-    failures: list[DbcError] = []
-    for path in paths:
-        try:
-            packs.append(load_dbc(path))
-        except DbcError as error:
-            failures.append(error)
-    return DbcPacks(tuple(packs), tuple(failures), merged(packs))
-
-
 def merged(packs: Iterable[DbcPack]) -> dict[MessageKey, Message]:
     """The messages of all packs by id; later packs win."""
     messages: dict[MessageKey, Message] = {}
     for pack in packs:
         messages.update(pack.messages)
     return messages
-
-
-def key_of(frame_id: int, *, extended: bool) -> MessageKey:
-    """Where a message of that arbitration id stands in `DbcPack.messages`."""
-    return frame_id | EXTENDED if extended else frame_id
 
 
 def parse_dbc(data: bytes, name: str) -> DbcPack:
@@ -122,7 +96,8 @@ def parse_dbc(data: bytes, name: str) -> DbcPack:
         if message.length > LONGEST_PAYLOAD:
             doubts.append(f"{message.name} does not fit one frame and is left out")
         else:
-            messages[key_of(message.frame_id, extended=message.is_extended_frame)] = message
+            key = message.frame_id | (EXTENDED if message.is_extended_frame else 0)
+            messages[key] = message
     return DbcPack(name, database, messages, tuple(doubts))
 
 

@@ -1,7 +1,7 @@
 """Turns CAN logs into recordings: frames at even times, every further signal as samples."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, Final, NamedTuple, TypeAlias
@@ -11,7 +11,7 @@ from cantools.database.can import Message
 
 from runtime.bridge.can.carfile import CarError
 from runtime.bridge.can.cars import SUFFIXES, find_car, load_car
-from runtime.bridge.can.dbc import load_dbcs, merged
+from runtime.bridge.can.dbc import DbcError, load_dbc, merged
 from runtime.bridge.can.decoder import Decoder
 from runtime.bridge.can.rows import GPS_DISTANCE, StampClock, even_times, spread_equal
 from runtime.bridge.can.rules import NO_RULES, Plan, Rules
@@ -311,39 +311,21 @@ def load_bus(choice: BusChoice) -> Bus:
         paths = sorted(folder.glob("*.dbc"))
         if not paths:
             raise BusNotFound("there is no DBC file to decode the log with; name one", "dbc")
-    packs = load_dbcs(paths)
-    if packs.failures:
-        raise BusNotFound(f"dbc: {packs.failures[0]}", "dbc")
-    names = tuple(pack.name for pack in packs.packs)
+    try:
+        packs = [load_dbc(path) for path in paths]
+    except DbcError as error:
+        raise BusNotFound(f"dbc: {error}", "dbc") from None
+    messages = merged(packs)
+    names = tuple(pack.name for pack in packs)
     if choice.car is None:
-        return Bus(merged(packs.packs), None, names)
+        return Bus(messages, None, names)
     try:
         if not choice.car_anywhere:
             _check_inside(choice.data_dir, choice.car, "car", SUFFIXES)
         car = load_car(find_car(choice.data_dir / "cars", choice.car))
     except CarError as error:
         raise BusNotFound(f"car: {error}", "car") from None
-    return Bus(merged(packs.packs), car.plan, names, car.id)
-
-
-def choose(
-    data_dir: Path,
-    *,
-    asked_dbc: Sequence[str] = (),
-    asked_car: str | None = None,
-    channel: str | None = None,
-    usual_dbc: Sequence[str] = (),
-    usual_car: str | None = None,
-) -> BusChoice:
-    """What was asked for, else what is usual; usual files may lie anywhere."""
-    return BusChoice(
-        data_dir,
-        tuple(asked_dbc or usual_dbc),
-        asked_car if asked_car is not None else usual_car,
-        channel,
-        dbc_anywhere=not asked_dbc,
-        car_anywhere=asked_car is None,
-    )
+    return Bus(messages, car.plan, names, car.id)
 
 
 def car_asked(folder: Path, car: str | None) -> str | None:

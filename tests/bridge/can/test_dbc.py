@@ -9,8 +9,8 @@ from cantools.database.can import Database
 
 from runtime.bridge.can.dbc import (
     DbcError,
-    key_of,
-    load_dbcs,
+    load_dbc,
+    merged,
     parse_dbc,
 )
 from runtime.bridge.can.values import EXTENDED
@@ -44,17 +44,19 @@ def test_the_shipped_pack_is_valid_by_the_strictest_reading(path: Path) -> None:
 
 
 def test_real_packs_load_or_are_refused_with_a_line(real: Path) -> None:
-    found = load_dbcs(sorted(real.glob("*.dbc")))
-    assert {pack.name: len(pack.messages) for pack in found.packs} == {
+    packs, refused = {}, {}
+    for path in sorted(real.glob("*.dbc")):
+        try:
+            packs[path.name] = load_dbc(path)
+        except DbcError as error:
+            refused[path.name] = error.line
+    assert {name: len(pack.messages) for name, pack in packs.items()} == {
         "cantools-multiplex_2.dbc": 4,
         "moteclog-sample_can_spec.dbc": 8,
         "opendbc-vw_mqb.dbc": 113,
     }
-    assert {failure.file: failure.line for failure in found.failures} == {
-        "opendbc-chrysler_cusw.dbc": 182,
-        "opendbc-mazda_2017.dbc": 273,
-    }
-    (overlap,) = next(p.doubts for p in found.packs if "vw" in p.name)
+    assert refused == {"opendbc-chrysler_cusw.dbc": 182, "opendbc-mazda_2017.dbc": 273}
+    (overlap,) = packs["opendbc-vw_mqb.dbc"].doubts
     assert "overlapping" in overlap
 
 
@@ -64,10 +66,11 @@ ONE = 'VERSION ""\nBU_: A\nBO_ {id} {name}: 8 A\n SG_ s : 0|8@1+ (1,0) [0|0] "" 
 def test_a_later_pack_wins_and_wide_ids_stand_apart(tmp_path: Path) -> None:
     for name, id_ in (("one", 5), ("two", 5), ("wide", 5 | EXTENDED)):
         (tmp_path / f"{name}.dbc").write_text(ONE.format(id=id_, name=name))
-    found = load_dbcs([tmp_path / f"{name}.dbc" for name in ("one", "two", "wide", "missing")])
-    assert found.messages[key_of(5, extended=False)].name == "two"
-    assert found.messages[key_of(5, extended=True)].name == "wide"
-    assert [failure.file for failure in found.failures] == ["missing.dbc"]
+    messages = merged(load_dbc(tmp_path / f"{name}.dbc") for name in ("one", "two", "wide"))
+    assert messages[5].name == "two"
+    assert messages[5 | EXTENDED].name == "wide"
+    with pytest.raises(DbcError, match=r"missing\.dbc"):
+        load_dbc(tmp_path / "missing.dbc")
 
 
 HEAD = 'VERSION ""\nBU_: A\n'
