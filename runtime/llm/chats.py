@@ -6,7 +6,6 @@ import hashlib
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from runtime.llm.admission import Admission, Lane, Ticket
 from runtime.llm.engine.pool import Engine, Pool, too_long
@@ -42,29 +41,8 @@ class TimedOut(RequestTimeout):
         super().__init__(message, headers={"x-should-retry": "false"})
 
 
-class Ready(Protocol):
-    """A request whose model is ready; it only waits for its lane."""
-
-    ask: Ask
-    load_ms: float
-    fingerprint: str
-
-    @property
-    def stale(self) -> bool:
-        """Whether what was made ready is gone, so that it must be made ready again."""
-        ...
-
-    def start(self, settled: Callable[[], None]) -> Generation:
-        """Begin; the lane is held. *settled* is called once, when the lane is free again."""
-        ...
-
-    def release(self) -> None:
-        """Let go of what was kept for the request; later calls do nothing."""
-        ...
-
-
 class LocalReady:
-    """A prepared prompt on a local engine."""
+    """A prepared prompt on a local engine; it only waits for its lane."""
 
     def __init__(
         self, pool: Pool, engine: Engine, prepared: Prepared, ask: Ask, load_ms: float
@@ -78,8 +56,11 @@ class LocalReady:
         self._started = False
         self._released = False
 
-    def start(self, settled: Callable[[], None]) -> Generation:
-        """Run the job in the engine's process."""
+    def start(self, on_settled: Callable[[], None]) -> Generation:
+        """Run the job in the engine's process; the lane is held.
+
+        *on_settled* is called once, when the lane is free again.
+        """
         ask, engine = self.ask, self._engine
         name = None
         if ask.session_id:
@@ -89,7 +70,7 @@ class LocalReady:
 
         def end(ended: Ended) -> None:
             _count(self._pool.sessions, name, ended)
-            settled()
+            on_settled()
 
         return engine.worker.run(
             self._prepared,
@@ -106,7 +87,7 @@ class LocalReady:
         return not self._engine.worker.alive
 
     def release(self) -> None:
-        """Give the engine back."""
+        """Give the engine back; later calls do nothing."""
         if self._released:
             return
         self._released = True
@@ -138,19 +119,22 @@ class SystemReady:
         self.fingerprint = fingerprint(SYSTEM_MODEL, provider.name)
         self._provider = provider
         self.ask = ask
-        self._settled: Callable[[], None] | None = None
+        self._on_settled: Callable[[], None] | None = None
 
-    def start(self, settled: Callable[[], None]) -> Generation:
+    def start(self, on_settled: Callable[[], None]) -> Generation:
         """Ask the provider; its place is free when the request is released."""
-        self._settled = settled
+        self._on_settled = on_settled
         ask = self.ask
         chat = SystemChat(ask.turns, ask.sampling, ask.max_completion_tokens, ask.max_tokens)
         return self._provider.generate(chat)
 
     def release(self) -> None:
         """Free the place in the system lane."""
-        if self._settled is not None:
-            self._settled()
+        if self._on_settled is not None:
+            self._on_settled()
+
+
+Ready = LocalReady | SystemReady
 
 
 def fingerprint(*parts: str) -> str:
