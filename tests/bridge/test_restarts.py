@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from runtime.bridge import driving
 from runtime.bridge.api.shapes import iso
+from runtime.bridge.storage import writes
 from runtime.bridge.storage.errors import StoreFull
-from runtime.bridge.storage.store import Store
 from runtime.bridge.storage.values import NOTHING, Backend, SessionMeta, SessionRow
 from runtime.bridge.storage.writes import end_begun_by_bus
 from tests.bridge.bridgekit import Bridge, Json
@@ -111,13 +112,11 @@ async def test_a_full_disk_does_not_keep_the_bridge_from_starting(
     store = await opened(tmp_path / "db", backend)
     await store.append_frames("_live", frames(20), meta=CAN, now_ms=NOON)
     await store.close()
-    write = Store.write
 
-    async def full(self: Store, operation: object) -> object:
-        if type(operation).__name__ in ("EndBegunByBus", "RenameSession"):
-            raise StoreFull
-        return await write(self, operation)  # type: ignore[arg-type]
+    def full(*_: object) -> None:
+        raise StoreFull
 
-    monkeypatch.setattr(Store, "write", full)
+    monkeypatch.setattr(driving, "end_begun_by_bus", full)
+    monkeypatch.setattr(writes, "rename_session", full)
     async with start(db_backend=backend) as bridge:
         assert await ends(bridge) == {"_live": None}
