@@ -16,6 +16,22 @@ STALE_S: Final = 5.0
 
 T = TypeVar("T")
 
+WINDOW_M: Final = 250.0
+WINDOW_S: Final = 6.0
+"""At speed 250 m are too short for a sentence: advice begins this long before the brake point.
+
+A burst is up to 1 s old, chain and driver take 1.3 s, and ten words 3.5 s.
+"""
+STRAIGHT_G: Final = 0.3
+CHAIN_S: Final = 0.3
+WORD_S: Final = 0.35
+ACTION_S: Final = 1.0
+"""What lies between a cue and a foot: the chain, each word, the driver."""
+MOVING_KMH: Final = 30.0
+"""A slower car is not being driven round the track."""
+BRAKED_BAR: Final = 5.0
+ALOUD_IN_CORNERS: Final = frozenset({"early_brake_release", "exit_speed", "full_commitment"})
+
 
 class Message(NamedTuple, Generic[T]):
     """Something that somebody wants said."""
@@ -83,24 +99,6 @@ class Arbiter(Generic[T]):
         message, self._held = self._held.message, None
         self._spoke = now
         return message
-
-
-WINDOW_M: Final = 250.0
-WINDOW_S: Final = 6.0
-"""At speed 250 m are too short for a sentence: advice begins this long before the brake point.
-
-A burst is up to 1 s old, chain and driver take 1.3 s, and ten words 3.5 s.
-"""
-STRAIGHT_G: Final = 0.3
-
-CHAIN_S: Final = 0.3
-WORD_S: Final = 0.35
-ACTION_S: Final = 1.0
-"""What lies between a cue and a foot: the chain, each word, the driver."""
-MOVING_KMH: Final = 30.0
-"""A slower car is not being driven round the track."""
-BRAKED_BAR: Final = 5.0
-ALOUD_IN_CORNERS: Final = frozenset({"early_brake_release", "exit_speed", "full_commitment"})
 
 
 def read_inputs(burst: Burst, place: Place | None, *, lost: bool = False) -> Inputs:

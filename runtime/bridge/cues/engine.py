@@ -51,6 +51,23 @@ from runtime.bridge.session.recording import LiveFrame
 from runtime.bridge.session.units import KMH
 from runtime.bridge.track.model import Track
 
+DAY_S: Final = 86_400.0
+MIDNIGHT_S: Final = 43_200.0
+"""A clock that goes back by more has passed midnight."""
+RESTART_S: Final = 1.0
+"""One that goes back by more, but not that far, has begun anew."""
+GAP_S: Final = 2.0
+REPEAT_S: Final = 30.0
+"""What a driver does is not spoken of again within this."""
+SESSIONS: Final = 256
+"""Remembered at a time; the one that was silent longest is forgotten first."""
+ASSUMED_M: Final = 50.0
+ASSUMED_SEVERITY: Final = 3
+"""The next corner of a posted burst that says nothing of one, where no track is known."""
+TrackOf = Callable[[str], Track | None]
+LevelOf = Callable[[str], str | None]
+Listener = Callable[[Burst, Analysis], None]
+
 
 def make_analysis(
     burst: Burst, tones: tuple[Tone, ...], note: Note | None, place: Place | None
@@ -110,16 +127,6 @@ def make_cue(
         expected_tts_ms=speaking_ms(note.text),
         distance_m=distance_m,
     )
-
-
-DAY_S: Final = 86_400.0
-MIDNIGHT_S: Final = 43_200.0
-"""A clock that goes back by more has passed midnight."""
-RESTART_S: Final = 1.0
-"""One that goes back by more, but not that far, has begun anew."""
-GAP_S: Final = 2.0
-REPEAT_S: Final = 30.0
-"""What a driver does is not spoken of again within this."""
 
 
 class Strand:
@@ -239,17 +246,6 @@ class SessionMemory:
         self.live.pause()
         self.passing = Pass()
         self.estimate = None
-
-
-SESSIONS: Final = 256
-"""Remembered at a time; the one that was silent longest is forgotten first."""
-ASSUMED_M: Final = 50.0
-ASSUMED_SEVERITY: Final = 3
-"""The next corner of a posted burst that says nothing of one, where no track is known."""
-
-TrackOf = Callable[[str], Track | None]
-LevelOf = Callable[[str], str | None]
-Listener = Callable[[Burst, Analysis], None]
 
 
 class CueEngine:

@@ -27,6 +27,14 @@ URGENT: Final = 0.85
 CLOSE_S: Final = 0.5
 """A predicted lap is no better and no worse than the best within this."""
 
+CHECKPOINTS: Final = (0.25, 0.5, 0.75)
+"""Shares of the lap where it is estimated."""
+TOO_FAST: Final = 1.05
+REPEAT_S: Final = 3.0
+"""The same warning is not given again within this."""
+STRIDE: Final = 0.25
+"""A car that has moved by a larger share of the lap was not followed there."""
+
 
 class Ahead(NamedTuple):
     """The next corner."""
@@ -128,10 +136,6 @@ def lap_estimate(estimate: Estimate) -> Tone:
     return Tone("lap_estimate", 600.0, 0.3, "chime_neutral", BACKGROUND, "level with the best lap")
 
 
-CHECKPOINTS: Final = (0.25, 0.5, 0.75)
-"""Shares of the lap where it is estimated."""
-
-
 class LapClock:
     """Times laps by where a car is, and estimates the running one at its checkpoints.
 
@@ -188,13 +192,6 @@ class LapClock:
             best = self._best_splits.get(share)
             progress = best / self.best_s if best and self.best_s else share
             yield Estimate(elapsed / progress, self.best_s)
-
-
-TOO_FAST: Final = 1.05
-REPEAT_S: Final = 3.0
-"""The same warning is not given again within this."""
-STRIDE: Final = 0.25
-"""A car that has moved by a larger share of the lap was not followed there."""
 
 
 class Watch:

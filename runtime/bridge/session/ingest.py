@@ -7,20 +7,49 @@ from operator import itemgetter
 from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from runtime.bridge.session.geometry import Indices
 from runtime.bridge.session.names import LONGEST_NAME, NAMES, clean_name, is_name
 from runtime.bridge.session.recording import TIMESTAMP, WIDE, Frames, Numbers, Samples
+from runtime.bridge.session.series import Flags
+from runtime.bridge.session.units import KMH
 
 REASONS_KEPT: Final = 20
 MILLISECONDS_FROM: Final = 1e11
 """A time beyond it (the year 5138 in seconds) is in milliseconds."""
 NAN: Final = float("nan")
 
-Indices: TypeAlias = npt.NDArray[np.intp]
-Flags: TypeAlias = npt.NDArray[np.bool_]
 Faults: TypeAlias = Iterable[tuple[Flags, str]]
 """Which elements are at fault, and why."""
+
+MAX_SAMPLES: Final = 500_000
+MAX_FRAMES: Final = 100_000
+MAX_NAMES: Final = 5000
+PSI: Final = 0.0689476
+_NOT_SIGNALS: Final = frozenset(("session_id", "frame_idx", "source"))
+"""Keys of a frame as it is streamed that say nothing about the car."""
+ALIASES: Final[Mapping[str, tuple[tuple[str, float], ...]]] = {
+    TIMESTAMP: (("t", 1.0), ("time", 1.0)),
+    "distance_m": (("distance", 1.0),),
+    "speed_ms": (("speed", 1.0), ("speed_kmh", 1 / KMH)),
+    "g_lat": (),
+    "g_long": (),
+    "combo_g": (),
+    "brake_bar": (("brake_pressure", 1.0), ("brake_psi", PSI)),
+    "throttle_pct": (("throttle", 1.0),),
+    "steering_deg": (("steering", 1.0),),
+    "rpm": (),
+    "lat": (),
+    "lon": (("lng", 1.0), ("long", 1.0)),
+}
+"""Other names of a column with the factor to its unit; an earlier one wins, the column's own first.
+A null says nothing, so that a later name counts."""
+_UNSAID: Final = 99
+_NUMBERS: Final = (float, int)
+_COMBO_G: Final = WIDE.index("combo_g")
+_G_LAT: Final = WIDE.index("g_lat")
+_G_LONG: Final = WIDE.index("g_long")
+Row: TypeAlias = Mapping[str, object]
 
 
 class BadBatch(ValueError):
@@ -93,9 +122,6 @@ def reasons(faults: Faults) -> tuple[Rejected, ...]:
         for index in np.flatnonzero(flags)[:REASONS_KEPT].tolist():
             first.setdefault(index, reason)
     return tuple(Rejected(index, first[index]) for index in sorted(first)[:REASONS_KEPT])
-
-
-MAX_SAMPLES: Final = 500_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,29 +204,6 @@ def _parts(sample: object, names: Mapping[int, str]) -> tuple[object, object, ob
     return None, None, None
 
 
-MAX_FRAMES: Final = 100_000
-MAX_NAMES: Final = 5000
-KMH: Final = 1 / 3.6
-PSI: Final = 0.0689476
-_NOT_SIGNALS: Final = frozenset(("session_id", "frame_idx", "source"))
-"""Keys of a frame as it is streamed that say nothing about the car."""
-
-ALIASES: Final[Mapping[str, tuple[tuple[str, float], ...]]] = {
-    TIMESTAMP: (("t", 1.0), ("time", 1.0)),
-    "distance_m": (("distance", 1.0),),
-    "speed_ms": (("speed", 1.0), ("speed_kmh", KMH)),
-    "g_lat": (),
-    "g_long": (),
-    "combo_g": (),
-    "brake_bar": (("brake_pressure", 1.0), ("brake_psi", PSI)),
-    "throttle_pct": (("throttle", 1.0),),
-    "steering_deg": (("steering", 1.0),),
-    "rpm": (),
-    "lat": (),
-    "lon": (("lng", 1.0), ("long", 1.0)),
-}
-"""Other names of a column with the factor to its unit; an earlier one wins, the column's own first.
-A null says nothing, so that a later name counts."""
 _ORDERED: Final = tuple((column, ((column, 1.0), *others)) for column, others in ALIASES.items())
 _SPELLED: Final = frozenset(name for _, spellings in _ORDERED for name, _ in spellings)
 
@@ -211,13 +214,6 @@ _SPELLINGS: Final = {
     for rank, (name, factor) in enumerate(spellings)
 }
 """Row of the column, place among its spellings, and factor to its unit, by name."""
-_UNSAID: Final = 99
-_NUMBERS: Final = (float, int)
-_COMBO_G: Final = WIDE.index("combo_g")
-_G_LAT: Final = WIDE.index("g_lat")
-_G_LONG: Final = WIDE.index("g_long")
-
-Row: TypeAlias = Mapping[str, object]
 
 
 class Ignored(NamedTuple):

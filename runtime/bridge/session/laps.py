@@ -19,6 +19,23 @@ AGAIN_M: Final = 300.0
 ROLLING_SHARE: Final = 0.6
 COURSE_M: Final = 10.0
 
+Method: TypeAlias = Literal["all", "gps", "distance", "stint"]
+Kind: TypeAlias = Literal["all", "lap", "out", "in", "partial", "stint"]
+SHORTEST_S: Final = 20.0
+LONGEST_S: Final = 1200.0
+LENGTH_SHARE: Final = 0.15
+MEDIAN_SHARE: Final = 0.20
+GAP_SHARE: Final = 0.10
+EDGE_SHARE: Final = 0.02
+CUMULATIVE_LAPS: Final = 1.5
+GATE_RANGE_M: Final = 5000.0
+OUTLIERS_FROM: Final = 5
+MOVING_MS: Final = 1.0
+REST_S: Final = 30.0
+STINT_S: Final = 20.0
+TIE_S: Final = 1e-6
+"""Times closer than this are one time."""
+
 
 class Crossings(NamedTuple):
     """Moments at which the gate was crossed in its direction."""
@@ -100,25 +117,6 @@ def _first_fast(series: Series, frames: Indices) -> int | None:
     known = speed[~np.isnan(speed)]
     is_fast = speed > ROLLING_SHARE * np.percentile(known, 95, overwrite_input=True)
     return int(is_fast.argmax()) if is_fast.any() else None
-
-
-Method: TypeAlias = Literal["all", "gps", "distance", "stint"]
-Kind: TypeAlias = Literal["all", "lap", "out", "in", "partial", "stint"]
-
-SHORTEST_S: Final = 20.0
-LONGEST_S: Final = 1200.0
-LENGTH_SHARE: Final = 0.15
-MEDIAN_SHARE: Final = 0.20
-GAP_SHARE: Final = 0.10
-EDGE_SHARE: Final = 0.02
-CUMULATIVE_LAPS: Final = 1.5
-GATE_RANGE_M: Final = 5000.0
-OUTLIERS_FROM: Final = 5
-MOVING_MS: Final = 1.0
-REST_S: Final = 30.0
-STINT_S: Final = 20.0
-TIE_S: Final = 1e-6
-"""Times closer than this are one time."""
 
 
 class Segment(NamedTuple):

@@ -16,6 +16,13 @@ LOST_M: Final = 60.0
 ANCHOR_S: Final = 1.0
 SAMPLED: Final = 1000
 
+OVER_S: Final = 5.0
+"""The differences between both ways are averaged over so long before and behind each frame."""
+APART_M: Final = 3.0
+"""Where the fixes of a second say otherwise by more (a locked wheel), they count."""
+SOON_S: Final = 1.0
+PAUSE_PERIODS: Final = 5.0
+
 
 class Progress(NamedTuple):
     """Lap progress of each frame of a series."""
@@ -177,14 +184,6 @@ def _filled(p: Numbers, frames: Indices, way: Numbers, length: float) -> Numbers
     begin, span = way[frames[low]], way[frames[high]] - way[frames[low]]
     share = np.divide(way - begin, span, out=np.zeros(len(p)), where=span > 0)
     return np.where(np.isnan(p), known[low] + share * (known[high] - known[low]), p) % length
-
-
-OVER_S: Final = 5.0
-"""The differences between both ways are averaged over so long before and behind each frame."""
-APART_M: Final = 3.0
-"""Where the fixes of a second say otherwise by more (a locked wheel), they count."""
-SOON_S: Final = 1.0
-PAUSE_PERIODS: Final = 5.0
 
 
 def smooth_progress(place: Numbers, rolled: Numbers, t: Numbers, period_s: float) -> Numbers:

@@ -22,6 +22,19 @@ LOST_JITTERING: Final = 4.0
 JITTER_SHARE: Final = 0.01
 JITTER_PLACES: Final = 3
 
+FASTEST_MS: Final = 1000.0
+"""A higher speed is a fault of a sensor, and adds nothing."""
+LONGEST_STEP_S: Final = 1.0
+"""A longer step between two frames counts for this long only: nobody knows what happened in it."""
+_NAN: Final = float("nan")
+GAP_S: Final = 0.5
+GAP_PERIODS: Final = 5.0
+USABLE_SHARE: Final = 0.8
+USABLE_EXTENT_M: Final = 200.0
+NULL_ISLAND_DEG: Final = 1e-6
+IMPOSSIBLE: Final = 1e12
+"""Beyond it a reading is a fault, and sums of squares of it would overflow."""
+
 
 def is_plausible(t: Numbers) -> Flags:
     """All but the frames that a fault of the clock put half a day off their neighbours.
@@ -109,13 +122,6 @@ def _sent_twice(frames: Frames, whole: Indices, t: Numbers, late: Indices, kept:
     return twice
 
 
-FASTEST_MS: Final = 1000.0
-"""A higher speed is a fault of a sensor, and adds nothing."""
-LONGEST_STEP_S: Final = 1.0
-"""A longer step between two frames counts for this long only: nobody knows what happened in it."""
-_NAN: Final = float("nan")
-
-
 class Odometer(NamedTuple):
     """The last frame whose distance is known; all NaN before there was one."""
 
@@ -155,15 +161,6 @@ def fill_distance(
         filled.append(stated)
         at, speed, reached = now, fast, stated
     return np.array(filled), Odometer(at, speed, reached)
-
-
-GAP_S: Final = 0.5
-GAP_PERIODS: Final = 5.0
-USABLE_SHARE: Final = 0.8
-USABLE_EXTENT_M: Final = 200.0
-NULL_ISLAND_DEG: Final = 1e-6
-IMPOSSIBLE: Final = 1e12
-"""Beyond it a reading is a fault, and sums of squares of it would overflow."""
 
 
 class Series:

@@ -34,6 +34,14 @@ KNOTS: Final = 4000
 BRAKED: Final = 0.20
 TURNED: Final = 0.35
 
+LEAD_S: Final = 5.0
+LONGEST_LEAD: Final = 0.25
+"""Of a lap."""
+LAT_DEG: Final = 0.005
+LON_DEG: Final = 0.0065
+BAR_PER_PSI: Final = 0.0689476
+PSI_PER_PCT: Final = 8.0
+
 
 @dataclass(frozen=True, eq=False)
 class Lap:
@@ -151,15 +159,6 @@ def _as_long(speed: Numbers, mean: float, low: float, high: float) -> Numbers:
         else:
             most = middle
     return np.asarray(np.clip(speed * least, low, high), np.float64)
-
-
-LEAD_S: Final = 5.0
-LONGEST_LEAD: Final = 0.25
-"""Of a lap."""
-LAT_DEG: Final = 0.005
-LON_DEG: Final = 0.0065
-BAR_PER_PSI: Final = 0.0689476
-PSI_PER_PCT: Final = 8.0
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,6 +17,18 @@ ASIDE_M: Final = 0.8
 """Largest distance of the way from the reference line."""
 WAVES: Final = 3
 
+STEP_S: Final = 0.05
+"""Rates of change are taken over this time to each side."""
+WARMING_S: Final = 120.0
+FUEL_GAL: Final = 14.0
+GAL_PER_LAP: Final = 0.12
+LEAST_GAL: Final = 0.5
+AXLE_M: Final = 1.5
+"""Between the wheels of an axle."""
+LEAN_DEG_PER_G: Final = 2.5
+DIVE_DEG_PER_G: Final = 1.2
+CORNERS: Final = ("fl", "fr", "rl", "rr")
+
 
 @lru_cache(maxsize=64)
 def _amplitudes(seed: int, lap: int) -> Numbers:
@@ -67,19 +79,6 @@ def hum(seed: int, name: str, t: Numbers) -> Numbers:
     for turns, phase in _tones(seed, name):
         total += np.sin(turns * t + phase)
     return total / 3.0
-
-
-STEP_S: Final = 0.05
-"""Rates of change are taken over this time to each side."""
-WARMING_S: Final = 120.0
-FUEL_GAL: Final = 14.0
-GAL_PER_LAP: Final = 0.12
-LEAST_GAL: Final = 0.5
-AXLE_M: Final = 1.5
-"""Between the wheels of an axle."""
-LEAN_DEG_PER_G: Final = 2.5
-DIVE_DEG_PER_G: Final = 1.2
-CORNERS: Final = ("fl", "fr", "rl", "rr")
 
 
 class Motion(NamedTuple):

@@ -21,6 +21,12 @@ from runtime.bridge.track.model import Track
 LITRES_PER_GAL: Final = 3.785411784
 GEAR_METHOD: Final = "rpm_over_wheel_speed_ratio"
 
+NANO: Final = 1_000_000_000
+SLOT_NS: Final = 250_000
+"""One message begins to send so long after the one before it: about as long as it takes."""
+UNTOLD_HZ: Final = 1.0
+"""Of a message whose rate neither car nor database tells: tyre sensors."""
+
 
 class Straight(NamedTuple):
     """A straight line from what is true to what is sent."""
@@ -96,13 +102,6 @@ def find_gearbox(file: CarFile | None) -> Gearbox:
         if isinstance(final, float) and isinstance(tyre, float):
             return Gearbox(ratios, final, tyre)
     return Gearbox()
-
-
-NANO: Final = 1_000_000_000
-SLOT_NS: Final = 250_000
-"""One message begins to send so long after the one before it: about as long as it takes."""
-UNTOLD_HZ: Final = 1.0
-"""Of a message whose rate neither car nor database tells: tyre sensors."""
 
 
 class Sender(NamedTuple):

@@ -29,6 +29,16 @@ SHORT: Final = 0.8
 SHORT_S: Final = 10.0
 """… and after so long of it somebody is told."""
 
+log = logging.getLogger(__name__)
+BATCH: Final = 256
+SHORTEST_S: Final = 0.002
+"""Of a pause: at 100 times the speed one frame is due every 40 µs."""
+LONGEST_S: Final = 0.1
+BACK_OFF_S: Final = (1.0, 2.0, 5.0, 10.0)
+STOP_S: Final = 1.0
+Send = Callable[[Sequence[CanFrame]], None]
+"""Puts frames on a bus. May block a while. Raises `SourceLost`."""
+
 
 class Pacer:
     """The drive's clock: runs *speed* times as fast as the wall clock, and stands while held up."""
@@ -122,19 +132,6 @@ class Backpressure:
         self._sent = min(self._sent + frames, self._window)
         if probing:
             self._lost, self._moved_at = True, now
-
-
-log = logging.getLogger(__name__)
-
-BATCH: Final = 256
-SHORTEST_S: Final = 0.002
-"""Of a pause: at 100 times the speed one frame is due every 40 µs."""
-LONGEST_S: Final = 0.1
-BACK_OFF_S: Final = (1.0, 2.0, 5.0, 10.0)
-STOP_S: Final = 1.0
-
-Send = Callable[[Sequence[CanFrame]], None]
-"""Puts frames on a bus. May block a while. Raises `SourceLost`."""
 
 
 class SimulatorState(NamedTuple):
