@@ -138,7 +138,7 @@ async def drain(app: web.Application) -> None:
 
 
 async def stop_running(app: web.Application) -> None:
-    """End what still runs, each with an error that says why."""
+    """End what still runs, each request with an error that names the reason."""
     service = app[SERVICE]
     service.admission.stop_all(shutting_down())
     await service.embedder.close()

@@ -110,7 +110,7 @@ def _count(sessions: Sessions, name: str | None, ended: Ended) -> None:
 
 
 class SystemReady:
-    """A request to the system model, which said that it is available."""
+    """A request to the system model, which has reported that it is available."""
 
     load_ms = 0.0
     stale = False

@@ -101,7 +101,7 @@ def _cpuinfo_field(cpuinfo: str, names: Iterable[str]) -> str:
 
 
 def _first(*texts: str) -> str:
-    """The first text that says something, on one line and not endless."""
+    """The first text that is not blank or filler, on one line and cut to a limit."""
     for text in texts:
         plain = " ".join("".join(c if c.isprintable() else " " for c in text).split())[:_CAP]
         if plain and plain.lower() not in _FILLERS:

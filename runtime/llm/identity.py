@@ -29,7 +29,7 @@ def client_id(user_agent: str | None) -> str:
 
 
 def tenant_id(x_client_id: str | None, user_agent: str | None) -> str:
-    """The tenant of a request: the first header that says anything, folded; at most 128 characters.
+    """The tenant of a request: the first header that is not blank, folded; at most 128 characters.
 
     Case and the width of blanks do not matter. A longer name keeps its first 111 characters and
     ends in ``~`` and 16 hex digits of its SHA-256, so that two long names stay two tenants.

@@ -10,7 +10,7 @@ BUCKETS: Final = 1024
 """How many buckets one limiter remembers; the one unused for longest is forgotten first."""
 LONGEST_WAIT_S: Final = 86_400
 _ROUNDING: Final = 1e-9
-"""Keeps a client that waited exactly as long as it was told from being refused by rounding."""
+"""Tolerance, so that rounding refuses no client that waited exactly as long as asked."""
 
 
 class Buckets:

@@ -30,7 +30,7 @@ log = logging.getLogger("runtime.llm")
 
 
 def main(argv: Sequence[str]) -> int:
-    """Run the server until it is told to stop; the exit code of the process."""
+    """Run the server until a signal stops it; the exit code of the process."""
     try:
         settings = LlmSettings.load([_flag(word) for word in argv], os.environ)
     except SystemExit as leaving:
@@ -71,7 +71,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _no_folder(path: Path) -> str | None:
-    """Why a path can be no folder, now or later; None: it is one, or can be made."""
+    """Why a path cannot be a folder; None: it is one, or can be made."""
     try:
         there = next(part for part in (path, *path.absolute().parents) if part.exists())
         return None if there.is_dir() else f"{there} is not a folder"
@@ -100,7 +100,7 @@ def _ready(service: Service, lock: IO[str], running: Running) -> None:
 
 
 def _flag(word: str) -> str:
-    """The short name of the flag that is used most."""
+    """Accept ``--port`` for ``--server-port``."""
     name, equals, value = word.partition("=")
     return f"--server-port{equals}{value}" if name == "--port" else word
 

@@ -31,7 +31,7 @@ class Bearer:
             )
 
     def accepts(self, authorization: str | None) -> bool:
-        """Whether the header carries the key; the time taken says nothing about the key."""
+        """Whether the header carries the key; compared in constant time."""
         scheme, _, offered = (authorization or "").partition(" ")
         fits = hmac.compare_digest(_digest(offered.strip()), self._digest or b"")
         return fits and scheme.lower() == "bearer"

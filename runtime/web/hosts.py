@@ -178,7 +178,7 @@ def cors_headers(
 
 
 def preflight_headers(policy: HostPolicy, headers: MultiMapping[str]) -> CIMultiDict[str] | None:
-    """The answer to a preflight of a listed origin; None if the request is no such thing."""
+    """The answer to a preflight of a listed origin; None for any other request."""
     origin = headers.get("Origin")
     if origin is None or "Access-Control-Request-Method" not in headers:
         return None

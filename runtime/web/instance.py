@@ -1,4 +1,4 @@
-"""One server a data directory: the second one that starts is told so."""
+"""A lock that lets only one server use a data directory."""
 
 import os
 from pathlib import Path
@@ -8,7 +8,7 @@ LOCK_NAME: Final = "server.lock"
 
 
 class AlreadyRunning(Exception):
-    """Another process serves from the same directory; the message says which setting to change."""
+    """Another process uses the same directory; the message names the setting to change."""
 
 
 def claim(folder: Path, setting: str) -> IO[str]:
@@ -32,13 +32,13 @@ def claim(folder: Path, setting: str) -> IO[str]:
 
 
 def tell(lock: IO[str], address: str) -> None:
-    """Write where the server answers into the file that it holds."""
+    """Write the address of the server into its lock file."""
     lock.write(f"{address}\n")
     lock.flush()
 
 
 def address_of(folder: Path) -> str | None:
-    """Where the server that holds *folder* answers; None while it has not said so."""
+    """The address of the server that holds *folder*; None until it is known."""
     try:
         lines = (folder / LOCK_NAME).read_text(encoding="ascii").splitlines()
     except (OSError, UnicodeDecodeError):

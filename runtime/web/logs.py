@@ -57,7 +57,7 @@ class JsonLines(logging.Formatter):
 
 
 class Throttle(logging.Filter):
-    """At most *burst* records at once and *per_s* a second; says how many it held back."""
+    """At most *burst* records at once and *per_s* a second; reports how many it held back."""
 
     def __init__(
         self, per_s: float = 1.0, burst: int = 10, clock: Callable[[], float] = time.monotonic

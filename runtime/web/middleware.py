@@ -34,7 +34,7 @@ REQUEST_ID: Final = web.RequestKey("request_id", str)
 MAX_HEAD_BYTES: Final = 16 * 1024
 NAME: Final = "paddock"
 CLIENT_LEFT: Final = 499
-"""What the log says of a request whose client left; never sent."""
+"""The status that is logged for a request whose client left; never sent."""
 
 Render = Callable[[ApiError], Mapping[str, object]]
 _LOG: Final = logging.getLogger("paddock.web")
@@ -149,7 +149,7 @@ def _check(request: web.Request, door: Door) -> web.Response | None:
 
 
 def error_response(render: Render, error: ApiError, *, close: bool = False) -> web.Response:
-    """The answer that says *error*; *close* ends the connection after it."""
+    """The answer for *error*; *close* ends the connection after it."""
     response = json_bytes(_encode(render(error)), error.status, error.headers)
     response.headers["Server"] = NAME
     if close or error.headers.get("Connection") == "close":
@@ -186,7 +186,7 @@ def translate(exc: web.HTTPException) -> ApiError:
 
 
 def _is_body_read(request: web.Request) -> bool:
-    """Whether the body has arrived; an unread rest would be taken for the next request."""
+    """Whether the whole body was read; an unread rest would be taken for the next request."""
     return request.content.is_eof()
 
 

@@ -1,4 +1,4 @@
-"""Writes what is generated from a server's code, or says that it is stale."""
+"""Writes the files that are generated from a server's code, or reports stale ones."""
 
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence

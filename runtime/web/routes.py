@@ -93,7 +93,7 @@ class Options(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Route:
-    """One method on one path, with everything that the reference says about it."""
+    """One method on one path, with everything that the reference states about it."""
 
     method: str
     path: str

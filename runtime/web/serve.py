@@ -1,4 +1,4 @@
-"""Running a server: bind, say so, serve, and end within a known time."""
+"""Runs a server: bind, announce the port, serve, and end within a known time."""
 
 import asyncio
 import errno
@@ -50,7 +50,7 @@ class CannotStart(Exception):
 
 
 class CannotBind(CannotStart):
-    """The address cannot be listened on; the message says which setting to change."""
+    """The address cannot be bound; the message names the setting to change."""
 
 
 class PortTaken(CannotBind):

@@ -113,7 +113,7 @@ def _validate(model: type[M], raw: bytes, whole: dict[str, object]) -> M:
 
 
 def _floats_to_integers(tree: dict[str, object], exc: ValidationError) -> bool:
-    """Turn floats without a fraction into integers where those were asked for; whether any was."""
+    """Turn floats without a fraction into integers where those are required; whether any was."""
     changed = False
     for error in exc.errors(include_url=False):
         value = error["input"]
@@ -205,7 +205,7 @@ def _names(schema: object) -> Iterator[str]:
 
 
 async def read_body(request: web.Request, cap: int) -> bytes:
-    """The body, at most *cap* bytes of it, whatever its framing says.
+    """The body, at most *cap* bytes of it, whatever its framing claims.
 
     Raises `UnsupportedEncoding`, `TooLarge`, `RequestTimeout` or, for broken framing, `BadRequest`.
     """
@@ -256,7 +256,7 @@ async def read_lines(request: web.Request, cap: int) -> AsyncIterator[list[bytes
 
 
 async def _begin_body(request: web.Request, cap: int) -> bool:
-    """Whether there is a body, after a look at what its head says of it."""
+    """Whether there is a body; checks the encoding and the length that its head declares."""
     if request.headers.get("Content-Encoding", "identity").strip().lower() not in ("identity", ""):
         raise UnsupportedEncoding("send the body as it is, without Content-Encoding")
     declared = request.content_length

@@ -267,9 +267,9 @@ async def _send_reply(
 
 
 def finish_of(outcome: Outcome, *, report_length: bool) -> tuple[Finish, bool]:
-    """The finish reason a client is told, and whether the text was cut by a budget.
+    """The finish reason for the client, and whether a budget cut the text.
 
-    A cut is ``stop`` and marked beside it, unless the settings ask for ``length``.
+    A cut is reported as ``stop`` with a mark, unless the settings ask for ``length``.
     """
     cut = outcome.finish == "length"
     return ("length" if cut and report_length else "stop"), cut

@@ -45,7 +45,7 @@ class RequestPath(Wire):
 
 
 class CancelAnswer(Wire):
-    """The request that was told to stop."""
+    """The request that is being stopped."""
 
     id: int
     cancelled: Literal[True] = True

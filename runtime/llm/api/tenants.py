@@ -31,7 +31,7 @@ H = TypeVar("H", bound=Handler)
 
 
 def check_encoding(request: web.Request) -> None:
-    """Raise `BadRequest` for a path whose bytes are no UTF-8: as it is read, it names another id.
+    """Raise `BadRequest` for a path that is not UTF-8: once decoded, it would name another id.
 
     ``%ff`` would be taken for the three characters that ``%25ff`` stands for.
     """
@@ -42,7 +42,7 @@ def check_encoding(request: web.Request) -> None:
 
 
 async def resolve(request: web.Request) -> None:
-    """Note whose documents the request is about; runs before its body is read."""
+    """Set the tenant of the request; runs before its body is read."""
     headers = request.headers
     request[TENANT] = tenant_id(headers.get("X-Client-Id"), headers.get("User-Agent"))
     request.app[SERVICE].touch()
@@ -60,7 +60,7 @@ async def sign(request: web.Request, response: web.StreamResponse) -> None:
 
 
 def guarded(handler: H) -> H:
-    """The handler, whose unexpected failures are answered with the type ``api_error``."""
+    """Wrap *handler* so that its unexpected failures are answered with the type ``api_error``."""
 
     @functools.wraps(handler)
     async def run(request: web.Request, **values: Any) -> Result:

@@ -28,7 +28,7 @@ MAX_NAME = 256
 
 
 def _in_reach(value: object) -> object:
-    """An integer beyond 64 bits, which comes as a float, as one that can still be clamped."""
+    """Replace an integer beyond 64 bits, parsed as a float, by one that can still be clamped."""
     if isinstance(value, float) and abs(value) >= 1 << 63 and value.is_integer():
         return (1 << 62) if value > 0 else -(1 << 62)
     return value
@@ -53,7 +53,7 @@ class Part(Wire):
 
 
 def _branch(content: object) -> str | None:
-    """Which kind of content a message has, so that only what is wrong with that is told."""
+    """The kind of a message's content, so that errors name only what is wrong with that kind."""
     if isinstance(content, list):
         return "<parts>"
     return "<text>" if content is None or isinstance(content, str) else None
@@ -127,7 +127,7 @@ class ChatRequest(Wire):
     @field_validator("stop", mode="before")
     @classmethod
     def _stops_are_few(cls, value: object) -> object:
-        """Say it before the union does, whose first complaint is that a list is no text."""
+        """Check the length before the union does, whose first error is that a list is not text."""
         if isinstance(value, list) and len(value) > MAX_STOPS:
             raise ValueError(f"at most {MAX_STOPS} texts")
         return value
