@@ -9,7 +9,6 @@ from typing import Final
 from aiohttp import web
 
 from runtime.bridge import VERSION
-from runtime.bridge.analyses import Analyses
 from runtime.bridge.analysis.reference import ReferenceBook
 from runtime.bridge.api import (
     analysis_compare,
@@ -43,6 +42,7 @@ from runtime.bridge.api import (
 from runtime.bridge.api import (
     coaching as coaching_routes,
 )
+from runtime.bridge.api.analyze import make_cues
 from runtime.bridge.api.shapes import recording_id
 from runtime.bridge.api.wire import ErrorAnswer
 from runtime.bridge.can.carfile import CarError
@@ -53,13 +53,12 @@ from runtime.bridge.can.settings import check_interface
 from runtime.bridge.checking import BAD_CONFIGURATION, doubts, refuse, track_doubts
 from runtime.bridge.coach.agents.opening import open_coach
 from runtime.bridge.coach.warm.desk import Desk
-from runtime.bridge.coaching import coaching
 from runtime.bridge.driving import can_settings, driving
 from runtime.bridge.errors import JsonObject, render
-from runtime.bridge.lapping import Filling, LapBook
 from runtime.bridge.live.bus import Wiring
 from runtime.bridge.service import SERVICE, Service
 from runtime.bridge.settings import BridgeSettings
+from runtime.bridge.storage.derived import Analyses, Filling, LapBook
 from runtime.bridge.storage.errors import SchemaTooNew, StoreUnusable
 from runtime.bridge.storage.store import Store
 from runtime.bridge.storage.values import SignalRow
@@ -181,7 +180,7 @@ def assemble(settings: BridgeSettings) -> Service:
         wiring=_wiring(settings),
         catalogue=catalogue,
     )
-    service.cues = coaching(service)
+    service.cues = make_cues(service)
     _check_bus(service)
     return service
 

@@ -10,13 +10,11 @@ from typing import Any, Final
 
 from aiohttp import web
 
-from runtime.bridge.analyses import Analyses
 from runtime.bridge.analysis.reference import ReferenceBook
 from runtime.bridge.coach.agents.coach import Coach
 from runtime.bridge.coach.warm.desk import Desk
 from runtime.bridge.cues.engine import CueEngine
 from runtime.bridge.errors import NoTrack
-from runtime.bridge.lapping import LapBook
 from runtime.bridge.live.bus import NO_WIRING, LiveBus, Wiring
 from runtime.bridge.live.hub import Hub
 from runtime.bridge.live.inbox import Inbox
@@ -25,6 +23,7 @@ from runtime.bridge.live.recorder import Recorder
 from runtime.bridge.live.replays import Replays
 from runtime.bridge.live.spectators import Spectators
 from runtime.bridge.settings import BridgeSettings
+from runtime.bridge.storage.derived import Analyses, LapBook
 from runtime.bridge.storage.errors import NoDatabase, UnknownSession
 from runtime.bridge.storage.store import Store
 from runtime.bridge.storage.values import SessionRow, SignalRow

@@ -10,10 +10,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from runtime.bridge.lapping import LapBook
 from runtime.bridge.session.laps import Laps
 from runtime.bridge.session.names import slug
 from runtime.bridge.settings import BridgeSettings
+from runtime.bridge.storage.derived import LapBook
 from runtime.bridge.storage.errors import StoreUnusable
 from runtime.bridge.storage.store import Store
 from runtime.bridge.storage.values import SessionRow

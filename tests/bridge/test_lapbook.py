@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from runtime.bridge.lapping import BEHIND_S, Filling, LapBook
 from runtime.bridge.session.recording import Frames, Numbers
+from runtime.bridge.storage.derived import BEHIND_S, Filling, LapBook
 from runtime.bridge.storage.store import Store
 from runtime.bridge.storage.values import Backend, SessionRow
 from runtime.bridge.track.library import Library

@@ -10,15 +10,15 @@ from dataclasses import dataclass
 from typing import Concatenate, Final, Literal, ParamSpec, TypeVar
 
 from aiohttp import web
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
-from runtime.bridge.analyses import Analyses, Scope
 from runtime.bridge.analysis.drive import Drive
 from runtime.bridge.analysis.reference import References
 from runtime.bridge.api.sessions import READ_ERRORS, SessionPath
-from runtime.bridge.api.shapes import Flag
+from runtime.bridge.api.shapes import Flag, Values
 from runtime.bridge.errors import NoCompleteLap, NoGeometry, UnknownLap
 from runtime.bridge.service import SERVICE, Service
+from runtime.bridge.storage.derived import Analyses, Scope
 from runtime.bridge.storage.errors import NoRows, UnknownSession
 from runtime.bridge.storage.values import SessionRow
 from runtime.web.wire import Wire, absent
@@ -45,12 +45,6 @@ class LapQuery(WholeQuery):
     """Which part of the session."""
 
     lap: int | None = Field(None, description="only this complete lap; absent: the whole session")
-
-
-class Values(Wire):
-    """An answer made of values of an analysis."""
-
-    model_config = ConfigDict(from_attributes=True, use_attribute_docstrings=True)
 
 
 class Analytic(Values):

@@ -7,7 +7,6 @@ import orjson
 from aiohttp import web
 from pydantic import Field
 
-from runtime.bridge.analyses import Scope
 from runtime.bridge.analysis.compare import (
     Circuit,
     Comparison,
@@ -30,6 +29,7 @@ from runtime.bridge.service import SERVICE, Service
 from runtime.bridge.session.names import slug
 from runtime.bridge.session.ranking import time_text
 from runtime.bridge.session.recording import Numbers
+from runtime.bridge.storage.derived import Scope
 from runtime.bridge.storage.values import SessionRow
 from runtime.web.errors import BadQuery
 from runtime.web.routes import Routes

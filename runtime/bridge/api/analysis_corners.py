@@ -29,11 +29,11 @@ from runtime.bridge.api.analysis import (
     CORNERS,
     Cornering,
     LapQuery,
-    Values,
     WholeQuery,
     subject_of,
 )
 from runtime.bridge.api.sessions import SessionPath
+from runtime.bridge.api.shapes import Values
 from runtime.bridge.session.units import Bar, Gravity, Kmh, Metres, Seconds, Share
 from runtime.web.errors import BadQuery
 from runtime.web.routes import Routes

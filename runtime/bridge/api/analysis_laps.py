@@ -21,11 +21,11 @@ from runtime.bridge.api.analysis import (
     ONE_LAP,
     Analytic,
     LapQuery,
-    Values,
     WholeQuery,
     subject_of,
 )
 from runtime.bridge.api.sessions import SessionPath
+from runtime.bridge.api.shapes import Values
 from runtime.bridge.session.laps import Method
 from runtime.bridge.session.units import Bar, Gravity, Hertz, Kmh, Metres, Seconds
 from runtime.web.routes import Routes

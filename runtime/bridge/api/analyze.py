@@ -2,6 +2,7 @@
 
 import logging
 import time
+from collections import deque
 from typing import Annotated, Final, Literal
 
 from aiohttp import web
@@ -9,11 +10,12 @@ from pydantic import Field
 
 from runtime.bridge.api.sessions import now_ms
 from runtime.bridge.api.shapes import SessionId, Short
-from runtime.bridge.coaching import keep
+from runtime.bridge.cues.engine import CueEngine
 from runtime.bridge.cues.model import Analysis, Burst, Pattern
 from runtime.bridge.service import SERVICE, Service
 from runtime.bridge.storage.errors import StoreBusy, StoreFailed, StoreFull
 from runtime.bridge.storage.values import NoteRow
+from runtime.bridge.track.model import Track
 from runtime.web.routes import Routes
 from runtime.web.wire import Wire
 
@@ -22,6 +24,9 @@ log = logging.getLogger(__name__)
 FRICTION_SHARE: Final = 0.7
 """Of the whole acceleration, taken for its parts where a burst does not tell them."""
 BRAKING_BAR: Final = 2.0
+MOST_BURSTS: Final = 2000
+"""Of a session; then the oldest go."""
+MOST_SESSIONS: Final = 256
 routes = Routes("core")
 
 Count = Annotated[int, Field(ge=0, le=1 << 31)]
@@ -141,3 +146,34 @@ async def _noted(service: Service, burst: Burst, found: Analysis) -> int | None:
     except (StoreBusy, StoreFull, StoreFailed) as problem:
         log.warning("a coaching note was not stored: %s", problem)
         return None
+
+
+def make_cues(service: Service) -> CueEngine:
+    """The cue engine of *service*, with the tracks and drivers of its sessions."""
+    return CueEngine(
+        lambda session_id: _track(service, session_id),
+        level_of=lambda session_id: _level(service, session_id),
+        heard=lambda burst, _: keep(service, burst),
+    )
+
+
+def keep(service: Service, burst: Burst) -> None:
+    """Remember a burst, of a bounded number of sessions."""
+    kept = service.bursts
+    if burst.session_id not in kept:
+        while len(kept) >= MOST_SESSIONS:
+            kept.pop(next(iter(kept)))
+        kept[burst.session_id] = deque(maxlen=MOST_BURSTS)
+    kept[burst.session_id].append(burst)
+
+
+def _track(service: Service, session_id: str) -> Track | None:
+    row = service.store.session(session_id) if service.store and session_id else None
+    if row is None or not row.track:
+        return service.active_track
+    return service.library.by_name(row.track) or None
+
+
+def _level(service: Service, session_id: str) -> str | None:
+    row = service.store.session(session_id) if service.store and session_id else None
+    return row.driver_level if row is not None else None

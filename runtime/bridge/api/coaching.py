@@ -8,7 +8,6 @@ from typing import Annotated, TypeVar
 from aiohttp import web
 from pydantic import Field, StrictBool, StrictStr
 
-from runtime.bridge.analyses import Scope
 from runtime.bridge.analysis.corners import smoothness, track_out
 from runtime.bridge.analysis.driver import driver_events
 from runtime.bridge.analysis.grading import scorecard
@@ -32,10 +31,7 @@ from runtime.bridge.api.coaching_shapes import (
     LessonRecord,
 )
 from runtime.bridge.api.imports import ImportRequest, import_session
-from runtime.bridge.api.sessions import WRITE_ERRORS, now_ms
-from runtime.bridge.api.shapes import SessionId, Short, capped
-from runtime.bridge.coach.warm.brief import USUAL_GOAL, Plan, concept_of, placed_zones
-from runtime.bridge.coach.warm.coach import (
+from runtime.bridge.api.reviews import (
     Narrative,
     best_before,
     desk_of,
@@ -45,6 +41,9 @@ from runtime.bridge.coach.warm.coach import (
     tell_brief,
     tell_debrief,
 )
+from runtime.bridge.api.sessions import WRITE_ERRORS, now_ms
+from runtime.bridge.api.shapes import SessionId, Short, capped
+from runtime.bridge.coach.warm.brief import USUAL_GOAL, Plan, concept_of, placed_zones
 from runtime.bridge.coach.warm.emotion import felt
 from runtime.bridge.coach.warm.findings import Finding, chosen
 from runtime.bridge.coach.warm.grades import Grades, first_of, grades
@@ -55,6 +54,7 @@ from runtime.bridge.formats.files import NotImportable
 from runtime.bridge.formats.formats import UnparsableVbo
 from runtime.bridge.service import SERVICE, Service
 from runtime.bridge.storage.coaching import NewEvent, TurnRow, add_events, add_turns
+from runtime.bridge.storage.derived import Scope
 from runtime.bridge.storage.errors import NoRows, UnknownSession
 from runtime.bridge.storage.values import SessionRow
 from runtime.bridge.track.model import phase_at

@@ -14,9 +14,9 @@ from runtime.bridge.analysis.pedals import (
     HustleStretch,
     TrailBrakeRecord,
 )
-from runtime.bridge.api.analysis import Values
 from runtime.bridge.api.analysis_corners import ScorecardRecord
 from runtime.bridge.api.analysis_laps import SessionNumbers
+from runtime.bridge.api.shapes import Values
 from runtime.bridge.cues.model import Emotion
 from runtime.bridge.session.units import Quality
 from runtime.web.wire import absent

@@ -3,7 +3,7 @@
 from aiohttp import web
 from pydantic import Field
 
-from runtime.bridge.coach.warm.coach import desk_of
+from runtime.bridge.api.reviews import desk_of
 from runtime.bridge.coach.warm.lessons import Lesson
 from runtime.bridge.cues.concepts import CONCEPTS, Concept
 from runtime.bridge.service import SERVICE

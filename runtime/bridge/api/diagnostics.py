@@ -1,18 +1,24 @@
 """How calls of the language model went."""
 
 import time
-from typing import Annotated
+from collections import Counter
+from collections.abc import Sequence
+from typing import Annotated, Final, TypeAlias
 
 from aiohttp import web
 from pydantic import Field
 
 from runtime.bridge.api.sessions import READ_ERRORS
-from runtime.bridge.api.shapes import capped, iso, rounded
-from runtime.bridge.friction import MINUTE_MS, Call, friction
+from runtime.bridge.api.shapes import Moment, Values, capped
 from runtime.bridge.service import SERVICE
+from runtime.bridge.session.stats import quantile
+from runtime.bridge.session.units import Decimals, Share
+from runtime.bridge.storage.coaching import ModelCall, model_calls
 from runtime.web.routes import Routes
 from runtime.web.wire import Wire
 
+MINUTE_MS: Final = 60_000
+Millis: TypeAlias = Annotated[float, Decimals(1)]
 routes = Routes("diagnostics")
 
 
@@ -30,8 +36,8 @@ class RoleFriction(Wire):
 
     role: str
     count: int
-    p50_latency_ms: float | None
-    fallback_rate: float
+    p50_latency_ms: Millis | None
+    fallback_rate: Share
 
 
 class Reason(Wire):
@@ -41,7 +47,7 @@ class Reason(Wire):
     count: int
 
 
-class FrictionRow(Wire):
+class FrictionRow(Values):
     """One call of the model."""
 
     id: int
@@ -51,24 +57,24 @@ class FrictionRow(Wire):
     backend: str | None
     prompt_chars: int | None
     completion_chars: int | None
-    latency_ms: float | None
+    latency_ms: Millis | None
     truncated: bool
     fell_back: bool
     reason: str | None
     error: str | None
     emotion: str | None
-    ts: str
+    ts: Moment
 
 
 class FrictionAnswer(Wire):
     """How calling the model went; the figures are of every call that matches."""
 
     count: int
-    p50_latency_ms: float | None
-    p95_latency_ms: float | None
-    error_rate: float
-    fallback_rate: float
-    truncation_rate: float
+    p50_latency_ms: Millis | None
+    p95_latency_ms: Millis | None
+    error_rate: Share
+    fallback_rate: Share
+    truncation_rate: Share
     by_role: list[RoleFriction]
     reasons: list[Reason]
     rows: list[FrictionRow]
@@ -78,48 +84,44 @@ class FrictionAnswer(Wire):
 async def llm_friction(request: web.Request, *, query: FrictionQuery) -> FrictionAnswer:
     """Show how calls of the language model went, the newest first."""
     span = query.since_minutes * MINUTE_MS
-    found = await friction(
-        request.app[SERVICE].db,
-        session_id=query.session_id,
-        role=query.role,
-        since_ms=int(time.time() * 1000 - span) if span else 0,
-        limit=query.limit,
+    since = int(time.time() * 1000 - span) if span else 0
+    calls = await request.app[SERVICE].db.read(
+        lambda reader: model_calls(reader, query.session_id, query.role, since)
     )
+    return summarise_calls(calls, query.limit)
+
+
+def summarise_calls(calls: Sequence[ModelCall], limit: int) -> FrictionAnswer:
+    """The figures of *calls*, given newest first, and the newest *limit* of them."""
+    reasons = Counter(call.reason for call in calls if call.reason)
+    by_role = {role: [c for c in calls if c.role == role] for role in {c.role for c in calls}}
     return FrictionAnswer(
-        count=found.count,
-        p50_latency_ms=rounded(found.p50_ms, 1),
-        p95_latency_ms=rounded(found.p95_ms, 1),
-        error_rate=round(found.error_rate, 4),
-        fallback_rate=round(found.fallback_rate, 4),
-        truncation_rate=round(found.truncation_rate, 4),
+        count=len(calls),
+        p50_latency_ms=_latency(calls, 0.5),
+        p95_latency_ms=_latency(calls, 0.95),
+        error_rate=_share([call.error is not None for call in calls]),
+        fallback_rate=_share([call.fell_back for call in calls]),
+        truncation_rate=_share([call.truncated for call in calls]),
         by_role=[
             RoleFriction(
-                role=role.name,
-                count=role.calls,
-                p50_latency_ms=rounded(role.p50_ms, 1),
-                fallback_rate=round(role.fallback_rate, 4),
+                role=role,
+                count=len(own),
+                p50_latency_ms=_latency(own, 0.5),
+                fallback_rate=_share([call.fell_back for call in own]),
             )
-            for role in found.roles
+            for role, own in sorted(by_role.items())
         ],
-        reasons=[Reason(reason=name, count=count) for name, count in found.reasons],
-        rows=[_row(call) for call in found.rows],
+        reasons=[
+            Reason(reason=name, count=count)
+            for name, count in sorted(reasons.items(), key=lambda pair: (-pair[1], pair[0]))
+        ],
+        rows=[FrictionRow.model_validate(call) for call in calls[:limit]],
     )
 
 
-def _row(call: Call) -> FrictionRow:
-    return FrictionRow(
-        id=call.id,
-        session_id=call.session_id,
-        role=call.role,
-        mode=call.mode,
-        backend=call.backend,
-        prompt_chars=call.prompt_chars,
-        completion_chars=call.completion_chars,
-        latency_ms=rounded(call.latency_ms, 1),
-        truncated=call.truncated,
-        fell_back=call.fell_back,
-        reason=call.reason,
-        error=call.error,
-        emotion=call.emotion,
-        ts=iso(call.ts) or "",
-    )
+def _latency(calls: Sequence[ModelCall], p: float) -> float | None:
+    return quantile([call.latency_ms for call in calls], p)
+
+
+def _share(flags: Sequence[bool]) -> float:
+    return sum(flags) / len(flags) if flags else 0.0

@@ -6,13 +6,12 @@ from typing import Annotated, Final
 from aiohttp import web
 from pydantic import Field
 
-from runtime.bridge.analyses import Scope
 from runtime.bridge.api.analysis import analyses_of
 from runtime.bridge.api.analysis_moments import assistance
 from runtime.bridge.api.coaching_shapes import LessonRecord
+from runtime.bridge.api.reviews import desk_of, review_of
 from runtime.bridge.api.sessions import READ_ERRORS, now_ms
 from runtime.bridge.api.shapes import SessionId, Short, capped, iso
-from runtime.bridge.coach.warm.coach import desk_of, review_of
 from runtime.bridge.coach.warm.insights import Driving, Insight, driving, insights, of_burst
 from runtime.bridge.coach.warm.lessons import Lessons
 from runtime.bridge.coach.warm.model import ModelFailed
@@ -28,6 +27,7 @@ from runtime.bridge.cues.model import Burst
 from runtime.bridge.errors import NoCompleteLap, UnknownLap
 from runtime.bridge.service import SERVICE, Service
 from runtime.bridge.session.names import slug
+from runtime.bridge.storage.derived import Scope
 from runtime.bridge.storage.errors import NoRows, StoreDamaged, UnknownSession
 from runtime.bridge.storage.values import SessionRow
 from runtime.web.errors import ApiError, BadField

@@ -5,11 +5,12 @@ import re
 from datetime import UTC, datetime
 from typing import Annotated, Final
 
-from pydantic import AfterValidator, BeforeValidator, Field, StrictStr
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, StrictStr
 
 from runtime.bridge.cues.model import LEVELS
 from runtime.bridge.live.hub import ACTIVE
 from runtime.bridge.live.values import LIVE_SESSION
+from runtime.web.wire import Wire
 
 _DIGITS: Final = 18
 RESERVED: Final = ("start", "import", "reset", "replay")
@@ -78,6 +79,8 @@ def flag(value: object) -> object:
     return value
 
 
+Moment = Annotated[str, BeforeValidator(iso)]
+"""Unix milliseconds, written as a time of day in UTC."""
 SessionId = Annotated[StrictStr, AfterValidator(session_id)]
 RecordingId = Annotated[StrictStr, AfterValidator(recording_id)]
 NewSessionId = Annotated[StrictStr, AfterValidator(new_session_id)]
@@ -85,6 +88,12 @@ DriverLevel = Annotated[StrictStr, AfterValidator(level)]
 Flag = Annotated[bool, BeforeValidator(flag)]
 Short = Annotated[StrictStr, Field(max_length=256)]
 Note = Annotated[StrictStr, Field(max_length=2000)]
+
+
+class Values(Wire):
+    """An answer, or a part of one, that is read from the attributes of a value of the domain."""
+
+    model_config = ConfigDict(from_attributes=True, use_attribute_docstrings=True)
 
 
 def capped(most: int, least: int = 1) -> BeforeValidator:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Final, NamedTuple
 
 from runtime.bridge.storage import canonical
@@ -31,7 +31,7 @@ class TurnRow:
 
 
 @dataclass(frozen=True, slots=True)
-class FrictionRow:
+class ModelCall:
     """One call of the language model, or one that did not leave; the id is given by the store."""
 
     role: str
@@ -120,12 +120,12 @@ def _add_turns(tx: Transaction, rows: Sequence[TurnRow]) -> tuple[TurnRow, ...]:
     return tuple(added)
 
 
-async def add_friction(store: Store, row: FrictionRow) -> FrictionRow:
+async def add_model_call(store: Store, row: ModelCall) -> ModelCall:
     """Store a call of the model; the row with its id."""
-    return await store.write(lambda tx: _add_friction(tx, row))
+    return await store.write(lambda tx: _add_model_call(tx, row))
 
 
-def _add_friction(tx: Transaction, given: FrictionRow) -> FrictionRow:
+def _add_model_call(tx: Transaction, given: ModelCall) -> ModelCall:
     row = replace(given, id=tx.next_id("llm_friction"))
     texts = (row.reason, row.error, row.emotion)
     tx.run(
@@ -298,3 +298,29 @@ def _turn(row: Sequence[object]) -> TurnRow:
         emotion=str(emotion) if emotion else None,
         recorded_at=int(str(recorded)),
     )
+
+
+def model_calls(
+    connection: Connection, session_id: str | None, role: str | None, since_ms: int
+) -> list[ModelCall]:
+    """Calls of the language model since a moment (Unix milliseconds), the newest first.
+
+    Of one session and one role where given.
+    """
+    names = [field.name for field in fields(ModelCall)]
+    tests = ["ts >= ?"]
+    wanted: list[object] = [since_ms]
+    for column, value in (("session_id", session_id), ("role", role)):
+        if value is not None:
+            tests.append(f"{column} = ?")
+            wanted.append(value)
+    rows = connection.rows(
+        f"SELECT {', '.join(names)} FROM llm_friction"  # noqa: S608 - names of our own
+        f" WHERE {' AND '.join(tests)} ORDER BY ts DESC, id DESC",
+        wanted,
+    )
+    calls = (ModelCall(**dict(zip(names, row, strict=True))) for row in rows)
+    return [
+        replace(call, truncated=bool(call.truncated), fell_back=bool(call.fell_back))
+        for call in calls
+    ]

@@ -8,7 +8,7 @@ from typing import Final
 
 import pytest
 
-from runtime.bridge.coaching import MOST_BURSTS, MOST_SESSIONS
+from runtime.bridge.api.analyze import MOST_BURSTS, MOST_SESSIONS
 from runtime.bridge.cues.concepts import CONCEPTS
 from runtime.bridge.cues.engine import CueEngine
 from runtime.bridge.cues.model import Cue
@@ -166,7 +166,7 @@ async def test_without_a_database_there_is_no_note(start: Start, told: list[Cue]
 async def test_bursts_are_kept_in_bounds(
     start: Start, told: list[Cue], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("runtime.bridge.coaching.MOST_SESSIONS", 3)
+    monkeypatch.setattr("runtime.bridge.api.analyze.MOST_SESSIONS", 3)
     async with start() as bridge:
         for number in range(5):
             await bridge.ok("POST", "/analyze", {"session_id": f"s{number}"})

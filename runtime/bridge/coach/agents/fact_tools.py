@@ -5,7 +5,6 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from typing import Final
 
-from runtime.bridge.analyses import Scope
 from runtime.bridge.analysis import drive as pure
 from runtime.bridge.analysis.drive import Drive
 from runtime.bridge.analysis.driver import Driven
@@ -40,6 +39,7 @@ from runtime.bridge.coach.agents.topic_words import GREETING
 from runtime.bridge.coach.agents.values import Found, Question
 from runtime.bridge.coach.agents.words import plain
 from runtime.bridge.errors import NoCompleteLap, NoGeometry
+from runtime.bridge.storage.derived import Scope
 from runtime.bridge.storage.errors import NoRows
 from runtime.bridge.storage.values import SessionRow
 

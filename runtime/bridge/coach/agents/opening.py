@@ -2,13 +2,12 @@
 
 from typing import Protocol
 
-from runtime.bridge.analyses import Analyses
 from runtime.bridge.analysis.reference import ReferenceBook
 from runtime.bridge.coach.agents.coach import Coach, why_off
 from runtime.bridge.coach.warm.lessons import Lessons
 from runtime.bridge.coach.warm.model import ModelClient
-from runtime.bridge.lapping import LapBook
 from runtime.bridge.settings import BridgeSettings
+from runtime.bridge.storage.derived import Analyses, LapBook
 from runtime.bridge.storage.store import Store
 from runtime.bridge.track.library import Library
 from runtime.bridge.track.model import Track

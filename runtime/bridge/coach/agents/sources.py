@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NamedTuple
 
-from runtime.bridge.analyses import Analyses, Scope
 from runtime.bridge.analysis import drive as pure
 from runtime.bridge.analysis.incidents import ASSISTS, Active, activity
 from runtime.bridge.analysis.reference import ReferenceBook
@@ -13,7 +12,7 @@ from runtime.bridge.coach.agents.naming import Names
 from runtime.bridge.coach.agents.scratch import Scratch
 from runtime.bridge.coach.warm.lessons import Lessons
 from runtime.bridge.errors import NoCompleteLap, NoGeometry
-from runtime.bridge.lapping import LapBook
+from runtime.bridge.storage.derived import Analyses, LapBook, Scope
 from runtime.bridge.storage.store import Store
 from runtime.bridge.storage.values import SessionRow
 from runtime.bridge.track.library import Library

@@ -8,7 +8,6 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from runtime.bridge.analyses import Scope
 from runtime.bridge.analysis import drive as pure
 from runtime.bridge.analysis.drive import Drive
 from runtime.bridge.analysis.passes import passes_of
@@ -22,6 +21,7 @@ from runtime.bridge.coach.warm.emotion import felt
 from runtime.bridge.errors import NoGeometry
 from runtime.bridge.session.recording import Numbers
 from runtime.bridge.session.units import KMH
+from runtime.bridge.storage.derived import Scope
 from runtime.bridge.storage.errors import NoRows
 from runtime.bridge.storage.values import SessionRow
 

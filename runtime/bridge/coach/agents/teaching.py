@@ -4,7 +4,6 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Final
 
-from runtime.bridge.analyses import Scope
 from runtime.bridge.analysis.highlights import highlights
 from runtime.bridge.coach.agents.meanings import lesson_as_told
 from runtime.bridge.coach.agents.sources import Sources
@@ -12,6 +11,7 @@ from runtime.bridge.coach.agents.values import Found, Question
 from runtime.bridge.coach.warm.findings import Finding, found_in, tellable
 from runtime.bridge.coach.warm.pedagogy import lesson_of
 from runtime.bridge.errors import NoCompleteLap, NoGeometry
+from runtime.bridge.storage.derived import Scope
 from runtime.bridge.storage.errors import NoRows
 from runtime.bridge.storage.values import SessionRow
 

@@ -6,7 +6,6 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from typing import Final
 
-from runtime.bridge.analyses import Scope
 from runtime.bridge.analysis.drive import Drive
 from runtime.bridge.analysis.grading import scorecard, weakest
 from runtime.bridge.analysis.reference import References
@@ -36,6 +35,7 @@ from runtime.bridge.coach.warm.findings import chosen
 from runtime.bridge.coach.warm.pedagogy import lesson_of, tip_of
 from runtime.bridge.errors import NoCompleteLap, NoGeometry
 from runtime.bridge.storage import coaching
+from runtime.bridge.storage.derived import Scope
 from runtime.bridge.storage.errors import NoRows, StoreBusy, StoreFailed, StoreFull
 from runtime.bridge.storage.values import NoteRow, SessionRow
 

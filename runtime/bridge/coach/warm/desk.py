@@ -10,7 +10,7 @@ from runtime.bridge.coach.warm.lane import Lane
 from runtime.bridge.coach.warm.lessons import CATALOG, LARGEST, Lessons, parse_catalog, read_lessons
 from runtime.bridge.coach.warm.model import Endpoint, ModelClient, ModelState
 from runtime.bridge.settings import ROOT, BridgeSettings
-from runtime.bridge.storage.coaching import FrictionRow, add_friction
+from runtime.bridge.storage.coaching import ModelCall, add_model_call
 from runtime.bridge.storage.store import Store
 
 log = logging.getLogger(__name__)
@@ -35,9 +35,9 @@ class Desk:
     async def open(cls, settings: BridgeSettings, store: Store | None) -> Self:
         """The desk that *settings* describe; calls are noted in *store*."""
 
-        async def record(row: FrictionRow) -> None:
+        async def record(row: ModelCall) -> None:
             if store is not None:
-                await add_friction(store, row)
+                await add_model_call(store, row)
 
         lane = Lane()
         model = ModelClient(

@@ -15,7 +15,7 @@ import aiohttp
 from runtime.bridge.coach.warm.lane import Lane, LaneFull
 from runtime.bridge.coach.warm.promptlog import append, prompt_line
 from runtime.bridge.coach.warm.wire import BadReply, EventReader, Piece, Said, models, whole_reply
-from runtime.bridge.storage.coaching import FrictionRow
+from runtime.bridge.storage.coaching import ModelCall
 from runtime.web.errors import ApiError
 
 log = logging.getLogger(__name__)
@@ -81,7 +81,7 @@ class ModelFailed(Exception):
         self.detail = detail
 
 
-Record: TypeAlias = Callable[[FrictionRow], Awaitable[None]]
+Record: TypeAlias = Callable[[ModelCall], Awaitable[None]]
 """Takes note of a call; what it raises is logged."""
 
 
@@ -91,7 +91,7 @@ class Call:
 
     client: "ModelClient"
     messages: Sequence[Message]
-    row: FrictionRow
+    row: ModelCall
     timeout_s: float
     max_tokens: int
     max_chars: int
@@ -217,7 +217,7 @@ class ModelClient:
         A `ModelFailed` that leaves the block goes on; caught inside it must be told to
         `Call.fell_back`.
         """
-        row = FrictionRow(
+        row = ModelCall(
             role=role,
             mode=mode,
             ts=int(time.time() * 1000),
@@ -345,7 +345,7 @@ class ModelClient:
             await self.probe()
             await asyncio.sleep(PROBE_S)
 
-    async def _note(self, row: FrictionRow) -> None:
+    async def _note(self, row: ModelCall) -> None:
         """Take note, even of a call that was cancelled, which must not wait."""
         task = asyncio.create_task(self._recorded(row))
         self._noting.add(task)
@@ -353,7 +353,7 @@ class ModelClient:
         if row.error != "cancelled":
             await asyncio.shield(task)
 
-    async def _recorded(self, row: FrictionRow) -> None:
+    async def _recorded(self, row: ModelCall) -> None:
         try:
             await self._record(row)
         except ApiError as problem:  # figures are worth no failed answer

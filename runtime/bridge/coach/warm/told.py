@@ -9,6 +9,7 @@ from runtime.bridge.coach.warm.debrief import Story
 from runtime.bridge.coach.warm.evidence import Evidence
 from runtime.bridge.coach.warm.grounding import Grounded, Tone, grounded, sentences, tone
 from runtime.bridge.coach.warm.same import faults, opposes, says_again
+from runtime.bridge.track.model import Corner
 
 LEAST_WORDS: Final = 2
 MOST_FOCUS: Final = 3
@@ -250,3 +251,12 @@ def _unnamed(item: str, names: Mapping[str, str]) -> str:
     for name in sorted(names, key=len, reverse=True):
         folded = re.sub(rf"\b{re.escape(name)}\b", " ", folded)
     return folded
+
+
+def spoken(corners: Sequence[Corner], others: Sequence[str] = ()) -> dict[str, str]:
+    """Every name of the corners in small letters, with the name that the track file uses."""
+    found = {name.casefold(): name for name in others if name}
+    for corner in corners:
+        for name in (corner.name, f"turn {corner.number}", *corner.nicknames):
+            found.setdefault(name.casefold(), corner.name)
+    return found

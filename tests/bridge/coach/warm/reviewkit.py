@@ -9,12 +9,12 @@ from runtime.bridge.analysis.highlights import highlights
 from runtime.bridge.analysis.laps import ideal_lap, lap_time_table
 from runtime.bridge.analysis.reference import NONE, References
 from runtime.bridge.analysis.stats import stats
-from runtime.bridge.coach.warm.coach import spoken
 from runtime.bridge.coach.warm.findings import findings
 from runtime.bridge.coach.warm.lessons import Lessons
 from runtime.bridge.coach.warm.pedagogy import lesson_of, pedagogy
 from runtime.bridge.coach.warm.review import Review
 from runtime.bridge.coach.warm.room import coasting, held, rooms
+from runtime.bridge.coach.warm.told import spoken
 from runtime.bridge.session.laps import detect_laps
 from runtime.bridge.session.recording import Frames
 from runtime.bridge.session.series import series

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from runtime.bridge.coach.warm.model import Endpoint, Message, ModelClient, ModelFailed
-from runtime.bridge.storage.coaching import FrictionRow
+from runtime.bridge.storage.coaching import ModelCall
 from tests.bridge.coach.warm.modelkit import (
     Behaviour,
     babbles,
@@ -28,10 +28,10 @@ HELLO: list[Message] = [{"role": "user", "content": "hello"}]
 @asynccontextmanager
 async def asking(
     url: str, timeout_s: float = 30.0, prompt_log: Path | None = None
-) -> AsyncIterator[tuple[ModelClient, list[FrictionRow]]]:
-    noted: list[FrictionRow] = []
+) -> AsyncIterator[tuple[ModelClient, list[ModelCall]]]:
+    noted: list[ModelCall] = []
 
-    async def record(row: FrictionRow) -> None:
+    async def record(row: ModelCall) -> None:
         noted.append(row)
 
     client = ModelClient(Endpoint(url, timeout_s=timeout_s), record, prompt_log=prompt_log)

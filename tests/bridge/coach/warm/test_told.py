@@ -14,7 +14,6 @@ from runtime.bridge.coach.warm.brief import (
     concept_of,
     placed_zones,
 )
-from runtime.bridge.coach.warm.coach import spoken
 from runtime.bridge.coach.warm.debrief import Story, debrief
 from runtime.bridge.coach.warm.emotion import felt
 from runtime.bridge.coach.warm.evidence import Evidence
@@ -28,6 +27,7 @@ from runtime.bridge.coach.warm.told import (
     focused,
     may_say,
     short,
+    spoken,
     told_brief,
     told_debrief,
 )

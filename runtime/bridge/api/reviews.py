@@ -6,7 +6,6 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from runtime.bridge.analyses import Analyses, Scope
 from runtime.bridge.analysis.corners import ConsistencyRecord, consistency
 from runtime.bridge.analysis.drive import Drive
 from runtime.bridge.analysis.grading import Scorecard, dangers, scorecard
@@ -29,11 +28,12 @@ from runtime.bridge.coach.warm.prompts import (
 )
 from runtime.bridge.coach.warm.review import Fragments, Review, fragments
 from runtime.bridge.coach.warm.room import Room, coasting, held, rooms
-from runtime.bridge.coach.warm.told import focused, may_say, told_brief, told_debrief
+from runtime.bridge.coach.warm.told import focused, may_say, spoken, told_brief, told_debrief
 from runtime.bridge.cues.model import Emotion
 from runtime.bridge.errors import NoCompleteLap, NoGeometry
 from runtime.bridge.service import Service
 from runtime.bridge.storage.coaching import EventRow, driver_events
+from runtime.bridge.storage.derived import Analyses, Scope
 from runtime.bridge.storage.errors import NoRows, StoreDamaged
 from runtime.bridge.storage.values import SessionRow
 from runtime.bridge.track.model import Corner
@@ -267,15 +267,6 @@ async def tell_brief(service: Service, plan: Plan, session_id: str | None) -> Na
         )
 
     return await _asked(service, "brief", "pre_brief", prompt, session_id, made) or plain
-
-
-def spoken(corners: Sequence[Corner], others: Sequence[str] = ()) -> dict[str, str]:
-    """Every name of the corners in small letters, with the name that the track file uses."""
-    found = {name.casefold(): name for name in others if name}
-    for corner in corners:
-        for name in (corner.name, f"turn {corner.number}", *corner.nicknames):
-            found.setdefault(name.casefold(), corner.name)
-    return found
 
 
 async def _asked(
