@@ -42,7 +42,7 @@ from runtime.llm.models.system.benchmark import (
     BenchmarkRefused,
     error_body,
 )
-from runtime.llm.models.system.settings import BUNDLED, build
+from runtime.llm.models.system.providers import BUNDLED, build
 from runtime.llm.models.system.state import CachedProbe
 from runtime.llm.ratelimit import RateLimiter
 from runtime.llm.service import SERVICE, Service

@@ -10,7 +10,7 @@ import logging
 import stat
 import threading
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
@@ -33,6 +33,7 @@ from runtime.llm.models.download import (
 )
 from runtime.llm.models.system.foreground import Gate
 from runtime.llm.models.system.reply import Reply, SystemChat, flatten
+from runtime.llm.models.system.settings import SysmodelSettings
 from runtime.llm.models.system.state import (
     MAIN,
     Availability,
@@ -65,19 +66,6 @@ class Declared:
     """Where it may be downloaded from; None: it comes with the installation."""
 
 
-@dataclass(frozen=True)
-class Options:
-    """How the file is used."""
-
-    offline: bool = False
-    flat: bool = False
-    max_concurrency: int = 1
-    """How many requests may be inside; one at a time is answered, the others wait in order."""
-    gate: Gate = field(default_factory=lambda: Gate("off"))
-    pace: Pace = field(default_factory=Pace)
-    free: Callable[[Path], int] = free_bytes
-
-
 class ManagedFile:
     """Downloads the file when told to, verifies it, and answers with an engine of the pool."""
 
@@ -88,11 +76,18 @@ class ManagedFile:
         declared: Declared,
         generate: Generate,
         record: Path,
-        options: Options | None = None,
+        settings: SysmodelSettings,
+        *,
+        gate: Gate | None = None,
+        pace: Pace | None = None,
+        free: Callable[[Path], int] = free_bytes,
     ) -> None:
         self._declared = declared
         self._generate = generate
-        self._options = options or Options()
+        self._settings = settings
+        self._gate = gate or Gate(settings.foreground_policy)
+        self._pace = pace or Pace(settings.download_stall_s, settings.download_bytes_per_s)
+        self._free = free
         self._verifier = Verifier(declared.path, declared.sha256, declared.size, record)
         self._transfer: Transfer | None = None
         self._download: asyncio.Task[None] | None = None
@@ -101,8 +96,8 @@ class ManagedFile:
 
     @property
     def max_concurrency(self) -> int:
-        """Requests that may be inside at the same time."""
-        return self._options.max_concurrency
+        """Requests that may be inside: one is answered at a time, the others wait in order."""
+        return self._settings.max_concurrency
 
     async def probe(self) -> Availability:
         """The state of the file. Raises `ProbeError` when the disk fails."""
@@ -129,9 +124,7 @@ class ManagedFile:
         if now.code != Status.DOWNLOADABLE or url is None or size is None:
             raise refusal(now) or SysmodelUnavailable("there is nothing to download")
         source = Source(url, self._declared.sha256, size)
-        transfer = Transfer(
-            source, self._declared.path, self._options.pace, free=self._options.free
-        )
+        transfer = Transfer(source, self._declared.path, self._pace, free=self._free)
         self._failure, self._transfer = None, transfer
         self._download = asyncio.create_task(self._fetch(transfer), name="sysmodel-download")
         return self._under_way(transfer)
@@ -181,10 +174,10 @@ class ManagedFile:
         size = self._declared.size
         if self._declared.url is None or size is None:
             return Availability(Status.UNAVAILABLE, "file_missing")
-        if self._options.offline:
+        if self._settings.offline:
             return Availability(Status.UNAVAILABLE, "offline")
         folder, part = self._declared.path.parent, self._declared.path.name + ".part"
-        room = await in_thread(self._options.free, folder)
+        room = await in_thread(self._free, folder)
         if room < needed_bytes(size) - await in_thread(_size_of, folder / part):
             return Availability(Status.UNAVAILABLE, "disk_full")
         return Availability(Status.DOWNLOADABLE, self._failure)
@@ -220,10 +213,10 @@ class ManagedFile:
         self._download = self._transfer = None
 
     async def _answer(self, chat: SystemChat, reply: Reply) -> AsyncGenerator[str, None]:
-        if self._options.flat:
+        if self._settings.flatten:
             prompt = (Turn("user", flatten(chat.turns)),)
             chat = SystemChat(prompt, chat.sampling, chat.max_output, chat.max_total)
-        gate = self._options.gate
+        gate = self._gate
         await gate.check()
         async with self._one:
             await gate.check()

@@ -16,8 +16,9 @@ from runtime.llm.models.system.daemon import (
     member,
     said,
 )
+from runtime.llm.models.system.settings import SysmodelSettings
 from runtime.llm.models.system.state import Availability, ProbeError, Status
-from runtime.llm.models.system.upstream import Sleep, Upstream, UpstreamSettings
+from runtime.llm.models.system.upstream import Sleep, Upstream
 
 log = logging.getLogger(__name__)
 
@@ -34,7 +35,7 @@ class Ollama(Upstream):
     def __init__(
         self,
         daemon: Daemon,
-        settings: UpstreamSettings | None = None,
+        settings: SysmodelSettings,
         *,
         pulling: Daemon | None = None,
         sleep: Sleep = asyncio.sleep,
@@ -42,6 +43,7 @@ class Ollama(Upstream):
         super().__init__(daemon, settings, sleep=sleep)
         self._pulling = pulling or daemon
         self._pull: Pull | None = None
+        self._may_pull = settings.pull and not settings.offline
 
     async def probe(self) -> Availability:
         """The state of the tag; our own pull under way counts before the list does."""
@@ -54,7 +56,7 @@ class Ollama(Upstream):
         model = self._settings.model
         if self._pull is not None and self._pull.running:
             return self._pull.state
-        if model is None or not self._settings.pull:
+        if model is None or not self._may_pull:
             raise SysmodelUnavailable("downloads through the daemon are not permitted by setting")
         try:
             now = await self.probe()
@@ -85,7 +87,7 @@ class Ollama(Upstream):
         if self._pull is not None and self._pull.running and model == self._settings.model:
             return self._pull.state
         state = super()._state_of(models, model if model is None else full(model))
-        if state.reason == "model_not_listed" and self._settings.pull:
+        if state.reason == "model_not_listed" and self._may_pull:
             return Availability(Status.DOWNLOADABLE, self._pull.failure if self._pull else None)
         return state
 

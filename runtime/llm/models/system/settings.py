@@ -1,8 +1,6 @@
-"""The settings of the system model and the provider that they describe."""
+"""The settings of the system model."""
 
-import json
 import re
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
@@ -16,21 +14,14 @@ from pydantic import (
     model_validator,
 )
 
-from runtime.llm.models.download import Pace, check_source
-from runtime.llm.models.system.daemon import Daemon, Patience, parse_address
-from runtime.llm.models.system.file import Declared, Generate, ManagedFile, Options
-from runtime.llm.models.system.foreground import Gate, Policy
-from runtime.llm.models.system.ollama import PULL_STALL_S, Ollama
-from runtime.llm.models.system.state import Cell, NoSystemModel, Provider
-from runtime.llm.models.system.upstream import Upstream, UpstreamSettings
+from runtime.llm.models.download import check_source
+from runtime.llm.models.system.daemon import parse_address
+from runtime.llm.models.system.foreground import Policy
+from runtime.llm.models.system.state import Cell
 from runtime.web.auth import check_key
 
-BUNDLED = Path(__file__).resolve().parents[4] / "data" / "models" / "paddock-coach.gguf"
-"""The small model that comes with the project; its description lies beside it."""
-
 OLLAMA_URL = "http://127.0.0.1:11434"
-_DEFAULT_CONTEXT = 2048
-_SHA256 = re.compile(r"[0-9a-f]{64}")
+SHA256 = re.compile(r"[0-9a-f]{64}")
 
 Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=256)]
 
@@ -109,7 +100,7 @@ class SysmodelSettings(BaseModel):
             raise ValueError(f"sysmodel.url {failure}") from None
 
     def _check_file(self) -> None:
-        if self.sha256 is not None and not _SHA256.fullmatch(self.sha256.lower()):
+        if self.sha256 is not None and not SHA256.fullmatch(self.sha256.lower()):
             raise ValueError("sysmodel.sha256 must be 64 hexadecimal digits")
         if self.path is not None and self.url is not None:
             raise ValueError("sysmodel.path and sysmodel.url exclude each other")
@@ -124,95 +115,3 @@ class SysmodelSettings(BaseModel):
             check_source(self.url)
         except ValueError as failure:
             raise ValueError(f"sysmodel.url {failure}") from None
-
-
-def build(
-    settings: SysmodelSettings,
-    data_dir: Path,
-    generate: Generate,
-    *,
-    bundled: Path = BUNDLED,
-) -> Provider:
-    """The provider that *settings* describe; reads small files, so call it at the start.
-
-    Raises `ValueError`, which names the key, when a file that the settings name is not described.
-    """
-    if not settings.enabled:
-        return NoSystemModel("disabled")
-    match settings.provider:
-        case "none":
-            return NoSystemModel()
-        case "openai_http" | "ollama":
-            return _upstream(settings)
-        case "auto" if not bundled.is_file():
-            return NoSystemModel()
-        case "auto" if _card(bundled) is None:
-            return NoSystemModel("model_card_unreadable")
-    folder = data_dir / "sysmodel"
-    declared = _declared(settings, folder, bundled)
-    record = folder / f"{declared.sha256}.json"
-    return ManagedFile(declared, generate, record, _options(settings))
-
-
-def _upstream(settings: SysmodelSettings) -> Upstream:
-    use = UpstreamSettings(
-        model=settings.model,
-        variants=settings.variants,
-        flat=settings.flatten,
-        max_concurrency=settings.max_concurrency,
-        pull=settings.pull and not settings.offline,
-    )
-    remote, key = settings.allow_remote, settings.api_key
-    if settings.provider == "openai_http":
-        return Upstream(
-            Daemon(parse_address(settings.url or "", allow_remote=remote), key=key), use
-        )
-    address = parse_address(settings.url or OLLAMA_URL, allow_remote=remote, socket_base="")
-    # A pull is silent while a large layer is checked; its own limit on progress comes first.
-    patient = Patience(first_s=2 * PULL_STALL_S, stall_s=2 * PULL_STALL_S)
-    pulling = Daemon(address, key=key, patience=patient)
-    return Ollama(Daemon(address, key=key), use, pulling=pulling)
-
-
-def _options(settings: SysmodelSettings) -> Options:
-    return Options(
-        offline=settings.offline,
-        flat=settings.flatten,
-        max_concurrency=settings.max_concurrency,
-        gate=Gate(settings.foreground_policy),
-        pace=Pace(settings.download_stall_s, settings.download_bytes_per_s),
-    )
-
-
-def _declared(settings: SysmodelSettings, folder: Path, bundled: Path) -> Declared:
-    """The file: downloaded, named by path, or the bundled one."""
-    context = settings.context_tokens
-    if settings.url is not None:
-        sha256 = (settings.sha256 or "").lower()
-        path = folder / f"{sha256}.gguf"
-        return Declared(path, sha256, settings.size, context or _DEFAULT_CONTEXT, settings.url)
-    path = settings.path or bundled
-    card = _card(path) or {}
-    sha256 = (settings.sha256 or str(card.get("sha256", ""))).lower()
-    if not sha256:
-        raise ValueError(
-            "sysmodel.sha256 is needed: no description with a checksum lies beside the model file"
-        )
-    known = _positive(card, "context_tokens") or _DEFAULT_CONTEXT
-    return Declared(path, sha256, settings.size or _positive(card, "size"), context or known)
-
-
-def _card(model: Path) -> Mapping[str, object] | None:
-    """The JSON description beside *model*, when it has a checksum."""
-    try:
-        card = json.loads(model.with_suffix(".json").read_text("utf-8"))
-    except (OSError, ValueError):
-        return None
-    if not isinstance(card, dict) or not isinstance(card.get("sha256"), str):
-        return None
-    return card if _SHA256.fullmatch(card["sha256"].lower()) else None
-
-
-def _positive(card: Mapping[str, object], key: str) -> int | None:
-    value = card.get(key)
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None

@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Final
 
 from runtime.llm.errors import SysmodelUnavailable
@@ -17,6 +17,7 @@ from runtime.llm.models.system.daemon import (
     member,
 )
 from runtime.llm.models.system.reply import Reply, SystemChat, flatten
+from runtime.llm.models.system.settings import SysmodelSettings
 from runtime.llm.models.system.state import (
     MAIN,
     Availability,
@@ -36,21 +37,6 @@ _BROKEN: Final = frozenset(("failed", "error"))
 Sleep = Callable[[float], Awaitable[None]]
 
 
-@dataclass(frozen=True)
-class UpstreamSettings:
-    """How the daemon is used."""
-
-    model: str | None = None
-    """As the daemon names it; None: the only one that it has."""
-    variants: Mapping[Cell, str] = field(default_factory=dict)
-    """Further models, for the detailed status only."""
-    flat: bool = False
-    """Send the history as one prompt, not as messages."""
-    max_concurrency: int = 1
-    pull: bool = False
-    """Ollama only: whether a model that is missing may be downloaded."""
-
-
 class Upstream:
     """Speaks ``/models`` and ``/chat/completions``. The daemon decides what it loads and when."""
 
@@ -60,12 +46,12 @@ class Upstream:
     def __init__(
         self,
         daemon: Daemon,
-        settings: UpstreamSettings | None = None,
+        settings: SysmodelSettings,
         *,
         sleep: Sleep = asyncio.sleep,
     ) -> None:
         self._daemon = daemon
-        self._settings = settings or UpstreamSettings()
+        self._settings = settings
         self._sleep = sleep
 
     @property
@@ -163,7 +149,7 @@ class Upstream:
                 raise DaemonTrouble(text)
             (model,) = models
         messages = [{"role": turn.role, "content": turn.content} for turn in chat.turns]
-        if self._settings.flat:
+        if self._settings.flatten:
             messages = [{"role": "user", "content": flatten(chat.turns)}]
         body: dict[str, object] = {
             "model": model,

@@ -22,8 +22,9 @@ from runtime.llm.errors import (
 )
 from runtime.llm.models.download import Pace
 from runtime.llm.models.system import file as verification
-from runtime.llm.models.system.file import Declared, ManagedFile, Options, Verifier
+from runtime.llm.models.system.file import Declared, ManagedFile, Verifier
 from runtime.llm.models.system.foreground import Gate
+from runtime.llm.models.system.settings import SysmodelSettings
 from runtime.llm.models.system.state import Availability, Status
 from runtime.llm.values import Turn
 from tests.llm.models.system.daemons import chat, collect, texts
@@ -64,8 +65,10 @@ async def managed(
     url = source.as_uri() if source is not None else None
     declared = Declared(path, sha256, size, 512, url)
     record = path.with_suffix(".json")
-    chosen = Options(**options)  # type: ignore[arg-type]
-    provider = ManagedFile(declared, shop or Workshop(), record, chosen)
+    inner = {key: options.pop(key) for key in ("gate", "pace", "free") if key in options}
+    chosen = SysmodelSettings.model_construct(**options)  # type: ignore[arg-type]
+    provider = ManagedFile(declared, shop or Workshop(), record, chosen, **inner)  # type: ignore[arg-type]
+
     try:
         yield provider
     finally:
@@ -269,7 +272,7 @@ async def test_a_reply_comes_from_an_engine_for_the_file(tmp_path: Path) -> None
 async def test_a_flat_history_is_one_turn(tmp_path: Path) -> None:
     installed(tmp_path)
     shop = Workshop()
-    async with managed(tmp_path, shop=shop, flat=True) as provider:
+    async with managed(tmp_path, shop=shop, flatten=True) as provider:
         await settled(provider)
         await collect(provider.generate(chat("Hi", "Hello", "Why?")))
 

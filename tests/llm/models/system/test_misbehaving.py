@@ -12,8 +12,9 @@ from runtime.llm.models.system import daemon as client_module
 from runtime.llm.models.system import upstream
 from runtime.llm.models.system.daemon import Daemon, Patience
 from runtime.llm.models.system.daemon import parse_address as parse
+from runtime.llm.models.system.settings import SysmodelSettings
 from runtime.llm.models.system.state import Provider
-from runtime.llm.models.system.upstream import Upstream, UpstreamSettings
+from runtime.llm.models.system.upstream import Upstream
 from tests.llm.models.system.daemons import (
     GROWING_S,
     HASTY,
@@ -38,7 +39,9 @@ def _small_caps(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def upstream_at(address: str, patience: Patience = PATIENT) -> Provider:
-    return Upstream(Daemon(parse(address), patience=patience), UpstreamSettings(model="coach"))
+    return Upstream(
+        Daemon(parse(address), patience=patience), SysmodelSettings.model_construct(model="coach")
+    )
 
 
 def repeating(first: bytes, again: bytes) -> Script:

@@ -7,8 +7,8 @@ import pytest
 
 from runtime.llm.errors import SysmodelUnavailable
 from runtime.llm.models.system.ollama import Ollama, Pull, full
+from runtime.llm.models.system.settings import SysmodelSettings
 from runtime.llm.models.system.state import Availability, ProbeError, Status
-from runtime.llm.models.system.upstream import UpstreamSettings
 from tests.llm.models.system.daemons import (
     Asked,
     Script,
@@ -37,7 +37,8 @@ def ndjson(*lines: object) -> bytes:
 
 
 def made(address: str, **settings: object) -> Ollama:
-    return Ollama(client(address), UpstreamSettings(**{"model": "coach", **settings}))  # type: ignore[arg-type]
+    chosen = {"provider": "ollama", "model": "coach", **settings}
+    return Ollama(client(address), SysmodelSettings.model_validate(chosen))
 
 
 @pytest.mark.parametrize(

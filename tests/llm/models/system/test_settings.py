@@ -10,7 +10,8 @@ import pytest
 from pydantic import ValidationError
 
 from runtime.llm.models.system.file import ManagedFile
-from runtime.llm.models.system.settings import SysmodelSettings, build
+from runtime.llm.models.system.providers import build
+from runtime.llm.models.system.settings import SysmodelSettings
 from runtime.llm.models.system.state import Availability, Provider, Status
 from tests.llm.models.system.daemons import (
     answer,

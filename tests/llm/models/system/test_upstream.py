@@ -13,8 +13,9 @@ from runtime.llm.errors import (
 )
 from runtime.llm.models.system.daemon import Daemon
 from runtime.llm.models.system.daemon import parse_address as parse
+from runtime.llm.models.system.settings import SysmodelSettings
 from runtime.llm.models.system.state import Availability, ProbeError, Status
-from runtime.llm.models.system.upstream import Upstream, UpstreamSettings
+from runtime.llm.models.system.upstream import Upstream
 from tests.llm.models.system.daemons import (
     HASTY,
     Asked,
@@ -58,7 +59,7 @@ async def test_the_list_of_models_tells_the_state(
     entries: list[object], model: str | None, state: Availability
 ) -> None:
     async with scripted(says(answer({"data": entries}))) as daemon:
-        provider = Upstream(client(daemon.address), UpstreamSettings(model=model))
+        provider = Upstream(client(daemon.address), SysmodelSettings.model_construct(model=model))
         assert await provider.probe() == state
         await provider.close()
 
@@ -83,7 +84,7 @@ async def test_the_list_of_models_tells_the_state(
 )
 async def test_a_list_that_cannot_be_read_is_a_probe_error(reply: bytes, text: str) -> None:
     async with scripted(says(reply)) as daemon:
-        provider = Upstream(client(daemon.address), UpstreamSettings(model="coach"))
+        provider = Upstream(client(daemon.address), SysmodelSettings.model_construct(model="coach"))
         with pytest.raises(ProbeError, match=text) as failure:
             await provider.probe()
         await provider.close()
@@ -94,12 +95,15 @@ async def test_a_list_that_cannot_be_read_is_a_probe_error(reply: bytes, text: s
 async def test_a_daemon_that_is_down_or_silent_is_a_probe_error() -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
-        down = Upstream(client(f"http://127.0.0.1:{unused.getsockname()[1]}"))
+        down = Upstream(
+            client(f"http://127.0.0.1:{unused.getsockname()[1]}"),
+            SysmodelSettings.model_construct(),
+        )
         with pytest.raises(ProbeError, match="cannot be reached"):
             await down.probe()
         await down.close()
     async with scripted(silent) as daemon:
-        mute = Upstream(client(daemon.address, HASTY))
+        mute = Upstream(client(daemon.address, HASTY), SysmodelSettings.model_construct())
         with pytest.raises(ProbeError, match="in time"):
             await mute.probe()
         await mute.close()
@@ -108,7 +112,8 @@ async def test_a_daemon_that_is_down_or_silent_is_a_probe_error() -> None:
 async def test_the_four_cells_come_from_one_look_at_the_list() -> None:
     async with scripted(says(LIST)) as daemon:
         provider = Upstream(
-            client(daemon.address), UpstreamSettings(model="coach", variants={"stable/full": "big"})
+            client(daemon.address),
+            SysmodelSettings.model_construct(model="coach", variants={"stable/full": "big"}),
         )
         cells = await provider.probe_configs()
         await provider.close()
@@ -124,7 +129,7 @@ async def test_the_four_cells_come_from_one_look_at_the_list() -> None:
 
 async def test_a_dead_daemon_leaves_the_unconfigured_cells_known() -> None:
     async with scripted(says(b"")) as daemon:
-        provider = Upstream(client(daemon.address), UpstreamSettings(model="coach"))
+        provider = Upstream(client(daemon.address), SysmodelSettings.model_construct(model="coach"))
         cells = await provider.probe_configs()
         await provider.close()
 
@@ -152,7 +157,7 @@ async def test_a_reply_streams_and_its_cost_is_what_the_daemon_counted() -> None
     async with scripted(says(stream)) as daemon:
         provider = Upstream(
             Daemon(parse(f"{daemon.address}/v1"), key=SecretStr("hush")),
-            UpstreamSettings(model="coach"),
+            SysmodelSettings.model_construct(model="coach"),
         )
         reply = provider.generate(chat("Hi", "Hello", "Why?", max_output=9, max_total=50))
         pieces = await collect(reply)
@@ -183,7 +188,9 @@ async def test_a_reply_streams_and_its_cost_is_what_the_daemon_counted() -> None
 
 async def test_flat_history_goes_as_one_message_and_no_cap_is_invented() -> None:
     async with scripted(says(sse(delta("ok", "stop")))) as daemon:
-        provider = Upstream(client(daemon.address), UpstreamSettings(model="coach", flat=True))
+        provider = Upstream(
+            client(daemon.address), SysmodelSettings.model_construct(model="coach", flatten=True)
+        )
         await collect(provider.generate(chat("Hi", "Hello", "Why?")))
         await provider.close()
 
@@ -196,7 +203,7 @@ async def test_flat_history_goes_as_one_message_and_no_cap_is_invented() -> None
 
 async def test_a_daemon_that_counts_nothing_leaves_the_counts_open() -> None:
     async with scripted(says(sse(delta("ok"), delta(finish="stop"), done=False))) as daemon:
-        provider = Upstream(client(daemon.address), UpstreamSettings(model="coach"))
+        provider = Upstream(client(daemon.address), SysmodelSettings.model_construct(model="coach"))
         reply = provider.generate(chat())
         assert await collect(reply) == ["ok"]
         await provider.close()
@@ -207,7 +214,7 @@ async def test_a_daemon_that_counts_nothing_leaves_the_counts_open() -> None:
 
 async def test_without_a_configured_model_the_only_one_answers() -> None:
     async with scripted(by_path(models=LIST, completions=sse(delta("ok")))) as daemon:
-        provider = Upstream(client(daemon.address))
+        provider = Upstream(client(daemon.address), SysmodelSettings.model_construct())
         await collect(provider.generate(chat()))
         await provider.close()
 
@@ -217,7 +224,7 @@ async def test_without_a_configured_model_the_only_one_answers() -> None:
 async def test_several_models_and_no_choice_is_an_error_that_names_the_setting() -> None:
     several = answer({"data": [{"id": "a"}, {"id": "b"}]})
     async with scripted(by_path(models=several)) as daemon:
-        provider = Upstream(client(daemon.address))
+        provider = Upstream(client(daemon.address), SysmodelSettings.model_construct())
         with pytest.raises(SysmodelRuntimeError, match=r"sysmodel\.model"):
             await collect(provider.generate(chat()))
         await provider.close()
@@ -228,7 +235,9 @@ async def test_a_busy_daemon_is_asked_again_after_the_time_it_names() -> None:
     loading = answer({"error": {"message": "Loading model"}}, "503 Service Unavailable")
     slept = Slept()
     async with scripted(says(busy, loading, sse(delta("ok")))) as daemon:
-        provider = Upstream(client(daemon.address), UpstreamSettings(model="coach"), sleep=slept)
+        provider = Upstream(
+            client(daemon.address), SysmodelSettings.model_construct(model="coach"), sleep=slept
+        )
         pieces = await collect(provider.generate(chat()))
         await provider.close()
 
@@ -243,7 +252,9 @@ async def test_a_strange_retry_time_is_pulled_into_reason(header: str, pause: fl
     busy = answer({}, "429 Too Many Requests", f"Retry-After: {header}")
     slept = Slept()
     async with scripted(says(busy, sse(delta("ok")))) as daemon:
-        provider = Upstream(client(daemon.address), UpstreamSettings(model="coach"), sleep=slept)
+        provider = Upstream(
+            client(daemon.address), SysmodelSettings.model_construct(model="coach"), sleep=slept
+        )
         await collect(provider.generate(chat()))
         await provider.close()
 
@@ -252,7 +263,7 @@ async def test_a_strange_retry_time_is_pulled_into_reason(header: str, pause: fl
 
 async def test_the_caller_ends_the_waiting_for_a_busy_daemon() -> None:
     async with scripted(says(answer({}, "429 Too Many Requests"))) as daemon:
-        provider = Upstream(client(daemon.address), UpstreamSettings(model="coach"))
+        provider = Upstream(client(daemon.address), SysmodelSettings.model_construct(model="coach"))
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(0.1):
                 await collect(provider.generate(chat()))
@@ -270,7 +281,7 @@ async def test_the_caller_ends_the_waiting_for_a_busy_daemon() -> None:
 )
 async def test_code_30_blocks_before_and_during_a_reply(reply: bytes) -> None:
     async with scripted(says(reply)) as daemon:
-        provider = Upstream(client(daemon.address), UpstreamSettings(model="coach"))
+        provider = Upstream(client(daemon.address), SysmodelSettings.model_construct(model="coach"))
         with pytest.raises(SysmodelBackgroundBlocked):
             await collect(provider.generate(chat()))
         await provider.close()
@@ -278,7 +289,7 @@ async def test_code_30_blocks_before_and_during_a_reply(reply: bytes) -> None:
 
 async def test_nothing_is_sent_before_the_first_piece_is_asked_for() -> None:
     async with scripted(says(sse(delta("ok")))) as daemon:
-        provider = Upstream(client(daemon.address), UpstreamSettings(model="coach"))
+        provider = Upstream(client(daemon.address), SysmodelSettings.model_construct(model="coach"))
         reply = provider.generate(chat())
         await reply.aclose()
         with pytest.raises(RuntimeError):
@@ -294,7 +305,9 @@ async def test_a_listener_that_leaves_hangs_up_on_the_daemon() -> None:
         await asyncio.Event().wait()
 
     async with scripted(endless) as daemon:
-        provider = Upstream(Daemon(parse(daemon.address)), UpstreamSettings(model="coach"))
+        provider = Upstream(
+            Daemon(parse(daemon.address)), SysmodelSettings.model_construct(model="coach")
+        )
         reply = provider.generate(chat())
         async for piece in reply:
             assert piece == "one"
@@ -313,7 +326,7 @@ async def test_a_listener_that_leaves_hangs_up_on_the_daemon() -> None:
 
 async def test_each_piece_may_be_awaited_by_another_task() -> None:
     async with scripted(says(sse(*map(delta, "abc")))) as daemon:
-        provider = Upstream(client(daemon.address), UpstreamSettings(model="coach"))
+        provider = Upstream(client(daemon.address), SysmodelSettings.model_construct(model="coach"))
         pieces = aiter(provider.generate(chat()))
         got = [await asyncio.create_task(anext(pieces, None)) for _ in range(4)]
         await provider.close()
@@ -324,7 +337,7 @@ async def test_each_piece_may_be_awaited_by_another_task() -> None:
 async def test_a_daemon_on_a_unix_socket_answers_under_v1(tmp_path: Path) -> None:
     script = by_path(models=LIST, completions=sse(delta("ok")))
     async with scripted(script, tmp_path / "fm.sock") as daemon:
-        provider = Upstream(client(daemon.address))
+        provider = Upstream(client(daemon.address), SysmodelSettings.model_construct())
         assert (await provider.probe()).code == Status.AVAILABLE
         assert await collect(provider.generate(chat())) == ["ok"]
         await provider.close()
@@ -337,7 +350,7 @@ async def test_a_daemon_on_a_unix_socket_answers_under_v1(tmp_path: Path) -> Non
 
 
 async def test_a_missing_unix_socket_is_a_probe_error(tmp_path: Path) -> None:
-    provider = Upstream(client(f"unix:{tmp_path}/none.sock"))
+    provider = Upstream(client(f"unix:{tmp_path}/none.sock"), SysmodelSettings.model_construct())
     with pytest.raises(ProbeError, match="cannot be reached") as failure:
         await provider.probe()
     await provider.close()
@@ -349,7 +362,7 @@ async def test_no_proxy_is_taken_from_the_environment(monkeypatch: pytest.Monkey
     async with scripted(says(LIST)) as proxy, scripted(says(LIST)) as daemon:
         for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
             monkeypatch.setenv(name, proxy.address)
-        provider = Upstream(client(daemon.address))
+        provider = Upstream(client(daemon.address), SysmodelSettings.model_construct())
         await provider.probe()
         await provider.close()
 
@@ -360,7 +373,9 @@ async def test_a_redirect_reaches_nobody_else() -> None:
     async with scripted(says(LIST)) as canary:
         moved = head("307 Moved", "text/plain", f"Location: {canary.address}/models")
         async with scripted(says(moved)) as daemon:
-            provider = Upstream(client(daemon.address), UpstreamSettings(model="coach"))
+            provider = Upstream(
+                client(daemon.address), SysmodelSettings.model_construct(model="coach")
+            )
             with pytest.raises(ProbeError):
                 await provider.probe()
             with pytest.raises(SysmodelRuntimeError):
@@ -377,7 +392,7 @@ async def test_halves_of_a_character_are_joined_and_a_lone_one_is_marked(
     text: str, pieces: str
 ) -> None:
     async with scripted(says(sse(*map(delta, text)))) as daemon:
-        provider = Upstream(client(daemon.address), UpstreamSettings(model="coach"))
+        provider = Upstream(client(daemon.address), SysmodelSettings.model_construct(model="coach"))
         assert "".join(await collect(provider.generate(chat()))) == pieces
         await provider.close()
 
@@ -395,6 +410,6 @@ async def test_the_slicing_of_the_network_changes_nothing(size: int) -> None:
             await writer.drain()
 
     async with scripted(slowly) as daemon:
-        provider = Upstream(client(daemon.address), UpstreamSettings(model="coach"))
+        provider = Upstream(client(daemon.address), SysmodelSettings.model_construct(model="coach"))
         assert "".join(await collect(provider.generate(chat()))) == "Br\u00e4ke late"
         await provider.close()
