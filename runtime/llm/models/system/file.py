@@ -92,7 +92,7 @@ class ManagedFile:
         self._transfer: Transfer | None = None
         self._download: asyncio.Task[None] | None = None
         self._failure: str | None = None
-        self._one = asyncio.Lock()
+        self._turn = asyncio.Lock()
 
     @property
     def max_concurrency(self) -> int:
@@ -218,7 +218,7 @@ class ManagedFile:
             chat = SystemChat(prompt, chat.sampling, chat.max_output, chat.max_total)
         gate = self._gate
         await gate.check()
-        async with self._one:
+        async with self._turn:
             await gate.check()
             entry = await self._entry()
             try:
