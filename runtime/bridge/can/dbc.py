@@ -48,7 +48,6 @@ class DbcPack:
 
     name: str
     """Of the file."""
-    database: Database
     messages: Mapping[MessageKey, Message]
     doubts: tuple[str, ...] = ()
     """What is wrong with single messages; they are used all the same."""
@@ -98,7 +97,7 @@ def parse_dbc(data: bytes, name: str) -> DbcPack:
         else:
             key = message.frame_id | (EXTENDED if message.is_extended_frame else 0)
             messages[key] = message
-    return DbcPack(name, database, messages, tuple(doubts))
+    return DbcPack(name, messages, tuple(doubts))
 
 
 def _decoded(data: bytes) -> str:

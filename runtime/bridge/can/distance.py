@@ -49,11 +49,6 @@ class DistanceFilter:
         """Whether anything was told that a distance can be made of."""
         return self._t is not None
 
-    @property
-    def speed_ms(self) -> float:
-        """The speed as the filter sees it, never negative."""
-        return max(self._state.speed, 0.0)
-
     def accelerated(self, t: float, g_long: float) -> None:
         """The acceleration from here on, in g."""
         if self._t is not None:

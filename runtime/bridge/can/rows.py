@@ -41,8 +41,6 @@ OTHERS: Final[Mapping[str, float]] = {
     "speed_kmh": _KMH,
     "speed_mph": _MPH,
 }
-SPEEDS: Final = frozenset((SPEED, *WHEELS, *OTHERS))
-"""Every name that a speed may have."""
 
 
 class StampClock:

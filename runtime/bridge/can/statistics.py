@@ -14,7 +14,7 @@ SPAN_S: Final = 5.0
 """Rates are those of so many seconds."""
 SLICE_S: Final = 0.5
 MOST_UNKNOWN: Final = 1024
-"""Unknown ids that are told apart; then those that came least often go into one sum."""
+"""Unknown ids that are told apart; then those that came least often are forgotten."""
 SHOWN_UNKNOWN: Final = 50
 STUFFING: Final = 1.1
 """Bits on the wire for each bit of a frame, roughly."""
@@ -75,11 +75,9 @@ class BusCounts(NamedTuple):
     """Those that are decoded, by id."""
     unknown_ids: tuple[IdCount, ...]
     """The fifty that came most often."""
-    unknown_rest: int
-    """Frames under unknown ids that are no longer told apart."""
 
 
-NO_COUNTS: Final = BusCounts(0, 0, 0, 0, 0.0, None, None, (), (), 0)
+NO_COUNTS: Final = BusCounts(0, 0, 0, 0, 0.0, None, None, (), ())
 
 
 class _Slice(NamedTuple):
@@ -107,7 +105,6 @@ class BusStatistics:
         self._counts: Counter[int] = Counter()
         self._seen: dict[int, float] = {}
         self._total = self._unknown = self._bits = self._errors = self._malformed = 0
-        self._rest = 0
         self._unknown_ids = 0
         self._last: float | None = None
         self._changed = monotonic()
@@ -144,7 +141,6 @@ class BusStatistics:
             before = self._slices[0]
             totals = (self._total, self._unknown, self._errors, self._malformed)
             bits = self._bits - before.bits
-            rest = self._rest
         rows = [self._row(key, counts, seen[key], before, now) for key in counts]
         unknown = sorted(
             (row for row in rows if row.message is None), key=lambda row: (-row.frames, row.key)
@@ -156,14 +152,13 @@ class BusStatistics:
             last_frame_age_s=self.last_frame_age_s,
             ids=tuple(sorted(row for row in rows if row.message is not None)),
             unknown_ids=tuple(unknown[:SHOWN_UNKNOWN]),
-            unknown_rest=rest,
         )
 
     def _row(
         self, key: int, counts: Mapping[int, int], seen: float, before: _Slice, now: float
     ) -> IdCount:
         known = self._known.get(key)
-        # An id that was put into the sum and came back counts less than before.
+        # An id that was forgotten and came back counts less than before.
         new = max(counts[key] - before.ids.get(key, 0), 0)
         message, expected = known or (None, None)
         age = max(now - seen, 0.0)
@@ -187,14 +182,13 @@ class BusStatistics:
             self._forget()
 
     def _forget(self) -> None:
-        """Put the rarer half of the unknown ids into the sum."""
+        """Forget the rarer half of the unknown ids."""
         unknown = sorted(
             (key for key in self._counts if key not in self._known),
             key=lambda key: (self._counts[key], self._seen[key]),
         )
         for key in unknown[: len(unknown) - MOST_UNKNOWN // 2]:
-            self._rest += self._counts.pop(key)
-            del self._seen[key]
+            del self._counts[key], self._seen[key]
         self._unknown_ids = min(len(unknown), MOST_UNKNOWN // 2)
 
     def _slice(self, now: float) -> None:

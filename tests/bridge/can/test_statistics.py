@@ -96,6 +96,4 @@ def test_a_bus_of_hostile_ids_costs_bounded_memory_and_hides_no_real_one(
     assert counts.unknown_ids[0].key == real
     assert counts.unknown_ids[0].frames == 10_000
     assert counts.frames_unknown == 30_000
-    told_apart = sum(statistics._counts[key] for key in statistics._counts if key != 0x100)
-    assert counts.unknown_rest + told_apart == 30_000
     assert all(row.hz >= 0.0 for row in counts.unknown_ids)
