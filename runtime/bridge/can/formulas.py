@@ -101,7 +101,7 @@ class Formula:
     node: Node
 
     def __call__(self, values: Values, rows: int = 1) -> Numbers:
-        """The value of each row; NaN where it is undefined, not finite, or an input is NaN.
+        """The value of each row; NaN where it is undefined, too large, or an input is NaN.
 
         *values* hold a column of so many *rows*, or one number, for exactly the inputs. Raises
         `FormulaError` for other inputs.
@@ -109,8 +109,8 @@ class Formula:
         if values.keys() != set(self.inputs):
             raise FormulaError(mismatch(self.inputs, values))
         with np.errstate(all="ignore"):
-            result = _defined(self.node(values))
-        return np.ascontiguousarray(np.broadcast_to(result, (rows,)))
+            result = self.node(values)
+        return result if len(result) == rows else np.full(rows, result[0])
 
 
 def mismatch(inputs: tuple[str, ...], given: Mapping[str, object]) -> str:

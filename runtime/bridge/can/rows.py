@@ -58,10 +58,10 @@ class StampClock:
     def advance(self, t: Numbers) -> Numbers:
         """The stamps of a batch: small steps back stand still, large ones are taken out."""
         t = t + self.shift
-        steps = np.diff(t, prepend=t[0] if self.now == -np.inf else self.now)
-        if not (steps < 0).any():
+        if t[0] >= self.now and (t[1:] >= t[:-1]).all():
             self.now = float(t[-1])
             return t
+        steps = np.diff(t, prepend=t[0] if self.now == -np.inf else self.now)
         for at in np.flatnonzero(steps < -REWIND_S).tolist():
             before = max(self.now, float(t[:at].max(initial=-np.inf)))
             if before - t[at] > REWIND_S:
@@ -103,9 +103,9 @@ def hold_last(samples: Samples, times: Numbers) -> Numbers:
     if not len(samples.t):
         return np.full(len(times), np.nan)
     at = np.searchsorted(samples.t, times, side="right") - 1
-    pauses = np.diff(samples.t, prepend=samples.t[0])
     place = np.maximum(at, 0)
-    patience = np.maximum(STALE_S, USUAL * np.minimum(pauses[place], LONGEST_PAUSE_S))
+    pause = samples.t[place] - samples.t[np.maximum(at - 1, 0)]
+    patience = np.maximum(STALE_S, USUAL * np.minimum(pause, LONGEST_PAUSE_S))
     fresh = (at >= 0) & (times - samples.t[place] <= patience)
     values: Numbers = np.where(fresh, samples.value[place], np.nan)
     return values
