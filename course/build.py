@@ -11,7 +11,7 @@ from functools import partial
 from multiprocessing import get_context
 from typing import Any, Final, NamedTuple, TypeVar
 
-from course.check import linkcheck
+from course.check import links
 from course.diagnostics import TOP, Problem, diagnostic, order
 from course.options import Options, Report
 from course.publish import assets, outcheck, resources, whole
@@ -129,7 +129,7 @@ class _Build:
         if sources.course is not None and options.updated is not None:
             sources.course = sources.course.model_copy(update={"updated": options.updated})
         linked = graph.build(sources)
-        sources.report(list(linkcheck.problems(linked)))
+        sources.report(list(links.problems(linked)))
         return sources, linked
 
     def read(self, parts: list[Parts], setup: Setup) -> list[Lesson]:

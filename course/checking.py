@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from course.build import check, link_course
-from course.check.linkcheck.identity import current
-from course.check.report import FORMATS, Findings, Summary, job_summary, reader
+from course.check.findings import Findings, Summary, reader
+from course.check.formats import FORMATS, job_summary
+from course.check.ids import current
 from course.diagnostics import nearest, order
 from course.options import Options, Report
 from course.publish.tree import Refusal

@@ -273,7 +273,7 @@ def _new(given: argparse.Namespace) -> int:
 
 
 def _explain(given: argparse.Namespace) -> int:
-    from course.check.report import UnknownRule, explain, rule_list
+    from course.check.formats import UnknownRule, explain, rule_list
 
     try:
         print(rule_list() if given.code is None else explain(given.code))

@@ -11,8 +11,8 @@ from typing import Final, NamedTuple, TypeVar
 
 from course import watch
 from course.build import build
-from course.check.report.text import block
-from course.check.report.view import plural, reader
+from course.check.findings import plural, reader
+from course.check.formats import block
 from course.options import Options, Report
 from course.publish.tree import MANIFEST, Refusal
 

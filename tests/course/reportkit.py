@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from course.check.report import Findings, Summary
+from course.check.findings import Findings, Summary
 from course.diagnostics import Diagnostic
 
 LESSON = "content/phases/10-see-the-car/20-brake-trace"

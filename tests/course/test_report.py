@@ -12,8 +12,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from course import rules
-from course.check.report import FORMATS, Findings, Summary, UnknownRule, explain, reader, rule_list
-from course.check.report.excerpt import WIDTH, cells, excerpt
+from course.check.findings import WIDTH, Findings, Summary, cells, excerpt, reader
+from course.check.formats import FORMATS, UnknownRule, explain, rule_list
 from course.diagnostics import TOP
 from tests.course.reportkit import ONE, QUIZ, SIZES, findings, many
 

@@ -16,8 +16,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from course import rules
-from course.check.report import FORMATS, Findings, Summary, job_summary
-from course.check.report.view import sendable, sentences
+from course.check.findings import Findings, Summary, sendable, sentences
+from course.check.formats import FORMATS, job_summary
 from course.diagnostics import Diagnostic
 from tests.course import mutations
 from tests.course.reportkit import ONE, QUIZ, SEVERITY, SIZES, findings, many

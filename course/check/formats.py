@@ -1,0 +1,391 @@
+"""Reports: what a check found, in the form that a person, a program or a CI service reads."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from hashlib import sha256
+from typing import Any, Final
+from urllib.parse import quote
+from xml.etree import ElementTree
+
+import orjson
+
+from course import rules
+from course.check.findings import (
+    Findings,
+    Source,
+    Summary,
+    excerpt,
+    family,
+    lesson_of,
+    plural,
+    requirement,
+    sendable,
+    sentences,
+    visible,
+)
+from course.diagnostics import TOP, Diagnostic, nearest
+from course.rules import Rule
+
+_STYLES: Final = {"error": "1;31", "warning": "1;33", "info": "1;36", "bold": "1", "dim": "2"}
+ANNOTATIONS: Final = 10
+SUMMARY_LIMIT: Final = 1024 * 1024
+_COMMANDS: Final = {"error": "error", "warning": "warning", "info": "notice"}
+_MARKUP: Final = re.compile(r"[\\`*_\[\]<>|~!&$]")
+_NOTE: Final = "\n{} more not shown: this table holds at most {:,} bytes.\n"
+SARIF_SCHEMA: Final = (
+    "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json"
+)
+_LEVELS: Final = {"error": "error", "warning": "warning", "info": "note"}
+_ROOT: Final = "%SRCROOT%"
+
+Format = Callable[[Findings], str]
+"""Findings in, the whole report out: a pure function but for the source lines it asks for."""
+
+# -- for people ---------------------------------------------------------------------------------
+
+
+def text_report(findings: Findings) -> str:
+    """The first ``limit`` problems in full, how many more there are, and the summary."""
+    found = findings.found
+    shown = found[: findings.limit]
+    parts = [block(one, findings.source, colour=findings.colour) + "\n" for one in shown]
+    if len(found) > len(shown):
+        parts.append(f"{len(found) - len(shown):,} more not shown; --all prints them\n")
+    return "\n".join([*parts, f"{conclusion(found, findings.summary)}\n"])
+
+
+def block(one: Diagnostic, source: Source, *, colour: bool = False) -> str:
+    """*one* as several lines without a final line end.
+
+    A problem of the whole file, and one in a file without lines to show, has no excerpt.
+    """
+    place = visible(f"{one.file}:{one.line}:{one.column}")
+    pointer = f" {visible(one.pointer)}" if one.pointer else ""
+    severity = _paint(one.severity, one.severity, colour)
+    head = f"{_paint(place, 'bold', colour)}: {severity} {one.code}{pointer}"
+    wanted = requirement(one)
+    return "\n".join(
+        [
+            head,
+            *([] if one.message == wanted else [f"  {visible(one.message)}"]),
+            *_lines(one, source, colour),
+            *([f"  {visible(wanted)}"] if wanted else []),
+            *([f"  hint: {visible(one.hint)}"] if one.hint else []),
+        ]
+    )
+
+
+def conclusion(found: Sequence[Diagnostic], summary: Summary) -> str:
+    """What was checked and what came of it, in one line."""
+    if not found:
+        return f"{plural(summary.lessons, 'lesson')} checked, no problems"
+    files = {one.file for one in found}
+    lessons = {lesson_of(file) for file in files}
+    if "" in lessons:
+        where = _share(files, summary.files, "file")
+    else:
+        where = _share(lessons, filter(None, map(lesson_of, summary.files)), "lesson")
+    first = next((one for one in found if one.severity == "error"), found[0])
+    return f'{summary.counts()} in {where}; run "build.py explain {first.code}" for the rule'
+
+
+def _share(found: set[str], every: Iterable[str], word: str) -> str:
+    return f"{len(found):,} of {plural(len(found.union(every)), word)}"
+
+
+def _lines(one: Diagnostic, source: Source, colour: bool) -> list[str]:
+    if (one.line, one.column, one.end_line, one.end_column) == TOP:
+        return []
+    lines = source(one.file)
+    if not lines:
+        return []
+    end = one.end_column if one.end_line == one.line else None
+    shown = excerpt(lines, one.line, one.column, end)
+    styles = ["dim"] * (len(shown) - 1) + [one.severity]
+    return [_paint(line, style, colour) for line, style in zip(shown, styles, strict=False)]
+
+
+def _paint(text: str, style: str, colour: bool) -> str:
+    return f"\x1b[{_STYLES[style]}m{text}\x1b[0m" if colour else text
+
+
+# -- for programs ---------------------------------------------------------------------------------
+
+
+def json_report(findings: Findings) -> str:
+    """Every problem, whatever the limit, and the counts."""
+    summary = findings.summary
+    document = {
+        "version": 1,
+        "summary": {
+            "errors": summary.errors,
+            "warnings": summary.warnings,
+            "infos": summary.infos,
+            "files": len(summary.files),
+        },
+        "diagnostics": [sendable(one).as_json() for one in findings.found],
+    }
+    return orjson.dumps(document, option=orjson.OPT_INDENT_2).decode() + "\n"
+
+
+# -- for GitHub Actions: annotations on the changed lines, and a table of all problems -----------
+
+
+def github_report(findings: Findings) -> str:
+    """Workflow commands: at most ten of each severity, those in changed files first.
+
+    GitHub shows ten of a type in one step, so the tenth says how many more there are.
+    """
+    lines: list[str] = []
+    for severity, command in _COMMANDS.items():
+        same = [one for one in findings.found if one.severity == severity]
+        same.sort(key=lambda one: one.file not in findings.changed)
+        more = len(same) - ANNOTATIONS
+        lines += [_command(command, sendable(one)) for one in same[:ANNOTATIONS]]
+        if more > 0:
+            again = f"and {plural(more, f'more {severity}')}, all of them in the job summary"
+            lines[-1] += _data(f"\n({again})")
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _command(command: str, one: Diagnostic) -> str:
+    place: dict[str, str | int] = {"file": one.file, "line": one.line, "endLine": one.end_line}
+    if one.line == one.end_line:
+        place |= {"col": one.column, "endColumn": one.end_column}
+    place["title"] = f"{one.code} {rules.book()[one.code].title}"
+    properties = ",".join(f"{name}={_property(str(value))}" for name, value in place.items())
+    return f"::{command} {properties}::{_data(chr(10).join(sentences(one)))}"
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")
+
+
+def job_summary(findings: Findings, *, limit: int = SUMMARY_LIMIT) -> str:
+    """A Markdown table of all problems, of at most *limit* bytes as UTF-8; a note tells of a cut.
+
+    The limit must leave room for the heading and the note, some 300 bytes.
+    """
+    summary = findings.summary
+    checked = (
+        f"{plural(summary.lessons, 'lesson')} ({summary.authored:,} authored, "
+        f"{summary.planned:,} planned), {plural(len(summary.files), 'file')}"
+    )
+    text = f"## Course check\n\n{checked}: {summary.counts() or 'no problems'}.\n"
+    if not findings.found:
+        return text
+    text += "\n| Severity | Rule | Place | Problem |\n|---|---|---|---|\n"
+    rows = [_row(one) for one in findings.found]
+    room = limit - len(text.encode())
+    if sum(len(row.encode()) for row in rows) <= room:
+        return text + "".join(rows)
+    room -= len(_NOTE.format(len(rows), limit))
+    kept = 0
+    for row in rows:
+        room -= len(row.encode())
+        if room < 0:
+            break
+        kept += 1
+    return text + "".join(rows[:kept]) + _NOTE.format(len(rows) - kept, limit)
+
+
+def _row(one: Diagnostic) -> str:
+    place = f"<code>{_cell(f'{one.file}:{one.line}:{one.column}')}</code>"
+    row = (one.severity, one.code, place, "<br>".join(map(_cell, sentences(one))))
+    return f"| {' | '.join(row)} |\n"
+
+
+def _cell(text: str) -> str:
+    """*text* in a table cell: on one line, and none of it read as Markdown or HTML."""
+    return _MARKUP.sub(lambda char: f"&#{ord(char[0])};", visible(" ".join(text.split())))
+
+
+# -- for any CI: JUnit XML, one suite for a rule family, one case for a source file --------------
+
+
+def junit_report(findings: Findings) -> str:
+    """A case fails on an error, and on a warning too when the check is strict.
+
+    Other problems stand in the case's output, so that it passes exactly when the check does.
+    """
+    by_case: defaultdict[tuple[str, str], list[Diagnostic]] = defaultdict(list)
+    for one in findings.found:
+        by_case[family(one.code), one.file].append(one)
+    files = sorted({*findings.summary.files, *(one.file for one in findings.found)})
+    top = ElementTree.Element("testsuites", name="course check")
+    failures = 0
+    for name in dict.fromkeys(family(code) for code in rules.book()):
+        suite = ElementTree.SubElement(top, "testsuite", name=name, tests=str(len(files)))
+        failed = sum(_case(suite, file, by_case[name, file], findings) for file in files)
+        _set_counts(suite, failed)
+        failures += failed
+    top.set("tests", str(len(top) * len(files)))
+    _set_counts(top, failures)
+    ElementTree.indent(top)
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{ElementTree.tostring(top, "unicode")}\n'
+
+
+def _set_counts(element: ElementTree.Element, failures: int) -> None:
+    element.attrib |= {"failures": str(failures), "errors": "0", "time": "0"}
+
+
+def _case(
+    suite: ElementTree.Element,
+    file: str,
+    problems: Sequence[Diagnostic],
+    findings: Findings,
+) -> bool:
+    """Add the case of *file* to *suite*; whether it failed."""
+    classname = f"course.{suite.get('name')}"
+    case = ElementTree.SubElement(
+        suite, "testcase", classname=classname, name=visible(file), time="0"
+    )
+    if not problems:
+        return False
+    body = "\n\n".join(block(one, findings.source) for one in problems)
+    failing = ("error", "warning") if findings.strict else ("error",)
+    if not any(one.severity in failing for one in problems):
+        ElementTree.SubElement(case, "system-out").text = body
+        return False
+    first = f"{problems[0].code}: {visible(problems[0].message)}"
+    message = first if len(problems) == 1 else f"{plural(len(problems), 'problem')}, first {first}"
+    failure = ElementTree.SubElement(case, "failure", type=problems[0].severity, message=message)
+    failure.text = body
+    return True
+
+
+# -- for code scanning: SARIF 2.1.0 with fingerprints that survive moved lines --------------------
+
+
+def sarif_report(findings: Findings) -> str:
+    """One run with every problem and one rule for each code that occurs."""
+    found = findings.found
+    codes = sorted({one.code for one in found})
+    index = {code: number for number, code in enumerate(codes)}
+    driver = {
+        "name": "Paddock course check",
+        "rules": [_sarif_rule(rules.book()[c]) for c in codes],
+    }
+    results = [
+        _sarif_result(sendable(one), index[one.code], mark)
+        for one, mark in zip(found, _fingerprints(found, findings.source), strict=True)
+    ]
+    run = {
+        "tool": {"driver": driver},
+        "columnKind": "unicodeCodePoints",
+        "originalUriBaseIds": {_ROOT: {"description": {"text": "The root of the repository."}}},
+        "results": results,
+    }
+    document = {"$schema": SARIF_SCHEMA, "version": "2.1.0", "runs": [run]}
+    return orjson.dumps(document, option=orjson.OPT_INDENT_2).decode() + "\n"
+
+
+def _sarif_rule(rule: Rule) -> dict[str, Any]:
+    bad, good = _sarif_code(rule.bad), _sarif_code(rule.good)
+    return {
+        "id": rule.code,
+        "shortDescription": {"text": rule.title},
+        "fullDescription": {"text": rule.text},
+        "help": {
+            "text": f"{rule.text}\n\nWrong:\n{rule.bad}\n\nRight:\n{rule.good}",
+            "markdown": f"{rule.text}\n\nWrong:\n\n{bad}\n\nRight:\n\n{good}",
+        },
+        "defaultConfiguration": {"level": _LEVELS[rule.severity]},
+    }
+
+
+def _sarif_code(example: str) -> str:
+    """*example* as an indented block: no fence inside it can end it."""
+    return "\n".join(f"    {line}".rstrip() for line in example.split("\n"))
+
+
+def _sarif_result(one: Diagnostic, index: int, fingerprint: str) -> dict[str, Any]:
+    return {
+        "ruleId": one.code,
+        "ruleIndex": index,
+        "level": _LEVELS[one.severity],
+        "message": {"text": "\n".join(sentences(one))},
+        "locations": [
+            {
+                "physicalLocation": {
+                    "artifactLocation": {"uri": quote(one.file), "uriBaseId": _ROOT},
+                    "region": {
+                        "startLine": one.line,
+                        "startColumn": one.column,
+                        "endLine": one.end_line,
+                        "endColumn": one.end_column,
+                    },
+                }
+            }
+        ],
+        "partialFingerprints": {"primaryLocationLineHash": fingerprint},
+    }
+
+
+def _fingerprints(found: Sequence[Diagnostic], source: Source) -> list[str]:
+    """One for each of *found*: code, pointer and line without its spaces, counted in its file.
+
+    The name of the field that holds it is the only one that GitHub reads.
+    """
+    seen: Counter[tuple[str, str]] = Counter()
+    marks: list[str] = []
+    for one in found:
+        line = " ".join("".join((source(one.file) or [])[one.line - 1 : one.line]).split())
+        key = "\0".join((one.code, one.pointer or "", line))
+        digest = sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+        seen[one.file, digest] += 1
+        marks.append(f"{digest}:{seen[one.file, digest]}")
+    return marks
+
+
+FORMATS: Final[Mapping[str, Format]] = {
+    "text": text_report,
+    "json": json_report,
+    "github": github_report,
+    "sarif": sarif_report,
+    "junit": junit_report,
+}
+
+# -- the rule book on a terminal ------------------------------------------------------------------
+
+
+class UnknownRule(LookupError):
+    """There is no rule with that code; the text says so and offers the nearest."""
+
+
+def explain(code: str) -> str:
+    """The rule *code*, in capitals or not, with a bad and a good example; no final line end.
+
+    Raises UnknownRule for a code that the rule book does not hold.
+    """
+    rule = rules.book().get(code.upper())
+    if rule is None:
+        near = nearest(code.upper(), rules.book())
+        raise UnknownRule(f'there is no rule "{code}"' + (f"; {near}" if near else ""))
+    return (
+        f"{rule.code} ({rule.severity}): {rule.title}\n\n{rule.text}\n\n"
+        f"Wrong:\n\n{_indented(rule.bad)}\n\nRight:\n\n{_indented(rule.good)}"
+    )
+
+
+def _indented(example: str) -> str:
+    return "\n".join(f"    {line}".rstrip() for line in example.split("\n"))
+
+
+def rule_list() -> str:
+    """A line for every rule: code, severity, title; a gap between families, no final line end."""
+    lines: list[str] = []
+    last = None
+    for rule in rules.book().values():
+        if last not in (None, family(rule.code)):
+            lines.append("")
+        last = family(rule.code)
+        lines.append(f"{rule.code:<7} {rule.severity:<8} {rule.title}")
+    return "\n".join(lines)

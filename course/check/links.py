@@ -1,0 +1,562 @@
+"""References over the whole course: pathways, roles, domains, projects and lessons that fit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from course.check.ids import id_problems
+from course.diagnostics import Problem, Span, nearest
+from course.read import models
+from course.read.code import python_fault
+from course.read.files import merge_marker
+from course.read.graph import Graph, LessonNode, Path, steps
+from course.read.sources import Item, ProjectSource
+
+
+def problems(graph: Graph) -> Iterator[Problem]:
+    """Every broken rule that needs more than one file."""
+    yield from id_problems(graph)
+    yield from reference_problems(graph)
+    yield from route_problems(graph)
+    yield from project_problems(graph)
+
+
+# -- phases, lessons, links and concepts --------------------------------------------------------
+
+
+def reference_problems(graph: Graph) -> Iterator[Problem]:
+    """Broken references of phases, lessons, bodies and concepts."""
+    yield from _phase_problems(graph)
+    yield from _lesson_problems(graph)
+    prerequisites = {
+        node.id: () if node.id in node.view.prerequisites else node.view.prerequisites
+        for node in graph.lessons.values()  # LES023 tells of a lesson that requires itself
+    }
+    files = {node.id: node.record.file for node in graph.lessons.values()}
+    yield from cycles(prerequisites, files, "prerequisites")
+    yield from _body_links(graph)
+    yield from _concepts(graph)
+
+
+def unresolved(
+    graph: Graph, kind: str, names: Iterable[str], file: str, path: Path, *, single: bool = False
+) -> Iterator[Problem]:
+    """REF001 for each of *names* that is no known *kind*."""
+    known = graph.known[kind]
+    for number, name in enumerate(names):
+        if name in known or kind in graph.unread & {"part", "concept"}:
+            continue
+        ended = {entry.id: entry.replaced_by for entry in graph.sources.retired}
+        moved = graph.aliases.get(name) if kind == "lesson" else ended.get(name)
+        hint = f"write {moved}: the {kind} was renamed" if moved else nearest(name, sorted(known))
+        yield Problem(
+            "REF001",
+            file,
+            f'there is no {kind} "{name}"',
+            path if single else (*path, number),
+            expected=f"the id of a {kind}",
+            got=name,
+            hint=hint or f"create the {kind}, or remove the reference",
+        )
+
+
+def _phase_problems(graph: Graph) -> Iterator[Problem]:
+    prerequisites: dict[str, tuple[str, ...]] = {}
+    for phase in graph.phases.values():
+        view, file = phase.item.view, phase.item.file
+        if view is None:
+            continue
+        prerequisites[view.id] = view.prerequisites
+        yield from unresolved(graph, "part", [view.part], file, ("part",), single=True)
+        yield from unresolved(graph, "phase", view.prerequisites, file, ("prerequisites",))
+        yield from unresolved(graph, "project", view.projects, file, ("projects",))
+    files = {name: phase.item.file for name, phase in graph.phases.items()}
+    yield from cycles(prerequisites, files, "prerequisites")
+
+
+def _lesson_problems(graph: Graph) -> Iterator[Problem]:
+    titles: dict[tuple[str, str], str] = {}
+    for node in graph.lessons.values():
+        view, file = node.view, node.record.file
+        if view.prerequisites:
+            names = view.prerequisites
+            yield from unresolved(graph, "lesson", names, file, ("prerequisites",))
+            yield from _planned_prerequisites(graph, node)
+        if view.concepts:
+            yield from unresolved(graph, "concept", view.concepts, file, ("concepts",))
+        key = (node.phase.item.id, view.title.casefold())
+        if key in titles:
+            yield Problem(
+                "LES024",
+                file,
+                f'the lesson "{titles[key]}" of this phase has the same title',
+                ("title",),
+                got=view.title,
+                hint="change one of the two titles",
+            )
+        titles.setdefault(key, node.id)
+        led_to = node.id in graph.lesson_pathways or "pathway" in graph.unread
+        if not led_to and graph.known["pathway"]:
+            yield Problem(
+                "REF003",
+                file,
+                "no pathway leads to this lesson",
+                ("id",),
+                hint="add it, or its phase, to the steps of a pathway",
+            )
+
+
+def _planned_prerequisites(graph: Graph, node: LessonNode) -> Iterator[Problem]:
+    for number, name in enumerate(node.view.prerequisites if node.authored else ()):
+        needed = graph.lessons.get(name)
+        if needed is not None and not needed.authored:
+            yield Problem(
+                "REF004",
+                node.record.file,
+                f'an authored lesson requires the planned lesson "{name}"',
+                ("prerequisites", number),
+                hint="write that lesson first, or require another one",
+            )
+
+
+def _body_links(graph: Graph) -> Iterator[Problem]:
+    for node in graph.lessons.values():
+        record = node.record
+        for entry in record.links:
+            for problem in lost_link(graph, entry, record.file, record.anchors):
+                yield replace(problem, span=Span(*entry["at"]))
+    for project in graph.projects.values():
+        file = project.item.file.replace("project.yaml", "README.md")
+        for entry in project.body.links:
+            for problem in lost_link(graph, entry, file, project.body.anchors):
+                yield replace(problem, span=Span(*entry["at"]))
+
+
+def lost_link(
+    graph: Graph, entry: Mapping[str, Any], file: str, own: list[str]
+) -> Iterator[Problem]:
+    """What is wrong with one link of a body whose anchors are *own*; its place is left out."""
+    kind, name, anchor = entry["kind"], entry["id"], entry["anchor"]
+    known = graph.known.get(kind, set())
+    if kind not in ("self", "external") and name not in known:
+        moved = graph.aliases.get(name) if kind == "lesson" else None
+        hint = f"write {kind}:{moved}" if moved else nearest(name, sorted(known))
+        yield Problem(
+            "LNK001",
+            file,
+            f'there is no {kind} "{name}"',
+            got=name,
+            hint=hint or f"link to a {kind} that exists",
+        )
+        return
+    target = graph.lessons.get(name) if kind == "lesson" else None
+    anchors = own if kind == "self" else _anchors(target)
+    if anchor and anchors is not None and anchor not in anchors:
+        yield Problem(
+            "LNK002",
+            file,
+            f'no heading has the anchor "{anchor}"',
+            expected=", ".join(anchors) or "a text with headings",
+            got=anchor,
+            hint=nearest(anchor, anchors) or "link without the # part",
+        )
+
+
+def _anchors(target: LessonNode | None) -> list[str] | None:
+    """The anchors of a lesson; None when they are unknown, as its body could not be read."""
+    if target is None or (target.authored and not target.record.anchors):
+        return None
+    return target.record.anchors
+
+
+def _concepts(graph: Graph) -> Iterator[Problem]:
+    seen: set[str] = set()
+    for number, concept in enumerate(graph.sources.concepts):
+        if concept.id in seen:
+            yield Problem(
+                "IDS003",
+                "content/concepts.yaml",
+                f'the concept "{concept.id}" stands twice',
+                (number, "id"),
+                hint="remove one of the two",
+            )
+        seen.add(concept.id)
+        taught = concept.id in graph.taught or "lesson" in graph.unread
+        if not taught and graph.lessons:
+            yield Problem(
+                "REF005",
+                "content/concepts.yaml",
+                f'no lesson teaches the concept "{concept.id}"',
+                (number, "id"),
+                hint="name it in the concepts of the lesson that teaches it",
+            )
+
+
+def cycles(
+    edges: Mapping[str, tuple[str, ...]], files: Mapping[str, str], key: str
+) -> Iterator[Problem]:
+    """One problem for each cycle of *edges*, with the way around in its message."""
+    done: set[str] = set()
+    for start in edges:
+        trail: list[str] = []
+        places: dict[str, int] = {}
+        stack: list[tuple[str, int]] = [(start, 0)]
+        while stack:
+            name, index = stack.pop()
+            if index == 0:
+                if name in done:
+                    continue
+                places[name] = len(trail)
+                trail.append(name)
+            following = edges.get(name, ())
+            if index == len(following):
+                done.add(name)
+                trail.pop()
+                del places[name]
+                continue
+            stack.append((name, index + 1))
+            after = following[index]
+            if after in places:
+                circle = [*trail[places[after] :], after]
+                yield Problem(
+                    "REF002",
+                    files[name],
+                    f"the {key} go in a circle: {' → '.join(circle)}",
+                    (key, index),
+                    got=after,
+                    hint="remove one of these references",
+                )
+            elif after not in done and after in edges:
+                stack.append((after, 0))
+
+
+# -- pathways, roles and domains ----------------------------------------------------------------
+
+
+def route_problems(graph: Graph) -> Iterator[Problem]:
+    """Broken rules of every pathway, role and domain."""
+    for item in graph.pathways.values():
+        if item.view is not None:
+            yield from _pathway(graph, item, item.view)
+    requires = {name: item.view.requires for name, item in graph.pathways.items() if item.view}
+    files = {name: item.file for name, item in graph.pathways.items()}
+    for problem in cycles(requires, files, "requires"):
+        yield Problem(
+            "PTH004",
+            problem.file,
+            problem.message.replace("the requires go", "the required pathways go"),
+            problem.path,
+            got=problem.got,
+            hint=problem.hint,
+        )
+    for role in graph.roles.values():
+        if role.view is not None:
+            yield from _role(graph, role.view, role.file)
+    for domain in graph.domains.values():
+        if domain.view is not None:
+            yield from _domain(graph, domain.view, domain.file)
+    yield from _homeless(graph)
+
+
+def _pathway(graph: Graph, item: Item[models.Pathway], view: models.Pathway) -> Iterator[Problem]:
+    file = item.file
+    yield from unresolved(graph, "pathway", view.requires, file, ("requires",))
+    for number, step in enumerate(view.steps):
+        path: Path = ("steps", number)
+        if step.phase is not None:
+            names = [step.phase]
+            yield from unresolved(graph, "phase", names, file, (*path, "phase"), single=True)
+        if step.lessons:
+            yield from unresolved(graph, "lesson", step.lessons, file, (*path, "lessons"))
+    yield from _order(graph, item, view)
+    lessons = graph.pathway_lessons[view.id]
+    whole = "lesson" not in graph.unread
+    if whole and lessons and not any(graph.lessons[name].authored for name in lessons):
+        yield Problem(
+            "PTH002",
+            file,
+            "every lesson of this pathway is planned, so the pathway is published as planned",
+            ("steps",),
+            hint="write one of its lessons, or leave it as a plan",
+        )
+    if view.capstone:
+        yield from _capstone(graph, view, view.capstone, file)
+
+
+def _order(graph: Graph, item: Item[models.Pathway], view: models.Pathway) -> Iterator[Problem]:
+    required = graph.required(view.id)
+    inside = set(graph.pathway_lessons[view.id])
+    seen: set[str] = set()
+    for name, path in steps(graph, item):
+        if name in seen:
+            yield Problem(
+                "PTH001",
+                item.file,
+                f'the pathway holds the lesson "{name}" twice',
+                path,
+                hint="remove it from one of the steps",
+            )
+            continue
+        for needed in graph.lessons[name].view.prerequisites:
+            if needed in seen or needed in required or needed not in graph.lessons:
+                continue
+            late = needed in inside
+            if needed == name or not (late or "pathway" not in graph.unread):
+                continue
+            where = "comes later" if late else "is neither here nor in a required pathway"
+            yield Problem(
+                "PTH001",
+                item.file,
+                f'the lesson "{name}" needs "{needed}", which {where}',
+                path,
+                hint=f'move "{needed}" before it'
+                if late
+                else f'add "{needed}" before it, or require a pathway that holds it',
+            )
+        seen.add(name)
+
+
+def _capstone(
+    graph: Graph, view: models.Pathway, capstone: models.Capstone, file: str
+) -> Iterator[Problem]:
+    path: Path = ("capstone", "project")
+    yield from unresolved(graph, "project", [capstone.project], file, path, single=True)
+    project = graph.projects.get(capstone.project)
+    if project is None or project.item.view is None or graph.unread & {"lesson", "pathway"}:
+        return
+    inside = set(graph.pathway_lessons[view.id]) | graph.required(view.id)
+    missing = [name for name in project.item.view.required_lessons if name not in inside]
+    if missing:
+        yield Problem(
+            "PTH003",
+            file,
+            f"the capstone needs lessons from outside the pathway: {', '.join(missing)}",
+            path,
+            hint="add them to the steps, or require a pathway that holds them",
+        )
+
+
+def _role(graph: Graph, view: models.Role, file: str) -> Iterator[Problem]:
+    yield from unresolved(graph, "pathway", view.pathways, file, ("pathways",))
+    listed = view.default_pathway in view.pathways
+    if not listed:
+        yield _default("ROL001", view.default_pathway, view.pathways, file)
+    whole = not graph.unread & {"lesson", "phase", "pathway"}
+    lessons, phases = _reach(graph, view)
+    for number, milestone in enumerate(view.milestones):
+        for key, kind, names, allowed in (
+            ("lessons", "lesson", milestone.lessons or (), lessons),
+            ("phases", "phase", milestone.phases or (), phases),
+        ):
+            path: Path = ("milestones", number, key)
+            yield from unresolved(graph, kind, names, file, path)
+            for index, name in enumerate(names):
+                if whole and name in graph.known[kind] and name not in allowed:
+                    yield Problem(
+                        "ROL002",
+                        file,
+                        f'the {kind} "{name}" is in none of the role\'s pathways',
+                        (*path, index),
+                        hint="choose one that is, or add its pathway to the role",
+                    )
+    named = [check.phase for check in view.starting_checks]
+    for number, name in enumerate(named):
+        path = ("startingChecks", number, "phase")
+        yield from unresolved(graph, "phase", [name], file, path, single=True)
+    if whole and listed and set(named) <= graph.known["phase"]:
+        yield from _starting_checks(graph, view, named, file)
+
+
+def _reach(graph: Graph, view: models.Role) -> tuple[set[str], set[str]]:
+    """The lessons and the phases that a role's pathways lead through."""
+    lessons: set[str] = set()
+    for name in view.pathways:
+        lessons.update(graph.pathway_lessons.get(name, ()), graph.required(name))
+    return lessons, {graph.lessons[name].phase.item.id for name in lessons}
+
+
+def _starting_checks(
+    graph: Graph, view: models.Role, named: list[str], file: str
+) -> Iterator[Problem]:
+    first = graph.pathway_phases(view.default_pathway)[: len(set(named))]
+    if first and set(named) != set(first):
+        number = next((n for n, name in enumerate(named) if name not in first), 0)
+        yield Problem(
+            "ROL003",
+            file,
+            "the starting checks do not name the first phases of the default pathway",
+            ("startingChecks", number, "phase"),
+            expected=", ".join(first),
+            got=", ".join(named),
+            hint="ask about the phases that the learner meets first",
+        )
+
+
+def _domain(graph: Graph, view: models.Domain, file: str) -> Iterator[Problem]:
+    yield from unresolved(graph, "pathway", view.pathways, file, ("pathways",))
+    yield from unresolved(graph, "role", view.roles, file, ("roles",))
+    if view.default_pathway not in view.pathways:
+        yield _default("DOM003", view.default_pathway, view.pathways, file)
+
+
+def _default(code: str, got: str, pathways: tuple[str, ...], file: str) -> Problem:
+    return Problem(
+        code,
+        file,
+        "the default pathway is not among the pathways",
+        ("defaultPathway",),
+        expected=", ".join(pathways),
+        got=got,
+        hint="choose one of the pathways, or add it to them",
+    )
+
+
+def _homeless(graph: Graph) -> Iterator[Problem]:
+    views = [item.view for item in graph.domains.values() if item.view]
+    if len(views) < len(graph.domains):
+        return  # a domain that cannot be read may name what seems to be missing
+    pathways = {name for view in views for name in view.pathways}
+    roles = {name for view in views for name in view.roles}
+    for code, kind, items, named in (
+        ("DOM001", "pathway", graph.pathways, pathways),
+        ("DOM002", "role", graph.roles, roles),
+    ):
+        for name, item in items.items():
+            if name not in named:
+                yield Problem(
+                    code,
+                    item.file,
+                    f'no domain names the {kind} "{name}"',
+                    ("id",),
+                    hint=f"add it to the {kind}s of a domain",
+                )
+
+
+# -- projects -----------------------------------------------------------------------------------
+
+
+def project_problems(graph: Graph) -> Iterator[Problem]:
+    """Broken rules of every project."""
+    for project in graph.projects.values():
+        view, file = project.item.view, project.item.file
+        if view is None:
+            continue
+        required = view.required_lessons
+        yield from unresolved(graph, "pathway", [view.pathway], file, ("pathway",), single=True)
+        yield from unresolved(graph, "lesson", required, file, ("requiredLessons",))
+        yield from _stages(graph, view, file)
+        yield from _rubric(view, file)
+        if view.status == "authored":
+            yield from _authored(graph, project, view, file)
+        elif view.prepare:
+            yield Problem(
+                "PRJ007",
+                file,
+                "a planned project has nothing to prepare",
+                ("prepare",),
+                on_key=True,
+                hint="remove it, or set status: authored",
+            )
+
+
+def _stages(graph: Graph, view: models.Project, file: str) -> Iterator[Problem]:
+    seen: set[str] = set()
+    for number, stage in enumerate(view.stages):
+        path: Path = ("stages", number)
+        yield from unresolved(graph, "lesson", stage.lessons, file, (*path, "lessons"))
+        for index, name in enumerate(stage.lessons):
+            if name in graph.known["lesson"] and name not in view.required_lessons:
+                yield Problem(
+                    "PRJ002",
+                    file,
+                    f'the stage uses "{name}", which the project does not require',
+                    (*path, "lessons", index),
+                    expected=", ".join(view.required_lessons),
+                    got=name,
+                    hint="add it to requiredLessons",
+                )
+        if stage.id in seen:
+            yield _twice("stage", stage.id, file, (*path, "id"))
+        seen.add(stage.id)
+
+
+def _rubric(view: models.Project, file: str) -> Iterator[Problem]:
+    seen: set[str] = set()
+    for number, criterion in enumerate(view.rubric):
+        path: Path = ("rubric", number)
+        if criterion.id in seen:
+            yield _twice("criterion", criterion.id, file, (*path, "id"))
+        seen.add(criterion.id)
+        scores = [level.score for level in criterion.levels]
+        if len(set(scores)) != len(scores):
+            yield Problem(
+                "PRJ004",
+                file,
+                "two levels of this criterion have the same score",
+                (*path, "levels"),
+                got=", ".join(map(str, scores)),
+                hint="give each level its own score from 0 to 3",
+            )
+
+
+def _twice(what: str, name: str, file: str, path: Path) -> Problem:
+    return Problem(
+        "PRJ005",
+        file,
+        f'the {what} id "{name}" stands twice',
+        path,
+        hint="give each its own id",
+    )
+
+
+def _authored(
+    graph: Graph, project: ProjectSource, view: models.Project, file: str
+) -> Iterator[Problem]:
+    for key in ("equipment", "stages", "rubric"):
+        if not getattr(view, key):
+            yield Problem(
+                "PRJ003",
+                file,
+                f"an authored project must state its {key}",
+                (key,),
+                hint=f"add {key}:, or set status: planned",
+            )
+    if not project.readme.strip() and not project.readme_unread:
+        yield Problem(
+            "PRJ006",
+            file,
+            "an authored project must have a README.md for its page",
+            ("status",),
+            hint="write README.md beside project.yaml",
+        )
+    for number, name in enumerate(view.required_lessons):
+        node = graph.lessons.get(name)
+        if node is not None and not node.authored:
+            yield Problem(
+                "PRJ001",
+                file,
+                f'an authored project requires the planned lesson "{name}"',
+                ("requiredLessons", number),
+                hint="write the lesson first, or set status: planned",
+            )
+    yield from _code(project, file)
+
+
+def _code(project: ProjectSource, file: str) -> Iterator[Problem]:
+    """Learners begin with these files; one that is no Python stops them at the first command."""
+    folder = file.rpartition("/")[0]
+    for name, data in project.files.items():
+        if not name.endswith(".py"):
+            continue
+        text = data.decode("utf-8", "replace")
+        fault = python_fault(text)
+        if fault is not None and not merge_marker(text, name):  # which is told already
+            yield Problem(
+                "PRJ008",
+                f"{folder}/{name}",
+                f"this is no Python: {fault.message}",
+                span=Span(fault.line, fault.column, fault.line, fault.column + 1),
+                hint="correct it; what learners are to write themselves can be pass or raise",
+            )
