@@ -16,7 +16,7 @@ from runtime.bridge.cues.model import Cue
 from runtime.bridge.live.bus import LiveBus, Synthetic, make_bus, make_synthetic_bus
 from runtime.bridge.live.live import Destination, Live
 from runtime.bridge.live.recorder import Recorder
-from runtime.bridge.live.replays import Replays
+from runtime.bridge.live.replay import Replays
 from runtime.bridge.live.values import LIVE_SESSION
 from runtime.bridge.service import Service
 from runtime.bridge.session.names import slug

@@ -20,7 +20,7 @@ from runtime.bridge.live.hub import Hub
 from runtime.bridge.live.inbox import Inbox
 from runtime.bridge.live.live import Live
 from runtime.bridge.live.recorder import Recorder
-from runtime.bridge.live.replays import Replays
+from runtime.bridge.live.replay import Replays
 from runtime.bridge.live.spectators import Spectators
 from runtime.bridge.settings import BridgeSettings
 from runtime.bridge.storage.derived import Analyses, LapBook

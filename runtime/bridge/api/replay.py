@@ -6,8 +6,7 @@ from aiohttp import web
 from pydantic import Field, StrictBool, StrictStr
 
 from runtime.bridge.api.sessions import READ_ERRORS
-from runtime.bridge.live.errors import ReplayRunning, ReplayUnavailable
-from runtime.bridge.live.replays import Replays
+from runtime.bridge.live.replay import ReplayRunning, Replays, ReplayUnavailable
 from runtime.bridge.service import SERVICE
 from runtime.bridge.storage.errors import NoRows, UnknownSession
 from runtime.web.routes import Routes

@@ -1,16 +1,189 @@
-"""One running replay: frames go out at the pace at which they were recorded."""
+"""Replay: a recorded session sent again as live frames, at the pace at which it was recorded.
+
+At most one runs at a time, and the live bus stands aside for it.
+"""
 
 import asyncio
+import logging
+import math
+import secrets
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Self
 
-from runtime.bridge.live.pacing import Pacing
-from runtime.bridge.live.source import Recorded, Window
+import numpy as np
+
 from runtime.bridge.live.values import Control
-from runtime.bridge.session.recording import LiveFrame
+from runtime.bridge.session.recording import TIMESTAMP, WIDE, Frames, LiveFrame, Numbers, Samples
+from runtime.bridge.storage.errors import NoRows, UnknownSession
+from runtime.bridge.storage.store import Store
+from runtime.bridge.storage.values import SessionRow
+from runtime.web.errors import ApiError
+
+
+class ReplayRunning(ApiError):
+    """One session is replayed at a time."""
+
+    status, code = 409, "replay_running"
+
+    def __init__(self, source_session_id: str) -> None:
+        super().__init__("a replay is running; stop it first")
+        self.source_session_id = source_session_id
+
+
+class ReplayUnavailable(ApiError):
+    """What is live now cannot be made to wait."""
+
+    status, code = 503, "replay_unavailable"
+
+    def __init__(self) -> None:
+        super().__init__("a replay cannot begin now; the server's log says why")
+
+
+LONGEST_PAUSE_S: Final = 5.0
+"""A longer pause of the recording is shortened to this."""
+FRESH_START_S: Final = 5.0
+"""A clock that steps back by more has begun anew; by less, frames came out of order."""
+HALF_DAY_S: Final = 43_200.0
+DAY_S: Final = 86_400.0
+USUAL_PERIOD_S: Final = 0.1
+"""Of a session with a single moment."""
+
+
+class Pacing(NamedTuple):
+    """The times of one pass at the speed of the recording."""
+
+    due: Numbers
+    """Seconds after the first frame; never falling."""
+    nominal_s: float
+    """The median of the steps forward, which is the pause before a further pass."""
+
+    @property
+    def span_s(self) -> float:
+        """From the first frame to the last."""
+        return float(self.due[-1]) if len(self.due) else 0.0
+
+
+def pace(t: Numbers) -> Pacing:
+    """The pacing of frames with these timestamps, in the order in which they were recorded.
+
+    A frame that is not later than one before it is due together with that one. After midnight,
+    and after a clock that begins anew, time goes on.
+    """
+    steps = np.diff(t)
+    steps = np.where(steps < -HALF_DAY_S, steps + DAY_S, steps)
+    steps = np.where(steps < -FRESH_START_S, 0.0, steps)
+    clock = np.concatenate([np.zeros(min(len(t), 1)), np.cumsum(steps)])
+    forward = np.diff(np.maximum.accumulate(clock)) if len(clock) else clock
+    due = np.concatenate([clock[:1], np.cumsum(np.minimum(forward, LONGEST_PAUSE_S))])
+    moving = forward[forward > 0]
+    return Pacing(due, float(np.median(moving)) if len(moving) else USUAL_PERIOD_S)
+
+
+CELLS: Final = 2_000_000
+"""Numbers of further signals in one window: 16 MB; two windows are held at a time."""
+FEWEST_FRAMES: Final = 1_000
+MOST_FRAMES: Final = 100_000
+"""Frames of a window."""
+
+
+class Window(NamedTuple):
+    """Some frames in a row, ready to be sent."""
+
+    first: int
+    """Index of the first one in the session."""
+    columns: Numbers
+    """A row for each frame, in the order of `WIDE`."""
+    names: tuple[str, ...]
+    """Of the further signals."""
+    extras: Numbers
+    """A row for each frame, in the order of *names*; NaN before the first sample."""
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    def frame(self, at: int, session_id: str, replay_id: str) -> LiveFrame:
+        """The frame in that row."""
+        wide = dict(zip(WIDE, self.columns[at].tolist(), strict=True))
+        values = zip(self.names, self.extras[at].tolist(), strict=True)
+        extras = {name: value for name, value in values if not math.isnan(value)}
+        told = wide["distance_m"]
+        return LiveFrame(session_id, "replay", wide, extras, self.first + at, replay_id, told)
+
+
+class Recorded:
+    """The telemetry of a session as it stands when the replay begins."""
+
+    def __init__(self, store: Store, session_id: str, frames: Frames, names: Sequence[str]) -> None:
+        self._store = store
+        self._frames = frames
+        self._names = tuple(names)
+        self._head: Window | None = None
+        self.session_id = session_id
+        self.size = max(FEWEST_FRAMES, min(MOST_FRAMES, CELLS // max(len(self._names), 1)))
+        """Frames of a window."""
+
+    @classmethod
+    async def read(cls, store: Store, row: SessionRow) -> Self:
+        """Its frames, which further signals it has, and of these what the first frames need.
+
+        Raises `NoRows` without frames.
+        """
+        if not row.n_frames:
+            raise NoRows("the session has no telemetry to replay", session_id=row.session_id)
+        frames = await store.read_frames(row.session_id)
+        names = [name for name in await store.signal_names(row.session_id) if name not in WIDE]
+        recorded = cls(store, row.session_id, frames, names)
+        recorded._head = await recorded._window(0)
+        return recorded
+
+    def __len__(self) -> int:
+        return len(self._frames)
+
+    @property
+    def t(self) -> Numbers:
+        """Timestamps of the frames, in their order."""
+        return self._frames.columns[TIMESTAMP]
+
+    async def windows(self) -> AsyncGenerator[Window, None]:
+        """All windows in their order; the next one is read while this one is used."""
+        begins = list(range(0, len(self), self.size))
+        coming = asyncio.create_task(self._window(begins[0]))
+        try:
+            for following in [*begins[1:], None]:
+                window = await coming
+                if following is not None:
+                    coming = asyncio.create_task(self._window(following))
+                yield window
+        finally:
+            coming.cancel()
+            await asyncio.gather(coming, return_exceptions=True)
+
+    async def _window(self, first: int) -> Window:
+        if first == 0 and self._head is not None:  # kept for the first pass only
+            head, self._head = self._head, None
+            return head
+        part = slice(first, min(first + self.size, len(self)))
+        columns, extras = await asyncio.to_thread(self._arrays, part)
+        for place, name in enumerate(self._names):  # one by one: each may be as large as all frames
+            samples = (await self._store.read_signals(self.session_id, [name]))[name]
+            extras[:, place] = await asyncio.to_thread(latest, samples, self.t[part])
+        return Window(first, columns, self._names, extras)
+
+    def _arrays(self, part: slice) -> tuple[Numbers, Numbers]:
+        columns = np.column_stack([self._frames.columns[name][part] for name in WIDE])
+        return columns, np.full((len(columns), len(self._names)), np.nan)
+
+
+def latest(samples: Samples, t: Numbers) -> Numbers:
+    """The last value at or before each moment; NaN where there is none yet."""
+    if not len(samples.t):
+        return np.full(len(t), np.nan)
+    at = np.searchsorted(samples.t, t, side="right") - 1
+    return np.where(at >= 0, samples.value[np.maximum(at, 0)], np.nan)
+
 
 AT_ONCE: Final = 32
 """So many frames that are due may go out before others have their turn on the loop."""
@@ -117,3 +290,176 @@ class Replay:
             return False
         await self.sleep(wait)
         return True
+
+
+log = logging.getLogger(__name__)
+
+PATIENCE_S: Final = 5.0
+"""Longest wait for a replay that was told to end, and for the bus that is read again."""
+
+Hook = Callable[[], Awaitable[None]]
+
+
+async def _nothing() -> None:
+    """Where no bus is read."""
+
+
+class Started(NamedTuple):
+    """A replay that has begun."""
+
+    replay_id: str
+    source_session_id: str
+    total_frames: int
+    est_duration_s: float
+    speed: float
+    loop: bool
+
+
+class Stopped(NamedTuple):
+    """What a stop has ended."""
+
+    stopped: bool
+    frames_emitted: int
+
+
+class Replays:
+    """Starts, stops and tells of the one replay; used on the event loop only.
+
+    *before* is awaited before the first frame and *after* once the last one is out, however it
+    ended: they stop a bus that is read, and read it again.
+    """
+
+    def __init__(
+        self,
+        store: Callable[[], Store],
+        publish: Publish,
+        tell: Tell,
+        *,
+        before: Hook = _nothing,
+        after: Hook = _nothing,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self._store = store
+        self._publish = publish
+        self._tell = tell
+        self._before = before
+        self._after = after
+        self._clock = clock
+        self._sleep = sleep
+        self._turn = asyncio.Lock()
+        self._replay: Replay | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._closing = False
+
+    @property
+    def running(self) -> bool:
+        """Whether a session is replayed."""
+        return self._replay is not None
+
+    def status(self) -> Progress | None:
+        """How far the replay has come; None while there is none."""
+        return None if self._replay is None else self._replay.progress()
+
+    async def start(
+        self, source_session_id: str, speed: float = 1.0, *, loop: bool = False
+    ) -> Started:
+        """Begin to replay a session.
+
+        Raises, looked at in this order, `NoDatabase`, `ReplayRunning`, `UnknownSession`, `NoRows`;
+        `ReplayUnavailable` where the live bus cannot be stopped.
+        """
+        store = self._store()
+        async with self._turn:
+            if self._replay is not None:
+                raise ReplayRunning(self._replay.source.session_id)
+            await self._ended()
+            row = store.session(source_session_id)
+            if row is None:
+                raise UnknownSession(source_session_id)
+            source = await Recorded.read(store, row)
+            pacing = await asyncio.to_thread(pace, source.t)
+            replay = Replay(
+                f"replay-{secrets.token_hex(4)}",
+                source,
+                pacing,
+                speed,
+                loop,
+                self._publish,
+                self._tell,
+                self._clock,
+                self._sleep,
+            )
+            await self._make_way()
+            self._replay = replay
+            self._task = asyncio.create_task(self._run(replay))
+        return Started(
+            replay.replay_id, source_session_id, len(source), replay.duration_s, speed, loop
+        )
+
+    async def stop(self) -> Stopped:
+        """End the replay; returns when its last frame is out and the bus is read again."""
+        async with self._turn:
+            replay, task = self._replay, self._task
+            if replay is None or task is None:
+                return Stopped(False, 0)
+            task.cancel()
+            await self._ended()
+            if self._replay is replay:  # stopped before it came to run at all
+                await self._finish(replay)
+            return Stopped(True, replay.frames_emitted)
+
+    async def close(self) -> None:
+        """End the replay for good: the bus stays as it is."""
+        self._closing = True
+        await self.stop()
+        async with self._turn:
+            await self._ended()
+
+    async def _make_way(self) -> None:
+        if self._closing:
+            raise ReplayUnavailable
+        try:
+            await self._before()
+        except BaseException as error:
+            await self._give_back()
+            if isinstance(error, ApiError) or not isinstance(error, Exception):
+                raise
+            log.exception("the live bus cannot be stopped for a replay")
+            raise ReplayUnavailable from error
+
+    async def _run(self, replay: Replay) -> None:
+        failed = False
+        try:
+            await replay.run()
+        except asyncio.CancelledError:
+            log.info("replay of %s stopped", replay.source.session_id)
+        except Exception:
+            log.exception("the replay of %s broke off", replay.source.session_id)
+            failed = True
+        await self._finish(replay, failed=failed)
+
+    async def _finish(self, replay: Replay, *, failed: bool = False) -> None:
+        self._replay = None
+        payload: dict[str, object] = {
+            "replay_id": replay.replay_id,
+            "frames_emitted": replay.frames_emitted,
+        }
+        if failed:
+            payload["failed"] = True
+        self._tell(replay.source.session_id, "end", payload)
+        await self._give_back()
+
+    async def _give_back(self) -> None:
+        if self._closing:
+            return
+        try:
+            await self._after()
+        except Exception:
+            log.exception("the live bus is not read again after the replay")
+
+    async def _ended(self) -> None:
+        """Wait for a task that is at its end."""
+        if self._task is not None:
+            await asyncio.wait([self._task], timeout=PATIENCE_S)
+            self._task = None

@@ -58,7 +58,9 @@ def matrix(frames: Frames) -> Numbers:
     """
     columns = frames.columns
     try:
-        numbers = np.array([columns[name] for name in WIDE], np.float64)
+        numbers = np.concatenate([columns[name] for name in WIDE]).reshape(len(WIDE), -1)
+        if any(len(columns[name]) != numbers.shape[1] for name in WIDE):
+            raise ValueError
     except KeyError as error:
         raise BadFrames(f"the column {error.args[0]} is missing") from error
     except ValueError as error:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from runtime.bridge.live.replays import Replays
+from runtime.bridge.live.replay import Replays
 from runtime.bridge.live.values import Control
 from runtime.bridge.service import Service
 from runtime.bridge.session.recording import TIMESTAMP, WIDE, Frames, LiveFrame, Samples

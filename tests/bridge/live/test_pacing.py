@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from runtime.bridge.live.pacing import pace
-from runtime.bridge.live.source import latest
+from runtime.bridge.live.replay import latest, pace
 from runtime.bridge.session.recording import Samples
 
 MIDNIGHT = 86_400.0

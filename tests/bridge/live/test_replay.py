@@ -7,8 +7,8 @@ from itertools import pairwise
 
 import pytest
 
-from runtime.bridge.live import source
-from runtime.bridge.live.errors import ReplayRunning
+from runtime.bridge.live import replay as replaying
+from runtime.bridge.live.replay import ReplayRunning
 from runtime.bridge.session.recording import WIDE
 from tests.bridge.bridgekit import Bridge
 from tests.bridge.live.replaykit import Stage, frames_at, samples
@@ -78,8 +78,8 @@ async def test_windows_leave_no_seam(
     whole = [frame._replace(replay_id=None) for _, frame in stage.sent]
     stage.sent.clear()
 
-    monkeypatch.setattr(source, "FEWEST", 2)
-    monkeypatch.setattr(source, "CELLS", 2)
+    monkeypatch.setattr(replaying, "FEWEST_FRAMES", 2)
+    monkeypatch.setattr(replaying, "CELLS", 2)
     stage.bus.clear()
     await bridge.ok("POST", START, {"source_session_id": "ride"})
     await stage.end()
