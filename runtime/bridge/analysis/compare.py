@@ -10,7 +10,7 @@ from runtime.bridge.analysis.drive import Drive
 from runtime.bridge.analysis.laps import corner_windows, ideal_lap, lap_numbered, mini_sectors
 from runtime.bridge.session.geometry import metres_between
 from runtime.bridge.session.laps import Segment
-from runtime.bridge.session.progress import Span, crossing_times, sector_times, within
+from runtime.bridge.session.progress import Span, crossing_times, sector_times
 from runtime.bridge.session.recording import Gate, Numbers
 from runtime.bridge.session.series import GAP_PERIODS, GAP_S, Series
 from runtime.bridge.session.units import KMH
@@ -32,22 +32,10 @@ _ELSEWHERE: Final = re.compile(r"([^:].*):([0-9]{1,6}|best)")
 def moments(drive: Drive, lap: Segment, places: Numbers) -> Numbers:
     """When a lap first reached places (metres of progress), seconds of the session's clock.
 
-    Interpolated; NaN for a place that it did not reach, or passed while nothing was recorded. What
-    `laps.progress.crossing_times` gives, for many places at once.
+    Interpolated; NaN for a place that it did not reach, or passed while nothing was recorded.
     """
-    series, length = drive.series, drive.length_m
-    p, t = within(drive.progress, lap), series.t[lap.frames]
-    i = np.searchsorted(np.maximum.accumulate(p) if len(p) else p, places)
-    before_p, before_t = np.append(0.0, p)[i], np.append(lap.t_start, t)[i]
-    after_p, after_t = np.append(p, length)[i], np.append(t, lap.t_end)[i]
-    width = after_p - before_p
-    paused = np.concatenate([[False], series.gap, [False]])[lap.first + i]
-    between = (before_p <= places) & (places <= after_p) & (width > 0) & ~paused
-    share = np.divide(places - before_p, width, out=np.full(len(i), np.nan), where=between)
-    found: Numbers = before_t + share * (after_t - before_t)
-    found[places <= 0] = lap.t_start
-    found[places >= length] = lap.t_end
-    return found
+    times = crossing_times(drive.series, drive.progress, lap, places.tolist())
+    return np.array(times, dtype=np.float64)
 
 
 def channel_at(series: Series, name: str, t: Numbers) -> Numbers:

@@ -24,7 +24,6 @@ BRAKING_BAR: Final = 5.0
 RELEASED_BAR: Final = 2.0
 COASTING_PCT: Final = 10.0
 STEERED_DEG: Final = 3.0
-LOOKED_BACK: Final = 256
 
 
 class Pass(NamedTuple):
@@ -158,8 +157,12 @@ def _windows(pauses: Indices, way: Numbers, lap: Segment, places: Numbers) -> _W
     Recording paused after each of the frames *pauses*.
     """
     begin, entry, apex, leave = places.T
-    lo = _before(way, lap.first, float(begin.min()))
-    hi = _behind(way, min(lap.last + 1, len(way)), float(leave.max()))
+    # From the last frame before the first place to the first one behind the last place.
+    earlier = np.flatnonzero(way[: lap.first] < begin.min())
+    lo = int(earlier[-1]) if len(earlier) else 0
+    end = min(lap.last + 1, len(way))
+    later = np.flatnonzero(way[max(end - 1, 0) :] >= leave.max())
+    hi = max(end, max(end - 1, 0) + int(later[0]) + 1) if len(later) else len(way)
     reached = np.maximum.accumulate(way[lo:hi])
     first, last, near = (lo + np.searchsorted(reached, place) for place in (entry, leave, apex))
     inner = (first > lo) & (last < hi) & (last - first >= LEAST_FRAMES)
@@ -177,29 +180,6 @@ def _windows(pauses: Indices, way: Numbers, lap: Segment, places: Numbers) -> _W
     apexes = np.clip(near, first, np.maximum(last - 1, first))
     kept = inner & whole
     return _Windows(*(each[kept] for each in (*columns, apexes, entry, leave)))
-
-
-def _before(way: Numbers, begin: int, place: float) -> int:
-    """The last frame before *begin* that lies before a place; 0 where none does."""
-    end, step = begin, LOOKED_BACK
-    while end > 0:
-        start = max(0, end - step)
-        below = np.flatnonzero(way[start:end] < place)
-        if len(below):
-            return start + int(below[-1])
-        end, step = start, 2 * step
-    return 0
-
-
-def _behind(way: Numbers, end: int, place: float) -> int:
-    """One more than the first frame from *end* - 1 on that lies at or behind a place."""
-    start, step = max(end - 1, 0), LOOKED_BACK
-    while start < len(way):
-        beyond = np.flatnonzero(way[start : start + step] >= place)
-        if len(beyond):
-            return max(end, start + int(beyond[0]) + 1)
-        start, step = start + step, 2 * step
-    return len(way)
 
 
 def _measured(series: Series, way: Numbers, names: list[str], at: _Windows) -> Iterator[Pass]:

@@ -18,22 +18,6 @@ from runtime.bridge.track.fields import LARGEST_TEXT, FieldError, Fields, json_o
 from runtime.bridge.track.model import Track, TrackError
 
 Basis: TypeAlias = Literal["reference_file", "session_best"]
-METRICS: Final = (
-    "entry_speed_kmh",
-    "apex_speed_kmh",
-    "exit_speed_kmh",
-    "min_speed_kmh",
-    "peak_brake_bar",
-    "brake_point_m",
-    "brake_release_m",
-    "trail_brake_bar_at_apex",
-    "throttle_at_exit_pct",
-    "max_g_lat",
-    "max_combo_g",
-    "coast_seconds",
-    "steering_corrections",
-    "nothing_time_s",
-)
 _SIGNED: Final = ("brake_point_m", "brake_release_m")
 LARGEST: Final = 1e5
 DIGITS: Final = 4
@@ -65,6 +49,8 @@ class Target(NamedTuple):
     exit_distance_m: float | None = None
 
 
+METRICS: Final = tuple(name for name in Target._fields if name in Pass._fields)
+"""What a reference lap takes over from a pass."""
 Taken: TypeAlias = Pass | Target
 """How a corner was taken: in a session, or by a reference."""
 

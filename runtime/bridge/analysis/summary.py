@@ -1,7 +1,7 @@
 """What lists, tables and the leaderboard need of a session's laps; small, and kept as JSON."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any, Final
 
 import numpy as np
@@ -145,19 +145,7 @@ def speed_at(laps: Laps, t: float) -> float | None:
 
 
 def _stretch(segment: Segment) -> Stretch:
-    return Stretch(
-        name=segment.name,
-        kind=segment.kind,
-        method=segment.method,
-        t_start=segment.t_start,
-        t_end=segment.t_end,
-        duration_s=segment.duration_s,
-        distance_m=segment.distance_m,
-        number=segment.number,
-        valid=segment.valid,
-        best=segment.best,
-        outlier=segment.outlier,
-    )
+    return Stretch(**{one.name: getattr(segment, one.name) for one in fields(Stretch)})
 
 
 def _lap(laps: Laps, lap: Segment, sectors: tuple[float | None, ...]) -> LapSummary:

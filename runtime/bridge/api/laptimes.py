@@ -6,7 +6,7 @@ from aiohttp import web
 from pydantic import Field, StrictFloat, StrictInt
 
 from runtime.bridge.api.sessions import READ_ERRORS, WRITE_ERRORS, now_ms
-from runtime.bridge.api.shapes import RecordingId, capped, iso
+from runtime.bridge.api.shapes import Moment, RecordingId, Values, capped
 from runtime.bridge.service import SERVICE
 from runtime.bridge.storage.values import LapRow
 from runtime.web.errors import BadField
@@ -26,7 +26,7 @@ class LapsQuery(Wire):
     limit: Annotated[int, capped(1000)] = 20
 
 
-class LapTime(Wire):
+class LapTime(Values):
     """A reported lap."""
 
     id: int
@@ -37,7 +37,7 @@ class LapTime(Wire):
     avg_speed_kmh: float | None
     max_combo_g: float | None
     coast_pct: float | None
-    recorded_at: str
+    recorded_at: Moment
 
 
 class LapTimes(Wire):
@@ -70,20 +70,7 @@ class LapSaved(Wire):
 async def list_laps(request: web.Request, *, query: LapsQuery) -> LapTimes:
     """List reported laps, newest first."""
     rows = await request.app[SERVICE].db.laps(query.session_id, query.limit)
-    found = [
-        LapTime(
-            id=row.id,
-            session_id=row.session_id,
-            lap_number=row.lap_number,
-            lap_time_s=row.lap_time_s,
-            best_sector=row.best_sector,
-            avg_speed_kmh=row.avg_speed_kmh,
-            max_combo_g=row.max_combo_g,
-            coast_pct=row.coast_pct,
-            recorded_at=iso(row.recorded_at) or "",
-        )
-        for row in rows
-    ]
+    found = [LapTime.model_validate(row) for row in rows]
     return LapTimes(laps=found, count=len(found))
 
 
