@@ -94,13 +94,13 @@ def check(name: str, data: object, file: str) -> list[Problem]:
     if not compiled.is_valid(data):
         for error in compiled.iter_errors(data):
             found.extend(_problems(error, schema(name), file))
-        found = _told_once(found)
+        found = _drop_consequences(found)
     for path in _integers(name):
         found.extend(_fractions(data, path, file))
     return found
 
 
-def _told_once(found: list[Problem]) -> list[Problem]:
+def _drop_consequences(found: list[Problem]) -> list[Problem]:
     """*found* without what only follows from another problem at the same place."""
     misspelt = {(*_parent(one), one.hint) for one in found if one.code == "SCH003"}
     no_day = {one.path for one in found if one.message.endswith(_NO_DAY)}
