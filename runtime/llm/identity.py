@@ -15,7 +15,7 @@ _DIGEST_LENGTH: Final = 16
 _PRINTABLE: Final = "".join(map(chr, range(0x20, 0x7F)))
 _CONTROL: Final = ("Cc", "Zl", "Zp")
 _ESCAPED: Final = 0xDC00
-"""Python decodes a byte that is no UTF-8 as this code point plus the byte."""
+"""Python decodes a byte that is not UTF-8 as this code point plus the byte."""
 _LAST_CONTROL: Final = 0xA0
 
 

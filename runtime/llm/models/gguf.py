@@ -224,7 +224,7 @@ class _Reader:
         try:
             return self.raw(limit).decode("utf-8")
         except UnicodeDecodeError:
-            raise BadModelFile("a name or text in the file is no UTF-8") from None
+            raise BadModelFile("a name or text in the file is not UTF-8") from None
 
     def scalar(self, kind: int) -> int | float | bool:
         form, size = _SCALARS[kind]
@@ -252,7 +252,7 @@ class _Reader:
     def vocabulary(self) -> tuple[set[bytes], int]:
         """The tokens, which must differ; an empty one gets a name from the engine."""
         if self.u32() != _STRING:
-            raise BadModelFile("the vocabulary is no list of texts")
+            raise BadModelFile("the vocabulary is not a list of texts")
         count, at = self.u64(), self.at
         self.skip_strings(count)
         data = bytes(self.data[at : self.at])
@@ -463,7 +463,7 @@ def read(path: str | os.PathLike[str]) -> Header:
 def _read(reader: _Reader) -> Header:
     reader.take(4)
     if reader.data[:4] != b"GGUF":
-        raise BadModelFile("this is no GGUF file")
+        raise BadModelFile("this is not a GGUF file")
     if reader.u32() not in (2, 3):
         raise BadModelFile("this version of GGUF is not supported")
     tensors, keys = reader.u64(), reader.u64()

@@ -37,7 +37,7 @@ _FOLLOWED: Final[dict[_Message, dict[int, _Message]]] = {
 _IR_VERSION, _GRAPH = 1, 7  # fields of a model
 _EXTERNAL_DATA, _DATA_LOCATION = 13, 14  # fields of a tensor
 
-NO_ONNX: Final = "this is no ONNX file"
+NO_ONNX: Final = "this is not an ONNX file"
 ENDS_EARLY: Final = "the file ends too early"
 UNREADABLE: Final = "the file cannot be read"
 ELSEWHERE: Final = "the weights lie in other files, which is not supported"

@@ -139,7 +139,7 @@ def test_files_that_cannot_be_loaded_are_told_in_words_for_a_client(
         "the file cannot be read",
         "the file cannot be read",
         "the file cannot be read",
-        "this is no ONNX file",
+        "this is not an ONNX file",
         "the file ends too early",
         "the vocabulary cannot be read",
         "the vocabulary lacks the special token [SEP]",

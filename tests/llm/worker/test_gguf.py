@@ -66,7 +66,7 @@ def with_kind(architecture: bytes) -> Change:
 
 
 REFUSED: dict[str, tuple[Change, str]] = {
-    "magic": (lambda f: replace(f, magic=b"GGML"), "no GGUF"),
+    "magic": (lambda f: replace(f, magic=b"GGML"), "not a GGUF"),
     "version": (lambda f: replace(f, version=1), "version"),
     "big endian": (lambda f: replace(f, version=3 << 24), "version"),
     "keys": (lambda f: replace(f, counts=(1, 2**60)), "too many"),

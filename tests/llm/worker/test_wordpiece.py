@@ -109,7 +109,7 @@ def test_a_missing_special_token_is_named(missing: str, tmp_path: Path) -> None:
 def test_other_files_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "vocab.txt"
     for data, reason in (
-        (b"\xff\xfe[\0", "no UTF-8"),
+        (b"\xff\xfe[\0", "not UTF-8"),
         (b"a" * (MAX_VOCABULARY + 1), "larger than 5 MiB"),
         (b"", r"lacks .* \[PAD\]"),
     ):

@@ -119,10 +119,10 @@ class LlamaEncoder:
             code = C.llama_decode(self._context, batch)
         else:
             code = C.llama_encode(self._context, batch)
-        found = C.llama_get_embeddings_seq(self._context, 0) if code == 0 else None
-        if not found:
+        numbers = C.llama_get_embeddings_seq(self._context, 0) if code == 0 else None
+        if not numbers:
             raise Refused(NOT_COMPUTED)
-        return unit(found[: self.width])
+        return unit(numbers[: self.width])
 
 
 def shortened(tokens: list[int], longest: int, ends: set[int]) -> list[int]:

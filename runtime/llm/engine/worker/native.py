@@ -173,9 +173,9 @@ class Model:
         try:
             return self._pieces[token]
         except KeyError:
-            found = None if C.llama_vocab_is_eog(self._vocab, token) else self._read_piece(token)
-            self._pieces[token] = found
-            return found
+            data = None if C.llama_vocab_is_eog(self._vocab, token) else self._read_piece(token)
+            self._pieces[token] = data
+            return data
 
     def _read_piece(self, token: int) -> bytes:
         size = 64

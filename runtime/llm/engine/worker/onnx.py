@@ -75,7 +75,7 @@ def read_vocabulary(path: str) -> dict[str, int]:
     try:
         lines = data.decode("utf-8-sig").split("\n")
     except UnicodeDecodeError:
-        raise Refused("the vocabulary is no UTF-8 text") from None
+        raise Refused("the vocabulary is not UTF-8 text") from None
     if not lines[-1]:
         lines.pop()
     vocabulary = {line.rstrip(): number for number, line in enumerate(lines)}
@@ -203,12 +203,12 @@ class OnnxEncoder:
         feeds = {_IDS: ids, _MASK: mask, _TYPES: np.zeros(shape, np.int64)}
         given = {name: feeds[name] for name in self._inputs}
         try:
-            (found,) = self._session.run([self._output], given)
+            (output,) = self._session.run([self._output], given)
         except MemoryError:
             raise Refused("not enough memory for inputs of this length") from None
         except _FAULTS as error:
             raise Refused(NOT_COMPUTED) from error
-        states = np.asarray(found, np.float32)
+        states = np.asarray(output, np.float32)
         if states.shape[:-1] not in (shape, shape[:1]):
             raise Refused("the first output is neither a vector a token nor a vector a text")
         if states.ndim > 2 and self._pooling == "none":
@@ -218,15 +218,15 @@ class OnnxEncoder:
 
 def slices(counts: Sequence[int]) -> list[list[int]]:
     """Places of texts, shortest first, in slices that one run can take."""
-    found: list[list[int]] = []
+    cut: list[list[int]] = []
     for place in sorted(range(len(counts)), key=counts.__getitem__):
-        last = found[-1] if found else []
+        last = cut[-1] if cut else []
         squares = (len(last) + 1) * counts[place] ** 2  # all are padded to this, the longest
         if not last or len(last) == SLICE or squares > _SLICE_SQUARES:
-            found.append([place])
+            cut.append([place])
         else:
             last.append(place)
-    return found
+    return cut
 
 
 def pooled(states: Floats, mask: Ints, pooling: str) -> Floats:
@@ -245,8 +245,8 @@ def unit(rows: Floats) -> Floats:
     lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
     if not np.isfinite(lengths).all():
         raise Refused(NOT_FINITE)
-    found: Floats = (rows / np.maximum(lengths, _EPSILON)[:, None]).astype(np.float32)
-    return found
+    units: Floats = (rows / np.maximum(lengths, _EPSILON)[:, None]).astype(np.float32)
+    return units
 
 
 def _session(path: str, threads: int) -> onnxruntime.InferenceSession:
@@ -272,8 +272,8 @@ def _session(path: str, threads: int) -> onnxruntime.InferenceSession:
 
 
 def _inputs(session: onnxruntime.InferenceSession) -> list[str]:
-    found: list[Any] = session.get_inputs()
-    for value in found:
+    inputs: list[Any] = session.get_inputs()
+    for value in inputs:
         name = _short(value.name)
         if value.name not in (_IDS, _MASK, _TYPES):
             raise Refused(f"the model needs an input that no text has: {name}")
@@ -281,7 +281,7 @@ def _inputs(session: onnxruntime.InferenceSession) -> list[str]:
             raise Refused(f"the input {name} is not of type int64")
         if len(value.shape) != 2 or any(isinstance(size, int) for size in value.shape):
             raise Refused(f"the input {name} does not take any number of texts of any length")
-    names: list[str] = [value.name for value in found]
+    names: list[str] = [value.name for value in inputs]
     if _IDS not in names:
         raise Refused(f"the model has no input {_IDS}")
     return names

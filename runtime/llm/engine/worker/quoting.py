@@ -36,12 +36,12 @@ class Quoted(NamedTuple):
         """A *text* that was rendered from the messages, with the markers in it quoted."""
         if not self.markers:
             return (Part(text, quoted=False),)
-        found = re.split(f"{self.stand_in}([0-9]{{1,9}}){_SHUT}", text)
-        parts = [Part(part, quoted=False) for part in found]
-        for at in range(1, len(found), 2):
-            number = int(found[at])
+        pieces = re.split(f"{self.stand_in}([0-9]{{1,9}}){_SHUT}", text)
+        parts = [Part(part, quoted=False) for part in pieces]
+        for at in range(1, len(pieces), 2):
+            number = int(pieces[at])
             known = number < len(self.markers)
-            parts[at] = Part(self.markers[number] if known else found[at], quoted=True)
+            parts[at] = Part(self.markers[number] if known else pieces[at], quoted=True)
         return joined(parts)
 
 
@@ -69,10 +69,10 @@ class Quoter:
         numbers: dict[str, int] = {}
         stand_in = f"{_OPEN}{secrets.randbelow(10**9)}{_OPEN}"  # not to be met in a text by chance
 
-        def replaced(found: re.Match[str]) -> str:
-            return f"{stand_in}{numbers.setdefault(found[0], len(numbers))}{_SHUT}"
+        def replace(match: re.Match[str]) -> str:
+            return f"{stand_in}{numbers.setdefault(match[0], len(numbers))}{_SHUT}"
 
-        safe = [(role, pattern.sub(replaced, text)) for role, text in messages]
+        safe = [(role, pattern.sub(replace, text)) for role, text in messages]
         return Quoted(safe, list(numbers), stand_in)
 
     def parts(self, text: str) -> Parts:
@@ -81,9 +81,9 @@ class Quoter:
             return (Part(text, quoted=False),)
         parts: list[Part] = []
         end = 0
-        for found in self._marker.finditer(text):
-            parts += [Part(text[end : found.start()], quoted=False), Part(found[0], quoted=True)]
-            end = found.end()
+        for match in self._marker.finditer(text):
+            parts += [Part(text[end : match.start()], quoted=False), Part(match[0], quoted=True)]
+            end = match.end()
         return joined([*parts, Part(text[end:], quoted=False)])
 
 

@@ -122,8 +122,8 @@ class Template:
             text = self._text(self._fitting([*history, ("assistant", _SENTINEL), last]))
         except TemplateFailed:
             return None
-        before, found, after = text.rpartition(_SENTINEL)
-        sole = bool(found) and _SENTINEL not in before
+        before, mark, after = text.rpartition(_SENTINEL)
+        sole = bool(mark) and _SENTINEL not in before
         return after if sole and last[1].strip() in after else None
 
     def _fitting(self, messages: Pairs) -> Pairs:

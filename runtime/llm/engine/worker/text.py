@@ -44,11 +44,11 @@ class StopScanner:
         if not self._held and self._starts.isdisjoint(text):
             return text
         text = self._held + text
-        found = [(at + len(stop), at) for stop in self._stops if (at := text.find(stop)) >= 0]
-        if found:  # the first to be complete, so that the cut does not depend on the pieces
+        ends = [(at + len(stop), at) for stop in self._stops if (at := text.find(stop)) >= 0]
+        if ends:  # the first to be complete, so that the cut does not depend on the pieces
             self.stopped = True
             self._held = ""
-            return text[: min(found)[1]]
+            return text[: min(ends)[1]]
         keep = max(_overlap(text, stop) for stop in self._stops)
         self._held = text[len(text) - keep :]
         return text[: len(text) - keep]

@@ -87,7 +87,7 @@ def session_open(properties: Mapping[str, str]) -> bool | None:
 def parse_properties(text: str) -> dict[str, str]:
     """The ``Name=value`` lines that ``loginctl show-…`` prints."""
     pairs = (line.partition("=") for line in text.splitlines())
-    return {name: value.strip() for name, found, value in pairs if found}
+    return {name: value.strip() for name, separator, value in pairs if separator}
 
 
 def read_supplies(folder: Path) -> list[dict[str, str]]:
@@ -95,11 +95,11 @@ def read_supplies(folder: Path) -> list[dict[str, str]]:
     supplies = []
     with suppress(OSError):
         for entry in sorted(folder.iterdir()):
-            found = {}
+            supply = {}
             for name in ("type", "online", "status", "scope"):
                 with suppress(OSError):
-                    found[name] = (entry / name).read_text("utf-8", "replace").strip()
-            supplies.append(found)
+                    supply[name] = (entry / name).read_text("utf-8", "replace").strip()
+            supplies.append(supply)
     return supplies
 
 

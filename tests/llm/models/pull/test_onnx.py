@@ -117,7 +117,7 @@ def test_a_vocabulary_has_a_bound(
 @pytest.mark.parametrize(
     ("data", "words"),
     [
-        (b"", "no ONNX file"),
+        (b"", "not an ONNX file"),
         (b"no model at all", ""),
         (external(), "in other files"),
     ],
