@@ -25,6 +25,7 @@ _FEW: Final = 16
 _SAMPLED: Final = 50
 _ASCII: Final = bytes(range(128)) + b"?" * 128
 """Arrow wants UTF-8; a cell with a byte beyond ASCII is no number in any encoding."""
+_NO_PLUS: Final = bytes.maketrans(b"+", b"0")
 _BEFORE_PLUS: Final = np.isin(np.arange(256), list(b" \t\r\n,eE"))
 _AFTER_PLUS: Final = np.isin(np.arange(256), list(b"0123456789."))
 
@@ -101,20 +102,15 @@ def read_blocks(stream: BinaryIO, size: int = BLOCK) -> Iterator[bytes]:
 
     Raises `UnreadableRecording` for a line or a file that is too long.
     """
-    rest, total = b"", 0
-    while read := stream.read(size):
-        total += len(read)
+    total = 0
+    while block := stream.read(size):
+        if not block.endswith(b"\n"):
+            block += stream.readline(LONGEST_LINE + 1)
+        total += len(block)
         if total > LARGEST_FILE:
             raise UnreadableRecording(f"the file is larger than {LARGEST_FILE // 2**20} MiB")
-        block = rest + read
-        cut = block.rfind(b"\n") + 1
-        block, rest = block[:cut], block[cut:]
         _check_lines(block)
-        _check_lines(rest)
-        if block:
-            yield block
-    if rest:
-        yield rest
+        yield block
 
 
 def _check_lines(block: bytes) -> None:
@@ -183,7 +179,7 @@ def _parse(block: bytes, layout: Layout, skipped: Counter[str]) -> Iterator[list
 
 
 def _without_plus(block: bytes) -> bytes | None:
-    """The block without plus signs, which Arrow cannot read; None where one is no sign."""
+    """The block with zeros for plus signs, which Arrow cannot read; None where one is no sign."""
     text = np.frombuffer(block, np.uint8)
     at = np.flatnonzero(text == ord("+"))
     if not len(at):
@@ -192,7 +188,7 @@ def _without_plus(block: bytes) -> bytes | None:
     after = text[np.minimum(at + 1, len(text) - 1)]
     if not (_BEFORE_PLUS[before] & _AFTER_PLUS[after]).all():
         return None
-    return block.translate(None, b"+")
+    return block.translate(_NO_PLUS)
 
 
 def _read_with_arrow(block: bytes, layout: Layout, skipped: Counter[str]) -> list[Numbers]:
