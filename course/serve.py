@@ -4,29 +4,60 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import html
 import logging
+import os
 import re
 import signal
 import sys
 import threading
+import time
+import traceback
 import webbrowser
 from collections.abc import Callable
+from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Final
+from hashlib import blake2b
+from pathlib import Path
+from typing import Final, NamedTuple, TypeVar
 
+import orjson
 from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
 
-from course.options import Options
-from course.serve_live import Live
-from course.serve_site import Site
+from course.build import build
+from course.check.findings import plural, reader
+from course.check.formats import block
+from course.options import Options, Report
+from course.publish.places import CONTENT
+from course.publish.tree import MANIFEST, Refusal
+from course.read.mediatypes import PAGE
+from course.serve_files import File, entity_tag, find, host_headers, is_allowed_host, names_tag
 
 HOST: Final = "127.0.0.1"
 PORT: Final = 8000
 GOODBYE_S: Final = 0.2
+POLL_S: Final = 0.3
+SETTLED_S: Final = 0.05
+PATIENCE_S: Final = 1.0
+SHOWN: Final = 50  # problems of a broken build
+STREAM: Final = "__reload"
+SCRIPT: Final = "__reload.js"
+HEARTBEAT_S: Final = 15.0
+WRITE_S: Final = 5.0
+LISTENERS: Final = 64
+_BUSY: Final = "CFG004"  # another build holds the lock
 _PREFIX: Final = re.compile(r"(?:/(?!\.)[A-Za-z0-9._~-]+)*\Z")
+_SCRIPT_FILE: Final = Path(__file__).with_name("serve_reload.js")
+_NEVER: Final = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
+_ASK: Final = {**_NEVER, "Cache-Control": "no-cache"}
+_POLICY: Final = {
+    **_NEVER,
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; connect-src 'self'",
+}
 Say = Callable[[str], None]
+T = TypeVar("T")
 _LOG: Final = logging.getLogger(__name__)
 
 
@@ -185,3 +216,299 @@ def _to_stdout(url: str) -> None:
 def _to_stderr(text: str) -> None:
     sys.stderr.write(f"{text}\n")
     sys.stderr.flush()
+
+
+# -- building ---------------------------------------------------------------------------------
+
+
+def signature(root: Path) -> str:
+    """A digest of name, size, time and inode of everything that a build reads below *root*.
+
+    Drafts and dot files do not count, and no file is read. A folder that cannot be listed counts
+    as empty, so that the digest changes when it can be again.
+    """
+    digest = blake2b(digest_size=16)
+    for folder, folders, files in os.walk(root / CONTENT):
+        folders[:] = sorted(name for name in folders if name[0] not in "._")
+        for name in [*folders, *sorted(name for name in files if name[0] not in "._")]:
+            with suppress(OSError):
+                stat = Path(folder, name).lstat()
+                facts: tuple[int, ...] = (stat.st_mode, stat.st_ino)
+                if name not in folders:
+                    facts += (stat.st_size, stat.st_mtime_ns)
+                digest.update(f"{folder}/{name}\0{facts}\0".encode("utf-8", "surrogateescape"))
+    return digest.hexdigest()
+
+
+def settled_signature(root: Path) -> str:
+    """The signature once it stands still: an editor that saves many files has finished.
+
+    Blocks for 50 ms at least and for about a second at most.
+    """
+    until = time.monotonic() + PATIENCE_S
+    now, before = signature(root), ""
+    while now != before and time.monotonic() < until:
+        time.sleep(SETTLED_S)
+        before, now = now, signature(root)
+    return now
+
+
+class State(NamedTuple):
+    """What is served: the digest of the site (empty: none yet), and why a newer one is not."""
+
+    site: str = ""
+    failure: str = ""
+
+
+class Outcome(NamedTuple):
+    """What one build came to: the digest of its site or the failure, and what to tell the author.
+
+    ``again`` asks for another try although no source changed.
+    """
+
+    site: str
+    failure: str
+    summary: str = ""
+    again: bool = False
+
+
+class Live:
+    """Keeps the site equal to its sources; every method runs on the event loop."""
+
+    def __init__(self, options: Options, say: Callable[[str], None]) -> None:
+        self.options = options
+        self.say = say
+        self.state = State()
+        self.closed = False
+        self._changed = asyncio.Event()
+        self._seen = ""
+        self._retry = False
+
+    async def build(self) -> None:
+        """Build once, off the event loop, and make the result the state."""
+        done = await off_loop(lambda: attempt(self.options))
+        if done.summary or done.failure != self.state.failure:
+            self.say(done.summary or done.failure)
+        self._retry = done.again
+        self._set(State(done.site or self.state.site, done.failure))
+
+    async def start(self) -> None:
+        """The first build; what changes from here on causes another one."""
+        self._seen = await asyncio.to_thread(signature, self.options.root)
+        await self.build()
+
+    async def follow(self) -> None:
+        """Build again after every change of the sources, and when the site is gone.
+
+        Goes on for ever; one build at a time.
+        """
+        while True:
+            await asyncio.sleep(POLL_S)
+            now = await asyncio.to_thread(signature, self.options.root)
+            if now != self._seen or self._retry or await asyncio.to_thread(self._lost):
+                self._seen = await asyncio.to_thread(settled_signature, self.options.root)
+                await self.build()
+
+    def _lost(self) -> bool:
+        """Whether somebody has removed the site; a build that fails is not tried for ever."""
+        known = self.state.site and not self.state.failure
+        return bool(known) and not (self.options.out / MANIFEST).exists()
+
+    async def next(self, known: State | None, timeout_s: float) -> State | None:
+        """The state as soon as it differs from *known*; None after *timeout_s* or at the end."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(timeout_s):
+                while not self.closed:
+                    if self.state != known:
+                        return self.state
+                    await self._changed.wait()
+        return None
+
+    def close(self) -> None:
+        """Let every listener go."""
+        self.closed = True
+        self._changed.set()
+
+    def _set(self, state: State) -> None:
+        self.state = state
+        self._changed.set()
+        if not self.closed:
+            self._changed = asyncio.Event()
+
+
+def attempt(options: Options) -> Outcome:
+    """Build once; a failure of any kind is an outcome too."""
+    try:
+        report = build(options)
+    except Refusal as refusal:
+        failure = f"{refusal.code}: {refusal}\nhint: {refusal.hint}"
+        return Outcome("", failure, again=refusal.code == _BUSY)
+    except Exception:  # noqa: BLE001  (a fault of the tool must not end the author's session)
+        return Outcome("", f"the build broke off\n\n{traceback.format_exc()}")
+    if report.errors:
+        return Outcome("", explained(report, options))
+    return Outcome(report.digest, "", report.summary())
+
+
+def explained(report: Report, options: Options) -> str:
+    """The problems that stopped a build, as text for people: the first ones in full."""
+    errors = [one for one in report.diagnostics if one.severity == "error"]
+    source = reader(options.root)
+    told = [block(one, source) for one in errors[:SHOWN]]
+    if len(errors) > SHOWN:
+        told.append(f"{len(errors) - SHOWN:,} more not shown")
+    return "\n\n".join([*told, plural(len(errors), "error")])
+
+
+async def off_loop(work: Callable[[], T]) -> T:
+    """Run *work* in a thread of its own that does not hold up the end of the program."""
+    done: Future[T] = Future()
+    done.set_running_or_notify_cancel()
+
+    def run() -> None:
+        try:
+            result = work()
+        except BaseException as error:  # noqa: BLE001  (handed to whoever awaits)
+            done.set_exception(error)
+        else:
+            done.set_result(result)
+
+    threading.Thread(target=run, name="build", daemon=True).start()
+    return await asyncio.wrap_future(done)
+
+
+# -- answering --------------------------------------------------------------------------------
+
+
+class Site:
+    """The site of one :class:`Live` under a prefix; with *reload*, pages follow its changes."""
+
+    def __init__(self, live: Live, bound: str, prefix: str, *, reload: bool) -> None:
+        self.live = live
+        self.bound = bound
+        self.prefix = prefix
+        self.reload = reload
+        self.listeners = 0
+        self._script = _SCRIPT_FILE.read_bytes()
+        self._opened = asyncio.Event()
+
+    def open(self) -> None:
+        """Answer from here on; requests that came before waited."""
+        self._opened.set()
+
+    async def answer(self, request: web.BaseRequest) -> web.StreamResponse:
+        """The answer to any request at all."""
+        reached = request.transport.get_extra_info("sockname") if request.transport else None
+        local = str(reached[0]) if reached else ""
+        if not is_allowed_host(request.headers.get("Host", ""), self.bound, local):
+            return _plain(403, "this server does not answer to that host name\n")
+        if request.method not in ("GET", "HEAD"):
+            return _plain(405, "only GET and HEAD\n", {"Allow": "GET, HEAD"})
+        path, mark, query = request.raw_path.partition("?")
+        await self._opened.wait()
+        if path == f"{self.prefix}/{STREAM}" and self.reload:
+            return await self.stream(request)
+        if path == f"{self.prefix}/{SCRIPT}" and self.reload:
+            headers = {**_ASK, "Content-Type": "text/javascript; charset=utf-8"}
+            return _unless_known(request, self._script, headers)
+        if not path.startswith(f"{self.prefix}/"):
+            return self.outside(path)
+        return await self.file(request, path.removeprefix(f"{self.prefix}/"), mark + query)
+
+    async def file(self, request: web.BaseRequest, raw: str, query: str) -> web.Response:
+        """A file of the site, or what stands for it; before the first site, the failure."""
+        state = self.live.state
+        if not state.site:
+            return web.Response(
+                status=503, body=self.failure_page(state), headers={**_POLICY, "Content-Type": PAGE}
+            )
+        out = self.live.options.out
+        found, headers = await asyncio.to_thread(_look_up, out, raw)
+        if found.status == 301:
+            where = f"{self.prefix}/{found.location}{query}"
+            return web.Response(status=301, headers={**_NEVER, "Location": where})
+        body = found.body
+        if self.reload and found.type == PAGE:
+            body = self.with_script(body, state.site)
+        headers["Content-Type"] = found.type
+        if found.status == 200:
+            return _unless_known(request, body, headers)
+        return web.Response(status=found.status, body=body, headers=headers)
+
+    def outside(self, path: str) -> web.Response:
+        """A path that the site does not own: its start leads in, everything else is a 404."""
+        if path in ("/", self.prefix):
+            return web.Response(status=302, headers={**_NEVER, "Location": f"{self.prefix}/"})
+        text = (
+            "<!doctype html><title>404: outside the prefix</title>"
+            f'<p>404: the course is at <a href="{self.prefix}/">{self.prefix}/</a>.</p>\n'
+        )
+        return web.Response(
+            status=404, body=text.encode(), headers={**_POLICY, "Content-Type": PAGE}
+        )
+
+    def with_script(self, page: bytes, site: str) -> bytes:
+        """*page* with the reload script at the end of its body."""
+        tag = f'<script src="{self.prefix}/{SCRIPT}?site={site}" defer></script>\n'.encode()
+        head, end, tail = page.rpartition(b"</body>")
+        return head + tag + end + tail if end else page + tag
+
+    def failure_page(self, state: State) -> bytes:
+        """The page that stands for every page while there is no site yet."""
+        page = (
+            '<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n'
+            '<meta name="color-scheme" content="light dark">\n'
+            "<title>The course does not build</title>\n<body>\n"
+            "<h1>The course does not build</h1>\n"
+            f"<pre>{html.escape(state.failure)}</pre>\n</body>\n</html>\n"
+        )
+        return self.with_script(page.encode(), "") if self.reload else page.encode()
+
+    async def stream(self, request: web.BaseRequest) -> web.StreamResponse:
+        """Server-sent events: the state now, and again whenever it changes."""
+        if self.listeners >= LISTENERS:
+            return _plain(503, "too many open pages\n", {"Retry-After": "5"})
+        response = web.StreamResponse(headers={**_NEVER, "Content-Type": "text/event-stream"})
+        response.force_close()
+        self.listeners += 1
+        try:
+            await response.prepare(request)
+            if request.method == "GET":
+                await self._tell(response)
+        except (ConnectionError, TimeoutError):
+            if request.transport is not None:
+                request.transport.abort()
+        finally:
+            self.listeners -= 1
+        return response
+
+    async def _tell(self, response: web.StreamResponse) -> None:
+        known: State | None = None
+        while not self.live.closed:
+            state = await self.live.next(known, HEARTBEAT_S)
+            frame = b": still here\n\n" if state is None else _event(state)
+            known = state or known
+            if not self.live.closed:
+                await asyncio.wait_for(response.write(frame), WRITE_S)
+
+
+def _look_up(out: Path, raw: str) -> tuple[File, dict[str, str]]:
+    found = find(out, raw)
+    return found, host_headers(out, found.path or "404.html")
+
+
+def _unless_known(request: web.BaseRequest, body: bytes, headers: dict[str, str]) -> web.Response:
+    """*body* under the tag of its bytes; 304 without it for whoever has them already."""
+    headers["ETag"] = tag = entity_tag(body)
+    if names_tag(",".join(request.headers.getall("If-None-Match", [])), tag):
+        headers.pop("Content-Type", None)
+        return web.Response(status=304, headers=headers)
+    return web.Response(body=body, headers=headers)
+
+
+def _event(state: State) -> bytes:
+    return b"event: state\ndata: " + orjson.dumps(state._asdict()) + b"\n\n"
+
+
+def _plain(status: int, text: str, headers: dict[str, str] | None = None) -> web.Response:
+    return web.Response(status=status, text=text, headers={**_NEVER, **(headers or {})})

@@ -1,10 +1,12 @@
-"""Files of a built site as a static host sends them: status, content type and headers."""
+"""Files of a built site as a static host sends them, and the host names that may ask."""
 
 from __future__ import annotations
 
 import hashlib
+import ipaddress
 import os
 import re
+import socket
 import stat
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
@@ -17,9 +19,11 @@ _HEADERS: Final = "_headers"
 _INDEX: Final = "index.html"
 _HASHED: Final = ("assets/", "media/")
 _TAG: Final = re.compile(r'"[^"]*"')
+_HOST: Final = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::[0-9]{1,5})?\Z")
+_LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
-class Found(NamedTuple):
+class File(NamedTuple):
     """What a host answers: a file, or for status 301 the ``location`` to go to."""
 
     status: int
@@ -36,7 +40,7 @@ def content_type(path: str) -> str:
     return TYPES.get(suffix, unknown)
 
 
-def find(out: Path, raw: str) -> Found:
+def find(out: Path, raw: str) -> File:
     """The answer for the still encoded path *raw* below the site root (no leading slash).
 
     Reads at most one file, and nothing outside *out*, also not through links.
@@ -48,13 +52,13 @@ def find(out: Path, raw: str) -> Found:
             parts[-1] = _INDEX
         elif _is_file(root, [*parts, _INDEX]):
             where = "/".join(quote(part) for part in parts)
-            return Found(301, path="/".join(parts), location=f"{where}/")
+            return File(301, path="/".join(parts), location=f"{where}/")
         body = _read(root, parts)
         if body is not None:
             path = "/".join(parts)
-            return Found(200, body, content_type(path), path)
+            return File(200, body, content_type(path), path)
     body = _read(os.path.realpath(out), ["404.html"])
-    return Found(404, body or b"<!doctype html><title>404</title><p>404: not found</p>\n")
+    return File(404, body or b"<!doctype html><title>404</title><p>404: not found</p>\n")
 
 
 def host_headers(out: Path, path: str) -> dict[str, str]:
@@ -128,3 +132,38 @@ def _read(root: str, parts: list[str]) -> bytes | None:
 def _stays(path: Path) -> bool:
     """Whether no part of *path* is a link."""
     return os.path.realpath(path) == os.fspath(path)
+
+
+def is_allowed_host(header: str, bound: str, local: str) -> bool:
+    """Whether the ``Host`` *header* names this server.
+
+    *bound* is the address that the server was told to listen on, *local* the one that the
+    connection reached. A page of another site can point a name of its own at this machine, so
+    only loopback names and that very address pass; bound to a network, also our own name.
+    """
+    match = _HOST.match(header)
+    if match is None:
+        return False
+    name = match[1].strip("[]").lower()
+    if name in _LOOPBACK or name in (bound.lower(), local.lower()):
+        return not _unspecified(name)
+    return not _is_loopback(bound) and name in _own_names()
+
+
+def _own_names() -> set[str]:
+    name = socket.gethostname().lower()
+    return {name, f"{name.split('.')[0]}.local"}
+
+
+def _is_loopback(bound: str) -> bool:
+    try:
+        return ipaddress.ip_address(bound).is_loopback
+    except ValueError:
+        return bound.lower() == "localhost"
+
+
+def _unspecified(name: str) -> bool:
+    try:
+        return ipaddress.ip_address(name).is_unspecified
+    except ValueError:
+        return False

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from course.serve_guard import allowed
+from course.serve_files import is_allowed_host
 from tests.course.coursekit import write_course
 from tests.course.servekit import Answer, Served, ask, serving
 
@@ -242,7 +242,7 @@ def test_a_foreign_host_name_gets_nothing(served: Served, host: str, status: int
 def test_on_a_network_only_the_reached_address_and_our_own_name_are_added(
     header: str, bound: str, local: str, answer: bool
 ) -> None:
-    assert allowed(header, bound, local) is answer
+    assert is_allowed_host(header, bound, local) is answer
 
 
 def test_the_reload_script_is_in_answers_and_never_in_files(served: Served) -> None:

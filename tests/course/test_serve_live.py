@@ -18,8 +18,7 @@ import pytest
 from course.build import build
 from course.options import Options, Report
 from course.publish.tree import Refusal
-from course.serve import ServeError, normal_prefix, serve
-from course.serve_site import LISTENERS
+from course.serve import LISTENERS, ServeError, normal_prefix, serve
 from tests.course.coursekit import BRAKE_TRACE, edited, write_course
 from tests.course.servekit import serving, stream
 
@@ -36,7 +35,7 @@ sys.exit(course.serve.serve(Options(root, root / "site"), port=int(sys.argv[2]))
 ENDLESS = (
     """
 import sys, time
-import course.serve_live as live
+import course.serve as live
 def build(options):
     print("building", flush=True)
     time.sleep(600)
@@ -143,7 +142,7 @@ def test_a_slow_build_keeps_nobody_waiting_and_changes_meanwhile_are_one_more_bu
             assert go_on.wait(60)
         return build(options)
 
-    monkeypatch.setattr("course.serve_live.build", slow)
+    monkeypatch.setattr("course.serve.build", slow)
     with serving(course) as running, stream(running.port, "/__reload") as states:
         first = next(states)
         edited(course, BRAKE_TRACE, ("title: ", "title: One "))
@@ -167,7 +166,7 @@ def test_a_fault_of_the_tool_is_shown_and_ends_nothing(
             raise ZeroDivisionError("one of ours")
         return build(options)
 
-    monkeypatch.setattr("course.serve_live.build", faulty)
+    monkeypatch.setattr("course.serve.build", faulty)
     with serving(course) as running, stream(running.port, "/__reload") as states:
         before = next(states)
         edited(course, BRAKE_TRACE, ("title: ", "title: fault "))
@@ -187,7 +186,7 @@ def test_a_locked_output_is_tried_again_without_a_change(
             raise Refusal("CFG004", "another build is writing site/", "wait")
         return build(options)
 
-    monkeypatch.setattr("course.serve_live.build", busy)
+    monkeypatch.setattr("course.serve.build", busy)
     with serving(course) as running, stream(running.port, "/__reload") as states:
         assert "CFG004" in next(states)["failure"]
         assert next(states)["failure"] == ""

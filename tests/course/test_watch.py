@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from course import watch
+from course import serve
 
 
 @pytest.fixture
@@ -48,17 +48,17 @@ CHANGES: dict[str, Callable[[Path], object]] = {
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
 def test_a_change_changes_the_signature(course: Path, change: Callable[[Path], object]) -> None:
-    before = watch.signature(course)
-    assert watch.signature(course) == before
+    before = serve.signature(course)
+    assert serve.signature(course) == before
     change(course / "content")
-    assert watch.signature(course) != before
+    assert serve.signature(course) != before
 
 
 @pytest.mark.parametrize("name", ["_draft.yaml", ".course.yaml.swp"])
 def test_drafts_and_hidden_files_are_no_change(course: Path, name: str) -> None:
-    before = watch.signature(course)
+    before = serve.signature(course)
     (course / "content" / "phases" / name).write_text("x")
-    assert watch.signature(course) == before
+    assert serve.signature(course) == before
 
 
 def test_a_settled_signature_is_that_of_the_last_write(
@@ -71,6 +71,6 @@ def test_a_settled_signature_is_that_of_the_last_write(
         if len(pauses) < 4:
             (course / "content" / "course.yaml").write_text("x" * len(pauses))
 
-    monkeypatch.setattr("course.watch.time.sleep", write_while_waiting)
-    assert watch.settled(course) == watch.signature(course)
-    assert pauses == [watch.SETTLED_S] * 4
+    monkeypatch.setattr("course.serve.time.sleep", write_while_waiting)
+    assert serve.settled_signature(course) == serve.signature(course)
+    assert pauses == [serve.SETTLED_S] * 4
