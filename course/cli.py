@@ -37,7 +37,7 @@ def main(arguments: Sequence[str]) -> int:
             stream.reconfigure(errors="backslashreplace")
     try:
         words = _with_command(list(arguments))
-        options = _parser(words[0]).parse_args(words)
+        options = _parser().parse_args(words)
         command: Callable[[argparse.Namespace], int] = options.run
         status = command(options)
         sys.stdout.flush()
@@ -67,8 +67,7 @@ def _with_command(arguments: list[str]) -> list[str]:
     return ["build", *arguments]
 
 
-def _parser(command: str) -> argparse.ArgumentParser:
-    """The options of *command* at least; those of all the others take 5 ms."""
+def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="build.py",
         description="Builds the course in content/ into a static site. Without a command: build.",
@@ -83,8 +82,6 @@ def _parser(command: str) -> argparse.ArgumentParser:
     emit.add_argument("--file-urls", action="store_true", help="link index.html in full")
     emit.add_argument("--jobs", type=_jobs, default=0, help="processes (default: by size)")
     _add_build(commands, emit)
-    if command == "build":
-        return parser
     _add_check(commands, emit)
     _add_serve(commands, emit)
     _add_helpers(commands, place)
