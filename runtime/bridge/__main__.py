@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 COMMANDS: Final[Mapping[str, str]] = {
-    "import": "runtime.bridge.formats.command",
-    "reference": "runtime.bridge.analysis_command",
-    "track": "runtime.bridge.track.command",
+    "import": "runtime.bridge.commands.imports",
+    "reference": "runtime.bridge.commands.references",
+    "track": "runtime.bridge.commands.tracks",
 }
 RECORDING: Final = (None, "import")
 """Those that write telemetry, which is nobody else's to read."""

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 COMMANDS: Final[Mapping[str, str]] = {
-    "pull": "runtime.llm.models.pull.command",
-    "ingest": "runtime.llm.documents.ingest",
+    "pull": "runtime.llm.commands.pull.command",
+    "ingest": "runtime.llm.commands.ingest",
 }
 SERVER: Final = "runtime.llm.server"
 

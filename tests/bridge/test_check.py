@@ -10,11 +10,11 @@ import duckdb
 import pytest
 
 from runtime.bridge.checking import doubts, refuse, tried
+from runtime.bridge.commands.tracks import main as build
 from runtime.bridge.server import main
 from runtime.bridge.settings import BridgeSettings
 from runtime.bridge.storage.opening import check, open_database
 from runtime.bridge.storage.values import Backend
-from runtime.bridge.track.command import main as build
 from runtime.web.instance import AlreadyRunning
 from tests.bridge.bridgekit import Json, bridging, settings_for
 from tests.bridge.track.examples import circuit

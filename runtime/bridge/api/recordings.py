@@ -12,8 +12,8 @@ from runtime.bridge.analysis.summary import Stretch
 from runtime.bridge.api.sessions import READ_ERRORS, SessionPath
 from runtime.bridge.errors import NoCircuit
 from runtime.bridge.service import SERVICE
+from runtime.bridge.storage.derived import build_track
 from runtime.bridge.storage.errors import BadTable, ExportUnavailable, NoRows, UnknownSession
-from runtime.bridge.stored_sessions import build_track
 from runtime.bridge.track.file import track_text
 from runtime.bridge.track.model import TrackError
 from runtime.web.errors import BadQuery

@@ -7,7 +7,7 @@ import logging
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Coroutine, Hashable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Concatenate, Final, NamedTuple, ParamSpec, TypeVar, cast
 
 from runtime.bridge import errors
@@ -16,15 +16,18 @@ from runtime.bridge.analysis.drive import Drive
 from runtime.bridge.analysis.summary import Summary, summarise
 from runtime.bridge.session.geometry import metres_between
 from runtime.bridge.session.laps import Laps, detect_laps
+from runtime.bridge.session.names import slug
 from runtime.bridge.session.recording import Frames
 from runtime.bridge.session.series import series
 from runtime.bridge.storage.errors import NoRows, StoreBusy, StoreDamaged
 from runtime.bridge.storage.store import Store
 from runtime.bridge.storage.values import SessionRow, recorded
+from runtime.bridge.track.build import Built, from_laps
 from runtime.bridge.track.library import NEAR_M, Library
-from runtime.bridge.track.model import Track
+from runtime.bridge.track.model import Track, TrackError
 
 log = logging.getLogger(__name__)
+ALTITUDE: Final = "altitude_m"
 DRIVES: Final = 3
 """Sessions whose arrays are kept: some 40 MB for an hour at 100 Hz."""
 RESULTS: Final = 512
@@ -304,3 +307,17 @@ async def _aside(row: SessionRow, scope: Scope, work: Callable[[], T]) -> T:
         raise errors.UnknownLap(row.session_id) from problem
     except pure.NoGeometry as problem:
         raise errors.NoGeometry(row.session_id) from problem
+
+
+async def build_track(store: Store, row: SessionRow, laps: Laps, name: str = "") -> Built:
+    """The circuit of a session's median lap, called *name*, else as the session says.
+
+    Raises `TrackError` where no lap is good enough, or the name has no letter.
+    """
+    title = name or row.track or row.session_id
+    if not slug(title):
+        raise TrackError("the name needs a letter or a digit")
+    heights = (await store.read_signals(row.session_id, [ALTITUDE])).get(ALTITUDE)
+    built = await asyncio.to_thread(from_laps, laps, title, altitude=heights)
+    track = replace(built.track, generated_from=f"track build {row.session_id}")
+    return built._replace(track=track)

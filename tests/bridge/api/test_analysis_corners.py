@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from runtime.bridge.analysis.reference import parse_reference, reference_text
-from runtime.bridge.analysis_command import main
+from runtime.bridge.commands.references import main
 from runtime.bridge.session.recording import Samples
 from runtime.bridge.track.library import Library
 from tests.bridge.bridgekit import Bridge, Json, bridging, settings_for

@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from runtime.bridge.commands.tracks import main
 from runtime.bridge.session.geometry import metres_between
 from runtime.bridge.session.laps import detect
 from runtime.bridge.session.progress import lap_progress
 from runtime.bridge.session.recording import Frames, Samples
 from runtime.bridge.track.build import Trace, from_centreline, from_frames, from_laps
-from runtime.bridge.track.command import main
 from runtime.bridge.track.file import parse_track, track_text
 from runtime.bridge.track.geojson import read_geojson
 from runtime.bridge.track.library import Library, read_track

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from runtime.llm.models.pull.encoder import write_model
+from runtime.llm.commands.pull.encoder import write_model
 from tools.bert_onnx import BertConfig, bert_graph
 
 SPECIALS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")

@@ -8,8 +8,8 @@ import numpy.typing as npt
 import onnxruntime  # type: ignore[import-untyped]
 import pytest
 
-from runtime.llm.models.pull.encoder import write_model
-from runtime.llm.models.pull.minilm import MINILM
+from runtime.llm.commands.pull.encoder import write_model
+from runtime.llm.commands.pull.minilm import MINILM
 from tests.llm.engine import onnxkit
 from tools.bert_onnx import OUTPUT, BertConfig, bert_graph
 

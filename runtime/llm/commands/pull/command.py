@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+from runtime.llm.commands.pull import encoder, files
+from runtime.llm.commands.pull.fetch import Misused, Origin, PullFailed, Screen, waiting_files
+from runtime.llm.commands.pull.minilm import MINILM
 from runtime.llm.models.download import NO_SPACE
-from runtime.llm.models.pull import encoder, files
-from runtime.llm.models.pull.fetch import Misused, Origin, PullFailed, Screen, waiting_files
-from runtime.llm.models.pull.minilm import MINILM
 from runtime.llm.settings import LlmSettings
 
 NAMED: Final = {"minilm": MINILM}

@@ -5,9 +5,9 @@ import struct
 from pathlib import Path
 from typing import Final
 
+from runtime.llm.commands.pull.encoder import Member, Recipe, Wheel
+from runtime.llm.commands.pull.selftest import Golden
 from runtime.llm.models.catalogfile import Declaration
-from runtime.llm.models.pull.encoder import Member, Recipe, Wheel
-from runtime.llm.models.pull.selftest import Golden
 
 
 def _golden(text: str, halves: str) -> Golden:

@@ -15,9 +15,9 @@ from runtime.bridge.analysis.reference import (
     reference_lap,
     write_reference,
 )
-from runtime.bridge.server_flags import add_server_flags
+from runtime.bridge.commands.flags import add_server_flags
+from runtime.bridge.commands.sessions import CannotMake, address, asked, stored
 from runtime.bridge.settings import BridgeSettings
-from runtime.bridge.stored_sessions import CannotMake, address, asked, stored
 from runtime.bridge.track.library import is_safe_id
 from runtime.bridge.track.model import TrackError
 from runtime.web.instance import AlreadyRunning

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runtime.llm.documents.ingest import (
+from runtime.llm.commands.ingest import (
     Chunk,
     Document,
     IngestFailed,

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.llm.models.pull.pullkit import Puller
+from tests.llm.commands.pull.pullkit import Puller
 
 
 @pytest.fixture
@@ -14,5 +14,5 @@ def pull(
     """Runs the command; nothing of this machine's own settings counts."""
     for name in ("LLMSVC_MODELS_DIR", "LLMSVC_DATA_DIR", "LLMSVC_CONFIG"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr("runtime.llm.models.pull.fetch.AGAIN_S", 0.0)
+    monkeypatch.setattr("runtime.llm.commands.pull.fetch.AGAIN_S", 0.0)
     return Puller(tmp_path / "models", capsys)

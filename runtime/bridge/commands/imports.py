@@ -15,13 +15,13 @@ from typing import Final, Protocol
 import aiohttp
 
 from runtime.bridge.can.registry import CatalogSignal, RegistryError, load_registry
+from runtime.bridge.commands.flags import add_server_flags
+from runtime.bridge.commands.progress import Bar
 from runtime.bridge.formats.canlog import car_asked, car_driven
 from runtime.bridge.formats.files import open_inside
 from runtime.bridge.formats.formats import MAX_BYTES, SUFFIXES, read_recording
 from runtime.bridge.formats.naming import driver, place, session_name
-from runtime.bridge.formats.progress import Bar
 from runtime.bridge.formats.reading import BusChoice
-from runtime.bridge.server_flags import add_server_flags
 from runtime.bridge.session.laps import detect_laps
 from runtime.bridge.session.recording import Recording
 from runtime.bridge.session.series import series

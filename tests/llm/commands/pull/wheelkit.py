@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import safetensors.numpy
 
+from runtime.llm.commands.pull import selftest
+from runtime.llm.commands.pull.encoder import Member, Recipe, Wheel
+from runtime.llm.commands.pull.selftest import Golden
 from runtime.llm.models.catalogfile import Declaration
-from runtime.llm.models.pull import selftest
-from runtime.llm.models.pull.encoder import Member, Recipe, Wheel
-from runtime.llm.models.pull.selftest import Golden
 from tests.llm.engine.onnxkit import config_for, random_weights, vocabulary, write_tiny
 from tools.bert_onnx import bert_graph
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from runtime.llm.models.pull.command import main
+from runtime.llm.commands.pull.command import main
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from runtime.llm.models.catalog import scan
+from tests.llm.commands.pull.pullkit import Puller
 from tests.llm.models.download.origin import KIND, Origin
-from tests.llm.models.pull.pullkit import Puller
 from tests.llm.models.system.daemons import Asked, Script, head, scripted
 from tests.llm.tinymodel import Shape, write_random
 
@@ -165,7 +165,7 @@ async def test_a_source_that_is_down_is_named(pull: Puller) -> None:
 async def test_a_disk_that_is_too_small_is_told_before_anything_is_fetched(
     pull: Puller, source: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("runtime.llm.models.pull.fetch.free_bytes", lambda folder: 1000)
+    monkeypatch.setattr("runtime.llm.commands.pull.fetch.free_bytes", lambda folder: 1000)
     said = await pull(str(source))
 
     assert (said.status, pull.left) == (1, [])

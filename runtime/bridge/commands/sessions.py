@@ -1,6 +1,5 @@
 """A stored session for commands: out of the database, or from the bridge that has it open."""
 
-import asyncio
 import json
 import urllib.error
 import urllib.request
@@ -11,18 +10,15 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from runtime.bridge.session.laps import Laps
-from runtime.bridge.session.names import slug
 from runtime.bridge.settings import BridgeSettings
 from runtime.bridge.storage.derived import LapBook
 from runtime.bridge.storage.errors import StoreUnusable
 from runtime.bridge.storage.store import Store
 from runtime.bridge.storage.values import SessionRow
-from runtime.bridge.track.build import Built, from_laps
 from runtime.bridge.track.library import Library, read_track
-from runtime.bridge.track.model import Track, TrackError
+from runtime.bridge.track.model import Track
 from runtime.web.instance import address_of
 
-ALTITUDE: Final = "altitude_m"
 WAIT_S: Final = 30.0
 LARGEST: Final = 16 * 1024 * 1024
 
@@ -101,17 +97,3 @@ def _reason(error: urllib.error.HTTPError) -> str:
     except (ValueError, KeyError, TypeError):
         said = None
     return said if isinstance(said, str) else f"the bridge answered {error.code}"
-
-
-async def build_track(store: Store, row: SessionRow, laps: Laps, name: str = "") -> Built:
-    """The circuit of a session's median lap, called *name*, else as the session says.
-
-    Raises `TrackError` where no lap is good enough, or the name has no letter.
-    """
-    title = name or row.track or row.session_id
-    if not slug(title):
-        raise TrackError("the name needs a letter or a digit")
-    heights = (await store.read_signals(row.session_id, [ALTITUDE])).get(ALTITUDE)
-    built = await asyncio.to_thread(from_laps, laps, title, altitude=heights)
-    track = replace(built.track, generated_from=f"track build {row.session_id}")
-    return built._replace(track=track)

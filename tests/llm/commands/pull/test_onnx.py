@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from runtime.llm.commands.pull import files
+from runtime.llm.commands.pull.fetch import place
 from runtime.llm.models.catalog import Catalog
-from runtime.llm.models.pull import files
-from runtime.llm.models.pull.fetch import place
+from tests.llm.commands.pull.pullkit import Puller
 from tests.llm.engine.onnxkit import write_tiny
 from tests.llm.models.download.origin import Origin
-from tests.llm.models.pull.pullkit import Puller
 from tests.llm.models.system.daemons import scripted
 
 BOTH = ["e-vocab.txt", "e.onnx"]

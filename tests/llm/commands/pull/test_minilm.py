@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import pytest
 
-from runtime.llm.models.pull import selftest
-from runtime.llm.models.pull.minilm import MINILM
-from tests.llm.models.pull.pullkit import Puller
+from runtime.llm.commands.pull import selftest
+from runtime.llm.commands.pull.minilm import MINILM
+from tests.llm.commands.pull.pullkit import Puller
 
 
 class Reference(NamedTuple):

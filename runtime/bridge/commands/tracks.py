@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from urllib.parse import quote, urlencode
 
-from runtime.bridge.server_flags import add_server_flags
+from runtime.bridge.commands.flags import add_server_flags
 from runtime.bridge.session.names import slug
 from runtime.bridge.settings import BridgeSettings
 from runtime.bridge.track.build import Built, from_centreline, from_frames
@@ -116,7 +116,7 @@ def _of_recording(file: Path, name: str, settings: BridgeSettings) -> Built:
 
 
 def _of_session(session: str, name: str, url: str | None, settings: BridgeSettings) -> Built:
-    from runtime.bridge.stored_sessions import CannotMake, address, asked
+    from runtime.bridge.commands.sessions import CannotMake, address, asked
 
     query = f"?{urlencode({'name': name})}" if name else ""
     path = f"/session/{quote(session, safe='')}/track{query}"
@@ -132,7 +132,8 @@ def _of_session(session: str, name: str, url: str | None, settings: BridgeSettin
 
 
 async def _read(settings: BridgeSettings, session: str, name: str) -> Built:
-    from runtime.bridge.stored_sessions import build_track, stored
+    from runtime.bridge.commands.sessions import stored
+    from runtime.bridge.storage.derived import build_track
 
     async with stored(settings, session) as found:
         return await build_track(found.store, found.row, found.laps, name)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from runtime.bridge.formats import command
+from runtime.bridge.commands import imports
 from runtime.bridge.storage.store import Store
 from runtime.bridge.storage.values import SessionRow
 from runtime.web.instance import tell
@@ -101,7 +101,7 @@ async def test_a_running_bridge_takes_the_files(told: bool, backend: str, tmp_pa
 @pytest.mark.parametrize("arguments", [[], ["a.vbo", "b.vbo", "--session-id", "x"], ["--frob"]])
 def test_wrong_use_exits_with_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as leaving:
-        command.main(arguments)
+        imports.main(arguments)
     assert leaving.value.code == 2
     assert capsys.readouterr().err
 
@@ -111,14 +111,14 @@ def test_flags_of_the_server_may_stand_before_the_files(
 ) -> None:
     path = write(tmp_path / "good.log", drive(5))
     flags = ["--db", str(tmp_path / "db"), "--db-backend=lightweight", "--no-simulate"]
-    assert command.main([*flags, str(path)]) == 0
+    assert imports.main([*flags, str(path)]) == 0
     assert capsys.readouterr().out.startswith("good.log: session ")
     assert (tmp_path / "db").is_file()
 
 
 def test_the_help_names_the_database(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as leaving:
-        command.main(["--help"])
+        imports.main(["--help"])
     assert leaving.value.code == 0
     shown = capsys.readouterr().out
     assert "--db DB" in shown
@@ -132,7 +132,7 @@ def test_a_terminal_is_shown_how_far_it_is(
     path = write(tmp_path / "good.log", drive(5))
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     monkeypatch.setenv("TERM", "xterm")
-    code = command.main([str(path), "--db", str(tmp_path / "db"), "--db-backend", "lightweight"])
+    code = imports.main([str(path), "--db", str(tmp_path / "db"), "--db-backend", "lightweight"])
     shown = capsys.readouterr()
     assert code == 0
     assert "good.log  [" in shown.err

