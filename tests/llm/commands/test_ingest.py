@@ -194,7 +194,7 @@ def test_a_course_whose_vectors_have_no_titles_is_embedded_anew(
 ) -> None:
     site = write_site(tmp_path, LESSONS, TITLES)
     with monkeypatch.context() as as_before:
-        for user in ("api.documents", "documents.ingest"):
+        for user in ("api.documents", "commands.ingest"):
             as_before.setattr(f"runtime.llm.{user}.heading_of", lambda _: "")
         assert main([site, *flags]) == 0
         assert main([site, *flags]) == 0
