@@ -12,8 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd  # type: ignore[import-untyped]
 
-from bench.common import Figure, Server, arguments, bridge, fastest, show
-from bench.ingest import BACKENDS
+from bench.common import BACKENDS, Figure, Server, arguments, bridge, fastest, show
 
 ROUTES = (
     "laps",
@@ -65,6 +64,13 @@ def drive(frames: int) -> Columns:
     }
 
 
+def fill(server: Server, columns: Columns) -> None:
+    """Send the drive as the session ``hour``."""
+    for first in range(0, len(columns["timestamp"]), PIECE):
+        piece = {key: values[first : first + PIECE].tolist() for key, values in columns.items()}
+        server.post("/session/hour/frames", {"columns": piece})
+
+
 def ask(server: Server, route: str) -> float:
     """Milliseconds of an answer."""
     began = time.perf_counter()
@@ -74,11 +80,8 @@ def ask(server: Server, route: str) -> float:
 
 def measure(name: str, columns: Columns) -> Iterator[Figure]:
     """The rows of one back-end."""
-    frames = len(columns["timestamp"])
     with bridge(BACKENDS[name]) as server:
-        for first in range(0, frames, PIECE):
-            piece = {key: values[first : first + PIECE].tolist() for key, values in columns.items()}
-            server.post("/session/hour/frames", {"columns": piece})
+        fill(server, columns)
         cold = {route: ask(server, route) for route in ROUTES}
         warm = [ask(server, route) for route in ROUTES]
     slowest = max(list(cold)[1:], key=lambda route: cold[route])

@@ -17,6 +17,7 @@ from typing import Final, NamedTuple
 import psutil
 
 ROOT: Final = Path(__file__).resolve().parents[1]
+BACKENDS: Final = {"SQLite": "lightweight", "DuckDB": "analytical"}
 TOOLS: Final = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "paddock-bench"
 """Where programs to compare with are installed."""
 

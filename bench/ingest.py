@@ -5,6 +5,7 @@ disk. The last row is a car: one frame every 10 ms, 20 live listeners, analytics
 """
 
 import asyncio
+import itertools
 import json
 import selectors
 import socket
@@ -20,13 +21,24 @@ from typing import Final, NamedTuple
 import orjson
 from aiohttp import web
 
-from bench.common import ROOT, Figure, Server, arguments, bridge, percentiles, serving, show
+from bench.analytics import ROUTES, drive, fill
+from bench.common import (
+    BACKENDS,
+    ROOT,
+    Figure,
+    Server,
+    arguments,
+    bridge,
+    percentiles,
+    serving,
+    show,
+)
 
-BACKENDS: Final = {"SQLite": "lightweight", "DuckDB": "analytical"}
 CLIENTS: Final = 32
 BATCH: Final = 50
 STREAM: Final = 20_000
 """Frames of one NDJSON request."""
+FRAMES: Final = {"frame": 1, "batch": BATCH, "stream": STREAM}
 LISTENERS: Final = 20
 LIVE_HZ: Final = 100.0
 
@@ -77,15 +89,20 @@ class Client:
     """One connection that is kept."""
 
     wire: socket.socket
-    message: bytes
+    session: str
+    kind: str
+    at: float = 0.0
+    """Time of the next frame: the frames of a session follow each other, as a car sends them."""
     sent: float = 0.0
     answer: bytes = b""
     taken: list[float] = field(default_factory=list)
 
     def send(self, now: float) -> None:
         """Send the request; *now* is when it was due."""
+        request = message(self.session, self.kind, self.at)
+        self.at += FRAMES[self.kind] / 100
         self.sent = now
-        self.wire.sendall(self.message)
+        self.wire.sendall(request)
 
     def receive(self) -> bool:
         """Read; tell whether the answer is complete."""
@@ -111,7 +128,7 @@ def client(port: int, kind: str, seconds: float, hz: float) -> Load:
     for number in range(count):
         wire = socket.create_connection(("127.0.0.1", port))
         wire.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        clients.append(Client(wire, message(f"load{number % 4}", kind, float(number))))
+        clients.append(Client(wire, f"load{number}", kind))
         waiting.register(wire, selectors.EVENT_READ, clients[-1])
     began = time.perf_counter()
     free, number, open_requests = list(clients), 0, 0
@@ -129,8 +146,7 @@ def client(port: int, kind: str, seconds: float, hz: float) -> Load:
                 open_requests -= 1
     whole = time.perf_counter() - began
     taken = [second * 1e3 for one in clients for second in one.taken]
-    frames = {"frame": 1, "batch": BATCH, "stream": STREAM}[kind]
-    return Load(frames * len(taken) / whole, *percentiles(taken))
+    return Load(FRAMES[kind] * len(taken) / whole, *percentiles(taken))
 
 
 def load(server: Server, kind: str, seconds: float, hz: float = 0.0) -> Load:
@@ -161,6 +177,7 @@ async def serve_bare() -> None:
 @contextmanager
 def busy(server: Server) -> Iterator[None]:
     """Live listeners and a reader of analytics while the block runs."""
+    fill(server, drive(60_000))
     over = threading.Event()
 
     def listen() -> None:
@@ -175,8 +192,10 @@ def busy(server: Server) -> Iterator[None]:
                     continue
 
     def ask() -> None:
-        while not over.wait(0.5):
-            server.get("/session/load0/stats")
+        for route in itertools.cycle(ROUTES):
+            if over.wait(0.1):
+                return
+            server.get(f"/session/hour/{route}")
 
     threads = [threading.Thread(target=listen) for _ in range(LISTENERS)]
     threads.append(threading.Thread(target=ask))

@@ -11,8 +11,7 @@ from pathlib import Path
 
 import orjson
 
-from bench.common import Figure, Server, arguments, bridge, show
-from bench.ingest import BACKENDS
+from bench.common import BACKENDS, Figure, Server, arguments, bridge, show
 
 CHANNELS = ("speed_ms", "g_lat", "g_long", "brake_bar", "throttle_pct", "steering_deg", "rpm")
 PIECE = 20_000
