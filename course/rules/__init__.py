@@ -1,4 +1,9 @@
-"""The rule book: every diagnostic code with its severity, its reason and two examples."""
+"""The rule book: every diagnostic code with its severity, its reason and two examples.
+
+To add a rule, write its text in the file of its family here and raise its code where the mistake
+is seen: in `course.read` for one file, in `course.check` across files. The tests want a course
+that breaks it in `tests/course/rules/CODE`.
+"""
 
 from __future__ import annotations
 

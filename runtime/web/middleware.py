@@ -59,6 +59,10 @@ class Door:
 DOOR: Final = web.AppKey("door", Door)
 
 
+LEFT: Final = web.RequestKey("left", bool)
+"""Set where the reader of a stream left before its end."""
+
+
 def install(app: web.Application, door: Door) -> Lifecycle:
     """Put *door* in front of *app*; call once, before the application starts."""
     app[DOOR] = door
@@ -80,8 +84,7 @@ async def _pass(request: web.Request, handler: Handler) -> web.StreamResponse:
     try:
         with life.request():
             response = await _answer(request, handler, door, life)
-        gone = response is request.get(STREAM) and request.transport is None
-        status = CLIENT_LEFT if gone else response.status
+        status = CLIENT_LEFT if request.get(LEFT) else response.status
         return response
     except asyncio.CancelledError:
         status = CLIENT_LEFT
@@ -108,6 +111,7 @@ async def _answer(
             allowed = {"Allow": f"{error.headers['Allow']}, OPTIONS"}
             return web.Response(status=204, headers=allowed)
     except ReaderGone:
+        request[LEFT] = True
         return request[STREAM]
     except Exception:  # noqa: BLE001 - the one place where whatever broke becomes an answer
         _LOG.exception("unexpected failure in %s", request.path)

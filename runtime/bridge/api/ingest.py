@@ -1,6 +1,7 @@
 """Takes telemetry in: frames, one or many, samples of signals, video frames."""
 
 import asyncio
+import codecs
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Final, Literal
 
@@ -255,6 +256,8 @@ class _FrameStream:
         """Store the frames of *lines*; empty ones say nothing. Raises `BadLine`."""
         frames: list[object] = []
         for number, line in enumerate(lines, self.line):
+            if number == 1:
+                line = line.removeprefix(codecs.BOM_UTF8)
             if not line.strip():
                 continue
             try:

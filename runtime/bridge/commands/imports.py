@@ -305,7 +305,7 @@ def _tell(file: Path, done: Json, *, as_json: bool) -> None:
     best = f", best {done['best_lap_s']} s" if done.get("best_lap_s") else ""
     sys.stdout.write(
         f"{file.name}: session {done['session_id']}, {done['n_frames']} frames, "
-        f"{done['n_signals']} signals, {done['duration_s']} s{laps}{best}\n"
+        f"{done['n_signals']} signals, {done['duration_s']} s of driving{laps}{best}\n"
     )
     warnings = done.get("warnings")
     for warning in warnings if isinstance(warnings, list) else ():

@@ -19,8 +19,6 @@ from runtime.bridge.storage.errors import Damaged, StoreFailed, StoreFull, Store
 from runtime.bridge.storage.sqlite import no_room
 from runtime.bridge.storage.values import Backend
 
-MAGIC: Final = b"DUCK"
-MAGIC_AT: Final = 8
 WAL: Final = ".wal"
 LOG_BYTES: Final = 4 << 20
 """Once the log is longer by this much, it is brought into the main file."""

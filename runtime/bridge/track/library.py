@@ -12,7 +12,6 @@ from runtime.bridge.track.fields import LARGEST_TEXT
 from runtime.bridge.track.file import parse_track
 from runtime.bridge.track.model import Track, TrackError
 
-DEFAULT_TRACK: Final = "larkfell"
 NEAR_M: Final = 5000.0
 LONGEST_ID: Final = 128
 

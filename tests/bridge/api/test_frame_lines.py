@@ -63,8 +63,9 @@ async def test_a_long_stream_is_stored_whole_and_numbered_on(bridge: Bridge) -> 
         line(0) + line(1).rstrip(),
         line(0).replace(b"\n", b"\r\n") + line(1),
         b"\n \n" + line(0) + b"\n\n" + line(1) + b"\r\n",
+        b"\xef\xbb\xbf" + line(0) + line(1),
     ],
-    ids=["no last line end", "CR LF", "empty lines"],
+    ids=["no last line end", "CR LF", "empty lines", "byte order mark"],
 )
 async def test_line_ends_may_be_missing_doubled_or_those_of_windows(
     bridge: Bridge, body: bytes

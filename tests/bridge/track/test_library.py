@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from runtime.bridge.session.names import slug
-from runtime.bridge.track.library import DEFAULT_TRACK, Library, is_safe_id, read_track
+from runtime.bridge.settings import DEFAULT_TRACK
+from runtime.bridge.track.library import Library, is_safe_id, read_track
 from runtime.bridge.track.model import TrackError
 from tests.bridge.track.examples import DATA, text
 

@@ -8,7 +8,6 @@ from training.coach.corpus import data, grammar
 from training.coach.corpus.records import Record
 
 Pair = tuple[str, str, str]  # name, number or text, unit
-SPACED: Final = (" ", "")  # between number and unit
 
 
 def _name(field: str, rng: random.Random) -> str:
