@@ -14,8 +14,8 @@ ARGS ?=
 
 PY := .venv/bin/python
 READY := .venv/.ready
-# The suite runs on up to four cores, a file of tests on one of them; browsers come after it, by themselves.
-SPREAD := $(PY) -m pytest -n logical --maxprocesses 4 --dist loadfile
+# The suite runs on up to four cores, a file of tests on one of them, slow ones first; browsers come after it, by themselves.
+SPREAD := $(PY) -m pytest -n logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 NONE_IS_FINE := || [ $$? = 5 ]
 CODE := course runtime build.py bench deploy tests tools training
 

@@ -38,8 +38,16 @@ def pytest_configure() -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put browser tests last, for they leave threads running; skip them without a browser."""
-    items.sort(key=lambda item: item.get_closest_marker("browser") is not None)
+    """Put slow tests first, and browser tests, which leave threads running, last or skip them.
+
+    A file is run by one process: a long one that comes last would keep the others waiting.
+    """
+    items.sort(
+        key=lambda item: (
+            item.get_closest_marker("browser") is not None,
+            item.get_closest_marker("slow") is None,
+        )
+    )
     if installed() is not None:
         return
     missing = pytest.mark.skip(reason="no Chromium with its driver; `make test-deps` installs them")

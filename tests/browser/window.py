@@ -21,6 +21,7 @@ PHONE: Final = (390, 844)
 LAPTOP: Final = (1280, 800)
 FLAGS: Final = (
     "--headless=new",
+    "--hide-scrollbars",  # as on a phone, where they lie over the page
     "--no-sandbox",
     "--disable-gpu",
     "--disable-dev-shm-usage",
