@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Final, Protocol
 
 import aiohttp
+from tqdm import tqdm
 
 from runtime.bridge.can.registry import CatalogSignal, RegistryError, load_registry
 from runtime.bridge.commands.flags import add_server_flags
-from runtime.bridge.commands.progress import Bar
 from runtime.bridge.formats.canlog import car_asked, car_driven
 from runtime.bridge.formats.files import open_inside
 from runtime.bridge.formats.formats import MAX_BYTES, SUFFIXES, read_recording
@@ -258,11 +258,18 @@ class _Direct:
         if not file.exists():
             raise ImportFailed("there is no such file", "not_importable")
         absolute = str(file.absolute())
-        with open_inside(absolute, None, suffixes=SUFFIXES, max_bytes=MAX_BYTES) as stream:
-            total = file.stat().st_size
-            shown = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
-            with Bar(sys.stderr, file.name, total, shown=shown) as bar:
-                return read_recording(bar.watch(stream), file.name, bus=self._bus)
+        with (
+            open_inside(absolute, None, suffixes=SUFFIXES, max_bytes=MAX_BYTES) as stream,
+            tqdm.wrapattr(
+                stream,
+                "read",
+                desc=file.name,
+                total=file.stat().st_size,
+                leave=False,
+                disable=None,  # nothing where there is no terminal
+            ) as shown,
+        ):
+            return read_recording(shown, file.name, bus=self._bus)
 
     def _laps(self, recording: Recording, track: str) -> list[float]:
         """Seconds of each complete lap."""

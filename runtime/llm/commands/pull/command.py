@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from runtime.llm.commands.pull import encoder, files
-from runtime.llm.commands.pull.fetch import Misused, Origin, PullFailed, Screen, waiting_files
+from runtime.llm.commands.pull.fetch import Misused, Origin, PullFailed, waiting_files
 from runtime.llm.commands.pull.minilm import MINILM
 from runtime.llm.models.download import NO_SPACE
 from runtime.llm.settings import LlmSettings
@@ -38,7 +38,7 @@ def main(argv: Sequence[str]) -> int:
     # What the processes of the server log is no reading for this one's user.
     logging.getLogger("runtime").addHandler(logging.NullHandler())
     try:
-        report = _bring(chosen, models, Screen.of(sys.stderr, os.environ))
+        report = _bring(chosen, models)
     except PullFailed as problem:
         return _fail(str(problem), problem.status)
     except OSError as problem:
@@ -93,20 +93,20 @@ def _bytes(text: str) -> int:
     return int(text)
 
 
-def _bring(chosen: argparse.Namespace, models: Path, screen: Screen) -> str:
+def _bring(chosen: argparse.Namespace, models: Path) -> str:
     recipe = NAMED.get(chosen.model)
     if recipe is not None:
         foreign = (chosen.sha256, chosen.size, chosen.name, chosen.vocab, chosen.vocab_sha256)
         if any(value is not None for value in foreign):
             raise Misused(f"{chosen.model} takes no flags but --half, --force and those of folders")
-        return encoder.bring(recipe, models, screen, half=chosen.half, force=chosen.force)
+        return encoder.bring(recipe, models, half=chosen.half, force=chosen.force)
     if chosen.half:
         raise Misused(f"--half is for {', '.join(NAMED)}; a file is taken as it is")
     if chosen.vocab is None and chosen.vocab_sha256 is not None:
         raise Misused("--vocab-sha256 needs --vocab")
     vocab = Origin(chosen.vocab, chosen.vocab_sha256) if chosen.vocab is not None else None
     model = Origin(chosen.model, chosen.sha256, chosen.size)
-    return files.bring(files.Request(model, vocab, chosen.name, chosen.force), models, screen)
+    return files.bring(files.Request(model, vocab, chosen.name, chosen.force), models)
 
 
 def _disk(problem: OSError, models: Path) -> str:

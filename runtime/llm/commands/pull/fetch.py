@@ -3,17 +3,17 @@
 import asyncio
 import hashlib
 import os
-import shutil
-import time
-from collections.abc import Callable, Iterator, Mapping
+import sys
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from types import TracebackType
-from typing import IO, Final, Self, TextIO
+from typing import IO, Final
 from urllib.parse import unquote, urlsplit
 from urllib.request import url2pathname
+
+from tqdm import tqdm
 
 from runtime.llm.models.catalogfile import FileName, file_name
 from runtime.llm.models.download import (
@@ -22,7 +22,6 @@ from runtime.llm.models.download import (
     TransferFailed,
     check_source,
     free_bytes,
-    needed_bytes,
     size_of,
     sync_folder,
 )
@@ -39,10 +38,6 @@ LARGE: Final = 1 << 29
 """Bytes from which computing a checksum takes seconds."""
 SMALL: Final = 1 << 20
 """Bytes below which a step is over before it could be shown."""
-REDRAW_S: Final = 0.1
-_CHUNK: Final = 1 << 20
-_BAR: Final = 24
-_CLEAR: Final = "\x1b[K"
 _BROKEN: Final = ("interrupted", "stalled")
 _RESUMABLE: Final = (*_BROKEN, "unreachable", "disk_full")
 
@@ -59,7 +54,9 @@ class Misused(PullFailed):
     status = 2
 
 
-# --- progress
+def say(step: str) -> None:
+    """Name a step that takes a moment."""
+    sys.stderr.write(f"{step}\n")
 
 
 def format_bytes(size: int) -> str:
@@ -68,94 +65,6 @@ def format_bytes(size: int) -> str:
         if size >= scale:
             return f"{size / scale:.1f} {unit}"
     return f"{size} bytes"
-
-
-def _columns() -> int:
-    return shutil.get_terminal_size().columns
-
-
-@dataclass(frozen=True)
-class Screen:
-    """Where progress is shown, and how."""
-
-    out: TextIO
-    live: bool
-    """One line that is drawn over and over; else a line at each quarter."""
-    clock: Callable[[], float] = time.monotonic
-    columns: Callable[[], int] = _columns
-
-    @classmethod
-    def of(cls, out: TextIO, environ: Mapping[str, str]) -> Self:
-        """Live on a terminal, unless the user wants no control sequences."""
-        plain = bool(environ.get("NO_COLOR")) or environ.get("TERM") == "dumb"
-        return cls(out, out.isatty() and not plain)
-
-    def say(self, what: str) -> None:
-        """Name a step that takes a moment."""
-        self.out.write(f"{what}\n")
-        self.out.flush()
-
-    def step(self, what: str, total: int) -> "Progress":
-        """A step over *total* bytes, shown under the name *what*."""
-        return Progress(self, what, total)
-
-
-class Progress:
-    """One step; `show` may be called as often as one likes."""
-
-    def __init__(self, screen: Screen, what: str, total: int) -> None:
-        self._screen = screen
-        self._what = what
-        self._total = max(total, 1)
-        self._began: float | None = None
-        self._first = 0
-        self._drawn = float("-inf")
-        self._quarter = -1
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        at: TracebackType | None,
-    ) -> None:
-        if self._screen.live and self._drawn > float("-inf"):
-            self._write("\n")
-
-    def show(self, done: int) -> None:
-        """*done* bytes are through."""
-        now = self._screen.clock()
-        if self._began is None:
-            self._began, self._first = now, done
-        share = min(done / self._total, 1.0)
-        if self._total < SMALL:
-            return
-        if self._screen.live:
-            if now - self._drawn >= REDRAW_S or done >= self._total:
-                self._drawn = now
-                line = self._line(share, done, now - self._began)
-                self._write(f"\r{line[: self._screen.columns() - 1]}{_CLEAR}")
-        elif int(share * 4) > self._quarter:
-            self._quarter = int(share * 4)
-            self._write(f"{self._what}: {25 * self._quarter} %\n")
-
-    def _line(self, share: float, done: int, elapsed: float) -> str:
-        filled = round(share * _BAR)
-        bar = "#" * filled + "-" * (_BAR - filled)
-        sizes = f"{format_bytes(done)} of {format_bytes(self._total)}"
-        line = f"{self._what}  [{bar}] {share:4.0%}  {sizes}"
-        fetched = done - self._first
-        if elapsed >= 1 and fetched > 0:
-            left = round((self._total - done) * elapsed / fetched)
-            speed = format_bytes(int(fetched / elapsed))
-            line += f"  {speed}/s  {left // 60}:{left % 60:02} left"
-        return line if len(line) < self._screen.columns() else f"{self._what} {share:.0%}"
-
-    def _write(self, text: str) -> None:
-        self._screen.out.write(text)
-        self._screen.out.flush()
 
 
 # --- the models folder
@@ -205,25 +114,12 @@ def place(waiting: Path, target: Path) -> None:
     sync_folder(target.parent)
 
 
-def sha256_of(path: Path, screen: Screen) -> str:
-    """SHA-256 of a file, lower-case hex, with progress for a large one. Raises `OSError`."""
-    size = path.stat().st_size
-    with screen.step("checking", size) as bar, path.open("rb") as file:
-        return copy_hashed(file, bar.show if size >= LARGE else int)
-
-
-def copy_hashed(
-    file: IO[bytes], show: Callable[[int], object], out: IO[bytes] | None = None
-) -> str:
-    """SHA-256 of what is left in *file*, written to *out* on the way."""
-    digest, done = hashlib.sha256(), 0
-    while chunk := file.read(_CHUNK):
-        digest.update(chunk)
-        if out is not None:
-            out.write(chunk)
-        done += len(chunk)
-        show(done)
-    return digest.hexdigest()
+def sha256_of(path: Path) -> str:
+    """SHA-256 of a file, lower-case hex. Raises `OSError`."""
+    if path.stat().st_size >= LARGE:
+        say(f"checking {path.name}")
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def refuse_rivals(models: Path, name: str) -> None:
@@ -243,16 +139,6 @@ def refuse_rivals(models: Path, name: str) -> None:
 def _are_rivals(mine: FileName, other: FileName) -> bool:
     parts = mine.parts > 1 and mine.parts == other.parts and mine.part != other.part
     return mine.id == other.id and not (parts and mine.format == other.format)
-
-
-def refuse_full_disk(models: Path, size: int) -> None:
-    """Raise `PullFailed` where *size* bytes, and a little more, do not fit."""
-    free = free_bytes(models)
-    if free < needed_bytes(size):
-        raise PullFailed(
-            f"{format_bytes(needed_bytes(size))} of free space are needed in {models},"
-            f" there are {format_bytes(free)}"
-        )
 
 
 # --- fetching
@@ -291,7 +177,7 @@ class Origin:
         last = urlsplit(self.url).path.rpartition("/")[2]
         return self.path.name if self.path else unquote(last)
 
-    def digest(self, screen: Screen) -> str:
+    def digest(self) -> str:
         """The checksum: as given, else of the file itself. Raises `PullFailed`, `Misused`."""
         path = self.path
         if path is not None and not path.is_file():
@@ -301,18 +187,18 @@ class Origin:
         if path is None:
             raise Misused(f"{self.given}: a download needs its checksum, --sha256 HEX")
         try:
-            return sha256_of(path, screen)
+            return sha256_of(path)
         except OSError as problem:
             raise PullFailed(f"{self.given} cannot be read: {problem.strerror}") from None
 
 
-def fetch(origin: Origin, digest: str, room: Path, screen: Screen, most: int | None = None) -> Path:
+def fetch(origin: Origin, digest: str, room: Path, most: int | None = None) -> Path:
     """Bring the file whose SHA-256 is *digest* into *room* and answer where it is.
 
     *most* bounds its bytes. Raises `PullFailed`.
     """
     waiting = room / digest[:16]
-    if waiting.is_file() and sha256_of(waiting, screen) == digest:
+    if waiting.is_file() and sha256_of(waiting) == digest:
         return waiting
     try:
         size = origin.size or asyncio.run(size_of(origin.url))
@@ -320,8 +206,8 @@ def fetch(origin: Origin, digest: str, room: Path, screen: Screen, most: int | N
             raise PullFailed("the source does not say how large the file is; give its --size BYTES")
         if most is not None and size > most:
             raise PullFailed(f"{origin.file_name} has {size} bytes, more than {most}")
-        with screen.step("copying" if origin.path else "downloading", size) as bar:
-            asyncio.run(_transfer(Source(origin.url, digest, size), waiting, bar))
+        what = "copying" if origin.path else "downloading"
+        asyncio.run(_transfer(Source(origin.url, digest, size), waiting, what))
     except TransferFailed as failure:
         for part in room.glob("*.part"):
             if not part.stat().st_size:
@@ -331,21 +217,27 @@ def fetch(origin: Origin, digest: str, room: Path, screen: Screen, most: int | N
     return waiting
 
 
-async def _transfer(source: Source, target: Path, bar: Progress) -> None:
+async def _transfer(source: Source, target: Path, what: str) -> None:
     """Run attempts as long as they bring something."""
     best = fruitless = 0
-    for attempt in range(1, ATTEMPTS + 1):
-        transfer = Transfer(source, target, free=free_bytes, on_progress=bar.show)
-        try:
-            await transfer.run()
-            bar.show(source.size)
-            return
-        except TransferFailed as failure:
-            fruitless = 0 if transfer.done > best else fruitless + 1
-            best = max(best, transfer.done)
-            if failure.reason not in _BROKEN or fruitless == FRUITLESS or attempt == ATTEMPTS:
-                raise
-        await asyncio.sleep(AGAIN_S)
+    hidden = True if source.size < SMALL else None  # None: shown on a terminal
+    with tqdm(desc=what, total=source.size, unit="B", unit_scale=True, disable=hidden) as bar:
+        for attempt in range(1, ATTEMPTS + 1):
+            transfer = Transfer(
+                source,
+                target,
+                free=free_bytes,
+                on_progress=lambda done: bar.update(done - bar.n),
+            )
+            try:
+                await transfer.run()
+                return
+            except TransferFailed as failure:
+                fruitless = 0 if transfer.done > best else fruitless + 1
+                best = max(best, transfer.done)
+                if failure.reason not in _BROKEN or fruitless == FRUITLESS or attempt == ATTEMPTS:
+                    raise
+            await asyncio.sleep(AGAIN_S)
 
 
 def _explain(failure: TransferFailed, origin: Origin, room: Path) -> str:

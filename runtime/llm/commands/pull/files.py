@@ -9,7 +9,6 @@ from runtime.llm.commands.pull.fetch import (
     Misused,
     Origin,
     PullFailed,
-    Screen,
     fetch,
     format_bytes,
     place,
@@ -47,7 +46,7 @@ class _Piece:
     digest: str
 
 
-def bring(request: Request, models: Path, screen: Screen) -> str:
+def bring(request: Request, models: Path) -> str:
     """Bring the model and, of an ONNX model, the vocabulary; answers a report for the user.
 
     Raises `PullFailed`, and OSError for a disk that fails.
@@ -56,14 +55,14 @@ def bring(request: Request, models: Path, screen: Screen) -> str:
     vocab = _vocabulary(request, name, models)
     refuse_rivals(models, _whole(name))
     with waiting_room(models) as room:
-        model = _Piece(request.model, models / _whole(name), request.model.digest(screen))
+        model = _Piece(request.model, models / _whole(name), request.model.digest())
         pieces = [model]
         if vocab is not None:
             target = models / VOCABS[0].format(name.id)
-            pieces.insert(0, _Piece(vocab, target, vocab.digest(screen)))
-        missing = [piece for piece in pieces if not _is_there(piece, screen, request.force)]
+            pieces.insert(0, _Piece(vocab, target, vocab.digest()))
+        missing = [piece for piece in pieces if not _is_there(piece, request.force)]
         if missing:
-            _put(missing, model, models, name, room, screen)
+            _put(missing, model, models, name, room)
     state = "ready" if missing else "there already, checked by its checksum"
     first = f"{name.id} is {state}"
     return "\n".join([first, *map(_line, pieces), "A running server lists it from now on."])
@@ -115,11 +114,11 @@ def _beside(folder: Path, model: str) -> Path | None:
     return next((path for path in paths if path.is_file()), None)
 
 
-def _is_there(piece: _Piece, screen: Screen, force: bool) -> bool:
+def _is_there(piece: _Piece, force: bool) -> bool:
     """Whether the target is the wanted file. Raises `PullFailed` for another one in its place."""
     if not piece.target.exists():
         return False
-    if piece.target.is_file() and sha256_of(piece.target, screen) == piece.digest:
+    if piece.target.is_file() and sha256_of(piece.target) == piece.digest:
         return True
     if not piece.target.is_file():
         raise PullFailed(f"{piece.target} is there and is no file")
@@ -128,16 +127,14 @@ def _is_there(piece: _Piece, screen: Screen, force: bool) -> bool:
     return False
 
 
-def _put(
-    missing: list[_Piece], model: _Piece, models: Path, name: FileName, room: Path, screen: Screen
-) -> None:
+def _put(missing: list[_Piece], model: _Piece, models: Path, name: FileName, room: Path) -> None:
     """Fetch, check, put in place; the vocabulary first, so that a listed model is always whole."""
     came: dict[Path, Path] = {}
     for piece in missing:
         most = None if piece is model else MAX_VOCAB
-        came[piece.target] = fetch(piece.origin, piece.digest, room, screen, most)
+        came[piece.target] = fetch(piece.origin, piece.digest, room, most)
     try:
-        _check(came, model.target, models, name, screen)
+        _check(came, model.target, models, name)
     except PullFailed:
         for path in came.values():
             path.unlink(missing_ok=True)
@@ -146,9 +143,7 @@ def _put(
         place(waiting, target)
 
 
-def _check(
-    came: dict[Path, Path], target: Path, models: Path, name: FileName, screen: Screen
-) -> None:
+def _check(came: dict[Path, Path], target: Path, models: Path, name: FileName) -> None:
     """Raise `PullFailed` for a model that could not be run, before it has its name."""
     model = came.get(target, target)
     if name.format == "gguf":
@@ -163,8 +158,7 @@ def _check(
         raise PullFailed(f"the file cannot be used: {problem}") from None
     first = models / VOCABS[0].format(name.id)
     vocab = came.get(first) or _beside(models, name.id) or first
-    screen.say("testing")
-    selftest.embedded(model, vocab, ["a test"], None)
+    selftest.embedded(model, vocab)
 
 
 def _line(piece: _Piece) -> str:

@@ -95,18 +95,18 @@ async def test_the_help_of_the_server_names_the_commands(root: Path) -> None:
 async def test_an_interrupted_download_ends_in_one_line_and_goes_on_later(
     root: Path, tmp_path: Path
 ) -> None:
-    origin = Origin()
-    origin.cut_at, origin.stall = len(MODEL) - 1, True
+    data = MODEL * 3
+    origin = Origin(data)
+    origin.cut_at, origin.stall = len(data) - 1, True
     async with scripted(origin) as server:
         words = ["pull", f"{server.address}/m.gguf", "--sha256", SHA, "--models-dir", str(tmp_path)]
         process = await start(root, *words)
-        assert process.stderr is not None
-        while b"75 %" not in await process.stderr.readline():
-            pass
+        while not any(path.stat().st_size for path in parts(tmp_path)):  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
         process.send_signal(signal.SIGINT)
         _, err = await process.communicate()
 
     assert process.returncode == 130
     assert err.decode() == "pull: interrupted; what has arrived is kept\n"
     assert scan(tmp_path)[0] == []
-    assert [path.stat().st_size >= len(MODEL) * 3 // 4 for path in parts(tmp_path)] == [True]
+    assert [path.stat().st_size >= len(MODEL) for path in parts(tmp_path)] == [True]

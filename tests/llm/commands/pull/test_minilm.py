@@ -34,18 +34,6 @@ def cosine(one: list[float], other: tuple[float, ...]) -> float:
     return dot / (math.hypot(*one) * math.hypot(*other))
 
 
-def test_the_golden_vectors_are_of_unit_length_and_of_the_declared_width() -> None:
-    assert [len(one.vector) for one in MINILM.golden] == [MINILM.declared.dims] * 2
-    lengths = [math.hypot(*one.vector) for one in MINILM.golden]
-    assert lengths == pytest.approx([1.0, 1.0], abs=1e-3)
-
-
-def test_the_golden_vectors_are_those_of_the_reference(references: list[Reference]) -> None:
-    for golden, reference in zip(MINILM.golden, references, strict=False):
-        assert golden.text == reference.text
-        assert selftest.distance(golden.vector, reference.vector) < 1e-4
-
-
 @pytest.mark.slow
 @pytest.mark.timeout(400)
 @pytest.mark.parametrize(("flags", "megabytes"), [((), (90, 91)), (("--half",), (45, 46))])

