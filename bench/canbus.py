@@ -26,8 +26,8 @@ from runtime.bridge.can.decoder import Decoder
 from runtime.bridge.can.settings import CanSettings
 from runtime.bridge.can.slcan import SlcanSource
 from runtime.bridge.can.values import Batch
-from runtime.bridge.formats.candump import candump_frames
 from runtime.bridge.formats.canlog import CHUNK, Tally
+from runtime.bridge.formats.logs import candump_frames
 
 DBC: Final = ROOT / "data" / "dbc" / "paddock-dash.dbc"
 FULL_BUS: Final = 8_000

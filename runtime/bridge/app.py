@@ -46,7 +46,7 @@ from runtime.bridge.api.analyze import make_cues
 from runtime.bridge.api.shapes import recording_id
 from runtime.bridge.api.wire import ErrorAnswer
 from runtime.bridge.can.carfile import CarError
-from runtime.bridge.can.cars import LoadedCar, find_car, load_car
+from runtime.bridge.can.cars import LoadedCar, Wiring, find_car, load_car
 from runtime.bridge.can.dbc import DbcError, load_dbc, merged
 from runtime.bridge.can.registry import RegistryError, load_registry
 from runtime.bridge.can.settings import check_interface
@@ -55,7 +55,6 @@ from runtime.bridge.coach.agents.opening import open_coach
 from runtime.bridge.coach.warm.desk import Desk
 from runtime.bridge.driving import can_settings, driving
 from runtime.bridge.errors import JsonObject, render
-from runtime.bridge.live.bus import Wiring
 from runtime.bridge.service import SERVICE, Service
 from runtime.bridge.settings import BridgeSettings
 from runtime.bridge.storage.derived import Analyses, Filling, LapBook

@@ -11,11 +11,12 @@ from typing import Any, Final
 from aiohttp import web
 
 from runtime.bridge.analysis.reference import ReferenceBook
+from runtime.bridge.can.cars import NO_WIRING, Wiring
 from runtime.bridge.coach.agents.coach import Coach
 from runtime.bridge.coach.warm.desk import Desk
 from runtime.bridge.cues.engine import CueEngine
 from runtime.bridge.errors import NoTrack
-from runtime.bridge.live.bus import NO_WIRING, LiveBus, Wiring
+from runtime.bridge.live.bus import LiveBus
 from runtime.bridge.live.hub import Hub
 from runtime.bridge.live.inbox import Inbox
 from runtime.bridge.live.live import Live

@@ -2,9 +2,11 @@
 
 import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
+
+from cantools.database.can import Message
 
 from runtime.bridge.can import carfile
 from runtime.bridge.can.carfile import MAX_BYTES, CarError, CarFile, parse_car
@@ -96,6 +98,18 @@ class LoadedCar(NamedTuple):
     id: str
     file: CarFile
     plan: Plan
+
+
+class Wiring(NamedTuple):
+    """What decodes a bus."""
+
+    messages: Mapping[int, Message]
+    car: LoadedCar | None
+    dbc_files: tuple[str, ...]
+    """Names of the packs that the messages come from."""
+
+
+NO_WIRING: Final = Wiring({}, None, ())
 
 
 def load_cars(folder: Path, loaded_id: str = "") -> list[CarRecord]:

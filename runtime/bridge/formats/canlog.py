@@ -1,23 +1,22 @@
 """Turns CAN logs into recordings: frames at even times, every further signal as samples."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO, Final, NamedTuple, TypeAlias
+from typing import BinaryIO, Final, TypeAlias
 
 import numpy as np
-from cantools.database.can import Message
 
 from runtime.bridge.can.carfile import CarError
-from runtime.bridge.can.cars import SUFFIXES, find_car, load_car
+from runtime.bridge.can.cars import SUFFIXES, Wiring, find_car, load_car
 from runtime.bridge.can.dbc import DbcError, load_dbc, merged
 from runtime.bridge.can.decoder import Decoder
 from runtime.bridge.can.rows import GPS_DISTANCE, StampClock, even_times, spread_equal
-from runtime.bridge.can.rules import NO_RULES, Plan, Rules
+from runtime.bridge.can.rules import NO_RULES, Rules
 from runtime.bridge.can.values import Batch
 from runtime.bridge.formats.assemble import frames_at
-from runtime.bridge.formats.channels import About, convert, describe, guess
+from runtime.bridge.formats.channels import convert, describe, guess
 from runtime.bridge.formats.corrections import correct_frames
 from runtime.bridge.formats.reading import BusChoice, BusNotFound, Options, UnreadableRecording
 from runtime.bridge.session.recording import (
@@ -82,23 +81,17 @@ ReadFrames: TypeAlias = Callable[[BinaryIO, Tally], Iterator[Batch]]
 """Gives the frames of a log in blocks; raises `UnreadableRecording` for what is no such log."""
 
 
-class Bus(NamedTuple):
-    """What the frames of a log mean."""
-
-    messages: Mapping[int, Message]
-    plan: Plan | None = None
-    """The car's rules; None: no car file is used."""
-    dbc: tuple[str, ...] = ()
-    """Names of the databases."""
-    car: str = ""
-
-
-def read_log(stream: BinaryIO, options: Options, form: str, read_frames: ReadFrames) -> Recording:
+def read_log(
+    stream: BinaryIO, options: Options, *, form: str, read_frames: ReadFrames
+) -> Recording:
     """Read a whole log of the format *form*. Raises `UnreadableRecording`."""
     if options.bus is None:
         raise UnreadableRecording("a CAN log needs a DBC file to be read with")
     tally = Tally(options.bus.channel)
-    return record_log(read_frames(stream, tally), tally, load_bus(options.bus), form)
+    log = _Log(load_bus(options.bus))
+    for batch in read_frames(stream, tally):
+        log.feed(batch)
+    return log.recording(tally, form)
 
 
 def line_blocks(stream: BinaryIO, tally: Tally, size: int = BLOCK) -> Iterator[bytes]:
@@ -124,32 +117,19 @@ def line_blocks(stream: BinaryIO, tally: Tally, size: int = BLOCK) -> Iterator[b
         yield rest
 
 
-def record_log(batches: Iterable[Batch], tally: Tally, bus: Bus, form: str) -> Recording:
-    """The recording of all frames of a log. Raises `UnreadableRecording`."""
-    recorder = LogRecorder(bus)
-    for batch in batches:
-        recorder.feed(batch)
-    return recorder.finish(tally, form)
-
-
-class _Piece(NamedTuple):
-    t: Numbers
-    value: Numbers
-
-
-class LogRecorder:
+class _Log:
     """Takes the batches of a log in and gives the recording at its end."""
 
-    def __init__(self, bus: Bus) -> None:
-        self.bus = bus
-        self.frames = 0
-        self._pieces: dict[str, list[_Piece]] = {}
+    def __init__(self, bus: Wiring) -> None:
+        self._bus = bus
+        self._frames = 0
+        self._pieces: dict[str, list[Samples]] = {}
         self._heard: list[Numbers] = []
         self._samples = 0
         self._clock = StampClock()
-        self._first: float | None = None
+        self._first = 0.0
         self._decoder = Decoder(bus.messages)
-        self._rules = Rules(bus.plan or NO_RULES)
+        self._rules = Rules(bus.car.plan if bus.car else NO_RULES)
         self._units = {
             signal.name: signal.unit or ""
             for message in bus.messages.values()
@@ -158,11 +138,9 @@ class LogRecorder:
 
     def feed(self, batch: Batch) -> None:
         """Take frames in the order of the log; raises `UnreadableRecording` for too many."""
-        if not len(batch):
-            return
-        if self._first is None:
+        if not self._frames:
             self._first = float(batch.t[0])
-        self.frames += len(batch)
+        self._frames += len(batch)
         t = self._clock.advance(batch.t)
         times: dict[int, Numbers] = {}
         heard = np.zeros(len(batch), np.bool_)
@@ -173,60 +151,55 @@ class LogRecorder:
                 times[id(rows)] = t[rows]
                 heard[rows] = True
             self._samples += len(rows)
-            self._pieces.setdefault(name, []).append(_Piece(times[id(rows)], values))
+            self._pieces.setdefault(name, []).append(Samples(times[id(rows)], values))
         if self._samples > MOST_SAMPLES:
             text = f"the log holds more than {MOST_SAMPLES} values; cut it into parts"
             raise UnreadableRecording(text)
         if heard.any():
             self._heard.append(_coarse(t[heard]))
 
-    def finish(self, tally: Tally, form: str) -> Recording:
-        """The recording; raises `UnreadableRecording` where nothing could be decoded."""
-        if not self.frames:
+    def recording(self, tally: Tally, form: str) -> Recording:
+        """All of the log; raises `UnreadableRecording` where nothing could be decoded."""
+        if not self._frames:
             raise UnreadableRecording(_nothing(tally))
         if not self._heard:
             raise UnreadableRecording(
                 f"none of the {len(self._decoder.unknown)} ids of the log is known to "
-                f"{', '.join(self.bus.dbc) or 'the database'}; choose another DBC file"
+                f"{', '.join(self._bus.dbc_files) or 'the database'}; choose another DBC file"
             )
         joined = self._joined()
-        unmatched = self.bus.plan is not None and not self._rules.matched
+        unmatched = self._bus.car is not None and not self._rules.matched
+        absolute = self._first > UNIX  # else the log does not count from 1970
         helpers = dict(joined)
-        facts = self._facts(tally, form)
+        facts = self._facts(tally, form) | {"time_base": "utc" if absolute else "zero"}
         doubts = self._doubts(tally, unmatched=unmatched)
-        guessing = self.bus.plan is None or unmatched
+        guessing = self._bus.car is None or unmatched
         if guessing:
-            found = guess(self._told(joined)).without(WIDE_SIGNALS, joined)
-            for one in (*found.columns, *found.signals):
+            about = {name: describe(one, self._units.get(name, "")) for name, one in joined.items()}
+            guesses = guess(about).without(WIDE_SIGNALS, joined)
+            for one in (*guesses.columns, *guesses.signals):
                 helpers[one.column] = convert(one, joined[one.channel])
-            joined |= {one.column: helpers[one.column] for one in found.signals}
-            facts |= found.facts()
+            joined |= {one.column: helpers[one.column] for one in guesses.signals}
+            facts |= guesses.facts()
         helpers.pop("distance_m", None)
         frames = frames_at(even_times(np.unique(np.concatenate(self._heard)), STEP_S), helpers)
         if guessing:
-            mending = correct_frames(frames)
-            frames = mending.frames
-            facts |= mending.facts
-            doubts += mending.doubts
+            frames, corrected, more = correct_frames(frames)
+            facts |= corrected
+            doubts += more
         signals = {
             GPS_DISTANCE if name == "distance_m" else name: samples
             for name, samples in joined.items()
             if name not in WIDE or name == "distance_m"
         }
-        signals.pop("timestamp", None)
-        absolute = self._first is not None and self._first > UNIX
-        created = tally.created if tally.created is not None else self._first
         return Recording(
             frames=frames,
             signals=signals,
-            created=created if tally.created is not None or absolute else None,
+            created=self._first if tally.created is None and absolute else tally.created,
             doubts=tuple(doubts),
             facts=facts,
             unmapped=tuple(sorted(name for name in signals if name in self._units)),
         )
-
-    def _told(self, joined: Mapping[str, Samples]) -> dict[str, About]:
-        return {name: describe(one, self._units.get(name, "")) for name, one in joined.items()}
 
     def _joined(self) -> dict[str, Samples]:
         """All samples by name; signals of the same frames share their times."""
@@ -243,18 +216,16 @@ class LogRecorder:
         return joined
 
     def _facts(self, tally: Tally, form: str) -> dict[str, str]:
-        absolute = self._first is not None and self._first > UNIX
-        facts = {
+        return {
             "format": form,
-            "time_base": "utc" if absolute else "zero",
-            "frames": str(self.frames),
+            "frames": str(self._frames),
             "decoded": str(self._decoder.decoded),
             "unknown_ids": str(len(self._decoder.unknown)),
-            "dbc": ", ".join(self.bus.dbc),
-            "car": self.bus.car or "none",
+            "dbc": ", ".join(self._bus.dbc_files),
+            "car": self._bus.car.id if self._bus.car else "none",
             "channels": ", ".join(f"{name}: {n}" for name, n in sorted(tally.channels.items())),
+            **tally.notes,
         }
-        return facts | tally.notes
 
     def _doubts(self, tally: Tally, *, unmatched: bool) -> list[Doubt]:
         decoder = self._decoder
@@ -302,30 +273,25 @@ def _coarse(t: Numbers) -> Numbers:
     return t[np.concatenate(([True], change)) | np.concatenate((change, [True]))]
 
 
-def load_bus(choice: BusChoice) -> Bus:
+def load_bus(choice: BusChoice) -> Wiring:
     """Read the files of a choice; may take a second. Raises `BusNotFound`."""
     folder = choice.data_dir / "dbc"
-    if choice.dbc:
-        paths = [_dbc(folder, name, choice) for name in choice.dbc]
-    else:
-        paths = sorted(folder.glob("*.dbc"))
-        if not paths:
-            raise BusNotFound("there is no DBC file to decode the log with; name one", "dbc")
+    paths = [_dbc(folder, name, choice) for name in choice.dbc] or sorted(folder.glob("*.dbc"))
+    if not paths:
+        raise BusNotFound("there is no DBC file to decode the log with; name one", "dbc")
     try:
         packs = [load_dbc(path) for path in paths]
     except DbcError as error:
         raise BusNotFound(f"dbc: {error}", "dbc") from None
-    messages = merged(packs)
-    names = tuple(pack.name for pack in packs)
-    if choice.car is None:
-        return Bus(messages, None, names)
-    try:
+    car = None
+    if choice.car is not None:
         if not choice.car_anywhere:
             _check_inside(choice.data_dir, choice.car, "car", SUFFIXES)
-        car = load_car(find_car(choice.data_dir / "cars", choice.car))
-    except CarError as error:
-        raise BusNotFound(f"car: {error}", "car") from None
-    return Bus(messages, car.plan, names, car.id)
+        try:
+            car = load_car(find_car(choice.data_dir / "cars", choice.car))
+        except CarError as error:
+            raise BusNotFound(f"car: {error}", "car") from None
+    return Wiring(merged(packs), car, tuple(pack.name for pack in packs))
 
 
 def car_asked(folder: Path, car: str | None) -> str | None:

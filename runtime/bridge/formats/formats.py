@@ -4,12 +4,13 @@ To add a format, write a module with one function of the type `Read` and name it
 """
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import PurePath
 from typing import BinaryIO, Final, NamedTuple, TypeAlias
 
-from runtime.bridge.formats.candump import read_candump
+from runtime.bridge.formats.canlog import ReadFrames, read_log
+from runtime.bridge.formats.logs import asc_frames, blf_frames, candump_frames, trc_frames
 from runtime.bridge.formats.mf4 import read_mf4
-from runtime.bridge.formats.pythoncan import read_asc, read_blf, read_trc
 from runtime.bridge.formats.racechrono import is_racechrono, read_racechrono
 from runtime.bridge.formats.reading import (
     BusChoice,
@@ -46,13 +47,17 @@ class Format(NamedTuple):
     binary: bool = False
 
 
+def _log(form: str, read_frames: ReadFrames, *, binary: bool = False) -> Format:
+    return Format(partial(read_log, form=form, read_frames=read_frames), binary)
+
+
 FORMATS: Final[Mapping[str, Format]] = {
     ".vbo": Format(read_vbo),
     ".csv": Format(read_racechrono),
-    ".log": Format(read_candump),
-    ".asc": Format(read_asc),
-    ".trc": Format(read_trc),
-    ".blf": Format(read_blf, binary=True),
+    ".log": _log("candump", candump_frames),
+    ".asc": _log("asc", asc_frames),
+    ".trc": _log("trc", trc_frames),
+    ".blf": _log("blf", blf_frames, binary=True),
     ".mf4": Format(read_mf4, binary=True),
     ".xrk": Format(read_xrk, binary=True),
     ".xrz": Format(read_xrk, binary=True),

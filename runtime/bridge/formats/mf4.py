@@ -27,7 +27,9 @@ def read_mf4(stream: BinaryIO, options: Options) -> Recording:
     """A recording of the bus in an MDF file, else of its channels. Raises `UnreadableRecording`."""
     found = foreign.read_apart(stream, "mf4")
     if not found.meta.get("own"):
-        return read_log(stream, options, "mf4", lambda _, tally: _bus_frames(found, tally))
+        return read_log(
+            stream, options, form="mf4", read_frames=lambda _, tally: _bus_frames(found, tally)
+        )
     created = _number(found.meta.get("created"))
     return record_channels(found.channels, found.units, form="mf4", created=created)
 

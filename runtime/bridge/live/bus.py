@@ -3,15 +3,13 @@
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from cantools.database.can import Message
-
 from runtime.bridge.can.assembler import Assembler, Flush
 from runtime.bridge.can.bus import open_source
-from runtime.bridge.can.cars import LoadedCar
+from runtime.bridge.can.cars import Wiring
 from runtime.bridge.can.decoder import Decoder
 from runtime.bridge.can.reader import CanReader, CanSnapshot
 from runtime.bridge.can.rules import NO_RULES
@@ -26,19 +24,6 @@ log = logging.getLogger(__name__)
 Deliver = Callable[[list[Flush]], None]
 _INSIDE: Final = "simulator-{}"
 """The virtual channel between a synthetic car and the reader; its number makes it this bridge's."""
-
-
-@dataclass(frozen=True)
-class Wiring:
-    """What decodes a bus."""
-
-    messages: Mapping[int, Message]
-    car: LoadedCar | None
-    dbc_files: tuple[str, ...]
-    """Names of the packs that the messages come from."""
-
-
-NO_WIRING: Final = Wiring({}, None, ())
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,8 @@ import numpy as np
 
 from runtime.bridge.can.dbc import load_dbc
 from runtime.bridge.can.values import EXTENDED, Batch
-from runtime.bridge.formats.candump import candump_frames
 from runtime.bridge.formats.canlog import ReadFrames
-from runtime.bridge.formats.pythoncan import asc_frames, blf_frames, trc_frames
+from runtime.bridge.formats.logs import asc_frames, blf_frames, candump_frames, trc_frames
 
 BEGIN: Final = 1_700_000_000.0
 Frame = tuple[float, int, bytes]

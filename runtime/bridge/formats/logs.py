@@ -1,8 +1,8 @@
-"""Reads the logs that python-can knows: Vector's ASC and BLF, PEAK's TRC.
+"""Reads the frames of CAN logs: candump's, Vector's ASC and BLF, PEAK's TRC.
 
-python-can gives up at the first odd line; here it goes on with the next one, which is counted. What
-it does not know is put right on the way in: dates of ASC logs, their time stamps that count from
-the line before, and traces of version 1.2.
+python-can knows the last three, and gives up at the first odd line; here it goes on with the next
+one, which is counted. What it does not know is put right on the way in: dates of ASC logs, their
+time stamps that count from the line before, and traces of version 1.2.
 """
 
 import contextlib
@@ -11,16 +11,31 @@ import struct
 import zlib
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
-from typing import Any, BinaryIO, Final, cast
+from typing import Any, BinaryIO, Final, NamedTuple, cast
 
 import can
 from can.io.blf import BLFParseError
 
 from runtime.bridge.can.values import EXTENDED, LARGEST_ID, LONGEST, Batch, batch_of
-from runtime.bridge.formats.canlog import CHUNK, LATEST, Tally, line_blocks, read_log
-from runtime.bridge.formats.reading import Options, UnreadableRecording
-from runtime.bridge.session.recording import Recording
+from runtime.bridge.formats.canlog import CHUNK, LATEST, Tally, line_blocks
+from runtime.bridge.formats.reading import UnreadableRecording
 
+_ERROR: Final = 0x2000_0000
+"""Flag of an error frame in an id of candump's."""
+_LOG: Final = re.compile(
+    r"\((?P<t>\d{1,17}(?:\.\d{1,9})?)\)\s+(?P<channel>[^\s#]{1,32})\s+"
+    r"(?P<id>[0-9A-F]{3}|[0-9A-F]{8})#(?:(?P<remote>R\d?)|(?:#.)?(?P<data>\S*))"
+    r"(?:\s+[RT])?",
+    re.ASCII | re.IGNORECASE,
+)
+"""A line of a log file (``-l``, ``-L``)."""
+_CONSOLE: Final = re.compile(
+    r"\((?P<t>[-:. \d]{1,32})\)\s+(?P<channel>\S{1,32})\s+(?:(?:RX|TX)\s+\S+\s+\S+\s+)?"
+    r"(?P<id>[0-9A-F]{3}|[0-9A-F]{8})\s+\[(?P<length>\d{1,2})\]\s*"
+    r"(?:(?P<remote>remote.*)|(?P<data>.*))",
+    re.ASCII | re.IGNORECASE,
+)
+"""A line of the console output with time stamps."""
 _MONTHS: Final = (
     "jan feb mar apr may jun jul aug sep oct nov dec".split(),
     "jan feb mär apr mai jun jul aug sep okt nov dez".split(),
@@ -46,34 +61,66 @@ _PACKED: Final = 16
 """Bytes before the packed data of a container."""
 _MOST: Final = 64 << 20
 """Bytes of an unpacked container; a larger one is a fault or an attack."""
+_AS_WRITTEN: Final = "as written, read as UTC"
 
 
-def read_asc(stream: BinaryIO, options: Options) -> Recording:
-    """A recording of an ASC log. Raises `UnreadableRecording`."""
-    return read_log(stream, options, "asc", asc_frames)
+class _Frame(NamedTuple):
+    """One frame as its log has it."""
+
+    t: float
+    can_id: int
+    extended: bool
+    data: bytes | bytearray | None
+    """None: a remote frame."""
+    channel: str
+    error: bool = False
 
 
-def read_trc(stream: BinaryIO, options: Options) -> Recording:
-    """A recording of a TRC trace. Raises `UnreadableRecording`."""
-    return read_log(stream, options, "trc", trc_frames)
+def candump_frames(stream: BinaryIO, tally: Tally) -> Iterator[Batch]:
+    """The frames of a candump log; a file without any frame gives none."""
+    return _batches(_candump(stream, tally), tally)
 
 
-def read_blf(stream: BinaryIO, options: Options) -> Recording:
-    """A recording of a BLF log. Raises `UnreadableRecording`."""
-    return read_log(stream, options, "blf", blf_frames)
+def _candump(stream: BinaryIO, tally: Tally) -> Iterator[_Frame]:
+    for line in filter(None, map(str.strip, _text_lines(stream, tally))):
+        match = _LOG.fullmatch(line) or _CONSOLE.fullmatch(line)
+        try:
+            if match is None:
+                raise ValueError("no line of candump's")
+            frame = _candump_frame(match)
+        except ValueError:
+            tally.malformed += 1
+        else:
+            yield frame
+
+
+def _candump_frame(match: re.Match[str]) -> _Frame:
+    """Raises ValueError where it is none."""
+    fields = match.groupdict()
+    extended, can_id = len(fields["id"]) == 8, int(fields["id"], 16)
+    data = None
+    if fields["remote"] is None:
+        length = fields.get("length")
+        digits = fields["data"] if length is None else fields["data"][: 3 * int(length)]
+        data = bytes.fromhex(digits)
+        if length is not None and len(data) != int(length):
+            raise ValueError("of another length than it says")
+    try:
+        t = float(fields["t"])
+    except ValueError:
+        t = datetime.fromisoformat(fields["t"].strip()).replace(tzinfo=UTC).timestamp()
+    error = extended and bool(can_id & _ERROR)
+    return _Frame(t, can_id & LARGEST_ID, extended, data, fields["channel"], error)
 
 
 def asc_frames(stream: BinaryIO, tally: Tally) -> Iterator[Batch]:
     """The frames of an ASC log."""
     lines = _Lines(_asc_lines(stream, tally), _END_OF_HEAD)
-    reader = can.ASCReader(cast(Any, lines))
-
-    def messages() -> Iterator[can.Message]:
-        for message in _patiently(reader, lines, tally):
-            message.timestamp += tally.created or 0.0
-            yield message
-
-    return _batches(messages(), tally, first_channel=1)
+    messages = _patiently(can.ASCReader(cast(Any, lines)), lines, tally)
+    return _batches(
+        (_frame(one, 1)._replace(t=one.timestamp + (tally.created or 0.0)) for one in messages),
+        tally,
+    )
 
 
 def trc_frames(stream: BinaryIO, tally: Tally) -> Iterator[Batch]:
@@ -81,14 +128,14 @@ def trc_frames(stream: BinaryIO, tally: Tally) -> Iterator[Batch]:
     lines = _Lines(_trc_lines(stream, tally))
     reader = can.TRCReader(cast(Any, lines))
 
-    def messages() -> Iterator[can.Message]:
+    def frames() -> Iterator[_Frame]:
         for message in _patiently(reader, lines, tally):
             if tally.created is None and reader.start_time is not None:
                 tally.created = reader.start_time.timestamp()
-                tally.notes["start_date"] = "as written, read as UTC"
-            yield message
+                tally.notes["start_date"] = _AS_WRITTEN
+            yield _frame(message, 0)
 
-    return _batches(messages(), tally, first_channel=0)
+    return _batches(frames(), tally)
 
 
 def blf_frames(stream: BinaryIO, tally: Tally) -> Iterator[Batch]:
@@ -102,24 +149,38 @@ def blf_frames(stream: BinaryIO, tally: Tally) -> Iterator[Batch]:
         raise UnreadableRecording("the file is no BLF log, or its head is damaged") from None
     if reader.start_timestamp > 0:
         tally.created = reader.start_timestamp
-        tally.notes["start_date"] = "as written, read as UTC"
+        tally.notes["start_date"] = _AS_WRITTEN
 
-    def messages() -> Iterator[can.Message]:
+    def frames() -> Iterator[_Frame]:
         with contextlib.suppress(*_FAULTS):  # the damage was told
-            yield from reader
+            for message in reader:
+                yield _frame(message, 1)
 
-    return _batches(messages(), tally, first_channel=1)
+    return _batches(frames(), tally)
+
+
+def _frame(message: can.Message, first_channel: int) -> _Frame:
+    """A message of python-can; *first_channel* is the log's name of its channel 0."""
+    channel: Any = message.channel
+    return _Frame(
+        message.timestamp,
+        message.arbitration_id,
+        message.is_extended_id,
+        None if message.is_remote_frame else message.data,
+        str((channel or 0) + first_channel),
+        message.is_error_frame,
+    )
 
 
 class _Opened:
-    """The part of a file that python-can uses; it never closes what it is given."""
+    """The part of a file that python-can uses; whoever opened the file closes it."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self.read = stream.read
         self.write = None
 
     def close(self) -> None:
-        """Whoever opened the file closes it."""
+        """See the class."""
 
 
 class _Lines:
@@ -170,7 +231,7 @@ def _asc_lines(stream: BinaryIO, tally: Tally) -> Iterator[str]:
             tally.notes["time_stamps"] = "relative" if deltas else "absolute"
             if (moment := _moment(line.strip())) is not None:
                 tally.created = moment
-                tally.notes["start_date"] = "as written, read as UTC"
+                tally.notes["start_date"] = _AS_WRITTEN
         elif head.isdigit() and not ended:
             ended = True
             yield _END_OF_HEAD
@@ -187,16 +248,16 @@ def _asc_lines(stream: BinaryIO, tally: Tally) -> Iterator[str]:
 
 def _moment(line: str) -> float | None:
     """Unix seconds of a date in English or German, read as UTC."""
-    found = _DATE.match(line)
-    if found is None:
+    match = _DATE.match(line)
+    if match is None:
         return None
-    name = found[1].lower()[:3]
+    name = match[1].lower()[:3]
     month = next((names.index(name) + 1 for names in _MONTHS if name in names), 0)
-    hour = int(found[3])
-    if found[7]:
-        hour = hour % 12 + (12 if found[7].lower() == "pm" else 0)
-    micros = int((found[6] or "0").ljust(6, "0"))
-    day, minute, second, year = (int(found[at]) for at in (2, 4, 5, 8))
+    hour = int(match[3])
+    if match[7]:
+        hour = hour % 12 + (12 if match[7].lower() == "pm" else 0)
+    micros = int((match[6] or "0").ljust(6, "0"))
+    day, minute, second, year = (int(match[at]) for at in (2, 4, 5, 8))
     try:
         return datetime(year, month, day, hour, minute, second, micros, UTC).timestamp()
     except ValueError:
@@ -206,15 +267,11 @@ def _moment(line: str) -> float | None:
 def _trc_lines(stream: BinaryIO, tally: Tally) -> Iterator[str]:
     """Lines of versions that python-can knows; raises `UnreadableRecording` for others."""
     version = ""
-    for line in _text_lines(stream, tally):
-        line = line.strip()
-        if not line:
-            continue
+    for line in filter(None, map(str.strip, _text_lines(stream, tally))):
         if not version:
             if not line.startswith(";"):
-                raise UnreadableRecording(
-                    "the file is no TRC trace: it has no head of lines with ;"
-                )
+                text = "the file is no TRC trace: it has no head of lines with ;"
+                raise UnreadableRecording(text)
             version = "1.0"
         if line.startswith(";$FILEVERSION="):
             version = line.partition("=")[2]
@@ -268,36 +325,28 @@ def _patiently(reader: Iterable[can.Message], lines: _Lines, tally: Tally) -> It
             lines.before = lines.restart
 
 
-def _batches(
-    messages: Iterable[can.Message], tally: Tally, *, first_channel: int
-) -> Iterator[Batch]:
-    """The data frames of messages; *first_channel* is the log's name of python-can's 0."""
+def _batches(frames: Iterable[_Frame], tally: Tally) -> Iterator[Batch]:
+    """The data frames that are wanted; all others are counted."""
     t: list[float] = []
     keys: list[int] = []
     data: list[bytes] = []
-    for message in messages:
-        if message.is_error_frame:
+    for moment, can_id, extended, payload, channel, error in frames:
+        if error:
             tally.errors += 1
-            continue
-        if message.is_remote_frame:
+        elif payload is None:
             tally.remote += 1
-            continue
-        extended, can_id = message.is_extended_id, message.arbitration_id
-        if (
-            not abs(message.timestamp) < LATEST
+        elif (
+            not abs(moment) < LATEST
             or not 0 <= can_id <= (LARGEST_ID if extended else 0x7FF)
-            or len(message.data) > LONGEST
+            or len(payload) > LONGEST
         ):
             tally.malformed += 1
-            continue
-        channel: Any = message.channel
-        if not tally.takes(str((channel or 0) + first_channel), 1):
-            continue
-        t.append(message.timestamp)
-        keys.append(can_id | EXTENDED if extended else can_id)
-        data.append(bytes(message.data))
-        if len(t) >= CHUNK:
-            yield batch_of(t, keys, data)
-            t, keys, data = [], [], []
+        elif tally.takes(channel, 1):
+            t.append(moment)
+            keys.append(can_id | EXTENDED if extended else can_id)
+            data.append(bytes(payload))
+            if len(t) >= CHUNK:
+                yield batch_of(t, keys, data)
+                t, keys, data = [], [], []
     if t:
         yield batch_of(t, keys, data)
