@@ -272,19 +272,7 @@ def _catalogue(settings: BridgeSettings) -> list[SignalRow]:
         signals = load_registry(settings.registry_file)
     except RegistryError as error:
         raise CannotStart(f"data_dir: registry/{error}", BAD_CONFIGURATION) from error
-    return [
-        SignalRow(
-            name=one.name,
-            units=one.units,
-            semantics=one.semantics,
-            group=one.group,
-            expected_hz=one.expected_hz,
-            min_useful_hz=one.min_useful_hz,
-            discovery=one.discovery,
-            obd2_pid=one.obd2_pid,
-        )
-        for one in signals
-    ]
+    return [signal.row for signal in signals]
 
 
 async def _open(service: Service) -> Store | None:

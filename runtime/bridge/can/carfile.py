@@ -2,8 +2,7 @@
 
 import math
 import re
-from collections.abc import Iterator, Sequence
-from typing import Annotated, Final, Self, TypeAlias
+from typing import Annotated, Final, Literal, Self, TypeAlias
 
 import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
@@ -12,8 +11,6 @@ from pydantic import model_validator as validated
 MAX_BYTES: Final = 256 << 10
 MAX_DEPTH: Final = 20
 _NULLS: Final = ("", "~", "null")
-_BEGIN: Final = yaml.MappingStartEvent | yaml.SequenceStartEvent
-_END: Final = yaml.MappingEndEvent | yaml.SequenceEndEvent
 
 Tree: TypeAlias = str | list["Tree"] | dict[str, "Tree"] | None
 _WORDS: Final = {
@@ -77,6 +74,10 @@ def _signal(value: object) -> str:
     raise ValueError("must be the name of a signal")
 
 
+def _several(value: object) -> object:
+    return [value] if isinstance(value, str) else value
+
+
 def _flag(value: object) -> bool:
     if value in ("true", "false"):
         return value == "true"
@@ -94,7 +95,7 @@ def _binding(value: object) -> Binding:
         return _signal(value)
 
 
-def _id(value: object) -> object:
+def _id(value: object) -> int:
     number = _integer(value)
     if not 0 <= number < 1 << 29:
         raise ValueError("must be a CAN id of 11 or 29 bits")
@@ -104,8 +105,10 @@ def _id(value: object) -> object:
 Text = Annotated[str, BeforeValidator(_text)]
 Number = Annotated[float, BeforeValidator(_number)]
 Integer = Annotated[int, BeforeValidator(_integer)]
+Positive = Annotated[Number, Field(gt=0)]
 Count = Annotated[Integer, Field(ge=0, le=1_000_000)]
 Name = Annotated[str, BeforeValidator(_signal)]
+Wheels = Annotated[tuple[Name, ...], BeforeValidator(_several), Field(min_length=1, max_length=8)]
 Flag = Annotated[bool, BeforeValidator(_flag)]
 Bind = dict[Name, Annotated[Binding, BeforeValidator(_binding)]]
 FrameId = Annotated[int, BeforeValidator(_id)]
@@ -242,12 +245,31 @@ class Derived(_Block):
     bind: Bind
 
 
-class MethodUse(_Block):
-    """A further signal, made by more than arithmetic."""
+class GearInputs(_Block):
+    """Signals that tell the gear."""
 
-    method: Text
-    inputs: dict[str, Name | tuple[Name, ...]]
-    params: dict[str, Number | tuple[Number, ...]] = {}
+    rpm: Name
+    wheels: Wheels
+    """Speeds of driven wheels in km/h, whose mean counts."""
+
+
+class GearParams(_Block):
+    """What is between the engine and the road."""
+
+    ratios: Annotated[tuple[Positive, ...], Field(min_length=1)]
+    """From first gear up."""
+    final_drive: Positive
+    tyre_circumference_m: Positive
+    min_speed_kmh: Positive = 5.0
+    """A slower car is in neutral."""
+
+
+class MethodUse(_Block):
+    """The gear, from how fast the engine turns for each turn of the driven wheels."""
+
+    method: Literal["rpm_over_wheel_speed_ratio"]
+    inputs: GearInputs
+    params: GearParams
 
 
 class CarFile(_Block):
@@ -280,24 +302,18 @@ def parse_car(data: bytes) -> CarFile:
         raise CarError(first_fault(error)) from None
 
 
-def place(path: Sequence[str | int]) -> str:
-    """A path into the data as ``a.b[0].c``; empty for the whole."""
-    text = ""
-    for part in path:
-        if isinstance(part, int):
-            text += f"[{part}]"
-        elif "[" not in part:  # what pydantic adds for keys and for the branches of a union
-            text += f".{part}" if text else part
-    return text
-
-
-def first_fault(error: ValidationError, inside: Sequence[str | int] = ()) -> str:
-    """The first problem in words, with its place."""
+def first_fault(error: ValidationError) -> str:
+    """The first problem in words, with its place as in ``a.b[0].c``."""
     problem = error.errors(include_url=False, include_input=False)[0]
     words = _WORDS.get(problem["type"])
     if words is None:
         words = problem["msg"].removeprefix("Value error, ").removeprefix("Assertion failed, ")
-    where = place((*inside, *problem["loc"]))
+    where = ""
+    for part in problem["loc"]:
+        if isinstance(part, int):
+            where += f"[{part}]"
+        elif "[" not in part:  # what pydantic adds for keys and for the branches of a union
+            where += f".{part}" if where else part
     return f"{where}: {words}" if where else words
 
 
@@ -312,20 +328,20 @@ def parse_yaml(data: bytes) -> Tree:
         raise CarError(f"the file is larger than {MAX_BYTES // 1024} KiB")
     try:
         text = data.decode("utf-8-sig")
+        _check_events(text)
+        document = yaml.compose(text, Loader=yaml.CSafeLoader)
     except UnicodeDecodeError:
         raise CarError("the file is not UTF-8") from None
-    try:
-        return _document(_events(text))
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
         raise CarError(f"{where}{error.problem or 'not readable as YAML'}") from None
     except yaml.YAMLError as error:
         raise CarError(f"not readable as YAML: {str(error).splitlines()[0]}") from None
+    return None if document is None else _tree(document)
 
 
-def _events(text: str) -> Iterator[yaml.Event]:
-    """The events of one document, none of which is forbidden."""
+def _check_events(text: str) -> None:
     depth = documents = 0
     for event in yaml.parse(text, Loader=yaml.CSafeLoader):
         if isinstance(event, yaml.AliasEvent):
@@ -338,54 +354,27 @@ def _events(text: str) -> Iterator[yaml.Event]:
             documents += 1
             if documents > 1 or event.version or event.tags:
                 raise _error(event, "one document without directives is allowed")
-        elif isinstance(event, _BEGIN):
-            depth += 1
-            if depth > MAX_DEPTH:
-                raise _error(event, f"nested deeper than {MAX_DEPTH}")
-        elif isinstance(event, _END):
-            depth -= 1
-        yield event
+        depth += isinstance(event, yaml.CollectionStartEvent)
+        depth -= isinstance(event, yaml.CollectionEndEvent)
+        if depth > MAX_DEPTH:
+            raise _error(event, f"nested deeper than {MAX_DEPTH}")
 
 
-def _document(events: Iterator[yaml.Event]) -> Tree:
-    tree: Tree = None
-    for event in events:
-        if isinstance(event, yaml.NodeEvent):
-            tree = _node(event, events)
-    return tree
-
-
-def _node(event: yaml.Event, events: Iterator[yaml.Event]) -> Tree:
-    if isinstance(event, yaml.MappingStartEvent):
-        return _mapping(events)
-    if isinstance(event, yaml.SequenceStartEvent):
-        return _sequence(events)
-    if not isinstance(event, yaml.ScalarEvent):
-        raise _error(event, "a value was expected")
-    value: str = event.value
-    return None if not event.style and value in _NULLS else value
-
-
-def _sequence(events: Iterator[yaml.Event]) -> list[Tree]:
-    items: list[Tree] = []
-    while not isinstance(event := next(events), yaml.SequenceEndEvent):
-        items.append(_node(event, events))
-    return items
-
-
-def _mapping(events: Iterator[yaml.Event]) -> dict[str, Tree]:
+def _tree(node: yaml.Node) -> Tree:
+    if isinstance(node, yaml.ScalarNode):
+        return None if not node.style and node.value in _NULLS else str(node.value)
+    if isinstance(node, yaml.SequenceNode):
+        return [_tree(item) for item in node.value]
     entries: dict[str, Tree] = {}
-    while not isinstance(event := next(events), yaml.MappingEndEvent):
-        if not isinstance(event, yaml.ScalarEvent):
-            raise _error(event, "a key must be a text")
-        key: str = event.value
-        if key in entries:
-            raise _error(event, f"the key {key[:80]} comes twice")
-        entries[key] = _node(next(events), events)
+    for key, value in node.value:
+        if not isinstance(key, yaml.ScalarNode):
+            raise _error(key, "a key must be a text")
+        if key.value in entries:
+            raise _error(key, f"the key {key.value[:80]} comes twice")
+        entries[key.value] = _tree(value)
     return entries
 
 
-def _error(event: yaml.Event, text: str) -> CarError:
-    mark = event.start_mark
-    where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
-    return CarError(where + text)
+def _error(at: yaml.Event | yaml.Node, text: str) -> CarError:
+    mark = at.start_mark
+    return CarError(f"line {mark.line + 1}, column {mark.column + 1}: {text}" if mark else text)

@@ -103,25 +103,11 @@ class Formula:
     def __call__(self, values: Values, rows: int = 1) -> Numbers:
         """The value of each row; NaN where it is undefined, too large, or an input is NaN.
 
-        *values* hold a column of so many *rows*, or one number, for exactly the inputs. Raises
-        `FormulaError` for other inputs.
+        *values* hold a column of so many *rows*, or one number, for each of the inputs.
         """
-        if values.keys() != set(self.inputs):
-            raise FormulaError(mismatch(self.inputs, values))
         with np.errstate(all="ignore"):
             result = self.node(values)
         return result if len(result) == rows else np.full(rows, result[0])
-
-
-def mismatch(inputs: tuple[str, ...], given: Mapping[str, object]) -> str:
-    """What is missing or too much, in words; empty for a perfect match."""
-    for name in inputs:
-        if name not in given:
-            return f"the input {name} is not bound"
-    for name in given:
-        if name not in inputs:
-            return f"there is no input {name}"
-    return ""
 
 
 def compile_formula(text: str, inputs: tuple[str, ...] | None = None) -> Formula:

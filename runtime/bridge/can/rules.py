@@ -5,30 +5,25 @@ once one of its inputs came with a frame and all have been seen. A rule that nee
 looks up their latest values by time, for all frames at once.
 """
 
-import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple
 
 import numpy as np
 
-from runtime.bridge.can.carfile import SELF, Binding, CarError, CarFile, Rule
+from runtime.bridge.can.carfile import SELF, Binding, CarError, CarFile, MethodUse, Rule
 from runtime.bridge.can.decoder import Column
 from runtime.bridge.can.formulas import (
     LIBRARY,
     Formula,
     FormulaError,
     compile_formula,
-    mismatch,
 )
 from runtime.bridge.can.values import Flags, Keys, Rows
 from runtime.bridge.session.recording import Numbers
 
-Inputs: TypeAlias = Mapping[str, str | Sequence[str]]
-Params: TypeAlias = Mapping[str, float | Sequence[float]]
 KMH_TO_M_PER_MIN: Final = 1000 / 60
-SPEED_FLOOR_KMH: Final = 5.0
 CLUTCH_SHARE: Final = 0.12
 """Further off than this from every ratio, the engine is not coupled to the wheels."""
 _PLACES: Final = 1 << 16
@@ -76,8 +71,9 @@ class Plan(NamedTuple):
     """The rules of a car file, compiled."""
 
     signals: Mapping[str, Steps]
+    """What needs the result of another stands behind it, as below."""
     makings: tuple[Making, ...]
-    """What needs the result of another stands behind it, methods last."""
+    """Methods last."""
 
 
 NO_RULES: Final = Plan({}, ())
@@ -115,23 +111,20 @@ class Rules:
         """Whether any signal of the bus had a rule."""
         self._plan = plan
         self._latest: dict[str, float] = {}
-        self._order = _dependencies(plan)
 
     def feed(self, columns: Sequence[Column]) -> dict[str, Emitted]:
         """The signals of the next batch by name."""
-        if any(column.name in self._plan.signals for column in columns):
-            self.matched = True
         sources = _sources(columns)
-        if self._order is not None:
-            plain = [name for name in sources if name not in self._plan.signals]
-            names = (*plain, *(name for name in self._order if name in sources))
-            series = self._apply({name: sources[name] for name in names})
-        else:  # rules need each other in a circle: each frame sees the results of the one before
-            pieces: dict[str, list[_Series]] = {}
-            for frame in _frames(sources):
-                for name, values in self._apply(frame).items():
-                    pieces.setdefault(name, []).append(values)
-            series = {name: _joined(several) for name, several in pieces.items()}
+        rules = [name for name in self._plan.signals if name in sources]
+        self.matched = self.matched or bool(rules)
+        series: dict[str, _Series] = {}
+        for name in (*(name for name in sources if name not in rules), *rules):
+            self._follow(name, sources[name], series)
+        for at, making in enumerate(self._plan.makings):
+            self._make(_PLACES - len(self._plan.makings) + at, making, series)
+        for name, (_, _, values) in series.items():
+            if len(values):
+                self._latest[name] = float(values[-1])
         return {name: Emitted(one.rows, one.values) for name, one in series.items()}
 
     def feed_frame(self, decoded: Mapping[str, float]) -> dict[str, float]:
@@ -143,17 +136,6 @@ class Rules:
         ]
         emitted = self.feed(columns).items()
         return {name: float(values[-1]) for name, (_, values) in emitted if len(values)}
-
-    def _apply(self, sources: Mapping[str, _Series]) -> dict[str, _Series]:
-        series: dict[str, _Series] = {}
-        for name, source in sources.items():
-            self._follow(name, source, series)
-        for at, making in enumerate(self._plan.makings):
-            self._make(_PLACES - len(self._plan.makings) + at, making, series)
-        for name, (_, _, values) in series.items():
-            if len(values):
-                self._latest[name] = float(values[-1])
-        return series
 
     def _follow(self, raw: str, source: _Series, series: dict[str, _Series]) -> None:
         steps = self._plan.signals.get(raw)
@@ -246,36 +228,6 @@ def _joined(several: Sequence[_Series]) -> _Series:
     return whole.part(np.argsort(whole.order, kind="stable"))
 
 
-def _frames(sources: Mapping[str, _Series]) -> Iterable[dict[str, _Series]]:
-    """The signals of one frame after the other, in the order in which it holds them."""
-    frames: dict[int, list[tuple[int, str, int]]] = {}
-    for name, source in sources.items():
-        rows = zip(source.rows.tolist(), source.order.tolist(), strict=True)
-        for at, (row, order) in enumerate(rows):
-            frames.setdefault(row, []).append((order, name, at))
-    for row in sorted(frames):
-        yield {name: sources[name].part(slice(at, at + 1)) for _, name, at in sorted(frames[row])}
-
-
-def _dependencies(plan: Plan) -> tuple[str, ...] | None:
-    """The signals with a rule so that each comes behind those it needs; None: there is no order."""
-    maker: dict[str, str] = {}
-    for raw, steps in plan.signals.items():
-        maker |= dict.fromkeys((*steps.names, *(name for name, _ in steps.derive)), raw)
-    made = {making.name for making in plan.makings}
-    needs: dict[str, set[str]] = {}
-    for raw, steps in plan.signals.items():
-        bounds = (*steps.apply, *(bound for _, bound in steps.derive))
-        wanted = {signal for bound in bounds for _, signal in bound.signals}
-        if wanted & made:
-            return None  # of the frame before: these are made when all signals are known
-        needs[raw] = {maker[name] for name in wanted if name in maker}
-    try:
-        return tuple(TopologicalSorter(needs).static_order())
-    except CycleError:
-        return None
-
-
 def compile_plan(car: CarFile) -> Plan:
     """Compile the rules of a car; raises `CarError`, which names the place of what is wrong."""
     signals = {raw: _steps(raw, rule) for raw, rule in car.signals.items()}
@@ -287,18 +239,38 @@ def compile_plan(car: CarFile) -> Plan:
             raise CarError(f"derived.{name}.bind: no signal is bound")
     methods = []
     for name, use in car.methods.items():
-        try:
-            method = bind_method(use.method, use.inputs, use.params)
-        except MethodError as error:
-            raise CarError(f"methods.{name}.{error}") from None
+        method = _gear(use)
         methods.append(Making(name, frozenset(method.inputs), method))
     _check_names(signals, (*derived, *car.methods))
-    needs = {name: made.inputs & derived.keys() for name, made in derived.items()}
+    makers = {name: raw for raw, steps in signals.items() for name in _out(steps)}
+    needs = {}
+    for raw, steps in signals.items():
+        wanted = {name for bound in _bounds(steps) for _, name in bound.signals}
+        if late := wanted & {*derived, *car.methods}:
+            text = f"{min(late)} is made after it, of several signals"
+            raise CarError(f"signals.{raw}: {text}")
+        needs[raw] = {makers[name] for name in wanted if name in makers}
+    in_order = {raw: signals[raw] for raw in _ordered(needs, "signals")}
+    needs = {name: {*made.inputs} & derived.keys() for name, made in derived.items()}
+    makings = [derived[name] for name in _ordered(needs, "derived")]
+    return Plan(in_order, (*makings, *methods))
+
+
+def _ordered(needs: Mapping[str, set[str]], block: str) -> tuple[str, ...]:
+    """The names, each behind those that it needs."""
     try:
-        in_order = [derived[name] for name in TopologicalSorter(needs).static_order()]
+        return tuple(TopologicalSorter(needs).static_order())
     except CycleError:
-        raise CarError("derived: some of these need each other in a circle") from None
-    return Plan(signals, (*in_order, *methods))
+        raise CarError(f"{block}: some of these need each other in a circle") from None
+
+
+def _out(steps: Steps) -> list[str]:
+    """The names under which a signal goes out."""
+    return [*steps.names, *(name for name, _ in steps.derive)]
+
+
+def _bounds(steps: Steps) -> list[Bound]:
+    return [*steps.apply, *(bound for _, bound in steps.derive)]
 
 
 def _steps(raw: str, rule: Rule) -> Steps:
@@ -330,8 +302,12 @@ def _bound(place: str, text: str, bind: Mapping[str, Binding], *, own: bool = Tr
             formula = compile_formula(text, tuple(bind))
     except FormulaError as error:
         raise CarError(f"{place}.formula: {error}") from None
-    if wrong := mismatch(formula.inputs, bind):
-        raise CarError(f"{place}.bind: {wrong}")
+    for name in formula.inputs:
+        if name not in bind:
+            raise CarError(f"{place}.bind: the input {name} is not bound")
+    for name in bind:
+        if name not in formula.inputs:
+            raise CarError(f"{place}.bind: there is no input {name}")
     if not own and SELF in bind.values():
         raise CarError(f"{place}.bind: {SELF} stands for one signal, and this has several")
     constants = {name: np.array([v]) for name, v in bind.items() if isinstance(v, float)}
@@ -344,7 +320,7 @@ def _check_names(signals: Mapping[str, Steps], made: tuple[str, ...]) -> None:
     """No name may go out from two places: the two would take turns in one series."""
     owners: dict[str, str] = {}
     for raw, steps in signals.items():
-        out = [*steps.names, *(name for name, _ in steps.derive)]
+        out = _out(steps)
         for name in out:
             if owners.setdefault(name, raw) != raw or (name in signals and name != raw):
                 other = owners[name] if owners[name] != raw else name
@@ -358,65 +334,23 @@ def _check_names(signals: Mapping[str, Steps], made: tuple[str, ...]) -> None:
             raise CarError(f"{name} is made twice")
 
 
-class MethodError(ValueError):
-    """A method that is set up wrongly; the text says what."""
-
-
-def rpm_over_wheel_speed_ratio(inputs: Inputs, params: Params) -> Method:
-    """The gear, from how fast the engine turns for each turn of the driven wheels.
-
-    Inputs: ``rpm``, and ``wheels`` in km/h, whose mean counts. Parameters: ``ratios`` from first
-    gear up, ``final_drive``, ``tyre_circumference_m``, ``min_speed_kmh`` (5). 0 stands for
-    neutral, for a pressed clutch and for a car slower than that.
-    """
-    _only(inputs, ("rpm", "wheels"), "inputs")
-    _only(params, ("ratios", "final_drive", "tyre_circumference_m", "min_speed_kmh"), "params")
-    rpm, wheels = inputs.get("rpm"), inputs.get("wheels")
-    if not isinstance(rpm, str) or rpm == "":
-        raise MethodError("inputs.rpm: must be one signal")
-    wheels = (wheels,) if isinstance(wheels, str) else tuple(wheels or ())
-    if not 1 <= len(wheels) <= 8:
-        raise MethodError("inputs.wheels: must be one to eight signals")
-    ratios = params.get("ratios")
-    if isinstance(ratios, float | int) or not ratios or not all(ratio > 0 for ratio in ratios):
-        raise MethodError("params.ratios: must be a list of ratios above 0")
-    final = _above_zero(params, "final_drive")
-    metres = _above_zero(params, "tyre_circumference_m")
-    floor = _above_zero(params, "min_speed_kmh", SPEED_FLOOR_KMH)
-    known = np.array(ratios, np.float64)
+def _gear(use: MethodUse) -> Method:
+    """0 stands for neutral, for a pressed clutch and for a car below the least speed."""
+    rpm, wheels = use.inputs.rpm, use.inputs.wheels
+    metres, final, floor = (
+        use.params.tyre_circumference_m,
+        use.params.final_drive,
+        use.params.min_speed_kmh,
+    )
+    ratios = np.array(use.params.ratios)
 
     def gear(values: Mapping[str, Numbers]) -> Numbers:
         with np.errstate(all="ignore"):  # what a bus tells may be any number
             kmh = np.mean([values[wheel] for wheel in wheels], axis=0)
             turns = np.maximum(kmh, floor) * KMH_TO_M_PER_MIN * final
-            off = np.abs(known[:, None] - values[rpm] * metres / turns)
+            off = np.abs(ratios[:, None] - values[rpm] * metres / turns)
             nearest = np.argmin(off, axis=0)
-            coupled = off.min(axis=0) <= CLUTCH_SHARE * known[nearest]
+            coupled = off.min(axis=0) <= CLUTCH_SHARE * ratios[nearest]
         return np.where((kmh >= floor) & coupled, nearest + 1.0, 0.0)
 
     return Method((rpm, *wheels), gear)
-
-
-METHODS: Final[Mapping[str, Callable[[Inputs, Params], Method]]] = {
-    "rpm_over_wheel_speed_ratio": rpm_over_wheel_speed_ratio,
-}
-
-
-def bind_method(name: str, inputs: Inputs, params: Params) -> Method:
-    """The method of that name; raises `MethodError`."""
-    if name not in METHODS:
-        raise MethodError(f"method: there is no {name!r}; known: " + ", ".join(METHODS))
-    return METHODS[name](inputs, params)
-
-
-def _only(given: Mapping[str, object], known: tuple[str, ...], where: str) -> None:
-    for name in given:
-        if name not in known:
-            raise MethodError(f"{where}.{name}: unknown; known: " + ", ".join(known))
-
-
-def _above_zero(params: Params, name: str, default: float | None = None) -> float:
-    value = params.get(name, default)
-    if not isinstance(value, float | int) or not (value > 0 and math.isfinite(value)):
-        raise MethodError(f"params.{name}: must be a number above 0")
-    return float(value)

@@ -15,7 +15,7 @@ from typing import Final, Protocol
 import aiohttp
 from tqdm import tqdm
 
-from runtime.bridge.can.registry import CatalogSignal, RegistryError, load_registry
+from runtime.bridge.can.registry import RegistryError, load_registry
 from runtime.bridge.commands.flags import add_server_flags
 from runtime.bridge.formats.canlog import car_asked, car_driven
 from runtime.bridge.formats.files import open_inside
@@ -28,7 +28,7 @@ from runtime.bridge.session.series import series
 from runtime.bridge.settings import BridgeSettings
 from runtime.bridge.storage.errors import SessionExists, StoreUnusable
 from runtime.bridge.storage.store import Store
-from runtime.bridge.storage.values import Json, SessionMeta, SignalRow
+from runtime.bridge.storage.values import Json, SessionMeta
 from runtime.bridge.track.library import Library
 from runtime.web.errors import ApiError
 from runtime.web.instance import AlreadyRunning, address_of
@@ -124,7 +124,7 @@ async def _importer(
 ) -> AsyncIterator[Importer]:
     """The database itself, or the bridge that has it open."""
     try:
-        seed = [_seed(one) for one in load_registry(settings.registry_file)]
+        seed = [signal.row for signal in load_registry(settings.registry_file)]
     except RegistryError as error:
         raise ImportFailed(f"data_dir: registry/{error}", "") from None
     try:
@@ -148,19 +148,6 @@ async def _importer(
 def _lock_of(db: Path) -> Path:
     """The folder that a process holds while it has the database open."""
     return db.with_name(f"{db.name}.lock")
-
-
-def _seed(one: CatalogSignal) -> SignalRow:
-    return SignalRow(
-        name=one.name,
-        units=one.units,
-        semantics=one.semantics,
-        group=one.group,
-        expected_hz=one.expected_hz,
-        min_useful_hz=one.min_useful_hz,
-        discovery=one.discovery,
-        obd2_pid=one.obd2_pid,
-    )
 
 
 class _Remote:

@@ -19,7 +19,6 @@ from runtime.bridge.simulator.drive import Drive
 from runtime.bridge.track.model import Track
 
 LITRES_PER_GAL: Final = 3.785411784
-GEAR_METHOD: Final = "rpm_over_wheel_speed_ratio"
 
 NANO: Final = 1_000_000_000
 SLOT_NS: Final = 250_000
@@ -94,14 +93,10 @@ def as_logged(truth: Mapping[str, Numbers], logger: Mapping[str, Straight]) -> d
 
 def find_gearbox(file: CarFile | None) -> Gearbox:
     """The gearbox that the car's file tells of, else a usual one."""
-    for use in file.methods.values() if file is not None else ():
-        ratios = use.params.get("ratios")
-        final, tyre = use.params.get("final_drive"), use.params.get("tyre_circumference_m")
-        if use.method != GEAR_METHOD or not isinstance(ratios, tuple):
-            continue
-        if isinstance(final, float) and isinstance(tyre, float):
-            return Gearbox(ratios, final, tyre)
-    return Gearbox()
+    if file is None or not file.methods:
+        return Gearbox()
+    gears = next(iter(file.methods.values())).params
+    return Gearbox(gears.ratios, gears.final_drive, gears.tyre_circumference_m)
 
 
 class Sender(NamedTuple):

@@ -130,4 +130,4 @@ def test_the_gear_of_the_car_file_is_the_gear_that_is_driven() -> None:
 
     assert gears <= {0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0}
     assert len(gears) >= 4
-    assert VESPER.file.methods["gear_position"].params["ratios"]
+    assert VESPER.file.methods["gear_position"].params.ratios
