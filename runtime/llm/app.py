@@ -25,7 +25,7 @@ from runtime.llm.api import (
     tenants,
 )
 from runtime.llm.api.wire import ErrorAnswer
-from runtime.llm.awake import KeepAwake, inhibitor_for
+from runtime.llm.awake import KeepAwake, command_for
 from runtime.llm.chats import Chats, Clocks, Preflight
 from runtime.llm.discovery import Announcer, reachable_addresses
 from runtime.llm.documents.store import DocumentStore, StoreSettings
@@ -200,7 +200,7 @@ def assemble(settings: LlmSettings) -> Service:
             settings.rate_limit_burst,
             per_address=settings.rate_limit_per_addr,
         ),
-        awake=KeepAwake(inhibitor_for(sys.platform) if settings.keep_awake else None),
+        awake=KeepAwake(command_for(sys.platform) if settings.keep_awake else None),
         announcer=Announcer(VERSION, reachable_addresses),
         host=host,
         embedder=Embedder(pool, settings.embedding_queue),

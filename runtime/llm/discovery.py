@@ -94,8 +94,9 @@ class Announcer:
                 await self._sleep(self._poll_s)
                 continue
             try:
-                async with self._announced(port, auth, addresses) as service:
-                    await self._until_changed(addresses, *service)
+                async with self._announced(port, auth, addresses):
+                    while addresses == await self._look():
+                        await self._sleep(self._poll_s)
             except (Error, OSError, RuntimeError, TimeoutError) as error:
                 self._log_failure(error)
                 await self._sleep(self._poll_s)
@@ -118,7 +119,7 @@ class Announcer:
     @contextlib.asynccontextmanager
     async def _announced(
         self, port: int, auth: Auth, addresses: Sequence[str]
-    ) -> AsyncIterator[tuple[AsyncZeroconf, ServiceInfo]]:
+    ) -> AsyncIterator[None]:
         """Registered inside the block, taken back at its end; sockets are open in it only."""
         network = AsyncZeroconf(interfaces=self._interfaces)
         try:
@@ -128,25 +129,12 @@ class Announcer:
             self._name = info.name.removesuffix(f".{SERVICE_TYPE}")
             self._last_failure = ""
             log.info("announced on the network as %s at port %d", self._name, port)
-            yield network, info
+            yield
         finally:
             self._name = None
             with contextlib.suppress(TimeoutError, OSError, Error):
                 async with asyncio.timeout(_GOODBYE_S):
                     await network.async_close()
-
-    async def _until_changed(
-        self, addresses: list[str], network: AsyncZeroconf, info: ServiceInfo
-    ) -> None:
-        """Return when the machine's addresses are others or another machine owns the name."""
-        while True:
-            if rival := _rival(network, info):
-                log.warning("%s is also announced by %s", self._name, rival)
-                if rival < self._server:
-                    return
-            await self._sleep(self._poll_s)
-            if await self._look() != addresses:
-                return
 
 
 def service_info(
@@ -171,14 +159,3 @@ def service_info(
             "auth": auth,
         },
     )
-
-
-def _rival(network: AsyncZeroconf, info: ServiceInfo) -> str | None:
-    """The host name of another machine that announces the same instance.
-
-    Two servers that start within the same second can both miss the other's claim; the one whose
-    host name sorts later then gives way.
-    """
-    records = network.zeroconf.cache.async_entries_with_name(info.name)
-    hosts = (getattr(record, "server", None) for record in records)  # only SRV records have one
-    return next((host for host in hosts if isinstance(host, str) and host != info.server), None)

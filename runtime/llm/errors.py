@@ -77,41 +77,31 @@ class RichError(ApiError):
     actionable: ClassVar[bool] = False
     retry: ClassVar[bool] = False
     """Whether a stock client should try again by itself (header ``x-should-retry``)."""
+    sysmodel_status: str | None = None
+    next_steps: tuple[str, ...] = ()
 
-    def __init__(
-        self,
-        message: str,
-        *,
-        sysmodel_status: str | None = None,
-        next_steps: tuple[str, ...] = (),
-        retry_after: int | None = None,
-    ) -> None:
+    def __init__(self, message: str, *, retry_after: int | None = None) -> None:
         headers = {"x-should-retry": "true" if self.retry else "false"}
         if retry_after is not None:
             headers["Retry-After"] = str(retry_after)
         super().__init__(message, headers=headers)
-        self.sysmodel_status = sysmodel_status
-        self.next_steps = next_steps
 
 
 class LocalInitFailed(RichError):
     """A model file exists and cannot be made ready: damaged, wrong backend, no memory, too slow."""
 
     status, code, rich_code, actionable = 503, "local_engine_failed", "LOCAL_INIT_FAILED", True
-    steps: ClassVar[tuple[str, ...]] = (
+    next_steps = (
         "Check that the file is a complete GGUF chat model (GET /v1/models lists all).",
         "Check that the backend declared for the model in catalog.toml fits this machine.",
         "Check that the backend's libraries are installed and memory is free.",
     )
 
-    def __init__(self, message: str) -> None:
-        super().__init__(message, next_steps=self.steps)
-
 
 class NoRoom(LocalInitFailed):
     """The memory that is free now does not hold the model."""
 
-    steps = (
+    next_steps = (
         "Send the request again when a model in use rests.",
         "Or ask for fewer max_tokens, or choose a smaller model (GET /v1/models lists all).",
         "Or free memory on this machine.",
@@ -121,7 +111,7 @@ class NoRoom(LocalInitFailed):
 class NotForChat(LocalInitFailed):
     """The model is an embedding model: nothing is wrong with it."""
 
-    steps = (
+    next_steps = (
         "Choose a chat model (GET /v1/models lists all).",
         "Send the request again with its id.",
         "For vectors of this model, send texts to POST /v1/embeddings.",
@@ -135,17 +125,12 @@ class SysmodelDownloadable(RichError):
     """The system model can be downloaded and is not here yet."""
 
     status, code, rich_code, actionable = 503, "sysmodel_unavailable", "SYSMODEL_DOWNLOADABLE", True
-
-    def __init__(self, message: str) -> None:
-        super().__init__(
-            message,
-            sysmodel_status="downloadable",
-            next_steps=(
-                "Start the download: POST /v1/sysmodel/download.",
-                "Wait until GET /v1/sysmodel/status says available.",
-                "Send the request again.",
-            ),
-        )
+    sysmodel_status = "downloadable"
+    next_steps = (
+        "Start the download: POST /v1/sysmodel/download.",
+        "Wait until GET /v1/sysmodel/status says available.",
+        "Send the request again.",
+    )
 
 
 class SysmodelDownloading(RichError):
@@ -153,31 +138,23 @@ class SysmodelDownloading(RichError):
 
     status, code, rich_code = 425, "sysmodel_unavailable", "SYSMODEL_DOWNLOADING"
     actionable, retry = True, True
+    sysmodel_status = "downloading"
+    next_steps = ("Wait until GET /v1/sysmodel/status says available.", "Send the request again.")
 
     def __init__(self, message: str, *, retry_after: int = 30) -> None:
-        super().__init__(
-            message,
-            sysmodel_status="downloading",
-            retry_after=retry_after,
-            next_steps=(
-                "Wait until GET /v1/sysmodel/status says available.",
-                "Send the request again.",
-            ),
-        )
+        super().__init__(message, retry_after=retry_after)
 
 
 class SysmodelUnavailable(RichError):
     """There is no system model on this machine, or its state cannot be read."""
 
     status, code, rich_code = 503, "sysmodel_unavailable", "SYSMODEL_UNAVAILABLE"
+    sysmodel_status = "unavailable"
 
     def __init__(self, message: str, *, local_models: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
         named = f": {', '.join(local_models)}" if local_models else "; GET /v1/models lists them"
-        super().__init__(
-            message,
-            sysmodel_status="unavailable",
-            next_steps=(f"Choose a local model{named}.",),
-        )
+        self.next_steps = (f"Choose a local model{named}.",)
 
 
 class SysmodelUnknown(RichError):
@@ -186,10 +163,8 @@ class SysmodelUnknown(RichError):
     status, code, rich_code = 503, "sysmodel_unavailable", "SYSMODEL_UNKNOWN"
 
     def __init__(self, status_code: int) -> None:
-        super().__init__(
-            f"the system model reports an unknown state ({status_code})",
-            sysmodel_status=f"unknown({status_code})",
-        )
+        super().__init__(f"the system model reports an unknown state ({status_code})")
+        self.sysmodel_status = f"unknown({status_code})"
 
 
 class SysmodelBackgroundBlocked(RichError):
@@ -197,30 +172,20 @@ class SysmodelBackgroundBlocked(RichError):
 
     status, code = 403, "sysmodel_background_blocked"
     rich_code, actionable = "SYSMODEL_BACKGROUND_BLOCKED", True
-
-    def __init__(self, message: str) -> None:
-        super().__init__(
-            message,
-            sysmodel_status="available",
-            next_steps=(
-                "Bring the program that hosts the system model to the foreground.",
-                "Keep it there until the reply is complete.",
-                "Or choose a local model; GET /v1/models lists them.",
-            ),
-        )
+    sysmodel_status = "available"
+    next_steps = (
+        "Bring the program that hosts the system model to the foreground.",
+        "Keep it there until the reply is complete.",
+        "Or choose a local model; GET /v1/models lists them.",
+    )
 
 
 class SysmodelRuntimeError(RichError):
     """The system model failed while it was answering."""
 
     status, code, rich_code = 500, "sysmodel_runtime_error", "SYSMODEL_RUNTIME_ERROR"
-
-    def __init__(self, message: str) -> None:
-        super().__init__(
-            message,
-            sysmodel_status="unknown",
-            next_steps=("Try again, or choose a local model; GET /v1/models lists them.",),
-        )
+    sysmodel_status = "unknown"
+    next_steps = ("Try again, or choose a local model; GET /v1/models lists them.",)
 
 
 def render(error: ApiError) -> JsonObject:

@@ -1,126 +1,15 @@
-"""Keeping the machine awake: counting, lingering, and a real child process that never stays."""
+"""Keeping the machine awake: one child process a period, which never stays behind."""
 
 import asyncio
 import logging
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from runtime.llm.awake import Inhibitor, KeepAwake
-
-
-class Recorder(Inhibitor):
-    """An inhibitor that writes down what it was told."""
-
-    def __init__(self) -> None:
-        super().__init__(())
-        self.calls: list[str] = []
-        self.started, self.stopped = asyncio.Event(), asyncio.Event()
-
-    async def start(self) -> None:
-        self.stopped.clear()
-        self.calls.append("start")
-        self.started.set()
-
-    async def stop(self) -> None:
-        self.calls.append("stop")
-        self.stopped.set()
-
-
-async def test_the_machine_is_kept_awake_from_the_first_request_to_the_last() -> None:
-    recorder = Recorder()
-    awake = KeepAwake(recorder, linger_s=0)
-
-    async with awake.hold():
-        async with awake.hold():
-            await asyncio.sleep(0)
-        await asyncio.sleep(0)
-        assert recorder.calls == ["start"]
-    await recorder.stopped.wait()
-
-    assert recorder.calls == ["start", "stop"]
-
-
-async def test_requests_in_quick_succession_are_one_period() -> None:
-    recorder = Recorder()
-    awake = KeepAwake(recorder, linger_s=30)
-
-    for _ in range(100):
-        async with awake.hold():
-            await asyncio.sleep(0)
-    await awake.close()
-
-    assert recorder.calls == ["start", "stop"]
-
-
-async def test_a_request_after_a_quiet_time_begins_a_new_period() -> None:
-    recorder = Recorder()
-    awake = KeepAwake(recorder, linger_s=0)
-
-    for _ in range(2):
-        async with awake.hold():
-            await asyncio.sleep(0)
-        await recorder.stopped.wait()
-        recorder.stopped.clear()
-
-    assert recorder.calls == ["start", "stop"] * 2
-
-
-async def test_a_request_that_comes_while_the_lock_is_given_back_gets_a_new_one() -> None:
-    class Slow(Recorder):
-        async def stop(self) -> None:
-            stopping.set()
-            await leave.wait()
-            await super().stop()
-
-    stopping, leave = asyncio.Event(), asyncio.Event()
-    recorder = Slow()
-    awake = KeepAwake(recorder, linger_s=0)
-    async with awake.hold():
-        await recorder.started.wait()
-    await stopping.wait()
-
-    async with awake.hold():
-        recorder.started.clear()
-        leave.set()
-        await recorder.started.wait()
-        assert recorder.calls == ["start", "stop", "start"]
-    await awake.close()
-
-    assert recorder.calls == ["start", "stop", "start", "stop"]
-
-
-async def test_closing_ends_the_period_of_a_request_that_still_runs() -> None:
-    recorder = Recorder()
-    awake = KeepAwake(recorder, linger_s=30)
-
-    async with awake.hold():
-        await asyncio.sleep(0)
-        await awake.close()
-        async with awake.hold():
-            await asyncio.sleep(0)
-    await awake.close()
-
-    assert recorder.calls == ["start", "stop"]
-
-
-async def test_a_system_without_a_way_is_named_once_and_serves_on(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    caplog.set_level(logging.INFO)
-    awake = KeepAwake(None)
-
-    for _ in range(3):
-        async with awake.hold():
-            pass
-    await awake.close()
-
-    assert [record.message for record in caplog.records] == [
-        "the machine is not kept awake: this system offers no way"
-    ]
-
+from runtime.llm.awake import KeepAwake
 
 # Writes its process id into a pipe that stays open as long as it lives, then reads its input.
 CHILD = """
@@ -161,53 +50,94 @@ def child(life: Life, more: str = "") -> tuple[str, ...]:
     return (sys.executable, "-c", CHILD + more, str(life.path))
 
 
-async def test_the_child_runs_while_requests_run_and_is_gone_afterwards(life: Life) -> None:
-    awake = KeepAwake(Inhibitor(child(life)), linger_s=30)
+async def until(condition: Callable[[], bool]) -> None:
+    async with asyncio.timeout(20):
+        while not condition():  # noqa: ASYNC110 - the file of another process
+            await asyncio.sleep(0.005)
 
+
+@pytest.fixture
+def periods(tmp_path: Path) -> Path:
+    """A file to which every child adds a line."""
+    return tmp_path / "periods"
+
+
+def counting(periods: Path) -> tuple[str, ...]:
+    return ("sh", "-c", f"echo period >> {periods}; exec cat")
+
+
+def lines(periods: Path) -> int:
+    return len(periods.read_text().split()) if periods.exists() else 0
+
+
+async def test_requests_in_quick_succession_are_one_period(periods: Path) -> None:
+    awake = KeepAwake(counting(periods), linger_s=30)
+    for _ in range(100):
+        async with awake.hold(), awake.hold():
+            await asyncio.sleep(0)
+    await until(lambda: lines(periods) == 1)
+    await awake.close()
+    async with awake.hold():
+        await asyncio.sleep(0)
+    assert lines(periods) == 1
+
+
+async def test_a_request_after_a_quiet_time_begins_a_new_period(periods: Path) -> None:
+    awake = KeepAwake(counting(periods), linger_s=0)
+    for count in (1, 2):
+        async with awake.hold():
+            await until(lambda count=count: lines(periods) == count)  # type: ignore[misc]
+        await until(lambda: awake._task is None or awake._task.done())
+    await awake.close()
+
+
+async def test_the_child_runs_while_requests_run_and_is_gone_afterwards(life: Life) -> None:
+    awake = KeepAwake(child(life), linger_s=30)
     async with awake.hold():
         assert await life.begun()
     await awake.close()
-
     assert await life.gone()
 
 
 async def test_a_child_that_ignores_the_end_of_its_input_is_killed(
     monkeypatch: pytest.MonkeyPatch, life: Life
 ) -> None:
-    monkeypatch.setattr("runtime.llm.awake._EXIT_S", 0.05)
-    inhibitor = Inhibitor(child(life, "import time; time.sleep(600)"))
-    await inhibitor.start()
-    await life.begun()
-
-    await inhibitor.stop()
-
+    monkeypatch.setattr("runtime.llm.awake.EXIT_S", 0.05)
+    awake = KeepAwake(child(life, "import time; time.sleep(600)"))
+    async with awake.hold():
+        await life.begun()
+    await awake.close()
     assert await life.gone()
 
 
-@pytest.mark.parametrize("command", [("no-such-tool-anywhere",), (sys.executable, "-c", "exit(1)")])
+@pytest.mark.parametrize(
+    "command", [None, ("no-such-tool-anywhere",), (sys.executable, "-c", "exit(1)")]
+)
 async def test_a_way_that_does_not_work_is_named_once_and_not_tried_again(
-    command: tuple[str, ...], caplog: pytest.LogCaptureFixture
+    command: tuple[str, ...] | None, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
-    inhibitor = Inhibitor(command)
+    awake = KeepAwake(command, linger_s=0)
 
-    for _ in range(3):
-        await inhibitor.start()
-        if inhibitor._child is not None:
-            await inhibitor._child.wait()
-        await inhibitor.stop()
+    def said() -> list[str]:
+        return [r.message for r in caplog.records if r.name == "runtime.llm.awake"]
 
-    said = [r.message for r in caplog.records if r.name == "runtime.llm.awake"]
-    assert len(said) == 1
-    assert said[0].startswith("the machine is not kept awake")
+    async with awake.hold():
+        await asyncio.sleep(0.5 if command and "-c" in command else 0.01)
+    await until(lambda: len(said()) == 1)
+    async with awake.hold():
+        await asyncio.sleep(0)
+    await awake.close()
+    assert len(said()) == 1
+    assert said()[0].startswith("the machine is not kept awake")
 
 
 SERVER = """
 import asyncio, sys
-from runtime.llm.awake import Inhibitor, KeepAwake
+from runtime.llm.awake import KeepAwake
 
 async def main():
-    awake = KeepAwake(Inhibitor((sys.executable, "-c", sys.argv[1], sys.argv[2])))
+    awake = KeepAwake((sys.executable, "-c", sys.argv[1], sys.argv[2]))
     async with awake.hold():
         await asyncio.sleep(600)
 

@@ -172,23 +172,6 @@ async def test_a_machine_that_gets_its_network_later_is_announced_then(browser: 
     await announcer.stop()
 
 
-async def test_of_two_servers_that_missed_each_others_claim_the_later_host_gives_way(
-    browser: Browser,
-) -> None:
-    poll = Poll()
-    announcer = Announcer("1", lambda: LOOPBACK, interfaces=LOOPBACK, sleep=poll)
-    announcer.start(8080, "open")
-    await poll.waiting.wait()
-    async with AsyncZeroconf(interfaces=LOOPBACK) as rival:
-        claim = service_info("1", 7070, "open", LOOPBACK, "a-host.local.")
-        await (await rival.async_register_service(claim, cooperating_responders=True))
-
-        poll.over()
-
-        await browser.until(FIXED, f"LLMSVC-2.{SERVICE_TYPE}")
-        await announcer.stop()
-
-
 async def test_a_start_without_a_network_is_tried_again() -> None:
     def never() -> Sequence[str]:
         raise OSError("no network")

@@ -1,58 +1,49 @@
 """Whether a request continues a conversation is decided by messages and tokens alone."""
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from runtime.llm.engine.worker.conversations import (
-    Memory,
-    Request,
-    after_reply,
-    digest,
-    mismatch,
-    plan,
-)
+from runtime.llm.engine.worker.chat import StopScanner
+from runtime.llm.engine.worker.conversations import Memory, Prompt, cut_behind, digest, plan
 from runtime.llm.engine.worker.quoting import Part, Parts
 
 FIRST = [("system", "Coach."), ("user", "Turn 9?")]
-MEMORY = Memory(1, digest(FIRST), 2, "Brake late.", 0.5, 40, [1, 2, 3, 4], [5], " end")
+MEMORY = Memory(1, digest(FIRST), 2, "Brake late.", (0.5, 40), [1, 2, 3, 4], [5], " end")
 NEXT = [*FIRST, ("assistant", " Brake late.\n"), ("user", "And turn 3?")]
 AFTER = (Part("<end>", quoted=False), Part("next", quoted=True))
-
-
-def request(messages: list[tuple[str, str]], **changes: object) -> Request:
-    made = Request(messages, [1, 2, 9, 9, 9], AFTER, 0.5, 40)
-    return made._replace(**changes)  # type: ignore[arg-type]
 
 
 def letters(tail: str, after: Parts) -> list[int]:
     return [ord(letter) for text in (tail, *(part.text for part in after)) for letter in text]
 
 
-CASES: list[tuple[Request, str | None]] = [
-    (request(NEXT), None),
-    (request([*FIRST, ("user", "And turn 3?")]), None),
-    (request(NEXT, temperature=0.6), "sampler"),
-    (request(NEXT, top_k=41), "sampler"),
-    (request([("system", "Coach!"), *NEXT[1:]]), "history"),
-    (request([("user", "Turn 9?")]), "history"),
-    (request(FIRST), "retry"),
-    (request([*NEXT, ("assistant", "x"), ("user", "more")]), "turns"),
-    (request([*FIRST, ("system", "Be brief."), ("user", "And turn 3?")]), "turns"),
-    (request([*FIRST, ("assistant", "Brake early."), ("user", "And turn 3?")]), "edited"),
-    (request(NEXT, after=None), "template"),
+Talk = list[tuple[str, str]]
+CASES: list[tuple[Talk, tuple[float, int], str | None]] = [
+    (NEXT, (0.5, 40), None),
+    ([*FIRST, ("user", "And turn 3?")], (0.5, 40), None),
+    (NEXT, (0.6, 40), "sampler"),
+    (NEXT, (0.5, 41), "sampler"),
+    ([("system", "Coach!"), *NEXT[1:]], (0.5, 40), "history"),
+    ([("user", "Turn 9?")], (0.5, 40), "history"),
+    (FIRST, (0.5, 40), "retry"),
+    ([*NEXT, ("assistant", "x"), ("user", "more")], (0.5, 40), "turns"),
+    ([*FIRST, ("system", "Be brief."), ("user", "And turn 3?")], (0.5, 40), "turns"),
+    ([*FIRST, ("assistant", "Brake early."), ("user", "And turn 3?")], (0.5, 40), "edited"),
 ]
 
 
-@pytest.mark.parametrize(("asked", "reason"), CASES)
+@pytest.mark.parametrize(("messages", "sampler", "reason"), CASES)
 def test_a_request_continues_only_the_very_same_conversation(
-    asked: Request, reason: str | None
+    messages: Talk, sampler: tuple[float, int], reason: str | None
 ) -> None:
-    assert mismatch(MEMORY, asked) == reason
-    made = plan(MEMORY, asked, 100, letters)
+    made = plan(MEMORY, Prompt(messages, [1, 2, 9, 9, 9], AFTER), sampler, 100, letters)
     assert (made.kind, made.reason) == (("hit" if reason is None else "rebuilt"), reason)
+
+
+def test_a_template_that_cannot_tell_the_last_reply_apart_is_rendered_anew() -> None:
+    made = plan(MEMORY, Prompt(NEXT, [1, 2, 9], None), (0.5, 40), 100, letters)
+    assert (made.reason, made.keep, made.feed) == ("template", 2, [9])
 
 
 texts = st.text(max_size=6)
@@ -67,25 +58,47 @@ def test_only_equal_messages_have_equal_digests(
     assert (digest(one) == digest(other)) == (one == other)
 
 
-BLANK = replace(MEMORY, tokens=[], pending=[], tail="")
+@pytest.mark.parametrize(
+    ("reply", "pieces", "expected"),
+    [
+        ("ab", [(7, b"a"), (8, b"b")], ([7, 8], "")),
+        ("a b", [(7, b"a"), (8, b" bST"), (9, b"OP")], ([7], " b")),
+        ("", [(7, b"STOP")], ([], "")),
+        ("é", [(7, b"\xc3"), (8, b"\xa9!")], ([], "é")),
+        ("\ufffd", [(7, b"\xc3")], ([7], "")),
+    ],
+)
+def test_the_tokens_of_a_reply_are_those_whose_text_was_shown(
+    reply: str, pieces: list[tuple[int, bytes]], expected: tuple[list[int], str]
+) -> None:
+    assert cut_behind(reply, pieces) == expected
+
+
+@settings(deadline=None)  # the machine may be busy
+@given(
+    st.lists(st.text("ab<|>", max_size=6), max_size=10),
+    st.lists(st.text("ab<|>", min_size=1, max_size=5), max_size=3),
+)
+def test_the_cut_at_a_stop_text_does_not_depend_on_the_pieces(
+    pieces: list[str], stops: list[str]
+) -> None:
+    scanner, text = StopScanner([*stops, ""]), "".join(pieces)
+    shown = "".join(scanner.feed(piece) for piece in pieces) + scanner.flush()
+    found = [(text.find(stop) + len(stop), text.find(stop)) for stop in stops if stop in text]
+    assert scanner.stopped == bool(found)
+    assert shown == (text[: min(found)[1]] if found else text)
 
 
 @pytest.mark.parametrize(
-    ("reply", "pieces", "stored", "expected"),
+    ("pieces", "shown"),
     [
-        ("ab", [(7, b"a"), (8, b"b")], 2, ([1, 7, 8], [], "")),
-        ("ab", [(7, b"a"), (8, b"b")], 1, ([1, 7], [8], "")),
-        ("a b", [(7, b"a"), (8, b" bST"), (9, b"OP")], 2, ([1, 7], [], " b")),
-        ("", [(7, b"STOP")], 0, ([1], [], "")),
-        ("é", [(7, b"\xc3"), (8, b"\xa9!")], 1, ([1], [], "é")),
-        ("\ufffd", [(7, b"\xc3")], 0, ([1], [7], "")),
+        (["brake <|im", "_end|> now"], ["brake ", ""]),
+        (["brake <|im", "ola|>"], ["brake ", "<|imola|>"]),
+        (["<", "<|im_end|>"], ["", "<"]),
     ],
 )
-def test_memory_and_reply_agree_after_any_end(
-    reply: str,
-    pieces: list[tuple[int, bytes]],
-    stored: int,
-    expected: tuple[list[int], list[int], str],
+def test_an_end_that_may_begin_a_stop_text_is_held_back(
+    pieces: list[str], shown: list[str]
 ) -> None:
-    memory = after_reply(replace(BLANK, reply=reply), [1], pieces, stored)
-    assert (memory.tokens, memory.pending, memory.tail) == expected
+    scanner = StopScanner(["<|im_end|>"])
+    assert [scanner.feed(piece) for piece in pieces] == shown

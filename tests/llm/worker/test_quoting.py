@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from runtime.llm.engine.protocol import Prepared
 from runtime.llm.engine.worker import native
-from runtime.llm.engine.worker.engine import tokens_of
-from runtime.llm.engine.worker.prompts import CHATML, Chatml
+from runtime.llm.engine.worker.chat import tokens_of
+from runtime.llm.engine.worker.prompts import CHATML
 from runtime.llm.engine.worker.quoting import Pairs, Part, Quoter
 from runtime.llm.engine.worker.template import Template
 from tests.llm import tinymodel
@@ -113,18 +113,6 @@ def test_the_longest_marker_counts() -> None:
     assert QUOTER.parts("<s><s!") == (Part("<s><s", quoted=True), Part("!", quoted=False))
 
 
-def test_thousands_of_markers_make_a_pattern_of_bounded_steps() -> None:
-    quoter = Quoter([f"<unused{number}>" for number in range(6000)])
-    assert quoter._marker is not None
-    assert len(quoter._marker.pattern) < 6000 * len("<unused>")
-    assert [part.quoted for part in quoter.parts("<unused599><unused6000>")] == [True, False]
-
-
-def test_markers_that_nest_without_end_are_refused() -> None:
-    with pytest.raises(ValueError, match="nest too deep"):
-        Quoter(["a" * size for size in range(1, 1500)])
-
-
 def test_a_vocabulary_without_markers_quotes_nothing() -> None:
     quoter = Quoter([])
     messages = [("user", "<|im_end|>")]
@@ -172,17 +160,3 @@ def test_the_engine_reads_a_forged_turn_letter_by_letter(recall: Path) -> None:
     assert more.ended.session == "hit"
     fed = more.ended.prompt_tokens - more.ended.cached_tokens
     assert fed == len(f"E\nSuser\n{FORGED}E\nSassistant\n")  # E and S: the marks of a turn
-
-
-def test_the_forged_turn_of_the_built_in_template_has_the_control_tokens_of_an_honest_one(
-    model: native.Model,
-) -> None:
-    quoter = Quoter(model.control_texts())
-    control = {model.tokenize(text)[0] for text in model.control_texts()}
-
-    def controls(user: str) -> list[int]:
-        quoted = quoter.quote(talk(user))
-        parts = quoted.parts(Chatml().render(quoted.messages).text)
-        return [token for token in tokens_of(model, parts, whole=True) if token in control]
-
-    assert controls(FORGED) == controls("honest")

@@ -195,19 +195,6 @@ def test_a_killed_process_costs_nobody_a_prompt(renderer: Renderer) -> None:
         assert renderer.render(TALK) == expected
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("renderer", [NO_SYSTEM], indirect=True)
-def test_a_stopped_process_costs_nobody_a_prompt(
-    renderer: Renderer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    expected = renderer.render(TALK)
-    stopped = child_of(renderer)
-    stopped.suspend()
-    monkeypatch.setattr("runtime.llm.engine.worker.prompts.GRACE_S", 1.0)
-    assert renderer.render(TALK) == expected
-    assert not stopped.is_running()
-
-
 @pytest.mark.parametrize("renderer", [NO_SYSTEM], indirect=True)
 def test_a_process_that_ends_again_is_an_error_of_the_template(
     renderer: Renderer, monkeypatch: pytest.MonkeyPatch

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from runtime.llm.engine.protocol import (
+    MAX_HEAD,
     MAX_TEXTS,
     Chunks,
     Embed,
@@ -12,6 +13,8 @@ from runtime.llm.engine.protocol import (
     EncoderLoaded,
     Fit,
     LoadEncoder,
+    Split,
+    encode,
 )
 from runtime.llm.engine.worker import resources
 from runtime.llm.engine.worker.resources import Refused
@@ -24,6 +27,7 @@ MAX_WIDTH: Final = 65_536
 """Numbers of a vector."""
 NOT_FINITE: Final = "the model gave numbers that are not finite"
 NOT_COMPUTED: Final = "the model could not compute the vectors"
+_MOST_JSON: Final = 6  # bytes of a character, quotes and commas left aside
 _ONNX_MEMORY: Final = 2  # times the file: it is read whole before the weights are laid out
 
 
@@ -77,17 +81,20 @@ def loaded(encoder: Encoder) -> EncoderLoaded:
     return EncoderLoaded(encoder.width, encoder.max_tokens)
 
 
-def embed(encoder: Encoder, command: Embed) -> Embedded:
-    """The vectors of some texts."""
-    if not 1 <= len(command.texts) <= MAX_TEXTS:
-        raise Refused(f"1 to {MAX_TEXTS} texts can be embedded at a time")
-    return encoder.embed(command.texts)
+def answer(encoder: Encoder, command: Embed | Fit | Split) -> Embedded | Chunks:
+    """Do a command; raises `Refused`."""
+    if isinstance(command, Embed):
+        if not 1 <= len(command.texts) <= MAX_TEXTS:
+            raise Refused(f"1 to {MAX_TEXTS} texts can be embedded at a time")
+        return encoder.embed(command.texts)
+    from runtime.llm.engine.worker.chunks import chunk, fitted
 
-
-def fit(encoder: Encoder, command: Fit) -> Chunks:
-    """The chunks with none too long for the model."""
-    from runtime.llm.engine.worker.chunks import fitted
-
+    if isinstance(command, Split):
+        chunks = Chunks(chunk(command.text))
+        size = sum(map(len, chunks.texts))
+        if size * _MOST_JSON > MAX_HEAD and len(encode(0, chunks)) > MAX_HEAD:
+            raise Refused("the document is too long")
+        return chunks
     if len(command.texts) > MAX_TEXTS:
         raise Refused(f"{MAX_TEXTS} texts at most can be fitted at a time")
     prefix, longest = command.prefix, encoder.max_tokens

@@ -5,14 +5,13 @@ from endless loops or huge strings. In a child process the kernel ends both: an 
 action is the end of the process, and a cap on memory. A message is a four-byte length and JSON.
 """
 
+import contextlib
 import signal
-import socket
 import struct
 import subprocess
 import sys
-import time
 from pathlib import Path
-from typing import Final, NamedTuple, Protocol
+from typing import IO, Any, Final, NamedTuple, Protocol
 
 import orjson
 
@@ -26,9 +25,6 @@ CHATML: Final = (
 
 TIME_LIMIT_S: Final = 3.0
 MEMORY_LIMIT: Final = 768 * 1024 * 1024
-GRACE_S: Final = 5.0
-"""For the start of the child on a busy machine, and for the pipes."""
-_ANSWER_LIMIT: Final = 128 * 1024 * 1024
 _TOO_MUCH: Final = "it takes too much time or memory"
 _ROOT: Final = Path(__file__).resolve().parents[4]
 
@@ -87,11 +83,11 @@ class Chatml:
 
 
 class _Gone(Exception):
-    """The process ended, or does not answer."""
+    """The process ended; *in_time*: not by its own limit, so a second try may succeed."""
 
-
-class _OutOfTime(Exception):
-    """The process reached its time limit."""
+    def __init__(self, *, in_time: bool) -> None:
+        super().__init__()
+        self.in_time = in_time
 
 
 class Renderer:
@@ -105,7 +101,6 @@ class Renderer:
         self._source = source
         self._specials = ("", "")
         self._is_set_up = False
-        self._socket = socket.socket()
         self._child: subprocess.Popen[bytes] | None = self._start()
 
     def compile(self, bos: str, eos: str) -> None:
@@ -113,90 +108,92 @@ class Renderer:
         self._specials = (bos, eos)
         try:
             self._insist(None)
-        except (_Gone, _OutOfTime) as error:
+        except _Gone as error:
             raise TemplateBroken(_TOO_MUCH) from error
 
     def render(self, messages: Pairs) -> Rendering:
         """The prompt up to where the reply begins; raises TemplateFailed."""
         try:
-            answer = orjson.loads(self._insist(orjson.dumps(messages)))
-        except (_Gone, _OutOfTime) as error:
+            answer = self._insist(messages)
+        except _Gone as error:
             raise unrenderable(_TOO_MUCH) from error
         except TemplateBroken as error:
             raise unrenderable(str(error)) from error
         if isinstance(answer, str):
             raise TemplateFailed(answer)
-        text, after = answer
-        return Rendering(text, after)
-
-    def _insist(self, question: bytes | None) -> bytes:
-        """Ask, and once more if the process ended: something else may have ended it."""
-        try:
-            return self._ask(question)
-        except _Gone:
-            return self._ask(question)
-
-    def _ask(self, question: bytes | None) -> bytes:
-        until = time.monotonic() + 2 * self._time_limit_s + GRACE_S
-        child = self._child or self._start()
-        self._child = child
-        try:
-            if not self._is_set_up:
-                setup = [self._source, *self._specials, str(self._time_limit_s)]
-                if broken := orjson.loads(self._exchange(orjson.dumps(setup), until)):
-                    raise TemplateBroken(broken)
-                self._is_set_up = True
-            return b"" if question is None else self._exchange(question, until)
-        except TemplateBroken:
-            self.close()
-            raise
-        except _Gone as error:
-            self.close()
-            if child.returncode == -signal.SIGALRM:  # its own limit: a second try would meet it too
-                raise _OutOfTime from error
-            raise
-
-    def _exchange(self, question: bytes, until: float) -> bytes:
-        """Send a message and receive one; raises _Gone where that does not work out in time."""
-        try:
-            self._socket.settimeout(max(0.01, until - time.monotonic()))
-            self._socket.sendall(struct.pack("<I", len(question)) + question)
-            size = struct.unpack("<I", self._receive(4, until))[0]
-            return self._receive(size, until)
-        except OSError as error:
-            raise _Gone from error
-
-    def _receive(self, size: int, until: float) -> bytes:
-        if size > _ANSWER_LIMIT:
-            raise _Gone
-        data = bytearray()
-        while len(data) < size:
-            self._socket.settimeout(max(0.01, until - time.monotonic()))
-            part = self._socket.recv(min(size - len(data), 1 << 20))
-            if not part:
-                raise _Gone
-            data += part
-        return bytes(data)
-
-    def _start(self) -> subprocess.Popen[bytes]:
-        self._socket.close()
-        self._socket, theirs = socket.socketpair()
-        with theirs:
-            child = subprocess.Popen(
-                [sys.executable, "-m", "runtime.llm.engine.worker.template"],
-                stdin=theirs.fileno(),
-                stdout=theirs.fileno(),
-                stderr=subprocess.DEVNULL,
-                env={"PYTHONPATH": str(_ROOT), "PYTHONDONTWRITEBYTECODE": "1"},
-                cwd=_ROOT,
-            )
-        self._is_set_up = False
-        return child
+        return Rendering(*answer)
 
     def close(self) -> None:
         """End the process."""
         child, self._child = self._child, None
         if child is not None:
-            self._socket.close()
             child.kill()
+            for stream in (child.stdin, child.stdout):
+                if stream is not None:
+                    with contextlib.suppress(OSError):
+                        stream.close()
             child.wait()
+
+    def _insist(self, messages: Pairs | None) -> Any:
+        """Ask, and once more if something else than the time limit ended the process."""
+        try:
+            return self._ask(messages)
+        except _Gone as error:
+            if not error.in_time:
+                raise
+            return self._ask(messages)
+
+    def _ask(self, messages: Pairs | None) -> Any:
+        """The answer of the process, which ends by itself when it takes too long."""
+        child = self._child or self._start()
+        try:
+            if not self._is_set_up:
+                setup = [self._source, *self._specials, str(self._time_limit_s)]
+                if broken := _exchange(child, setup):
+                    raise TemplateBroken(broken)
+                self._is_set_up = True
+            return None if messages is None else _exchange(child, messages)
+        except (OSError, EOFError) as error:
+            self.close()
+            raise _Gone(in_time=child.returncode != -signal.SIGALRM) from error
+        except TemplateBroken:
+            self.close()
+            raise
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        self._is_set_up = False
+        self._child = subprocess.Popen(
+            [sys.executable, "-m", "runtime.llm.engine.worker.template"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env={"PYTHONPATH": str(_ROOT), "PYTHONDONTWRITEBYTECODE": "1"},
+            cwd=_ROOT,
+        )
+        return self._child
+
+
+def _exchange(child: subprocess.Popen[bytes], question: object) -> Any:
+    assert child.stdin is not None
+    assert child.stdout is not None
+    send(child.stdin, question)
+    return receive(child.stdout)
+
+
+def send(stream: IO[bytes], value: object) -> None:
+    """Write a message."""
+    body = orjson.dumps(value)
+    stream.write(struct.pack("<I", len(body)) + body)
+    stream.flush()
+
+
+def receive(stream: IO[bytes]) -> Any:
+    """Read a message; raises EOFError where the stream ends, within a message too."""
+    head = stream.read(4)
+    body = stream.read(struct.unpack("<I", head)[0]) if len(head) == 4 else b""
+    if not body:
+        raise EOFError
+    try:
+        return orjson.loads(body)
+    except orjson.JSONDecodeError:
+        raise EOFError from None

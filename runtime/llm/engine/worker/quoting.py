@@ -46,17 +46,11 @@ class Quoted(NamedTuple):
 
 
 class Quoter:
-    """Finds the control markers of a vocabulary in what people wrote.
-
-    Raises ValueError for markers that no pattern can be made of.
-    """
+    """Finds the control markers of a vocabulary in what people wrote, the longest first."""
 
     def __init__(self, markers: Iterable[str]) -> None:
-        texts = sorted({marker for marker in markers if marker})
-        try:
-            self._marker: Final = re.compile(_any_of(texts)) if texts else None
-        except (RecursionError, OverflowError, re.error) as error:
-            raise ValueError("the control tokens of this vocabulary nest too deep") from error
+        texts = sorted(filter(None, markers), key=len, reverse=True)
+        self._marker: Final = re.compile("|".join(map(re.escape, texts))) if texts else None
 
     def quote(self, messages: Pairs) -> Quoted:
         """Put a stand-in for each marker: a template passes it on like any word.
@@ -77,40 +71,11 @@ class Quoter:
 
     def parts(self, text: str) -> Parts:
         """A text of a message as it stands."""
-        if self._marker is None:
-            return (Part(text, quoted=False),)
-        parts: list[Part] = []
-        end = 0
-        for match in self._marker.finditer(text):
-            parts += [Part(text[end : match.start()], quoted=False), Part(match[0], quoted=True)]
-            end = match.end()
-        return joined([*parts, Part(text[end:], quoted=False)])
+        quoted = self.quote([("", text)])
+        return quoted.parts(quoted.messages[0][1]) if text else ()
 
 
 def joined(parts: Iterable[Part]) -> Parts:
     """Without empty parts, and neighbours of a kind as one, so that they are tokenized as one."""
     kinds = groupby((part for part in parts if part.text), key=lambda part: part.quoted)
     return tuple(Part("".join(part.text for part in same), quoted=quoted) for quoted, same in kinds)
-
-
-def _any_of(texts: Sequence[str]) -> str:
-    """A pattern for the longest of some sorted *texts*, with each common beginning written once.
-
-    A vocabulary has hundreds or thousands of markers; one after the other, they would take
-    minutes on a long text.
-    """
-    branches = []
-    for _, same in groupby(texts, key=lambda text: text[0]):
-        group = list(same)
-        start = _shared(group[0], group[-1])
-        rests = [text[len(start) :] for text in group]
-        longer = [rest for rest in rests if rest]
-        tail = f"(?:{_any_of(longer)}){'?' if len(longer) < len(rests) else ''}" if longer else ""
-        branches.append(re.escape(start) + tail)
-    return "|".join(branches)
-
-
-def _shared(one: str, other: str) -> str:
-    """The common beginning of two texts."""
-    size = min(len(one), len(other))
-    return one[: next((at for at in range(size) if one[at] != other[at]), size)]

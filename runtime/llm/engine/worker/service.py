@@ -1,10 +1,14 @@
 """The threads of a worker process: one reads commands, one does them, one generates replies."""
 
+import argparse
+import contextlib
 import mmap
 import os
 import queue
-import select
+import resource
+import signal
 import socket
+import struct
 import sys
 import threading
 import time
@@ -14,9 +18,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Final, NoReturn
 
 from runtime.llm.engine.protocol import (
-    MAX_HEAD,
     PREFIX,
-    Chunks,
     Close,
     Command,
     Drop,
@@ -29,6 +31,7 @@ from runtime.llm.engine.protocol import (
     LoadEncoder,
     Ok,
     Open,
+    Piece,
     Prepare,
     Run,
     Split,
@@ -37,74 +40,63 @@ from runtime.llm.engine.protocol import (
     encode,
     lengths,
 )
+from runtime.llm.engine.worker import resources
 from runtime.llm.engine.worker.resources import Refused
 
 if TYPE_CHECKING:  # a process imports only what its model needs
     from runtime.llm.engine.worker.chat import ChatModel
     from runtime.llm.engine.worker.encoders import Encoder
 
-STALL_S: Final = 30.0
+STALL_S: Final = 30
 """How long the server may read nothing before the process gives up."""
 BROKEN: Final = 70
 """Exit status after a fault of ours, or a message that is not a command."""
 _QUEUE_LIMIT: Final = 1024  # commands; the server then waits in its socket
-_MOST_JSON: Final = 6  # bytes of a character, quotes and commas left aside
-
-
-class Stalled(Exception):
-    """The server has read nothing for `STALL_S`."""
+_PAUSE_S: Final = 0.002  # between two pieces
 
 
 class Outbox:
-    """A socket that several threads write whole messages to, at once or held while it is full."""
+    """A socket that several threads write whole events to; where it fails, the process ends."""
 
-    def __init__(self, connection: socket.socket, stall_s: float = STALL_S) -> None:
+    def __init__(self, connection: socket.socket, stall_s: int = STALL_S) -> None:
+        patience = struct.pack("ll", stall_s, 0)
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, patience)
         self._socket = connection
-        self._stall_s = stall_s
         self._lock = threading.Lock()
-        self._rest = memoryview(b"")  # of a message of which the socket took only a part
-        self._moved = time.monotonic()
 
-    def has_room(self) -> bool:
-        """Whether nothing is held; raises Stalled once the socket has been full for too long."""
-        with self._lock:
-            if self._rest:
-                self._push(b"")
-            if self._rest and time.monotonic() - self._moved > self._stall_s:
-                raise Stalled
-            return not self._rest
-
-    def offer(self, data: bytes) -> None:
-        """Send a message without waiting; what the socket does not take is held."""
-        with self._lock:
-            self._push(data)
-
-    def send(self, data: bytes) -> None:
-        """Send a message after what is held; waits while the socket is full, raises Stalled."""
-        with self._lock:
-            self._push(data)
-            until = time.monotonic() + self._stall_s
-            while self._rest:
-                left = until - time.monotonic()
-                if left <= 0:
-                    raise Stalled
-                select.select([], [self._socket], [], left)
-                before = len(self._rest)
-                self._push(b"")
-                if len(self._rest) < before:
-                    until = time.monotonic() + self._stall_s
-
-    def _push(self, data: bytes) -> None:
-        if data:
-            self._rest = memoryview(bytes(self._rest) + data)
-        if not self._rest:
-            return
+    def send(self, number: int, event: Event) -> None:
+        """Send an event; waits while the socket is full."""
+        data = encode(number, event)
         try:
-            sent = self._socket.send(self._rest, socket.MSG_DONTWAIT)
-            self._moved = time.monotonic()
-        except BlockingIOError:
-            sent = 0
-        self._rest = self._rest[sent:]
+            with self._lock:
+                self._socket.sendall(data)
+        except OSError:  # the server is gone, or has read nothing for `STALL_S`
+            os._exit(0)
+
+
+class Pieces:
+    """The text of a reply on its way.
+
+    A model that is faster than a piece every two milliseconds has its pieces joined: each one
+    costs both processes a wake-up.
+    """
+
+    def __init__(self, number: int, out: Outbox) -> None:
+        self._number, self._out = number, out
+        self._text, self._tokens, self._due = "", 0, 0.0
+
+    def emit(self, text: str, tokens: int) -> None:
+        """Take the next text."""
+        self._text += text
+        self._tokens += tokens
+        if time.monotonic() >= self._due:
+            self.flush()
+
+    def flush(self) -> None:
+        """Send what is held."""
+        if self._text:
+            self._out.send(self._number, Piece(self._text, self._tokens))
+            self._text, self._tokens, self._due = "", 0, time.monotonic() + _PAUSE_S
 
 
 class Service:
@@ -133,22 +125,22 @@ class Service:
                 raise ValueError("no chat model is loaded")
             if isinstance(command, Forget):
                 self._chat.forget(command.conversations)
-            else:
-                self._send(number, self._chat.run(number, command, self._out))
+                continue
+            pieces = Pieces(number, self._out)
+            ended = self._chat.run(command, pieces.emit)
+            pieces.flush()
+            self._out.send(number, ended)
 
     def _read(self) -> None:
         """Hand out commands; at the end of the socket nobody needs this process any more."""
-        try:
-            with self._socket.makefile("rb") as stream:
-                while (message := _next(stream)) is not None:
-                    number, command = message
-                    if isinstance(command, Run | Forget):
-                        self._lane.put((number, command))
-                    else:
-                        self._side.put((number, command))
-        except OSError:
-            pass
-        self._end()
+        with contextlib.suppress(OSError), self._socket.makefile("rb") as stream:
+            while (message := _next(stream)) is not None:
+                number, command = message
+                if isinstance(command, Run | Forget):
+                    self._lane.put((number, command))
+                else:
+                    self._side.put((number, command))
+        os._exit(0)
 
     def _work(self) -> None:
         """Do what must not wait for the running reply."""
@@ -159,7 +151,7 @@ class Service:
             except Refused as error:
                 event = Failed(str(error), error.short_of)
             if event is not None:
-                self._send(number, event)
+                self._out.send(number, event)
 
     def _answer(self, number: int, command: Command) -> Event | None:
         match command:
@@ -175,8 +167,10 @@ class Service:
 
                 self._encoder = encoders.load(command)
                 return encoders.loaded(self._encoder)
-            case Embed() | Fit() | Split():
-                return self._encode(command)
+            case Embed() | Fit() | Split() if self._encoder is not None:
+                from runtime.llm.engine.worker import encoders
+
+                return encoders.answer(self._encoder, command)
         if self._chat is None:
             raise Refused("no model is loaded")
         match command:
@@ -191,35 +185,9 @@ class Service:
                 self._chat.close(command.engine)
             case Warm():
                 self._chat.warm()
+            case _:
+                raise Refused("no model is loaded")
         return Ok()
-
-    def _encode(self, command: Embed | Fit | Split) -> Event:
-        if self._encoder is None:
-            raise Refused("no model is loaded")
-        from runtime.llm.engine.worker import encoders
-        from runtime.llm.engine.worker.chunks import chunk
-
-        match command:
-            case Embed():
-                return encoders.embed(self._encoder, command)
-            case Fit():
-                return encoders.fit(self._encoder, command)
-            case Split():
-                chunks = Chunks(chunk(command.text))
-                size = sum(map(len, chunks.texts))
-                if size * _MOST_JSON > MAX_HEAD and len(encode(0, chunks)) > MAX_HEAD:
-                    raise Refused("the document is too long")
-                return chunks
-
-    def _send(self, number: int, event: Event) -> None:
-        try:
-            self._out.send(encode(number, event))
-        except (OSError, Stalled):
-            self._end()
-
-    def _end(self) -> NoReturn:
-        self._flag[0] = 1
-        os._exit(0)
 
 
 def _next(stream: BufferedReader) -> tuple[int, Command] | None:
@@ -244,3 +212,19 @@ def _die(
     traceback.print_exception(kind, fault, where)
     sys.stderr.flush()
     os._exit(BROKEN)
+
+
+def main() -> None:
+    """Serve commands on the inherited socket until it ends."""
+    parser = argparse.ArgumentParser(description="Worker process of the language-model server.")
+    parser.add_argument("--socket", type=int, required=True, help="descriptor of a stream socket")
+    parser.add_argument("--flag", type=int, required=True, help="descriptor of the abort flag")
+    options = parser.parse_args()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the server decides when to stop
+    with contextlib.suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a core would hold what people wrote
+    resources.take_blame()
+    resources.give_way(resources.CHAT_NICE)
+    connection = socket.socket(fileno=options.socket)
+    connection.setblocking(True)
+    Service(connection, mmap.mmap(options.flag, 2)).serve()

@@ -8,13 +8,11 @@ import contextlib
 import json
 import resource
 import signal
-import struct
 import sys
 from collections.abc import Callable
 from datetime import datetime
-from typing import BinaryIO, Final, NoReturn
+from typing import Final, NoReturn
 
-import orjson
 from jinja2 import TemplateError, nodes
 from jinja2.ext import Extension, loopcontrols
 from jinja2.parser import Parser
@@ -25,7 +23,9 @@ from runtime.llm.engine.worker.prompts import (
     Rendering,
     TemplateBroken,
     TemplateFailed,
+    receive,
     refused,
+    send,
     unrenderable,
 )
 from runtime.llm.engine.worker.quoting import Pairs
@@ -33,8 +33,6 @@ from runtime.llm.engine.worker.quoting import Pairs
 SOURCE_LIMIT: Final = 256 * 1024  # characters of a template
 OUTPUT_LIMIT: Final = 8_000_000  # characters of a prompt
 _SENTINEL: Final = "7f3a9c51e2d84b60"  # stands for a reply; no template has a reason to touch it
-
-
 _FAULTS: Final = (TemplateError, ArithmeticError, LookupError, TypeError, ValueError, SyntaxError)
 _TOO_MUCH: Final = (AttributeError, RuntimeError, MemoryError)
 
@@ -185,41 +183,29 @@ def _limit() -> None:
             resource.setrlimit(kind, (value, value))
 
 
-def _receive(stream: BinaryIO) -> list[list[str]]:
-    head = stream.read(4)
-    if len(head) < 4:
-        sys.exit(0)
-    frame: list[list[str]] = orjson.loads(stream.read(struct.unpack("<I", head)[0]))
-    return frame
-
-
-def _answer(stream: BinaryIO, value: object) -> None:
-    body = orjson.dumps(value)
-    stream.write(struct.pack("<I", len(body)) + body)
-    stream.flush()
-
-
 def main() -> None:
-    """Answer the first frame with what is wrong with the template, each later one with a prompt."""
+    """Answer the first message with what is wrong with the template, others with a prompt."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _limit()
-    source, bos, eos, limit = map(str, _receive(sys.stdin.buffer))
-    signal.setitimer(signal.ITIMER_REAL, float(limit))  # its signal ends the process
-    try:
-        template = Template(source, bos, eos)
-    except TemplateBroken as error:
-        _answer(sys.stdout.buffer, str(error))
-        return
-    signal.setitimer(signal.ITIMER_REAL, 0)
-    _answer(sys.stdout.buffer, "")
-    while True:
-        messages = _receive(sys.stdin.buffer)
-        signal.setitimer(signal.ITIMER_REAL, float(limit))
+    questions, answers = sys.stdin.buffer, sys.stdout.buffer
+    with contextlib.suppress(EOFError):
+        source, bos, eos, limit = receive(questions)
+        signal.setitimer(signal.ITIMER_REAL, float(limit))  # its signal ends the process
         try:
-            _answer(sys.stdout.buffer, list(template.render(messages)))
-        except TemplateFailed as error:
-            _answer(sys.stdout.buffer, str(error))
+            template = Template(source, bos, eos)
+        except TemplateBroken as error:
+            send(answers, str(error))
+            return
         signal.setitimer(signal.ITIMER_REAL, 0)
+        send(answers, "")
+        while True:
+            messages = receive(questions)
+            signal.setitimer(signal.ITIMER_REAL, float(limit))
+            try:
+                send(answers, list(template.render(messages)))
+            except TemplateFailed as error:
+                send(answers, str(error))
+            signal.setitimer(signal.ITIMER_REAL, 0)
 
 
 if __name__ == "__main__":
