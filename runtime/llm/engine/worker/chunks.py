@@ -101,8 +101,8 @@ def _cut(text: str, fits: Callable[[str], bool]) -> int:
     It is taken that a longer text fits no better.
     """
     for pattern in (_WORD, _GRAPHEME):
-        ends = [match.end() for match in pattern.finditer(text)]
+        ends: list[int] = [match.end() for match in pattern.finditer(text)]
         fitting = bisect_left(ends, True, key=lambda end: not fits(text[:end]))
         if fitting:
             return ends[fitting - 1]
-    return ends[0]
+    return _borders(text)[1]
