@@ -172,7 +172,7 @@ class _Build:
         tasks: list[_Task] = []
         for node in linked.lessons.values():
             folder = node.record.folder
-            related = resources.relations(linked, node, numbers[node.phase.item.id])
+            related = resources.relations(linked, node, numbers[node.phase.id])
             related["printed"] = node.id in printed
             key = digest_of(self.keys[folder], related, site_key)
             unit = self.cache.unit(folder, key)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 from course import rules
@@ -44,7 +44,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """A broken rule as it is reported: the record of the machine formats."""
+    """A broken rule as it is reported."""
 
     code: str
     severity: str
@@ -60,40 +60,10 @@ class Diagnostic:
     hint: str | None = None
 
     def as_json(self) -> dict[str, Any]:
-        """The JSON form: camelCase names, absent values left out."""
-        full: dict[str, Any] = {
-            "code": self.code,
-            "severity": self.severity,
-            "file": self.file,
-            "line": self.line,
-            "column": self.column,
-            "endLine": self.end_line,
-            "endColumn": self.end_column,
-            "message": self.message,
-            "pointer": self.pointer,
-            "expected": self.expected,
-            "got": self.got,
-            "hint": self.hint,
-        }
+        """The record of the machine formats: camelCase names, absent values left out."""
+        full = asdict(self)
+        full |= {"endLine": full.pop("end_line"), "endColumn": full.pop("end_column")}
         return {name: value for name, value in full.items() if value is not None}
-
-    @staticmethod
-    def from_json(data: dict[str, Any]) -> Diagnostic:
-        """The inverse of :meth:`as_json`."""
-        return Diagnostic(
-            data["code"],
-            data["severity"],
-            data["file"],
-            data["line"],
-            data["column"],
-            data["endLine"],
-            data["endColumn"],
-            data["message"],
-            data.get("pointer"),
-            data.get("expected"),
-            data.get("got"),
-            data.get("hint"),
-        )
 
 
 def pointer(path: Iterable[str | int]) -> str:
@@ -102,17 +72,18 @@ def pointer(path: Iterable[str | int]) -> str:
 
 
 def diagnostic(problem: Problem, span: Span) -> Diagnostic:
-    """*problem* at *span*, with the severity that its rule has."""
+    """*problem* at *span*, with the severity of its rule, and its hint where it has no other."""
+    rule = rules.book()[problem.code]
     return Diagnostic(
         problem.code,
-        rules.severity(problem.code),
+        rule.severity,
         problem.file,
         *span,
         problem.message,
         None if problem.path is None else pointer(problem.path),
         problem.expected,
         problem.got,
-        problem.hint,
+        problem.hint or rule.hint,
     )
 
 

@@ -6,7 +6,7 @@ import asyncio
 import html
 import re
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -20,7 +20,7 @@ from course.options import Options
 from course.publish.cache import read_json, write_json
 from course.read.files import span_at
 from course.read.models import plain
-from course.read.sources import Item, Sources
+from course.read.sources import Sources
 
 FRESH_S: Final = 7 * 24 * 3600
 CACHE_FILE: Final = "links.json"
@@ -87,18 +87,15 @@ def links(loaded: Sources) -> Iterator[Link]:
     """Every address outside the course in bodies, front matter and YAML sources."""
     for record in loaded.lessons():
         yield from _in_data(record.front, record.file, ())
-        yield from _in_html(
-            (block["html"] for block in loaded.material(record).blocks), record.file
-        )
+        if record.authored:
+            yield from _in_html(loaded.material(record).content["blocks"], record.file)
     for project in loaded.projects:
-        readme = f"{project.item.file.rpartition('/')[0]}/README.md"
-        yield from _in_html((block["html"] for block in project.body.blocks), readme)
-    items: list[Item[Any]] = [*loaded.pathways, *loaded.roles, *loaded.domains]
-    items += [phase.item for phase in loaded.phases]
-    items += [project.item for project in loaded.projects]
-    for item in items:
-        if item.view is not None:
-            yield from _in_data(plain(item.view), item.file, ())
+        readme = f"{project.file.rpartition('/')[0]}/README.md"
+        yield from _in_html(project.body.blocks, readme)
+    for items in loaded.items().values():
+        for item in items:
+            if item.view is not None:
+                yield from _in_data(plain(item.view), item.file, ())
     if loaded.course is not None:
         yield from _in_data(plain(loaded.course), "content/course.yaml", ())
 
@@ -114,8 +111,8 @@ def _in_data(data: Any, file: str, path: tuple[str | int, ...]) -> Iterator[Link
             yield from _in_data(item, file, (*path, number))
 
 
-def _in_html(blocks: Iterator[str], file: str) -> Iterator[Link]:
-    urls = (html.unescape(url) for block in blocks for url in _HREF.findall(block))
+def _in_html(blocks: Iterable[Mapping[str, str]], file: str) -> Iterator[Link]:
+    urls = (html.unescape(url) for block in blocks for url in _HREF.findall(block["html"]))
     for url in dict.fromkeys(urls):
         yield Link(url, file)
 

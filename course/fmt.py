@@ -1,12 +1,12 @@
 """`build.py fmt`: YAML sources in one canonical form; prose is never touched.
 
 Keys come in the order of the schema, quotes only where the strict profile needs them, short lists
-on one line. ruamel.yaml writes the text; comments and blank lines stay beside their entries.
+on one line. Comments and blank lines stay beside their entries.
 """
 
 from __future__ import annotations
 
-import io
+import json
 import os
 import re
 import sys
@@ -17,12 +17,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import yaml
-from ruamel.yaml import YAML
-from ruamel.yaml.comments import CommentedMap, CommentedSeq
-from ruamel.yaml.error import CommentMark
-from ruamel.yaml.representer import RoundTripRepresenter
-from ruamel.yaml.resolver import VersionedResolver
-from ruamel.yaml.tokens import CommentToken
 from yaml.nodes import MappingNode, Node, SequenceNode
 
 from course.diagnostics import Problem
@@ -33,7 +27,6 @@ from course.read.sources import CONTENT
 
 Place = tuple[str | int, ...]
 WIDTH: Final = 100
-_TAG: Final = "tag:yaml.org,2002:str"
 # What may not stand in YAML as it is, or not in this profile; a line feed has its own rules.
 _AWKWARD: Final = re.compile(
     r"[^\n\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
@@ -126,14 +119,6 @@ def formatted(text: str, name: str, *, front_matter: bool = False) -> str:
         raise LeftAloneError("the file does not begin with front matter")
     front = split[0]
     return text[:4] + _canonical(front, name) + text[4 + len(front) :]
-
-
-def dump(data: object, name: str) -> str:
-    """*data* as canonical YAML, its keys in the order of the schema *name*.
-
-    Raises ValueError for a number that the YAML profile cannot hold.
-    """
-    return _written(_ordered(data, schema.schema(name)), Comments())
 
 
 def _canonical(text: str, name: str) -> str:
@@ -314,148 +299,82 @@ class Verbatim(str):
     __slots__ = ()
 
 
-class _Resolver(VersionedResolver):  # type: ignore[misc, no-any-unimported, unused-ignore]
-    """Every scalar is written as the representer says."""
-
-    def resolve(self, kind: Any, value: Any, implicit: Any) -> Any:
-        """The tag that needs not be written."""
-        return _TAG if isinstance(value, str) else super().resolve(kind, value, implicit)
-
-
-class _Representer(RoundTripRepresenter):
-    """Chooses the style of every scalar."""
-
-    def scalar(self, value: Any) -> Any:
-        """A text, number, boolean or null."""
-        return self.represent_scalar(_TAG, _spelling(value), style=_style(value))
-
-
-for _kind in (str, Verbatim, int, float, bool, type(None)):
-    _Representer.add_representer(_kind, _Representer.scalar)
-
-
 def _written(data: Any, comments: Comments) -> str:
     """The text of *data* in the order that it has, with its comments."""
-    writer = YAML(pure=True)
-    writer.Representer, writer.Resolver = _Representer, _Resolver
-    writer.width = 1 << 30
-    offset = 0 if isinstance(data, list) else 2
-    writer.indent(mapping=2, sequence=2 + offset, offset=offset)
-    stream = io.StringIO()
-    writer.dump(_Layout(comments).collection(data, (), 0), stream)
-    parts = [*comments.header, stream.getvalue().rstrip("\n"), *_squeezed(comments.footer)]
-    return "\n".join(parts).rstrip("\n") + "\n"
+    lines = _block(data, comments, (), 0) if data else [_flat(data)]
+    text = "\n".join([*comments.header, *lines, *_squeezed(comments.footer)])
+    return text.rstrip("\n") + "\n"
 
 
-class _Layout:
-    """Makes the collections that ruamel.yaml writes: block or flow, with their comments."""
-
-    def __init__(self, comments: Comments) -> None:
-        self.comments = comments
-
-    def collection(self, data: Any, place: Place, indent: int) -> Any:
-        """A mapping or list in block style; an empty one in brackets."""
-        made: Any = CommentedMap() if isinstance(data, dict) else CommentedSeq()
-        if not data:
-            made.fa.set_flow_style()
-            return made
-        short = isinstance(data, list) and self.all_short(data, place, indent)
-        for key, value in data.items() if isinstance(data, dict) else enumerate(data):
-            at = (*place, key)
-            if isinstance(data, dict):
-                width = indent + len(_quoted(key)) + 1
-                made[key] = self.value(value, at, indent + 2, width)
-            elif short:
-                made.append(_flow(value))
-            else:
-                made.append(self.value(value, at, indent + 2, indent + 1))
-            lines = _squeezed(self.comments.above.get(at, []))
-            if len(made) == 1 and lines and not lines[0]:
-                lines = lines[1:]
-            above = [CommentToken(f"{line}\n", CommentMark(indent)) for line in lines] or None
-            beside = self.comments.beside.get(at)
-            token = CommentToken(f" {beside}\n", CommentMark(0)) if beside else None
-            if above or token:
-                mapping = isinstance(data, dict)
-                made.ca.items[key] = [None, above, token, None] if mapping else [token, above]
-        return made
-
-    def value(self, value: Any, place: Place, indent: int, before: int) -> Any:
-        """The value of a key or an item, which stands after *before* characters of its line."""
-        if not isinstance(value, dict | list):
-            return value
-        if isinstance(value, list) and self.fits(value, place, before):
-            return _flow(value)
-        return self.collection(value, place, indent)
-
-    def fits(self, items: list[Any], place: Place, before: int) -> bool:
-        """Whether a list of scalars stands well on one line."""
-        if any(isinstance(item, dict | list) for item in items) or self.comments.below(place):
-            return False
-        return all(map(_flows, items)) and before + 1 + len(_flat(items)) <= WIDTH
-
-    def all_short(self, items: list[Any], place: Place, indent: int) -> bool:
-        """Whether each item is a mapping of two or more scalars that stands well on one line."""
-        if not all(isinstance(item, dict) and len(item) > 1 for item in items):
-            return False
-        values = [value for item in items for value in item.values()]
-        if any(isinstance(value, dict | list) for value in values) or self.comments.below(place):
-            return False
-        return all(map(_flows, values)) and all(
-            indent + 2 + len(_flat(item)) <= WIDTH for item in items
-        )
+def _block(data: Any, comments: Comments, place: Place, indent: int) -> Iterator[str]:
+    """The lines of a mapping or list in block style."""
+    pad, keyed = " " * indent, isinstance(data, dict)
+    flat = not keyed and _all_short(data, comments, place, indent)
+    for number, (key, value) in enumerate(data.items() if keyed else enumerate(data)):
+        at = (*place, key)
+        above = _squeezed(comments.above.get(at, []))
+        if not number and above and not above[0]:
+            del above[0]
+        yield from (f"{pad}{line}" if line else "" for line in above)
+        head = f"{pad}{_quoted(key)}:" if keyed else f"{pad}-"
+        beside = f"  {comments.beside[at]}" if at in comments.beside else ""
+        if isinstance(value, dict | list):
+            if not value or flat or _fits(value, comments, at, len(head)):
+                yield f"{head} {_flat(value)}{beside}"
+                continue
+            lines = _block(value, comments, at, indent + 2)
+        elif not isinstance(value, Verbatim) and _literal(value):
+            body = value.removesuffix("\n").split("\n")
+            lines = iter([f"{pad}  {line}" if line else "" for line in body])
+            head += " |" if value.endswith("\n") else " |-"
+        else:
+            yield f"{head} {_quoted(value)}{beside}"
+            continue
+        yield f"{head}{beside}" if keyed or head[-1] != "-" else f"{head} {next(lines).lstrip()}"
+        yield from lines
 
 
-def _flow(data: Any) -> Any:
-    """A list or mapping of scalars on one line."""
-    made: Any = CommentedMap(data) if isinstance(data, dict) else CommentedSeq(data)
-    made.fa.set_flow_style()
-    return made
+def _fits(items: Any, comments: Comments, place: Place, before: int) -> bool:
+    """Whether a list of scalars stands well on one line, after *before* characters."""
+    if not isinstance(items, list) or comments.below(place):
+        return False
+    return all(map(_flows, items)) and before + 1 + len(_flat(items)) <= WIDTH
+
+
+def _all_short(items: list[Any], comments: Comments, place: Place, indent: int) -> bool:
+    """Whether each item is a mapping of two or more scalars that stands well on one line."""
+    return not comments.below(place) and all(
+        isinstance(item, dict)
+        and len(item) > 1
+        and all(map(_flows, item.values()))
+        and indent + 2 + len(_flat(item)) <= WIDTH
+        for item in items
+    )
 
 
 def _flat(data: Any) -> str:
-    """How a list or mapping of scalars looks on one line."""
+    """A list or mapping of scalars on one line."""
     if isinstance(data, dict):
         return f"{{{', '.join(f'{_quoted(key)}: {_quoted(one)}' for key, one in data.items())}}}"
     return f"[{', '.join(map(_quoted, data))}]"
 
 
-def _spelling(value: Any) -> str:
-    """*value* without quotes."""
-    if isinstance(value, str):
-        return str(value)
-    if value is None or isinstance(value, bool):
-        return "null" if value is None else str(value).lower()
-    text = repr(value)
-    if "e" in text and "." not in text:
-        text = text.replace("e", ".0e")
-    if yamlsource.scalar(text) != value:
-        raise ValueError(f"the YAML profile cannot hold the number {value!r}")
-    return text
-
-
-def _style(value: Any) -> str:
-    """How ruamel.yaml is to write *value*: plain when empty, literal or the quotation mark."""
-    if not isinstance(value, str) or isinstance(value, Verbatim) or _plain(value, flow=False):
-        return ""
-    if _literal(value):
-        return "|"
+def _quoted(value: str) -> str:
+    """A scalar on one line, in quotes where it needs them."""
+    if isinstance(value, Verbatim) or _plain(value, flow=False):
+        return value
     awkward = _AWKWARD.search(value) or "\n" in value
-    return "'" if not awkward and ('"' in value or "\\" in value) else '"'
-
-
-def _quoted(value: Any) -> str:
-    """A scalar on one line, in the width that it takes."""
-    text, style = _spelling(value), _style(value)
-    return f"{style}{text}{style}"
+    if not awkward and ('"' in value or "\\" in value):
+        return "'" + value.replace("'", "''") + "'"
+    text = json.dumps(value, ensure_ascii=False)
+    return _AWKWARD.sub(lambda sign: f"\\u{ord(sign[0]):04X}", text)
 
 
 def _flows(value: Any) -> bool:
-    """Whether a scalar looks the same inside brackets."""
-    return not isinstance(value, str) or (
-        "\n" not in value
-        and (isinstance(value, Verbatim) or _plain(value, flow=True) == _plain(value, flow=False))
-    )
+    """Whether a value is a scalar that looks the same inside brackets."""
+    if not isinstance(value, str) or "\n" in value:
+        return False
+    return isinstance(value, Verbatim) or _plain(value, flow=True) == _plain(value, flow=False)
 
 
 @lru_cache(maxsize=4096)

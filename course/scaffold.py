@@ -1,15 +1,18 @@
-"""`build.py new`: a lesson, phase, pathway or project to begin with, in its right place."""
+"""`build.py new`: a lesson, phase, pathway or project to begin with, in its right place.
+
+The texts lie in `skeletons/`: valid at once, with TODO wherever an author has to write.
+"""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from string import Template
+from typing import Final
 
 from course.build import link_course
 from course.diagnostics import nearest
-from course.fmt import dump
 from course.options import Options
 from course.read import ids, schema
 from course.read.files import split_number
@@ -18,7 +21,7 @@ from course.read.sources import CONTENT
 
 STEP: Final = 10
 LAST: Final = 99
-KINDS: Final = ("lesson", "phase", "pathway", "project")
+_SKELETONS: Final = Path(__file__).with_name("skeletons")
 
 
 class ScaffoldError(Exception):
@@ -57,26 +60,37 @@ def create(
     no account of *planned*. Returns the files written, as POSIX paths from *root*. Raises
     :class:`ScaffoldError`; then nothing was written.
     """
-    loaded, graph = link_course(Options(root, root))
-    if loaded.course is None:
+    sources, graph = link_course(Options(root, root))
+    if sources.course is None:
         raise ScaffoldError(
             "there is no course here that can be read",
             "run the command where the folder content/ lies, and check course.yaml",
         )
     _check_id(name, graph)
+    words = {"id": name, "title": name.replace("-", " ").capitalize()}
+    words["first"] = f"{name[:50].rstrip('-')}-first"
+    state = "-planned" if planned else ""
     if kind == "lesson":
         folder = _numbered(root, _phase_folder(phase or "", graph), name)
-        files = lesson_files(name, loaded.kinds, planned=planned)
+        files = {"lesson.md": f"lesson{state}.md"} | ({} if planned else {"quiz.yaml": "quiz.yaml"})
+        words |= sources.kinds
     elif kind == "phase":
-        folder = _numbered(root, f"{CONTENT}/phases", name)
-        files = phase_files(name, loaded.course.parts[-1].id)
+        folder, files = _numbered(root, f"{CONTENT}/phases", name), {"phase.yaml": "phase.yaml"}
+        words["part"] = sources.course.parts[-1].id
     elif kind == "pathway":
         folder, _, file = _numbered(root, f"{CONTENT}/pathways", name).rpartition("/")
-        files = {f"{file}.yaml": pathway_text(name, _first_phase(graph))}
+        files = {f"{file}.yaml": "pathway.yaml"}
+        words["phase"] = _first_phase(graph)
     else:
         folder = f"{CONTENT}/projects/{name}"
-        files = project_files(name, *_base(graph, planned), planned=planned)
-    return _write(root, folder, files)
+        files = {"project.yaml": f"project{state}.yaml"}
+        files |= {} if planned else {"README.md": "README.md"}
+        words["pathway"], words["lesson"] = _base(graph, planned)
+    texts = {
+        file: Template((_SKELETONS / skeleton).read_text("utf-8")).substitute(words)
+        for file, skeleton in files.items()
+    }
+    return _write(root, folder, texts)
 
 
 def _first_phase(graph: Graph) -> str:
@@ -118,8 +132,8 @@ def _check_id(name: str, graph: Graph) -> None:
 def _phase_folder(phase: str, graph: Graph) -> str:
     """The folder of the phase with this id or folder name, from the root."""
     for known in graph.phases.values():
-        folder = known.item.file.rpartition("/")[0]
-        if phase in (known.item.id, folder.rpartition("/")[2]):
+        folder = known.file.rpartition("/")[0]
+        if phase in (known.id, folder.rpartition("/")[2]):
             return folder
     known_ids = list(graph.phases)
     hint = nearest(phase, known_ids) or f"one of: {', '.join(known_ids)}"
@@ -153,152 +167,3 @@ def _write(root: Path, folder: str, files: Mapping[str, str]) -> list[str]:
         with path.open("x", encoding="utf-8", newline="\n") as file:
             file.write(text)
     return [f"{folder}/{name}" for name in files]
-
-
-# -- texts: valid at once, with TODO wherever an author has to write ---------------------------
-
-_LESSON_BODY: Final = """\
-TODO: open with a situation that the learner knows, in two or three sentences. Say what they can do
-at the end that they cannot do now, and leave the definitions for the next part.
-
-## {idea}: TODO name the idea
-
-TODO: explain one idea. Begin with what it is for, then say how it works, and end with the limits
-within which it holds. A figure goes into media/ and is included by its relative path with an
-alternative text that says what it shows.
-
-## {example}: TODO name the example
-
-TODO: walk through one case with real numbers. Code goes into a file below code/ and is included by
-a fenced block with its language and file=code/NAME; the output goes into a block marked expected.
-
-## {exercise}: TODO name the task
-
-TODO: set one task that the learner does with their own data or with data that you supply. Say what
-the result looks like, so that they know when they are done.
-
-## {solution}: TODO name the task
-
-TODO: show one good answer, and how to tell a right answer from a wrong one.
-
-## {recap}
-
-TODO: repeat the one sentence that the learner should keep.
-"""
-
-
-def title(name: str) -> str:
-    """The id *name* as a title to begin with: ``brake-trace`` is "Brake trace"."""
-    return name.replace("-", " ").capitalize()
-
-
-def lesson_files(name: str, kinds: Mapping[str, str], *, planned: bool) -> dict[str, str]:
-    """The files of a lesson; *kinds* are the block names of the course language."""
-    front: dict[str, Any] = {
-        "id": name,
-        "title": title(name),
-        "status": "planned" if planned else "authored",
-        "summary": "TODO: say in one line what the lesson is about.",
-        "objectives": ["TODO: say what the learner can do afterwards."],
-    }
-    if planned:
-        return {"lesson.md": f"---\n{dump(front, 'lesson')}---\n"}
-    front |= {
-        "minutes": 30,
-        "level": "core",
-        "equipment": ["laptop"],
-        "evidence": ["TODO: name what the learner keeps as proof of the work."],
-        "check": {
-            "prompt": "TODO: ask one open question that needs reasoning.",
-            "answer": "TODO: give an answer that a reader can compare with.",
-        },
-    }
-    body = _LESSON_BODY.format_map(kinds)
-    return {
-        "lesson.md": f"---\n{dump(front, 'lesson')}---\n\n{body}",
-        "quiz.yaml": dump({"questions": [_question(name)]}, "quiz"),
-    }
-
-
-def _question(name: str) -> dict[str, Any]:
-    return {
-        "id": f"{name[:50].rstrip('-')}-first",
-        "kind": "single",
-        "prompt": "TODO: ask about the first objective.",
-        "options": [
-            {"text": "TODO: the right answer.", "correct": True, "why": "TODO: why it is right."},
-            {"text": "TODO: a wrong answer.", "why": "TODO: what it overlooks."},
-        ],
-        "explanation": "TODO: explain the right answer in a sentence or two.",
-        "objective": 1,
-    }
-
-
-def phase_files(name: str, part: str) -> dict[str, str]:
-    """The file of a phase of the course part *part*."""
-    data = {
-        "id": name,
-        "title": title(name),
-        "part": part,
-        "summary": "TODO: say in one line what the phase is about.",
-        "outcome": "TODO: say what the learner can do after the phase.",
-        "checkpoint": {
-            "prompt": "TODO: ask the question that closes the phase.",
-            "answer": "TODO: give an answer that a reader can compare with.",
-        },
-    }
-    return {"phase.yaml": dump(data, "phase")}
-
-
-def pathway_text(name: str, first_phase: str) -> str:
-    """A pathway that begins, and for now ends, with *first_phase*."""
-    data = {
-        "id": name,
-        "title": title(name),
-        "summary": "TODO: say in one line what the pathway is about.",
-        "audience": "TODO: say for whom it is.",
-        "outcome": "TODO: say what the learner can do at the end.",
-        "firstArtifact": "TODO: name the first thing that the learner makes.",
-        "studyAdvice": "TODO: say how to study it.",
-        "steps": [{"phase": first_phase}],
-    }
-    return dump(data, "pathway")
-
-
-def project_files(name: str, owner: str, needed: str, *, planned: bool) -> dict[str, str]:
-    """The files of a project of the pathway *owner* that builds on the lesson *needed*."""
-    data: dict[str, Any] = {
-        "id": name,
-        "title": title(name),
-        "summary": "TODO: say in one line what is built.",
-        "status": "planned" if planned else "authored",
-        "pathway": owner,
-        "requiredLessons": [needed],
-    }
-    if not planned:
-        data |= {"equipment": ["laptop"], "stages": [_stage(name, needed)], "rubric": [_RUBRIC]}
-        readme = f"# {title(name)}\n\nTODO: say what is built, from what, and how to begin.\n"
-        return {"project.yaml": dump(data, "project"), "README.md": readme}
-    return {"project.yaml": dump(data, "project")}
-
-
-def _stage(name: str, needed: str) -> dict[str, Any]:
-    return {
-        "id": f"{name[:50].rstrip('-')}-first",
-        "title": "TODO: name the first stage",
-        "goal": "TODO: say what the stage is for.",
-        "lessons": [needed],
-        "expected": "TODO: say what success looks like.",
-        "evidence": "TODO: say what to keep.",
-        "diagnosis": "TODO: describe a usual failure and what it means.",
-    }
-
-
-_RUBRIC: Final = {
-    "id": "it-works",
-    "criterion": "TODO: say what is judged.",
-    "levels": [
-        {"score": 0, "description": "TODO: describe work that misses it."},
-        {"score": 3, "description": "TODO: describe excellent work."},
-    ],
-}

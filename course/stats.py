@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import Any, Final
 
 import orjson
@@ -13,151 +12,93 @@ import orjson
 from course.build import link_course
 from course.options import Options
 from course.read.graph import Graph, LessonNode
-from course.read.lesson import Material
 
 _PRETTY: Final = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
-_HEAD: Final = ("", "lessons", "authored", "planned", "minutes", "words", "questions")
-
-
-@dataclass(slots=True)
-class Counts:
-    """Sums over some lessons; ``planned_minutes`` are estimates and not part of ``minutes``."""
-
-    lessons: int = 0
-    authored: int = 0
-    minutes: int = 0
-    planned_minutes: int = 0
-    words: int = 0
-    questions: int = 0
-
-    @property
-    def planned(self) -> int:
-        """Lessons that are announced and not yet written."""
-        return self.lessons - self.authored
-
-    def add(self, node: LessonNode, material: Material) -> None:
-        """Count one more lesson."""
-        self.lessons += 1
-        minutes = node.view.minutes or 0
-        if node.authored:
-            self.authored += 1
-            self.minutes += minutes
-            self.words += len(material.markdown.split())
-            self.questions += len(material.questions)
-        else:
-            self.planned_minutes += minutes
-
-    def as_json(self) -> dict[str, int]:
-        """The JSON form."""
-        return {
-            "lessons": self.lessons,
-            "authored": self.authored,
-            "planned": self.planned,
-            "minutes": self.minutes,
-            "plannedMinutes": self.planned_minutes,
-            "words": self.words,
-            "questions": self.questions,
-        }
-
-
-@dataclass(slots=True)
-class Stats:
-    """The figures of a course; ``phases`` and ``parts`` by id in course order."""
-
-    total: Counts = field(default_factory=Counts)
-    phases: dict[str, Counts] = field(default_factory=dict)
-    parts: dict[str, Counts] = field(default_factory=dict)
-    orphans: list[str] = field(default_factory=list)
-    concepts: dict[str, list[str]] = field(default_factory=dict)
-    equipment: dict[str, int] = field(default_factory=dict)
-    unreadable: list[str] = field(default_factory=list)
-
-    def as_json(self) -> dict[str, Any]:
-        """The JSON form: camelCase names, every list sorted or in course order."""
-        return {
-            "total": self.total.as_json(),
-            "parts": {name: counts.as_json() for name, counts in self.parts.items()},
-            "phases": {name: counts.as_json() for name, counts in self.phases.items()},
-            "orphans": self.orphans,
-            "concepts": self.concepts,
-            "equipment": self.equipment,
-            "unreadable": self.unreadable,
-        }
+# Minutes of planned lessons are estimates, and no part of "minutes".
+_FIGURES: Final = (
+    "lessons",
+    "authored",
+    "planned",
+    "minutes",
+    "plannedMinutes",
+    "words",
+    "questions",
+)
+_SHOWN: Final = tuple(name for name in _FIGURES if name != "plannedMinutes")
+Counts = dict[str, int]  # by the names of _FIGURES
 
 
 def stats(options: Options, form: str = "text") -> int:
     """The command: print the figures as ``text`` or ``json``; returns 0."""
-    found = collect(options)
-    sys.stdout.write(as_json(found) if form == "json" else as_text(found))
+    _, graph = link_course(options)
+    figures = collect(graph)
+    text = orjson.dumps(figures, option=_PRETTY).decode() if form == "json" else as_text(figures)
+    sys.stdout.write(text)
     return 0
 
 
-def collect(options: Options) -> Stats:
-    """The figures of the course; lessons with errors are only named in ``unreadable``."""
-    _, graph = link_course(options)
-    return of(graph)
-
-
-def of(graph: Graph) -> Stats:
-    """The figures of *graph*."""
-    found = Stats()
-    course = graph.sources.course
-    for part in course.parts if course else ():
-        found.parts[part.id] = Counts()
-    for name, phase in graph.phases.items():
-        found.phases[name] = Counts()
-        if phase.item.view is not None:
-            found.parts.setdefault(phase.item.view.part, Counts())
-    equipment: Counter[str] = Counter()
+def collect(graph: Graph) -> dict[str, Any]:
+    """The figures of *graph*; lessons with errors are only named in ``unreadable``."""
+    sources = graph.sources
+    parts = {part.id: _none() for part in sources.course.parts} if sources.course else {}
+    phases = {name: _none() for name in graph.phases}
+    total, equipment = _none(), Counter[str]()
     for node in graph.lessons.values():
-        view = node.phase.item.view
-        material = graph.sources.material(node.record)
-        around = [found.total, found.phases[node.phase.item.id]]
-        for counts in around + ([found.parts[view.part]] if view is not None else []):
-            counts.add(node, material)
+        groups = [total, phases[node.phase.id]]
+        if node.phase.view is not None:
+            groups.append(parts.setdefault(node.phase.view.part, _none()))
+        for name, figure in _count(graph, node).items():
+            for counts in groups:
+                counts[name] += figure
         equipment.update(node.view.equipment)
-    found.equipment = dict(sorted(equipment.items(), key=lambda pair: (-pair[1], pair[0])))
-    found.orphans = [name for name in graph.lessons if name not in graph.lesson_pathways]
-    found.concepts = {one.id: graph.taught.get(one.id, []) for one in graph.sources.concepts}
-    records = graph.sources.lessons()
-    found.unreadable = [one.file for one in records if one.id not in graph.lessons]
-    return found
+    return {
+        "total": total,
+        "parts": parts,
+        "phases": phases,
+        "orphans": [name for name in graph.lessons if name not in graph.lesson_pathways],
+        "concepts": {one.id: graph.taught.get(one.id, []) for one in sources.concepts},
+        "equipment": dict(sorted(equipment.items(), key=lambda pair: (-pair[1], pair[0]))),
+        "unreadable": [one.file for one in sources.lessons() if one.id not in graph.lessons],
+    }
 
 
-def as_text(found: Stats) -> str:
+def _none() -> Counts:
+    return dict.fromkeys(_FIGURES, 0)
+
+
+def _count(graph: Graph, node: LessonNode) -> Counts:
+    minutes = node.view.minutes or 0
+    if not node.authored:
+        return {"lessons": 1, "planned": 1, "plannedMinutes": minutes}
+    material = graph.sources.material(node.record)
+    words, questions = len(material.content["markdown"].split()), len(material.questions)
+    counts = {"lessons": 1, "authored": 1, "minutes": minutes}
+    return counts | {"words": words, "questions": questions}
+
+
+def as_text(figures: dict[str, Any]) -> str:
     """The figures as tables for people."""
-    rows: list[tuple[str, ...]] = [_HEAD]
-    rows += [_row(name, counts) for name, counts in found.phases.items()]
-    rows += [_row(f"part {name}", counts) for name, counts in found.parts.items()]
-    rows.append(_row("course", found.total))
-    parts = [
+    rows: list[tuple[str, ...]] = [("", *_SHOWN)]
+    rows += [_row(name, counts) for name, counts in figures["phases"].items()]
+    rows += [_row(f"part {name}", counts) for name, counts in figures["parts"].items()]
+    rows.append(_row("course", figures["total"]))
+    concepts = {name: ", ".join(lessons) for name, lessons in figures["concepts"].items()}
+    equipment = {name: f"{number:,}" for name, number in figures["equipment"].items()}
+    texts = [
         _table(rows),
-        _section("concepts", _pairs({k: ", ".join(v) for k, v in found.concepts.items()})),
-        _section("equipment", _pairs({k: f"{n:,}" for k, n in found.equipment.items()})),
-        _section("lessons in no pathway", found.orphans),
+        _section("concepts", _pairs(concepts)),
+        _section("equipment", _pairs(equipment)),
+        _section("lessons in no pathway", figures["orphans"]),
     ]
-    if found.unreadable:
-        parts.append(_section("not counted, because they have errors", found.unreadable))
-    if found.total.planned_minutes:
-        parts.append(f"planned lessons: about {found.total.planned_minutes:,} minutes more\n")
-    return "\n".join(parts)
-
-
-def as_json(found: Stats) -> str:
-    """The figures as JSON with a final line feed."""
-    return orjson.dumps(found.as_json(), option=_PRETTY).decode()
+    if figures["unreadable"]:
+        texts.append(_section("not counted, because they have errors", figures["unreadable"]))
+    if minutes := figures["total"]["plannedMinutes"]:
+        texts.append(f"planned lessons: about {minutes:,} minutes more\n")
+    return "\n".join(texts)
 
 
 def _row(name: str, counts: Counts) -> tuple[str, ...]:
-    figures = (
-        counts.lessons,
-        counts.authored,
-        counts.planned,
-        counts.minutes,
-        counts.words,
-        counts.questions,
-    )
-    return (name, *(f"{figure:,}" for figure in figures))
+    return (name, *(f"{counts[figure]:,}" for figure in _SHOWN))
 
 
 def _table(rows: list[tuple[str, ...]]) -> str:

@@ -15,28 +15,11 @@ _ENDED = f"restore it, or add it to {RETIRED_FILE}: replacedBy names its success
 _ENDED_LESSON = f"name it in the aliases of its successor, or add it to {RETIRED_FILE}"
 
 
-def declared(graph: Graph) -> Iterator[tuple[str, str, str]]:
-    """Kind, id and file of everything that has an id of its own page."""
-    for phase in graph.sources.phases:
-        yield "phase", phase.item.id, phase.item.file
-        for record in phase.lessons:
-            yield "lesson", record.id, record.file
-    for kind, items in (
-        ("pathway", graph.sources.pathways),
-        ("role", graph.sources.roles),
-        ("domain", graph.sources.domains),
-    ):
-        for item in items:
-            yield kind, item.id, item.file
-    for project in graph.sources.projects:
-        yield "project", project.item.id, project.item.file
-
-
 def current(graph: Graph) -> dict[str, tuple[str, str]]:
     """Every id with its kind and, for lessons, its status: what the lock file records."""
     found: dict[str, tuple[str, str]] = {}
-    for kind, name, _ in declared(graph):
-        found.setdefault(name, (kind, ""))
+    for kind, one in graph.sources.named():
+        found.setdefault(one.id, (kind, ""))
     for name, node in graph.lessons.items():
         if found[name][0] == "lesson":
             found[name] = ("lesson", node.view.status)
@@ -48,29 +31,18 @@ def current(graph: Graph) -> dict[str, tuple[str, str]]:
 def id_problems(graph: Graph) -> Iterator[Problem]:
     """Broken rules of ids, aliases, retired ids and the lock file."""
     first: dict[str, tuple[str, str]] = {}
-    for kind, name, file in declared(graph):
-        if name in first:
-            other_kind, other = first[name]
-            yield Problem(
-                "IDS003",
-                file,
-                f'the id "{name}" is taken by a {other_kind}',
-                ("id",),
-                got=f"also in {other}",
-                hint="choose another id for one of the two",
-            )
-        first.setdefault(name, (kind, file))
+    for kind, one in graph.sources.named():
+        if one.id in first:
+            other_kind, other = first[one.id]
+            message = f'the id "{one.id}" is taken by a {other_kind}'
+            yield Problem("IDS003", one.file, message, ("id",), got=f"also in {other}")
+        first.setdefault(one.id, (kind, one.file))
     yield from _aliases(graph, first)
     yield from _retired(graph, first)
     if graph.sources.has_lock:
         yield from _locked(graph, first)
     elif LOCK_FILE not in graph.sources.files and graph.lessons:
-        yield Problem(
-            "IDS010",
-            LOCK_FILE,
-            f"{LOCK_FILE} is missing",
-            hint="run: python build.py check --accept-ids",
-        )
+        yield Problem("IDS010", LOCK_FILE, f"{LOCK_FILE} is missing")
 
 
 def _aliases(graph: Graph, taken: dict[str, tuple[str, str]]) -> Iterator[Problem]:
@@ -100,7 +72,7 @@ def _retired(graph: Graph, taken: dict[str, tuple[str, str]]) -> Iterator[Proble
                 f'there is nothing with the id "{entry.replaced_by}"',
                 (number, "replacedBy"),
                 got=entry.replaced_by,
-                hint=nearest(entry.replaced_by, sorted(known)) or "write null",
+                hint=nearest(entry.replaced_by, sorted(known)),
             )
         node = graph.lessons.get(entry.id)
         if entry.id in taken and (node is None or node.authored):
@@ -133,7 +105,6 @@ def _locked(graph: Graph, taken: dict[str, tuple[str, str]]) -> Iterator[Problem
                     taken.get(name, ("", CONCEPTS_FILE))[1],
                     f'the id "{name}" was published as a {locked.kind} and is now a {kind}',
                     ("id",),
-                    hint="choose a new id",
                 )
         elif not (name in ended or name in graph.aliases or moved_unseen & graph.unread):
             yield Problem(
@@ -151,7 +122,6 @@ def _locked(graph: Graph, taken: dict[str, tuple[str, str]]) -> Iterator[Problem
                 taken.get(name, ("", CONCEPTS_FILE))[1],
                 f'the new {kind} "{name}" is not in ids.lock yet',
                 ("id",) if name in taken else None,
-                hint="run: python build.py check --accept-ids",
             )
         elif before and (before.status, status) == ("authored", "planned") and name not in ended:
             yield Problem(
@@ -161,5 +131,4 @@ def _locked(graph: Graph, taken: dict[str, tuple[str, str]]) -> Iterator[Problem
                 ("status",),
                 expected="authored",
                 got="planned",
-                hint="restore it, or give the reason in retired.yaml under the same id",
             )

@@ -65,14 +65,14 @@ def unresolved(
 def _phase_problems(graph: Graph) -> Iterator[Problem]:
     prerequisites: dict[str, tuple[str, ...]] = {}
     for phase in graph.phases.values():
-        view, file = phase.item.view, phase.item.file
+        view, file = phase.view, phase.file
         if view is None:
             continue
         prerequisites[view.id] = view.prerequisites
         yield from unresolved(graph, "part", [view.part], file, ("part",), single=True)
         yield from unresolved(graph, "phase", view.prerequisites, file, ("prerequisites",))
         yield from unresolved(graph, "project", view.projects, file, ("projects",))
-    files = {name: phase.item.file for name, phase in graph.phases.items()}
+    files = {name: phase.file for name, phase in graph.phases.items()}
     yield from cycles(prerequisites, files, "prerequisites")
 
 
@@ -86,7 +86,7 @@ def _lesson_problems(graph: Graph) -> Iterator[Problem]:
             yield from _planned_prerequisites(graph, node)
         if view.concepts:
             yield from unresolved(graph, "concept", view.concepts, file, ("concepts",))
-        key = (node.phase.item.id, view.title.casefold())
+        key = (node.phase.id, view.title.casefold())
         if key in titles:
             yield Problem(
                 "LES024",
@@ -94,18 +94,11 @@ def _lesson_problems(graph: Graph) -> Iterator[Problem]:
                 f'the lesson "{titles[key]}" of this phase has the same title',
                 ("title",),
                 got=view.title,
-                hint="change one of the two titles",
             )
         titles.setdefault(key, node.id)
         led_to = node.id in graph.lesson_pathways or "pathway" in graph.unread
         if not led_to and graph.known["pathway"]:
-            yield Problem(
-                "REF003",
-                file,
-                "no pathway leads to this lesson",
-                ("id",),
-                hint="add it, or its phase, to the steps of a pathway",
-            )
+            yield Problem("REF003", file, "no pathway leads to this lesson", ("id",))
 
 
 def _planned_prerequisites(graph: Graph, node: LessonNode) -> Iterator[Problem]:
@@ -117,7 +110,6 @@ def _planned_prerequisites(graph: Graph, node: LessonNode) -> Iterator[Problem]:
                 node.record.file,
                 f'an authored lesson requires the planned lesson "{name}"',
                 ("prerequisites", number),
-                hint="write that lesson first, or require another one",
             )
 
 
@@ -128,7 +120,7 @@ def _body_links(graph: Graph) -> Iterator[Problem]:
             for problem in lost_link(graph, entry, record.file, record.anchors):
                 yield replace(problem, span=Span(*entry["at"]))
     for project in graph.projects.values():
-        file = project.item.file.replace("project.yaml", "README.md")
+        file = project.file.replace("project.yaml", "README.md")
         for entry in project.body.links:
             for problem in lost_link(graph, entry, file, project.body.anchors):
                 yield replace(problem, span=Span(*entry["at"]))
@@ -160,7 +152,7 @@ def lost_link(
             f'no heading has the anchor "{anchor}"',
             expected=", ".join(anchors) or "a text with headings",
             got=anchor,
-            hint=nearest(anchor, anchors) or "link without the # part",
+            hint=nearest(anchor, anchors),
         )
 
 
@@ -190,7 +182,6 @@ def _concepts(graph: Graph) -> Iterator[Problem]:
                 "content/concepts.yaml",
                 f'no lesson teaches the concept "{concept.id}"',
                 (number, "id"),
-                hint="name it in the concepts of the lesson that teaches it",
             )
 
 
@@ -226,7 +217,6 @@ def cycles(
                     f"the {key} go in a circle: {' → '.join(circle)}",
                     (key, index),
                     got=after,
-                    hint="remove one of these references",
                 )
             elif after not in done and after in edges:
                 stack.append((after, 0))
@@ -279,7 +269,6 @@ def _pathway(graph: Graph, item: Item[models.Pathway], view: models.Pathway) -> 
             file,
             "every lesson of this pathway is planned, so the pathway is published as planned",
             ("steps",),
-            hint="write one of its lessons, or leave it as a plan",
         )
     if view.capstone:
         yield from _capstone(graph, view, view.capstone, file)
@@ -291,13 +280,7 @@ def _order(graph: Graph, item: Item[models.Pathway], view: models.Pathway) -> It
     seen: set[str] = set()
     for name, path in steps(graph, item):
         if name in seen:
-            yield Problem(
-                "PTH001",
-                item.file,
-                f'the pathway holds the lesson "{name}" twice',
-                path,
-                hint="remove it from one of the steps",
-            )
+            yield Problem("PTH001", item.file, f'the pathway holds the lesson "{name}" twice', path)
             continue
         for needed in graph.lessons[name].view.prerequisites:
             if needed in seen or needed in required or needed not in graph.lessons:
@@ -324,17 +307,16 @@ def _capstone(
     path: Path = ("capstone", "project")
     yield from unresolved(graph, "project", [capstone.project], file, path, single=True)
     project = graph.projects.get(capstone.project)
-    if project is None or project.item.view is None or graph.unread & {"lesson", "pathway"}:
+    if project is None or project.view is None or graph.unread & {"lesson", "pathway"}:
         return
     inside = set(graph.pathway_lessons[view.id]) | graph.required(view.id)
-    missing = [name for name in project.item.view.required_lessons if name not in inside]
+    missing = [name for name in project.view.required_lessons if name not in inside]
     if missing:
         yield Problem(
             "PTH003",
             file,
             f"the capstone needs lessons from outside the pathway: {', '.join(missing)}",
             path,
-            hint="add them to the steps, or require a pathway that holds them",
         )
 
 
@@ -359,7 +341,6 @@ def _role(graph: Graph, view: models.Role, file: str) -> Iterator[Problem]:
                         file,
                         f'the {kind} "{name}" is in none of the role\'s pathways',
                         (*path, index),
-                        hint="choose one that is, or add its pathway to the role",
                     )
     named = [check.phase for check in view.starting_checks]
     for number, name in enumerate(named):
@@ -374,7 +355,7 @@ def _reach(graph: Graph, view: models.Role) -> tuple[set[str], set[str]]:
     lessons: set[str] = set()
     for name in view.pathways:
         lessons.update(graph.pathway_lessons.get(name, ()), graph.required(name))
-    return lessons, {graph.lessons[name].phase.item.id for name in lessons}
+    return lessons, {graph.lessons[name].phase.id for name in lessons}
 
 
 def _starting_checks(
@@ -390,7 +371,6 @@ def _starting_checks(
             ("startingChecks", number, "phase"),
             expected=", ".join(first),
             got=", ".join(named),
-            hint="ask about the phases that the learner meets first",
         )
 
 
@@ -440,7 +420,7 @@ def _homeless(graph: Graph) -> Iterator[Problem]:
 def project_problems(graph: Graph) -> Iterator[Problem]:
     """Broken rules of every project."""
     for project in graph.projects.values():
-        view, file = project.item.view, project.item.file
+        view, file = project.view, project.file
         if view is None:
             continue
         required = view.required_lessons
@@ -457,7 +437,6 @@ def project_problems(graph: Graph) -> Iterator[Problem]:
                 "a planned project has nothing to prepare",
                 ("prepare",),
                 on_key=True,
-                hint="remove it, or set status: authored",
             )
 
 
@@ -475,7 +454,6 @@ def _stages(graph: Graph, view: models.Project, file: str) -> Iterator[Problem]:
                     (*path, "lessons", index),
                     expected=", ".join(view.required_lessons),
                     got=name,
-                    hint="add it to requiredLessons",
                 )
         if stage.id in seen:
             yield _twice("stage", stage.id, file, (*path, "id"))
@@ -497,18 +475,11 @@ def _rubric(view: models.Project, file: str) -> Iterator[Problem]:
                 "two levels of this criterion have the same score",
                 (*path, "levels"),
                 got=", ".join(map(str, scores)),
-                hint="give each level its own score from 0 to 3",
             )
 
 
 def _twice(what: str, name: str, file: str, path: Path) -> Problem:
-    return Problem(
-        "PRJ005",
-        file,
-        f'the {what} id "{name}" stands twice',
-        path,
-        hint="give each its own id",
-    )
+    return Problem("PRJ005", file, f'the {what} id "{name}" stands twice', path)
 
 
 def _authored(
@@ -525,11 +496,7 @@ def _authored(
             )
     if not project.readme.strip() and not project.readme_unread:
         yield Problem(
-            "PRJ006",
-            file,
-            "an authored project must have a README.md for its page",
-            ("status",),
-            hint="write README.md beside project.yaml",
+            "PRJ006", file, "an authored project must have a README.md for its page", ("status",)
         )
     for number, name in enumerate(view.required_lessons):
         node = graph.lessons.get(name)
@@ -539,7 +506,6 @@ def _authored(
                 file,
                 f'an authored project requires the planned lesson "{name}"',
                 ("requiredLessons", number),
-                hint="write the lesson first, or set status: planned",
             )
     yield from _code(project, file)
 
@@ -558,5 +524,4 @@ def _code(project: ProjectSource, file: str) -> Iterator[Problem]:
                 f"{folder}/{name}",
                 f"this is no Python: {fault.message}",
                 span=Span(fault.line, fault.column, fault.line, fault.column + 1),
-                hint="correct it; what learners are to write themselves can be pass or raise",
             )

@@ -17,6 +17,7 @@ from typing import Any, Final
 
 import orjson
 
+from course.diagnostics import Diagnostic
 from course.publish.tree import File
 from course.publish.unit import Unit
 from course.read.lesson import Lesson, Parts, Setup
@@ -78,7 +79,10 @@ class Cache:
         """The lesson that was read from the same bytes, without its material."""
         try:
             entry = self._entries[folder]
-            return Lesson(**entry["lesson"]) if entry["key"] == key else None
+            lesson = Lesson(**entry["lesson"]) if entry["key"] == key else None
+            if lesson is not None:
+                lesson.diagnostics = [Diagnostic(**one) for one in entry["lesson"]["diagnostics"]]
+            return lesson
         except (TypeError, KeyError):
             return None
 

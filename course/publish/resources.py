@@ -84,7 +84,7 @@ def relations(graph: Graph, node: LessonNode, number: str) -> dict[str, Any]:
     at = node.position - 1
     before = graph.lessons.get(records[at - 1].id) if at else None
     after = graph.lessons.get(records[at + 1].id) if at + 1 < len(records) else None
-    phase = node.phase.item
+    phase = node.phase
 
     def refs(names: Iterable[str]) -> list[dict[str, str]]:
         return [
@@ -112,7 +112,7 @@ def relations(graph: Graph, node: LessonNode, number: str) -> dict[str, Any]:
         "concepts": [{"id": name, "title": titles[name]} for name in view.concepts],
         "pathways": _linked("pathways", [(name, _title(graph.pathways[name])) for name in paths]),
         "projects": _linked(
-            "projects", [(name, _title(graph.projects[name].item)) for name in projects]
+            "projects", [(name, _title(graph.projects[name])) for name in projects]
         ),
     }
 
@@ -159,19 +159,9 @@ def lesson_resource(record: Lesson, related: Mapping[str, Any]) -> dict[str, Any
     resource["review"] = front.get("review", "none")
     resource.setdefault("references", [])
     resource["check"] = front["check"]
-    material = record.material or Material()
-    resource["content"] = {
-        "markdown": material.markdown,
-        "blocks": material.blocks,
-        "toc": material.toc,
-        "code": material.code,
-        "media": material.media,
-    }
-    resource["quiz"] = {
-        "formative": True,
-        "label": QUIZ_LABEL,
-        "questions": material.questions,
-    }
+    material = record.material or Material({}, [])
+    resource["content"] = material.content
+    resource["quiz"] = {"formative": True, "label": QUIZ_LABEL, "questions": material.questions}
     return resource
 
 
@@ -205,7 +195,7 @@ def catalog(graph: Graph, entries: Mapping[str, dict[str, Any]]) -> dict[str, An
         "phases": [
             _phase(phase, numbered[name], entries)
             for name, phase in graph.phases.items()
-            if phase.item.view
+            if phase.view
         ],
         "concepts": [
             {**plain(concept), "lessonIds": graph.taught.get(concept.id, [])}
@@ -240,9 +230,9 @@ def totals(nodes: Iterable[LessonNode]) -> dict[str, int]:
 def _phase(
     phase: PhaseSource, number: str, entries: Mapping[str, dict[str, Any]]
 ) -> dict[str, Any]:
-    view = phase.item.view
+    view = phase.view
     if view is None:
-        raise ValueError(f"the phase {phase.item.id} has no data")
+        raise ValueError(f"the phase {phase.id} has no data")
     return {
         "id": view.id,
         "number": number,
@@ -310,7 +300,7 @@ def _step(graph: Graph, step: models.Step, number: int) -> dict[str, Any]:
     if step.phase is not None:
         phase = graph.phases[step.phase]
         entry["phaseId"] = step.phase
-        entry["title"] = phase.item.view.title if phase.item.view else step.phase
+        entry["title"] = phase.view.title if phase.view else step.phase
         entry["lessonIds"] = [one.id for one in phase.lessons if one.id in graph.lessons]
         return entry
     names = [name for name in step.lessons or () if name in graph.lessons]
@@ -391,9 +381,9 @@ def projects(graph: Graph, bundles: Mapping[str, bytes]) -> dict[str, Any]:
     return {
         "schemaVersion": 1,
         "projects": [
-            _project(graph, project.item.view, bundles.get(name))
+            _project(graph, project.view, bundles.get(name))
             for name, project in graph.projects.items()
-            if project.item.view
+            if project.view
         ],
     }
 

@@ -145,7 +145,6 @@ def _broken_resource(problem: Problem, path: str) -> Problem:
         f"{problem.message}",
         expected=problem.expected,
         got=problem.got,
-        hint="shorten or correct that part of the lesson",
     )
 
 
@@ -159,16 +158,10 @@ def _page_problems(record: Lesson, html: str, size: int, limit: int) -> list[Pro
                 "the page of this lesson is larger than its budget",
                 expected=f"at most {limit // KIB} KiB",
                 got=f"{size / KIB:.0f} KiB",
-                hint="split the lesson, or raise limits.pageKiB in course.yaml",
             )
         )
     if not record.authored and 'class="planned' not in html:
         found.append(
-            Problem(
-                "LES003",
-                record.file,
-                "the page of a planned lesson does not say Planned",
-                hint="mend the template lesson.html",
-            )
+            Problem("LES003", record.file, "the page of a planned lesson does not say Planned")
         )
     return found

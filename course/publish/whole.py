@@ -36,7 +36,7 @@ def build(graph: Graph, units: Mapping[str, Unit], shell: Shell, assets: Assets,
     bundles = {
         name: bundle(project.files)
         for name, project in graph.projects.items()
-        if project.files and project.item.view and project.item.view.status == "authored"
+        if project.files and project.view and project.view.status == "authored"
     }
     for name, data in bundles.items():
         put(f"downloads/{name}.zip", data)
@@ -123,7 +123,7 @@ def _put_texts(
     first = next((node for node in graph.lessons.values() if node.authored), None)
     if first is not None:
         graph.sources.material(first.record)
-        number = resources.numbers(graph)[first.phase.item.id]
+        number = resources.numbers(graph)[first.phase.id]
         related = resources.relations(graph, first, number)
         examples["lesson"], _ = lesson_resource(first.record, related, site)
     put("openapi.json", resources.json_bytes(openapi(examples)))

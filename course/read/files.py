@@ -64,9 +64,10 @@ class Folder:
         """The file called *name*, or None."""
         return next((entry for entry in self.files if entry.name == name), None)
 
-    def folder(self, name: str) -> Folder | None:
-        """The sub-folder called *name*, or None."""
-        return next((entry for entry in self.folders if entry.name == name), None)
+    def folder(self, name: str) -> Folder:
+        """The sub-folder called *name*; an empty one where there is none."""
+        absent = Folder(name, f"{self.file}/{name}", "")
+        return next((entry for entry in self.folders if entry.name == name), absent)
 
     def walk(self) -> Iterator[Entry]:
         """Every file below, depth first, in a fixed order."""
@@ -138,18 +139,13 @@ def _special(entry: os.DirEntry[str], file: str) -> Problem | None:
         return Problem("SRC008", file, "symbolic links are not followed", hint=hint)
     if entry.is_file(follow_symlinks=False) or entry.is_dir(follow_symlinks=False):
         return None
-    return Problem("SRC010", file, "not a regular file", hint="remove it")
+    return Problem("SRC010", file, "not a regular file")
 
 
 def _bad_name(name: str, file: str, seen: dict[str, str]) -> Problem | None:
     folded = name.casefold()
     if other := seen.get(folded):
-        return Problem(
-            "SRC009",
-            file,
-            f'"{name}" and "{other}" differ only in case',
-            hint="Windows and macOS would keep only one of the two: rename one",
-        )
+        return Problem("SRC009", file, f'"{name}" and "{other}" differ only in case')
     seen[folded] = name
     if name in _USUAL:
         return None
@@ -174,41 +170,27 @@ def _bad_name(name: str, file: str, seen: dict[str, str]) -> Problem | None:
 def read_bytes(entry: Entry, limit: int, problems: list[Problem]) -> bytes | None:
     """The bytes of *entry*, or None with a problem when it is too large or unreadable."""
     try:
-        descriptor = os.open(entry.path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
-        try:
-            size = os.fstat(descriptor).st_size
-            data = b"" if size > limit else _read_all(descriptor, size)
-        finally:
-            os.close(descriptor)
+        with open(entry.path, "rb", buffering=0) as file:
+            size = os.fstat(file.fileno()).st_size
+            if size <= limit:
+                return file.read()
     except OSError as error:
-        problems.append(
-            Problem(
-                "SRC010", entry.file, f"cannot be read: {error.strerror}", hint="check its mode"
-            )
-        )
+        message = f"cannot be read: {error.strerror}"
+        problems.append(Problem("SRC010", entry.file, message, hint="check its mode"))
         return None
-    if size > limit:
-        problems.append(
-            Problem(
-                "SRC005",
-                entry.file,
-                "the file is too large",
-                expected=f"at most {limit:,} bytes",
-                got=f"{size:,} bytes",
-                hint="make it smaller, or raise limits.mediaKiB in course.yaml"
-                if "/media/" in entry.file
-                else "make it smaller, or split it",
-            )
+    media = "/media/" in entry.file
+    cure = "raise limits.mediaKiB in course.yaml" if media else "split it"
+    problems.append(
+        Problem(
+            "SRC005",
+            entry.file,
+            "the file is too large",
+            expected=f"at most {limit:,} bytes",
+            got=f"{size:,} bytes",
+            hint=f"make it smaller, or {cure}",
         )
-        return None
-    return data
-
-
-def _read_all(descriptor: int, size: int) -> bytes:
-    data = os.read(descriptor, size + 1)
-    while len(data) < size and (more := os.read(descriptor, size - len(data))):
-        data += more
-    return data
+    )
+    return None
 
 
 def text_of(data: bytes, file: str, problems: list[Problem]) -> str | None:
@@ -218,39 +200,23 @@ def text_of(data: bytes, file: str, problems: list[Problem]) -> str | None:
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         column = error.start - data.rfind(b"\n", 0, error.start)
-        problems.append(
-            Problem(
-                "SRC001",
-                file,
-                f"byte 0x{data[error.start]:02x} is not UTF-8",
-                span=Span(line, column, line, column + 1),
-                hint="save the file as UTF-8",
-            )
-        )
+        span = Span(line, column, line, column + 1)
+        message = f"byte 0x{data[error.start]:02x} is not UTF-8"
+        problems.append(Problem("SRC001", file, message, span=span))
         return None
     if text.startswith("\ufeff"):
-        problems.append(
-            Problem(
-                "SRC002",
-                file,
-                "the file begins with a byte-order mark",
-                span=Span(1, 1, 1, 2),
-                hint="save the file as UTF-8 without signature",
-            )
-        )
-        return None
-    code, message, hint = "SRC003", "the line ends with CR", "save the file with LF line ends"
-    at = text.find("\r")
-    if at < 0:
-        if not (match := _CONTROL.search(text)):
-            if (merge := merge_marker(text, file)) is None:
-                return text
-            problems.append(merge)
-            return None
-        at = match.start()
-        code, message = "SRC004", f"control character U+{ord(text[at]):04X}"
-        hint = "delete the character"
-    problems.append(Problem(code, file, message, span=span_at(text, at, at + 1), hint=hint))
+        message = "the file begins with a byte-order mark"
+        problems.append(Problem("SRC002", file, message, span=Span(1, 1, 1, 2)))
+    elif (at := text.find("\r")) >= 0:
+        span = span_at(text, at, at + 1)
+        problems.append(Problem("SRC003", file, "the line ends with CR", span=span))
+    elif match := _CONTROL.search(text):
+        message = f"control character U+{ord(match[0]):04X}"
+        problems.append(Problem("SRC004", file, message, span=span_at(text, *match.span())))
+    elif merge := merge_marker(text, file):
+        problems.append(merge)
+    else:
+        return text
     return None
 
 
@@ -278,7 +244,6 @@ def merge_marker(text: str, file: str) -> Problem | None:
         "a mark of an unresolved merge",
         span=span_at(text, match.start(), match.end()),
         got=short(match[0]),
-        hint="resolve the merge: keep one version, and delete the lines of <, = and >",
     )
 
 
@@ -313,9 +278,7 @@ def unknown(entry: Entry | Folder, known: list[str], where: str) -> Problem:
         f"{where} has no place for this",
         expected=", ".join(known),
         got=entry.name,
-        hint=_translation_hint(entry.name)
-        or nearest(entry.name, known)
-        or "move it, or begin its name with _ while it is a draft",
+        hint=_translation_hint(entry.name) or nearest(entry.name, known),
     )
 
 
@@ -336,17 +299,12 @@ def missing(folder: Folder, name: str, what: str) -> list[Problem]:
         return []
     there = [entry.name for entry in folder.files]
     near = next((one for one in there if _stem(one) == _stem(name)), None)
-    there += [f"{sub.name}/" for sub in folder.folders]
+    got = short(", ".join([*there, *(f"{sub.name}/" for sub in folder.folders)]))
+    message = f"the folder of {what} holds no {name}"
     hint = f"create {name}, or begin the folder name with _ while it is a draft"
-    return [
-        Problem(
-            "SRC007",
-            f"{folder.file}/{name}",
-            f"the folder of {what} holds no {name}",
-            got=short(", ".join(there)) or "an empty folder",
-            hint=f"rename {near} to {name}" if near else hint,
-        )
-    ]
+    hint = f"rename {near} to {name}" if near else hint
+    file = f"{folder.file}/{name}"
+    return [Problem("SRC007", file, message, got=got or "an empty folder", hint=hint)]
 
 
 def _stem(name: str) -> str:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
 from course.read import models
 from course.read.files import folder_id
 from course.read.lesson import Lesson
-from course.read.sources import Item, PhaseSource, ProjectSource, Sources
+from course.read.sources import Item, PhaseSource, ProjectSource, S, Sources
 
 Path = tuple[str | int, ...]
 
@@ -76,7 +75,7 @@ class Graph:
         """The phases that a pathway touches, in the order of its lessons."""
         found: dict[str, None] = {}
         for name in self.pathway_lessons.get(pathway, ()):
-            found[self.lessons[name].phase.item.id] = None
+            found[self.lessons[name].phase.id] = None
         return list(found)
 
 
@@ -85,33 +84,33 @@ def build(sources: Sources) -> Graph:
     _restore_ids(sources)
     graph = Graph(sources)
     for phase in sources.phases:
-        graph.phases[phase.item.id] = phase
         for position, record in enumerate(phase.lessons, 1):
             if record.usable:
                 view = models.LessonFrontMatter.model_validate(record.front)
                 node = LessonNode(record, view, phase, position)
                 graph.lessons.setdefault(record.id, node)
-    for item in sources.pathways:
-        graph.pathways.setdefault(item.id, item)
-    for role in sources.roles:
-        graph.roles.setdefault(role.id, role)
-    for domain in sources.domains:
-        graph.domains.setdefault(domain.id, domain)
-    for project in sources.projects:
-        graph.projects.setdefault(project.item.id, project)
-    graph.known = {
+    graph.phases = _by_id(sources.phases)
+    graph.pathways = _by_id(sources.pathways)
+    graph.roles = _by_id(sources.roles)
+    graph.domains = _by_id(sources.domains)
+    graph.projects = _by_id(sources.projects)
+    graph.known = {kind: {item.id for item in items} for kind, items in sources.items().items()}
+    graph.known |= {
         "lesson": {record.id for record in sources.lessons()},
-        "phase": set(graph.phases),
-        "pathway": set(graph.pathways),
-        "role": set(graph.roles),
-        "domain": set(graph.domains),
-        "project": set(graph.projects),
         "concept": {concept.id for concept in sources.concepts},
         "part": {part.id for part in sources.course.parts} if sources.course else set(),
     }
-    graph.unread = frozenset(_unread(graph))
+    graph.unread = frozenset(_unread(sources))
     _relate(graph)
     return graph
+
+
+def _by_id(items: Iterable[S]) -> dict[str, S]:
+    """*items* by id; of two with one id the first."""
+    found: dict[str, S] = {}
+    for item in items:
+        found.setdefault(item.id, item)
+    return found
 
 
 def _restore_ids(sources: Sources) -> None:
@@ -119,7 +118,7 @@ def _restore_ids(sources: Sources) -> None:
 
     The rule about the name of the folder tells of the slip; nobody who names the id is to blame.
     """
-    named = list(_named(sources))
+    named = list(sources.named())
     taken = {one.id for _, one in named}
     for kind, one in named:
         if one.id in sources.lock:
@@ -131,39 +130,14 @@ def _restore_ids(sources: Sources) -> None:
             one.rename(name)
 
 
-def _named(sources: Sources) -> Iterator[tuple[str, Lesson | Item[Any]]]:
-    """Everything that is named after its folder or file, with its kind."""
-    for phase in sources.phases:
-        yield "phase", phase.item
-    for record in sources.lessons():
-        yield "lesson", record
-    for kind, items in (
-        ("pathway", sources.pathways),
-        ("role", sources.roles),
-        ("domain", sources.domains),
-    ):
-        for item in items:
-            yield kind, item
-    for project in sources.projects:
-        yield "project", project.item
-
-
-def _unread(graph: Graph) -> Iterator[str]:
-    sources = graph.sources
+def _unread(sources: Sources) -> Iterator[str]:
     yield from sources.unread
     if sources.course is None:
         yield "part"
     if not all(record.usable for record in sources.lessons()):
         yield "lesson"
-    for kind, items in (
-        ("phase", graph.phases.values()),
-        ("pathway", graph.pathways.values()),
-        ("role", graph.roles.values()),
-        ("domain", graph.domains.values()),
-        ("project", graph.projects.values()),
-    ):
-        views = [item.view if isinstance(item, Item) else item.item.view for item in items]
-        if not all(views):
+    for kind, items in sources.items().items():
+        if not all(item.view for item in items):
             yield kind
 
 
@@ -185,7 +159,7 @@ def _relate(graph: Graph) -> None:
         for lesson in lessons:
             graph.lesson_pathways.setdefault(lesson, []).append(name)
     for name, project in graph.projects.items():
-        for lesson in project.item.view.required_lessons if project.item.view else ():
+        for lesson in project.view.required_lessons if project.view else ():
             graph.lesson_projects.setdefault(lesson, []).append(name)
 
 

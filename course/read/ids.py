@@ -43,21 +43,9 @@ def form_problems(value: object, file: str, folder_name: str | None) -> list[Pro
         return []
     found: list[Problem] = []
     if value in RESERVED or value in DEVICE_NAMES:
-        found.append(
-            Problem(
-                "IDS002", file, f'"{value}" is a reserved word', ("id",), hint="add a second word"
-            )
-        )
+        found.append(Problem("IDS002", file, f'"{value}" is a reserved word', ("id",)))
     elif _NUMBERED.search(value):
-        found.append(
-            Problem(
-                "IDS007",
-                file,
-                f'the id "{value}" ends in a number',
-                ("id",),
-                hint="name what it teaches: the order stands in the folder name",
-            )
-        )
+        found.append(Problem("IDS007", file, f'the id "{value}" ends in a number', ("id",)))
     if folder_name is not None and value != folder_name:
         found.append(
             Problem(
@@ -67,7 +55,6 @@ def form_problems(value: object, file: str, folder_name: str | None) -> list[Pro
                 ("id",),
                 expected=folder_name,
                 got=value,
-                hint="rename one of the two",
             )
         )
     return found
@@ -90,7 +77,6 @@ def read_lock(text: str) -> tuple[dict[str, Locked], list[Problem]]:
                     span=Span(number, 1, number, len(line) + 1),
                     expected="KIND ID [STATUS]",
                     got=short(line),
-                    hint="restore the file from version control",
                 )
             )
             continue

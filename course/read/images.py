@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import re
 import struct
+from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 from xml.parsers import expat
 
@@ -33,8 +34,8 @@ _SIZE: Final = re.compile(r"\s*\S+[\s,]+\S+[\s,]+([0-9.]{1,12})[\s,]+([0-9.]{1,1
 
 
 def describe(name: str, data: bytes, lesson_id: str) -> dict[str, Any]:
-    """The resource entry of an image without its alternative text; ``url`` is site-relative."""
-    stem, _, suffix = name.rpartition(".")
+    """The resource entry of ``media/name`` without its alternative text."""
+    stem, _, suffix = name.removeprefix("media/").rpartition(".")
     digest = hashlib.sha256(data).hexdigest()
     entry: dict[str, Any] = {
         "url": f"media/{lesson_id}/{stem}.{digest[:8]}.{suffix.lower()}",
@@ -50,7 +51,7 @@ def describe(name: str, data: bytes, lesson_id: str) -> dict[str, Any]:
 def dimensions(suffix: str, data: bytes) -> tuple[int, int] | None:
     """Width and height in pixels (user units for SVG), or None when the bytes hold none."""
     if suffix == "svg":
-        return _read_svg(data).size
+        return _SvgReader().read(data).size
     size = _png(data) if suffix == "png" else _webp(data)
     return size if size and min(size) > 0 else None
 
@@ -77,26 +78,17 @@ def _webp(data: bytes) -> tuple[int, int] | None:
     return width & 0x3FFF, height & 0x3FFF
 
 
-def problem(name: str, data: bytes, file: str) -> Problem | None:
-    """Why the image must not be published, or None."""
+def problems(name: str, data: bytes, file: str) -> Iterator[Problem]:
+    """Why the image must not be published."""
     suffix = name.rpartition(".")[2].lower()
-    harm = _read_svg(data).harm if suffix == "svg" else None
+    harm = _SvgReader().read(data).harm if suffix == "svg" else None
     if harm is not None:
-        line, column = harm.line, harm.column
-        return Problem(
-            "SRC012",
-            file,
-            "the SVG holds a script or a reference to something outside",
-            span=Span(line, column, line, column + 1),
-            got=short(harm.what),
-            hint="export it as plain SVG and delete that part",
-        )
-    if dimensions(suffix, data) is None:
+        span = Span(harm.line, harm.column, harm.line, harm.column + 1)
+        message = "the SVG holds a script or a reference to something outside"
+        yield Problem("SRC012", file, message, span=span, got=short(harm.what))
+    elif dimensions(suffix, data) is None:
         wanted = 'an <svg> root with a viewBox="0 0 W H"' if suffix == "svg" else f"a {suffix} file"
-        return Problem(
-            "SRC011", file, "the image cannot be read", expected=wanted, hint="export it again"
-        )
-    return None
+        yield Problem("SRC011", file, "the image cannot be read", expected=wanted)
 
 
 class Harm(NamedTuple):
@@ -107,19 +99,9 @@ class Harm(NamedTuple):
     column: int
 
 
-class Drawing(NamedTuple):
-    """What became of reading an SVG: its size in user units, and its first harmful part."""
-
-    size: tuple[int, int] | None
-    harm: Harm | None
-
-
-def _read_svg(data: bytes) -> Drawing:
-    """The size and the first harmful part of *data*; no size when it is no SVG with a viewBox."""
-    return _SvgReader().read(data)
-
-
 class _SvgReader:
+    """Finds the size of an SVG in user units, and its first harmful part."""
+
     def __init__(self) -> None:
         self.size: tuple[int, int] | None = None
         self.harm: Harm | None = None
@@ -133,13 +115,13 @@ class _SvgReader:
         parser.StartDoctypeDeclHandler = self.doctype
         parser.ProcessingInstructionHandler = self.instruction
 
-    def read(self, data: bytes) -> Drawing:
+    def read(self, data: bytes) -> _SvgReader:
         """Read all of *data*; a broken text has no size."""
         try:
             self.parser.Parse(data, True)
         except (expat.ExpatError, ValueError, LookupError):
-            return Drawing(None, self.harm)
-        return Drawing(self.size, self.harm)
+            self.size = None
+        return self
 
     def report(self, what: str) -> None:
         """Keep the first harmful part."""

@@ -24,20 +24,10 @@ def problems(questions: list[dict[str, Any]], objectives: int, file: str) -> Ite
         path = ("questions", number)
         if question["id"] in ids:
             yield Problem(
-                "QUZ001",
-                file,
-                f'the question id "{question["id"]}" stands twice',
-                (*path, "id"),
-                hint="give each question its own id",
+                "QUZ001", file, f'the question id "{question["id"]}" stands twice', (*path, "id")
             )
         if question["prompt"] in prompts:
-            yield Problem(
-                "QUZ002",
-                file,
-                "the same question is asked twice",
-                (*path, "prompt"),
-                hint="ask something else, or remove one of the two",
-            )
+            yield Problem("QUZ002", file, "the same question is asked twice", (*path, "prompt"))
         ids.add(question["id"])
         prompts.add(question["prompt"])
         if question.get("objective", 0) > objectives:
@@ -72,13 +62,7 @@ def _no_objective(problem: Problem, objectives: int) -> Problem:
 
 def _numeric(question: dict[str, Any], path: tuple[str | int, ...], file: str) -> Iterator[Problem]:
     if "value" not in question:
-        yield Problem(
-            "QUZ006",
-            file,
-            "a numeric question needs a value",
-            (*path, "value"),
-            hint="add value: and, for a measured number, tolerance:",
-        )
+        yield Problem("QUZ006", file, "a numeric question needs a value", (*path, "value"))
     if "options" in question:
         yield Problem(
             "QUZ006",
@@ -109,7 +93,6 @@ def _choice(question: dict[str, Any], path: tuple[str | int, ...], file: str) ->
             "the question has no options",
             (*path, "options"),
             expected="2 to 6 options",
-            hint="add options:",
         )
         return
     texts = [option["text"] for option in options]
@@ -121,7 +104,6 @@ def _choice(question: dict[str, Any], path: tuple[str | int, ...], file: str) ->
                     file,
                     "the same option stands twice",
                     (*path, "options", number, "text"),
-                    hint="reword one of the two",
                 )
     marked = [number for number, option in enumerate(options) if option.get("correct")]
     correct = len(marked)
@@ -145,7 +127,6 @@ def _choice(question: dict[str, Any], path: tuple[str | int, ...], file: str) ->
             (*path, "options"),
             expected="at least one correct option",
             got="0",
-            hint='add "correct: true" to an option',
         )
 
 
@@ -163,7 +144,6 @@ def _guessable(questions: list[dict[str, Any]], file: str) -> Iterator[Problem]:
             file,
             f"the correct option is the longest in {longest} of {len(single)} questions",
             ("questions",),
-            hint="shorten the correct options, or say more in the wrong ones",
         )
     fixed = [marks.index(True) for question, marks in single if question.get("shuffle") is False]
     for position in sorted(set(fixed)):
@@ -174,7 +154,6 @@ def _guessable(questions: list[dict[str, Any]], file: str) -> Iterator[Problem]:
                 f"option {position + 1} is correct in {fixed.count(position)} of {len(fixed)} "
                 "unshuffled questions",
                 ("questions",),
-                hint="change the order of the options",
             )
 
 

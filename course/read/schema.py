@@ -186,7 +186,7 @@ def _problems(error: Any, root: dict[str, Any], file: str) -> Iterator[Problem]:
                 on_key=True,
                 expected=_some(known),
                 got=short(key),
-                hint=nearest(key, known) or "remove it",
+                hint=nearest(key, known),
             )
     elif kind == "Required":
         key = error.kind.property

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from functools import cache
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Final, Generic, TypeVar
 
 from course.diagnostics import Diagnostic, Problem
-from course.read import ids, lesson, markdown, models, schema, yamlsource
+from course.read import blocks, ids, markdown, models, schema, yamlsource
 from course.read.files import (
     CODE_SUFFIXES,
     MEDIA_SUFFIXES,
@@ -28,10 +28,11 @@ from course.read.files import (
     text_of,
     unknown,
 )
-from course.read.lesson import KIB, Lesson, Material, Parts, Setup
+from course.read.lesson import KIB, Lesson, Material, Parts, Setup, place, read_lesson, split_front
 from course.read.models import LESSON_KIB, MEDIA_KIB
 
 M = TypeVar("M")
+E = TypeVar("E", Entry, Folder)
 CONTENT: Final = "content"
 PROJECT_FILE_LIMIT: Final = 512 * KIB
 _ROOT_FILES: Final = ("course.yaml", "concepts.yaml", "retired.yaml", "ids.lock")
@@ -39,20 +40,6 @@ _ROOT_FOLDERS: Final = ("phases", "pathways", "roles", "domains", "projects", "u
 _PROJECT_FOLDERS: Final = ("starter", "tests", "solution")
 # What nobody can tell of a lesson as long as the words for its blocks are not known.
 _NEED_WORDS: Final = ("LES017", "LES021", "LES022")
-_NO_CONTENT: Final = Problem(
-    "CFG002",
-    CONTENT,
-    "there is no content folder",
-    hint="run the command where the folder content/ lies, or give --root",
-)
-_NO_COURSE: Final = Problem(
-    "CFG001",
-    f"{CONTENT}/course.yaml",
-    "the course has no course.yaml",
-    hint="create it with schemaVersion, id, title, summary, lang, version, updated, licence "
-    "and parts",
-)
-
 Reader = Callable[[list[Parts], Setup], Iterable[Lesson]]
 
 
@@ -69,19 +56,20 @@ class Item(Generic[M]):
         self.id, self.view = name, None
 
 
+S = TypeVar("S", bound=Item[Any])
+
+
 @dataclass(slots=True)
-class PhaseSource:
+class PhaseSource(Item[models.Phase]):
     """A phase folder and its lessons, in order."""
 
-    item: Item[models.Phase]
     lessons: list[Lesson] = field(default_factory=list)
 
 
 @dataclass(slots=True)
-class ProjectSource:
+class ProjectSource(Item[models.Project]):
     """A project folder: its page text and the files of its bundle."""
 
-    item: Item[models.Project]
     readme: str = ""
     readme_unread: bool = False
     body: markdown.Body = field(default_factory=markdown.Body)
@@ -120,12 +108,29 @@ class Sources:
         for phase in self.phases:
             yield from phase.lessons
 
+    def items(self) -> dict[str, Sequence[Item[Any]]]:
+        """Everything with a page of its own but the lessons, by kind."""
+        return {
+            "phase": self.phases,
+            "pathway": self.pathways,
+            "role": self.roles,
+            "domain": self.domains,
+            "project": self.projects,
+        }
+
+    def named(self) -> Iterator[tuple[str, Lesson | Item[Any]]]:
+        """Everything that is named after its folder or file, with its kind."""
+        for kind, items in self.items().items():
+            for item in items:
+                yield kind, item
+                if isinstance(item, PhaseSource):
+                    yield from (("lesson", record) for record in item.lessons)
+
     def material(self, record: Lesson) -> Material:
-        """The body and the quiz of *record*, read again where they are not at hand."""
-        if record.material is None and record.authored and self.setup is not None:
-            again = lesson.read_lesson(self.parts[record.folder], self.setup)
-            record.material = again.material
-        return record.material or Material()
+        """The body and the quiz of an authored *record*, read again where they are not at hand."""
+        if record.material is None and self.setup is not None:
+            record.material = read_lesson(self.parts[record.folder], self.setup).material
+        return record.material or Material({}, [])
 
     def place(self, problem: Problem) -> Diagnostic:
         """*problem* with its line and column, from the text of its file."""
@@ -135,23 +140,13 @@ class Sources:
             data = path.read_bytes() if is_regular(path) else b""
             text = self.texts[problem.file] = data.decode("utf-8", "replace")
         text = text or ""
-        if problem.file.endswith(".md") and (split := lesson.split_front(text)):
-            return lesson.place(problem, split[0], first_line=2)
-        return lesson.place(problem, text)
+        if problem.file.endswith(".md") and (split := split_front(text)):
+            return place(problem, split[0], first_line=2)
+        return place(problem, text)
 
     def report(self, problems: list[Problem]) -> None:
         """Keep *problems*, placed."""
         self.diagnostics.extend(self.place(problem) for problem in problems)
-
-
-def read_all(parts: list[Parts], setup: Setup) -> list[Lesson]:
-    """Read the lessons one after the other: the plain :data:`Reader`."""
-    return [lesson.read_lesson(one, setup) for one in parts]
-
-
-def load(root: Path, read: Reader = read_all, *, file_urls: bool = False) -> Sources:
-    """The content folder below *root*; *read* turns lesson folders into lessons, in order."""
-    return _Loader(root, file_urls).load(read)
 
 
 @cache
@@ -171,11 +166,15 @@ def _lines(name: str) -> frozenset[str]:
     return frozenset(line for line in text.splitlines() if line and not line.startswith("#"))
 
 
+def load(root: Path, read: Reader, *, file_urls: bool = False) -> Sources:
+    """The content folder below *root*; *read* turns lesson folders into lessons, in order."""
+    return _Loader(root, file_urls).load(read)
+
+
 class _Loader:
     def __init__(self, root: Path, file_urls: bool) -> None:
-        self.root = root
         self.file_urls = file_urls
-        self.out = Sources()
+        self.out = Sources(root=root)
         self.problems: list[Problem] = []
         self.has_words = True
         self.course: Mapping[str, Any] = {}
@@ -184,28 +183,31 @@ class _Loader:
     def load(self, read: Reader) -> Sources:
         """Walk, read what lessons depend on, then the lessons and everything else."""
         out = self.out
-        out.root = self.root
-        content = self.root / CONTENT
+        content = out.root / CONTENT
         if not content.is_dir():
-            out.report([_NO_CONTENT])
+            out.report([Problem("CFG002", CONTENT, "there is no content folder")])
             return out
         tree = scan(content, CONTENT, self.problems)
         out.files = [entry.file for entry in tree.walk()]
-        self.known_root(tree)
-        self.course = course = self.course_data(tree) or {}
-        self.problems += _untranslated(course)
-        self.labels = words = self.words(tree, course.get("lang", "en"))
+        self.take(tree.files, _ROOT_FILES, "the content folder")
+        self.take(tree.folders, _ROOT_FOLDERS, "the content folder")
+        if entry := tree.get("course.yaml"):
+            self.course = self.data(entry, "course") or {}
+        else:
+            message = "the course has no course.yaml"
+            self.problems.append(Problem("CFG001", f"{CONTENT}/course.yaml", message))
+        self.problems += _untranslated(self.course)
+        self.labels = words = self.words(tree, self.course.get("lang", "en"))
         self.lesson_limit = self.budget("lessonKiB", LESSON_KIB)
         out.setup = Setup(words, interfaces(), self.lesson_limit, self.file_urls)
         parts, owners = self.phases(tree)
         out.parts = {one.folder: one for one in parts}
         records = read(parts, out.setup)
         self.others(tree)
-        for one, owner in zip(records, owners, strict=True):
-            owner.lessons.append(one)
-            placed = (Diagnostic.from_json(entry) for entry in one.diagnostics)
-            passed_over = () if self.has_words else _NEED_WORDS
-            out.diagnostics.extend(entry for entry in placed if entry.code not in passed_over)
+        passed_over = () if self.has_words else _NEED_WORDS
+        for record, owner in zip(records, owners, strict=True):
+            owner.lessons.append(record)
+            out.diagnostics += [one for one in record.diagnostics if one.code not in passed_over]
         out.report(self.problems)
         return out
 
@@ -215,9 +217,9 @@ class _Loader:
         if self.course:
             out.course = models.Course.model_validate(self.course)
         self.lists(tree)
-        out.pathways = self.route_items(tree, "pathways", "pathway")
-        out.roles = self.route_items(tree, "roles", "role")
-        out.domains = self.route_items(tree, "domains", "domain")
+        out.pathways = self.routes(tree, "pathways", "pathway")
+        out.roles = self.routes(tree, "roles", "role")
+        out.domains = self.routes(tree, "domains", "domain")
         self.projects(tree)
 
     def budget(self, key: str, default_kib: int) -> int:
@@ -226,14 +228,21 @@ class _Loader:
 
     # -- single files -----------------------------------------------------------------------
 
-    def known_root(self, tree: Folder) -> None:
-        """Report what has no place directly below ``content/``."""
-        for entry in tree.files:
-            if entry.name not in _ROOT_FILES:
-                self.problems.append(unknown(entry, list(_ROOT_FILES), "the content folder"))
-        for folder in tree.folders:
-            if folder.name not in _ROOT_FOLDERS:
-                self.problems.append(unknown(folder, list(_ROOT_FOLDERS), "the content folder"))
+    def take(
+        self,
+        entries: Iterable[E],
+        known: Sequence[str],
+        where: str,
+        fits: Callable[[str], bool] | None = None,
+    ) -> list[E]:
+        """Those of *entries* that have a place in *where*; the others are reported.
+
+        *known* says what stands there; without *fits* these are names.
+        """
+        fits = fits or (lambda name: name in known)
+        own = [entry for entry in entries if fits(entry.name)]
+        self.problems += [unknown(one, list(known), where) for one in entries if one not in own]
+        return own
 
     def text(self, entry: Entry, limit: int = TEXT_LIMIT) -> str | None:
         """The text of *entry*, kept for placing problems."""
@@ -255,15 +264,6 @@ class _Loader:
         if not project or data.get("status") != "planned":
             self.problems += find_unfinished(text, entry.file, entry.name, may_wait=project)
         return None if problems or broken else data
-
-    def course_data(self, tree: Folder) -> dict[str, Any] | None:
-        """``course.yaml``, without which there is no course."""
-        entry = tree.get("course.yaml")
-        if entry is None:
-            self.problems.append(_NO_COURSE)
-            return None
-        data: dict[str, Any] | None = self.data(entry, "course")
-        return data
 
     def list_data(self, entry: Entry | None, name: str, kind: str) -> list[Any]:
         """The data of a list file that may be absent; one with faults is noted as unread."""
@@ -294,16 +294,13 @@ class _Loader:
         """The interface words of the course language; other languages must have equal keys."""
         folder = tree.folder("ui")
         found: dict[str, dict[str, Any]] = {}
-        for entry in folder.files if folder else []:
-            tag, _, suffix = entry.name.rpartition(".")
-            if suffix != "yaml" or not is_language(tag):
-                self.problems.append(unknown(entry, [f"{lang}.yaml"], "the folder ui"))
-            elif (data := self.data(entry, "ui")) is not None:
-                found[tag] = data
+        for entry in self.take(folder.files, [f"{lang}.yaml"], "the folder ui", _is_words):
+            if (data := self.data(entry, "ui")) is not None:
+                found[entry.name.removesuffix(".yaml")] = data
         own = found.get(lang)
         if own is None:
             self.has_words = False
-            if not folder or not folder.get(f"{lang}.yaml"):
+            if not folder.get(f"{lang}.yaml"):
                 self.problems.append(
                     Problem(
                         "CFG008",
@@ -331,20 +328,21 @@ class _Loader:
         parts: list[Parts] = []
         owners: list[PhaseSource] = []
         root = tree.folder("phases")
-        for entry in root.files if root else []:
-            self.problems.append(unknown(entry, ["NN-phase-id/"], "the folder phases"))
-        for folder in root.folders if root else []:
-            phase = PhaseSource(self.phase_item(folder, self.numbered(folder, "phase")))
+        self.take(root.files, ["NN-phase-id/"], "the folder phases")
+        for folder in root.folders:
+            name, entry = self.numbered(folder, "phase"), folder.get("phase.yaml")
+            if entry is None:
+                self.problems += missing(folder, "phase.yaml", "a phase")
+                phase = PhaseSource(name, f"{folder.file}/phase.yaml")
+            else:
+                phase = self.item(PhaseSource, entry, "phase", name)
             self.out.phases.append(phase)
-            for entry in folder.files:
-                if entry.name != "phase.yaml":
-                    known = ["phase.yaml", "NN-lesson-id/"]
-                    self.problems.append(unknown(entry, known, "a phase folder"))
+            self.take(folder.files, ["phase.yaml", "NN-lesson-id/"], "a phase folder")
             for sub in folder.folders:
                 name = self.numbered(sub, "lesson")
-                one = self.lesson_parts(sub, name, phase.item.id)
+                one = self.lesson_parts(sub, name, phase.id)
                 if one is None:
-                    phase.lessons.append(Lesson(sub.file, phase.item.id, name))
+                    phase.lessons.append(Lesson(sub.file, phase.id, name))
                 else:
                     parts.append(one)
                     owners.append(phase)
@@ -367,21 +365,13 @@ class _Loader:
             )
         return number[1] if number else stem
 
-    def phase_item(self, folder: Folder, name: str) -> Item[models.Phase]:
-        """``phase.yaml`` of a phase folder."""
-        entry = folder.get("phase.yaml")
-        if entry is None:
-            self.problems += missing(folder, "phase.yaml", "a phase")
-            return Item(name, f"{folder.file}/phase.yaml")
-        return self.item(entry, "phase", name)
-
-    def item(self, entry: Entry, kind: str, name: str) -> Item[Any]:
+    def item(self, kind_of: type[S], entry: Entry, kind: str, name: str) -> S:
         """One YAML source of *kind*."""
         data = self.data(entry, kind)
         if data is None:
-            return Item(name, entry.file)
+            return kind_of(name, entry.file)
         self.problems += ids.form_problems(data["id"], entry.file, name)
-        return Item(data["id"], entry.file, models.SOURCES[kind].model_validate(data))
+        return kind_of(data["id"], entry.file, models.SOURCES[kind].model_validate(data))
 
     def lesson_parts(self, folder: Folder, name: str, phase: str) -> Parts | None:
         """The bytes of one lesson folder, or None when there is no lesson.md to read."""
@@ -389,84 +379,60 @@ class _Loader:
             self.problems += missing(folder, "lesson.md", "a lesson")
             return None
         files: dict[str, bytes] = {}
-        for entry in folder.files:
-            if entry.name in ("lesson.md", "quiz.yaml"):
-                self.add(files, entry, entry.name, TEXT_LIMIT)
-            elif not is_translation(entry.name, self.course.get("languages", ())):
-                known = ["lesson.md", "quiz.yaml", "code/", "media/"]
-                self.problems.append(unknown(entry, known, "a lesson folder"))
-        media_limit = self.budget("mediaKiB", MEDIA_KIB)
-        for sub in folder.folders:
-            if sub.name == "code":
-                self.add_folder(files, sub, CODE_SUFFIXES, TEXT_LIMIT)
-            elif sub.name == "media":
-                self.add_folder(files, sub, MEDIA_SUFFIXES, media_limit)
-            else:
-                self.problems.append(unknown(sub, ["code", "media"], "a lesson folder"))
+        known, languages = ("lesson.md", "quiz.yaml"), self.course.get("languages", ())
+        for entry in self.take(
+            folder.files,
+            [*known, "code/", "media/"],
+            "a lesson folder",
+            lambda name: name in known or is_translation(name, languages),
+        ):
+            if entry.name in known:
+                self.add(files, entry, folder, TEXT_LIMIT)
+        for sub in self.take(folder.folders, ["code", "media"], "a lesson folder"):
+            code = sub.name == "code"
+            suffixes = CODE_SUFFIXES if code else MEDIA_SUFFIXES
+            limit = TEXT_LIMIT if code else self.budget("mediaKiB", MEDIA_KIB)
+            endings, where = [f"*{suffix}" for suffix in suffixes], f"the folder {sub.name}"
+            for entry in self.take(sub.files, endings, where, partial(_ends, suffixes)):
+                self.add(files, entry, folder, limit)
+            self.take(sub.folders, ["files only"], where)
         if "lesson.md" not in files:
             return None
-        if not folder.folders and len(files) == len(folder.files) + len(folder.refused):
-            return Parts(folder.file, name, phase, files)
         every = {file.removeprefix(f"{folder.file}/") for file in folder.names()}
         return Parts(folder.file, name, phase, files, frozenset(every - set(files)))
 
-    def add(self, files: dict[str, bytes], entry: Entry, name: str, limit: int) -> None:
-        """Read *entry* into *files*."""
+    def add(self, files: dict[str, bytes], entry: Entry, folder: Folder, limit: int) -> None:
+        """Read *entry* into *files*, by its path below *folder*."""
         data = read_bytes(entry, limit, self.problems)
         if data is not None:
-            files[name] = data
+            files[entry.file.removeprefix(f"{folder.file}/")] = data
 
-    def add_folder(
-        self, files: dict[str, bytes], folder: Folder, suffixes: tuple[str, ...], limit: int
-    ) -> None:
-        """Read the files of ``code/`` or ``media/``; neither has folders below."""
-        for entry in folder.files:
-            if entry.name.endswith(suffixes):
-                self.add(files, entry, f"{folder.name}/{entry.name}", limit)
-            else:
-                known = [f"*{suffix}" for suffix in suffixes]
-                self.problems.append(unknown(entry, known, f"the folder {folder.name}"))
-        for sub in folder.folders:
-            self.problems.append(unknown(sub, ["files only"], f"the folder {folder.name}"))
-
-    def route_items(self, tree: Folder, plural: str, kind: str) -> list[Item[Any]]:
+    def routes(self, tree: Folder, plural: str, kind: str) -> list[Item[Any]]:
         """The YAML files of ``pathways/``, ``roles/`` or ``domains/`` in order."""
-        folder = tree.folder(plural)
-        found: list[Item[Any]] = []
-        for sub in folder.folders if folder else []:
-            self.problems.append(unknown(sub, [f"NN-{kind}-id.yaml"], f"the folder {plural}"))
-        for entry in folder.files if folder else []:
-            if not entry.name.endswith(".yaml"):
-                known = [f"NN-{kind}-id.yaml"]
-                self.problems.append(unknown(entry, known, f"the folder {plural}"))
-            else:
-                found.append(self.item(entry, kind, self.numbered(entry, kind)))
-        return found
+        folder, known, where = tree.folder(plural), [f"NN-{kind}-id.yaml"], f"the folder {plural}"
+        self.take(folder.folders, known, where)
+        entries = self.take(folder.files, known, where, partial(_ends, (".yaml",)))
+        return [self.item(Item[Any], one, kind, self.numbered(one, kind)) for one in entries]
 
     def projects(self, tree: Folder) -> None:
         """The folders of ``projects/`` by name."""
         root = tree.folder("projects")
-        for entry in root.files if root else []:
-            self.problems.append(unknown(entry, ["project-id/"], "the folder projects"))
-        for folder in root.folders if root else []:
-            entry_yaml = folder.get("project.yaml")
-            if entry_yaml is None:
+        self.take(root.files, ["project-id/"], "the folder projects")
+        for folder in root.folders:
+            main = folder.get("project.yaml")
+            if main is None:
                 self.problems += missing(folder, "project.yaml", "a project")
                 continue
-            project = ProjectSource(self.item(entry_yaml, "project", folder.name))
-            for entry in folder.files:
-                if entry.name == "README.md":
+            project = self.item(ProjectSource, main, "project", folder.name)
+            known = ["project.yaml", "README.md", *_PROJECT_FOLDERS]
+            files = ("project.yaml", "README.md")
+            for entry in self.take(folder.files, known, "a project folder", files.__contains__):
+                if entry is not main:
                     self.readme(project, folder, entry)
-                elif entry.name != "project.yaml":
-                    known = ["project.yaml", "README.md", *_PROJECT_FOLDERS]
-                    self.problems.append(unknown(entry, known, "a project folder"))
-            for sub in folder.folders:
-                if sub.name not in _PROJECT_FOLDERS:
-                    self.problems.append(unknown(sub, list(_PROJECT_FOLDERS), "a project folder"))
-                    continue
+            for sub in self.take(folder.folders, _PROJECT_FOLDERS, "a project folder"):
                 for entry in sub.walk():
+                    self.add(project.files, entry, folder, PROJECT_FILE_LIMIT)
                     name = entry.file.removeprefix(f"{folder.file}/")
-                    self.add(project.files, entry, name, PROJECT_FILE_LIMIT)
                     text = project.files.get(name, b"").decode("utf-8", "replace")
                     if merge := merge_marker(text, entry.file):
                         self.problems.append(merge)
@@ -477,20 +443,21 @@ class _Loader:
         text = self.text(entry, self.lesson_limit)
         project.readme, project.readme_unread = text or "", text is None
         project.files[entry.name] = project.readme.encode()
-        source = markdown.Source(
-            project.readme,
-            entry.file,
-            1,
-            folder.file,
-            self.labels,
-            teaching=False,
-            file_urls=self.file_urls,
-        )
-        view = project.item.view
-        if view is not None and view.status == "authored":
+        if project.view is not None and project.view.status == "authored":
             self.problems += find_unfinished(project.readme, entry.file, entry.name, may_wait=True)
-        project.body = markdown.render(source)
+        source = markdown.Source(project.readme, entry.file, 1, folder.file, self.labels)
+        project.body = blocks.render(replace(source, teaching=False, file_urls=self.file_urls))
         self.problems += project.body.problems
+
+
+def _ends(suffixes: tuple[str, ...], name: str) -> bool:
+    return name.endswith(suffixes)
+
+
+def _is_words(name: str) -> bool:
+    """Whether *name* is that of a file of interface words."""
+    tag, _, suffix = name.rpartition(".")
+    return suffix == "yaml" and is_language(tag)
 
 
 def _lacking(keys: Iterable[str], file: str) -> Iterator[Problem]:
@@ -504,7 +471,7 @@ def _unequal(own: Iterable[str], other: Iterable[str], file: str, lang: str) -> 
     yield from _lacking(set(own) - set(other), file)
     for key in sorted(set(other) - set(own)):
         message = f'the word "{key}" is not in {lang}.yaml'
-        yield Problem("CFG007", file, message, (key,), on_key=True, hint="remove it")
+        yield Problem("CFG007", file, message, (key,), on_key=True)
 
 
 def _untranslated(course: Mapping[str, Any]) -> Iterator[Problem]:

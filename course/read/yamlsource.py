@@ -200,13 +200,7 @@ class _Builder:
         if type(key) is not yaml.ScalarEvent:
             self.complete = False
             self.problems.append(
-                Problem(
-                    "YML007",
-                    self.file,
-                    "a key must be a plain word",
-                    span=self._span(key),
-                    hint="write the key as one word before the colon",
-                )
+                Problem("YML007", self.file, "a key must be a plain word", span=self._span(key))
             )
             self._value(self.next(), (*path, "\0"), None, depth + 1)
             return
@@ -219,7 +213,6 @@ class _Builder:
                     self.file,
                     f'the key "{short(name)}" stands twice in this mapping',
                     span=self._span(key),
-                    hint="keep one of the two",
                 )
             )
             return
@@ -269,7 +262,7 @@ def _tab(text: str, file: str, first: int) -> Problem:
     line = before.count("\n") + first
     column = len(before) - before.rfind("\n")
     span = Span(line, column, line, column + 1)
-    return Problem("YML002", file, "a tab in YAML", span=span, hint="use spaces")
+    return Problem("YML002", file, "a tab in YAML", span=span)
 
 
 def _syntax(error: yaml.MarkedYAMLError, file: str, first: int) -> Problem:

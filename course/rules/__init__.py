@@ -13,14 +13,15 @@ from typing import NamedTuple
 
 
 class Rule(NamedTuple):
-    """One rule as ``build.py explain CODE`` prints it."""
+    """One rule as ``build.py explain CODE`` prints it; ``hint`` says what to type."""
 
     code: str
     title: str
-    severity: str
     text: str
     bad: str
     good: str
+    severity: str = "error"
+    hint: str | None = None
 
 
 @cache
@@ -31,17 +32,5 @@ def book() -> dict[str, Rule]:
     found: dict[str, Rule] = {}
     for path in sorted(Path(__file__).parent.glob("*.yaml")):
         for code, fields in yaml.load(path.read_text("utf-8"), yaml.CSafeLoader).items():
-            found[code] = Rule(
-                code,
-                fields["title"],
-                fields.get("severity", "error"),
-                fields["text"].strip(),
-                fields["bad"].rstrip(),
-                fields["good"].rstrip(),
-            )
+            found[code] = Rule(code, **{key: value.strip("\n") for key, value in fields.items()})
     return found
-
-
-def severity(code: str) -> str:
-    """``error``, ``warning`` or ``info``: what the rule *code* weighs."""
-    return book()[code].severity

@@ -20,7 +20,7 @@ from course.fmt import fmt
 from course.options import Options
 from course.read.files import CODE_SUFFIXES, MEDIA_SUFFIXES
 from course.read.links import KINDS
-from course.read.markdown.types import ALERTS
+from course.read.markdown import ALERTS
 from tests.course.coursekit import WORDS, edited, put
 
 ROOT: Final = Path(__file__).resolve().parents[2]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
-from course.fmt import SOURCES, LeftAloneError, dump, fmt, formatted, run
+from course.fmt import SOURCES, LeftAloneError, fmt, formatted, run
 from course.read import schema, yamlsource
 from tests.course.coursekit import BRAKE_TRACE, write_course
 
@@ -123,15 +124,9 @@ def test_a_text_without_front_matter_is_left_alone() -> None:
 @pytest.mark.parametrize("name", SOURCES)
 def test_the_examples_of_a_schema_survive(name: str) -> None:
     for example in schema.schema(name)["examples"]:
-        text = dump(example, name)
+        text = formatted(json.dumps(example), name)
         assert yamlsource.parse(text, "") == (example, [])
         assert formatted(text, name) == text
-
-
-@pytest.mark.parametrize("number", [float("nan"), float("inf"), 10**16, 1e300])
-def test_a_number_outside_the_profile_is_refused(number: float) -> None:
-    with pytest.raises(ValueError, match="cannot hold"):
-        dump({"value": number}, "lesson")
 
 
 # -- files --------------------------------------------------------------------------------------

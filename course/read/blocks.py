@@ -1,4 +1,4 @@
-"""The second pass: the parser's HTML to blocks with anchors, page URLs and highlighted code."""
+"""Lesson bodies as HTML: blocks with anchors, page URLs and highlighted code."""
 
 from __future__ import annotations
 
@@ -9,7 +9,16 @@ from typing import Final
 import pyromark
 
 from course.read.code import highlight
-from course.read.markdown.types import INTRO, OPTIONS, TEXT_KIND, CodeBlock, Outline
+from course.read.markdown import (
+    INTRO,
+    OPTIONS,
+    TEXT_KIND,
+    Body,
+    CodeBlock,
+    Outline,
+    Source,
+    read,
+)
 
 _FENCE: Final = re.compile(r"(?P<indent>[ ]{0,3})(?P<fence>`{3,}|~{3,})[^\n]*\n")
 # One "<" in front of all alternatives: the engine then skips from tag to tag (20 times faster);
@@ -29,10 +38,13 @@ _TAGS: Final = re.compile(
 _BREAK: Final = "\x1d"  # no source file holds this character
 
 
-def write(out: Outline) -> None:
-    """Fill ``markdown`` and ``blocks`` of the body."""
-    _Writer(out).write()
-    out.body.markdown = _filled(out)
+def render(source: Source) -> Body:
+    """The blocks, contents, code, links and problems of *source*; with errors no blocks."""
+    out = read(source)
+    if not out.errors:
+        _Writer(out).write()
+        out.body.markdown = _filled(out)
+    return out.body
 
 
 class _Writer:
@@ -88,7 +100,7 @@ class _Writer:
         """The page's form of one tag that the parser wrote."""
         match match.lastindex:
             case 1:
-                return self.link(match)
+                return f'<a href="{escape(next(self.urls))}"'
             case 3:
                 return self.heading(match[2], match[3])
             case 4:
@@ -97,7 +109,7 @@ class _Writer:
             case 5:
                 return f'<div class="footnote-definition" id="{self.out.footnotes[match[5]]}"'
             case 6:
-                return self.image(match)
+                return self.image()
             case 7 | 8:
                 return self.table(opens=match.lastindex == 7)
             case 9:
@@ -119,11 +131,7 @@ class _Writer:
         lead = _BREAK if level == "2" else ""
         return f'{lead}<h{level} id="{head.id}">{inner}</h{level}>'
 
-    def link(self, match: re.Match[str]) -> str:
-        """The opening of a link, with the address that the page uses."""
-        return f'<a href="{escape(next(self.urls))}"'
-
-    def image(self, match: re.Match[str]) -> str:
+    def image(self) -> str:
         """An image that keeps its room on the page before it is loaded."""
         url = next(self.image_urls)
         size = self.out.source.sizes.get(url)
@@ -155,9 +163,9 @@ def _filled(out: Outline) -> str:
     parts: list[str] = []
     last = 0
     for block in fills:
-        parts.append(out.bytes[last : block.start].decode())
-        parts.append(_with_code(out.bytes[block.start : block.end].decode(), block))
-        last = block.end
+        parts.append(out.bytes[last : block.at[0]].decode())
+        parts.append(_with_code(out.bytes[slice(*block.at)].decode(), block))
+        last = block.at[1]
     parts.append(out.bytes[last:].decode())
     return "".join(parts)
 

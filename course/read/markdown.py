@@ -1,0 +1,650 @@
+"""Lesson bodies: CommonMark + GFM to teaching blocks, with every problem at its place.
+
+The first pass walks the parser's events and finds headings, links, images, code and problems;
+`course.read.blocks` is the second pass, which writes the HTML.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+import unicodedata
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from html import escape
+from typing import Any, Final
+
+import pyromark
+
+from course import rules
+from course.diagnostics import Problem, Span, meant, nearest, short
+from course.read import links
+from course.read.code import PYTHON, is_known, python_fault
+from course.read.files import control
+
+OPTIONS: Final = (
+    pyromark.Options.ENABLE_TABLES
+    | pyromark.Options.ENABLE_FOOTNOTES
+    | pyromark.Options.ENABLE_STRIKETHROUGH
+    | pyromark.Options.ENABLE_TASKLISTS
+    | pyromark.Options.ENABLE_GFM
+)
+INTRO: Final = "intro"
+TEXT_KIND: Final = "text"
+ERROR_LIMIT: Final = 500
+Range = tuple[int, int]  # of bytes: start and end
+ALERTS: Final = ("note", "tip", "important", "warning", "caution")
+ALT_LIMIT: Final = 320
+NESTED_LIMIT: Final = 12
+# The kinds of link by which the parser asks for a definition that is not there.
+_REFERENCES: Final = ("ReferenceUnknown", "CollapsedUnknown", "Reference", "Collapsed")
+_FOOTNOTE: Final = re.compile(rb"(?<!\\)\[\^([^\]\s]+)\]")
+_NOT_SLUG: Final = re.compile(r"[^\w\- ]")
+_NEAR: Final = 0.75
+_VAGUE: Final = frozenset({"here", "click here", "link", "this", "this page", "more", "read more"})
+_FILE_NAME: Final = re.compile(r"[\w.-]+\.(?:svg|png|webp|jpe?g|gif)\Z", re.IGNORECASE)
+_CREDENTIALS: Final = re.compile(r"//[^/@]*@")
+_CONTAINERS: Final = ("List", "BlockQuote")
+TAUGHT: Final = ("python", "json", "sql", "bash", "console", "yaml", "text")
+EXPECTED: Final = "expected"
+_CELL: Final = {"Start": "TableCell"}
+_HEAD_ENDS: Final = {"End": "TableHead"}
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """The interface words that the body step needs, of one language.
+
+    ``alerts`` has a word for each of ``ALERTS``.
+    """
+
+    kinds: Mapping[str, str]
+    output: str
+    table: str
+    done: str
+    to_do: str
+    alerts: Mapping[str, str]
+
+    def kind_of(self, word: str) -> str | None:
+        """The block kind that *word* names, ignoring case."""
+        folded = word.casefold()
+        return next((kind for kind, name in self.kinds.items() if name.casefold() == folded), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One Markdown text and what it may refer to.
+
+    ``code`` maps paths (``code/x.py``) to text, ``media`` paths below ``folder`` to URLs from
+    the page, ``sizes`` such a URL to width and height. A text that is not ``teaching`` (a
+    README) has free headings and a title of its own.
+    """
+
+    text: str
+    file: str
+    first_line: int
+    folder: str
+    words: Words
+    code: Mapping[str, str] = field(default_factory=dict)
+    media: Mapping[str, str] = field(default_factory=dict)
+    sizes: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    teaching: bool = True
+    file_urls: bool = False
+
+
+@dataclass(slots=True)
+class Body:
+    """What became of a Markdown text; the lists hold JSON-able values only.
+
+    ``kinds`` names the kind of each block and its line. A link has its place as ``at``.
+    """
+
+    markdown: str = ""
+    blocks: list[dict[str, Any]] = field(default_factory=list)
+    toc: list[dict[str, Any]] = field(default_factory=list)
+    code: list[dict[str, Any]] = field(default_factory=list)
+    links: list[dict[str, Any]] = field(default_factory=list)
+    images: list[dict[str, str]] = field(default_factory=list)
+    kinds: list[tuple[str, int]] = field(default_factory=list)
+    prose: int = 0
+    problems: list[Problem] = field(default_factory=list)
+
+    @property
+    def anchors(self) -> list[str]:
+        """What links can point to."""
+        return [entry["id"] for entry in self.toc]
+
+
+@dataclass(slots=True)
+class Heading:
+    """One heading; ``prefix`` is the written word of its kind with the colon."""
+
+    level: int
+    at: Range
+    text: str
+    id: str = ""
+    kind: str = TEXT_KIND
+    title: str = ""
+    prefix: str = ""
+
+
+@dataclass(slots=True)
+class CodeBlock:
+    """One code block: its resource entry, whether it is program output, and its byte range."""
+
+    entry: dict[str, Any]
+    output: bool
+    at: Range
+
+
+class Outline:
+    """The structure of one text: what the first pass finds and the second one writes."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.bytes = source.text.encode()
+        self.body = Body()
+        self.headings: list[Heading] = []
+        self.codes: list[CodeBlock] = []
+        self.urls: list[str] = []
+        self.image_urls: list[str] = []
+        self.footnotes: dict[str, str] = {}
+        self.errors = 0
+
+    def line(self, start: int) -> int:
+        """The line of the file in which the byte *start* lies."""
+        return self.bytes.count(b"\n", 0, start) + self.source.first_line
+
+    def span(self, at: Range) -> Span:
+        """The place of a byte range, cut at the end of its first line."""
+        start, end = at
+        line = self.line(start)
+        begin = self.bytes.rfind(b"\n", 0, start) + 1
+        column = len(self.bytes[begin:start].decode(errors="ignore")) + 1
+        piece = self.bytes[start:end].split(b"\n", 1)[0].decode(errors="ignore")
+        return Span(line, column, line, column + max(1, len(piece)))
+
+    def report(
+        self,
+        code: str,
+        message: str,
+        at: Range,
+        expected: str | None = None,
+        got: str | None = None,
+        hint: str | None = None,
+    ) -> None:
+        """Record a problem at a byte range."""
+        if self.errors < ERROR_LIMIT:
+            span, file = self.span(at), self.source.file
+            self.keep(Problem(code, file, message, None, False, span, expected, got, hint))
+
+    def keep(self, problem: Problem) -> None:
+        """Record a problem with its place; after very many errors the rest may wait."""
+        if self.errors < ERROR_LIMIT:
+            self.errors += rules.book()[problem.code].severity == "error"
+            self.body.problems.append(problem)
+
+
+def read(source: Source) -> Outline:
+    """The outline of *source* with every problem of its text."""
+    return _Reader(source).read()
+
+
+class _TooDeepError(Exception):
+    """Elements with a text stand in one another without an end."""
+
+
+class _Reader:
+    """Walks the events once; an element that has a text is read by a walk of its own."""
+
+    def __init__(self, source: Source) -> None:
+        self.out = Outline(source)
+        self.stream: Iterator[Any] = iter(
+            pyromark.events_with_range(
+                source.text,
+                options=OPTIONS,
+                merge_text=True,
+                broken_link_callback=self.broken_link,
+            )
+        )
+        self.level = 1
+        self.seen: dict[str, int] = {INTRO: 0}
+        self.captures: list[list[str]] = []
+        self.depth = 0
+        self.at: Range = (0, 0)
+        self.numeric = "&#" in source.text
+
+    def read(self) -> Outline:
+        """Walk the whole text."""
+        try:
+            self.walk(None)
+        except _TooDeepError:
+            message = f"links and images nested deeper than {NESTED_LIMIT}"
+            self.out.report("MD011", message, (self.at[0], self.at[0]))
+        body = self.out.body
+        for head in self.out.headings:
+            if head.level > 1:
+                body.toc.append(
+                    {"id": head.id, "level": head.level, "title": head.title or head.text}
+                )
+            if head.level == 2:
+                body.kinds.append((head.kind, self.out.line(head.at[0])))
+        return self.out
+
+    def walk(self, until: str | None) -> None:
+        """Read events up to the end of the element *until*, or all.
+
+        Two thirds of all events are texts and the ends of elements that nobody waits for, so
+        these come first.
+        """
+        body, captures = self.out.body, self.captures
+        for event, where in self.stream:
+            if type(event) is str:
+                self.text(" ")
+            elif (text := event.get("Text")) is not None:
+                body.prose += len(text)
+                if captures:
+                    self.text(text)
+                if self.numeric or "[^" in text:
+                    self.marks(text, where["start"], where["end"])
+            elif (tag := event.get("End")) is not None:
+                if type(tag) is not str:
+                    (tag,) = tag
+                    if tag in _CONTAINERS:
+                        self.depth -= 1
+                if tag == until:
+                    break
+            elif (tag := event.get("Start")) is not None:
+                if type(tag) is not str or tag in _STARTS:
+                    self.begin(tag, where)
+            else:
+                self.other(event, where)
+
+    def begin(self, tag: Any, where: Mapping[str, int]) -> None:
+        """An element begins; *tag* is its name, or a mapping from the name to details."""
+        detail = None
+        if type(tag) is not str:
+            ((tag, detail),) = tag.items()
+        if (start := _STARTS.get(tag)) is not None:
+            self.at = where["start"], where["end"]
+            start(self, detail, self.at)
+
+    def other(self, event: Mapping[str, str], where: Mapping[str, int]) -> None:
+        """A code span counts as text; HTML is refused; the rest says nothing."""
+        if (code := event.get("Code")) is not None:
+            self.out.body.prose += len(code)
+            self.text(code)
+        elif "InlineHtml" in event:
+            self.raw_html(None, (where["start"], where["end"]))
+
+    def text(self, value: str) -> None:
+        """Add *value* to every element that is being read."""
+        for capture in self.captures:
+            capture.append(value)
+
+    def inner(self, until: str) -> str:
+        """The plain text of the element that has just begun."""
+        if len(self.captures) >= NESTED_LIMIT:
+            raise _TooDeepError
+        self.captures.append([])
+        self.walk(until)
+        return "".join(self.captures.pop()).strip()
+
+    # -- elements ---------------------------------------------------------------------------
+
+    def container(self, detail: Any, at: Range) -> None:
+        """A list or a quotation begins."""
+        self.depth += 1
+
+    def raw_html(self, detail: Any, at: Range) -> None:
+        """Raw HTML is refused wherever it stands."""
+        got = short(self.out.bytes[slice(*at)].decode(errors="ignore"))
+        self.out.report("MD001", "raw HTML is not allowed", at, got=got)
+
+    def heading(self, detail: Any, at: Range) -> None:
+        """A heading and its text."""
+        text = self.inner("Heading")
+        head = Heading(int(detail["level"][1]), at, text, title=text)
+        self.check_heading(head)
+        if head.level == 2 and self.out.source.teaching:
+            self.name_kind(head)
+        head.id = self.anchor(head)
+        self.level = head.level
+        self.out.headings.append(head)
+
+    def check_heading(self, head: Heading) -> None:
+        """A heading stands by itself, has a text, and no level is left out."""
+        report, at = self.out.report, head.at
+        if self.depth:
+            report("MD006", "a heading inside a list or quotation", at)
+        if not head.text:
+            report("A11007", "the heading has no text", at)
+        if head.level == 1 and (self.out.source.teaching or self.out.headings):
+            report("MD002", "the body has a first-level heading", at)
+        elif head.level > self.level + 1:
+            report(
+                "A11002",
+                f"the heading jumps from level {self.level} to {head.level}",
+                at,
+                expected=f"level {self.level + 1} or less",
+                got=f"level {head.level}",
+                hint=f"use {'#' * (self.level + 1)}",
+            )
+
+    def name_kind(self, head: Heading) -> None:
+        """Set the teaching kind that the word before the colon names; report a near miss."""
+        words = self.out.source.words
+        prefix, colon, rest = head.text.partition(":")
+        prefix = prefix.strip()
+        if kind := words.kind_of(prefix):
+            head.kind, head.title, head.prefix = kind, rest.strip(), prefix + colon
+            return
+        names = list(words.kinds.values())
+        close = difflib.get_close_matches(prefix.title(), names, n=1, cutoff=_NEAR)
+        if close and " " not in prefix:
+            self.out.report(
+                "LES022",
+                f'"{short(prefix)}" is not a kind of block',
+                head.at,
+                expected=", ".join(names),
+                got=short(prefix),
+                hint=meant(close[0]),
+            )
+
+    def anchor(self, head: Heading) -> str:
+        """The anchor of a heading; one that stands again is numbered, as on GitHub."""
+        base = slug(head.text) or "section"
+        if not head.text.isascii() and base != github_slug(head.text):
+            message = "the anchor of this heading differs from GitHub's"
+            self.out.report("LNK008", message, head.at, expected=base)
+        before = self.seen.get(base)
+        self.seen[base] = 0 if before is None else before + 1
+        return base if before is None else f"{base}-{before + 1}"
+
+    def link(self, detail: Any, at: Range) -> None:
+        """A link: its place among the links comes before those of what stands inside it."""
+        out = self.out
+        slot, images = len(out.urls), len(out.body.images)
+        out.urls.append("")
+        text = self.inner("Link")
+        raw = detail["dest_url"]
+        if detail["link_type"] == "Email":
+            raw = f"mailto:{raw}"
+        check_link_text(out, text, at, pictured=len(out.body.images) > images)
+        out.urls[slot] = resolve(out, raw, at, image=False)
+
+    def image(self, detail: Any, at: Range) -> None:
+        """An image and its alternative text."""
+        out = self.out
+        slot = len(out.image_urls)
+        out.image_urls.append("")
+        alt = self.inner("Image")
+        check_alternative(out, alt, at)
+        raw = detail["dest_url"]
+        out.image_urls[slot] = resolve(out, raw, at, image=True)
+        out.body.images.append({"target": links.inside(raw, out.source.folder), "alt": alt})
+
+    def code_block(self, detail: Any, at: Range) -> None:
+        """A code block; its text is no prose."""
+        parts: list[str] = []
+        first = last = at[0]
+        for event, where in self.stream:
+            if type(event) is not dict or "Text" not in event:
+                break
+            if not parts:
+                first = where["start"]
+            last = where["end"]
+            parts.append(event["Text"])
+        info = None if detail == "Indented" else detail["Fenced"]
+        if info is not None and not is_closed(self.out, at, last):
+            self.out.report("MD012", "the code block is never closed", at)
+            return
+        block = CodeBlock({"source": "".join(parts)}, False, at)
+        add_code(self.out, block, info, (first, last))
+
+    def table(self, detail: Any, at: Range) -> None:
+        """A table: each column needs a heading, but for the corner above row headings."""
+        cells: list[str] = []
+        for event, _ in self.stream:
+            if event == _CELL:
+                cells.append(self.inner("TableCell"))
+            elif event == _HEAD_ENDS:
+                break
+        empty = next((n for n, text in enumerate(cells, 1) if not text), None)
+        corner = empty == 1 and len(cells) > 1 and all(cells[1:])
+        if empty is not None and not corner:
+            self.out.report("A11005", f"column {empty} of the table has no heading", at)
+
+    # -- footnotes, references and entities --------------------------------------------------
+
+    def footnote(self, label: Any, at: Range) -> None:
+        """A footnote gets a numbered anchor."""
+        notes = self.out.footnotes
+        notes.setdefault(escape(str(label)), f"fn-{len(notes) + 1}")
+
+    def marks(self, text: str, start: int, end: int) -> None:
+        """What stands in a *text* and does not belong there.
+
+        That is a footnote mark that nothing defines, and a character that sources must not hold,
+        which can only come from an entity.
+        """
+        report = self.out.report
+        if (char := control(text)) is not None:
+            entity = max(self.out.bytes.find(b"&#", start, end), start)
+            message = f"an entity stands for the control character U+{ord(char):04X}"
+            hint = "delete it, or put it in backticks to show the entity"
+            report("SRC004", message, (entity, end), hint=hint)
+        for match in _FOOTNOTE.finditer(self.out.bytes, start, end):
+            label = short(match[1].decode(errors="ignore"))
+            hint = f"add a line [^{label}]: and its text"
+            report("MD008", f'the footnote "{label}" is not defined', match.span(), hint=hint)
+
+    def broken_link(self, link: Any) -> None:
+        """A reference that the text does not define; a bare word in brackets is no reference."""
+        if link["link_type"] not in _REFERENCES:
+            return
+        reference, span = short(link["reference"]), link["span"]
+        self.out.report(
+            "MD008",
+            f'the reference "{reference}" is not defined',
+            (span["start"], span["end"]),
+            hint=f"add a line [{reference}]: URL, or link directly",
+        )
+
+
+_STARTS: Final[dict[str, Callable[[_Reader, Any, Range], None]]] = {
+    "Heading": _Reader.heading,
+    "Link": _Reader.link,
+    "Image": _Reader.image,
+    "CodeBlock": _Reader.code_block,
+    "Table": _Reader.table,
+    "FootnoteDefinition": _Reader.footnote,
+    "HtmlBlock": _Reader.raw_html,
+    "List": _Reader.container,
+    "BlockQuote": _Reader.container,
+}
+
+
+def slug(text: str) -> str:
+    """The anchor of a heading: GitHub's, with letters composed and signs like ² as digits."""
+    if not text.isascii():
+        text = "".join(map(_plain_number, unicodedata.normalize("NFC", text)))
+    return github_slug(text)
+
+
+def github_slug(text: str) -> str:
+    """The anchor that GitHub gives a heading: letters and digits of any script, marks, - and _."""
+    lower = text.lower()
+    kept = _NOT_SLUG.sub("", lower) if lower.isascii() else "".join(filter(_in_slug, lower))
+    return kept.strip().replace(" ", "-")
+
+
+def _in_slug(sign: str) -> bool:
+    return sign in " -" or sign.isalnum() or unicodedata.category(sign)[0] == "M" or sign == "_"
+
+
+def _plain_number(sign: str) -> str:
+    """*sign*, or for a number that is no digit (½, ²) its digits: nobody can type it in a link."""
+    if unicodedata.category(sign) != "No":
+        return sign
+    return "".join(filter(str.isdecimal, unicodedata.normalize("NFKD", sign)))
+
+
+def check_link_text(out: Outline, text: str, at: Range, *, pictured: bool) -> None:
+    """A link has words that mean something out of context; a picture's words count."""
+    if not text and not pictured:
+        out.report("A11003", "the link has no text", at)
+    elif text.casefold().strip(" .!") in _VAGUE:
+        message = f'the link text "{short(text)}" does not say where it goes'
+        out.report("A11004", message, at)
+
+
+def check_alternative(out: Outline, alt: str, at: Range) -> None:
+    """An image has an alternative text that says what it shows, at a length one can hear."""
+    if not alt:
+        out.report("A11001", "the image has no alternative text", at)
+    elif _FILE_NAME.match(alt):
+        message = "the alternative text is a file name"
+        out.report("A11006", message, at)
+    elif len(alt) > ALT_LIMIT:
+        out.report(
+            "A11008",
+            "the alternative text is too long to listen to",
+            at,
+            expected=f"at most {ALT_LIMIT} characters",
+            got=f"{len(alt)} characters",
+        )
+
+
+def resolve(out: Outline, raw: str, at: Range, *, image: bool) -> str:
+    """The URL that the page uses; a target that needs the course is noted for the linker."""
+    source = out.source
+    target = links.read(raw, source.folder, source.media, image=image)
+    if target.code:
+        got = short(_CREDENTIALS.sub("//…@", raw))
+        out.report(target.code, target.message, at, got=got, hint=target.hint)
+    if target.kind:
+        place = list(out.span(at))
+        entry = {"kind": target.kind, "id": target.id, "anchor": target.anchor, "at": place}
+        out.body.links.append(entry)
+    return links.url(target, source.file_urls)
+
+
+# -- code blocks: their language, the file that fills them, the output that follows them --------
+
+
+def is_closed(out: Outline, at: Range, last: int) -> bool:
+    """Whether a closing fence ends the block *at*, whose code ends at *last*.
+
+    *last* is the start of a block without code. A block that nobody closes takes in the rest of
+    the text.
+    """
+    start, end = at
+    opening = out.bytes.find(b"\n", start, end) + 1 or end
+    return out.bytes[start : start + 3] in out.bytes[max(opening, last) : end]
+
+
+def add_code(out: Outline, block: CodeBlock, info: str | None, inside: Range) -> None:
+    """Check *block* and keep it; *info* is what follows the fence (None: there is none).
+
+    *inside* is the byte range of the lines between the fences.
+    """
+    language, _, rest = (info or "").partition(" ")
+    _check_language(out, block, language, fenced=info is not None)
+    options = rest.split()
+    if EXPECTED in options:
+        _add_output(out, block)
+        return
+    block.entry["id"] = f"code-{len(out.body.code) + 1}"
+    block.entry["language"] = language
+    for option in options:
+        _read_option(out, block, option, inside)
+    out.body.code.append(block.entry)
+    out.codes.append(block)
+    if language in PYTHON and out.source.teaching:
+        _check_python(out, block, inside[0])
+
+
+def _check_python(out: Outline, block: CodeBlock, start: int) -> None:
+    """The code of a lesson goes into its script and notebook, so that it has to compile."""
+    fault = python_fault(block.entry["source"])
+    if fault is None:
+        return
+    line, column, file = fault.line, fault.column, out.source.file
+    if included := block.entry.get("file"):
+        file = f"{out.source.folder}/{included}"
+    else:
+        place = out.span((start, start))
+        line, column = line + place.line - 1, column + place.column - 1
+    out.keep(
+        Problem(
+            "MD013",
+            file,
+            f"this is no Python: {fault.message}",
+            span=Span(line, column, line, column + 1),
+        )
+    )
+
+
+def _check_language(out: Outline, block: CodeBlock, language: str, *, fenced: bool) -> None:
+    if not language:
+        out.report(
+            "MD003",
+            "the code has no language" if fenced else "an indented code block",
+            block.at,
+        )
+    elif not is_known(language):
+        out.report(
+            "MD003",
+            f'"{short(language)}" is not a known language',
+            block.at,
+            hint=nearest(language, TAUGHT) or 'use "text" for plain text',
+        )
+
+
+def _add_output(out: Outline, block: CodeBlock) -> None:
+    """What the code block before prints."""
+    if not out.codes or out.codes[-1].output:
+        out.report("MD007", "an expected output without code before it", block.at)
+        return
+    out.codes[-1].entry[EXPECTED] = block.entry["source"]
+    block.entry["language"] = "text"
+    block.output = True
+    out.codes.append(block)
+
+
+def _read_option(out: Outline, block: CodeBlock, option: str, inside: Range) -> None:
+    """One word after the language of a fence."""
+    name, equals, value = option.partition("=")
+    if name != "file" or not equals:
+        out.report(
+            "MD009",
+            f'"{short(option)}" means nothing after a fence',
+            block.at,
+            expected="file=code/NAME or expected",
+            hint=nearest(name, ["file", EXPECTED]),
+        )
+        return
+    if ".." in value.split("/") or value.startswith("/"):
+        out.report(
+            "MD004",
+            "an included file cannot lie outside the folder code",
+            block.at,
+            expected="file=code/NAME",
+            got=short(value),
+        )
+        return
+    code = out.source.code.get(value)
+    if code is None:
+        out.report(
+            "MD004",
+            f'the included file "{short(value)}" does not exist',
+            block.at,
+            expected="a file in the code folder of this lesson",
+            hint=nearest(value, out.source.code) or "create it beside lesson.md",
+        )
+        return
+    if block.entry["source"].strip():
+        message = "a block that includes a file must be empty"
+        out.report("MD005", message, inside)
+    block.entry["file"], block.entry["source"] = value, code
