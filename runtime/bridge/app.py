@@ -11,40 +11,22 @@ from aiohttp import web
 from runtime.bridge import VERSION
 from runtime.bridge.analysis.reference import ReferenceBook
 from runtime.bridge.api import (
-    analysis_compare,
-    analysis_corners,
-    analysis_laps,
-    analysis_map,
-    analysis_moments,
-    analysis_motion,
+    analysis,
     analyze,
-    bus,
-    cars,
-    concepts,
-    conversations,
-    core,
-    diagnostics,
+    coaching,
+    compare,
     drivers,
-    imports,
     ingest,
-    insights,
-    laptimes,
-    leaderboard,
+    pictures,
     questions,
     recordings,
-    replay,
     sessions,
-    signals,
     spectators,
+    status,
     streams,
     tracks,
 )
-from runtime.bridge.api import (
-    coaching as coaching_routes,
-)
-from runtime.bridge.api.analyze import make_cues
 from runtime.bridge.api.shapes import recording_id
-from runtime.bridge.api.wire import ErrorAnswer
 from runtime.bridge.can.carfile import CarError
 from runtime.bridge.can.cars import LoadedCar, Wiring, find_car, load_car
 from runtime.bridge.can.dbc import DbcError, load_dbc, merged
@@ -54,7 +36,7 @@ from runtime.bridge.checking import BAD_CONFIGURATION, doubts, refuse, track_dou
 from runtime.bridge.coach.agents.opening import open_coach
 from runtime.bridge.coach.warm.desk import Desk
 from runtime.bridge.driving import can_settings, driving
-from runtime.bridge.errors import JsonObject, render
+from runtime.bridge.errors import ErrorAnswer, JsonObject, render
 from runtime.bridge.service import SERVICE, Service
 from runtime.bridge.settings import BridgeSettings
 from runtime.bridge.storage.derived import Analyses, Filling, LapBook
@@ -67,40 +49,30 @@ from runtime.web.hosts import HostPolicy
 from runtime.web.instance import AlreadyRunning
 from runtime.web.middleware import Door, install
 from runtime.web.openapi import describe, publish
-from runtime.web.routes import Routes, mount
+from runtime.web.routes import mount
 from runtime.web.serve import CannotStart, Ending
 
 log = logging.getLogger(__name__)
 
-GROUPS: Final[tuple[Routes, ...]] = (
-    core.routes,
-    # The fixed paths below /session stand before those with an id: the first that fits answers.
-    imports.routes,
-    replay.routes,
+GROUPS: Final = (
+    status.core,
+    status.diagnostics,
     sessions.routes,
     ingest.routes,
     recordings.routes,
-    signals.routes,
-    analysis_laps.routes,
-    analysis_motion.routes,
-    analysis_map.routes,
-    analysis_compare.routes,
-    analysis_corners.routes,
-    analysis_moments.routes,
-    laptimes.routes,
-    tracks.routes,
-    cars.routes,
+    recordings.signal_routes,
+    analysis.routes,
+    pictures.routes,
+    compare.routes,
     drivers.routes,
-    leaderboard.routes,
-    diagnostics.routes,
-    bus.routes,
+    drivers.board_routes,
+    tracks.routes,
+    tracks.car_routes,
     streams.routes,
+    streams.replay_routes,
     spectators.routes,
     analyze.routes,
-    concepts.routes,
-    coaching_routes.routes,
-    conversations.routes,
-    insights.routes,
+    coaching.routes,
     questions.routes,
 )
 EXPOSED: Final = (
@@ -179,7 +151,7 @@ def assemble(settings: BridgeSettings) -> Service:
         wiring=_wiring(settings),
         catalogue=catalogue,
     )
-    service.cues = make_cues(service)
+    service.cues = analyze.make_cues(service)
     _check_bus(service)
     return service
 

@@ -1,6 +1,8 @@
 """The envelope of the bridge's errors, and the errors that belong to no part of their own."""
 
-from typing import Final, TypeVar
+from typing import ClassVar, Final, Literal, TypeVar
+
+from pydantic import Field
 
 from runtime.web.errors import (
     ApiError,
@@ -21,43 +23,54 @@ from runtime.web.errors import (
     Unauthorized,
     UnsupportedEncoding,
 )
+from runtime.web.wire import Wire, absent
 
 JsonObject = dict[str, object]
 E = TypeVar("E", bound=ApiError)
 
-_CODES: Final[tuple[tuple[type[ApiError], str], ...]] = (
-    (BadJson, "bad_json"),
-    (BadField, "bad_field"),
-    (BadQuery, "bad_query"),
-    (BadHost, "bad_host"),
-    (CrossSite, "cross_site"),
-    (Forbidden, "forbidden"),
-    (Unauthorized, "unauthorized"),
-    (MethodNotAllowed, "method_not_allowed"),
-    (RequestTimeout, "timeout"),
-    (TooLarge, "body_too_large"),
-    (UnsupportedEncoding, "unsupported_encoding"),
-    (TooMany, "too_many_requests"),
-    (ShuttingDown, "shutting_down"),
-    (NotFound, "not_found"),
-    (BadRequest, "bad_request"),
-    (Internal, "internal"),
-)
-"""Codes of the shared errors; one that names a code of its own keeps it."""
-_CONTEXT: Final = (
-    "session_id",
-    "table",
-    "track_id",
-    "driver_id",
-    "cars_dir",
-    "hint",
-    "max_points",
-    "source_session_id",
-    "request_id",
-    "saved",
-    "line",
-    "n_appended",
-)
+_CODES: Final[dict[type, str]] = {
+    BadJson: "bad_json",
+    BadField: "bad_field",
+    BadQuery: "bad_query",
+    BadHost: "bad_host",
+    CrossSite: "cross_site",
+    Forbidden: "forbidden",
+    Unauthorized: "unauthorized",
+    MethodNotAllowed: "method_not_allowed",
+    RequestTimeout: "timeout",
+    TooLarge: "body_too_large",
+    UnsupportedEncoding: "unsupported_encoding",
+    TooMany: "too_many_requests",
+    ShuttingDown: "shutting_down",
+    NotFound: "not_found",
+    BadRequest: "bad_request",
+    Internal: "internal",
+}
+"""What the bridge calls the shared errors."""
+
+
+class ErrorAnswer(Wire):
+    """What went wrong."""
+
+    error: str = Field(description="a sentence")
+    code: str = Field(description="a machine word")
+    param: str | None = absent("the field at fault")
+    session_id: str | None = absent()
+    table: str | None = absent()
+    track_id: str | None = absent()
+    driver_id: str | None = absent()
+    cars_dir: str | None = absent()
+    hint: str | None = absent()
+    max_points: int | None = absent()
+    source_session_id: str | None = absent("what a running replay replays")
+    request_id: str | None = absent()
+    saved: Literal[False] | None = absent("of a write")
+    line: int | None = absent("of a stream of frames: the line at which it ended, from 1")
+    n_appended: int | None = absent("of a stream of frames: how many are stored all the same")
+
+
+_CONTEXT: Final = tuple(ErrorAnswer.model_fields)[2:]
+"""Attributes of an error that its answer repeats."""
 
 
 class NotSaved(BadRequest):
@@ -83,60 +96,65 @@ class UnknownDriver(NotFound):
         self.driver_id = driver_id
 
 
-class UnknownLap(NotFound):
-    """The session has no complete lap of that number."""
+class SessionError(ApiError):
+    """An error about one session."""
 
-    code = "unknown_lap"
+    text: ClassVar[str] = ""
 
-    def __init__(self, session_id: str) -> None:
-        super().__init__("the session has no complete lap of that number")
+    def __init__(self, session_id: str, text: str = "") -> None:
+        super().__init__(text or self.text)
         self.session_id = session_id
 
 
-class NoCompleteLap(BadRequest):
+class UnknownLap(SessionError, NotFound):
+    """The session has no complete lap of that number."""
+
+    code = "unknown_lap"
+    text = "the session has no complete lap of that number"
+
+
+class NoCompleteLap(SessionError, BadRequest):
     """The session has telemetry, but not one complete lap."""
 
     code = "no_complete_lap"
 
     def __init__(self, session_id: str, *, partial: bool = False) -> None:
         """*partial*: the session was to count as one lap, and has no time that it could take."""
+        why = "the session has no complete lap; partial=true takes it as one"
         if partial:
             why = "the session's frames cover no time, so it does not count as one lap either"
-        else:
-            why = "the session has no complete lap; partial=true takes it as one"
-        super().__init__(why)
-        self.session_id = session_id
+        super().__init__(session_id, why)
 
 
-class NoGeometry(ApiError):
+class NoGeometry(SessionError):
     """Nobody knows where the corners are."""
 
     status, code = 422, "no_geometry"
-
-    def __init__(self, session_id: str) -> None:
-        super().__init__("neither a track file nor usable positions tell where the corners are")
-        self.session_id = session_id
+    text = "neither a track file nor usable positions tell where the corners are"
 
 
-class NoCircuit(ApiError):
+class NoCircuit(SessionError):
     """No lap of the session can be made into a circuit; the text says why."""
 
     status, code = 422, "no_circuit"
 
-    def __init__(self, session_id: str, why: str) -> None:
-        super().__init__(why)
-        self.session_id = session_id
+
+class NothingRecorded(SessionError, BadRequest):
+    """The session has no telemetry to speak about."""
+
+    code = "no_frames"
+    text = "the session has no telemetry"
 
 
 class TooManyRows(TooLarge):
     """The answer would be longer than an answer may be."""
 
     code = "too_many_rows"
+    hint = "narrow t_from and t_to, name a lap, lower rate_hz or raise step_m"
 
     def __init__(self, max_points: int) -> None:
         super().__init__(f"the answer would have more than {max_points} rows")
         self.max_points = max_points
-        self.hint = "narrow t_from and t_to, name a lap, lower rate_hz or raise step_m"
 
 
 class NoTrack(NotFound):
@@ -163,8 +181,6 @@ class NoReferenceLine(ApiError):
 def render(error: ApiError) -> JsonObject:
     """The body of an error answer: a sentence, a code, and what it is about."""
     body: JsonObject = {"error": error.message, "code": code_of(error)}
-    if error.param is not None:
-        body["param"] = error.param
     for name in _CONTEXT:
         if (value := getattr(error, name, None)) is not None:
             body[name] = value
@@ -178,8 +194,10 @@ def with_context(error: E, **context: object) -> E:
 
 
 def code_of(error: ApiError) -> str:
-    """The machine word of an error, snake_case."""
-    for shared, code in _CODES:
-        if isinstance(error, shared):
-            return code if type(error).code == shared.code else type(error).code
-    return type(error).code
+    """The machine word of an error, snake_case: that of the nearest class which has one."""
+    for kind in type(error).__mro__:
+        if kind in _CODES:
+            return _CODES[kind]
+        if "code" in vars(kind):
+            break
+    return error.code

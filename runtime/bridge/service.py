@@ -86,6 +86,13 @@ class Service:
             raise self.without_database()
         return self.laps
 
+    @property
+    def analytics(self) -> Analyses:
+        """What is computed of the stored sessions. Raises `NoDatabase`."""
+        if self.analyses is None:
+            raise self.without_database()
+        return self.analyses
+
     def without_database(self) -> NoDatabase:
         """The error of what needs a database, with the reason why none is open."""
         return NoDatabase(self.why_no_database)

@@ -1,26 +1,87 @@
-"""What the routes of session analytics share: which part of a session, guards, and the answer.
+"""Analytics of a session: laps, driving, corners and moments; what guards them all.
 
-A route of an analytic reads: which part of the session, what to compute of it, the model of the
-answer. The values of `runtime.bridge.analysis` are written as they are; their annotations say to
-how many decimals.
+A route reads: which part of the session, what to compute of it, the model of the answer. The
+values of `runtime.bridge.analysis` are written as they are; their annotations say to how many
+decimals.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Concatenate, Final, Literal, ParamSpec, TypeVar
+from typing import Annotated, Concatenate, Final, Literal, ParamSpec, TypeVar
 
 from aiohttp import web
 from pydantic import Field
 
+from runtime.bridge.analysis.corners import (
+    LOW_MAX_KMH,
+    MED_MAX_KMH,
+    PassAverages,
+    PassRecord,
+    SpeedClassRecord,
+    corner_classes,
+    corner_reports,
+)
 from runtime.bridge.analysis.drive import Drive
-from runtime.bridge.analysis.reference import References
-from runtime.bridge.api.sessions import READ_ERRORS, SessionPath
-from runtime.bridge.api.shapes import Flag, Values
+from runtime.bridge.analysis.grading import Letter, Scorecard, TimeLoss, scorecard
+from runtime.bridge.analysis.grip import SAMPLES, Friction, friction_circle
+from runtime.bridge.analysis.highlights import Highlight, highlights
+from runtime.bridge.analysis.incidents import (
+    ASSISTS,
+    Active,
+    IncidentRecord,
+    activity,
+    incidents,
+)
+from runtime.bridge.analysis.laps import (
+    ComposedLap,
+    LapSplits,
+    OutlierLap,
+    PartTime,
+    SectorDefinition,
+    SectorSplit,
+    all_sector_times,
+    ideal_lap,
+    lap_time_distribution,
+    lap_time_table,
+)
+from runtime.bridge.analysis.pedals import (
+    BRAKE_BAR,
+    THROTTLE_PCT,
+    BrakeEndSummary,
+    BrakeZoneRecord,
+    CornerExitRecord,
+    HustleStretch,
+    PedalsRecorded,
+    PedalStates,
+    ThrottleBoxRecord,
+    brake_acceleration,
+    brake_ends,
+    hustle_map,
+    pedal_behavior,
+    throttle_boxes,
+)
+from runtime.bridge.analysis.reference import References, reference_json, reference_lap
+from runtime.bridge.analysis.stats import StraightRecord, stats, straight_line_speed
+from runtime.bridge.api.shapes import READ_ERRORS, Flag, SessionPath, Values, capped
 from runtime.bridge.errors import NoCompleteLap, NoGeometry, UnknownLap
 from runtime.bridge.service import SERVICE, Service
-from runtime.bridge.storage.derived import Analyses, Scope
+from runtime.bridge.session.laps import Method
+from runtime.bridge.session.units import (
+    Bar,
+    Gravity,
+    Hertz,
+    Kmh,
+    Metres,
+    Metres2,
+    Seconds,
+    Seconds4,
+    Share,
+)
+from runtime.bridge.storage.derived import Scope
 from runtime.bridge.storage.errors import NoRows, UnknownSession
 from runtime.bridge.storage.values import SessionRow
+from runtime.web.errors import BadQuery
+from runtime.web.routes import Routes
 from runtime.web.wire import Wire, absent
 
 T = TypeVar("T")
@@ -31,6 +92,9 @@ GUARD: Final = (UnknownSession, NoRows, NoCompleteLap, *READ_ERRORS)
 ONE_LAP: Final = (UnknownLap, *GUARD)
 CORNERS: Final = (NoGeometry, *ONE_LAP)
 """What an analytic of corners may answer instead."""
+MOST_SAMPLES: Final = 5000
+Basis = Literal["reference_file", "session_best"]
+routes = Routes("analysis")
 
 
 class WholeQuery(Wire):
@@ -62,11 +126,355 @@ class Cornering(Analytic):
     geometry: Literal["detected"] | None = absent("the corners were found in the driven line")
 
 
-def analyses_of(service: Service) -> Analyses:
-    """The analytics of the stored sessions. Raises `NoDatabase`."""
-    if service.analyses is None:
-        raise service.without_database()
-    return service.analyses
+class SessionNumbers(Values):
+    """The session in numbers; null where the channel was not recorded."""
+
+    top_speed_kmh: Kmh | None = Field(description="km/h: largest speed")
+    average_speed_kmh: Kmh | None = Field(
+        description="km/h: mean over time, each frame weighing as long as it lasted"
+    )
+    max_combo_g: Gravity | None = Field(description="g: largest combined acceleration")
+    max_g_lat: Gravity | None = Field(description="g: largest lateral acceleration, without sign")
+    max_decel_g: Gravity | None = Field(
+        description="g: lowest longitudinal one, negative in braking"
+    )
+    max_accel_g: Gravity | None = Field(description="g: largest longitudinal one")
+    max_brake_bar: Bar | None = Field(description="bar: largest brake pressure")
+    longest_full_throttle_s: Seconds | None = Field(
+        description="s: longest run of frames with the throttle at 95 % or more; a pause ends it"
+    )
+    time_on_track_s: Seconds | None = Field(
+        description="s: faster than 5 m/s, within session_duration_s"
+    )
+    n_frames: int = Field(description="frames whose time goes forward")
+    session_duration_s: Seconds = Field(
+        description="s: from the first frame to the last, or of the chosen lap; samples of signals "
+        "before and after are not counted"
+    )
+    distance_m: Metres = Field(description="m: driven in that time")
+    n_laps: int = Field(description="complete laps")
+    best_lap_s: Seconds = Field(description="s: the fastest of them")
+    sample_rate_hz: Hertz | None = Field(description="Hz: from the median period")
+    n_gaps: int = Field(
+        description="pauses of the recording (longer than 0.5 s and than 5 median periods), and "
+        "moments at which its clock was put back"
+    )
+
+
+class StatsAnswer(SessionNumbers, Analytic):
+    """The numbers, at the top and once more as one object."""
+
+    stats: SessionNumbers
+
+
+class LapRecord(Values):
+    """A complete lap."""
+
+    lap_number: int = Field(description="from 1, in time order")
+    lap_time_s: Seconds = Field(description="s")
+    time: str = Field(description="the same as m:ss.mmm")
+    delta_to_best_s: Seconds = Field(description="s behind the best lap; 0 of the best itself")
+    is_best: bool = Field(description="of one lap only: the fastest, the earliest of equals")
+    sectors: tuple[SectorSplit, ...]
+    valid: bool = Field(description="whether the lap counts; all laps of this table do")
+    outlier: bool = Field(
+        description="more than 1.5 interquartile ranges from the quartiles, of five laps or more"
+    )
+    t_start: Seconds = Field(description="s of the session's clock")
+    t_end: Seconds = Field(description="s of the session's clock")
+    max_speed_kmh: Kmh | None = Field(description="km/h: largest speed of the lap")
+    method: Method = Field(description="how it was found")
+
+
+class LapTimeTable(Analytic):
+    """The complete laps in time order."""
+
+    lap_count: int
+    best_lap_s: Seconds = Field(description="s")
+    best_lap_number: int
+    laps: tuple[LapRecord, ...]
+
+
+class LapTimeDistribution(Analytic):
+    """How the lap times are spread."""
+
+    lap_count: int
+    min_s: Seconds = Field(description="s: fastest")
+    max_s: Seconds = Field(description="s: slowest")
+    q1_s: Seconds = Field(description="s: lower quartile, between neighbours in proportion")
+    median_s: Seconds = Field(description="s")
+    q3_s: Seconds = Field(description="s: upper quartile")
+    iqr_s: Seconds = Field(description="s: upper less lower quartile")
+    whisker_low_s: Seconds = Field(
+        description="s: fastest lap within 1.5 interquartile ranges of the lower quartile"
+    )
+    whisker_high_s: Seconds = Field(
+        description="s: slowest lap within 1.5 interquartile ranges of the upper quartile"
+    )
+    outliers: tuple[OutlierLap, ...] = Field(description="laps beyond the whiskers, in time order")
+    mean_s: Seconds = Field(description="s")
+    stddev_s: Seconds = Field(description="s: standard deviation of the laps as a population")
+
+
+class IdealLapAnswer(Analytic):
+    """The lap in which every sector went as well as it ever did."""
+
+    ideal_lap_s: Seconds | None = Field(
+        description="s: sum of the best sectors; null: recording paused in a sector of every lap"
+    )
+    best_actual_lap_s: Seconds = Field(description="s: fastest complete lap")
+    gain_potential_s: Seconds | None = Field(description="s: best lap less ideal lap, 0 or more")
+    best_sectors: tuple[PartTime, ...]
+    mini_sectors: ComposedLap = Field(
+        description="the same of 25 parts of one length; finer than anybody can join: a bound"
+    )
+    corners_and_straights: ComposedLap = Field(
+        description="the same of every corner and every straight; no parts without known corners"
+    )
+
+
+class SectorTimesAnswer(Analytic):
+    """Every lap's three sectors."""
+
+    sector_definitions: tuple[SectorDefinition, ...]
+    laps: tuple[LapSplits, ...] = Field(description="complete laps in time order")
+
+
+class FrictionQuery(LapQuery):
+    """Which frames, and how many points of the scatter."""
+
+    samples: Annotated[int, capped(MOST_SAMPLES)] = Field(
+        SAMPLES, description="points of the scatter at most, 1 to 5000"
+    )
+
+
+class FrictionAnswer(Analytic):
+    """The friction circle."""
+
+    friction: Friction
+
+
+class HustleAnswer(Analytic):
+    """The lap in steps of 50 m."""
+
+    hustle_map: tuple[HustleStretch, ...]
+
+
+class PedalQuery(LapQuery):
+    """Which frames, and from where a pedal is down."""
+
+    throttle_th: float = Field(THROTTLE_PCT, description="%: down strictly above; 0 counts")
+    brake_th: float = Field(BRAKE_BAR, description="bar: down strictly above; 0 counts")
+
+
+class PedalThresholds(Wire):
+    """Above what a pedal is down."""
+
+    throttle_pct: float = Field(description="%")
+    brake_bar: float = Field(description="bar")
+
+
+class PedalAnswer(Analytic):
+    """What the feet did."""
+
+    frame_count: int
+    thresholds: PedalThresholds
+    frame_dt_s: Seconds4 = Field(description="s: median period")
+    states: PedalStates
+    recorded: PedalsRecorded
+
+
+class StraightAnswer(Analytic):
+    """The straights in lap order, as the track file has them, else between the corners."""
+
+    track_length_m: Metres2 = Field(description="m")
+    straights: tuple[StraightRecord, ...]
+
+
+class GradeQuery(WholeQuery):
+    """Which passes are graded."""
+
+    lap: int | None = Field(
+        None, description="grade the passes of this complete lap; absent: see grade"
+    )
+
+
+class GradedCorner(Values):
+    """The graded pass of a corner; differences are pass minus reference."""
+
+    corner: str
+    name: str = Field(description="the same as corner")
+    lap: int | None = Field(description="lap of the graded pass; null: never driven whole")
+    n_passes: int = Field(description="complete laps that drove through it without a pause")
+    basis: Basis | None = Field(description="what the pass is compared with")
+    grade: Letter | None = Field(
+        validation_alias="letter",
+        description="A from 0.95, B from 0.90, C from 0.80, D from 0.70, else F: of the best pass "
+        "beside a reference file, else of the pass with the median score beside the quickest one",
+    )
+    grade_detail: str | None = Field(
+        validation_alias="detail", description="A+ from 0.98, else as grade"
+    )
+    ungraded_reason: str | None = absent("why a driven corner has no grade")
+    score_pct: Share | None = Field(
+        validation_alias="total",
+        description="0 to 1: 0.10 entry + 0.25 apex + 0.30 exit speed + 0.15 corner time + 0.05 "
+        "trail braking + 0.15 time on no pedal; parts without a channel leave their weight to the "
+        "others. A speed or time within 5 % of the reference is 1, 30 % off is 0",
+    )
+    weight: Share = Field(description="share of the lap time that it decides; together 1")
+    delta_time_s: Seconds | None = Field(description="s; positive: slower")
+    delta_s: Seconds | None = Field(
+        validation_alias="delta_time_s", description="the same as delta_time_s"
+    )
+    entry_delta_kmh: Kmh | None = Field(description="km/h")
+    apex_delta_kmh: Kmh | None = Field(description="km/h")
+    exit_delta_kmh: Kmh | None = Field(description="km/h")
+    brake_point_delta_m: Metres | None = Field(description="m; positive: braked earlier")
+    trail_brake_quality: Share | None = Field(
+        validation_alias="trail_brake",
+        description="0 to 1: brake at the apex over that of the reference (1 bar at least)",
+    )
+    time_loss_attribution: tuple[TimeLoss, ...] = Field(
+        validation_alias="causes", description="the largest first"
+    )
+    phrase: str = Field(description="one sentence for the driver; empty without a grade")
+    entry_speed_kmh: Kmh | None = Field(description="km/h at the entry, interpolated")
+    apex_speed_kmh: Kmh | None = Field(description="km/h of the frame nearest to the apex")
+    exit_speed_kmh: Kmh | None = Field(description="km/h at the exit, interpolated")
+    min_speed_kmh: Kmh | None = Field(description="km/h, smallest in the window")
+    peak_brake_bar: Bar | None = Field(
+        description="bar, largest from 200 m before the entry, or from the last apex where that "
+        "is nearer, to the exit"
+    )
+    peak_g_lat: Gravity | None = Field(
+        validation_alias="max_g_lat", description="g without sign, largest in the window"
+    )
+    max_lateral_g: Gravity | None = Field(
+        validation_alias="max_g_lat", description="the same as peak_g_lat"
+    )
+    time_s: Seconds | None = Field(
+        validation_alias="corner_time_s", description="s from entry to exit, interpolated"
+    )
+
+
+class ScorecardRecord(Values):
+    """The grades of a session."""
+
+    session_id: str
+    n_laps: int = Field(description="complete laps")
+    best_lap_s: Seconds = Field(description="s")
+    reference_lap_s: Seconds | None = Field(description="s: lap time of the reference file")
+    basis: Basis = Field(description="reference_file where the file names any corner")
+    session_grade: Letter | None = Field(
+        validation_alias="letter", description="letter of weighted_total_pct"
+    )
+    weighted_total_pct: Share | None = Field(
+        validation_alias="total", description="0 to 1: mean of the graded corners' scores by weight"
+    )
+    summary: str = Field(description="one sentence")
+    corners: tuple[GradedCorner, ...] = Field(description="every corner in lap order")
+
+
+class ScorecardAnswer(Cornering):
+    """The scorecard, and its corners once more at the top."""
+
+    scorecard: ScorecardRecord
+    corners: tuple[GradedCorner, ...]
+
+
+class CornerRecord(Values):
+    """All passes of a corner; reference_delta_*: best pass minus reference file."""
+
+    name: str
+    n_passes: int
+    best_pass: PassRecord | None = Field(description="with the largest apex speed")
+    averages: PassAverages | None
+    grade: Literal["A", "B", "C", "D", "F", "ungraded"] = Field(
+        description="by reference_delta_kmh: A from -1, B from -3, C from -5, D from -8, else F"
+    )
+    reference_delta_kmh: Kmh | None = Field(description="km/h of the apex speeds")
+    reference_delta_entry_kmh: Kmh | None = Field(description="km/h")
+    reference_delta_exit_kmh: Kmh | None = Field(description="km/h")
+    reference_delta_time_s: Seconds | None = Field(description="s; positive: slower")
+    passes: tuple[PassRecord, ...] = Field(description="by lap")
+
+
+class CornersAnswer(Cornering):
+    """The corners in lap order."""
+
+    track: str = Field(description="name of the circuit; empty where it has no file")
+    lap_count: int = Field(description="complete laps looked at")
+    corners: tuple[CornerRecord, ...]
+    reference_available: bool = Field(description="whether a reference file names a corner")
+
+
+class ReferenceAnswer(Wire):
+    """A lap in the form of a reference file."""
+
+    track: str = Field(description="id of the circuit; empty where it has no file")
+    source_file: str = Field(description="session and lap")
+    lap_time_s: float = Field(description="s")
+    total_distance_m: float | None = Field(description="m")
+    n_frames: int | None
+    max_combo_g: float | None = Field(description="g, largest of the lap")
+    corners: dict[str, dict[str, float | None]] = Field(
+        description="metrics of each corner that the lap drove whole, by their names"
+    )
+
+
+class BrakeEndAnswer(Cornering):
+    """The end of braking in the corners."""
+
+    eob: BrakeEndSummary
+
+
+class ThrottleBoxes(Cornering):
+    """Every corner in lap order."""
+
+    corners: tuple[ThrottleBoxRecord, ...]
+
+
+class ClassQuery(LapQuery):
+    """Where the classes part, km/h; 0 < low_max < med_max."""
+
+    low_max: float = Field(LOW_MAX_KMH, description="a slower corner is of low speed")
+    med_max: float = Field(MED_MAX_KMH, description="a slower corner is of medium speed")
+
+
+class ClassThresholds(Wire):
+    """Where the classes part."""
+
+    low_max_kmh: float
+    med_max_kmh: float
+
+
+class CornerClasses(Cornering):
+    """The three classes, the slowest first; every driven corner is in one."""
+
+    thresholds: ClassThresholds
+    bands: tuple[SpeedClassRecord, ...]
+
+
+class BrakeAccelerationAnswer(Cornering):
+    """Corners in lap order; those without a zone, or without a pass, are left out."""
+
+    brake_zones: tuple[BrakeZoneRecord, ...]
+    corner_exits: tuple[CornerExitRecord, ...]
+
+
+class Highlights(Analytic):
+    """Eight moments at most, the most important first."""
+
+    highlights: tuple[Highlight, ...]
+    count: int
+
+
+class Incidents(Analytic):
+    """Incidents by time, then by kind."""
+
+    incidents: tuple[IncidentRecord, ...]
+    count: int
 
 
 @dataclass(frozen=True)
@@ -89,22 +497,19 @@ class Subject:
         **kwargs: P.kwargs,
     ) -> T:
         """What *compute* gives for it; computed once for each state of the session."""
-        analyses = analyses_of(self.service)
-        return await analyses.of(self.row, self.scope, compute, *args, **kwargs)
+        return await self.service.analytics.of(self.row, self.scope, compute, *args, **kwargs)
 
     async def drive(self) -> Drive:
         """The session on its circuit, for what depends on more than its frames."""
         await self.compute(_is_whole)  # the guard
-        return await analyses_of(self.service).drive(self.row, self.scope)
+        return await self.service.analytics.drive(self.row, self.scope)
 
-    async def answer(self, model: type[M], found: object = None, **values: object) -> M:
-        """The answer: the fields that *found* has, and *values* beside them."""
+    async def answer(self, model: type[M], *found: object, **values: object) -> M:
+        """The answer: what *values* names and, for the rest, what *found* has."""
         about = await self.head()
-        if "geometry" in model.model_fields:
+        if issubclass(model, Cornering):
             about["geometry"] = await self.compute(_geometry)
-        given = [name for name in model.model_fields if hasattr(found, name)]
-        about |= {name: getattr(found, name) for name in given}
-        return model.model_validate(about | values)
+        return model.of(*found, **about | values)
 
     async def head(self) -> dict[str, object]:
         """What every answer begins with."""
@@ -125,3 +530,207 @@ def _is_whole(drive: Drive) -> bool:
 
 def _geometry(drive: Drive) -> Literal["detected"] | None:
     return "detected" if drive.geometry == "detected" else None
+
+
+def _length_m(drive: Drive) -> float:
+    return drive.length_m
+
+
+@routes.get("/session/{sid}/stats", errors=ONE_LAP)
+async def session_stats(request: web.Request, *, path: SessionPath, query: LapQuery) -> StatsAnswer:
+    """Sum a session up: speeds, accelerations, pedals, duration."""
+    subject = subject_of(request, path, query)
+    found = await subject.compute(stats)
+    return await subject.answer(StatsAnswer, found, stats=found)
+
+
+@routes.get("/session/{sid}/lap_time_table", errors=GUARD)
+async def table(request: web.Request, *, path: SessionPath, query: WholeQuery) -> LapTimeTable:
+    """List the complete laps with their sectors, gaps to the best and flags of the bests."""
+    subject = subject_of(request, path, query)
+    return await subject.answer(LapTimeTable, await subject.compute(lap_time_table))
+
+
+@routes.get("/session/{sid}/lap_time_distribution", errors=GUARD)
+async def distribution(
+    request: web.Request, *, path: SessionPath, query: WholeQuery
+) -> LapTimeDistribution:
+    """Show how the lap times are spread, as a box plot does."""
+    subject = subject_of(request, path, query)
+    return await subject.answer(LapTimeDistribution, await subject.compute(lap_time_distribution))
+
+
+@routes.get("/session/{sid}/ideal_lap", errors=GUARD)
+async def ideal(request: web.Request, *, path: SessionPath, query: WholeQuery) -> IdealLapAnswer:
+    """Add up the best sectors, and beside them the best of finer parts of the lap."""
+    subject = subject_of(request, path, query)
+    found = await subject.compute(ideal_lap)
+    sectors = found.sectors
+    return await subject.answer(
+        IdealLapAnswer,
+        found,
+        ideal_lap_s=sectors.lap_s,
+        gain_potential_s=sectors.gain_s,
+        best_sectors=sectors.parts,
+    )
+
+
+@routes.get("/session/{sid}/sector_times", errors=GUARD)
+async def sector_times(
+    request: web.Request, *, path: SessionPath, query: WholeQuery
+) -> SectorTimesAnswer:
+    """List each lap's time in the three sectors."""
+    subject = subject_of(request, path, query)
+    return await subject.answer(SectorTimesAnswer, await subject.compute(all_sector_times))
+
+
+@routes.get("/session/{sid}/friction_circle", errors=ONE_LAP)
+async def friction(
+    request: web.Request, *, path: SessionPath, query: FrictionQuery
+) -> FrictionAnswer:
+    """Show how much of the grip was used, and for how long."""
+    subject = subject_of(request, path, query)
+    found = await subject.compute(friction_circle, subject.references, query.samples)
+    return await subject.answer(FrictionAnswer, friction=found)
+
+
+@routes.get("/session/{sid}/hustle_map", errors=ONE_LAP)
+async def hustle(request: web.Request, *, path: SessionPath, query: LapQuery) -> HustleAnswer:
+    """Show where around the lap the throttle was fully open."""
+    subject = subject_of(request, path, query)
+    return await subject.answer(HustleAnswer, hustle_map=await subject.compute(hustle_map))
+
+
+@routes.get("/session/{sid}/pedal_behavior", errors=ONE_LAP)
+async def pedals(request: web.Request, *, path: SessionPath, query: PedalQuery) -> PedalAnswer:
+    """Count throttle, brake, both and neither over the frames."""
+    for name, value in (("throttle_th", query.throttle_th), ("brake_th", query.brake_th)):
+        if value < 0:
+            raise BadQuery(f"{name}: must be 0 or more", param=name)
+    subject = subject_of(request, path, query)
+    found = await subject.compute(pedal_behavior, query.throttle_th, query.brake_th)
+    thresholds = PedalThresholds(throttle_pct=query.throttle_th, brake_bar=query.brake_th)
+    return await subject.answer(PedalAnswer, found, thresholds=thresholds)
+
+
+@routes.get("/session/{sid}/straight_line_speed", errors=ONE_LAP)
+async def straight_speeds(
+    request: web.Request, *, path: SessionPath, query: LapQuery
+) -> StraightAnswer:
+    """Show the top speed on each straight, and of which lap it is."""
+    subject = subject_of(request, path, query)
+    straights = await subject.compute(straight_line_speed)
+    length = await subject.compute(_length_m)
+    return await subject.answer(StraightAnswer, track_length_m=length, straights=straights)
+
+
+@routes.get("/session/{sid}/scorecard", errors=CORNERS)
+async def get_scorecard(
+    request: web.Request, *, path: SessionPath, query: GradeQuery
+) -> ScorecardAnswer:
+    """Grade the corners of a session from A to F, and say where the time went."""
+    subject = subject_of(request, path, WholeQuery(partial=query.partial))
+    found = await subject.compute(scorecard, subject.references, lap=query.lap)
+    card = scorecard_record(path.sid, found)
+    return await subject.answer(ScorecardAnswer, scorecard=card, corners=card.corners)
+
+
+@routes.get("/session/{sid}/corners", errors=CORNERS)
+async def get_corners(request: web.Request, *, path: SessionPath, query: LapQuery) -> CornersAnswer:
+    """List the passes of every corner, the best of them beside the reference file."""
+    subject = subject_of(request, path, query)
+    found = await subject.compute(corner_reports, subject.references)
+    return await subject.answer(CornersAnswer, found)
+
+
+@routes.get("/session/{sid}/reference", errors=CORNERS)
+async def get_reference(
+    request: web.Request, *, path: SessionPath, query: LapQuery
+) -> ReferenceAnswer:
+    """Show a complete lap, the best one where none is named, as a reference file holds it."""
+    subject = subject_of(request, path, WholeQuery(partial=query.partial))
+    found = await subject.compute(reference_lap, query.lap, path.sid)
+    return ReferenceAnswer.model_validate(reference_json(found))
+
+
+@routes.get("/session/{sid}/eob", errors=CORNERS)
+async def end_of_braking(
+    request: web.Request, *, path: SessionPath, query: LapQuery
+) -> BrakeEndAnswer:
+    """Show how braking ends: the release, and the time until the throttle."""
+    subject = subject_of(request, path, query)
+    return await subject.answer(BrakeEndAnswer, eob=await subject.compute(brake_ends))
+
+
+@routes.get("/session/{sid}/throttle_corner_box", errors=CORNERS)
+async def throttle_box(
+    request: web.Request, *, path: SessionPath, query: LapQuery
+) -> ThrottleBoxes:
+    """Show how far the throttle was open in each corner, as box plots."""
+    subject = subject_of(request, path, query)
+    return await subject.answer(ThrottleBoxes, corners=await subject.compute(throttle_boxes))
+
+
+@routes.get("/session/{sid}/corner_classification", errors=CORNERS)
+async def classification(
+    request: web.Request, *, path: SessionPath, query: ClassQuery
+) -> CornerClasses:
+    """Part the corners into slow, medium and fast ones."""
+    low, med = query.low_max, query.med_max
+    if not low > 0:
+        raise BadQuery("low_max: must be above 0", param="low_max")
+    if not med > low:
+        raise BadQuery("med_max: must be above low_max", param="med_max")
+    subject = subject_of(request, path, query)
+    bands = await subject.compute(corner_classes, low, med)
+    thresholds = ClassThresholds(low_max_kmh=low, med_max_kmh=med)
+    return await subject.answer(CornerClasses, thresholds=thresholds, bands=bands)
+
+
+@routes.get("/session/{sid}/brake_acceleration", errors=CORNERS)
+async def braking(
+    request: web.Request, *, path: SessionPath, query: LapQuery
+) -> BrakeAccelerationAnswer:
+    """Show how hard the car brakes before the corners and pulls out of them."""
+    subject = subject_of(request, path, query)
+    return await subject.answer(BrakeAccelerationAnswer, await subject.compute(brake_acceleration))
+
+
+def scorecard_record(session_id: str, card: Scorecard) -> ScorecardRecord:
+    """A scorecard as it is answered."""
+    corners = tuple(
+        GradedCorner.of(one, one.own, one.score, name=one.corner, ungraded_reason=one.ungraded)
+        for one in card.corners
+    )
+    return ScorecardRecord.of(card, session_id=session_id, corners=corners)
+
+
+@routes.get("/session/{sid}/highlights", errors=ONE_LAP)
+async def get_highlights(request: web.Request, *, path: SessionPath, query: LapQuery) -> Highlights:
+    """List the eight moments that are most worth looking at again."""
+    subject = subject_of(request, path, query)
+    active = await assistance(subject.service, path.sid)
+    found = await subject.compute(highlights, subject.references, active)
+    return await subject.answer(Highlights, highlights=found, count=len(found))
+
+
+@routes.get("/session/{sid}/incidents", errors=ONE_LAP)
+async def get_incidents(request: web.Request, *, path: SessionPath, query: LapQuery) -> Incidents:
+    """List what went wrong, or nearly did."""
+    subject = subject_of(request, path, query)
+    found = await subject.compute(incidents, await assistance(subject.service, path.sid))
+    return await subject.answer(Incidents, incidents=found, count=len(found))
+
+
+async def assistance(service: Service, session_id: str) -> tuple[Active, ...]:
+    """When assistance systems worked in a session. Raises `UnknownSession`."""
+    row = service.session(session_id)
+    known = {row.name for row in service.db.registry()}
+    names = [name for name in ASSISTS if name in known]
+    if not names:
+        return ()
+
+    async def find() -> tuple[Active, ...]:
+        return activity(await service.db.read_signals(session_id, names))
+
+    return await service.analytics.once(row, (ASSISTS, *names), find)

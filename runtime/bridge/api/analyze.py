@@ -3,16 +3,17 @@
 import logging
 import time
 from collections import deque
+from functools import partial
 from typing import Annotated, Final, Literal
 
 from aiohttp import web
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
-from runtime.bridge.api.sessions import now_ms
-from runtime.bridge.api.shapes import SessionId, Short
+from runtime.bridge.api.shapes import SessionId, Short, Values, now_ms
 from runtime.bridge.cues.engine import CueEngine
 from runtime.bridge.cues.model import Analysis, Burst, Pattern
 from runtime.bridge.service import SERVICE, Service
+from runtime.bridge.session.units import Decimals
 from runtime.bridge.storage.errors import StoreBusy, StoreFailed, StoreFull
 from runtime.bridge.storage.values import NoteRow
 from runtime.bridge.track.model import Track
@@ -28,7 +29,6 @@ MOST_BURSTS: Final = 2000
 """Of a session; then the oldest go."""
 MOST_SESSIONS: Final = 256
 routes = Routes("core")
-
 Count = Annotated[int, Field(ge=0, le=1 << 31)]
 
 
@@ -72,24 +72,24 @@ class AnalyzeRequest(Wire):
         return Burst(corners_visited=corners, **{**usual, **given})
 
 
-class ToneRecord(Wire):
+class ToneRecord(Values):
     """Something to be heard that is no words."""
 
     layer: str
-    frequency: float = Field(description="Hz")
-    volume: float = Field(ge=0, le=1)
+    frequency: Annotated[float, Decimals(1)] = Field(description="Hz")
+    volume: Annotated[float, Field(ge=0, le=1), AfterValidator(partial(round, ndigits=3))]
     pattern: Pattern
     priority: int = Field(ge=0, le=3, description="0 background, 1 advice, 2 warning, 3 safety")
     reason: str
 
 
-class AnalyzeAnswer(Wire):
+class AnalyzeAnswer(Values):
     """Coaching for a second of a drive."""
 
     coaching: str = Field(description="the pace note, else words for a tone, else a rule's")
     pace_note: str = Field(description="what may be said to the driver now; empty: nothing")
     coach_source: Literal["rule", "local_model", ""]
-    cues: list[ToneRecord]
+    cues: tuple[ToneRecord, ...]
     burst_id: int
     source: Literal["sonic_model", "bridge_rules", "rule", "local_model"]
     concept: str = Field(description="id of the concept behind the coaching; empty: none")
@@ -108,23 +108,7 @@ async def analyze(request: web.Request, *, body: AnalyzeRequest) -> AnalyzeAnswe
         note_id = await _noted(service, burst, found)
     if found.cue is not None:
         service.hub.publish_cue(found.cue)
-    return AnalyzeAnswer(
-        coaching=found.coaching,
-        pace_note=found.pace_note,
-        coach_source=found.coach_source,
-        cues=[
-            ToneRecord(
-                **tone._replace(
-                    frequency=round(tone.frequency, 1), volume=round(tone.volume, 3)
-                )._asdict()
-            )
-            for tone in found.cues
-        ],
-        burst_id=found.burst_id,
-        source=found.source,
-        concept=found.concept,
-        note_id=note_id,
-    )
+    return AnalyzeAnswer.of(found, note_id=note_id)
 
 
 async def _noted(service: Service, burst: Burst, found: Analysis) -> int | None:

@@ -1,36 +1,52 @@
-"""What the coach says before and behind a session, and the grade that a larger model gives."""
+"""What the coach says before and after sessions, remembers, teaches, and finds over several."""
 
 import time
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from datetime import UTC, date, datetime
-from typing import Annotated, TypeVar
+from typing import Annotated, Final, Literal, TypeVar
 
 from aiohttp import web
-from pydantic import Field, StrictBool, StrictStr
+from pydantic import AfterValidator, Field, StrictBool, StrictStr
 
-from runtime.bridge.analysis.corners import smoothness, track_out
+from runtime.bridge.analysis.corners import (
+    ConsistencyRecord,
+    SmoothnessRecord,
+    TrackOutRecord,
+    smoothness,
+    track_out,
+)
 from runtime.bridge.analysis.driver import driver_events
 from runtime.bridge.analysis.grading import scorecard
-from runtime.bridge.analysis.grip import friction_circle, slip_bands, slip_oscillations
-from runtime.bridge.analysis.highlights import highlights
-from runtime.bridge.analysis.incidents import Active, incidents
+from runtime.bridge.analysis.grip import (
+    Friction,
+    OscillationRecord,
+    SlipBandRecord,
+    friction_circle,
+    slip_bands,
+    slip_oscillations,
+)
+from runtime.bridge.analysis.highlights import Highlight, highlights
+from runtime.bridge.analysis.incidents import Active, IncidentRecord, incidents
 from runtime.bridge.analysis.pedals import (
+    BrakeEndSummary,
+    ChangeOfSpeedRecord,
+    HustleStretch,
+    TrailBrakeRecord,
     brake_ends,
     changes_of_speed,
     hustle_map,
     trail_braking,
 )
 from runtime.bridge.analysis.stats import stats
-from runtime.bridge.api.analysis import CORNERS, Subject, analyses_of
-from runtime.bridge.api.analysis_corners import scorecard_record
-from runtime.bridge.api.analysis_moments import assistance
-from runtime.bridge.api.coaching_shapes import (
-    BriefAnswer,
-    DebriefAnswer,
-    ImprovedCorner,
-    LessonRecord,
+from runtime.bridge.api.analysis import (
+    CORNERS,
+    ScorecardRecord,
+    SessionNumbers,
+    Subject,
+    assistance,
+    scorecard_record,
 )
-from runtime.bridge.api.imports import ImportRequest, import_session
+from runtime.bridge.api.drivers import driver_name
 from runtime.bridge.api.reviews import (
     Narrative,
     best_before,
@@ -41,41 +57,103 @@ from runtime.bridge.api.reviews import (
     tell_brief,
     tell_debrief,
 )
-from runtime.bridge.api.sessions import WRITE_ERRORS, now_ms
-from runtime.bridge.api.shapes import SessionId, Short, capped
+from runtime.bridge.api.sessions import ImportRequest, import_session
+from runtime.bridge.api.shapes import (
+    READ_ERRORS,
+    WRITE_ERRORS,
+    Moment,
+    SessionId,
+    SessionPath,
+    Short,
+    Values,
+    capped,
+    iso,
+    now_ms,
+)
+from runtime.bridge.api.tracks import Hour, phase_of
 from runtime.bridge.coach.warm.brief import USUAL_GOAL, Plan, concept_of, placed_zones
 from runtime.bridge.coach.warm.emotion import felt
 from runtime.bridge.coach.warm.findings import Finding, chosen
 from runtime.bridge.coach.warm.grades import Grades, first_of, grades
+from runtime.bridge.coach.warm.insights import Driving, driving, insights, of_burst
+from runtime.bridge.coach.warm.model import ModelFailed
 from runtime.bridge.coach.warm.review import Review
+from runtime.bridge.coach.warm.scoring import (
+    USUAL_FOCUS,
+    Verdict,
+    aggregates,
+    score_prompt,
+    verdict,
+)
 from runtime.bridge.coach.warm.told import short
-from runtime.bridge.errors import NoCompleteLap, NoGeometry
+from runtime.bridge.coach.warm.wire import BadReply
+from runtime.bridge.cues.concepts import CONCEPTS
+from runtime.bridge.cues.model import Burst, Emotion
+from runtime.bridge.errors import NoCompleteLap, NoGeometry, NothingRecorded, UnknownLap
 from runtime.bridge.formats.files import NotImportable
 from runtime.bridge.formats.formats import UnparsableVbo
 from runtime.bridge.service import SERVICE, Service
-from runtime.bridge.storage.coaching import NewEvent, TurnRow, add_events, add_turns
+from runtime.bridge.session.names import slug
+from runtime.bridge.session.units import Quality, Tenths
+from runtime.bridge.storage.coaching import (
+    NewEvent,
+    TurnRow,
+    add_events,
+    add_turns,
+    driver_turns,
+    session_turns,
+)
 from runtime.bridge.storage.derived import Scope
-from runtime.bridge.storage.errors import NoRows, UnknownSession
+from runtime.bridge.storage.errors import NoRows, StoreDamaged, UnknownSession
 from runtime.bridge.storage.values import SessionRow
-from runtime.bridge.track.model import phase_at
-from runtime.web.errors import BadField, BadQuery, BadRequest
+from runtime.web.errors import ApiError, BadField, BadQuery
 from runtime.web.routes import Routes
-from runtime.web.wire import Wire
+from runtime.web.wire import Wire, absent
 
 T = TypeVar("T")
-SCATTER = 300
+SCATTER: Final = 300
 """Points of the friction circle in a debrief."""
+OF_A_SESSION: Final = 1000
+LOOKED_AT: Final = 200
+"""Sessions that are tried until enough of them have laps."""
+Told = Literal["local_model", "template"]
 routes = Routes("coaching")
 
 
-class NothingRecorded(BadRequest):
-    """The session has no telemetry to speak about."""
+class NoGrader(ApiError):
+    """No grader is configured."""
 
-    code = "no_frames"
+    status, code = 503, "grading_key_missing"
 
-    def __init__(self, session_id: str) -> None:
-        super().__init__("the session has no telemetry")
-        self.session_id = session_id
+    def __init__(self) -> None:
+        super().__init__("no grader is set up; set BRIDGE_GRADING_URL and BRIDGE_GRADING_KEY")
+
+
+class GraderFailed(ApiError):
+    """The grader gave no grade."""
+
+    status, code = 502, "bad_model_reply"
+
+    def __init__(self) -> None:
+        super().__init__("the grader gave no grade")
+
+
+class GraderBusy(ApiError):
+    """Too much is waiting for a model."""
+
+    status, code = 503, "model_busy"
+
+    def __init__(self) -> None:
+        super().__init__("too much is waiting for a model", headers={"Retry-After": "5"})
+
+
+class GraderLate(ApiError):
+    """The grader took too long."""
+
+    status, code = 504, "model_timeout"
+
+    def __init__(self) -> None:
+        super().__init__("the grader took too long")
 
 
 class BriefQuery(Wire):
@@ -85,9 +163,7 @@ class BriefQuery(Wire):
     date: Short | None = Field(None, description="YYYY-MM-DD; absent: today, UTC")
     focus: Short | None = Field(None, description="up to three things, by commas")
     goal: Short = Field(USUAL_GOAL, description="what the session is for")
-    hour_local: Annotated[int, capped(10**6, -(10**6))] | None = Field(
-        None, description="0 to 23; absent: now"
-    )
+    hour_local: Hour | None = Field(None, description="0 to 23; absent: now")
     session_id: SessionId | None = Field(None, description="kept with the conversation")
 
 
@@ -105,6 +181,229 @@ class DebriefRequest(Wire):
     )
 
 
+class LessonRecord(Values):
+    """A lesson of the course."""
+
+    id: str
+    title: str
+    url: str | None = Field(
+        description="its page, from the start of the course, or whole where --course is an "
+        "address; null without a course"
+    )
+
+
+class PedagogyRecord(Values):
+    """What a corner teaches."""
+
+    concept: str
+    corner: str
+    evidence: str = Field(description="what was done, in numbers")
+    tip: str
+    lesson: LessonRecord
+
+
+class FragmentsRecord(Values):
+    """Exactly what the model or the template was handed."""
+
+    telemetry: dict[str, object]
+    highlights: list[dict[str, object]]
+    pedagogy: list[dict[str, object]]
+
+
+class DebriefAnswer(Values):
+    """What is said behind a session, and all that it rests on."""
+
+    session_id: str
+    partial: Literal[True] | None = absent("the session was taken as one lap, as was asked for")
+    track: str
+    driver_id: str
+    narrative: str = Field(
+        description="Markdown; praise, at most two problems, one focus, a lesson"
+    )
+    narrative_md: str = Field(description="the same as narrative")
+    narrative_source: Told = Field(validation_alias="source")
+    emotion: Emotion
+    focus: tuple[str, ...] = Field(max_length=3)
+    next_focus: str | None = Field(description="corner with the most to win; null: ungraded")
+    next_focus_lesson: LessonRecord | None = Field(
+        validation_alias="lesson", description="what to read about it"
+    )
+    scorecard: ScorecardRecord | None = Field(description="null: nobody knows the corners")
+    highlights: tuple[Highlight, ...]
+    stats: SessionNumbers
+    smoothness: dict[str, SmoothnessRecord]
+    consistency: ConsistencyRecord | None
+    friction: Friction
+    hustle_map: tuple[HustleStretch, ...]
+    track_out: TrackOutRecord | None
+    trail_brake: tuple[TrailBrakeRecord, ...]
+    eob: BrakeEndSummary | None
+    slip_band: SlipBandRecord | None
+    slip_oscillations: tuple[OscillationRecord, ...]
+    change_of_speed_events: tuple[ChangeOfSpeedRecord, ...]
+    incidents: tuple[IncidentRecord, ...]
+    pedagogy: tuple[PedagogyRecord, ...] = Field(validation_alias="taught")
+    fragments: FragmentsRecord
+    fell_back: bool
+    ungrounded_dropped: int = Field(
+        validation_alias="dropped", description="sentences of the model that were left out"
+    )
+    sentences_kept: int = Field(
+        validation_alias="kept", description="sentences of the model that were shown"
+    )
+    events_added: int = Field(description="what was new in the driver's history")
+    latency_ms: float = Field(description="of all the work on this answer")
+
+
+class ImprovedCorner(Values):
+    """How much a corner got better."""
+
+    corner: str
+    delta_score: Quality
+
+
+class BriefAnswer(Values):
+    """What is said before a session."""
+
+    driver_id: str
+    date: str
+    weather_phase: str
+    surface_state: str
+    weather_note: str
+    weakest_recent_corner: str | None
+    biggest_recent_improvement: ImprovedCorner | None
+    danger_zones_today: tuple[str, ...]
+    narrative_md: str
+    narrative: str = Field(description="the same as narrative_md")
+    focus: tuple[str, ...] = Field(max_length=3)
+    lesson: LessonRecord | None = Field(description="what to read before")
+    emotion: Emotion
+    source: Told
+    fell_back: bool
+    ungrounded_dropped: int = Field(validation_alias="dropped")
+    latency_ms: float = Field(description="of all the work on this answer")
+
+
+class ConceptRecord(Values):
+    """One thing that the coach can ask of a driver."""
+
+    id: str
+    title: str
+    description: str
+    fires_when: str = Field(
+        description="the condition as it is evaluated: in_corner and past_apex are flags, brake is "
+        "in bar, thr in %, glat in g, v in km/h, to_entry, bz and dz in metres"
+    )
+    priority: int = Field(ge=0, le=3, description="the highest of a message about it")
+    aliases: tuple[str, ...]
+    lesson: LessonRecord = Field(description="where the course teaches it")
+
+
+class ConceptList(Wire):
+    """The concepts in the order in which they are tried: the first that applies counts."""
+
+    concepts: list[ConceptRecord]
+    count: int
+
+
+class ConversationPath(Wire):
+    """The name of a driver."""
+
+    driver_id: Annotated[str, AfterValidator(driver_name)]
+
+
+class HistoryQuery(Wire):
+    """How much."""
+
+    limit: Annotated[int, capped(200)] = Field(20, description="1 to 200, the newest")
+
+
+class Turn(Values):
+    """One text."""
+
+    session_id: str = Field(description="empty: of no session")
+    driver_id: str
+    role: str = Field(description="coach_brief, coach_debrief, user or assistant")
+    text: str
+    focus_items: tuple[str, ...] = Field(validation_alias="focus")
+    emotion: str
+    recorded_at: Moment
+
+
+class SessionConversation(Wire):
+    """The texts of a session, oldest first: the last 1000."""
+
+    session_id: str
+    turns: list[Turn]
+    count: int
+
+
+class DriverConversation(Wire):
+    """The texts of a driver, newest first."""
+
+    driver_id: str
+    history: list[Turn]
+    count: int
+
+
+class InsightsQuery(Wire):
+    """Which sessions."""
+
+    lap: Annotated[int, capped(10**6)] | None = Field(None, description="this lap of each alone")
+    driver: Short | None = None
+    track: Short | None = None
+    limit_sessions: Annotated[int, capped(50)] = Field(10, description="1 to 50, the newest")
+
+
+class InsightRecord(Values):
+    """A habit that costs time."""
+
+    id: str = Field(
+        description="coast_excess, grip_headroom, trail_absent, braking_late, nothing_time or "
+        "sector_gap"
+    )
+    title: str
+    detail: str
+    corners: tuple[str, ...] = Field(max_length=4)
+    metric_label: str
+    metric_value: str
+    effort: int = Field(ge=1, le=3, description="1: little")
+    est_gain_s: Tenths = Field(validation_alias="gain_s", description="s a lap, a rough guess")
+    evidence_bursts: int = Field(
+        validation_alias="evidence", description="passes, laps and bursts behind it"
+    )
+    rank: int
+    concept: str
+    lesson: LessonRecord
+
+
+class InsightsAnswer(Wire):
+    """At most three habits, the one with the least effort first."""
+
+    insights: list[InsightRecord]
+    session_bursts: int = Field(description="bursts in memory that were looked at")
+    sessions: int = Field(description="sessions with a complete lap that were looked at")
+    generated_at: str
+
+
+class ScoreRequest(Wire):
+    """Which session is graded."""
+
+    session_id: SessionId | None = None
+    focus: Short | None = Field(None, description="what to look at")
+    driver_level: Short | None = None
+
+
+class ScoreAnswer(Values):
+    """A grade by a model elsewhere, which saw only sums."""
+
+    session_id: str
+    score: int = Field(ge=0, le=100)
+    why: str
+    model: str
+    focus: str
+
+
 @routes.get("/coach/brief", errors=WRITE_ERRORS)
 async def brief(request: web.Request, *, query: BriefQuery) -> BriefAnswer:
     """Say what matters before a session: surface, dangers, what to work on."""
@@ -116,26 +415,21 @@ async def brief(request: web.Request, *, query: BriefQuery) -> BriefAnswer:
     await service.inbox.post(
         "brief-ready", plan.driver, "Your briefing is ready", plan.goal, query.session_id
     )
-    known = plan.grades
-    return BriefAnswer(
+    known, gain = plan.grades, None
+    if known.improved is not None:
+        gain = ImprovedCorner(corner=known.improved, delta_score=known.improvement or 0.0)
+    return BriefAnswer.of(
+        told,
+        plan,
+        plan.phase,
         driver_id=plan.driver,
-        date=plan.date,
         weather_phase=plan.phase.id,
-        surface_state=plan.phase.surface_state,
         weather_note=plan.phase.coaching_note,
         weakest_recent_corner=known.weakest,
-        biggest_recent_improvement=None
-        if known.improved is None
-        else ImprovedCorner(corner=known.improved, delta_score=known.improvement or 0.0),
-        danger_zones_today=placed_zones(plan),
+        biggest_recent_improvement=gain,
+        danger_zones_today=tuple(placed_zones(plan)),
         narrative_md=told.text,
         narrative=told.text,
-        focus=told.focus,
-        lesson=plan.lesson and LessonRecord.model_validate(plan.lesson),
-        emotion=told.emotion,
-        source=told.source,
-        fell_back=told.fell_back,
-        ungrounded_dropped=told.dropped,
         latency_ms=_since(began),
     )
 
@@ -159,8 +453,7 @@ async def debrief(request: web.Request, *, body: DebriefRequest) -> DebriefAnswe
     driver = (body.driver_id or row.driver or "").strip()
     scope = Scope(body.partial)
     active = await assistance(service, row.session_id)
-    analyses = analyses_of(service)
-    review = await review_of(service, analyses, row, scope, driver=driver, active=active)
+    review = await review_of(service, row, scope, driver=driver, active=active)
     told, given = await tell_debrief(service, review)
     added = 0
     if body.persist_to_profile and driver and not review.partial:
@@ -174,44 +467,160 @@ async def debrief(request: web.Request, *, body: DebriefRequest) -> DebriefAnswe
         row.session_id,
     )
     blocks = await _blocks(service, row, scope, active)
-    return DebriefAnswer.model_validate(
-        {
-            "session_id": row.session_id,
-            "partial": True if review.partial else None,
-            "track": review.track,
-            "driver_id": driver,
-            "narrative": told.text,
-            "narrative_md": told.text,
-            "narrative_source": told.source,
-            "emotion": told.emotion,
-            "focus": told.focus,
-            "next_focus": review.next_focus,
-            "next_focus_lesson": review.lesson,
-            "consistency": review.consistency,
-            "pedagogy": review.taught,
-            "fragments": given,
-            "fell_back": told.fell_back,
-            "ungrounded_dropped": told.dropped,
-            "sentences_kept": told.kept,
-            "events_added": added,
-            **blocks,
-            "latency_ms": _since(began),
-        }
+    return DebriefAnswer.of(
+        told,
+        review,
+        partial=True if review.partial else None,
+        driver_id=driver,
+        narrative=told.text,
+        narrative_md=told.text,
+        fragments=given,
+        events_added=added,
+        **blocks,
+        latency_ms=_since(began),
     )
+
+
+@routes.get("/coach/concepts")
+async def concepts(request: web.Request) -> ConceptList:
+    """List what the coach looks for, with the condition of each concept and its lesson."""
+    lessons = desk_of(request.app[SERVICE]).lessons
+    records = [ConceptRecord.of(one, lesson=lessons.of(one.id)) for one in CONCEPTS]
+    return ConceptList(concepts=records, count=len(records))
+
+
+@routes.get("/conversations/driver/{driver_id}", errors=READ_ERRORS)
+async def of_driver(
+    request: web.Request, *, path: ConversationPath, query: HistoryQuery
+) -> DriverConversation:
+    """List what was said with a driver, over all sessions."""
+    store = request.app[SERVICE].db
+    rows = await store.read(lambda reader: driver_turns(reader, path.driver_id, query.limit))
+    history = [_turn(row) for row in rows]
+    return DriverConversation(driver_id=path.driver_id, history=history, count=len(history))
+
+
+@routes.get("/conversations/{sid}", errors=READ_ERRORS)
+async def of_session(request: web.Request, *, path: SessionPath) -> SessionConversation:
+    """List what was said about a session; nothing for an unknown one."""
+    store = request.app[SERVICE].db
+    rows = await store.read(lambda reader: session_turns(reader, path.sid, OF_A_SESSION))
+    turns = [_turn(row) for row in rows]
+    return SessionConversation(session_id=path.sid, turns=turns, count=len(turns))
+
+
+def _turn(row: TurnRow) -> Turn:
+    return Turn.of(row, emotion=row.emotion or "neutral")
+
+
+@routes.get("/insights", errors=READ_ERRORS)
+async def get_insights(request: web.Request, *, query: InsightsQuery) -> InsightsAnswer:
+    """Show what costs time in several sessions together."""
+    service = request.app[SERVICE]
+    rows = [
+        row
+        for row in service.db.sessions()
+        if row.n_frames
+        and _same(row.driver, query.driver, slug)
+        and _same(row.track, query.track, service.library.key)
+    ]
+    references = service.references.current()
+    found: list[Driving] = []
+    for row in rows[:LOOKED_AT]:
+        if len(found) == query.limit_sessions:
+            break
+        try:
+            scope = Scope(lap=query.lap)
+            found.append(await service.analytics.of(row, scope, driving, references))
+        except (NoCompleteLap, UnknownLap, NoRows, StoreDamaged):
+            continue
+    bursts = _bursts(service, query, {row.session_id for row in rows})
+    lessons = desk_of(service).lessons
+    shown = insights(found, [of_burst(one) for one in bursts])
+    return InsightsAnswer(
+        insights=[
+            InsightRecord.of(one, rank=rank, lesson=lessons.of(one.concept))
+            for rank, one in enumerate(shown, start=1)
+        ],
+        session_bursts=len(bursts),
+        sessions=len(found),
+        generated_at=iso(now_ms()) or "",
+    )
+
+
+@routes.post(
+    "/score",
+    errors=(
+        BadField,
+        UnknownSession,
+        NoRows,
+        NoCompleteLap,
+        NoGrader,
+        GraderBusy,
+        GraderFailed,
+        GraderLate,
+        *READ_ERRORS,
+    ),
+)
+async def score(request: web.Request, *, body: ScoreRequest) -> ScoreAnswer:
+    """Let a model elsewhere grade a session; it is told sums, no position and no name."""
+    service = request.app[SERVICE]
+    if body.session_id is None:
+        raise BadField("session_id is missing", param="session_id")
+    row = service.session(body.session_id)
+    if not row.n_frames:
+        raise NoRows("the session has no telemetry", session_id=row.session_id)
+    if desk_of(service).grader is None:
+        raise NoGrader
+    focus = (body.focus or "").strip() or USUAL_FOCUS
+    found, model = await _graded(service, row, focus, body.driver_level or row.driver_level or "")
+    return ScoreAnswer.of(found, session_id=row.session_id, model=model, focus=focus)
+
+
+async def _graded(service: Service, row: SessionRow, focus: str, level: str) -> tuple[Verdict, str]:
+    """The grade, and which model gave it."""
+    grader = desk_of(service).grader
+    assert grader is not None
+    active = await assistance(service, row.session_id)
+    review = await review_of(service, row, Scope(), driver="", active=active)
+    prompt = score_prompt(aggregates(review), focus, level)
+    try:
+        async with grader.call("score", "post_session", prompt, session_id=row.session_id) as call:
+            try:
+                found = verdict(await call.text())
+            except BadReply as problem:
+                raise ModelFailed("bad_reply", str(problem)) from problem
+    except ModelFailed as failed:
+        if failed.reason == "timeout":
+            raise GraderLate from failed
+        raise (GraderBusy if failed.reason == "busy" else GraderFailed)() from failed
+    return found, grader.state.model or ""
+
+
+def _bursts(service: Service, query: InsightsQuery, sessions: set[str]) -> list[Burst]:
+    """Those in memory that are of the sessions; of all where nobody in particular is asked for."""
+    everyone = query.driver is None and query.track is None
+    return [
+        burst
+        for session_id, kept in service.bursts.items()
+        if everyone or session_id in sessions
+        for burst in kept
+        if isinstance(burst, Burst) and (query.lap is None or burst.lap == query.lap)
+    ]
+
+
+def _same(value: str | None, wanted: str | None, key: Callable[[str], str]) -> bool:
+    return wanted is None or key(value or "") == key(wanted)
 
 
 async def _plan(service: Service, query: BriefQuery) -> Plan:
     """What a briefing is made from. Raises `BadQuery`."""
     service.db  # noqa: B018 - no database: say so before anything is asked
     day = _day(query.date)
-    hour = datetime.now().astimezone().hour if query.hour_local is None else query.hour_local
-    try:
-        phase = phase_at(hour, service.active_track)
-    except ValueError as problem:
-        raise BadQuery("hour_local must be from 0 to 23", param="hour_local") from problem
+    hour, phase = phase_of(query.hour_local, service.active_track)
     driver = query.driver.strip()
     known = grades(await events_here(service, driver))
-    driven, work = await last_driven(service, analyses_of(service), driver)
+    driven, work = await last_driven(service, driver)
     if not driven:  # sessions that were only said to be this driver's, when they were debriefed
         driven, work = await _last_remembered(service, known)
     if driven:  # what that session came to, as its debrief has it
@@ -239,7 +648,7 @@ async def _last_remembered(service: Service, known: Grades) -> tuple[bool, Findi
     references = service.references.current()
     for row in sorted(rows, key=lambda one: (one.started_at, one.session_id), reverse=True):
         try:
-            return True, await analyses_of(service).of(row, Scope(), chosen, references)
+            return True, await service.analytics.of(row, Scope(), chosen, references)
         except (NoCompleteLap, NoRows):
             continue
     return False, None

@@ -1,22 +1,39 @@
-"""How a driver develops, session by session."""
+"""Who drove how fast: drivers session by session, reported laps, and the best laps of all."""
 
+from collections.abc import AsyncIterator, Sequence
 from typing import Annotated, Final, Literal
 
 from aiohttp import web
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, StrictInt
 
-from runtime.bridge.analysis.driver import ENOUGH, Driven, Progress, Step, progress, steps
-from runtime.bridge.api.sessions import READ_ERRORS
-from runtime.bridge.api.shapes import iso, rounded
+from runtime.bridge.analysis.driver import ENOUGH, Driven, Step, progress, steps
+from runtime.bridge.api.sessions import recorded_ms, reported
+from runtime.bridge.api.shapes import (
+    READ_ERRORS,
+    WRITE_ERRORS,
+    Moment,
+    Number,
+    RecordingId,
+    Values,
+    capped,
+    now_ms,
+)
 from runtime.bridge.coach.warm.grades import grades
 from runtime.bridge.errors import UnknownDriver
 from runtime.bridge.service import SERVICE, Service
+from runtime.bridge.session.ranking import MAX_ENTRIES, Candidate, leaderboard
+from runtime.bridge.session.units import Kmh, Quality, Seconds, Share
 from runtime.bridge.storage.coaching import driver_events
+from runtime.bridge.storage.values import LapRow, SessionRow
+from runtime.web.errors import BadField
 from runtime.web.routes import Reply, Routes
 from runtime.web.wire import Wire
 
 LONGEST_ID: Final = 256
+LONGEST_S: Final = 86_400.0
+"""A reported lap takes no longer."""
 routes = Routes("driver")
+board_routes = Routes("leaderboard")
 
 
 def driver_name(text: str) -> str:
@@ -42,45 +59,45 @@ class EvolutionQuery(Wire):
 class SectorBests(Wire):
     """Best time of each sector, seconds."""
 
-    s1: float | None
-    s2: float | None
-    s3: float | None
+    s1: Seconds | None
+    s2: Seconds | None
+    s3: Seconds | None
 
 
-class EvolutionStep(Wire):
+class EvolutionStep(Values):
     """One session."""
 
     session_id: str
-    started_at: str
-    session_index: int
-    best_lap_s: float | None
-    median_lap_s: float | None
-    lap_count: int
+    started_at: Moment
+    session_index: int = Field(validation_alias="index")
+    best_lap_s: Seconds | None = Field(validation_alias="best_s")
+    median_lap_s: Seconds | None = Field(validation_alias="median_s")
+    lap_count: int = Field(validation_alias="laps")
     sector_pbs: SectorBests
 
 
-class CornerGainRecord(Wire):
+class CornerGainRecord(Values):
     """The corner whose apex speed rises fastest."""
 
     corner: str
-    delta_kmh: float
-    from_session_index: int
-    to_session_index: int
-    regression_slope_kmh_per_session: float
+    delta_kmh: Kmh
+    from_session_index: int = Field(validation_alias="first")
+    to_session_index: int = Field(validation_alias="last")
+    regression_slope_kmh_per_session: Quality = Field(validation_alias="slope")
 
 
-class EvolutionSummary(Wire):
+class EvolutionSummary(Values):
     """The series in one look."""
 
-    first_best_s: float
-    latest_best_s: float
-    improvement_s: float
-    best_ever_s: float
+    first_best_s: Seconds = Field(validation_alias="first_s")
+    latest_best_s: Seconds = Field(validation_alias="latest_s")
+    improvement_s: Seconds
+    best_ever_s: Seconds = Field(validation_alias="best_s")
     plateau: bool
-    biggest_corner_gain: CornerGainRecord | None
+    biggest_corner_gain: CornerGainRecord | None = Field(validation_alias="gain")
 
 
-class Evolution(Wire):
+class Evolution(Values):
     """The driver's sessions on a track, by their start."""
 
     driver_id: str
@@ -94,41 +111,118 @@ class BestLap(Wire):
     """The best lap of a session."""
 
     session_id: str
-    lap_s: float
+    lap_s: Seconds
 
 
 class CornerScore(Wire):
     """How much a corner got better."""
 
     corner: str
-    delta_score: float
+    delta_score: Quality
 
 
-class SessionScore(Wire):
+class SessionScore(Values):
     """A corner in one session."""
 
     session_id: str
-    score: float = Field(description="0 to 1")
+    score: Share = Field(description="0 to 1")
 
 
-class Profile(Wire):
+class Profile(Values):
     """What is known of a driver; nulls and nothing for an unknown one."""
 
     driver_id: str
-    weakest_recent_corner: str | None
-    weakest_recent_score: float | None
+    weakest_recent_corner: str | None = Field(validation_alias="weakest")
+    weakest_recent_score: Quality | None = Field(validation_alias="weakest_score")
     biggest_improvement: CornerScore | None
     best_lap_history: list[BestLap]
-    n_recent_grade_events: int
+    n_recent_grade_events: int = Field(validation_alias="recent")
     sessions: int
     plateau: bool
     limit_archetype: Literal["under_limit", "oscillating", "at_limit", "unknown"] = Field(
+        validation_alias="archetype",
         description="mean of the scores below 0.75: under_limit; scores of a corner that differ by "
-        "more than 0.10: oscillating; no grades: unknown"
+        "more than 0.10: oscillating; no grades: unknown",
     )
-    corner_history: dict[str, list[SessionScore]] = Field(
-        description="every grade by corner, oldest first"
+    corner_history: dict[str, tuple[SessionScore, ...]] = Field(
+        validation_alias="corners", description="every grade by corner, oldest first"
     )
+
+
+class LapsQuery(Wire):
+    """Which laps."""
+
+    session_id: str | None = None
+    limit: Annotated[int, capped(1000)] = 20
+
+
+class LapTime(Values):
+    """A reported lap."""
+
+    id: int
+    session_id: str
+    lap_number: int
+    lap_time_s: float
+    best_sector: float | None
+    avg_speed_kmh: float | None
+    max_combo_g: float | None
+    coast_pct: float | None
+    recorded_at: Moment
+
+
+class LapTimes(Wire):
+    """Reported laps, newest first."""
+
+    laps: list[LapTime]
+    count: int
+
+
+class LapRequest(Wire):
+    """A lap to store; one of the same number of the session is replaced."""
+
+    session_id: RecordingId
+    lap_number: Annotated[StrictInt, Field(ge=0, le=1_000_000)]
+    lap_time_s: Number = Field(description="seconds: above 0, 86 400 at most")
+    best_sector: Number | None = None
+    avg_speed_kmh: Number | None = None
+    max_combo_g: Number | None = None
+    coast_pct: Number | None = None
+
+
+class LapSaved(Wire):
+    """The lap is on disk."""
+
+    saved: Literal[True] = True
+    id: int
+
+
+class BoardQuery(Wire):
+    """Which laps, and how many places."""
+
+    track: str = Field("", description="name or id of a track; absent: all")
+    limit: Annotated[int, capped(MAX_ENTRIES)] = 50
+
+
+class BoardEntry(Values):
+    """A place on the board."""
+
+    rank: int
+    initials: str
+    car: str
+    track: str
+    time: str
+    driver: str
+    session_id: str
+    lap_number: int
+    lap_time_s: Seconds
+    recorded_at: Moment
+
+
+class Board(Wire):
+    """Places, the fastest first."""
+
+    entries: list[BoardEntry]
+    count: int
 
 
 @routes.get(
@@ -141,23 +235,24 @@ async def evolution(
 ) -> Evolution | Reply[None]:
     """Show the driver's sessions on a track as a series; 204 for fewer than five."""
     service = request.app[SERVICE]
-    own = [row for row in service.db.sessions() if _same(row.driver, path.id)]
+    own = _sessions_of(service, path.id)
     if not own:
         raise UnknownDriver(path.id)
     active = service.active_track.name if service.active_track else ""
     track = query.track if query.track is not None else active
     key = service.library.key
-    there = [row.session_id for row in own if key(row.track or "") == key(track)]
-    driven = await _driven(service, there)
+    driven = await _driven(service, [row for row in own if key(row.track or "") == key(track)])
     if len(driven) < ENOUGH:
         return Reply(None, status=204)
-    found = progress(driven)
+    summary = None
+    if (whole := progress(driven)) is not None:
+        summary = EvolutionSummary.of(whole, improvement_s=whole.first_s - whole.latest_s)
     return Evolution(
         driver_id=path.id,
         track=track,
         session_count=len(driven),
         evolution=[_step(step) for step in steps(driven)],
-        summary=_summary(found) if found else None,
+        summary=summary,
     )
 
 
@@ -165,80 +260,82 @@ async def evolution(
 async def profile(request: web.Request, *, path: DriverPath) -> Profile:
     """Show what the driver's sessions tell: best laps, and whether they still get faster."""
     service = request.app[SERVICE]
-    own = [row.session_id for row in service.db.sessions() if _same(row.driver, path.id)]
+    own = _sessions_of(service, path.id)
     driven = await _driven(service, own)
-    found = progress(driven)
-    told = grades(await service.db.read(lambda reader: driver_events(reader, path.id)))
-    return Profile(
+    whole = progress(driven)
+    known = grades(await service.db.read(lambda reader: driver_events(reader, path.id)))
+    gain = None
+    if known.improved is not None:
+        gain = CornerScore(corner=known.improved, delta_score=known.improvement or 0.0)
+    return Profile.of(
+        known,
         driver_id=path.id,
-        weakest_recent_corner=told.weakest,
-        weakest_recent_score=rounded(told.weakest_score, 3),
-        biggest_improvement=CornerScore(
-            corner=told.improved, delta_score=round(told.improvement or 0.0, 3)
-        )
-        if told.improved is not None
-        else None,
+        biggest_improvement=gain,
         best_lap_history=[
-            BestLap(session_id=step.session_id, lap_s=round(step.best_s, 3))
+            BestLap(session_id=step.session_id, lap_s=step.best_s)
             for step in steps(driven)
             if step.best_s is not None
         ],
-        n_recent_grade_events=told.recent,
         sessions=len(own),
-        plateau=found.plateau if found else False,
-        limit_archetype=told.archetype,
-        corner_history={
-            corner: [
-                SessionScore(session_id=one.session_id, score=round(one.score, 4)) for one in known
-            ]
-            for corner, known in told.corners.items()
-        },
+        plateau=whole.plateau if whole else False,
     )
 
 
-async def _driven(service: Service, session_ids: list[str]) -> list[Driven]:
-    """Those of the sessions that have telemetry."""
-    found = []
-    for session_id in session_ids:
-        row = service.session(session_id)
+@routes.get("/laps", errors=READ_ERRORS)
+async def list_laps(request: web.Request, *, query: LapsQuery) -> LapTimes:
+    """List reported laps, newest first."""
+    rows = await request.app[SERVICE].db.laps(query.session_id, query.limit)
+    return LapTimes(laps=[LapTime.of(row) for row in rows], count=len(rows))
+
+
+@routes.post("/lap", errors=WRITE_ERRORS)
+async def put_lap(request: web.Request, *, body: LapRequest) -> LapSaved:
+    """Store a lap; its session is made where it is unknown."""
+    if not 0 < body.lap_time_s <= LONGEST_S:
+        raise BadField("lap_time_s: must be above 0, and 86400 s at most", param="lap_time_s")
+    lap = LapRow(recorded_at=now_ms(), **body.model_dump())
+    return LapSaved(id=(await request.app[SERVICE].db.put_lap(lap)).id)
+
+
+@board_routes.get("/leaderboard", errors=READ_ERRORS)
+async def board(request: web.Request, *, query: BoardQuery) -> Board:
+    """Rank the best laps of all sessions."""
+    service = request.app[SERVICE]
+    laps = [lap async for lap in _candidates(service)]
+    places = leaderboard(laps, query.track, query.limit, service.library.key)
+    entries = [BoardEntry.of(place, place.lap) for place in places]
+    return Board(entries=entries, count=len(entries))
+
+
+async def _candidates(service: Service) -> AsyncIterator[Candidate]:
+    """Complete laps of sessions with telemetry, and reported ones."""
+    rows = {row.session_id: row for row in service.db.sessions()}
+
+    def candidate(session_id: str, number: int, time_s: float, recorded_at: int) -> Candidate:
+        owner = rows.get(session_id, SessionRow(session_id))
+        names = owner.driver or "", owner.car or "", owner.track or ""
+        return Candidate(*names, session_id, number, time_s, recorded_at)
+
+    for row in rows.values():
         summary = await service.book.seen(row)
-        if summary is not None:
-            found.append(Driven(session_id, row.started_at, summary))
-    return found
+        for lap in summary.laps if summary else ():
+            yield candidate(row.session_id, lap.number, lap.time_s, recorded_ms(row, lap.t_end))
+    for posted in await reported(service):
+        yield candidate(posted.session_id, posted.lap_number, posted.lap_time_s, posted.recorded_at)
 
 
-def _same(driver: str | None, name: str) -> bool:
-    return bool(driver) and (driver or "").strip().casefold() == name.strip().casefold()
+def _sessions_of(service: Service, driver: str) -> list[SessionRow]:
+    name = driver.strip().casefold()
+    return [row for row in service.db.sessions() if (row.driver or "").strip().casefold() == name]
+
+
+async def _driven(service: Service, rows: Sequence[SessionRow]) -> list[Driven]:
+    """Those of the sessions that have telemetry."""
+    summaries = [(row, await service.book.seen(row)) for row in rows]
+    return [Driven(row.session_id, row.started_at, laps) for row, laps in summaries if laps]
 
 
 def _step(step: Step) -> EvolutionStep:
-    s1, s2, s3 = (rounded(time, 3) for time in step.sectors)
-    return EvolutionStep(
-        session_id=step.session_id,
-        started_at=iso(step.started_at) or "",
-        session_index=step.index,
-        best_lap_s=rounded(step.best_s, 3),
-        median_lap_s=rounded(step.median_s, 3),
-        lap_count=step.laps,
-        sector_pbs=SectorBests(s1=s1, s2=s2, s3=s3),
-    )
-
-
-def _summary(found: Progress) -> EvolutionSummary:
-    gain = found.gain
-    return EvolutionSummary(
-        first_best_s=round(found.first_s, 3),
-        latest_best_s=round(found.latest_s, 3),
-        improvement_s=round(found.first_s - found.latest_s, 3),
-        best_ever_s=round(found.best_s, 3),
-        plateau=found.plateau,
-        biggest_corner_gain=None
-        if gain is None
-        else CornerGainRecord(
-            corner=gain.corner,
-            delta_kmh=round(gain.delta_kmh, 1),
-            from_session_index=gain.first,
-            to_session_index=gain.last,
-            regression_slope_kmh_per_session=round(gain.slope, 3),
-        ),
+    return EvolutionStep.of(
+        step, sector_pbs=dict(zip(("s1", "s2", "s3"), step.sectors, strict=True))
     )

@@ -7,10 +7,16 @@ from typing import Annotated, Any, Final, Literal
 
 import orjson
 from aiohttp import web
-from pydantic import ConfigDict, Field, StrictFloat, StrictInt, StrictStr, WithJsonSchema
+from pydantic import ConfigDict, Field, StrictInt, StrictStr, WithJsonSchema
 
-from runtime.bridge.api.sessions import WRITE_ERRORS, SessionPath
-from runtime.bridge.api.shapes import Note, Short, recording_id
+from runtime.bridge.api.shapes import (
+    WRITE_ERRORS,
+    Note,
+    Number,
+    SessionPath,
+    Short,
+    recording_id,
+)
 from runtime.bridge.errors import BadLine, NotSaved, with_context
 from runtime.bridge.service import SERVICE, Service
 from runtime.bridge.session.ingest import (
@@ -41,7 +47,6 @@ _LARGE: Final = 256
 """Frames of a batch that is read off the event loop."""
 routes = Routes("session")
 
-Number = StrictFloat | StrictInt
 # Checked column by column, many times faster than object by object.
 FrameObjects = Annotated[
     Any,
@@ -88,13 +93,7 @@ class FramesRequest(Plain):
 
     def meta(self) -> SessionMeta:
         """What is known of the session."""
-        return SessionMeta(
-            driver=self.driver,
-            driver_level=self.driver_level,
-            track=self.track,
-            car=self.car,
-            note=self.note,
-        )
+        return SessionMeta(**self.model_dump(exclude={"frames", "columns"}))
 
 
 class RejectedFrame(Wire):
@@ -338,17 +337,7 @@ async def add_video_frames(
 ) -> VideoAnswer:
     """Append where moments of the session lie in video files."""
     sid = _new_id(path.sid)
-    frames = [
-        VideoFrame(
-            timestamp=float(frame.timestamp),
-            avitime_ms=frame.avitime_ms,
-            file_path=frame.file_path,
-            file_offset_s=None if frame.file_offset_s is None else float(frame.file_offset_s),
-            width=frame.width,
-            height=frame.height,
-        )
-        for frame in body.frames
-    ]
+    frames = [VideoFrame(**frame.model_dump()) for frame in body.frames]
     count = await request.app[SERVICE].db.append_video(sid, frames)
     return VideoAnswer(session_id=sid, n_appended=count)
 

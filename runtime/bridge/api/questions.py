@@ -8,18 +8,18 @@ from typing import Annotated, Final
 
 import orjson
 from aiohttp import web
-from pydantic import Field, StrictStr
+from pydantic import BeforeValidator, Field, StrictStr
 
-from runtime.bridge.api.sessions import READ_ERRORS
-from runtime.bridge.api.shapes import Short
+from runtime.bridge.api.coaching import LessonRecord
+from runtime.bridge.api.shapes import READ_ERRORS, Short, Values
 from runtime.bridge.coach.agents.coach import Coach, why_off
 from runtime.bridge.coach.agents.errors import QuestionsOff, TooManyQuestions
 from runtime.bridge.coach.agents.history import key_of
 from runtime.bridge.coach.agents.roster import AGENTS
 from runtime.bridge.coach.agents.values import Answer, Question
 from runtime.bridge.service import SERVICE, Service
+from runtime.bridge.session.units import Decimals
 from runtime.bridge.storage import coaching
-from runtime.bridge.storage.coaching import TraceRow
 from runtime.bridge.storage.errors import NoDatabase, StoreBusy, StoreFailed
 from runtime.web.errors import ApiError, BadField
 from runtime.web.routes import Routes
@@ -31,8 +31,14 @@ BEAT_S: Final = 15.0
 STEPS: Final = 200
 MOST_STEPS: Final = 1000
 ERRORS: Final = (QuestionsOff, TooManyQuestions, *READ_ERRORS)
+Milliseconds = Annotated[float, Decimals(3)]
 _WHOLE: Final = re.compile(r"[0-9]{1,9}")
 routes = Routes("coaching")
+
+
+def _moment(micros: int) -> str:
+    seconds, rest = divmod(micros, 1_000_000)
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}.{rest:06d}Z"
 
 
 class AskRequest(Wire):
@@ -46,32 +52,24 @@ class AskRequest(Wire):
     )
 
 
-class SourceRecord(Wire):
+class SourceRecord(Values):
     """A tool that was asked, and what it said."""
 
     tool: str
     summary: str
 
 
-class LessonReference(Wire):
-    """A lesson of the course that goes with the answer."""
-
-    id: str
-    title: str
-    url: str | None
-
-
-class AskAnswer(Wire):
+class AskAnswer(Values):
     """What the coach says."""
 
-    answer: str
+    answer: str = Field(validation_alias="text")
     emotion: str
     qa_key: str = Field(description="name of the conversation: driver and session")
     turn: int = Field(description="questions with their answers in memory, this one among them")
     intent: str
     agent: str
     trace_id: str = Field(description="of the steps in /coach/traces")
-    latency_ms: float
+    latency_ms: Milliseconds
     source: str = Field(
         description="local_model: the first sentence is ours, the others the model's as far as "
         "the facts bear them out; template: all of it comes from the facts"
@@ -79,12 +77,14 @@ class AskAnswer(Wire):
     reason: str | None = absent(
         "why the model had no part, or broke off: timeout, busy, model_unreachable, ungrounded, …"
     )
-    ungrounded_dropped: int = Field(description="sentences of the model that no fact bears out")
-    sources: list[SourceRecord]
+    ungrounded_dropped: int = Field(
+        validation_alias="dropped", description="sentences of the model that no fact bears out"
+    )
+    sources: tuple[SourceRecord, ...] = Field(validation_alias="found")
     rows: list[dict[str, float | int | str | bool | None]] | None = absent(
         "what a query found, 200 rows at most; for questions that are one"
     )
-    lessons: list[LessonReference]
+    lessons: tuple[LessonRecord, ...]
 
 
 class AskEvent(Wire):
@@ -116,13 +116,13 @@ class Flushed(Wire):
     qa_key: str
 
 
-class AgentRecord(Wire):
+class AgentRecord(Values):
     """One role of the coach."""
 
     name: str
     role: str
     intent: str
-    example_questions: list[str]
+    example_questions: tuple[str, ...]
 
 
 class AgentList(Wire):
@@ -142,7 +142,7 @@ class TracesQuery(Wire):
     since_ts: str | None = Field(None, description="ISO 8601 or Unix seconds; later steps only")
 
 
-class TraceRecord(Wire):
+class TraceRecord(Values):
     """One step on the way to an answer."""
 
     id: int
@@ -153,7 +153,9 @@ class TraceRecord(Wire):
     detail: str
     latency_ms: float
     success: bool
-    ts: str = Field(description="ISO 8601 in UTC with microseconds; no two are equal")
+    ts: Annotated[str, BeforeValidator(_moment)] = Field(
+        description="ISO 8601 in UTC with microseconds; no two are equal"
+    )
 
 
 class TraceList(Wire):
@@ -212,15 +214,7 @@ async def agents(request: web.Request) -> AgentList:
     why = why_off(request.app[SERVICE].settings.agent_backend)
     if why is not None:
         return AgentList(available=False, reason=why, agents=[], count=0)
-    listed = [
-        AgentRecord(
-            name=one.name,
-            role=one.role,
-            intent=one.intent,
-            example_questions=list(one.example_questions),
-        )
-        for one in AGENTS
-    ]
+    listed = [AgentRecord.of(agent) for agent in AGENTS]
     return AgentList(available=True, agents=listed, count=len(listed))
 
 
@@ -242,7 +236,7 @@ async def traces(request: web.Request, *, query: TracesQuery) -> TraceList:
         return _nothing(problem.message, query.since_ts)
     return TraceList(
         available=True,
-        traces=[_step(row) for row in found],
+        traces=[TraceRecord.of(row) for row in found],
         count=len(found),
         next_since_ts=_moment(found[-1].ts) if found else query.since_ts,
     )
@@ -266,29 +260,10 @@ async def _question(coach: Coach, body: AskRequest) -> Question:
     return await coach.understand(text, body.driver_id, body.session_id, body.intent)
 
 
-def _answer(found: Answer) -> AskAnswer:
-    return AskAnswer(
-        answer=found.text,
-        emotion=found.emotion,
-        qa_key=found.qa_key,
-        turn=found.turn,
-        intent=found.intent,
-        agent=found.agent,
-        trace_id=found.trace_id,
-        latency_ms=round(found.latency_ms, 3),
-        source=found.source,
-        reason=found.reason,
-        ungrounded_dropped=found.dropped,
-        sources=[SourceRecord(tool=one.tool, summary=one.summary) for one in found.found],
-        rows=_rows(found),
-        lessons=[LessonReference(id=one.id, title=one.title, url=one.url) for one in found.lessons],
-    )
-
-
-def _rows(found: Answer) -> list[dict[str, float | int | str | bool | None]] | None:
-    """The result of a query, where one was asked for and could be run."""
-    rows = [dict(row) for one in found.found for row in one.rows if one.tool == "sql_query"]
-    return rows or None
+def _answer(answer: Answer) -> AskAnswer:
+    """As it is sent, with the rows of a query where one was asked for and could be run."""
+    rows = [dict(row) for one in answer.found for row in one.rows if one.tool == "sql_query"]
+    return AskAnswer.of(answer, rows=rows or None)
 
 
 def _event(**fields: object) -> bytes:
@@ -297,25 +272,6 @@ def _event(**fields: object) -> bytes:
 
 def _nothing(why: str, since: str | None) -> TraceList:
     return TraceList(available=False, reason=why, traces=[], count=0, next_since_ts=since)
-
-
-def _step(row: TraceRow) -> TraceRecord:
-    return TraceRecord(
-        id=row.id,
-        trace_id=row.trace_id,
-        session_id=row.session_id,
-        agent_name=row.agent_name,
-        event_type=row.event_type,
-        detail=row.detail,
-        latency_ms=row.latency_ms,
-        success=row.success,
-        ts=_moment(row.ts),
-    )
-
-
-def _moment(micros: int) -> str:
-    seconds, rest = divmod(micros, 1_000_000)
-    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}.{rest:06d}Z"
 
 
 def _limit(text: str | None) -> int:

@@ -1,24 +1,41 @@
-"""What a session holds: its laps, and all of it as parquet."""
+"""What a session holds: its laps, all of it as parquet, its circuit, and its signals."""
 
 import asyncio
+import math
 from contextlib import aclosing
-from typing import Final, Literal
+from dataclasses import replace
+from typing import Any, Final, Literal
 
+import numpy as np
 import orjson
 from aiohttp import web
 from pydantic import Field, JsonValue
 
-from runtime.bridge.analysis.summary import Stretch
-from runtime.bridge.api.sessions import READ_ERRORS, SessionPath
-from runtime.bridge.errors import NoCircuit
-from runtime.bridge.service import SERVICE
+from runtime.bridge.analysis.summary import Summary
+from runtime.bridge.api.shapes import (
+    READ_ERRORS,
+    WRITE_ERRORS,
+    Flag,
+    Moment,
+    SessionPath,
+    Values,
+)
+from runtime.bridge.api.status import CanDiagnostics, can_state
+from runtime.bridge.errors import NoCircuit, TooManyRows, UnknownLap
+from runtime.bridge.service import SERVICE, Service
+from runtime.bridge.session import resample as resampling
+from runtime.bridge.session.capabilities import coaching
+from runtime.bridge.session.recording import WIDE_SIGNALS
+from runtime.bridge.session.resample import Resampled, axis_of, interpolation_of, resample
+from runtime.bridge.session.units import Hertz, Metres, Seconds
 from runtime.bridge.storage.derived import build_track
 from runtime.bridge.storage.errors import BadTable, ExportUnavailable, NoRows, UnknownSession
+from runtime.bridge.storage.values import SessionRow
 from runtime.bridge.track.file import track_text
 from runtime.bridge.track.model import TrackError
 from runtime.web.errors import BadQuery
 from runtime.web.routes import Routes
-from runtime.web.wire import Wire
+from runtime.web.wire import Wire, absent, json_bytes
 
 PARQUET: Final = "application/octet-stream"
 HEADERS: Final = {
@@ -30,6 +47,7 @@ STALL_S: Final = 30.0
 """A reader that takes nothing for this long is cut off."""
 _EDGES: Final = ("out", "in", "partial")
 routes = Routes("session")
+signal_routes = Routes("signals")
 
 
 class LapsQuery(Wire):
@@ -38,16 +56,16 @@ class LapsQuery(Wire):
     include: Literal["partial"] | None = Field(None, description="partial: out-lap, in-lap, rest")
 
 
-class LapSegment(Wire):
+class LapSegment(Values):
     """A stretch of the session; times in seconds of its clock."""
 
     name: str
-    t_start: float
-    t_end: float
-    duration_s: float
-    distance_m: float
+    t_start: Seconds
+    t_end: Seconds
+    duration_s: Seconds
+    distance_m: Metres
     method: Literal["all", "gps", "distance", "stint"]
-    lap_number: int | None
+    lap_number: int | None = Field(validation_alias="number")
     valid: bool
     kind: Literal["all", "lap", "out", "in", "partial", "stint"]
     best: bool
@@ -58,7 +76,7 @@ class LapEnvelope(Wire):
     """The session as a whole, then its laps in time order."""
 
     laps: list[LapSegment]
-    track_length_m: float | None
+    track_length_m: Metres | None
 
 
 class ExportQuery(Wire):
@@ -85,19 +103,128 @@ class CircuitAnswer(Wire):
     track: dict[str, JsonValue] = Field(description="the content of its track file")
 
 
+class RegistryQuery(Wire):
+    """What to add to the catalogue."""
+
+    include_can_state: Flag = False
+
+
+class SignalRecord(Values):
+    """A signal that may be recorded."""
+
+    signal_id: int
+    name: str
+    units: str | None
+    semantics: str | None
+    group: str | None
+    expected_hz: float | None
+    min_useful_hz: float | None
+    discovery: str
+    obd2_pid: str | None
+    discovered_at: Moment | None
+    n_samples_total: int
+
+
+class UnknownCanId(Wire):
+    """A message of the bus that no database describes."""
+
+    id: int
+    can_id: str
+    hz: float
+
+
+class Registry(Wire):
+    """Signals by id."""
+
+    count: int
+    signals: list[SignalRecord]
+    can_state: CanDiagnostics | None = absent("only with include_can_state")
+    unknown_can_ids: list[UnknownCanId] | None = absent("only with include_can_state")
+
+
+class Capability(Values):
+    """How much there is of one signal."""
+
+    name: str
+    units: str | None
+    group: str | None
+    n_samples: int
+    mean_hz: Hertz
+    t_start: float
+    t_end: float
+    min_useful_hz: float | None
+    useful: bool
+
+
+class DisabledCoachRecord(Values):
+    """A coach that cannot work on the session."""
+
+    coach_id: str
+    name: str
+    reason: str
+    reasons: tuple[str, ...]
+
+
+class Capabilities(Values):
+    """What there is in a session, and which coaches can work with it."""
+
+    session_id: str
+    duration_s: Seconds
+    signals: list[Capability]
+    coaches_available: tuple[str, ...] = Field(validation_alias="available")
+    coaches_disabled: tuple[DisabledCoachRecord, ...] = Field(validation_alias="disabled")
+
+
+class ResampleQuery(Wire):
+    """Which signals, and on which axis."""
+
+    names: str = Field("", description="1 to 64 names, separated by commas")
+    axis: str = Field("time", description="time, distance, or a signal: its own moments")
+    rate_hz: float = Field(0.0, description="0: as recorded; else an even grid, 1000 at most")
+    interp: str = Field("previous", description="linear or previous")
+    t_from: float | None = None
+    t_to: float | None = None
+    step_m: float = Field(1.0, description="grid of the distance axis")
+    max_age_s: float | None = Field(None, description="a previous sample older than this is null")
+    lap: int | None = Field(None, description="only this complete lap")
+
+
+class ResampleRows(Wire):
+    """Signals on one axis."""
+
+    session_id: str
+    axis: str
+    rate_hz: float
+    interp: str
+    t_from: float | None
+    t_to: float | None
+    names: list[str]
+    rows: list[dict[str, float | None]] = Field(
+        description="t, distance_m on the distance axis, and each name"
+    )
+    missing: list[str]
+    count: int
+
+
+class RecomputeAnswer(Wire):
+    """How many signals the session has."""
+
+    session_id: str
+    capabilities_count: int
+
+
 @routes.get("/session/{sid}/laps", errors=(UnknownSession, NoRows, *READ_ERRORS))
 async def laps(request: web.Request, *, path: SessionPath, query: LapsQuery) -> LapEnvelope:
     """List the laps of a session, found by position, else by distance, else its stints."""
     service = request.app[SERVICE]
-    row = service.session(path.sid)
-    summary = await service.book.summary(row)
+    summary = await service.book.summary(service.session(path.sid))
     if summary is None:
-        raise NoRows("the session has no telemetry", session_id=row.session_id)
+        raise NoRows("the session has no telemetry", session_id=path.sid)
     edges = query.include == "partial"
-    found = [one for one in summary.segments if edges or one.kind not in _EDGES]
+    inner = [one for one in summary.segments if edges or one.kind not in _EDGES]
     return LapEnvelope(
-        laps=[_segment(one) for one in (summary.full, *found)],
-        track_length_m=None if summary.length_m is None else round(summary.length_m, 1),
+        laps=[LapSegment.of(one) for one in (summary.full, *inner)],
+        track_length_m=summary.length_m,
     )
 
 
@@ -111,17 +238,17 @@ async def export(
     request: web.Request, *, path: SessionPath, query: ExportQuery
 ) -> web.StreamResponse:
     """Write a table of the session as one parquet file, streamed."""
-    found = await request.app[SERVICE].db.export(path.sid, query.table)
+    table = await request.app[SERVICE].db.export(path.sid, query.table)
     response = web.StreamResponse(
         headers={
             "Content-Type": PARQUET,
             "X-Bridge-Session": path.sid,
             "X-Bridge-Table": query.table,
-            "X-Bridge-Rows": str(found.rows),
+            "X-Bridge-Rows": str(table.rows),
             "Content-Disposition": f'attachment; filename="{path.sid}-{query.table}.parquet"',
         }
     )
-    async with aclosing(found.batches) as batches:  # type: ignore[type-var]
+    async with aclosing(table.batches) as batches:  # type: ignore[type-var]
         if request.method == "HEAD":
             return web.Response(headers=response.headers)
         begun = False
@@ -164,19 +291,151 @@ async def circuit(request: web.Request, *, path: SessionPath, query: CircuitQuer
     )
 
 
-def _segment(one: Stretch) -> LapSegment:
-    return LapSegment.model_validate(
+@signal_routes.get("/signals/registry", errors=READ_ERRORS)
+async def registry(request: web.Request, *, query: RegistryQuery) -> Registry:
+    """List every signal that is known."""
+    service = request.app[SERVICE]
+    totals = await service.db.samples_total()
+    rows = service.db.registry()
+    state = await can_state(service) if query.include_can_state else None
+    return Registry(
+        count=len(rows),
+        signals=[SignalRecord.of(row, n_samples_total=totals.get(row.name, 0)) for row in rows],
+        can_state=state,
+        unknown_can_ids=None
+        if state is None
+        else [
+            UnknownCanId(id=int(one.can_id, 16), can_id=one.can_id, hz=round(one.hz, 1))
+            for one in state.unknown_ids
+        ],
+    )
+
+
+@signal_routes.post(
+    "/session/{sid}/capabilities/recompute", errors=(UnknownSession, NoRows, *WRITE_ERRORS)
+)
+async def recompute(request: web.Request, *, path: SessionPath) -> RecomputeAnswer:
+    """Count the samples of a session anew."""
+    service = request.app[SERVICE]
+    row = service.session(path.sid)
+    count = await service.db.recompute_capabilities(row.session_id)
+    if not count:
+        raise NoRows("the session has no data", session_id=row.session_id)
+    return RecomputeAnswer(session_id=row.session_id, capabilities_count=count)
+
+
+@signal_routes.get("/session/{sid}/capabilities", errors=(UnknownSession, NoRows, *READ_ERRORS))
+async def capabilities(request: web.Request, *, path: SessionPath) -> Capabilities:
+    """Tell what was recorded how often, and which coaches can work with it."""
+    service = request.app[SERVICE]
+    row = service.session(path.sid)
+    rows = await service.db.capabilities(row.session_id)
+    if not rows:
+        raise NoRows("the session has no data", session_id=row.session_id)
+    return Capabilities.of(
+        coaching({one.name: one.mean_hz for one in rows}),
+        session_id=row.session_id,
+        duration_s=max(one.t_end for one in rows) - min(one.t_start for one in rows),
+        signals=[Capability.of(one) for one in rows],
+    )
+
+
+@signal_routes.get(
+    "/session/{sid}/signals",
+    errors=(BadQuery, UnknownSession, UnknownLap, NoRows, TooManyRows, *READ_ERRORS),
+)
+async def signals(
+    request: web.Request, *, path: SessionPath, query: ResampleQuery
+) -> ResampleRows | web.StreamResponse:
+    """Put signals on a common axis."""
+    service = request.app[SERVICE]
+    try:
+        wanted = _query(query)
+        row = service.session(path.sid)
+        if query.lap is not None:
+            wanted = _clipped(wanted, await service.book.summary(row), query.lap, row)
+        resampled = await _resampled(service, row, wanted)
+    except resampling.TooManyRows as error:
+        raise TooManyRows(resampling.MAX_ROWS) from error
+    except resampling.BadResample as error:
+        raise BadQuery(str(error), param=error.param) from error
+    return json_bytes(await asyncio.to_thread(_body, row.session_id, wanted, resampled))
+
+
+def _query(query: ResampleQuery) -> resampling.Query:
+    """What is asked for; raises `BadResample`."""
+    names = tuple(name.strip() for name in query.names.split(",") if name.strip())
+    if not names:
+        raise resampling.BadResample("names", "names must be given")
+    given = query.model_dump(exclude={"lap"})
+    return resampling.Query(
+        **given
+        | {
+            "names": names,
+            "axis": axis_of(query.axis),
+            "interp": interpolation_of(query.interp),
+        }
+    )
+
+
+def _clipped(
+    wanted: resampling.Query, summary: Summary | None, number: int, row: SessionRow
+) -> resampling.Query:
+    """The query within one lap."""
+    lap = next((lap for lap in summary.laps if lap.number == number), None) if summary else None
+    if lap is None:
+        raise UnknownLap(row.session_id)
+    t_from = lap.t_start if wanted.t_from is None else max(wanted.t_from, lap.t_start)
+    t_to = lap.t_end if wanted.t_to is None else min(wanted.t_to, lap.t_end)
+    return replace(wanted, t_from=t_from, t_to=max(t_from, t_to))
+
+
+async def _resampled(service: Service, row: SessionRow, wanted: resampling.Query) -> Resampled:
+    store = service.db
+    if not row.n_frames and not row.n_signals:
+        raise NoRows("the session has no data", session_id=row.session_id)
+    known = {one.name: one for one in store.registry()}
+    asked = [*wanted.names, *(() if wanted.axis in resampling.AXES else (wanted.axis,))]
+    if wanted.axis not in (*resampling.AXES, *known):
+        words = "axis must be time, distance or the name of a registered signal"
+        raise resampling.BadResample("axis", words)
+    if not known.keys() >= set(wanted.names):
+        raise resampling.BadResample("names", "names holds a signal that is not registered")
+    tall = [name for name in asked if name not in WIDE_SIGNALS]
+    frames = await store.read_frames(row.session_id)
+    samples = await store.read_signals(row.session_id, tall) if tall else {}
+    summary = await service.book.summary(row) if wanted.axis == "distance" else None
+    if summary is not None:
+        wanted = replace(wanted, track_length_m=summary.length_m)
+    discrete = [
+        name for name in wanted.names if resampling.is_discrete(name, known[name].semantics)
+    ]
+    return await asyncio.to_thread(resample, frames, samples, wanted, discrete)
+
+
+def _body(session_id: str, query: resampling.Query, resampled: Resampled) -> bytes:
+    """The answer as JSON; NaN becomes null."""
+    # What was recorded stays as it is; a moment between two frames is known to a millisecond.
+    reckoned = query.axis == "distance" and query.rate_hz > 0
+    t = np.round(resampled.t, 3) if reckoned else resampled.t
+    columns: dict[str, list[Any]] = {"t": t.tolist()}
+    if resampled.distance_m is not None:
+        columns["distance_m"] = np.round(resampled.distance_m, 3).tolist()
+    for name, values in resampled.columns.items():
+        columns[name] = [None if math.isnan(value) else value for value in values.tolist()]
+    names = list(columns)
+    rows = [dict(zip(names, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    return orjson.dumps(
         {
-            "name": one.name,
-            "t_start": round(one.t_start, 3),
-            "t_end": round(one.t_end, 3),
-            "duration_s": round(one.duration_s, 3),
-            "distance_m": round(one.distance_m, 1),
-            "method": one.method,
-            "lap_number": one.number,
-            "valid": one.valid,
-            "kind": one.kind,
-            "best": one.best,
-            "outlier": one.outlier,
+            "session_id": session_id,
+            "axis": query.axis,
+            "rate_hz": query.rate_hz,
+            "interp": query.interp,
+            "t_from": resampled.t_from,
+            "t_to": resampled.t_to,
+            "names": query.names,
+            "rows": rows,
+            "missing": resampled.missing,
+            "count": len(rows),
         }
     )

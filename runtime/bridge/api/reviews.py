@@ -33,7 +33,7 @@ from runtime.bridge.cues.model import Emotion
 from runtime.bridge.errors import NoCompleteLap, NoGeometry
 from runtime.bridge.service import Service
 from runtime.bridge.storage.coaching import EventRow, driver_events
-from runtime.bridge.storage.derived import Analyses, Scope
+from runtime.bridge.storage.derived import Scope
 from runtime.bridge.storage.errors import NoRows, StoreDamaged
 from runtime.bridge.storage.values import SessionRow
 from runtime.bridge.track.model import Corner
@@ -81,7 +81,6 @@ def desk_of(service: Service) -> Desk:
 
 async def review_of(
     service: Service,
-    analyses: Analyses,
     row: SessionRow,
     scope: Scope,
     *,
@@ -89,7 +88,7 @@ async def review_of(
     active: tuple[Active, ...] = (),
 ) -> Review:
     """A session as a debrief looks at it. Raises what `Analyses.of` raises but `NoGeometry`."""
-    references = service.references.current()
+    references, analyses = service.references.current(), service.analytics
     drive = await analyses.drive(row, scope)
     try:
         corners = Corners(
@@ -175,15 +174,13 @@ def driven_here(service: Service, driver: str, track: str | None = None) -> list
     return found[:SESSIONS]
 
 
-async def last_driven(
-    service: Service, analyses: Analyses, driver: str
-) -> tuple[bool, Finding | None]:
+async def last_driven(service: Service, driver: str) -> tuple[bool, Finding | None]:
     """Whether the driver has a session here with a complete lap, and what the last one of them
     came to first of all: the same that its debrief begins with."""
     references = service.references.current()
     for row in driven_here(service, driver):
         try:
-            return True, await analyses.of(row, Scope(), chosen, references)
+            return True, await service.analytics.of(row, Scope(), chosen, references)
         except (NoCompleteLap, NoRows, StoreDamaged):
             continue
     return False, None

@@ -1,42 +1,59 @@
-"""Sessions: begin, end, list, show."""
+"""Sessions: begin, import, list, show, end."""
 
+import asyncio
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated, Final, Literal
 
 from aiohttp import web
-from pydantic import Field
+from pydantic import Field, StrictStr
 
-from runtime.bridge.analysis.summary import Summary
+from runtime.bridge.analysis.summary import LapSummary, Summary
 from runtime.bridge.api.shapes import (
+    READ_ERRORS,
+    WRITE_ERRORS,
     DriverLevel,
     Flag,
+    Moment,
     NewSessionId,
     Note,
     SessionId,
+    SessionPath,
     Short,
+    Text,
+    Values,
     capped,
     iso,
+    now_ms,
     rounded,
 )
 from runtime.bridge.cues.model import USUAL_LEVEL
+from runtime.bridge.formats.canlog import car_asked, car_driven
+from runtime.bridge.formats.files import NotImportable, open_inside
+from runtime.bridge.formats.formats import (
+    MAX_BYTES,
+    SUFFIXES,
+    VBO_SUFFIXES,
+    BusNotFound,
+    FormatNotInstalled,
+    UnparsableVbo,
+    UnreadableRecording,
+    read_recording,
+)
+from runtime.bridge.formats.naming import driver, place, session_name
+from runtime.bridge.formats.reading import BusChoice
 from runtime.bridge.service import SERVICE, Service
 from runtime.bridge.session.names import slug
 from runtime.bridge.session.ranking import time_text
-from runtime.bridge.storage.errors import (
-    NoDatabase,
-    StoreBusy,
-    StoreDamaged,
-    StoreFailed,
-    StoreFull,
-    UnknownSession,
-)
-from runtime.bridge.storage.values import LapRow, NoteRow, SessionMeta, SessionRow
+from runtime.bridge.session.recording import Recording
+from runtime.bridge.session.units import Decimals, Metres, Seconds
+from runtime.bridge.storage.errors import BadFrames, SessionExists, StoreDamaged, UnknownSession
+from runtime.bridge.storage.values import LapRow, SessionMeta, SessionRow
+from runtime.web.errors import BadField
 from runtime.web.routes import Routes
 from runtime.web.wire import Wire
 
-READ_ERRORS: Final = (NoDatabase, StoreBusy, StoreFailed, StoreDamaged)
-WRITE_ERRORS: Final = (*READ_ERRORS, StoreFull)
 MOST_SESSIONS: Final = 500
 NOTES: Final = 50
 UNNAMED: Final = "session"
@@ -45,12 +62,6 @@ UNKNOWN_TRACK: Final = (
     "and its positions tell whether it was driven on a known one"
 )
 routes = Routes("session")
-
-
-class SessionPath(Wire):
-    """The id of a session."""
-
-    sid: str
 
 
 class StartRequest(Wire):
@@ -75,24 +86,24 @@ class StartRequest(Wire):
     )
 
 
-class StartAnswer(Wire):
+class StartAnswer(Values):
     """The session that is active now."""
 
     started: Literal[True] = True
     session_id: str
-    started_at: str
+    started_at: Moment
     resumed: bool = Field(description="whether it was there before")
-    track: str = Field(description="as the session has it; empty: none")
+    track: Text = Field(description="as the session has it; empty: none")
     track_id: str | None = Field(description="of its circuit; null: none of that name is known")
     hint: str | None = Field(description="what an unknown circuit means for the session")
 
 
-class EndAnswer(Wire):
+class EndAnswer(Values):
     """The session that has ended."""
 
     ended: Literal[True] = True
     session_id: str
-    ended_at: str
+    ended_at: Moment
 
 
 class SessionsQuery(Wire):
@@ -104,19 +115,19 @@ class SessionsQuery(Wire):
     track: str | None = Field(None, description="its name or id")
 
 
-class SessionRecord(Wire):
+class SessionRecord(Values):
     """A session in a list."""
 
     session_id: str
-    driver: str
-    driver_level: str
-    track: str
-    car: str
-    started_at: str
-    ended_at: str | None
-    note: str
+    driver: Text
+    driver_level: Text
+    track: Text
+    car: Text
+    started_at: Moment
+    ended_at: Moment | None
+    note: Text
     lap_count: int
-    best_lap_s: float | None
+    best_lap_s: Seconds | None
 
 
 class SessionList(Wire):
@@ -126,7 +137,7 @@ class SessionList(Wire):
     count: int
 
 
-class LapRecord(Wire):
+class SessionLap(Values):
     """A lap as reported, or as found in the telemetry."""
 
     lap_number: int
@@ -135,36 +146,36 @@ class LapRecord(Wire):
     avg_speed_kmh: float | None
     max_combo_g: float | None
     coast_pct: float | None
-    recorded_at: str
+    recorded_at: Moment
 
 
-class NoteRecord(Wire):
+class NoteRecord(Values):
     """What the coach said."""
 
     id: int
     session_id: str
     burst_id: int | None
-    distance_m: float | None
+    distance_m: Metres | None
     text: str
     source: str | None
-    recorded_at: str
+    recorded_at: Moment
 
 
-class SessionDetail(Wire):
+class SessionDetail(Values):
     """A session with its laps and the coach's last notes."""
 
     session: SessionRecord
-    laps: list[LapRecord]
+    laps: list[SessionLap]
     notes: list[NoteRecord]
     lap_count: int
-    best_lap_s: float | None
+    best_lap_s: Seconds | None
     n_frames: int
     n_signals: int
     duration_s: float = Field(
         description="s: from the first to the last frame, as its laps and stats say; "
         "of a session without frames, from the first to the last sample"
     )
-    distance_m: float | None
+    distance_m: Metres | None
 
 
 class ResetRequest(Wire):
@@ -180,12 +191,119 @@ class ResetAnswer(Wire):
     status: Literal["ok"] = "ok"
 
 
+class ImportRequest(Wire):
+    """A recorded file on this machine."""
+
+    vbo_path: StrictStr | None = Field(None, description="absolute path of a VBO file")
+    path: StrictStr | None = Field(
+        None,
+        description="absolute path of a file of any known format: VBO, RaceChrono CSV, candump "
+        "(.log), .asc, .blf, .trc, and with their extras .mf4, .xrk, .xrz",
+    )
+    session_id: NewSessionId | None = None
+    driver: Short | None = None
+    driver_level: DriverLevel | None = None
+    track: Short | None = Field(None, description="absent: the circuit nearest to the recording")
+    car: Short | None = Field(
+        None, description="of a CAN log also the id, or path in the data folder, of its car file"
+    )
+    dbc: Annotated[list[Short], Field(max_length=16)] | Short = Field(
+        [], description="of a CAN log: ids, or paths in the data folder; absent: as set up"
+    )
+    channel: Short | None = Field(
+        None, description="of a CAN log: the channel as the log names it; absent: all as one bus"
+    )
+    note: Note | None = None
+    coordinate_encoding: Literal["minutes", "degrees", "ddmm"] | None = None
+    time_encoding: Literal["hhmmss", "seconds"] | None = None
+
+
+class Warned(Values):
+    """Something that the reader noticed."""
+
+    code: str
+    detail: str
+    count: int = Field(validation_alias="times")
+
+
+class ImportAnswer(Values):
+    """What was imported."""
+
+    session_id: str
+    n_frames: int
+    duration_s: Annotated[float, Decimals(2)]
+    distance_m: Metres
+    vbo_source: str
+    capabilities_count: int
+    track: Text
+    n_laps: int
+    best_lap_s: Seconds | None
+    coordinate_encoding: str | None
+    time_encoding: str | None
+    warnings: tuple[Warned, ...]
+    unmapped_columns: tuple[str, ...] = Field(validation_alias="unmapped")
+    n_signals: int
+    format: str = Field(description="in which the file was read")
+    facts: dict[str, str] = Field(description="what was found out or guessed while reading")
+
+
+@routes.post(
+    "/session/import",
+    alone=True,
+    errors=(
+        *WRITE_ERRORS,
+        NotImportable,
+        BadField,
+        UnparsableVbo,
+        UnreadableRecording,
+        FormatNotInstalled,
+        BusNotFound,
+        SessionExists,
+        BadFrames,
+    ),
+)
+async def import_session(request: web.Request, *, body: ImportRequest) -> ImportAnswer:
+    """Import a recorded file as a session, whole or not at all."""
+    service = request.app[SERVICE]
+    store = service.db
+    recording, name = await asyncio.to_thread(_read, service, body)
+    track = body.track or place(service.library.near, service.active_track, recording)
+    session_id = body.session_id or session_name(track, recording.created, time.time())
+    meta = SessionMeta(
+        driver=driver(body.driver, recording),
+        driver_level=body.driver_level or USUAL_LEVEL,
+        track=track,
+        car=car_driven(body.car, recording.facts),
+        note=body.note,
+        source=name,
+    )
+    done = await store.import_recording(session_id, recording, meta)
+    row = service.session(session_id)
+    summary = await service.book.summary(row)
+    facts = dict(recording.facts)
+    return ImportAnswer.of(
+        row,
+        recording,
+        duration_s=_duration_s(row, summary),
+        distance_m=row.distance_m or 0.0,
+        vbo_source=name,
+        capabilities_count=done.capabilities_count,
+        n_laps=len(summary.laps) if summary else 0,
+        best_lap_s=summary.best_s if summary else None,
+        coordinate_encoding=facts.get("coordinate_encoding"),
+        time_encoding=facts.get("time_encoding"),
+        warnings=(*recording.doubts, *done.doubts),
+        n_signals=done.n_signals,
+        format=facts.get("format", "vbo"),
+        facts=facts,
+    )
+
+
 @routes.post("/session/start", alone=True, errors=WRITE_ERRORS)
 async def start(request: web.Request, *, body: StartRequest) -> StartAnswer:
     """Begin a session, or go on with one; it becomes the active one."""
     service = request.app[SERVICE]
-    active = service.active_track.name if service.active_track else ""
-    track = body.track or active
+    track = body.track or (service.active_track.name if service.active_track else "")
     existing = service.db.session(body.session_id) if body.session_id else None
     meta = SessionMeta(
         driver=body.driver,
@@ -197,15 +315,12 @@ async def start(request: web.Request, *, body: StartRequest) -> StartAnswer:
     row, resumed = await service.db.start_session(
         meta, body.session_id, slug(track) or UNNAMED, now_ms()
     )
-    named = row.track or ""
-    circuit = service.library.by_name(named)
-    return StartAnswer(
-        session_id=row.session_id,
-        started_at=iso(row.started_at) or "",
+    circuit = service.library.by_name(row.track or "")
+    return StartAnswer.of(
+        row,
         resumed=resumed,
-        track=named,
         track_id=circuit.id if circuit is not None else None,
-        hint=None if circuit is not None or not named else UNKNOWN_TRACK.format(named),
+        hint=UNKNOWN_TRACK.format(row.track) if circuit is None and row.track else None,
     )
 
 
@@ -231,7 +346,7 @@ async def end(request: web.Request, *, path: SessionPath) -> EndAnswer:
     service.cues.forget(row.session_id)
     service.bursts.pop(row.session_id, None)
     service.aside(_look(service, row, tell=was_open))
-    return EndAnswer(session_id=row.session_id, ended_at=iso(row.ended_at) or "")
+    return EndAnswer.of(row)
 
 
 @routes.get("/sessions", errors=READ_ERRORS)
@@ -244,8 +359,8 @@ async def list_sessions(request: web.Request, *, query: SessionsQuery) -> Sessio
         rows = [row for row in rows if service.library.key(row.track or "") == wanted]
     rows = rows[: query.limit]
     posted = await reported(service) if any(not row.n_frames for row in rows) else []
-    found = [_record(row, posted, await service.book.seen(row)) for row in rows]
-    return SessionList(sessions=found, count=len(found))
+    records = [_record(row, posted, await service.book.seen(row)) for row in rows]
+    return SessionList(sessions=records, count=len(records))
 
 
 @routes.get("/session/{sid}", errors=(UnknownSession, *READ_ERRORS))
@@ -257,17 +372,16 @@ async def one_session(request: web.Request, *, path: SessionPath) -> SessionDeta
     notes = await service.db.notes(row.session_id, NOTES)
     summary = await service.book.summary(row)
     record = _record(row, posted, summary)
-    laps = _reported(posted) or (_derived(summary, row) if summary else [])
-    return SessionDetail(
+    laps = [SessionLap.of(lap) for lap in sorted(posted, key=lambda lap: lap.lap_number)]
+    if summary is not None and not laps:
+        laps = [_derived(row, lap) for lap in summary.laps]
+    return SessionDetail.of(
+        record,
+        row,
         session=record,
         laps=laps,
-        notes=[_note(note) for note in notes],
-        lap_count=record.lap_count,
-        best_lap_s=record.best_lap_s,
-        n_frames=row.n_frames,
-        n_signals=row.n_signals,
-        duration_s=duration_of(row, summary),
-        distance_m=rounded(row.distance_m, 1),
+        notes=[NoteRecord.of(note) for note in notes],
+        duration_s=_duration_s(row, summary),
     )
 
 
@@ -279,56 +393,6 @@ async def reported(service: Service) -> list[LapRow]:
         return []
 
 
-def _record(row: SessionRow, posted: Sequence[LapRow], summary: Summary | None) -> SessionRecord:
-    if summary is not None:
-        times = [lap.time_s for lap in summary.laps]
-    else:
-        times = [lap.lap_time_s for lap in posted if lap.session_id == row.session_id]
-    return SessionRecord(
-        session_id=row.session_id,
-        driver=row.driver or "",
-        driver_level=row.driver_level or "",
-        track=row.track or "",
-        car=row.car or "",
-        started_at=iso(row.started_at) or "",
-        ended_at=iso(row.ended_at),
-        note=row.note or "",
-        lap_count=len(times),
-        best_lap_s=rounded(min(times, default=None), 3),
-    )
-
-
-def _reported(posted: Sequence[LapRow]) -> list[LapRecord]:
-    return [
-        LapRecord(
-            lap_number=lap.lap_number,
-            lap_time_s=lap.lap_time_s,
-            best_sector=lap.best_sector,
-            avg_speed_kmh=lap.avg_speed_kmh,
-            max_combo_g=lap.max_combo_g,
-            coast_pct=lap.coast_pct,
-            recorded_at=iso(lap.recorded_at) or "",
-        )
-        for lap in sorted(posted, key=lambda lap: lap.lap_number)
-    ]
-
-
-def _derived(summary: Summary, row: SessionRow) -> list[LapRecord]:
-    """Laps found in the telemetry."""
-    return [
-        LapRecord(
-            lap_number=lap.number,
-            lap_time_s=round(lap.time_s, 3),
-            best_sector=rounded(lap.best_sector, 3),
-            avg_speed_kmh=rounded(lap.avg_speed_kmh, 1),
-            max_combo_g=rounded(lap.max_combo_g, 3),
-            coast_pct=rounded(lap.coast_pct, 1),
-            recorded_at=iso(recorded_ms(row, lap.t_end)) or "",
-        )
-        for lap in summary.laps
-    ]
-
-
 def recorded_ms(row: SessionRow, t: float) -> int:
     """The time of day, Unix milliseconds, of a moment of a session's clock.
 
@@ -338,19 +402,28 @@ def recorded_ms(row: SessionRow, t: float) -> int:
     return min(row.started_at + round((t - (row.t_start or 0.0)) * 1000), now_ms())
 
 
-def _note(note: NoteRow) -> NoteRecord:
-    return NoteRecord(
-        id=note.id,
-        session_id=note.session_id,
-        burst_id=note.burst_id,
-        distance_m=rounded(note.distance_m, 1),
-        text=note.text,
-        source=note.source,
-        recorded_at=iso(note.recorded_at) or "",
+def _record(row: SessionRow, posted: Sequence[LapRow], summary: Summary | None) -> SessionRecord:
+    if summary is not None:
+        times = [lap.time_s for lap in summary.laps]
+    else:
+        times = [lap.lap_time_s for lap in posted if lap.session_id == row.session_id]
+    return SessionRecord.of(row, lap_count=len(times), best_lap_s=min(times, default=None))
+
+
+def _derived(row: SessionRow, lap: LapSummary) -> SessionLap:
+    """A lap found in the telemetry."""
+    return SessionLap(
+        lap_number=lap.number,
+        lap_time_s=round(lap.time_s, 3),
+        best_sector=rounded(lap.best_sector, 3),
+        avg_speed_kmh=rounded(lap.avg_speed_kmh, 1),
+        max_combo_g=rounded(lap.max_combo_g, 3),
+        coast_pct=rounded(lap.coast_pct, 1),
+        recorded_at=iso(recorded_ms(row, lap.t_end)) or "",
     )
 
 
-def duration_of(row: SessionRow, summary: Summary | None) -> float:
+def _duration_s(row: SessionRow, summary: Summary | None) -> float:
     """Seconds between the first and the last frame; without any, of what else was recorded."""
     if summary is not None:
         return round(summary.full.duration_s, 3)
@@ -374,6 +447,36 @@ async def _look(service: Service, row: SessionRow, *, tell: bool) -> None:
     )
 
 
-def now_ms() -> int:
-    """The time of day, Unix milliseconds."""
-    return int(time.time() * 1000)
+def _read(service: Service, body: ImportRequest) -> tuple[Recording, str]:
+    """Open and read the file; blocks."""
+    if (body.vbo_path is None) == (body.path is None):
+        raise BadField("give vbo_path, or path", param="vbo_path")
+    given = body.vbo_path if body.vbo_path is not None else body.path or ""
+    suffixes = VBO_SUFFIXES if body.vbo_path is not None else SUFFIXES
+    roots = service.settings.import_roots or None
+    name = Path(given).name
+    with open_inside(given, roots, suffixes=suffixes, max_bytes=MAX_BYTES) as stream:
+        recording = read_recording(
+            stream,
+            name,
+            coordinate_encoding=body.coordinate_encoding,
+            time_encoding=body.time_encoding,
+            bus=_bus(service, body),
+        )
+    return recording, name
+
+
+def _bus(service: Service, body: ImportRequest) -> BusChoice:
+    """What a CAN log is decoded with: as asked, else as the bridge is set up."""
+    settings = service.settings
+    asked = [body.dbc] if isinstance(body.dbc, str) and body.dbc else list(body.dbc)
+    car = car_asked(settings.cars_dir, body.car)
+    usual_car = None if settings.can_no_car_config else settings.can_car_config
+    return BusChoice(
+        settings.data_dir,
+        tuple(asked or settings.can_dbc),
+        car if car is not None else usual_car,
+        body.channel or None,
+        dbc_anywhere=not asked,
+        car_anywhere=car is None,
+    )

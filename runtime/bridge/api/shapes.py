@@ -1,23 +1,40 @@
-"""How values look on the wire: times of day, rounded numbers, ids."""
+"""What the routes share: ids, times of day, numbers of queries, and answers made of values."""
 
 import math
 import re
+import time
+from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Annotated, Final
+from typing import Annotated, Final, Self
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, StrictStr
+from pydantic import StrictFloat as _Float
+from pydantic import StrictInt as _Int
 
 from runtime.bridge.cues.model import LEVELS
 from runtime.bridge.live.hub import ACTIVE
 from runtime.bridge.live.values import LIVE_SESSION
+from runtime.bridge.storage.errors import (
+    NoDatabase,
+    StoreBusy,
+    StoreDamaged,
+    StoreFailed,
+    StoreFull,
+)
 from runtime.web.wire import Wire
 
+READ_ERRORS: Final = (NoDatabase, StoreBusy, StoreFailed, StoreDamaged)
+WRITE_ERRORS: Final = (*READ_ERRORS, StoreFull)
 _DIGITS: Final = 18
 RESERVED: Final = ("start", "import", "reset", "replay")
 """Fixed paths below /session."""
 _SESSION_ID: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._:-]{0,127}")
-_TRUE: Final = frozenset({"true", "1", "yes"})
-_FALSE: Final = frozenset({"false", "0", "no"})
+_FLAGS: Final = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
+
+
+def now_ms() -> int:
+    """The time of day, Unix milliseconds."""
+    return int(time.time() * 1000)
 
 
 def iso(ms: int | None) -> str | None:
@@ -29,7 +46,7 @@ def iso(ms: int | None) -> str | None:
 
 
 def rounded(value: float | None, digits: int) -> float | None:
-    """The value to so many places, None for null and for what is no number."""
+    """The value to so many places, None for null and for what is not a number."""
     if value is None or not math.isfinite(value):
         return None
     return round(value, digits) + 0.0
@@ -51,8 +68,7 @@ def recording_id(text: str) -> str:
     return text
 
 
-def new_session_id(text: str) -> str:
-    """The id of a session that is begun. Raises ValueError for one that is not to be had."""
+def _new_session_id(text: str) -> str:
     if recording_id(text) == LIVE_SESSION:
         raise ValueError(
             f"no id to begin a session with: {LIVE_SESSION} takes what a bus brings while no"
@@ -61,39 +77,23 @@ def new_session_id(text: str) -> str:
     return text
 
 
-def level(text: str) -> str:
-    """A driver's level as it is kept; empty: none is given. Raises ValueError."""
+def _level(text: str) -> str:
     word = text.strip().lower()
     if word and word not in LEVELS:
         raise ValueError(f"no level of a driver; known: {', '.join(LEVELS)}")
     return LEVELS.get(word, "")
 
 
-def flag(value: object) -> object:
-    """A yes or no of a query, whatever its case. Raises ValueError."""
-    if isinstance(value, str):
-        word = value.lower()
-        if word in _TRUE or word in _FALSE:
-            return word in _TRUE
+def _flag(value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    if value.lower() not in _FLAGS:
         raise ValueError("must be true or false")
-    return value
+    return _FLAGS[value.lower()]
 
 
-Moment = Annotated[str, BeforeValidator(iso)]
-"""Unix milliseconds, written as a time of day in UTC."""
-SessionId = Annotated[StrictStr, AfterValidator(session_id)]
-RecordingId = Annotated[StrictStr, AfterValidator(recording_id)]
-NewSessionId = Annotated[StrictStr, AfterValidator(new_session_id)]
-DriverLevel = Annotated[StrictStr, AfterValidator(level)]
-Flag = Annotated[bool, BeforeValidator(flag)]
-Short = Annotated[StrictStr, Field(max_length=256)]
-Note = Annotated[StrictStr, Field(max_length=2000)]
-
-
-class Values(Wire):
-    """An answer, or a part of one, that is read from the attributes of a value of the domain."""
-
-    model_config = ConfigDict(from_attributes=True, use_attribute_docstrings=True)
+def _text(value: object) -> object:
+    return "" if value is None else value
 
 
 def capped(most: int, least: int = 1) -> BeforeValidator:
@@ -101,10 +101,10 @@ def capped(most: int, least: int = 1) -> BeforeValidator:
 
     def check(value: object) -> object:
         if isinstance(value, str):
-            found = re.fullmatch(r"([+-]?)0*([0-9]+)", value)
-            if found is None:
+            match = re.fullmatch(r"([+-]?)0*([0-9]+)", value)
+            if match is None:
                 raise ValueError("must be a whole number")
-            value = int(found[1] + found[2][:_DIGITS])  # more are beyond every cap all the same
+            value = int(match[1] + match[2][:_DIGITS])  # more are beyond every cap all the same
         if isinstance(value, int):
             if value < least:
                 raise ValueError(f"must be at least {least}")
@@ -112,3 +112,60 @@ def capped(most: int, least: int = 1) -> BeforeValidator:
         return value
 
     return BeforeValidator(check)
+
+
+Moment = Annotated[str, BeforeValidator(iso)]
+"""Unix milliseconds, written as a time of day in UTC."""
+Text = Annotated[str, BeforeValidator(_text)]
+"""A text that is empty where the value is null."""
+SessionId = Annotated[StrictStr, AfterValidator(session_id)]
+RecordingId = Annotated[StrictStr, AfterValidator(recording_id)]
+NewSessionId = Annotated[StrictStr, AfterValidator(_new_session_id)]
+DriverLevel = Annotated[StrictStr, AfterValidator(_level)]
+"""A driver's level as it is kept; empty: none is given."""
+Flag = Annotated[bool, BeforeValidator(_flag)]
+"""A yes or no of a query, whatever its case."""
+Short = Annotated[StrictStr, Field(max_length=256)]
+Note = Annotated[StrictStr, Field(max_length=2000)]
+Number = Annotated[_Float | _Int, AfterValidator(float)]
+
+
+class SessionPath(Wire):
+    """The id of a session."""
+
+    sid: str
+
+
+class Values(Wire):
+    """An answer, or a part of one, that is read from the attributes of values of the domain."""
+
+    model_config = ConfigDict(
+        from_attributes=True,
+        use_attribute_docstrings=True,
+        validate_by_name=True,
+        validate_by_alias=True,
+    )
+
+    @classmethod
+    def of(cls, *values: object, **more: object) -> Self:
+        """The answer of what *more* names and, for the rest, the first value that has it.
+
+        Of a value that is None every attribute is None.
+        """
+        return cls.model_validate(_Joined(values, more))
+
+
+class _Joined:
+    """The attributes of several values."""
+
+    def __init__(self, values: tuple[object, ...], more: Mapping[str, object]) -> None:
+        self._values = values
+        vars(self).update(more)
+
+    def __getattr__(self, name: str) -> object:
+        for value in self._values:
+            if value is None:
+                return None
+            if hasattr(value, name):
+                return getattr(value, name)
+        raise AttributeError(name)

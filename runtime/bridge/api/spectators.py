@@ -12,8 +12,7 @@ from aiohttp import web
 from aiohttp.typedefs import Handler
 from pydantic import Field, StrictInt
 
-from runtime.bridge.api.sessions import WRITE_ERRORS, SessionPath
-from runtime.bridge.api.shapes import SessionId
+from runtime.bridge.api.shapes import WRITE_ERRORS, SessionId, SessionPath, Values
 from runtime.bridge.errors import render
 from runtime.bridge.live.spectators import GRANT, TTL_S, Grant, TooManyTokens
 from runtime.bridge.service import SERVICE, Service
@@ -79,7 +78,7 @@ class TokenRequest(Wire):
     ttl_s: Annotated[StrictInt, Field(ge=60, le=86_400, description="seconds")] = TTL_S
 
 
-class TokenAnswer(Wire):
+class TokenAnswer(Values):
     """A token; it is shown this once."""
 
     token: str
@@ -105,14 +104,8 @@ class RevokeAnswer(Wire):
 async def issue_token(request: web.Request, *, body: TokenRequest) -> Reply[TokenAnswer]:
     """Make a token with which others can watch a session, for a while."""
     made = await request.app[SERVICE].spectators.issue(body.session_id, body.ttl_s)
-    answer = TokenAnswer(
-        token=made.token,
-        session_id=made.session_id,
-        expires_at=made.expires_at,
-        ttl_s=made.ttl_s,
-        url=f"/spectator/{quote(made.session_id, safe='')}?token={made.token}",
-    )
-    return Reply(answer, headers=CAREFUL)
+    url = f"/spectator/{quote(made.session_id, safe='')}?token={made.token}"
+    return Reply(TokenAnswer.of(made, url=url), headers=CAREFUL)
 
 
 @routes.delete("/spectator/token/{token}", secret_path=True, errors=WRITE_ERRORS)

@@ -1,22 +1,25 @@
-"""Live streams: cues, telemetry and notifications as server-sent events."""
+"""Live streams (cues, telemetry, notifications), and the replay of a recording on them."""
 
 import asyncio
 import re
 import socket
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from collections.abc import Callable
+from contextlib import AbstractContextManager, closing, nullcontext, suppress
 from functools import partial
 from typing import Annotated, Final, Literal
 
 from aiohttp import web
-from pydantic import AfterValidator, ConfigDict, Field, StrictStr
+from pydantic import AfterValidator, ConfigDict, Field, StrictBool, StrictStr
 
-from runtime.bridge.api.shapes import Flag, Short, session_id
+from runtime.bridge.api.shapes import READ_ERRORS, Flag, Short, Values, session_id
 from runtime.bridge.live.encode import KEEPALIVE, hello
 from runtime.bridge.live.hub import Subscription, TooManyListeners
+from runtime.bridge.live.replay import ReplayRunning, Replays, ReplayUnavailable
 from runtime.bridge.live.spectators import GRANT, MOST_VIEWS
 from runtime.bridge.live.values import EVERYTHING
 from runtime.bridge.service import SERVICE, Service
+from runtime.bridge.session.units import Seconds
+from runtime.bridge.storage.errors import NoRows, UnknownSession
 from runtime.web.routes import Routes
 from runtime.web.sse import EventStream
 from runtime.web.wire import Wire, absent
@@ -32,7 +35,9 @@ NOTIFICATIONS_BEAT_S: Final = 30.0
 CUT_S: Final = 0.5
 """Seconds that the end of a spectator's stream may take to reach its reader."""
 _NUMBER: Final = re.compile(r"[0-9]{1,18}")
+REPLAY_ERRORS: Final = (*READ_ERRORS, ReplayRunning, UnknownSession, NoRows, ReplayUnavailable)
 routes = Routes("live")
+replay_routes = Routes("replay")
 
 
 def _topic(text: str) -> str:
@@ -132,6 +137,48 @@ class NotificationEvent(Wire):
     dropped: int | None = absent("notifications before this one that were dropped")
 
 
+class ReplayRequest(Wire):
+    """What to replay and how."""
+
+    source_session_id: Annotated[StrictStr, Field(min_length=1, max_length=256)]
+    speed: Annotated[float, Field(ge=0.1, le=100.0)] = Field(
+        1.0, description="1: as it was recorded"
+    )
+    loop: StrictBool = Field(False, description="begin again after the last frame")
+
+
+class ReplayStarted(Values):
+    """The replay that has begun."""
+
+    replay_id: str
+    source_session_id: str
+    total_frames: int
+    est_duration_s: Seconds = Field(description="of one pass, its long pauses shortened")
+    speed: float
+    loop: bool
+
+
+class ReplayStopped(Values):
+    """What the stop has ended."""
+
+    stopped: bool = Field(description="whether a replay was running")
+    frames_emitted: int
+
+
+class ReplayStatus(Values):
+    """How far the replay has come; only the first field while none is running."""
+
+    running: bool
+    source_session_id: str | None = absent()
+    speed: float | None = absent()
+    loop: bool | None = absent()
+    frame_idx: int | None = absent("of the last frame that went out, -1 before the first")
+    total_frames: int | None = absent()
+    elapsed_s: Seconds | None = absent()
+    est_remaining_s: Seconds | None = absent("of this pass")
+    frames_emitted: int | None = absent("over all passes")
+
+
 @routes.get("/cues/stream", stream=CueEvent, errors=(TooManyListeners,))
 async def cues(request: web.Request, *, query: CuesQuery) -> web.StreamResponse:
     """Follow the cues of a session; a client that comes back gets what it missed."""
@@ -166,6 +213,33 @@ async def notifications(request: web.Request, *, query: NotificationsQuery) -> w
     )
 
 
+@replay_routes.post("/session/replay/start", errors=REPLAY_ERRORS)
+async def start_replay(request: web.Request, *, body: ReplayRequest) -> ReplayStarted:
+    """Begin to replay a session on the telemetry stream; a live CAN bus is put aside for it."""
+    begun = await _replays(request).start(body.source_session_id, body.speed, loop=body.loop)
+    return ReplayStarted.of(begun)
+
+
+@replay_routes.post("/session/replay/stop", errors=(ReplayUnavailable,))
+async def stop_replay(request: web.Request) -> ReplayStopped:
+    """End the replay; answers once its last frame is out."""
+    return ReplayStopped.of(await _replays(request).stop())
+
+
+@replay_routes.get("/session/replay/status", errors=(ReplayUnavailable,))
+async def replay_status(request: web.Request) -> ReplayStatus:
+    """Say how far the replay has come."""
+    now = _replays(request).status()
+    return ReplayStatus.of(now, running=now is not None)
+
+
+def _replays(request: web.Request) -> Replays:
+    replays = request.app[SERVICE].replays
+    if replays is None:
+        raise ReplayUnavailable
+    return replays
+
+
 async def _follow(
     request: web.Request,
     subscription: Subscription,
@@ -181,55 +255,31 @@ async def _follow(
         heartbeat=KEEPALIVE,
         stall_s=STALL_S,
         ends_on_drain=True,
-        headers=_HEADERS,
+        headers={"Referrer-Policy": "no-referrer"},
     )
     # Its buffers are made small: not a connection for other requests any more.
     stream.response.force_close()
-    with _closing(subscription):
+    grant = request.get(GRANT)
+    viewing: AbstractContextManager[None] = nullcontext()
+    if grant is not None:
+        spectators = request.app[SERVICE].spectators
+        viewing = spectators.viewing(grant, partial(_cut, request, stream))
+    with closing(subscription):
         _tighten(request)
         async with stream:
-            with _spectated(request, stream), _hasty(request):
-                first = {**about, "heartbeat_s": beat_s}
-                await stream.send(hello(subscription.kind, first, subscription.position))
-                async for event in subscription:
-                    await stream.send(event)
-                    on_sent(subscription.taken)
+            try:
+                with viewing:
+                    first = {**about, "heartbeat_s": beat_s}
+                    await stream.send(hello(subscription.kind, first, subscription.position))
+                    async for event in subscription:
+                        await stream.send(event)
+                        on_sent(subscription.taken)
+            except asyncio.CancelledError:
+                # Nobody who is behind holds up the end of a stream that the server ends.
+                if request.transport is not None and request.protocol.writing_paused:
+                    request.transport.abort()
+                raise
     return stream.response
-
-
-_HEADERS: Final = {"Referrer-Policy": "no-referrer"}
-
-
-@contextmanager
-def _closing(subscription: Subscription) -> Iterator[None]:
-    try:
-        yield
-    finally:
-        subscription.close()
-
-
-@contextmanager
-def _hasty(request: web.Request) -> Iterator[None]:
-    """Let nobody who is behind hold up the end of a stream that the server ends."""
-    try:
-        yield
-    except asyncio.CancelledError:
-        if request.transport is not None and request.protocol.writing_paused:
-            request.transport.abort()
-        raise
-
-
-@contextmanager
-def _spectated(request: web.Request, stream: EventStream) -> Iterator[None]:
-    """End the stream of a spectator whose token stops being good."""
-    grant = request.get(GRANT)
-    viewing = (
-        nullcontext()
-        if grant is None
-        else request.app[SERVICE].spectators.viewing(grant, partial(_cut, request, stream))
-    )
-    with viewing:
-        yield
 
 
 def _cut(request: web.Request, stream: EventStream) -> None:

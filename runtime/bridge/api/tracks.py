@@ -1,5 +1,6 @@
-"""What the track files say: markers, danger zones, weather, elevation."""
+"""What the files of the data folder say: circuits with markers, dangers and heights, and cars."""
 
+import asyncio
 import math
 from datetime import datetime
 from typing import Annotated, Literal
@@ -7,16 +8,13 @@ from typing import Annotated, Literal
 from aiohttp import web
 from pydantic import Field
 
-from runtime.bridge.api.shapes import capped
+from runtime.bridge.api.shapes import Values, capped
+from runtime.bridge.can.cars import CarRecord, NoCarsDir, load_cars
 from runtime.bridge.errors import NoReferenceLine, NoTrack
 from runtime.bridge.service import SERVICE
+from runtime.bridge.session.units import Metres2
 from runtime.bridge.track.library import is_safe_id
-from runtime.bridge.track.model import (
-    Marker,
-    elevation,
-    filter_markers,
-    phase_at,
-)
+from runtime.bridge.track.model import Track, WeatherPhase, elevation, filter_markers, phase_at
 from runtime.web.errors import BadQuery
 from runtime.web.routes import Routes
 from runtime.web.wire import Wire
@@ -24,15 +22,16 @@ from runtime.web.wire import Wire
 LARGEST_STEP_M = 1000.0
 MOST_SAMPLES = 100_000
 routes = Routes("track")
+car_routes = Routes("cars")
 
 
-class MarkerRecord(Wire):
+class MarkerRecord(Values):
     """A thing beside the track that a driver can see."""
 
     id: str
     kind: str
     label: str
-    distance: float
+    distance: float = Field(validation_alias="distance_m")
     corner: str | None
     source: str
     note: str
@@ -41,15 +40,22 @@ class MarkerRecord(Wire):
     at_offset_m_from_entry: float | None
 
 
-class MarkerList(Wire):
+class MarkerList(Values):
     """Markers by distance."""
 
     track: str
-    markers: list[MarkerRecord]
+    markers: tuple[MarkerRecord, ...]
     count: int
 
 
-class MarkerFilters(Wire):
+class MarkersQuery(Wire):
+    """Which markers."""
+
+    corner: str | None = Field(None, description="exact name, or number")
+    kind: str | None = Field(None, description="such as brake_ref, or its first word")
+
+
+class MarkerFilters(Values):
     """What was asked for."""
 
     corner: str | None
@@ -62,14 +68,7 @@ class FilteredMarkers(MarkerList):
     filters: MarkerFilters
 
 
-class MarkersQuery(Wire):
-    """Which markers."""
-
-    corner: str | None = Field(None, description="exact name, or number")
-    kind: str | None = Field(None, description="such as brake_ref, or its first word")
-
-
-class ZoneRecord(Wire):
+class ZoneRecord(Values):
     """A stretch where mistakes are punished."""
 
     id: str
@@ -79,27 +78,28 @@ class ZoneRecord(Wire):
     severity: Literal["high", "medium", "low"]
 
 
-class ZoneList(Wire):
+class ZoneList(Values):
     """Danger zones in the order of the file."""
 
     track: str
-    danger_zones: list[ZoneRecord]
+    danger_zones: tuple[ZoneRecord, ...]
     count: int
+
+
+Hour = Annotated[int, capped(10**6, -(10**6))]
 
 
 class WeatherQuery(Wire):
     """Which hour."""
 
-    hour_local: Annotated[int, capped(10**6, -(10**6))] | None = Field(
-        None, description="0 to 23; absent: now"
-    )
+    hour_local: Hour | None = Field(None, description="0 to 23; absent: now")
 
 
-class Weather(Wire):
+class Weather(Values):
     """What the surface is like at an hour."""
 
     hour_local: int
-    phase: str
+    phase: str = Field(validation_alias="id")
     surface_state: str
     coaching_note: str
     track: str
@@ -120,68 +120,71 @@ class ElevationQuery(Wire):
 class ElevationSample(Wire):
     """A height."""
 
-    distance_m: float
-    elevation_m: float
+    distance_m: Metres2
+    elevation_m: Metres2
 
 
-class ElevationAnswer(Wire):
+class ElevationAnswer(Values):
     """The heights along a lap, metres."""
 
     track_id: str
     name: str
     track_length_m: float
     step_m: float
-    elevation_source: Literal["json_profile", "reference_line", "missing"]
-    min_elevation_m: float | None
-    max_elevation_m: float | None
+    elevation_source: Literal["json_profile", "reference_line", "missing"] = Field(
+        validation_alias="source"
+    )
+    min_elevation_m: Metres2 | None = Field(validation_alias="lowest")
+    max_elevation_m: Metres2 | None = Field(validation_alias="highest")
     samples: list[ElevationSample]
+
+
+class CarList(Wire):
+    """Cars by id."""
+
+    cars: list[CarRecord]
+    loaded_id: str
+    cars_dir: str
 
 
 @routes.get("/track/markers", errors=(NoTrack,))
 async def track_markers(request: web.Request) -> MarkerList:
     """List every marker of the active circuit."""
     track = request.app[SERVICE].track
-    found = [_marker(marker) for marker in track.markers]
-    return MarkerList(track=track.name, markers=found, count=len(found))
+    return MarkerList.of(track, track=track.name, count=len(track.markers))
 
 
 @routes.get("/markers", errors=(NoTrack,))
 async def markers(request: web.Request, *, query: MarkersQuery) -> FilteredMarkers:
     """List markers of the active circuit, by corner and by kind."""
     track = request.app[SERVICE].track
-    found = [_marker(m) for m in filter_markers(track, corner=query.corner, kind=query.kind)]
-    return FilteredMarkers(
-        track=track.name,
-        filters=MarkerFilters(corner=query.corner, kind=query.kind),
-        markers=found,
-        count=len(found),
-    )
+    matches = tuple(filter_markers(track, corner=query.corner, kind=query.kind))
+    return FilteredMarkers.of(track=track.name, filters=query, markers=matches, count=len(matches))
 
 
 @routes.get("/track/danger_zones", errors=(NoTrack,))
 async def danger_zones(request: web.Request) -> ZoneList:
     """List the danger zones of the active circuit."""
     track = request.app[SERVICE].track
-    found = [ZoneRecord(**zone._asdict()) for zone in track.danger_zones]
-    return ZoneList(track=track.name, danger_zones=found, count=len(found))
+    return ZoneList.of(track, track=track.name, count=len(track.danger_zones))
 
 
 @routes.get("/track/weather")
 async def weather(request: web.Request, *, query: WeatherQuery) -> Weather:
     """Tell the surface's phase at an hour of the day; without a track file the usual one."""
     track = request.app[SERVICE].active_track
-    hour = datetime.now().astimezone().hour if query.hour_local is None else query.hour_local
+    hour, phase = phase_of(query.hour_local, track)
+    return Weather.of(phase, hour_local=hour, track=track.name if track else "")
+
+
+def phase_of(hour: int | None, track: Track | None) -> tuple[int, WeatherPhase]:
+    """An hour of the day, now for None, and its phase. Raises `BadQuery`."""
+    if hour is None:
+        hour = datetime.now().astimezone().hour
     try:
-        phase = phase_at(hour, track)
+        return hour, phase_at(hour, track)
     except ValueError as error:
         raise BadQuery(f"hour_local: {error}", param="hour_local") from error
-    return Weather(
-        hour_local=hour,
-        phase=phase.id,
-        surface_state=phase.surface_state,
-        coaching_note=phase.coaching_note,
-        track=track.name if track else "",
-    )
 
 
 @routes.get("/track/{id}/elevation", errors=(NoTrack, NoReferenceLine))
@@ -201,22 +204,25 @@ async def track_elevation(
         least = math.ceil(track.length_m / MOST_SAMPLES * 1000) / 1000
         words = f"step_m: {track.name} would have more than {MOST_SAMPLES} samples; {least:g} is"
         raise BadQuery(f"{words} the smallest step", param="step_m")
-    found = elevation(track, step)
-    samples = zip(found.distance.tolist(), found.altitude.tolist(), strict=True)
-    return ElevationAnswer(
+    heights = elevation(track, step)
+    samples = zip(heights.distance.tolist(), heights.altitude.tolist(), strict=True)
+    return ElevationAnswer.of(
+        heights,
         track_id=track.id,
         name=track.name,
         track_length_m=track.length_m,
         step_m=step,
-        elevation_source=found.source,
-        min_elevation_m=None if found.lowest is None else round(found.lowest, 2),
-        max_elevation_m=None if found.highest is None else round(found.highest, 2),
-        samples=[
-            ElevationSample(distance_m=round(at, 2), elevation_m=round(height, 2))
-            for at, height in samples
-        ],
+        samples=[ElevationSample(distance_m=at, elevation_m=height) for at, height in samples],
     )
 
 
-def _marker(marker: Marker) -> MarkerRecord:
-    return MarkerRecord(distance=marker.distance_m, **marker._asdict())
+@car_routes.get("/cars", errors=(NoCarsDir,))
+async def cars(request: web.Request) -> CarList:
+    """List the cars of the data folder."""
+    service = request.app[SERVICE]
+    folder = service.settings.cars_dir
+    return CarList(
+        cars=await asyncio.to_thread(load_cars, folder, service.loaded_car),
+        loaded_id=service.loaded_car,
+        cars_dir=str(folder),
+    )

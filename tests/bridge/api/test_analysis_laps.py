@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from runtime.bridge.api.analysis_compare import CompareAnswer
-from runtime.bridge.api.analysis_map import MapAnswer, SyncAnswer
-from runtime.bridge.api.analysis_motion import FrictionAnswer
+from runtime.bridge.api.analysis import FrictionAnswer
+from runtime.bridge.api.compare import CompareAnswer
+from runtime.bridge.api.pictures import MapAnswer, SyncAnswer
 from runtime.bridge.session.recording import VideoFrame
 from runtime.web.wire import Wire
 from tests.bridge.analysis.lapkit import OVAL, session

@@ -10,8 +10,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 import pytest
 
 from runtime.bridge.api import spectators, streams
-from runtime.bridge.api.wire import ErrorAnswer
-from runtime.bridge.errors import render
+from runtime.bridge.errors import ErrorAnswer, render
 from runtime.bridge.live.hub import MOST_LISTENERS
 from runtime.web.lifecycle import LIFECYCLE
 from runtime.web.openapi import describe

@@ -11,7 +11,6 @@ from runtime.bridge.analysis.compare import (
     Circuit,
     Comparison,
     Kind,
-    PartDelta,
     Reference,
     Side,
     circuit,
@@ -22,13 +21,13 @@ from runtime.bridge.analysis.compare import (
     target_side,
     why_apart,
 )
-from runtime.bridge.api.analysis import ONE_LAP, analyses_of
-from runtime.bridge.api.sessions import SessionPath
-from runtime.bridge.api.shapes import rounded
+from runtime.bridge.api.analysis import ONE_LAP
+from runtime.bridge.api.shapes import SessionPath, Values, rounded
 from runtime.bridge.service import SERVICE, Service
 from runtime.bridge.session.names import slug
 from runtime.bridge.session.ranking import time_text
 from runtime.bridge.session.recording import Numbers
+from runtime.bridge.session.units import Kmh, Metres, Seconds
 from runtime.bridge.storage.derived import Scope
 from runtime.bridge.storage.values import SessionRow
 from runtime.web.errors import BadQuery
@@ -54,35 +53,39 @@ class CompareQuery(Wire):
     b: str = Field("best", max_length=256, description="the same; what a is compared with")
 
 
-class ComparedLap(Wire):
+class ComparedLap(Values):
     """One of the two."""
 
     ref: str = Field(description="as it was asked for")
     kind: Literal["lap", "best", "record", "ideal", "target"]
     session_id: str | None = Field(description="null of ideal and target")
-    lap_number: int | None = Field(description="null of ideal and target")
-    lap_time_s: float | None = Field(description="s; null: the ideal lap lacks a sector")
+    lap_number: int | None = Field(validation_alias="lap", description="null of ideal and target")
+    lap_time_s: Seconds | None = Field(
+        validation_alias="time_s", description="s; null: the ideal lap lacks a sector"
+    )
     time: str | None = Field(description="the same as m:ss.mmm")
     driver: str | None
     car: str | None
 
 
-class PartRecord(Wire):
+class PartRecord(Values):
     """A part of the lap, seconds of both."""
 
     name: str
-    start_m: float = Field(description="m of lap progress from start/finish")
-    end_m: float = Field(description="m of lap progress")
-    a_s: float | None = Field(description="s")
-    b_s: float | None = Field(description="s")
-    delta_s: float | None = Field(description="s: a less b, positive: a is slower")
+    start_m: Metres = Field(description="m of lap progress from start/finish")
+    end_m: Metres = Field(description="m of lap progress")
+    a_s: Seconds | None = Field(description="s")
+    b_s: Seconds | None = Field(description="s")
+    delta_s: Seconds | None = Field(description="s: a less b, positive: a is slower")
 
 
-class CornerRecord(PartRecord):
+class ComparedCorner(PartRecord):
     """A corner from entry to exit; one over start/finish at both ends of the same lap."""
 
-    a_min_speed_kmh: float | None = Field(description="km/h: lowest on the axis in the corner")
-    b_min_speed_kmh: float | None = Field(description="km/h")
+    a_min_speed_kmh: Kmh | None = Field(
+        validation_alias="a_min_kmh", description="km/h: lowest on the axis in the corner"
+    )
+    b_min_speed_kmh: Kmh | None = Field(validation_alias="b_min_kmh", description="km/h")
 
 
 class Pair(Wire):
@@ -116,10 +119,10 @@ class CompareAnswer(Wire):
     g_lat: Pair = Field(description="g, positive in a right turn")
     sectors: list[PartRecord]
     mini_sectors: list[PartRecord] = Field(description="25 of one length")
-    corners: list[CornerRecord] = Field(description="in lap order; empty: not known")
+    corners: list[ComparedCorner] = Field(description="in lap order; empty: not known")
 
 
-class Found(NamedTuple):
+class ChosenLap(NamedTuple):
     """A lap that was asked for, with whom it belongs to."""
 
     ref: str
@@ -136,9 +139,9 @@ async def compare(
     service = request.app[SERVICE]
     row = service.session(path.sid)
     wanted = [_reference(name, getattr(query, name)) for name in ("a", "b")]
-    where = await analyses_of(service).of(row, Scope(), circuit)
+    where = await service.analytics.of(row, Scope(), circuit)
     a, b = [
-        await _found(service, row, name, getattr(query, name), ref, where)
+        await _chosen(service, row, name, getattr(query, name), ref, where)
         for name, ref in zip("ab", wanted, strict=True)
     ]
     found = compared(a.side, b.side, where)
@@ -152,16 +155,16 @@ def _reference(name: str, text: str) -> Reference:
         raise BadQuery(f"{name}: {problem}", param=name) from problem
 
 
-async def _found(
+async def _chosen(
     service: Service, row: SessionRow, name: str, text: str, ref: Reference, where: Circuit
-) -> Found:
+) -> ChosenLap:
     """The lap of a reference. Raises `BadQuery` for one of another circuit."""
-    analyses = analyses_of(service)
+    analyses = service.analytics
     if ref.kind == "ideal":
-        return Found(text, ref.kind, None, await analyses.of(row, Scope(), ideal_side))
+        return ChosenLap(text, ref.kind, None, await analyses.of(row, Scope(), ideal_side))
     if ref.time_s is not None:
         side = await analyses.of(row, Scope(), target_side, ref.time_s)
-        return Found(text, ref.kind, None, side)
+        return ChosenLap(text, ref.kind, None, side)
     owner, number = row, ref.lap
     if ref.kind == "record":
         owner, number = await _record(service, row, where)
@@ -171,7 +174,7 @@ async def _found(
         if (why := why_apart(where, other)) is not None:
             raise BadQuery(f"{name}: {why}", param=name)
     side = await analyses.of(owner, Scope(), driven_side, number, where)
-    return Found(text, ref.kind, owner, side)
+    return ChosenLap(text, ref.kind, owner, side)
 
 
 async def _record(
@@ -195,7 +198,7 @@ async def _record(
         if session_id == row.session_id:
             return row, number
         owner = service.session(session_id)
-        there = await analyses_of(service).of(owner, Scope(), circuit)
+        there = await service.analytics.of(owner, Scope(), circuit)
         if why_apart(where, there) is None:  # a session may name no circuit, and be elsewhere
             return owner, number
     return row, None
@@ -213,7 +216,7 @@ def _who(row: SessionRow) -> tuple[str, str]:
 
 
 def _answer(
-    session_id: str, a: Found, b: Found, where: Circuit, found: Comparison
+    session_id: str, a: ChosenLap, b: ChosenLap, where: Circuit, found: Comparison
 ) -> web.StreamResponse:
     channels = {
         name: {
@@ -224,8 +227,8 @@ def _answer(
     }
     body = {
         "session_id": session_id,
-        "a": _lap(a).model_dump(),
-        "b": _lap(b).model_dump(),
+        "a": _lap(a),
+        "b": _lap(b),
         "track": where.track,
         "length_m": round(where.length_m, 2),
         "step_m": found.step_m,
@@ -233,43 +236,19 @@ def _answer(
         "distance_m": _short(found.distance_m, 2),
         "time_delta_s": _short(found.delta_s, 3),
         **channels,
-        "sectors": [_part(one) for one in found.sectors],
-        "mini_sectors": [_part(one) for one in found.mini_sectors],
+        "sectors": [PartRecord.of(one, one.span).model_dump() for one in found.sectors],
+        "mini_sectors": [PartRecord.of(one, one.span).model_dump() for one in found.mini_sectors],
         "corners": [
-            {
-                **_part(one.part),
-                "a_min_speed_kmh": rounded(one.a_min_kmh, 1),
-                "b_min_speed_kmh": rounded(one.b_min_kmh, 1),
-            }
-            for one in found.corners
+            ComparedCorner.of(one, one.part, one.part.span).model_dump() for one in found.corners
         ],
     }
     return json_bytes(orjson.dumps(body, option=orjson.OPT_SERIALIZE_NUMPY))
 
 
-def _lap(found: Found) -> ComparedLap:
-    side, row = found.side, found.row
-    return ComparedLap(
-        ref=found.ref,
-        kind=found.kind,
-        session_id=row.session_id if row else None,
-        lap_number=side.lap,
-        lap_time_s=rounded(side.time_s, 3),
-        time=None if side.time_s is None else time_text(side.time_s),
-        driver=row.driver if row else None,
-        car=row.car if row else None,
-    )
-
-
-def _part(one: PartDelta) -> dict[str, object]:
-    return {
-        "name": one.span.name,
-        "start_m": round(one.span.start_m, 1),
-        "end_m": round(one.span.end_m, 1),
-        "a_s": rounded(one.a_s, 3),
-        "b_s": rounded(one.b_s, 3),
-        "delta_s": rounded(one.delta_s, 3),
-    }
+def _lap(lap: ChosenLap) -> dict[str, object]:
+    time_s = lap.side.time_s
+    time = None if time_s is None else time_text(time_s)
+    return ComparedLap.of(lap, lap.side, lap.row, time=time).model_dump()
 
 
 def _short(values: Numbers, digits: int) -> Numbers:

@@ -11,7 +11,13 @@ from pydantic import Field
 
 from runtime.bridge.analysis.drive import Drive
 from runtime.bridge.analysis.highlights import highlights
-from runtime.bridge.analysis.mapping import NO_GRADE, TrackMap, corner_colours, track_map
+from runtime.bridge.analysis.mapping import (
+    NO_GRADE,
+    MapCorner,
+    TrackMap,
+    corner_colours,
+    track_map,
+)
 from runtime.bridge.analysis.video import (
     WINDOW_S,
     Ask,
@@ -29,15 +35,13 @@ from runtime.bridge.api.analysis import (
     LapQuery,
     Subject,
     WholeQuery,
-    analyses_of,
+    assistance,
     subject_of,
 )
-from runtime.bridge.api.analysis_moments import assistance
-from runtime.bridge.api.sessions import SessionPath
-from runtime.bridge.api.shapes import Flag, capped, rounded
+from runtime.bridge.api.shapes import Flag, SessionPath, Values, capped
 from runtime.bridge.api.tracks import ZoneRecord
 from runtime.bridge.session.recording import Numbers
-from runtime.bridge.session.units import KMH
+from runtime.bridge.session.units import KMH, Degrees, Metres
 from runtime.web.errors import BadQuery
 from runtime.web.routes import Routes
 from runtime.web.wire import Wire, json_bytes
@@ -55,27 +59,27 @@ CHANNELS = (
 routes = Routes("analysis")
 
 
-class Pin(Wire):
+class Pin(Values):
     """A marker of the track file."""
 
     id: str
     label: str
     kind: str
     corner: str | None
-    lat: float | None = Field(description="degrees WGS-84; null: its place is not known")
-    lon: float | None = Field(description="degrees WGS-84")
-    distance_m: float = Field(description="m of lap progress from start/finish")
+    lat: Degrees | None = Field(description="degrees WGS-84; null: its place is not known")
+    lon: Degrees | None = Field(description="degrees WGS-84")
+    distance_m: Metres = Field(description="m of lap progress from start/finish")
 
 
-class CornerPin(Wire):
+class CornerPin(Values):
     """A corner, at its apex."""
 
     name: str
-    lat: float | None = Field(description="degrees WGS-84")
-    lon: float | None = Field(description="degrees WGS-84")
-    entry_m: float = Field(description="m of lap progress")
-    apex_m: float = Field(description="m of lap progress")
-    exit_m: float = Field(description="m of lap progress; below entry_m: over start/finish")
+    lat: Degrees | None = Field(description="degrees WGS-84")
+    lon: Degrees | None = Field(description="degrees WGS-84")
+    entry_m: Metres = Field(description="m of lap progress")
+    apex_m: Metres = Field(description="m of lap progress")
+    exit_m: Metres = Field(description="m of lap progress; below entry_m: over start/finish")
     colour: str = Field(description="of its grade, #rrggbb")
 
 
@@ -199,44 +203,34 @@ async def _filmed(subject: Subject) -> tuple[Drive, Footage]:
         video = await subject.service.db.video(subject.row.session_id)
         return await asyncio.to_thread(footage, drive, video)
 
-    return drive, await analyses_of(subject.service).once(subject.row, "footage", find)
+    return drive, await subject.service.analytics.once(subject.row, "footage", find)
 
 
-def _map(found: TrackMap, colours: dict[str, str], name: str | None) -> dict[str, object]:
+def _map(drawn: TrackMap, colours: dict[str, str], name: str | None) -> dict[str, object]:
     return {
         "track": name,
-        "track_length_m": round(found.length_m, 2),
+        "track_length_m": round(drawn.length_m, 2),
         "per_corner_color": colours,
-        "corners": [
-            {
-                "name": one.corner.name,
-                "lat": rounded(one.lat, 7),
-                "lon": rounded(one.lon, 7),
-                "entry_m": round(one.corner.entry.distance_m, 1),
-                "apex_m": round(one.corner.apex.distance_m, 1),
-                "exit_m": round(one.corner.exit.distance_m, 1),
-                "colour": colours.get(one.corner.name, NO_GRADE),
-            }
-            for one in found.corners
-        ],
-        "marker_pins": [
-            {
-                "id": pin.marker.id,
-                "label": pin.marker.label,
-                "kind": pin.marker.kind,
-                "corner": pin.marker.corner,
-                "lat": rounded(pin.lat, 7),
-                "lon": rounded(pin.lon, 7),
-                "distance_m": round(pin.marker.distance_m, 1),
-            }
-            for pin in found.pins
-        ],
-        "danger_zones": [zone._asdict() for zone in found.danger_zones],
-        "lap_polylines": {str(one.lap): _points(one.lat, one.lon) for one in found.laps},
-        "lap_speeds": {str(one.lap): np.round(one.speed_ms * KMH, 1) for one in found.laps},
-        "centerline": _points(found.centre_lat, found.centre_lon),
-        "bounds": None if found.bounds is None else _bounds(*found.bounds),
+        "corners": [_corner(one, colours) for one in drawn.corners],
+        "marker_pins": [Pin.of(pin, pin.marker).model_dump() for pin in drawn.pins],
+        "danger_zones": [zone._asdict() for zone in drawn.danger_zones],
+        "lap_polylines": {str(one.lap): _points(one.lat, one.lon) for one in drawn.laps},
+        "lap_speeds": {str(one.lap): np.round(one.speed_ms * KMH, 1) for one in drawn.laps},
+        "centerline": _points(drawn.centre_lat, drawn.centre_lon),
+        "bounds": None if drawn.bounds is None else _bounds(*drawn.bounds),
     }
+
+
+def _corner(one: MapCorner, colours: dict[str, str]) -> dict[str, object]:
+    corner = one.corner
+    return CornerPin.of(
+        one,
+        name=corner.name,
+        entry_m=corner.entry.distance_m,
+        apex_m=corner.apex.distance_m,
+        exit_m=corner.exit.distance_m,
+        colour=colours.get(corner.name, NO_GRADE),
+    ).model_dump()
 
 
 def _bounds(south: float, west: float, north: float, east: float) -> list[list[float]]:

@@ -1,0 +1,354 @@
+"""How the bridge does: whether it lives, its CAN bus, and how calls of the language model went."""
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Annotated, Final, Literal, TypeAlias
+
+from aiohttp import web
+from pydantic import Field
+
+from runtime.bridge.api.shapes import READ_ERRORS, Moment, Values, capped, iso, now_ms
+from runtime.bridge.can.devices import Kind, usb_devices
+from runtime.bridge.can.reader import NO_READER, State
+from runtime.bridge.service import SERVICE, Service
+from runtime.bridge.session.stats import quantile
+from runtime.bridge.session.units import Decimals, Seconds, Share, Tenths
+from runtime.bridge.storage.coaching import ModelCall, model_calls
+from runtime.web.routes import Routes
+from runtime.web.wire import Wire
+
+DAMAGED: Final = "the file of the database is damaged: some of what is stored cannot be read"
+MINUTE_MS: Final = 60_000
+Millis: TypeAlias = Annotated[float, Decimals(1)]
+Micros: TypeAlias = Annotated[float, Decimals(3)]
+Tenth: TypeAlias = Annotated[float, Decimals(1)]
+core = Routes("core")
+diagnostics = Routes("diagnostics")
+
+
+class CanHealth(Values):
+    """The CAN bus in one look."""
+
+    connected: bool
+    fps: Tenth = Field(validation_alias="frames_per_second")
+    frames_total: int
+    frames_unknown: int
+    channel: str | None
+    bitrate: int | None
+    last_frame_age_s: Seconds | None
+    bus_load_pct: Tenth | None
+    session_id: str | None
+
+
+class SimulatorHealth(Values):
+    """The synthetic car."""
+
+    running: bool
+    lap_seconds: float | None
+    speed_x: float | None = Field(description="speed of its clock that was asked for")
+    reached_x: Tenth | None = Field(
+        description="speed that was reached over the last seconds; null: not known yet"
+    )
+
+
+class ModelHealth(Values):
+    """The language-model server that the coach asks."""
+
+    up: bool
+    transport: Literal["http", "none"]
+    http_url: str | None = Field(validation_alias="url")
+    http_model: str | None = Field(validation_alias="model")
+
+
+class ReplayHealth(Wire):
+    """Whether a session is replayed."""
+
+    running: bool
+
+
+class StreamsHealth(Values):
+    """The listeners of live streams."""
+
+    listeners: int
+    published: int
+    dropped: int = Field(description="events that slow listeners did not get")
+    refused: int
+    spectators: int
+
+
+class WriterHealth(Values):
+    """How writing goes: commits, and how long the last ones took."""
+
+    commits: int
+    refused: int
+    failed: int
+    group_mean: Annotated[float, Decimals(2)]
+    commit_p50_ms: Micros
+    commit_p99_ms: Micros
+    queued: int
+
+
+class DbHealth(Values):
+    """The database."""
+
+    backend: Literal["analytical", "lightweight", "none"]
+    schema_version: int
+    recovered_from: str | None
+    problem: str | None = Field(
+        description="why no database is open, or that its file is damaged; null: all is well"
+    )
+    writer: WriterHealth | None
+
+
+class Health(Wire):
+    """The state of the bridge."""
+
+    status: Literal["ok"] = "ok"
+    version: str
+    engine: Literal["sonic_model", "rules"]
+    coach: Literal["local_model", "rule"] | None
+    driver_level: str
+    track: str
+    analytics_db: bool
+    active_session_id: str
+    can: CanHealth
+    timestamp: str
+    simulator: SimulatorHealth
+    local_model: ModelHealth
+    replay: ReplayHealth
+    streams: StreamsHealth
+    db: DbHealth
+    uptime_s: float
+
+
+class KnownId(Values):
+    """A message that is decoded."""
+
+    can_id: str
+    message: str | None
+    count: int = Field(validation_alias="frames")
+    hz: Tenth
+    expected_hz: float | None
+    age_s: Seconds | None
+
+
+class UnknownId(Values):
+    """An id that no message is known of."""
+
+    can_id: str
+    count: int = Field(validation_alias="frames")
+    hz: Tenth
+
+
+class UsbRecord(Values):
+    """A device that is plugged in."""
+
+    device: str
+    vid: str | None
+    pid: str | None
+    description: str
+    manufacturer: str | None
+    model: str | None
+    kind: Kind
+    is_known: bool
+
+
+class CanDiagnostics(Values):
+    """The CAN reader; rates are those of the last five seconds."""
+
+    loaded: bool
+    connected: bool
+    state: State
+    interface: str | None
+    channel: str | None
+    bitrate: int | None
+    session_id: str | None
+    frames_total: int
+    frames_unknown: int
+    frames_error: int = Field(validation_alias="errors")
+    malformed: int
+    frames_per_second: Tenth
+    bus_load_pct: Tenth | None
+    last_frame_age_s: Seconds | None
+    unknown_ids: tuple[UnknownId, ...]
+    ids: tuple[KnownId, ...]
+    last_error: str | None
+    last_error_at: str | None
+    reconnects: int
+    next_retry_in_s: Tenths | None
+    dropped_rows: int
+    dbc_files: tuple[str, ...]
+    car_id: str | None
+    usb_devices: tuple[UsbRecord, ...]
+
+
+class FrictionQuery(Wire):
+    """Which calls of the model."""
+
+    session_id: str | None = None
+    role: str | None = None
+    limit: Annotated[int, capped(1000)] = 100
+    since_minutes: float = Field(0.0, ge=0, le=1e9, description="0: all")
+
+
+class RoleFriction(Wire):
+    """The calls of one role."""
+
+    role: str
+    count: int
+    p50_latency_ms: Millis | None
+    fallback_rate: Share
+
+
+class Reason(Wire):
+    """Why the model's text was not used."""
+
+    reason: str
+    count: int
+
+
+class FrictionRow(Values):
+    """One call of the model."""
+
+    id: int
+    session_id: str | None
+    role: str | None
+    mode: str | None
+    backend: str | None
+    prompt_chars: int | None
+    completion_chars: int | None
+    latency_ms: Millis | None
+    truncated: bool
+    fell_back: bool
+    reason: str | None
+    error: str | None
+    emotion: str | None
+    ts: Moment
+
+
+class ModelFriction(Wire):
+    """How calling the model went; the figures are of every call that matches."""
+
+    count: int
+    p50_latency_ms: Millis | None
+    p95_latency_ms: Millis | None
+    error_rate: Share
+    fallback_rate: Share
+    truncation_rate: Share
+    by_role: list[RoleFriction]
+    reasons: list[Reason]
+    rows: list[FrictionRow]
+
+
+@core.get("/health", gated=False)
+async def health(request: web.Request) -> Health:
+    """Say that the bridge is up; asks no disk and waits for nobody."""
+    service = request.app[SERVICE]
+    bus, desk = service.bus, service.desk
+    reader = bus.snapshot() if bus is not None else NO_READER
+    car = bus.simulator() if bus is not None else None
+    model = desk.state if desk is not None else None
+    return Health(
+        version=service.version,
+        engine="sonic_model" if service.settings.live_cues else "rules",
+        coach=desk.coach if desk is not None else "rule",
+        driver_level=service.cues.level,
+        track=service.active_track.name if service.active_track else "",
+        analytics_db=service.store is not None,
+        active_session_id=service.active_session(),
+        can=CanHealth.of(
+            reader, reader.counts, session_id=service.bus_session() if bus is not None else None
+        ),
+        timestamp=iso(int(datetime.now(UTC).timestamp() * 1000)) or "",
+        simulator=SimulatorHealth.of(car, running=car is not None and car.running),
+        local_model=ModelHealth.of(
+            model,
+            up=model is not None and model.up,
+            transport=model.transport if model is not None else "none",
+        ),
+        replay=ReplayHealth(running=service.replays is not None and service.replays.running),
+        streams=StreamsHealth.of(service.hub.figures(), spectators=service.spectators.views),
+        db=_db(service),
+        uptime_s=round(time.monotonic() - service.started, 1),
+    )
+
+
+def _db(service: Service) -> DbHealth:
+    store = service.store
+    if store is None:
+        why = service.why_no_database or None
+        return DbHealth.of(None, backend="none", schema_version=0, problem=why)
+    problem = DAMAGED if store.damaged else None
+    return DbHealth.of(store, problem=problem, writer=store.figures())
+
+
+@diagnostics.get("/diagnostics/can")
+async def can(request: web.Request) -> CanDiagnostics:
+    """Show the state of the CAN reader, and the adapters that are plugged in."""
+    return await can_state(request.app[SERVICE])
+
+
+async def can_state(service: Service) -> CanDiagnostics:
+    """All there is to say about the bus."""
+    now = service.bus.snapshot() if service.bus is not None else NO_READER
+    wiring = service.wiring
+    return CanDiagnostics.of(
+        now,
+        now.counts,
+        session_id=service.bus_session(),
+        last_error_at=iso(None if now.last_error_at is None else round(now.last_error_at * 1000)),
+        dropped_rows=service.recorder.dropped if service.recorder is not None else 0,
+        dbc_files=wiring.dbc_files if now.loaded else (),
+        car_id=wiring.car.id if wiring.car is not None else None,
+        usb_devices=tuple(await asyncio.to_thread(usb_devices)),
+    )
+
+
+@diagnostics.get("/diagnostics/llm_friction", errors=READ_ERRORS)
+async def llm_friction(request: web.Request, *, query: FrictionQuery) -> ModelFriction:
+    """Show how calls of the language model went, the newest first."""
+    span = query.since_minutes * MINUTE_MS
+    since = int(now_ms() - span) if span else 0
+    calls = await request.app[SERVICE].db.read(
+        lambda reader: model_calls(reader, query.session_id, query.role, since)
+    )
+    return summarise_calls(calls, query.limit)
+
+
+def summarise_calls(calls: Sequence[ModelCall], limit: int) -> ModelFriction:
+    """The figures of *calls*, given newest first, and the newest *limit* of them."""
+    reasons = Counter(call.reason for call in calls if call.reason)
+    by_role = {role: [c for c in calls if c.role == role] for role in {c.role for c in calls}}
+    return ModelFriction(
+        count=len(calls),
+        p50_latency_ms=_latency(calls, 0.5),
+        p95_latency_ms=_latency(calls, 0.95),
+        error_rate=_share([call.error is not None for call in calls]),
+        fallback_rate=_share([call.fell_back for call in calls]),
+        truncation_rate=_share([call.truncated for call in calls]),
+        by_role=[
+            RoleFriction(
+                role=role,
+                count=len(own),
+                p50_latency_ms=_latency(own, 0.5),
+                fallback_rate=_share([call.fell_back for call in own]),
+            )
+            for role, own in sorted(by_role.items())
+        ],
+        reasons=[
+            Reason(reason=name, count=count)
+            for name, count in sorted(reasons.items(), key=lambda pair: (-pair[1], pair[0]))
+        ],
+        rows=[FrictionRow.of(call) for call in calls[:limit]],
+    )
+
+
+def _latency(calls: Sequence[ModelCall], p: float) -> float | None:
+    return quantile([call.latency_ms for call in calls], p)
+
+
+def _share(flags: Sequence[bool]) -> float:
+    return sum(flags) / len(flags) if flags else 0.0
