@@ -2,7 +2,8 @@
 
 import asyncio
 import codecs
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Annotated, Any, Final, Literal
 
 import orjson
@@ -15,6 +16,7 @@ from runtime.bridge.api.shapes import (
     Number,
     SessionPath,
     Short,
+    Values,
     recording_id,
 )
 from runtime.bridge.errors import BadLine, NotSaved, with_context
@@ -24,6 +26,7 @@ from runtime.bridge.session.ingest import (
     BadBatch,
     BatchTooLarge,
     FrameBatch,
+    Ignored,
     NoUsableFrame,
     Rejected,
     SampleBatch,
@@ -34,7 +37,7 @@ from runtime.bridge.session.ingest import (
 )
 from runtime.bridge.session.recording import WIDE_SIGNALS, VideoFrame
 from runtime.bridge.storage.errors import BadFrames, RegistryFull
-from runtime.bridge.storage.values import Appended, SessionMeta
+from runtime.bridge.storage.values import NOTHING, Appended, SessionMeta
 from runtime.web.errors import ApiError, NotFound, TooLarge
 from runtime.web.routes import Routes
 from runtime.web.wire import Plain, Wire, absent, read_lines
@@ -96,21 +99,21 @@ class FramesRequest(Plain):
         return SessionMeta(**self.model_dump(exclude={"frames", "columns"}))
 
 
-class RejectedFrame(Wire):
+class RejectedFrame(Values):
     """Something of a batch that was left out."""
 
     index: int
     reason: str
 
 
-class IgnoredKey(Wire):
+class IgnoredKey(Values):
     """A key of frames whose values were not kept, or not all of them."""
 
     name: str
     reason: str
 
 
-class FramesAnswer(Wire):
+class FramesAnswer(Values):
     """The frames are on disk."""
 
     saved: Literal[True] = True
@@ -130,7 +133,7 @@ class FrameRequest(Plain):
     model_config = ConfigDict(extra="allow")
 
 
-class FrameAnswer(Wire):
+class FrameAnswer(Values):
     """The frame is on disk."""
 
     saved: Literal[True] = True
@@ -170,14 +173,14 @@ class SignalsRequest(Plain):
     signals: SampleObjects = None
 
 
-class SignalsAnswer(Wire):
+class SignalsAnswer(Values):
     """The samples are on disk."""
 
     saved: Literal[True] = True
     session_id: str
     n_appended: int
     names: list[str]
-    newly_discovered: list[str]
+    newly_discovered: tuple[str, ...]
     capabilities_count: int
     n_rejected: int
     rejected: list[RejectedFrame]
@@ -194,15 +197,22 @@ async def add_frame_lines(request: web.Request, *, path: SessionPath) -> FramesA
     are stored, but for those that came together with it where the database refused them. A line
     holds at most 1 MiB and must be complete 30 s after the one before it.
     """
-    stream = _FrameStream(request.app[SERVICE], _new_id(path.sid))
+    intake = _Intake(request.app[SERVICE], _new_id(path.sid))
+    line = 1  # the one that is awaited, or was at fault
     try:
         async for lines in read_lines(request, BODY_CAP):
-            await stream.append(lines)
+            if line == 1:
+                lines[0] = lines[0].removeprefix(codecs.BOM_UTF8)
+            frames, n_read = _parse_lines(lines)
+            await intake.store_some(frames)
+            line += n_read
+            if n_read < len(lines):
+                raise BadLine(f"line {line} is not valid JSON")
     except ApiError as error:
-        if stream.n_appended:
-            error.message += f"; {stream.n_appended} frames before it are stored"
-        raise with_context(error, line=stream.line, n_appended=stream.n_appended) from error
-    return stream.answer()
+        if intake.n_appended:
+            error.message += f"; {intake.n_appended} frames before it are stored"
+        raise with_context(error, line=line, n_appended=intake.n_appended) from error
+    return intake.answer()
 
 
 @routes.post(
@@ -215,83 +225,53 @@ async def add_frames(
     request: web.Request, *, path: SessionPath, body: FramesRequest
 ) -> FramesAnswer:
     """Append frames to a session, which is made where it is unknown."""
-    sid = _new_id(path.sid)
-    if isinstance(body.frames, list) and len(body.frames) <= _LARGE:
-        batch = _batch(body)
-    else:
-        batch = await asyncio.to_thread(_batch, body)
-    service = request.app[SERVICE]
-    done = await service.db.append_frames(sid, batch.frames, batch.extras, body.meta())
-    _tell(service, sid, batch, done)
-    ignored = _ignored(batch, done)
-    return FramesAnswer(
-        session_id=sid,
-        n_appended=len(batch.frames),
-        first_frame_idx=done.first_idx,
-        last_frame_idx=done.last_idx,
-        n_rejected=batch.n_rejected,
-        rejected=_rejected(batch.rejected),
-        n_ignored=len(ignored),
-        ignored=ignored[:REASONS_KEPT],
-    )
+    intake = _Intake(request.app[SERVICE], _new_id(path.sid), body.meta())
+    if body.frames is not None and body.columns is not None:
+        raise NotSaved("send frames or columns, not both")
+    with _refusing():
+        if body.columns is None:
+            batch = await _read(body.frames)
+        else:
+            batch = await asyncio.to_thread(read_columns, body.columns)
+    await intake.store(batch)
+    return intake.answer()
 
 
-class _FrameStream:
-    """Frames that come line by line, stored a group at a time."""
+class _Intake:
+    """What became of the frames of one request, which are stored in one group or several."""
 
-    def __init__(self, service: Service, session_id: str) -> None:
-        self.line = 1
-        """The number of the line that is awaited, or was at fault."""
+    def __init__(self, service: Service, session_id: str, meta: SessionMeta = NOTHING) -> None:
         self.n_appended = 0
-        self._service = service
-        self._session_id = session_id
-        self._n_frames = 0
-        self._first_idx = self._last_idx = 0
-        self._n_rejected = 0
+        self._service, self._session_id, self._meta = service, session_id, meta
+        self._n_frames = self._n_rejected = self._first_idx = self._last_idx = 0
         self._rejected: list[Rejected] = []
-        self._ignored: dict[str, IgnoredKey] = {}
+        self._ignored: dict[str, Ignored] = {}
 
-    async def append(self, lines: Sequence[bytes]) -> None:
-        """Store the frames of *lines*; empty ones say nothing. Raises `BadLine`."""
-        frames: list[object] = []
-        for number, line in enumerate(lines, self.line):
-            if number == 1:
-                line = line.removeprefix(codecs.BOM_UTF8)
-            if not line.strip():
-                continue
-            try:
-                frames.append(orjson.loads(line))
-            except orjson.JSONDecodeError:
-                await self._store(frames)
-                self.line = number
-                raise BadLine(f"line {number} is not valid JSON") from None
-        await self._store(frames)
-        self.line += len(lines)
-
-    async def _store(self, frames: list[object]) -> None:
-        if not frames:
-            return
+    async def store_some(self, frames: list[object]) -> None:
+        """Store a group of frames, of which none need be usable."""
         before = self._n_frames
         self._n_frames += len(frames)
-        try:
-            if len(frames) <= _LARGE:
-                batch = read_frames(frames)
-            else:
-                batch = await asyncio.to_thread(read_frames, frames)
-        except NoUsableFrame as error:
-            self._reject(before, len(frames), error.rejected)
+        if not frames:
             return
-        except BadBatch as error:
-            raise _refusal(error) from error
-        done = await self._service.db.append_frames(self._session_id, batch.frames, batch.extras)
+        with _refusing():
+            try:
+                batch = await _read(frames)
+            except NoUsableFrame as error:
+                self._reject(before, len(frames), error.rejected)
+                return
+        await self.store(batch, before)
+
+    async def store(self, batch: FrameBatch, before: int = 0) -> None:
+        """Store a group; as many frames of the request came *before*."""
+        db = self._service.db
+        done = await db.append_frames(self._session_id, batch.frames, batch.extras, self._meta)
         _tell(self._service, self._session_id, batch, done)
         if not self.n_appended:
             self._first_idx = done.first_idx
         self._last_idx = done.last_idx
         self.n_appended += len(batch.frames)
         self._reject(before, batch.n_rejected, batch.rejected)
-        for key in _ignored(batch, done):
-            self._ignored.setdefault(key.name, key)
+        self._ignored = {key.name: key for key in _ignored(batch, done)} | self._ignored
 
     def _reject(self, before: int, count: int, rejected: Sequence[Rejected]) -> None:
         self._n_rejected += count
@@ -303,32 +283,47 @@ class _FrameStream:
         if not self.n_appended:
             why = f"no frame can be used: {self._rejected[0].reason}" if self._rejected else ""
             raise NotSaved(why or "the body must hold at least one frame, one a line")
-        ignored = [self._ignored[name] for name in sorted(self._ignored)]
-        return FramesAnswer(
+        return FramesAnswer.of(
             session_id=self._session_id,
             n_appended=self.n_appended,
             first_frame_idx=self._first_idx,
             last_frame_idx=self._last_idx,
             n_rejected=self._n_rejected,
-            rejected=_rejected(tuple(self._rejected)),
-            n_ignored=len(ignored),
-            ignored=ignored[:REASONS_KEPT],
+            rejected=self._rejected,
+            n_ignored=len(self._ignored),
+            ignored=sorted(self._ignored.values())[:REASONS_KEPT],
         )
+
+
+def _parse_lines(lines: Sequence[bytes]) -> tuple[list[object], int]:
+    """The frames up to the first line that is not JSON, and how many lines that is."""
+    frames: list[object] = []
+    for number, line in enumerate(lines):
+        try:
+            if line.strip():
+                frames.append(orjson.loads(line))
+        except orjson.JSONDecodeError:
+            return frames, number
+    return frames, len(lines)
+
+
+async def _read(frames: object) -> FrameBatch:
+    if isinstance(frames, list) and len(frames) <= _LARGE:
+        return read_frames(frames)
+    return await asyncio.to_thread(read_frames, frames)
 
 
 @routes.post("/session/{sid}/frame", errors=ERRORS, quiet=True)
 async def add_frame(request: web.Request, *, path: SessionPath, body: FrameRequest) -> FrameAnswer:
     """Append one frame; tells its index."""
     sid = _new_id(path.sid)
-    try:
+    with _refusing():
         batch = read_frame(body.model_extra)
-    except BadBatch as error:
-        raise _refusal(error) from error
     service = request.app[SERVICE]
     done = await service.db.append_frames(sid, batch.frames, batch.extras)
     _tell(service, sid, batch, done)
-    ignored = _ignored(batch, done)[:REASONS_KEPT] or None
-    return FrameAnswer(session_id=sid, frame_idx=done.first_idx, ignored=ignored)
+    ignored = [IgnoredKey.of(key) for key in sorted(_ignored(batch, done))[:REASONS_KEPT]]
+    return FrameAnswer(session_id=sid, frame_idx=done.first_idx, ignored=ignored or None)
 
 
 @routes.post("/session/{sid}/video_frames", body_cap=BODY_CAP, errors=ERRORS)
@@ -350,32 +345,29 @@ async def add_signals(
     sid = _new_id(path.sid)
     store = request.app[SERVICE].db
     names = {row.signal_id: row.name for row in store.registry()}
-    try:
+    with _refusing():
         batch = await asyncio.to_thread(read_samples, body.signals, names)
-    except BadBatch as error:
-        raise _refusal(error) from error
     done = await store.append_signals(sid, batch.samples)
-    return SignalsAnswer(
+    rejected = [*batch.rejected, *_unplaced(batch, done.placed)]
+    return SignalsAnswer.of(
+        done,
         session_id=sid,
-        n_appended=done.n_appended,
         names=sorted(batch.samples),
-        newly_discovered=list(done.newly_discovered),
-        capabilities_count=done.capabilities_count,
         n_rejected=batch.n_rejected + done.n_rejected,
-        rejected=_rejected((*batch.rejected, *_unplaced(batch, done.placed))),
+        rejected=sorted(rejected, key=lambda one: one.index)[:REASONS_KEPT],
     )
 
 
 def _unplaced(batch: SampleBatch, placed: Mapping[str, Sequence[float]]) -> list[Rejected]:
     """The samples of columns of the frames that filled none of their cells, the first twenty."""
-    found: list[int] = []
+    lost: list[int] = []
     for name in WIDE_SIGNALS:
         if name in batch.samples:
             where = batch.places[name].tolist()
             latest = dict(zip(batch.samples[name].t.tolist(), where, strict=True))
             kept = {latest[t] for t in placed.get(name, ()) if t in latest}
-            found += [at for at in where if at not in kept]
-    return [Rejected(at, NO_CELL) for at in sorted(found)[:REASONS_KEPT]]
+            lost += [at for at in where if at not in kept]
+    return [Rejected(at, NO_CELL) for at in sorted(lost)[:REASONS_KEPT]]
 
 
 def _tell(service: Service, session_id: str, batch: FrameBatch, done: Appended) -> None:
@@ -386,33 +378,20 @@ def _tell(service: Service, session_id: str, batch: FrameBatch, done: Appended) 
         )
 
 
-def _ignored(batch: FrameBatch, done: Appended) -> list[IgnoredKey]:
-    """What of the frames was not kept, though they were, by name."""
-    found = [IgnoredKey(name=one.name, reason=one.reason) for one in batch.ignored]
-    found += [IgnoredKey(name=name, reason=FULL) for name in done.left_out]
-    return sorted(found, key=lambda one: one.name)
+def _ignored(batch: FrameBatch, done: Appended) -> list[Ignored]:
+    """What of the frames was not kept, though they were."""
+    return [*batch.ignored, *(Ignored(name, FULL) for name in done.left_out)]
 
 
-def _batch(body: FramesRequest) -> FrameBatch:
-    if body.frames is not None and body.columns is not None:
-        raise NotSaved("send frames or columns, not both")
+@contextmanager
+def _refusing() -> Iterator[None]:
+    """Refuse a batch of which nothing can be used."""
     try:
-        if body.columns is not None:
-            return read_columns(body.columns)
-        return read_frames(body.frames)
+        yield
+    except BatchTooLarge as error:
+        raise TooLarge(str(error)) from error
     except BadBatch as error:
-        raise _refusal(error) from error
-
-
-def _refusal(error: BadBatch) -> NotSaved | TooLarge:
-    if isinstance(error, BatchTooLarge):
-        return TooLarge(str(error))
-    return NotSaved(str(error))
-
-
-def _rejected(rejected: tuple[Rejected, ...]) -> list[RejectedFrame]:
-    first = sorted(rejected, key=lambda one: one.index)[:REASONS_KEPT]
-    return [RejectedFrame(index=one.index, reason=one.reason) for one in first]
+        raise NotSaved(str(error)) from error
 
 
 def _new_id(text: str) -> str:

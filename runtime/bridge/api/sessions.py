@@ -24,7 +24,6 @@ from runtime.bridge.api.shapes import (
     Text,
     Values,
     capped,
-    iso,
     now_ms,
     rounded,
 )
@@ -412,14 +411,14 @@ def _record(row: SessionRow, posted: Sequence[LapRow], summary: Summary | None) 
 
 def _derived(row: SessionRow, lap: LapSummary) -> SessionLap:
     """A lap found in the telemetry."""
-    return SessionLap(
+    return SessionLap.of(
         lap_number=lap.number,
         lap_time_s=round(lap.time_s, 3),
         best_sector=rounded(lap.best_sector, 3),
         avg_speed_kmh=rounded(lap.avg_speed_kmh, 1),
         max_combo_g=rounded(lap.max_combo_g, 3),
         coast_pct=rounded(lap.coast_pct, 1),
-        recorded_at=iso(recorded_ms(row, lap.t_end)) or "",
+        recorded_at=recorded_ms(row, lap.t_end),
     )
 
 
