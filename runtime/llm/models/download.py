@@ -103,6 +103,17 @@ def needed_bytes(size: int) -> int:
     return size + size // 20
 
 
+def lacks_room(target: Path, size: int) -> bool:
+    """Whether the disk has no room for what is missing of a download. Raises `OSError`."""
+    part = _part_of(target)
+    here = part.stat().st_size if part.exists() else 0
+    return free_bytes(target.parent) < needed_bytes(size) - here
+
+
+def _part_of(target: Path) -> Path:
+    return target.with_name(target.name + ".part")
+
+
 async def size_of(url: str, stall_s: float = Pace().stall_s) -> int | None:
     """The size in bytes that *url* declares; None if it declares none.
 
@@ -121,13 +132,11 @@ class Transfer:
         source: Source,
         target: Path,
         pace: Pace | None = None,
-        free: Callable[[Path], int] = free_bytes,
         on_progress: Callable[[int], object] = int,  # which does nothing
     ) -> None:
         self._source = source
         self._target = target
         self._pace = pace or Pace()
-        self._free = free
         self._on_progress = on_progress
         self._part = PartFile(target)
         self._resumed_at = 0
@@ -156,8 +165,7 @@ class Transfer:
             self.done = self._part.size
         if self._part.size > self._source.size:
             await in_thread(self._part.restart)
-        room = await in_thread(self._free, self._target.parent)
-        if room < needed_bytes(self._source.size) - self._part.size:
+        if await in_thread(lacks_room, self._target, self._source.size):
             raise TransferFailed("disk_full", "there is not enough free space")
         if self._part.size < self._source.size:
             try:
@@ -242,7 +250,7 @@ class PartFile:
 
     def __init__(self, target: Path) -> None:
         self._target = target
-        self._path = target.with_name(target.name + ".part")
+        self._path = _part_of(target)
         self._note = target.with_name(target.name + ".part.json")
         self._file: BinaryIO | None = None
         self._hash = hashlib.sha256()

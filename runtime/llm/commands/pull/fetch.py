@@ -21,7 +21,6 @@ from runtime.llm.models.download import (
     Transfer,
     TransferFailed,
     check_source,
-    free_bytes,
     size_of,
     sync_folder,
 )
@@ -223,12 +222,7 @@ async def _transfer(source: Source, target: Path, what: str) -> None:
     hidden = True if source.size < SMALL else None  # None: shown on a terminal
     with tqdm(desc=what, total=source.size, unit="B", unit_scale=True, disable=hidden) as bar:
         for attempt in range(1, ATTEMPTS + 1):
-            transfer = Transfer(
-                source,
-                target,
-                free=free_bytes,
-                on_progress=lambda done: bar.update(done - bar.n),
-            )
+            transfer = Transfer(source, target, on_progress=lambda done: bar.update(done - bar.n))
             try:
                 await transfer.run()
                 return

@@ -1,10 +1,11 @@
 """Measures how fast the system model answers and keeps the last record."""
 
 import asyncio
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from contextlib import aclosing, suppress
 from datetime import UTC, datetime
 from statistics import fmean
+from time import monotonic
 from typing import Literal
 
 from runtime.llm.errors import (
@@ -80,16 +81,10 @@ class Benchmark:
         probe: CachedProbe,
         *,
         max_chars: int = 100_000,
-        run_s: float = RUN_S,
-        clock: Callable[[], float] = time.monotonic,
-        wall: Callable[[], float] = time.time,
     ) -> None:
         self._provider = provider
         self._probe = probe
         self._max_chars = max_chars
-        self._run_s = run_s
-        self._clock = clock
-        self._wall = wall
         self._running = False
         self._last: BenchmarkRecord | None = None
 
@@ -114,22 +109,19 @@ class Benchmark:
         try:
             await self._require()
             for _ in range(warmup):
-                await self._warm(asked[0])
+                with suppress(ApiError, TimeoutError):  # the measured runs will tell
+                    await self._answer(asked[0])
             results = [await self._measure(prompt, n) for n, prompt in enumerate(asked, 1)]
         finally:
             self._running = False
-        ran_at = datetime.fromtimestamp(self._wall(), UTC).isoformat(timespec="seconds")
         self._last = BenchmarkRecord(
             status="available",
             warmup_runs=warmup,
-            results=[
-                result.model_copy(update={"tokens_per_sec": round(result.tokens_per_sec, 2)})
-                for result in results
-            ],
+            results=results,
             total_tokens=sum(result.output_tokens for result in results),
             total_ms=sum(result.inference_ms for result in results),
             avg_tokens_per_sec=round(fmean(result.tokens_per_sec for result in results), 2),
-            ran_at=ran_at.replace("+00:00", "Z"),
+            ran_at=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
             provider=self._provider.name,
         )
         return self._last
@@ -141,34 +133,24 @@ class Benchmark:
             named = "error" if isinstance(state, ProbeError) else label(state.code)
             raise BenchmarkRefused(refused, named)
 
-    async def _warm(self, prompt: str) -> None:
-        try:
-            async with asyncio.timeout(self._run_s):
-                await self._answer(prompt)
-        except (ApiError, TimeoutError):
-            return  # the measured runs will tell
-
     async def _measure(self, prompt: str, number: int) -> BenchmarkResult:
         try:
-            async with asyncio.timeout(self._run_s):
-                return await self._answer(prompt)
+            return await self._answer(prompt)
         except ApiError as failure:
             raise BenchmarkFailed(f"prompt {number} failed: {failure.message}") from failure
         except TimeoutError:
-            text = f"prompt {number} was not answered in {self._run_s:g} s"
+            text = f"prompt {number} was not answered in {RUN_S:g} s"
             raise BenchmarkFailed(text) from None
 
     async def _answer(self, prompt: str) -> BenchmarkResult:
         chat = SystemChat((Turn("user", prompt),), _GREEDY, MAX_OUTPUT)
-        began, first, text = self._clock(), None, ""
+        began, first, text = monotonic(), None, ""
         reply = self._provider.generate(chat)
-        try:
+        async with asyncio.timeout(RUN_S), aclosing(reply):
             async for piece in reply:
-                first = self._clock() if first is None else first
+                first = monotonic() if first is None else first
                 text += piece
-        finally:
-            await reply.aclose()
-        ended = self._clock()
+        ended = monotonic()
         counted = reply.outcome.completion_tokens
         tokens = len(text.split()) if counted is None else counted
         inference_ms = round((ended - began) * 1000)
@@ -176,7 +158,7 @@ class Benchmark:
             prompt=prompt,
             output_tokens=tokens,
             inference_ms=inference_ms,
-            tokens_per_sec=tokens * 1000 / inference_ms if inference_ms else 0.0,
+            tokens_per_sec=round(tokens * 1000 / inference_ms, 2) if inference_ms else 0.0,
             ttft_ms=round(((ended if first is None else first) - began) * 1000),
             token_source="words" if counted is None else "usage",
         )

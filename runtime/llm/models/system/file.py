@@ -27,22 +27,13 @@ from runtime.llm.models.download import (
     Source,
     Transfer,
     TransferFailed,
-    free_bytes,
     in_thread,
-    needed_bytes,
+    lacks_room,
 )
 from runtime.llm.models.system.foreground import Gate
 from runtime.llm.models.system.reply import Reply, SystemChat, flatten
 from runtime.llm.models.system.settings import SysmodelSettings
-from runtime.llm.models.system.state import (
-    MAIN,
-    Availability,
-    ProbeError,
-    State,
-    Status,
-    every_cell,
-    refusal,
-)
+from runtime.llm.models.system.state import Availability, ProbeError, Provider, Status, refusal
 from runtime.llm.values import SYSTEM_MODEL, Generation, Turn
 
 log = logging.getLogger(__name__)
@@ -66,7 +57,7 @@ class Declared:
     """Where it may be downloaded from; None: it comes with the installation."""
 
 
-class ManagedFile:
+class ManagedFile(Provider):
     """Downloads the file when told to, verifies it, and answers with an engine of the pool."""
 
     name = "managed_gguf"
@@ -80,37 +71,24 @@ class ManagedFile:
         *,
         gate: Gate | None = None,
         pace: Pace | None = None,
-        free: Callable[[Path], int] = free_bytes,
     ) -> None:
         self._declared = declared
         self._generate = generate
         self._settings = settings
         self._gate = gate or Gate(settings.foreground_policy)
         self._pace = pace or Pace(settings.download_stall_s, settings.download_bytes_per_s)
-        self._free = free
+        self.max_concurrency = settings.max_concurrency
         self._verifier = Verifier(declared.path, declared.sha256, declared.size, record)
         self._transfer: Transfer | None = None
         self._download: asyncio.Task[None] | None = None
         self._failure: str | None = None
         self._turn = asyncio.Lock()
 
-    @property
-    def max_concurrency(self) -> int:
-        """Requests that may be inside: one is answered at a time, the others wait in order."""
-        return self._settings.max_concurrency
-
     async def probe(self) -> Availability:
         """The state of the file. Raises `ProbeError` when the disk fails."""
         if self._download is not None and self._transfer is not None:
             return self._under_way(self._transfer)
         return (await self._look())[0]
-
-    async def probe_configs(self) -> dict[str, State]:
-        """One model, so one cell."""
-        try:
-            return every_cell({MAIN: await self.probe()})
-        except ProbeError as failure:
-            return every_cell({MAIN: failure})
 
     async def download(self) -> Availability:
         """Start the download, or join the one under way."""
@@ -124,7 +102,7 @@ class ManagedFile:
         if now.code != Status.DOWNLOADABLE or url is None or size is None:
             raise refusal(now) or SysmodelUnavailable("there is nothing to download")
         source = Source(url, self._declared.sha256, size)
-        transfer = Transfer(source, self._declared.path, self._pace, free=self._free)
+        transfer = Transfer(source, self._declared.path, self._pace)
         self._failure, self._transfer = None, transfer
         self._download = asyncio.create_task(self._fetch(transfer), name="sysmodel-download")
         return self._under_way(transfer)
@@ -176,9 +154,7 @@ class ManagedFile:
             return Availability(Status.UNAVAILABLE, "file_missing")
         if self._settings.offline:
             return Availability(Status.UNAVAILABLE, "offline")
-        folder, part = self._declared.path.parent, self._declared.path.name + ".part"
-        room = await in_thread(self._free, folder)
-        if room < needed_bytes(size) - await in_thread(_size_of, folder / part):
+        if await in_thread(lacks_room, self._declared.path, size):
             return Availability(Status.UNAVAILABLE, "disk_full")
         return Availability(Status.DOWNLOADABLE, self._failure)
 
@@ -361,10 +337,3 @@ def _fingerprint(path: Path) -> Fingerprint | None:
     if not stat.S_ISREG(info.st_mode):
         return None
     return Fingerprint(info.st_ino, info.st_size, info.st_mtime_ns)
-
-
-def _size_of(path: Path) -> int:
-    try:
-        return path.stat().st_size
-    except FileNotFoundError:
-        return 0

@@ -18,7 +18,7 @@ from runtime.llm.models.system.daemon import (
 )
 from runtime.llm.models.system.settings import SysmodelSettings
 from runtime.llm.models.system.state import Availability, ProbeError, Status
-from runtime.llm.models.system.upstream import Sleep, Upstream
+from runtime.llm.models.system.upstream import Upstream
 
 log = logging.getLogger(__name__)
 
@@ -33,14 +33,9 @@ class Ollama(Upstream):
     chat_path = "/v1/chat/completions"
 
     def __init__(
-        self,
-        daemon: Daemon,
-        settings: SysmodelSettings,
-        *,
-        pulling: Daemon | None = None,
-        sleep: Sleep = asyncio.sleep,
+        self, daemon: Daemon, settings: SysmodelSettings, pulling: Daemon | None = None
     ) -> None:
-        super().__init__(daemon, settings, sleep=sleep)
+        super().__init__(daemon, settings)
         self._pulling = pulling or daemon
         self._pull: Pull | None = None
         self._may_pull = settings.pull and not settings.offline

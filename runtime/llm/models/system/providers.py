@@ -8,7 +8,7 @@ from runtime.llm.models.system.daemon import Daemon, Patience, parse_address
 from runtime.llm.models.system.file import Declared, Generate, ManagedFile
 from runtime.llm.models.system.ollama import PULL_STALL_S, Ollama
 from runtime.llm.models.system.settings import OLLAMA_URL, SHA256, SysmodelSettings
-from runtime.llm.models.system.state import NoSystemModel, Provider
+from runtime.llm.models.system.state import Provider
 from runtime.llm.models.system.upstream import Upstream
 
 BUNDLED = Path(__file__).resolve().parents[4] / "data" / "models" / "paddock-coach.gguf"
@@ -29,16 +29,16 @@ def build(
     Raises `ValueError`, which names the key, when a file that the settings name is not described.
     """
     if not settings.enabled:
-        return NoSystemModel("disabled")
+        return Provider("disabled")
     match settings.provider:
         case "none":
-            return NoSystemModel()
+            return Provider()
         case "openai_http" | "ollama":
             return _upstream(settings)
         case "auto" if not bundled.is_file():
-            return NoSystemModel()
+            return Provider()
         case "auto" if _card(bundled) is None:
-            return NoSystemModel("model_card_unreadable")
+            return Provider("model_card_unreadable")
     folder = data_dir / "sysmodel"
     declared = _declared(settings, folder, bundled)
     record = folder / f"{declared.sha256}.json"
@@ -54,7 +54,7 @@ def _upstream(settings: SysmodelSettings) -> Upstream:
     # A pull is silent while a large layer is checked; its own limit on progress comes first.
     patient = Patience(first_s=2 * PULL_STALL_S, stall_s=2 * PULL_STALL_S)
     pulling = Daemon(address, key=key, patience=patient)
-    return Ollama(Daemon(address, key=key), settings, pulling=pulling)
+    return Ollama(Daemon(address, key=key), settings, pulling)
 
 
 def _declared(settings: SysmodelSettings, folder: Path, bundled: Path) -> Declared:

@@ -1,12 +1,12 @@
 """How the system model stands: its state, the errors that follow from it, and who provides it."""
 
 import asyncio
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Final, Literal, Protocol
+from time import monotonic
+from typing import Final, Literal
 
 from runtime.llm.errors import (
     RichError,
@@ -86,78 +86,47 @@ MAIN: Final[Cell] = "stable/fast"
 """The cell of a provider's only model."""
 
 
-def every_cell(
-    known: Mapping[Cell, State],
-    rest: State = Availability(Status.UNAVAILABLE, "not_configured"),
-) -> dict[str, State]:
+def every_cell(known: Mapping[Cell, State]) -> dict[str, State]:
     """*known* filled up to four cells."""
+    rest = Availability(Status.UNAVAILABLE, "not_configured")
     return {cell: known.get(cell, rest) for cell in CELLS}
 
 
-class Provider(Protocol):
-    """Whatever plays the system model. Errors of `generate` are those of `runtime.llm.errors`."""
+class Provider:
+    """Whatever plays the system model. This one is none: unavailable, for a reason."""
 
-    @property
-    def name(self) -> str:
-        """The kind of provider, as ``/health`` shows it."""
-        ...
+    name = "none"
+    """The kind of provider, as ``/health`` shows it."""
+    max_concurrency = 1
+    """Requests that may be inside at the same time."""
 
-    @property
-    def max_concurrency(self) -> int:
-        """Requests that may be inside at the same time."""
-        ...
+    def __init__(self, reason: str = "not_configured") -> None:
+        self._reason = reason
 
     async def probe(self) -> Availability:
         """The state now: cheap, bounded in time by the caller. Raises `ProbeError`."""
-        ...
+        return Availability(Status.UNAVAILABLE, self._reason)
 
     async def probe_configs(self) -> dict[str, State]:
-        """The four cells ``stable|preview / fast|full``."""
-        ...
+        """The four cells ``stable|preview / fast|full``; here there is one model, so one cell."""
+        try:
+            return every_cell({MAIN: await self.probe()})
+        except ProbeError as failure:
+            return every_cell({MAIN: failure})
 
     async def download(self) -> Availability:
         """Start or join a download and return its state at once.
 
         Raises `runtime.llm.errors.SysmodelUnavailable` where there is nothing to download.
         """
-        ...
-
-    def generate(self, chat: SystemChat) -> Generation:
-        """The reply; nothing starts before the first piece is asked for."""
-        ...
-
-    async def close(self) -> None:
-        """Stop everything under way."""
-        ...
-
-
-class NoSystemModel:
-    """A machine without a system model: always unavailable, with the reason why."""
-
-    name = "none"
-    max_concurrency = 1
-
-    def __init__(self, reason: str = "not_configured") -> None:
-        self._state = Availability(Status.UNAVAILABLE, reason)
-
-    async def probe(self) -> Availability:
-        """Unavailable."""
-        return self._state
-
-    async def probe_configs(self) -> dict[str, State]:
-        """Four times unavailable."""
-        return every_cell({}, self._state)
-
-    async def download(self) -> Availability:
-        """Raises `SysmodelUnavailable`."""
         raise SysmodelUnavailable("no system model is configured, so there is nothing to download")
 
     def generate(self, chat: SystemChat) -> Generation:
-        """Raises `SysmodelUnavailable`."""
+        """The reply; nothing starts before the first piece is asked for."""
         raise SysmodelUnavailable("no system model is configured on this machine")
 
     async def close(self) -> None:
-        """Has nothing to stop."""
+        """Stop everything under way."""
 
 
 class CachedProbe:
@@ -166,18 +135,8 @@ class CachedProbe:
     A probe that takes longer goes on in the background; meanwhile the last answer stands.
     """
 
-    def __init__(
-        self,
-        provider: Provider,
-        *,
-        clock: Callable[[], float] = time.monotonic,
-        wait_s: float = WAIT_S,
-        limit_s: float = LIMIT_S,
-    ) -> None:
+    def __init__(self, provider: Provider) -> None:
         self._provider = provider
-        self._clock = clock
-        self._wait_s = wait_s
-        self._limit_s = limit_s
         self._task: asyncio.Task[None] | None = None
         self._last: State | None = None
         self._stale_at = 0.0
@@ -189,11 +148,11 @@ class CachedProbe:
 
     async def state(self) -> State:
         """The state; a `ProbeError` when it cannot be known."""
-        if self._last is not None and self._clock() < self._stale_at:
+        if self._last is not None and monotonic() < self._stale_at:
             return self._last
         if self._task is None:
             self._task = asyncio.create_task(self._probe(), name="sysmodel-probe")
-        await asyncio.wait({self._task}, timeout=self._wait_s)
+        await asyncio.wait({self._task}, timeout=WAIT_S)
         return self._last or ProbeError(_SLOW)
 
     async def configs(self) -> dict[str, State]:
@@ -229,14 +188,14 @@ class CachedProbe:
 
     async def _probe(self) -> None:
         try:
-            async with asyncio.timeout(self._limit_s):
+            async with asyncio.timeout(LIMIT_S):
                 self._last = await self._provider.probe()
         except TimeoutError:
             self._last = ProbeError(_SLOW)
         except ProbeError as failure:
             self._last = ProbeError(str(failure))
         finally:
-            self._stale_at = self._clock() + FRESH_S
+            self._stale_at = monotonic() + FRESH_S
             self._task = None
 
 

@@ -1,8 +1,8 @@
 """A system model behind an OpenAI-compatible daemon on this machine: llama-server and its kin."""
 
-import asyncio
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from asyncio import sleep
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from dataclasses import replace
 from typing import Final
@@ -23,6 +23,7 @@ from runtime.llm.models.system.state import (
     Availability,
     Cell,
     ProbeError,
+    Provider,
     State,
     Status,
     every_cell,
@@ -34,30 +35,17 @@ REPLY_CAP: Final = 1 << 20
 _WAITING: Final = frozenset(("downloading",))
 _BROKEN: Final = frozenset(("failed", "error"))
 
-Sleep = Callable[[float], Awaitable[None]]
 
-
-class Upstream:
+class Upstream(Provider):
     """Speaks ``/models`` and ``/chat/completions``. The daemon decides what it loads and when."""
 
     name = "openai_http"
     chat_path = "/chat/completions"
 
-    def __init__(
-        self,
-        daemon: Daemon,
-        settings: SysmodelSettings,
-        *,
-        sleep: Sleep = asyncio.sleep,
-    ) -> None:
+    def __init__(self, daemon: Daemon, settings: SysmodelSettings) -> None:
         self._daemon = daemon
         self._settings = settings
-        self._sleep = sleep
-
-    @property
-    def max_concurrency(self) -> int:
-        """Requests that may be inside at the same time."""
-        return self._settings.max_concurrency
+        self.max_concurrency = settings.max_concurrency
 
     async def probe(self) -> Availability:
         """The state of the configured model, or of the only one on the daemon's list."""
@@ -138,7 +126,7 @@ class Upstream:
                 if trouble.retry_after_s is None or waited > self._daemon.patience.busy_s:
                     raise as_error(trouble) from trouble
                 pause = trouble.retry_after_s
-            await self._sleep(pause)
+            await sleep(pause)
 
     async def _body(self, chat: SystemChat) -> dict[str, object]:
         model = self._settings.model

@@ -165,7 +165,7 @@ async def test_a_source_that_is_down_is_named(pull: Puller) -> None:
 async def test_a_disk_that_is_too_small_is_told_before_anything_is_fetched(
     pull: Puller, source: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("runtime.llm.commands.pull.fetch.free_bytes", lambda folder: 1000)
+    monkeypatch.setattr("runtime.llm.models.download.free_bytes", lambda folder: 1000)
     said = await pull(str(source))
 
     assert (said.status, pull.left) == (1, [])

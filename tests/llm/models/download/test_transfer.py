@@ -242,10 +242,13 @@ async def test_a_source_that_is_down_is_unreachable(tmp_path: Path) -> None:
     assert await fails(made(address, tmp_path)) == "unreachable"
 
 
-async def test_a_disk_that_is_too_small_is_told_before_anything_is_fetched(tmp_path: Path) -> None:
+async def test_a_disk_that_is_too_small_is_told_before_anything_is_fetched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("runtime.llm.models.download.free_bytes", lambda _: len(MODEL))
     async with scripted(Origin()) as origin:
         source = Source(f"{origin.address}/m.gguf", SHA, len(MODEL))
-        transfer = Transfer(source, tmp_path / "m.gguf", free=lambda _: len(MODEL))
+        transfer = Transfer(source, tmp_path / "m.gguf")
         assert await fails(transfer) == "disk_full"
 
     assert origin.asked == []

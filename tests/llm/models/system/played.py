@@ -7,17 +7,16 @@ from dataclasses import dataclass, field
 from runtime.llm.errors import SysmodelUnavailable
 from runtime.llm.models.catalog import Entry
 from runtime.llm.models.system.reply import Reply, SystemChat
-from runtime.llm.models.system.state import Availability, ProbeError, State, Status
+from runtime.llm.models.system.state import Availability, ProbeError, Provider, State, Status
 from runtime.llm.values import Generation, Outcome
 
 READY = Availability(Status.AVAILABLE)
 
 
-class Played:
+class Played(Provider):
     """Gives the states one after the other, the last one for ever."""
 
     name = "played"
-    max_concurrency = 1
 
     def __init__(self, *states: State, pieces: Sequence[str] = ("one two", " three")) -> None:
         self.states = list(states) or [READY]
@@ -41,9 +40,6 @@ class Played:
             raise state
         return state
 
-    async def probe_configs(self) -> dict[str, State]:
-        return {"stable/fast": await self.probe()}
-
     async def download(self) -> Availability:
         self.downloads += 1
         if self.states[0] != Availability(Status.DOWNLOADABLE):
@@ -54,9 +50,6 @@ class Played:
 
     def generate(self, chat: SystemChat) -> Generation:
         return Reply(lambda reply: self._run(chat, reply))
-
-    async def close(self) -> None:
-        pass
 
     async def _run(self, chat: SystemChat, reply: Reply) -> AsyncGenerator[str, None]:
         self.chats.append(chat)

@@ -65,7 +65,7 @@ async def managed(
     url = source.as_uri() if source is not None else None
     declared = Declared(path, sha256, size, 512, url)
     record = path.with_suffix(".json")
-    inner = {key: options.pop(key) for key in ("gate", "pace", "free") if key in options}
+    inner = {key: options.pop(key) for key in ("gate", "pace") if key in options}
     chosen = SysmodelSettings.model_construct(**options)  # type: ignore[arg-type]
     provider = ManagedFile(declared, shop or Workshop(), record, chosen, **inner)  # type: ignore[arg-type]
 
@@ -158,10 +158,11 @@ async def test_a_missing_file_is_downloadable_only_where_it_can_be_had(
 
 @pytest.mark.parametrize(("spare", "code"), [(-1, 0), (0, 2)])
 async def test_a_download_needs_five_percent_more_room_than_its_size(
-    tmp_path: Path, source: Path, spare: int, code: int
+    tmp_path: Path, source: Path, monkeypatch: pytest.MonkeyPatch, spare: int, code: int
 ) -> None:
     room = len(MODEL) + len(MODEL) // 20 + spare
-    async with managed(tmp_path, source=source, free=lambda _: room) as provider:
+    monkeypatch.setattr("runtime.llm.models.download.free_bytes", lambda _: room)
+    async with managed(tmp_path, source=source) as provider:
         state = await provider.probe()
 
     assert state == Availability(code, "disk_full" if code == 0 else None)

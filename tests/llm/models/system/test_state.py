@@ -2,19 +2,17 @@
 
 import asyncio
 import re
-import time
-from collections.abc import Callable
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from runtime.llm.errors import RichError, SysmodelUnavailable
+from runtime.llm.models.system import state
 from runtime.llm.models.system.reply import flatten
 from runtime.llm.models.system.state import (
     Availability,
     CachedProbe,
-    NoSystemModel,
     ProbeError,
     Provider,
     Status,
@@ -35,14 +33,22 @@ class Clock:
         return self.now
 
 
-def cached(provider: Provider, clock: Callable[[], float] = time.monotonic) -> CachedProbe:
-    """One that waits longer than a machine is busy with something else."""
-    return CachedProbe(provider, clock=clock, wait_s=30, limit_s=30)
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """The clock of every probe, which waits longer than a machine is busy with something else."""
+    clock = Clock()
+    monkeypatch.setattr(state, "monotonic", clock)
+    monkeypatch.setattr(state, "WAIT_S", 30)
+    monkeypatch.setattr(state, "LIMIT_S", 30)
+    return clock
 
 
-async def test_an_answer_stands_for_two_seconds() -> None:
-    provider, clock = Played(READY, Availability(0, "gone")), Clock()
-    probe = cached(provider, clock=clock)
+pytestmark = pytest.mark.usefixtures("clock")
+
+
+async def test_an_answer_stands_for_two_seconds(clock: Clock) -> None:
+    provider = Played(READY, Availability(0, "gone"))
+    probe = CachedProbe(provider)
 
     first = await probe.state()
     clock.now += 1.9
@@ -56,7 +62,7 @@ async def test_an_answer_stands_for_two_seconds() -> None:
 
 async def test_forgetting_makes_the_next_reader_look_again() -> None:
     provider = Played(Availability(2), Availability(1))
-    probe = cached(provider)
+    probe = CachedProbe(provider)
     await probe.state()
     probe.forget()
 
@@ -66,7 +72,7 @@ async def test_forgetting_makes_the_next_reader_look_again() -> None:
 async def test_many_readers_share_one_probe() -> None:
     provider = Played()
     provider.may_probe.clear()
-    probe = cached(provider)
+    probe = CachedProbe(provider)
     readers = [asyncio.create_task(probe.state()) for _ in range(20)]
     await asyncio.sleep(0)
     readers[0].cancel()
@@ -76,11 +82,13 @@ async def test_many_readers_share_one_probe() -> None:
     assert provider.probes == 1
 
 
-async def test_a_slow_first_probe_is_a_failure_and_then_an_answer() -> None:
+async def test_a_slow_first_probe_is_a_failure_and_then_an_answer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     provider = Played()
     provider.may_probe.clear()
-    probe = cached(provider, clock=Clock())
-    probe._wait_s = 0.01
+    probe = CachedProbe(provider)
+    monkeypatch.setattr(state, "WAIT_S", 0.01)
     assert "in time" in str(await probe.state())
     provider.may_probe.set()
     assert probe._task is not None
@@ -90,11 +98,13 @@ async def test_a_slow_first_probe_is_a_failure_and_then_an_answer() -> None:
     assert provider.probes == 1
 
 
-async def test_a_slow_later_probe_leaves_the_last_answer_standing() -> None:
-    provider, clock = Played(READY, Availability(0)), Clock()
-    probe = cached(provider, clock=clock)
+async def test_a_slow_later_probe_leaves_the_last_answer_standing(
+    clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    provider = Played(READY, Availability(0))
+    probe = CachedProbe(provider)
     await probe.state()
-    probe._wait_s = 0.01
+    monkeypatch.setattr(state, "WAIT_S", 0.01)
     provider.may_probe.clear()
     clock.now += 3
 
@@ -102,20 +112,22 @@ async def test_a_slow_later_probe_leaves_the_last_answer_standing() -> None:
     await probe.close()
 
 
-async def test_a_provider_that_hangs_for_good_is_no_longer_called_available() -> None:
-    provider, clock = Played(READY), Clock()
-    probe = cached(provider, clock=clock)
+async def test_a_provider_that_hangs_for_good_is_no_longer_called_available(
+    clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    provider = Played(READY)
+    probe = CachedProbe(provider)
     await probe.state()
-    probe._limit_s = 0.02
+    monkeypatch.setattr(state, "LIMIT_S", 0.02)
     provider.may_probe.clear()
     clock.now += 3
 
     assert "in time" in str(await probe.state())
 
 
-async def test_a_probe_that_throws_is_not_covered_up_by_an_older_answer() -> None:
-    provider, clock = Played(READY, ProbeError("down")), Clock()
-    probe = cached(provider, clock=clock)
+async def test_a_probe_that_throws_is_not_covered_up_by_an_older_answer(clock: Clock) -> None:
+    provider = Played(READY, ProbeError("down"))
+    probe = CachedProbe(provider)
     await probe.state()
     clock.now += 3
 
@@ -125,23 +137,23 @@ async def test_a_probe_that_throws_is_not_covered_up_by_an_older_answer() -> Non
 
 
 async def test_cells_that_do_not_come_are_a_probe_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("runtime.llm.models.system.state.CONFIGS_S", 0.01)
+    monkeypatch.setattr(state, "CONFIGS_S", 0.01)
     provider = Played()
     provider.may_probe.clear()
     with pytest.raises(ProbeError):
-        await cached(provider).configs()
+        await CachedProbe(provider).configs()
 
 
-async def preflight(state: Availability | ProbeError) -> RichError:
+async def preflight(found: Availability | ProbeError) -> RichError:
     with pytest.raises(RichError):
-        await cached(Played(state)).preflight()
-    refused = refusal(state, ["tiny", "coach"])
+        await CachedProbe(Played(found)).preflight()
+    refused = refusal(found, ["tiny", "coach"])
     assert refused is not None
     return refused
 
 
 @pytest.mark.parametrize(
-    ("state", "status", "code", "word", "actionable", "steps"),
+    ("found", "status", "code", "word", "actionable", "steps"),
     [
         (Availability(2), 503, "SYSMODEL_DOWNLOADABLE", "downloadable", True, 3),
         (Availability(1), 425, "SYSMODEL_DOWNLOADING", "downloading", True, 2),
@@ -151,14 +163,14 @@ async def preflight(state: Availability | ProbeError) -> RichError:
     ],
 )
 async def test_each_state_but_available_is_an_error_of_its_own(
-    state: Availability | ProbeError,
+    found: Availability | ProbeError,
     status: int,
     code: str,
     word: str,
     actionable: bool,
     steps: int,
 ) -> None:
-    error = await preflight(state)
+    error = await preflight(found)
 
     assert (error.status, error.rich_code, error.sysmodel_status) == (status, code, word)
     assert (error.actionable, len(error.next_steps)) == (actionable, steps)
@@ -173,7 +185,7 @@ async def test_the_error_says_why_and_names_the_way_out() -> None:
 
 
 @pytest.mark.parametrize(
-    ("state", "seconds", "words"),
+    ("found", "seconds", "words"),
     [
         (Availability(1), "30", "downloaded"),
         (Availability(1, progress=0.25, retry_after_s=90), "90", "25%"),
@@ -181,16 +193,16 @@ async def test_the_error_says_why_and_names_the_way_out() -> None:
     ],
 )
 async def test_a_download_under_way_says_when_to_come_back(
-    state: Availability, seconds: str, words: str
+    found: Availability, seconds: str, words: str
 ) -> None:
-    error = await preflight(state)
+    error = await preflight(found)
 
     assert error.headers == {"x-should-retry": "true", "Retry-After": seconds}
     assert words in error.message
 
 
 @pytest.mark.parametrize(
-    ("state", "automatic", "downloads", "code"),
+    ("found", "automatic", "downloads", "code"),
     [
         (Availability(2), True, 1, "SYSMODEL_DOWNLOADING"),
         (Availability(2), False, 0, "SYSMODEL_DOWNLOADABLE"),
@@ -199,17 +211,17 @@ async def test_a_download_under_way_says_when_to_come_back(
     ],
 )
 async def test_a_chat_starts_a_download_only_when_told_to_and_never_twice_in_vain(
-    state: Availability, automatic: bool, downloads: int, code: str
+    found: Availability, automatic: bool, downloads: int, code: str
 ) -> None:
-    provider = Played(state)
+    provider = Played(found)
     with pytest.raises(RichError) as failure:
-        await cached(provider).preflight(auto_download=automatic)
+        await CachedProbe(provider).preflight(auto_download=automatic)
 
     assert (provider.downloads, failure.value.rich_code) == (downloads, code)
 
 
 async def test_without_a_system_model_everything_says_so() -> None:
-    provider = NoSystemModel()
+    provider = Provider()
     assert await provider.probe() == Availability(Status.UNAVAILABLE, "not_configured")
     assert set((await provider.probe_configs()).values()) == {await provider.probe()}
     with pytest.raises(SysmodelUnavailable):

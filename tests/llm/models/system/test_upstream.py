@@ -37,6 +37,14 @@ from tests.llm.models.system.daemons import (
 LIST = answer({"object": "list", "data": [{"id": "coach"}]})
 
 
+@pytest.fixture
+def slept(monkeypatch: pytest.MonkeyPatch) -> Slept:
+    """What a provider slept, which takes no time."""
+    slept = Slept()
+    monkeypatch.setattr("runtime.llm.models.system.upstream.sleep", slept)
+    return slept
+
+
 @pytest.mark.parametrize(
     ("entries", "model", "state"),
     [
@@ -230,14 +238,13 @@ async def test_several_models_and_no_choice_is_an_error_that_names_the_setting()
         await provider.close()
 
 
-async def test_a_busy_daemon_is_asked_again_after_the_time_it_names() -> None:
+async def test_a_busy_daemon_is_asked_again_after_the_time_it_names(
+    slept: Slept,
+) -> None:
     busy = answer({"error": "wait"}, "429 Too Many Requests", "Retry-After: 3")
     loading = answer({"error": {"message": "Loading model"}}, "503 Service Unavailable")
-    slept = Slept()
     async with scripted(says(busy, loading, sse(delta("ok")))) as daemon:
-        provider = Upstream(
-            client(daemon.address), SysmodelSettings.model_construct(model="coach"), sleep=slept
-        )
+        provider = Upstream(client(daemon.address), SysmodelSettings.model_construct(model="coach"))
         pieces = await collect(provider.generate(chat()))
         await provider.close()
 
@@ -248,13 +255,12 @@ async def test_a_busy_daemon_is_asked_again_after_the_time_it_names() -> None:
 @pytest.mark.parametrize(
     ("header", "pause"), [("0", 0.1), ("86400", 30.0), ("nan", 1.0), ("Fri, 13", 1.0), ("-5", 0.1)]
 )
-async def test_a_strange_retry_time_is_pulled_into_reason(header: str, pause: float) -> None:
+async def test_a_strange_retry_time_is_pulled_into_reason(
+    slept: Slept, header: str, pause: float
+) -> None:
     busy = answer({}, "429 Too Many Requests", f"Retry-After: {header}")
-    slept = Slept()
     async with scripted(says(busy, sse(delta("ok")))) as daemon:
-        provider = Upstream(
-            client(daemon.address), SysmodelSettings.model_construct(model="coach"), sleep=slept
-        )
+        provider = Upstream(client(daemon.address), SysmodelSettings.model_construct(model="coach"))
         await collect(provider.generate(chat()))
         await provider.close()
 
