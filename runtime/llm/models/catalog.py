@@ -6,7 +6,7 @@ import stat
 import threading
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, reduce
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -49,11 +49,7 @@ class Entry:
     id: str
     path: Path
     """The model file; of a split GGUF the first part."""
-    created: int
-    """When the file was last written, Unix seconds."""
     format: Format
-    size: int
-    """Bytes, all parts together."""
     fingerprint: Fingerprint
     declared: Declaration = _NOTHING
     fault: str | None = None
@@ -62,6 +58,16 @@ class Entry:
     """Every part of a split GGUF in order; empty for a file that is not split."""
     vocab: Path | None = None
     """The vocabulary of an ONNX model."""
+
+    @property
+    def created(self) -> int:
+        """When the newest of its files was last written, Unix seconds."""
+        return max(0, self.fingerprint.mtime_ns // 10**9)
+
+    @property
+    def size(self) -> int:
+        """Bytes, all parts together."""
+        return self.fingerprint.size
 
     @property
     def kind(self) -> Kind:
@@ -101,29 +107,19 @@ class Meta:
     quant: str | None = None
 
 
-class ModelFiles(NamedTuple):
-    """The files of one model in one folder."""
-
-    id: str
-    format: Format
-    paths: tuple[Path, ...]
-    created: int
-    fingerprint: Fingerprint
-    vocab: Path | None = None
-
-
 class _File(NamedTuple):
     path: Path
     state: Fingerprint
 
 
-def scan(folder: Path, only: str | None = None) -> tuple[list[ModelFiles], list[str]]:
+def scan(folder: Path, only: str | None = None) -> tuple[list[Entry], list[str]]:
     """The models of one flat folder, GGUF before ONNX and by file name, and warnings in words.
 
-    No file is opened. A missing folder holds nothing. With *only* no other model is looked at.
+    No file is opened, and no catalog is asked. A missing folder holds nothing. With *only* no
+    other model is looked at.
     """
     warnings: list[str] = []
-    candidates: list[ModelFiles] = []
+    candidates: list[Entry] = []
     split: dict[tuple[str, int, str], dict[int, _File]] = defaultdict(dict)
     for text in _listing(folder, warnings):
         name = file_name(text)
@@ -134,15 +130,15 @@ def scan(folder: Path, only: str | None = None) -> tuple[list[ModelFiles], list[
             continue
         if name.id == SYSTEM_MODEL:
             warnings.append(f"{text} is ignored: the name belongs to the system model")
-        elif len(text) - 5 != len(name.id):
+        elif name.parts > 1:
             split[name.id, name.parts, text[-5:]][name.part] = file
         elif name.format == "gguf":
-            candidates.append(_model(name.id, "gguf", [file]))
+            candidates.append(_entry(name.id, "gguf", [file]))
         elif vocab := _vocab(folder, name.id):
-            candidates.append(_model(name.id, "onnx", [file], vocab))
+            candidates.append(_entry(name.id, "onnx", [file], vocab))
     for (model, count, _), parts in split.items():
         if len(parts) == count:
-            candidates.append(_model(model, "gguf", [parts[n] for n in range(1, count + 1)]))
+            candidates.append(_entry(model, "gguf", [parts[n] for n in range(1, count + 1)]))
         else:
             warnings.append(f"{model} is not listed: {len(parts)} of its {count} parts are here")
     return _hide_duplicates(candidates, warnings), warnings
@@ -174,28 +170,30 @@ def _vocab(folder: Path, model: str) -> _File | None:
     return next((file for file in files if file), None)
 
 
-def _model(
-    model: str, form: Format, files: Sequence[_File], vocab: _File | None = None
-) -> ModelFiles:
-    newest = max(file.state.mtime_ns for file in files)
+def _entry(model: str, form: Format, files: Sequence[_File], vocab: _File | None = None) -> Entry:
+    states = [file.state for file in (*files, vocab) if file is not None]
     fingerprint = Fingerprint(
-        inode=files[0].state.inode,
+        inode=states[0].inode,
         size=sum(file.state.size for file in files),
-        mtime_ns=max(newest, vocab.state.mtime_ns) if vocab else newest,
+        mtime_ns=max(state.mtime_ns for state in states),
     )
-    paths = tuple(file.path for file in files)
-    return ModelFiles(
-        model, form, paths, max(0, newest // 10**9), fingerprint, vocab.path if vocab else None
+    return Entry(
+        model,
+        files[0].path,
+        form,
+        fingerprint,
+        parts=tuple(file.path for file in files) if len(files) > 1 else (),
+        vocab=vocab.path if vocab else None,
     )
 
 
-def _hide_duplicates(candidates: list[ModelFiles], warnings: list[str]) -> list[ModelFiles]:
+def _hide_duplicates(candidates: list[Entry], warnings: list[str]) -> list[Entry]:
     """The first by kind and file name of those that share an id."""
-    first: dict[str, ModelFiles] = {}
-    for files in sorted(candidates, key=lambda f: (f.format != "gguf", f.paths[0].name)):
-        if (kept := first.setdefault(files.id, files)) is not files:
-            name, other = files.paths[0].name, kept.paths[0].name
-            warnings.append(f"{name} is hidden by {other}: both are model {files.id}")
+    first: dict[str, Entry] = {}
+    for entry in sorted(candidates, key=lambda e: (e.format != "gguf", e.path.name)):
+        if (kept := first.setdefault(entry.id, entry)) is not entry:
+            name, other = entry.path.name, kept.path.name
+            warnings.append(f"{name} is hidden by {other}: both are model {entry.id}")
     return list(first.values())
 
 
@@ -234,16 +232,17 @@ class Catalog:
         for (folder, _), text in zip(self._folders, texts, strict=True):
             models, doubts = scan(folder, only)
             warnings += doubts
-            for files in models:
-                path = files.paths[0]
-                if files.id in listed:
+            for entry in models:
+                if entry.id in listed:
                     warnings.append(
-                        f"model {files.id} of an earlier folder hides the one in a later"
+                        f"model {entry.id} of an earlier folder hides the one in a later"
                     )
-                elif files.format == "onnx" and not _is_self_contained(path, files.fingerprint):
-                    warnings.append(f"{path.name} is not listed: {onnxfile.ELSEWHERE}")
+                elif entry.format == "onnx" and not _is_self_contained(
+                    entry.path, entry.fingerprint
+                ):
+                    warnings.append(f"{entry.path.name} is not listed: {onnxfile.ELSEWHERE}")
                 else:
-                    listed[files.id] = self._entry(files, text.broken, texts)
+                    listed[entry.id] = self._declared(entry, text.broken, texts)
         return listed, warnings
 
     def errors(self) -> list[str]:
@@ -268,21 +267,12 @@ class Catalog:
             quant=header.quantization or None,
         )
 
-    def _entry(self, files: ModelFiles, broken: str | None, texts: Sequence[CatalogText]) -> Entry:
-        declared = _merge_declarations(files.id, texts)
-        faults = [text.faults[files.id] for text in texts if files.id in text.faults]
-        return Entry(
-            id=files.id,
-            path=files.paths[0],
-            created=files.created,
-            format=files.format,
-            size=files.fingerprint.size,
-            fingerprint=files.fingerprint,
-            declared=declared,
-            fault=next(iter(faults), broken) or _find_fault(files, declared, self._soc),
-            parts=files.paths if len(files.paths) > 1 else (),
-            vocab=files.vocab,
-        )
+    def _declared(self, entry: Entry, broken: str | None, texts: Sequence[CatalogText]) -> Entry:
+        """The entry with what the catalogs say of it."""
+        declared = _merge_declarations(entry.id, texts)
+        faults = [text.faults[entry.id] for text in texts if entry.id in text.faults]
+        fault = next(iter(faults), broken) or _find_fault(entry, declared, self._soc)
+        return replace(entry, declared=declared, fault=fault)
 
     def _log_news(self, warnings: Iterable[str]) -> None:
         """Log the warnings that the last scan did not have."""
@@ -322,12 +312,12 @@ def _merge_declarations(model: str, texts: Sequence[CatalogText]) -> Declaration
     return reduce(Declaration.over, tables) if tables else _NOTHING
 
 
-def _find_fault(files: ModelFiles, declared: Declaration, soc: str) -> str | None:
+def _find_fault(entry: Entry, declared: Declaration, soc: str) -> str | None:
     """Why a declaration and this file on this machine do not go together."""
-    here = files.paths[0].name
+    here = entry.path.name
     if declared.filename is not None and declared.filename.casefold() != here.casefold():
         return f"the catalog declares the file {declared.filename} for this model; {here} is here"
-    if files.format == "onnx" and declared.kind == "chat":
+    if entry.format == "onnx" and declared.kind == "chat":
         return "an ONNX file is an embedding model; the catalog declares a chat model"
     if not chip_fits(declared.required_soc, soc):
         return f"the model needs a chip named {declared.required_soc}; this one is another"

@@ -102,9 +102,7 @@ def entry(
     return Entry(
         model,
         Path(f"{model}.onnx"),
-        0,
         "onnx",
-        1,
         Fingerprint(1, 1, version),
         Declaration.model_validate(declared),
         fault,

@@ -488,7 +488,7 @@ async def test_a_process_that_goes_wrong_again_fails_the_request_only(trick: str
 
 @pytest.mark.parametrize("trick", ["!crash", "!wider", "!fails", "!half"])
 async def test_a_process_that_cannot_load_is_a_failed_load(embedder: Embedder, trick: str) -> None:
-    broken = Entry("m", Path(trick), 0, "onnx", 1, Fingerprint(1, 1, 1))
+    broken = Entry("m", Path(trick), "onnx", Fingerprint(1, 1, 1))
     with pytest.raises(EmbedFailed, match="the model m cannot be loaded"):
         await embedder.embed(broken, ["x"])
 

@@ -219,9 +219,7 @@ class ManagedFile(Provider):
         return Entry(
             SYSTEM_MODEL,
             self._declared.path,
-            fingerprint.mtime_ns // 10**9,
             "gguf",
-            fingerprint.size,
             fingerprint,
             Declaration(context_tokens=self._declared.context_tokens),
         )
