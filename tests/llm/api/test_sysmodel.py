@@ -303,10 +303,10 @@ async def test_two_measurements_never_overlap(start: Start, models: Path) -> Non
 
 
 async def test_a_model_that_can_be_downloaded_is_not_downloaded_by_a_chat(
-    start: Start, models: Path
+    start: Start, models: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("runtime.llm.models.system.state.WAIT_S", 30)
     async with start(sysmodel=declared(models / "recall.gguf")) as server:
-        server.service.probing._wait_s = 30.0
         found = await server.ask(SYSTEM)
         later = await status(server)
         warm = await server.request("POST", "/health/warm")
