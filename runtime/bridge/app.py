@@ -102,7 +102,7 @@ def describe_api() -> JsonObject:
 def make_app(service: Service) -> web.Application:
     """The application around *service*, whose parts start and stop with it."""
     settings = service.settings
-    app = web.Application(middlewares=[spectators.presented])
+    app = web.Application()
     app[SERVICE] = service
     door = Door(
         render=render,
@@ -113,6 +113,7 @@ def make_app(service: Service) -> web.Application:
             pages=spectators.PAGES,
         ),
         exposed_headers=EXPOSED,
+        admit=spectators.presented,
     )
     install(app, door)
     mount(app, *GROUPS)

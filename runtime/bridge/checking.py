@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 from runtime.bridge.can.settings import SLCAN, VIRTUAL
 from runtime.bridge.coach.warm.desk import lessons_of
 from runtime.bridge.coach.warm.lessons import CATALOG
+from runtime.bridge.errors import BIND_CODES
 from runtime.bridge.live.values import LIVE_SESSION
 from runtime.bridge.settings import BridgeSettings
 from runtime.bridge.storage.errors import StoreUnusable
@@ -87,10 +88,10 @@ def tried(settings: BridgeSettings) -> list[str]:
     except AlreadyRunning as problem:
         raise CannotStart(str(problem), BAD_CONFIGURATION) from problem
     with ExitStack() as stack:
-        stack.enter_context(bind(settings.host, settings.port, "port"))
+        stack.enter_context(bind(settings.host, settings.port, "port", BIND_CODES))
         if settings.spectator_port is not None:
             host, port = settings.spectator_host, settings.spectator_port
-            stack.enter_context(bind(host, port, "spectator_port"))
+            stack.enter_context(bind(host, port, "spectator_port", BIND_CODES))
     if settings.course.strip():
         asyncio.run(lessons_of(settings.course.strip()))  # which warns by itself
     return [f"db: {one}" for one in found]

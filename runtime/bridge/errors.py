@@ -23,8 +23,10 @@ from runtime.web.errors import (
     Unauthorized,
     UnsupportedEncoding,
 )
+from runtime.web.serve import BindCodes
 from runtime.web.wire import Wire, absent
 
+BIND_CODES: Final = BindCodes(taken=3, impossible=2)
 JsonObject = dict[str, object]
 E = TypeVar("E", bound=ApiError)
 

@@ -11,16 +11,16 @@ from aiohttp import web
 from runtime.bridge import VERSION
 from runtime.bridge.app import ENDING, assemble, make_app
 from runtime.bridge.checking import BAD_CONFIGURATION, tried
+from runtime.bridge.errors import BIND_CODES
 from runtime.bridge.service import Service
 from runtime.bridge.settings import BridgeSettings
 from runtime.web.guard import Limits
 from runtime.web.hosts import is_loopback
 from runtime.web.logs import logging_to
-from runtime.web.serve import BindCodes, CannotStart, PortTaken, Running, run
+from runtime.web.serve import CannotStart, Running, run
 
 PER_PEER: Final = 192
 """Connections of one address: every program of this machine has the same one."""
-PORT_TAKEN: Final = 3
 COMMANDS: Final = """
 commands:
   python -m runtime.bridge import FILE...     make sessions of recorded files
@@ -56,10 +56,8 @@ def main(argv: Sequence[str]) -> int:
             service = assemble(settings)
             if settings.check:
                 return _checked(settings, warnings)
-        except PortTaken as problem:
-            return _fail(str(problem), PORT_TAKEN)
         except CannotStart as problem:
-            return _fail(str(problem))
+            return _fail(str(problem), problem.exit_code)
         finally:
             log.removeHandler(warnings)
 
@@ -74,7 +72,7 @@ def main(argv: Sequence[str]) -> int:
             ending=ENDING,
             on_ready=lambda running: _ready(service, running),
             port_setting="port",
-            bind_codes=BindCodes(taken=PORT_TAKEN, impossible=BAD_CONFIGURATION),
+            bind_codes=BIND_CODES,
         )
 
 

@@ -5,6 +5,7 @@ import logging
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from typing import Any, Final
 
 import orjson
@@ -41,6 +42,15 @@ class Limits:
     headers: int = 128
 
 
+class Crowded(ApiError):
+    """The listener has as many connections as it takes."""
+
+    status, code = 503, "server_error"
+
+    def __init__(self) -> None:
+        super().__init__("too many connections; try again soon", headers={"Retry-After": "1"})
+
+
 @dataclass(slots=True)
 class Guard:
     """Holds the connections of one listener and closes those that cost more than they ask."""
@@ -56,7 +66,8 @@ class Guard:
     malformed: int = 0
     """Requests that were no HTTP."""
     _open: "set[GuardedConnection]" = field(default_factory=set)
-    _leaving: "set[_TurnedAway]" = field(default_factory=set)
+    _leaving: "set[GuardedConnection]" = field(default_factory=set)
+    """Turned away, but not gone: their request is read, so that no reset overtakes the answer."""
     _peers: Counter[str] = field(default_factory=Counter)
     _timer: asyncio.TimerHandle | None = None
 
@@ -73,64 +84,45 @@ class Guard:
         """Count a new connection; where there are too many, the one longest at rest gives way."""
         of_peer = self._peers[peer] >= self.limits.per_peer
         if of_peer or len(self._open) >= self.limits.connections:
-            resting = self._longest_resting(peer if of_peer else None)
-            if resting is None:
+            now = asyncio.get_running_loop().time()
+            among = (c for c in self._open if not of_peer or c.peer == peer)
+            resting = max(among, key=lambda c: c.rest_s(now) or -1.0, default=None)
+            if resting is None or resting.rest_s(now) is None:
                 self.refused += 1
+                self._leaving.add(connection)
                 return False
             self.displaced += 1
             resting.force_close()
-            self.forget(resting, resting.peer)
+            self.forget(resting)
         self._open.add(connection)
         self._peers[peer] += 1
-        self._watch()
+        if self._timer is None:
+            self._sweep()
         return True
 
-    def _longest_resting(self, peer: str | None) -> "GuardedConnection | None":
-        now = asyncio.get_running_loop().time()
-        longest: GuardedConnection | None = None
-        longest_s = -1.0
-        for connection in self._open:
-            rest = connection.rest_s(now) if peer in (None, connection.peer) else None
-            if rest is not None and rest > longest_s:
-                longest, longest_s = connection, rest
-        return longest
+    @property
+    def overrun(self) -> bool:
+        """Whether even those that are turned away are too many to wait for their requests."""
+        return len(self._leaving) > self.limits.connections
 
-    def turn_away(self, transport: asyncio.Transport) -> None:
-        """Answer a connection that was not admitted with a 503, if possible after its request."""
-        leaving = _TurnedAway(transport, _busy(self.render), self._leaving)
-        transport.set_protocol(leaving)
-        if len(self._leaving) >= self.limits.connections:
-            leaving.answer()
-            transport.close()
-        else:
-            leaving.wait()
-
-    def close(self) -> None:
-        """Cut the connections that are still being turned away."""
-        for leaving in list(self._leaving):
-            leaving.cut()
-
-    def forget(self, connection: "GuardedConnection", peer: str) -> None:
+    def forget(self, connection: "GuardedConnection") -> None:
         """A connection has ended."""
+        self._leaving.discard(connection)
         if connection in self._open:
             self._open.discard(connection)
-            self._peers[peer] -= 1
-            if not self._peers[peer]:
-                del self._peers[peer]
-
-    def _watch(self) -> None:
-        # One timer for all connections: 256 looks a second cost less than a timer each.
-        if self._timer is None and self._open:
-            pace = min(1.0, self.limits.head_s / 4, self.limits.stall_s / 4)
-            self._timer = asyncio.get_running_loop().call_later(pace, self._sweep)
+            self._peers[connection.peer] -= 1
+            if not self._peers[connection.peer]:
+                del self._peers[connection.peer]
 
     def _sweep(self) -> None:
-        self._timer = None
-        now = asyncio.get_running_loop().time()
-        for connection in list(self._open):
-            if connection.overdue(now):
+        # One timer for all connections: 256 looks a second cost less than a timer each.
+        loop, limits = asyncio.get_running_loop(), self.limits
+        for connection in [*self._open, *self._leaving]:
+            if connection.overdue(loop.time()):
                 self.slow += 1
-        self._watch()
+        pace = min(TURN_AWAY_S, limits.head_s / 4, limits.stall_s / 4)
+        busy = self._open or self._leaving
+        self._timer = loop.call_later(pace, self._sweep) if busy else None
 
 
 class GuardedConnection(web.RequestHandler):
@@ -143,6 +135,7 @@ class GuardedConnection(web.RequestHandler):
         "_payload",
         "_stuck",
         "_stuck_at",
+        "_welcome",
         "_wire",
         "peer",
     )
@@ -161,6 +154,7 @@ class GuardedConnection(web.RequestHandler):
         )
         self.peer = ""
         self._guard = guard
+        self._welcome = True
         self._wire: asyncio.Transport | None = None
         self._payload: StreamReader = EMPTY_PAYLOAD
         self._head_bytes = 0
@@ -169,20 +163,26 @@ class GuardedConnection(web.RequestHandler):
         self._stuck_at = 0.0
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Take the connection, or turn it away with a 503."""
+        """Take the connection, or turn it away with a 503, if possible after its request."""
         assert isinstance(transport, asyncio.Transport)
         name = transport.get_extra_info("peername")
         self.peer = name[0] if isinstance(name, tuple) else "local"
-        if not self._guard.admit(self, self.peer):
-            self._guard.turn_away(transport)
-            return
         self._wire = transport
+        self._welcome = self._guard.admit(self, self.peer)
         super().connection_made(transport)
         self._head_since = self._loop.time()
+        if not self._welcome:
+            self._request_handler = self._turn_away
+            self._lingering_time = TURN_AWAY_S
+            if self._guard.overrun:
+                self._hang_up(Crowded())
+
+    async def _turn_away(self, _request: BaseRequest) -> web.StreamResponse:
+        return error_response(self._guard.render, Crowded(), close=True)
 
     def connection_lost(self, exc: BaseException | None) -> None:
         """Free its place."""
-        self._guard.forget(self, self.peer)
+        self._guard.forget(self)
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -201,14 +201,14 @@ class GuardedConnection(web.RequestHandler):
             if self._head_since is None:
                 self._head_since = self._loop.time()
             if self._head_bytes > MAX_HEAD_BYTES:
-                self._refuse_head()
+                self._guard.malformed += self._welcome
+                long = BadRequest(f"the request headers are over {MAX_HEAD_BYTES} bytes")
+                self._hang_up(long if self._welcome else Crowded())
 
-    def _refuse_head(self) -> None:
-        self._guard.malformed += 1
-        transport = self.transport
-        if transport is not None and not self._request_in_progress:
-            error = BadRequest(f"the request headers are over {MAX_HEAD_BYTES} bytes")
-            transport.write(_raw(self._guard.render, error))
+    def _hang_up(self, error: ApiError) -> None:
+        """Answer without a request, unless an answer is under way, and close."""
+        if self.transport is not None and not self._request_in_progress:
+            self.transport.write(_raw(self._guard.render, error))
         self.force_close()
 
     def rest_s(self, now: float) -> float | None:
@@ -232,21 +232,25 @@ class GuardedConnection(web.RequestHandler):
         transport, limits = self._wire, self._guard.limits
         if transport is None:
             return False
-        late = self._head_since is not None and now - self._head_since > limits.head_s
+        patience = limits.head_s if self._welcome else TURN_AWAY_S
+        late = self._head_since is not None and now - self._head_since > patience
         if (
             late
             and self.transport is not None
             and not self._request_in_progress
             and not self._messages
         ):
-            self.force_close()
-            return True
+            if self._welcome:
+                self.force_close()
+            else:
+                self._hang_up(Crowded())
+            return self._welcome
         waiting = transport.get_write_buffer_size()
         if not waiting or waiting != self._stuck:
             self._stuck, self._stuck_at = waiting, now
-        elif now - self._stuck_at > limits.stall_s:
+        elif now - self._stuck_at > (limits.stall_s if self._welcome else TURN_AWAY_S):
             transport.abort()
-            return True
+            return self._welcome
         return False
 
     def handle_error(
@@ -259,88 +263,23 @@ class GuardedConnection(web.RequestHandler):
         """Answer what never reached a handler; a malformed request is no fault of ours."""
         if request.writer.output_size > 0:
             raise ConnectionError("the answer has begun already")
-        if status == 400:
+        if not self._welcome:
+            error: ApiError = Crowded()
+        elif status == 400:
             self._guard.malformed += 1
             _LOG.info("malformed request from %s: %s", self.peer, type(exc).__name__)
-            error: ApiError = BadRequest("the request is not valid HTTP")
+            error = BadRequest("the request is not valid HTTP")
         else:
             _LOG.error("a request broke outside its handler", exc_info=exc)
             error = ApiError("something went wrong on our side")
         return error_response(self._guard.render, error, close=True)
 
 
-class _TurnedAway(asyncio.Protocol):
-    """A connection too many: its request is read, so that no reset overtakes the answer."""
-
-    def __init__(
-        self, transport: asyncio.Transport, answer: bytes, leaving: "set[_TurnedAway]"
-    ) -> None:
-        self._transport = transport
-        self._answer = answer
-        self._leaving = leaving
-        self._answered = False
-        self._head_bytes = 0
-        self._tail = b""
-        self._timer: asyncio.TimerHandle | None = None
-
-    def wait(self) -> None:
-        """Take part of the request for a short time."""
-        self._leaving.add(self)
-        self._timer = asyncio.get_running_loop().call_later(TURN_AWAY_S, self._overdue)
-
-    def data_received(self, data: bytes) -> None:
-        """Look for the end of the head; what follows is dropped."""
-        if self._answered:
-            return
-        self._head_bytes += len(data)
-        seen = self._tail + data
-        self._tail = seen[-3:]
-        if b"\r\n\r\n" in seen or self._head_bytes > MAX_HEAD_BYTES:
-            self.answer()
-
-    def answer(self) -> None:
-        """Send the refusal and no more; the client hangs up when it has read it."""
-        self._answered = True
-        self._transport.write(self._answer)
-        if self._transport.can_write_eof():
-            self._transport.write_eof()
-        if self._timer is not None:
-            self._timer.cancel()
-            self.wait()
-
-    def _overdue(self) -> None:
-        if self._answered:
-            self.cut()
-        else:
-            self.answer()
-
-    def cut(self) -> None:
-        """End the connection now."""
-        self._transport.abort()
-
-    def connection_lost(self, exc: BaseException | None) -> None:
-        """Free its place."""
-        self._leaving.discard(self)
-        if self._timer is not None:
-            self._timer.cancel()
-
-
-def _busy(render: Render) -> bytes:
-    error = _Crowded("too many connections; try again soon", headers={"Retry-After": "1"})
-    return _raw(render, error)
-
-
-class _Crowded(ApiError):
-    """The listener has as many connections as it takes."""
-
-    status, code = 503, "server_error"
-
-
 def _raw(render: Render, error: ApiError) -> bytes:
     body = orjson.dumps(render(error))
-    phrase = {400: "Bad Request", 503: "Service Unavailable"}[error.status]
     extra = "".join(f"{name}: {value}\r\n" for name, value in error.headers.items())
     return (
-        f"HTTP/1.1 {error.status} {phrase}\r\nContent-Type: application/json; charset=utf-8\r\n"
-        f"Content-Length: {len(body)}\r\nConnection: close\r\n{extra}\r\n"
+        f"HTTP/1.1 {error.status} {HTTPStatus(error.status).phrase}\r\n"
+        f"Content-Type: application/json; charset=utf-8\r\nContent-Length: {len(body)}\r\n"
+        f"Connection: close\r\n{extra}\r\n"
     ).encode() + body

@@ -54,7 +54,7 @@ def may_be_origin(text: str) -> bool:
     return match is not None and (match["port"] in (None, "*") or int(match["port"]) <= 65535)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class HostPolicy:
     """The callers that are let in, judged by the headers that a web page cannot forge.
 
@@ -147,10 +147,8 @@ def refusal(
     # Repeated headers are no browser's; each of them has to pass.
     sites = [site.lower() for site in headers.getall("Sec-Fetch-Site", [])]
     origins = headers.getall("Origin", [])
-    if not origins and not sites:
-        return None
     others = [origin.lower() for origin in origins if not policy.lists(origin)]
-    if origins and not others:
+    if not others and (origins or not sites):
         return None
     own = (f"http://{host}".lower(), f"https://{host}".lower())
     ours = all(origin in own for origin in others)

@@ -1,8 +1,6 @@
 """What an application knows about its own life: requests in flight, open streams, draining."""
 
 import asyncio
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Final, Protocol
 
 from aiohttp import web
@@ -29,24 +27,18 @@ class Lifecycle:
         """Requests since the start; the number of a request is its id."""
         self.streams: set[OpenStream] = set()
         self._idle = asyncio.Event()
-        self._idle.set()
 
-    def number(self) -> str:
-        """The id of a new request."""
+    def begin(self) -> str:
+        """Count a request as in flight; its id."""
+        self.in_flight += 1
         self.accepted += 1
         return str(self.accepted)
 
-    @contextmanager
-    def request(self) -> Iterator[None]:
-        """Count one request as in flight."""
-        self.in_flight += 1
-        self._idle.clear()
-        try:
-            yield
-        finally:
-            self.in_flight -= 1
-            if not self.in_flight:
-                self._idle.set()
+    def end(self) -> None:
+        """A request is over."""
+        self.in_flight -= 1
+        if not self.in_flight:
+            self._idle.set()
 
     def admit(self) -> None:
         """Raise `ShuttingDown` once the server is draining."""
@@ -65,7 +57,9 @@ class Lifecycle:
         """Whether no request was in flight within *timeout_s* seconds."""
         try:
             async with asyncio.timeout(timeout_s):
-                await self._idle.wait()
+                while self.in_flight:
+                    self._idle.clear()
+                    await self._idle.wait()
         except TimeoutError:
             return False
         return True

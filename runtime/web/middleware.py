@@ -1,11 +1,11 @@
 """The door of a server: one order of checks for every request, one envelope for every error."""
 
-import asyncio
 import json
 import logging
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Final
 
 import orjson
@@ -25,12 +25,10 @@ from runtime.web.errors import (
 )
 from runtime.web.hosts import HostPolicy, cors_headers, is_loopback, preflight_headers, refusal
 from runtime.web.lifecycle import LIFECYCLE, Lifecycle
-from runtime.web.routes import route_of
+from runtime.web.routes import MOUNTED, Options, Route
 from runtime.web.sse import STREAM, ReaderGone
 from runtime.web.wire import json_bytes
 
-REQUEST_ID: Final = web.RequestKey("request_id", str)
-"""The number of the request since the start, in decimal."""
 MAX_HEAD_BYTES: Final = 16 * 1024
 NAME: Final = "paddock"
 CLIENT_LEFT: Final = 499
@@ -54,68 +52,71 @@ class Door:
     """Below these even unknown paths ask for the key, so that nobody maps routes without it."""
     exposed_headers: tuple[str, ...] = ()
     """Response headers that pages of listed origins may read."""
+    admit: "Callable[[web.Request, Route | None], web.StreamResponse | None]" = lambda *_: None
+    """The server's own check, after the key: it raises, answers itself or lets the request in."""
 
 
 DOOR: Final = web.AppKey("door", Door)
-
-
-LEFT: Final = web.RequestKey("left", bool)
-"""Set where the reader of a stream left before its end."""
 
 
 def install(app: web.Application, door: Door) -> Lifecycle:
     """Put *door* in front of *app*; call once, before the application starts."""
     app[DOOR] = door
     life = app[LIFECYCLE] = Lifecycle()
-    app.middlewares.insert(0, _pass)
-    app.on_response_prepare.append(_sign)
+    routes = app.setdefault(MOUNTED, {})
+
+    @web.middleware
+    async def enter(request: web.Request, handler: Handler) -> web.StreamResponse:
+        """Number, count, answer and log one request."""
+        number = life.begin()
+        logs.request_id.set(number)  # of the task, which serves this request only
+        began = time.monotonic()
+        route = routes.get(request.match_info.handler)
+        status = CLIENT_LEFT
+        try:
+            try:
+                life.admit()
+                response = _check(request, door, route) or await handler(request)
+            except ReaderGone:
+                return request[STREAM]
+            except Exception as exc:  # noqa: BLE001 - whatever broke becomes an answer
+                response = _answer(request, door, exc, number)
+            status = response.status
+            return response
+        finally:
+            life.end()
+            _log_request(request, route, status, time.monotonic() - began)
+
+    async def sign(request: web.Request, response: web.StreamResponse) -> None:
+        """Headers that every answer carries, streams and errors included."""
+        headers = response.headers
+        headers["Server"] = NAME  # without the versions that aiohttp names
+        if door.hosts.origins:
+            origin = request.headers.get("Origin")
+            headers.update(cors_headers(door.hosts, origin, door.exposed_headers))
+        if (number := logs.request_id.get()) is not None:
+            headers["X-Request-Id"] = number
+
+    app.middlewares.insert(0, enter)
+    app.on_response_prepare.append(sign)
     return life
 
 
-@web.middleware
-async def _pass(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """Number, count, answer and log one request."""
-    app = request.app
-    door, life = app[DOOR], app[LIFECYCLE]
-    request[REQUEST_ID] = number = life.number()
-    token = logs.request_id.set(number)
-    started = time.monotonic()
-    status = 500
-    try:
-        with life.request():
-            response = await _answer(request, handler, door, life)
-        status = CLIENT_LEFT if request.get(LEFT) else response.status
-        return response
-    except asyncio.CancelledError:
-        status = CLIENT_LEFT
-        raise
-    finally:
-        _log_request(request, status, time.monotonic() - started)
-        logs.request_id.reset(token)
-
-
-async def _answer(
-    request: web.Request, handler: Handler, door: Door, life: Lifecycle
+def _answer(
+    request: web.Request, door: Door, problem: Exception, number: str
 ) -> web.StreamResponse:
-    try:
-        life.admit()
-        preflight = _check(request, door)
-        return preflight if preflight is not None else await handler(request)
-    except ApiError as exc:
-        error: ApiError = exc
-    except web.HTTPException as exc:
-        if exc.status < 400:
-            raise
-        error = translate(exc)
-        if request.method == "OPTIONS" and isinstance(error, MethodNotAllowed):
-            allowed = {"Allow": f"{error.headers['Allow']}, OPTIONS"}
-            return web.Response(status=204, headers=allowed)
-    except ReaderGone:
-        request[LEFT] = True
-        return request[STREAM]
-    except Exception:  # noqa: BLE001 - the one place where whatever broke becomes an answer
-        _LOG.exception("unexpected failure in %s", request.path)
-        error = Internal(request[REQUEST_ID])
+    """What the client of a request that failed gets."""
+    match problem:
+        case ApiError():
+            error = problem
+        case web.HTTPException():
+            error = translate(problem)
+            if request.method == "OPTIONS" and isinstance(error, MethodNotAllowed):
+                allowed = {"Allow": f"{error.headers['Allow']}, OPTIONS"}
+                return web.Response(status=204, headers=allowed)
+        case _:
+            _LOG.error("unexpected failure in %s", request.path, exc_info=problem)
+            error = Internal(number)
     begun: web.StreamResponse | None = request.get(STREAM)
     if begun is not None:
         # The status line is out: a cut connection is the only way left to say that it failed.
@@ -123,17 +124,18 @@ async def _answer(
         if request.transport is not None:
             request.transport.abort()
         return begun
-    return error_response(door.render, error, close=not _is_body_read(request))
+    # An unread rest of the body would be taken for the next request.
+    return error_response(door.render, error, close=not request.content.is_eof())
 
 
-def _check(request: web.Request, door: Door) -> web.Response | None:
-    """Size of the head, host and origin, preflight, key; in this order."""
-    if sum(len(name) + len(value) + 4 for name, value in request.raw_headers) > MAX_HEAD_BYTES:
+def _check(request: web.Request, door: Door, route: Route | None) -> web.StreamResponse | None:
+    """Size of the head, host and origin, preflight, key, the server's own; in this order."""
+    raw = request.raw_headers
+    if sum(map(len, chain.from_iterable(raw))) + 4 * len(raw) > MAX_HEAD_BYTES:
         raise BadRequest(f"the request headers are over {MAX_HEAD_BYTES} bytes")
-    headers = request.headers
     refused = refusal(
         door.hosts,
-        headers,
+        request.headers,
         method=request.method,
         path=request.path,
         old_local=request.version < (1, 1) and is_loopback(request.remote or ""),
@@ -141,15 +143,12 @@ def _check(request: web.Request, door: Door) -> web.Response | None:
     if refused is not None:
         raise refused
     if request.method == "OPTIONS":
-        preflight = preflight_headers(door.hosts, headers)
+        preflight = preflight_headers(door.hosts, request.headers)
         if preflight is not None:
             return web.Response(status=204, headers=preflight)
-    if not door.auth.open:
-        route = route_of(request)
-        gated = route.gated if route is not None else under(request.path, door.gated_prefixes)
-        if gated:
-            door.auth.check(headers.get("Authorization"))
-    return None
+    if not door.auth.open and (route.gated if route else under(request.path, door.gated_prefixes)):
+        door.auth.check(request.headers.get("Authorization"))
+    return door.admit(request, route)
 
 
 def error_response(render: Render, error: ApiError, *, close: bool = False) -> web.Response:
@@ -189,40 +188,18 @@ def translate(exc: web.HTTPException) -> ApiError:
     return ApiError("something went wrong on our side")
 
 
-def _is_body_read(request: web.Request) -> bool:
-    """Whether the whole body was read; an unread rest would be taken for the next request."""
-    return request.content.is_eof()
-
-
-async def _sign(request: web.Request, response: web.StreamResponse) -> None:
-    """Headers that every answer carries, streams and errors included."""
-    door, headers = request.app[DOOR], response.headers
-    headers["Server"] = NAME  # without the versions that aiohttp names
-    if door.hosts.origins:
-        origin = request.headers.get("Origin")
-        headers.update(cors_headers(door.hosts, origin, door.exposed_headers))
-    if (number := request.get(REQUEST_ID)) is not None:
-        headers["X-Request-Id"] = number
-
-
-def _log_request(request: web.Request, status: int, seconds: float) -> None:
-    route = route_of(request)
-    options = {} if route is None else route.options
+def _log_request(request: web.Request, route: Route | None, status: int, seconds: float) -> None:
+    options: Options = route.options if route is not None else {}
     level = logging.DEBUG if options.get("quiet") and status < 400 else logging.INFO
     if not _ACCESS.isEnabledFor(level):
         return
     hidden = route is not None and options.get("secret_path")
-    _ACCESS.log(
-        level,
-        "request",
-        extra={
-            "fields": {
-                "method": request.method,
-                "path": route.path if route and hidden else logs.scrub(request.path_qs),
-                "status": status,
-                "ms": round(seconds * 1000, 1),
-                "remote": request.remote,
-                "agent": logs.scrub(request.headers.get("User-Agent", ""))[:200],
-            }
-        },
-    )
+    fields = {
+        "method": request.method,
+        "path": route.path if route and hidden else logs.scrub(request.path_qs),
+        "status": status,
+        "ms": round(seconds * 1000, 1),
+        "remote": request.remote,
+        "agent": logs.scrub(request.headers.get("User-Agent", ""))[:200],
+    }
+    _ACCESS.log(level, "request", extra={"fields": fields})

@@ -205,12 +205,6 @@ def _refusing(allowed: tuple[str, ...]) -> Callable[[web.Request], Awaitable[web
     return refuse
 
 
-def route_of(request: web.Request) -> Route | None:
-    """The route that will answer, if it is one of ours."""
-    mounted = request.app.get(MOUNTED)
-    return None if mounted is None else mounted.get(request.match_info.handler)
-
-
 def _route(tag: str, method: str, path: str, handler: Handler, options: Options) -> Route:
     hints = get_type_hints(handler)
     inputs: dict[str, type[BaseModel]] = {}

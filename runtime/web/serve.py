@@ -53,10 +53,6 @@ class CannotBind(CannotStart):
     """The address cannot be bound; the message names the setting to change."""
 
 
-class PortTaken(CannotBind):
-    """Another program listens there."""
-
-
 class BindCodes(NamedTuple):
     """Exit codes of a server that gets no address."""
 
@@ -90,6 +86,7 @@ class Running:
     host: str
     port: int
     guard: Guard
+    accepting: asyncio.Server
 
     @property
     def url(self) -> str:
@@ -107,7 +104,7 @@ def run(
     ending: Ending | None = None,
     on_ready: Callable[[Running], None] | None = None,
     port_setting: str = "server_port",
-    bind_codes: BindCodes | None = None,
+    bind_codes: BindCodes = BindCodes(),  # noqa: B008 - a constant
 ) -> int:
     """Serve until a signal comes; the exit code of the process.
 
@@ -119,11 +116,11 @@ def run(
     ending = ending or Ending()
     watchdog, before, code = _Watchdog(), set(threading.enumerate()), 0
     try:
-        with bind(host, port, port_setting) as listener:
+        with bind(host, port, port_setting, bind_codes) as listener:
             asyncio.run(_run(factory, listener, limits or Limits(), ending, on_ready, watchdog))
     except CannotStart as exc:
         sys.stderr.write(f"{exc}\n")
-        code = _exit_code(exc, bind_codes or BindCodes())
+        code = exc.exit_code
     finally:
         watchdog.stop()
         gc.unfreeze()  # else what is never freed is reported, by native code, on standard error
@@ -131,15 +128,6 @@ def run(
         _LOG.warning("threads still run, and are cut: %s", ", ".join(left))
         watchdog.start(LEAVE_S, code)
     return code
-
-
-def _exit_code(problem: CannotStart, codes: BindCodes) -> int:
-    match problem:
-        case PortTaken():
-            return codes.taken
-        case CannotBind():
-            return codes.impossible
-    return problem.exit_code
 
 
 class _Watchdog:
@@ -186,10 +174,16 @@ async def _own_threads() -> AsyncIterator[None]:
         executor.shutdown(wait=False, cancel_futures=True)
 
 
-def bind(host: str, port: int, port_setting: str = "server_port") -> socket.socket:
+def bind(
+    host: str,
+    port: int,
+    port_setting: str = "server_port",
+    codes: BindCodes = BindCodes(),  # noqa: B008 - a constant
+) -> socket.socket:
     """A listening socket; raises `CannotBind`."""
+    where = f"cannot listen on {host} port {port}"
     if not 0 <= port <= 65535:  # getaddrinfo would take the number modulo 65536
-        raise CannotBind(f"cannot listen on {host} port {port}: no such port; see {port_setting}")
+        raise CannotBind(f"{where}: no such port; see {port_setting}", codes.impossible)
     try:
         addresses = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE | socket.AI_NUMERICSERV
@@ -197,23 +191,19 @@ def bind(host: str, port: int, port_setting: str = "server_port") -> socket.sock
         family, kind, protocol, _, address = addresses[0]
         listener = socket.socket(family, kind, protocol)
     except (OSError, UnicodeError) as exc:
-        raise CannotBind(f"cannot listen on {host}: {_reason(exc)}") from exc
+        raise CannotBind(f"cannot listen on {host}: {_reason(exc)}", codes.impossible) from exc
     try:
-        exclusive = getattr(socket, "SO_EXCLUSIVEADDRUSE", None)
-        if exclusive is not None:
-            # On Windows the other option would let two programs share the port.
-            listener.setsockopt(socket.SOL_SOCKET, exclusive, 1)
-        else:
-            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        # On Windows the usual option would let two programs share the port.
+        exclusive = getattr(socket, "SO_EXCLUSIVEADDRUSE", socket.SO_REUSEADDR)
+        listener.setsockopt(socket.SOL_SOCKET, exclusive, 1)
         listener.bind(address)
         listener.listen(1024)
         listener.setblocking(False)
     except OSError as exc:
         listener.close()
-        kind_of = PortTaken if exc.errno == errno.EADDRINUSE else CannotBind
-        raise kind_of(
-            f"cannot listen on {host} port {port}: {_reason(exc)}; "
-            f"choose another with the setting {port_setting}"
+        raise CannotBind(
+            f"{where}: {_reason(exc)}; choose another with the setting {port_setting}",
+            codes.taken if exc.errno == errno.EADDRINUSE else codes.impossible,
         ) from exc
     return listener
 
@@ -229,7 +219,7 @@ async def serving(
     *,
     limits: Limits | None = None,
     last_words_s: float = LAST_WORDS_S,
-) -> AsyncIterator[tuple[Running, "_Site"]]:
+) -> AsyncIterator[Running]:
     """Start *app* behind its guard on *listener*; on leaving, end what is still open."""
     guard = app[GUARD] = Guard(limits or Limits(), app[DOOR].render)
     runner = web.AppRunner(
@@ -237,47 +227,26 @@ async def serving(
     )
     try:
         await runner.setup()
-        site = _Site(runner, listener, guard)
-        await site.start()
+        assert runner.server is not None
+        loop = asyncio.get_running_loop()
+        factory = guard.factory(runner.server, loop)
+        accepting = await loop.create_server(factory, sock=listener, backlog=1024)
         host, port = listener.getsockname()[:2]
-        yield Running(app, host, port, guard), site
+        try:
+            yield Running(app, host, port, guard, accepting)
+        finally:
+            accepting.close()
     finally:
         app[LIFECYCLE].close_streams()
         await runner.cleanup()
-        guard.close()
 
 
 @asynccontextmanager
 async def started(app: web.Application, *, limits: Limits | None = None) -> AsyncIterator[Running]:
     """*app* on a free loopback port, guard included, for tests and for programs that embed it."""
     with bind("127.0.0.1", 0) as listener:
-        async with serving(app, listener, limits=limits, last_words_s=0.2) as (running, _):
+        async with serving(app, listener, limits=limits, last_words_s=0.2) as running:
             yield running
-
-
-class _Site(web.BaseSite):
-    """A listener whose connections pass the guard."""
-
-    def __init__(self, runner: web.AppRunner, listener: socket.socket, guard: Guard) -> None:
-        super().__init__(runner)
-        self._listener = listener
-        self._guard = guard
-
-    @property
-    def name(self) -> str:
-        """The address, for aiohttp's own messages."""
-        host, port = self._listener.getsockname()[:2]
-        return f"http://{host}:{port}"
-
-    async def start(self) -> None:
-        """Accept connections."""
-        await super().start()
-        server = self._runner.server
-        assert server is not None
-        loop = asyncio.get_running_loop()
-        self._server = await loop.create_server(
-            self._guard.factory(server, loop), sock=self._listener, backlog=1024
-        )
 
 
 async def _run(
@@ -293,7 +262,7 @@ async def _run(
     async with AsyncExitStack() as stack:
         await stack.enter_async_context(_own_threads())
         app = await factory()
-        running, site = await stack.enter_async_context(
+        running = await stack.enter_async_context(
             serving(app, listener, limits=limits, last_words_s=ending.last_words_s)
         )
         if on_ready is not None:
@@ -304,7 +273,7 @@ async def _run(
         _announce(running.port)
         await stop.wait()
         watchdog.start(ending.grace_s + ending.cleanup_s, 0, "the server did not end in time")
-        await site.stop()
+        running.accepting.close()
         await _drain(app, ending)
 
 

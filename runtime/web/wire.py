@@ -2,12 +2,12 @@
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Iterator, Mapping
+from functools import cache
 from typing import Any, Final, TypeVar
 
 import orjson
-from aiohttp import web
+from aiohttp import StreamReader, web
 from multidict import MultiMapping
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails
@@ -24,9 +24,11 @@ from runtime.web.errors import (
 )
 
 M = TypeVar("M", bound=BaseModel)
+T = TypeVar("T")
 JSON: Final = "application/json"
-_INTEGERS: Final = (-(1 << 63), (1 << 64) - 1)
-"""What a JSON number that is an integer may be, here as in the library that writes answers."""
+_LEAST: Final = -(1 << 63)
+_MOST: Final = (1 << 64) - 1
+"""Up to which integers are written to JSON."""
 _LONG: Final = re.compile(rb"[0-9]{19}")
 DEADLINE_S: Final = 30.0
 """Seconds in which a body must have arrived completely."""
@@ -94,49 +96,29 @@ def parse_body(model: type[M], raw: bytes) -> M:
     try:
         if issubclass(model, Plain):
             return model.model_validate(whole)
-        return _validate(model, raw or b"{}", whole)
+        if _LONG.search(raw):
+            raw = orjson.dumps(whole)  # where integers beyond 64 bits are none
+        try:
+            return model.model_validate_json(raw or b"{}")
+        except ValidationError as exc:
+            # JSON knows one kind of number, so 2.0 is an integer; the strict mode does not agree.
+            if all(error["type"] != "int_type" for error in exc.errors(include_url=False)):
+                raise
+        return model.model_validate_json(orjson.dumps(_to_integers(whole)))
     except ValidationError as exc:
         param, message = explain(model, exc)
         raise BadField(message, param=param) from exc
 
 
-def _validate(model: type[M], raw: bytes, whole: dict[str, object]) -> M:
-    if _LONG.search(raw):
-        raw = orjson.dumps(whole)  # where integers beyond 64 bits are none
-    try:
-        return model.model_validate_json(raw)
-    except ValidationError as exc:
-        # JSON knows one kind of number, so 2.0 is an integer; the strict mode does not think so.
-        if not _floats_to_integers(whole, exc):
-            raise
-    return model.model_validate_json(orjson.dumps(whole))
-
-
-def _floats_to_integers(tree: dict[str, object], exc: ValidationError) -> bool:
-    """Turn floats without a fraction into integers where those are required; whether any was."""
-    changed = False
-    for error in exc.errors(include_url=False):
-        value = error["input"]
-        if error["type"] != "int_type" or not isinstance(value, float) or not value.is_integer():
-            continue
-        if not _INTEGERS[0] <= int(value) <= _INTEGERS[1]:
-            continue
-        *path, last = error["loc"]
-        at: object = tree
-        for part in path:
-            if isinstance(at, dict | list):
-                at = _child(at, part)
-        if isinstance(at, dict | list) and _child(at, last) == value:
-            at[last] = int(value)  # type: ignore[index] # the loc fits the tree
-            changed = True
-    return changed
-
-
-def _child(at: dict[str, object] | list[object], part: str | int) -> object:
-    """What lies under *part*; a part that only names a branch of a union leads nowhere else."""
-    if isinstance(at, dict):
-        return at.get(part, at) if isinstance(part, str) else at
-    return at[part] if isinstance(part, int) and part < len(at) else at
+def _to_integers(tree: Any) -> Any:
+    """*tree* with integers in place of the floats that have no fraction."""
+    if isinstance(tree, dict):
+        return {name: _to_integers(value) for name, value in tree.items()}
+    if isinstance(tree, list):
+        return [_to_integers(value) for value in tree]
+    if isinstance(tree, float) and tree.is_integer() and _LEAST <= int(tree) <= _MOST:
+        return int(tree)
+    return tree
 
 
 def parse_query(model: type[M], query: MultiMapping[str]) -> M:
@@ -144,7 +126,7 @@ def parse_query(model: type[M], query: MultiMapping[str]) -> M:
 
     Raises `BadQuery`, which names the parameter.
     """
-    names = {field.alias or name for name, field in model.model_fields.items()}
+    names = _parameters(model)
     values: dict[str, str] = {}
     for name, value in query.items():
         if name not in names:
@@ -157,6 +139,11 @@ def parse_query(model: type[M], query: MultiMapping[str]) -> M:
     except ValidationError as exc:
         param, message = explain(model, exc)
         raise BadQuery(message, param=param) from exc
+
+
+@cache
+def _parameters(model: type[BaseModel]) -> frozenset[str]:
+    return frozenset(field.alias or name for name, field in model.model_fields.items())
 
 
 def parse_path(model: type[M], parts: Mapping[str, str]) -> M:
@@ -177,15 +164,17 @@ def explain(model: type[BaseModel], exc: ValidationError) -> tuple[str | None, s
 
 
 _PLAIN: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
-_NAMES: Final[dict[type[BaseModel], frozenset[str]]] = {}
 
 
 def _place(model: type[BaseModel], error: ErrorDetails) -> Iterator[str | int]:
-    if model not in _NAMES:
-        _NAMES[model] = frozenset(_names(model.model_json_schema()))
     for part in error["loc"]:
-        if isinstance(part, int) or (part in _NAMES[model] and _PLAIN.fullmatch(part)):
+        if isinstance(part, int) or (part in _own_names(model) and _PLAIN.fullmatch(part)):
             yield part
+
+
+@cache
+def _own_names(model: type[BaseModel]) -> frozenset[str]:
+    return frozenset(_names(model.model_json_schema()))
 
 
 def _names(schema: object) -> Iterator[str]:
@@ -211,15 +200,17 @@ async def read_body(request: web.Request, cap: int) -> bytes:
     """
     if not await _begin_body(request, cap):
         return b""
-    content = request.content
+    return await _in_time(request, "the body", _whole(request.content, cap))
+
+
+async def _whole(content: StreamReader, cap: int) -> bytes:
     parts: list[bytes] = []
     size = 0
-    async with _body_deadline(request, "the body"):
-        while part := await content.readany():
-            size += len(part)
-            if size > cap:
-                raise _too_large(cap)
-            parts.append(part)
+    while part := await content.readany():
+        size += len(part)
+        if size > cap:
+            raise _too_large(f"the body is over {cap} bytes")
+        parts.append(part)
     return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
@@ -232,52 +223,53 @@ async def read_lines(request: web.Request, cap: int) -> AsyncIterator[list[bytes
     """
     if not await _begin_body(request, cap):
         return
-    content = request.content
-    rest = b""
-    size, ended = 0, False
-    while not ended:
+    rest, size, ended = b"", 0, False
+
+    async def next_lines() -> list[bytes]:
+        nonlocal rest, size, ended
         lines: list[bytes] = []
-        async with _body_deadline(request, "a line"):
-            while not lines and not ended:
-                part = await content.readany()
-                ended = not part
-                size += len(part)
-                if size > cap:
-                    raise _too_large(cap)
-                *lines, rest = (rest + part).split(b"\n")
-                if len(rest) > LINE_CAP and not lines:
-                    raise _line_too_large()
-        if ended and rest:
-            lines.append(rest)
-        if lines:
+        while not lines and not ended:
+            part = await request.content.readany()
+            ended = not part
+            size += len(part)
+            if size > cap:
+                raise _too_large(f"the body is over {cap} bytes")
+            *lines, rest = (rest + part).split(b"\n")
+            if len(rest) > LINE_CAP and not lines:
+                raise _too_large(f"a line is over {LINE_CAP} bytes")
+        return [*lines, rest] if ended and rest else lines
+
+    while not ended:
+        if lines := await _in_time(request, "a line", next_lines()):
             yield lines
         if len(rest) > LINE_CAP:
-            raise _line_too_large()
+            raise _too_large(f"a line is over {LINE_CAP} bytes")
 
 
 async def _begin_body(request: web.Request, cap: int) -> bool:
     """Whether there is a body; checks the encoding and the length that its head declares."""
-    if request.headers.get("Content-Encoding", "identity").strip().lower() not in ("identity", ""):
+    headers = request.headers
+    if headers.get("Content-Encoding", "identity").strip().lower() not in ("identity", ""):
         raise UnsupportedEncoding("send the body as it is, without Content-Encoding")
-    declared = request.content_length
-    if declared is not None and declared > cap:
-        raise _too_large(cap)
+    if int(headers.get("Content-Length", "0")) > cap:
+        raise _too_large(f"the body is over {cap} bytes")
     if not request.can_read_body:
         return False
-    await _ask_for_it(request)
+    if headers.get("Expect", "").lower() == "100-continue" and request.version >= (1, 1):
+        await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+        # Those bytes are no part of the answer: without this, aiohttp takes it for half sent.
+        request.writer.output_size = 0
     return True
 
 
-@asynccontextmanager
-async def _body_deadline(request: web.Request, awaited: str) -> AsyncIterator[None]:
-    """Wait no longer than the deadline for what is read within, and name what is wrong with it."""
+async def _in_time(request: web.Request, awaited: str, reading: Awaitable[T]) -> T:
+    """The result of *reading*, for which no longer is waited than the deadline."""
     limit_s = request.app.get(BODY_DEADLINE_S, DEADLINE_S)
     try:
         if request.content.is_eof():  # as with almost every small body: nothing to wait for
-            yield
-        else:
-            async with asyncio.timeout(limit_s):
-                yield
+            return await reading
+        async with asyncio.timeout(limit_s):
+            return await reading
     except TimeoutError:
         raise RequestTimeout(
             f"{awaited} did not arrive within {limit_s:g} s", headers={"Connection": "close"}
@@ -286,12 +278,8 @@ async def _body_deadline(request: web.Request, awaited: str) -> AsyncIterator[No
         raise BadRequest("the body is badly framed", headers={"Connection": "close"}) from exc
 
 
-def _too_large(cap: int) -> TooLarge:
-    return TooLarge(f"the body is over {cap} bytes", headers={"Connection": "close"})
-
-
-def _line_too_large() -> TooLarge:
-    return TooLarge(f"a line is over {LINE_CAP} bytes", headers={"Connection": "close"})
+def _too_large(message: str) -> TooLarge:
+    return TooLarge(message, headers={"Connection": "close"})
 
 
 async def wait_with_continue(request: web.Request) -> None:
@@ -299,10 +287,3 @@ async def wait_with_continue(request: web.Request) -> None:
 
     A client that asks first learns of a wrong key or a full queue without sending its body.
     """
-
-
-async def _ask_for_it(request: web.Request) -> None:
-    if request.headers.get("Expect", "").lower() == "100-continue" and request.version >= (1, 1):
-        await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
-        # Those bytes are no part of the answer: without this, aiohttp takes it for half sent.
-        request.writer.output_size = 0

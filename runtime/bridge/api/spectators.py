@@ -9,11 +9,10 @@ from typing import Annotated, Final
 from urllib.parse import quote
 
 from aiohttp import web
-from aiohttp.typedefs import Handler
 from pydantic import Field, StrictInt
 
 from runtime.bridge.api.shapes import WRITE_ERRORS, SessionId, SessionPath, Values
-from runtime.bridge.errors import render
+from runtime.bridge.errors import BIND_CODES, render
 from runtime.bridge.live.spectators import GRANT, TTL_S, Grant, TooManyTokens
 from runtime.bridge.service import SERVICE, Service
 from runtime.web.errors import Forbidden, Unauthorized
@@ -21,7 +20,7 @@ from runtime.web.guard import Limits
 from runtime.web.hosts import HostPolicy
 from runtime.web.lifecycle import LIFECYCLE, Lifecycle
 from runtime.web.middleware import Door, install
-from runtime.web.routes import Reply, Routes, mount, route_of
+from runtime.web.routes import Reply, Route, Routes, mount
 from runtime.web.serve import Running, bind, serving
 from runtime.web.wire import Wire
 
@@ -119,7 +118,7 @@ async def watch(request: web.Request, *, path: SessionPath) -> web.StreamRespons
     """A page that shows the session live, for the token in its address."""
     grant = request.get(GRANT)
     if grant is None:
-        return _refused(request)
+        return _refused(request, PAGE)
     if grant.session_id != path.sid:
         raise TokenScope
     return _page("spectator")
@@ -130,7 +129,7 @@ def make_spectator_app(service: Service, groups: Iterable[Routes], host: str) ->
 
     It uses *service* and neither starts nor stops it. *host* is where it will listen.
     """
-    app = web.Application(middlewares=[_admit])
+    app = web.Application()
     app[SERVICE] = service
     settings = service.settings
     hosts = HostPolicy.bound_to(
@@ -139,7 +138,7 @@ def make_spectator_app(service: Service, groups: Iterable[Routes], host: str) ->
         origins=settings.cors_origins,
         pages=PAGES,
     )
-    install(app, Door(render=render, hosts=hosts))
+    install(app, Door(render=render, hosts=hosts, admit=_admit))
     seen = Routes(routes.tag)
     seen.routes = [
         route
@@ -162,8 +161,8 @@ async def spectating(
     Raises `CannotBind`.
     """
     app = make_spectator_app(service, groups, host)
-    with bind(host, port, "spectator_port") as listener:
-        async with serving(app, listener, limits=LIMITS) as (running, _):
+    with bind(host, port, "spectator_port", BIND_CODES) as listener:
+        async with serving(app, listener, limits=LIMITS) as running:
             follower = _Follower(app[LIFECYCLE])
             main.streams.add(follower)
             log.info("spectators are let in on port %d", running.port)
@@ -186,35 +185,33 @@ class _Follower:
         self._life.drain()
 
 
-@web.middleware
-async def _admit(request: web.Request, handler: Handler) -> web.StreamResponse:
+def _admit(request: web.Request, route: Route | None) -> web.StreamResponse | None:
     """Ask for a token, and see that it is for the session that is asked for."""
     if (grant := _granted(request)) is None:
-        return _refused(request)
+        return _refused(request, route.path if route else None)
     _check_session(request, grant)
     request[GRANT] = grant
-    return await handler(request)
+    return None
 
 
-@web.middleware
-async def presented(request: web.Request, handler: Handler) -> web.StreamResponse:
+def presented(request: web.Request, route: Route | None) -> web.StreamResponse | None:
     """On the main listener: no token is needed, but one that is presented must be good.
 
     With ``require_token_remote`` what a proxy forwards is judged as on the spectators' listener.
     """
-    forwarded = request.app[SERVICE].settings.require_token_remote and any(
-        name in request.headers for name in FORWARDED
+    forwarded = any(name in request.headers for name in FORWARDED) and (
+        request.app[SERVICE].settings.require_token_remote
     )
-    if forwarded or "token" in request.query or _has_bearer(request):
-        if (grant := _granted(request)) is None:
-            return _refused(request)
-        if forwarded:
-            route = route_of(request)
-            if route is None or route.method != "GET" or route.path not in WATCHED:
-                raise TokenScope
-            _check_session(request, grant)
-        request[GRANT] = grant
-    return await handler(request)
+    if not forwarded and "token" not in request.query and not _has_bearer(request):
+        return None
+    if (grant := _granted(request)) is None:
+        return _refused(request, route.path if route else None)
+    if forwarded:
+        if route is None or route.method != "GET" or route.path not in WATCHED:
+            raise TokenScope
+        _check_session(request, grant)
+    request[GRANT] = grant
+    return None
 
 
 def _granted(request: web.Request) -> Grant | None:
@@ -223,10 +220,9 @@ def _granted(request: web.Request) -> Grant | None:
     return request.app[SERVICE].spectators.grant(offered) if offered else None
 
 
-def _refused(request: web.Request) -> web.StreamResponse:
+def _refused(request: web.Request, path: str | None) -> web.StreamResponse:
     """A page that says so, to who asked for one; to programs `BadToken` is raised."""
-    route = route_of(request)
-    if route is None or route.path != PAGE or "text/html" not in request.headers.get("Accept", ""):
+    if path != PAGE or "text/html" not in request.headers.get("Accept", ""):
         raise BadToken
     return _page("refused", BadToken.status)
 

@@ -39,8 +39,8 @@ from runtime.llm.errors import (
 from runtime.llm.identity import client_id, header_safe, tenant_id
 from runtime.llm.service import SERVICE, Service
 from runtime.llm.values import SYSTEM_MODEL, Finish, Outcome, Sampling
+from runtime.web import logs
 from runtime.web.errors import ApiError, RequestTimeout, ShuttingDown, TooMany
-from runtime.web.middleware import REQUEST_ID
 from runtime.web.routes import Routes
 from runtime.web.sse import EventStream, ReaderGone
 
@@ -127,7 +127,7 @@ async def chat_completions(
     check_turns(turns, service.settings.max_prompt_chars)
     ask = ask_of(body, service, request.headers)
     client = client_id(request.headers.get("User-Agent"))
-    number = int(request[REQUEST_ID])
+    number = int(logs.request_id.get() or 0)
     try:
         ticket = service.chats.admit(number, client, ask.model)
     except QueueFull:
