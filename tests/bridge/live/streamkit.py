@@ -57,7 +57,7 @@ async def living(settings: BridgeSettings, port: int = 0) -> AsyncIterator[Live]
     mount(app, *OWN)
     async with AsyncExitStack() as stack:
         listener = stack.enter_context(bind("127.0.0.1", port))
-        main, _ = await stack.enter_async_context(
+        main = await stack.enter_async_context(
             serving(app, listener, limits=LIMITS, last_words_s=0.2)
         )
         life, groups = app[LIFECYCLE], (*GROUPS, *OWN)
