@@ -39,7 +39,7 @@ from runtime.bridge.driving import can_settings, driving
 from runtime.bridge.errors import ErrorAnswer, JsonObject, render
 from runtime.bridge.service import SERVICE, Service
 from runtime.bridge.settings import BridgeSettings
-from runtime.bridge.storage.derived import Analyses, Filling, LapBook
+from runtime.bridge.storage.derived import Analyses, LapBook
 from runtime.bridge.storage.errors import SchemaTooNew, StoreUnusable
 from runtime.bridge.storage.store import Store
 from runtime.bridge.storage.values import SignalRow
@@ -226,8 +226,7 @@ async def _lifetime(app: web.Application) -> AsyncIterator[None]:
     service = app[SERVICE]
     service.store = await _open(service)
     if service.store is not None:
-        filling = Filling(service.filled_session, service.aside)
-        service.laps = LapBook(service.store, service.library, service.active_track, filling)
+        service.laps = LapBook(service.store, service.library, service.active_track)
         service.analyses = Analyses(service.laps)
     service.desk = await Desk.open(service.settings, service.store)
     desk = service.desk

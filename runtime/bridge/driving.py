@@ -24,8 +24,8 @@ from runtime.bridge.session.recording import LiveFrame
 from runtime.bridge.settings import BridgeSettings
 from runtime.bridge.simulator.course import natural_seconds
 from runtime.bridge.storage.store import Store
+from runtime.bridge.storage.transaction import end_begun_by_bus
 from runtime.bridge.storage.values import SIMULATOR, NoteRow, SessionMeta
-from runtime.bridge.storage.writes import end_begun_by_bus
 from runtime.bridge.track.model import Track
 from runtime.web.errors import ApiError
 from runtime.web.lifecycle import LIFECYCLE

@@ -119,10 +119,6 @@ class Service:
         """Where the last frame of the bus went; None: none came."""
         return (self.live.bus_session or None) if self.live is not None else None
 
-    def filled_session(self) -> str | None:
-        """The session that a bus is filling now; None: none brings frames."""
-        return self.bus_session() if self.bus is not None and self.bus.connected else None
-
     def session(self, session_id: str) -> SessionRow:
         """A session as it stands. Raises `UnknownSession` and `NoDatabase`."""
         row = self.db.session(session_id)

@@ -6,10 +6,10 @@ import pytest
 
 from runtime.bridge import driving
 from runtime.bridge.api.shapes import iso
-from runtime.bridge.storage import writes
+from runtime.bridge.storage import transaction
 from runtime.bridge.storage.errors import StoreFull
+from runtime.bridge.storage.transaction import end_begun_by_bus
 from runtime.bridge.storage.values import NOTHING, Backend, SessionMeta, SessionRow
-from runtime.bridge.storage.writes import end_begun_by_bus
 from tests.bridge.bridgekit import Bridge, Json
 from tests.bridge.conftest import Start
 from tests.bridge.simulator.drivekit import flushed, vesper
@@ -117,6 +117,6 @@ async def test_a_full_disk_does_not_keep_the_bridge_from_starting(
         raise StoreFull
 
     monkeypatch.setattr(driving, "end_begun_by_bus", full)
-    monkeypatch.setattr(writes, "rename_session", full)
+    monkeypatch.setattr(transaction, "rename_session", full)
     async with start(db_backend=backend) as bridge:
         assert await ends(bridge) == {"_live": None}

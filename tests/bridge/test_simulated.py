@@ -104,7 +104,7 @@ async def test_a_session_that_is_started_takes_the_frames_and_its_own_distance(
         await until(far)
         await bridge.service.bus.stop()  # type: ignore[union-attr]
         await recorded(bridge)
-        frames = await bridge.service.db.read_frames("mine", ["distance_m", "timestamp"])
+        frames = await bridge.service.db.read_frames("mine")
         distance = frames.columns["distance_m"]
         assert distance[0] < 1000.0
         assert (distance[1:] >= distance[:-1]).all()

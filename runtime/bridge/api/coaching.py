@@ -99,7 +99,6 @@ from runtime.bridge.storage.coaching import (
     NewEvent,
     TurnRow,
     add_events,
-    add_turns,
     driver_turns,
     session_turns,
 )
@@ -325,7 +324,7 @@ class Turn(Values):
     driver_id: str
     role: str = Field(description="coach_brief, coach_debrief, user or assistant")
     text: str
-    focus_items: tuple[str, ...] = Field(validation_alias="focus")
+    focus_items: tuple[str, ...]
     emotion: str
     recorded_at: Moment
 
@@ -695,7 +694,7 @@ async def _keep_turn(
     service: Service, role: str, session_id: str, driver: str, told: Narrative
 ) -> None:
     turn = TurnRow(session_id, driver, role, told.text, now_ms(), told.focus, told.emotion)
-    await add_turns(service.db, (turn,))
+    await service.db.add((turn,))
 
 
 def _since(began: float) -> float:

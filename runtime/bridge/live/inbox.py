@@ -195,7 +195,7 @@ async def _add(store: Store, row: NotificationRow) -> None:
         tx.run("DELETE FROM notifications WHERE id <= ?", (row.id - KEPT,))
         tx.run("INSERT INTO notifications VALUES (?, ?, ?, ?, ?, ?)", tuple(row))
 
-    await store.write(write, nbytes=1024 + 4 * len(row.payload))
+    await store.write(write, rows=1 + len(row.payload) // 128)
 
 
 async def _mark_delivered(store: Store, numbers: Sequence[int]) -> None:

@@ -21,16 +21,8 @@ class Run(NamedTuple):
     key: int
     signal: int
     samples: Samples
-
-
-class Window(NamedTuple):
-    """A part of the frames of a session; None: without that limit."""
-
-    first: int = 0
-    behind: int | None = None
-    """The first frame that is not part of it."""
-    t_from: float | None = None
-    t_to: float | None = None
+    stored: int = 0
+    """How many there are already."""
 
 
 class Connection(Protocol):
@@ -61,14 +53,11 @@ class Connection(Protocol):
     def insert_frames(self, key: int, first: int, numbers: Numbers) -> None:
         """Frames from number *first* on: rows of `WIDE`, a column a frame."""
 
-    def frames(self, key: int, names: Sequence[str], window: Window) -> dict[str, Numbers]:
-        """Columns of frames in their order."""
+    def frames(self, key: int, first: int = 0, behind: int | None = None) -> Numbers:
+        """Frames in their order, as rows of `WIDE`, up to the one before *behind*."""
 
-    def fill(self, key: int, name: str, index: npt.NDArray[np.int64], value: Numbers) -> Numbers:
-        """Set a column where it is null; NaN in the result marks the cells that were not.
-
-        *index* names each frame once.
-        """
+    def fill(self, key: int, name: str, index: npt.NDArray[np.int64], value: Numbers) -> None:
+        """Set cells of a column; *index* names each frame once."""
 
     def insert_samples(self, runs: Sequence[Run]) -> None:
         """Samples at times that are not stored yet."""
@@ -81,9 +70,6 @@ class Connection(Protocol):
 
     def signals(self, key: int) -> dict[int, int]:
         """How many samples there are of each signal."""
-
-    def frames_of(self, key: int) -> int:
-        """How many frames there are."""
 
     def drop(self, key: int, most: int) -> bool:
         """Delete about *most* rows of telemetry of *key*; whether all are gone."""
@@ -127,3 +113,11 @@ class Engine(Protocol):
 
     def close(self) -> None:
         """Close the writer's connection; the others must be closed before."""
+
+
+def by_time(t: Numbers, value: Numbers) -> Samples:
+    """Samples in the order of time."""
+    if (np.diff(t) > 0).all():
+        return Samples(t, value)
+    order = np.argsort(t, kind="stable")
+    return Samples(t[order], value[order])

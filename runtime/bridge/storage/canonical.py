@@ -5,14 +5,19 @@ And the frame that a sample belongs to, which must not depend on the back-end ei
 
 import unicodedata
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from runtime.bridge.session.recording import WIDE, Frames, Numbers, Samples
 from runtime.bridge.storage.errors import BadFrames
-from runtime.bridge.storage.values import NOTHING, SessionMeta
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+R = TypeVar("R", bound="DataclassInstance")
 
 
 def text(value: str) -> str:
@@ -21,33 +26,28 @@ def text(value: str) -> str:
     return unicodedata.normalize("NFC", whole)
 
 
-def optional(value: str | None) -> str | None:
-    """See `text`; an empty one is null."""
-    return (text(value) or None) if value else None
-
-
-def number(name: str, value: float | None) -> float | None:
+def number(name: str, value: float) -> float | None:
     """NaN is null and -0.0 is 0.0. Raises `BadFrames` for infinities."""
-    if value is None or value != value:
+    if value != value:
         return None
     if value in (np.inf, -np.inf):
         raise BadFrames(f"{name} is infinite")
     return value + 0.0
 
 
-def meta(given: SessionMeta) -> SessionMeta:
-    """The same with its texts in canonical form."""
-    if given == NOTHING:  # as with almost every frame of a drive
-        return given
-    return replace(
-        given,
-        driver=optional(given.driver),
-        driver_level=optional(given.driver_level),
-        track=optional(given.track),
-        car=optional(given.car),
-        note=optional(given.note),
-        source=optional(given.source),
-    )
+def row(given: R) -> R:
+    """A record with its texts and numbers in canonical form; an empty optional text is null."""
+    changed: dict[str, object] = {}
+    for field in fields(given):
+        value = getattr(given, field.name)
+        if isinstance(value, str):
+            plain = text(value)
+            changed[field.name] = None if not plain and field.default is None else plain
+        elif isinstance(value, float):
+            changed[field.name] = number(field.name, value)
+        elif isinstance(value, tuple):
+            changed[field.name] = tuple(text(item) for item in value)
+    return replace(given, **changed)
 
 
 def matrix(frames: Frames) -> Numbers:
@@ -68,8 +68,8 @@ def matrix(frames: Frames) -> Numbers:
     numbers += 0.0
     infinite = np.isinf(numbers)
     if infinite.any():
-        row = int(np.argmax(infinite.any(axis=1)))
-        raise BadFrames(f"{WIDE[row]} holds an infinite number")
+        column = int(np.argmax(infinite.any(axis=1)))
+        raise BadFrames(f"{WIDE[column]} holds an infinite number")
     if np.isnan(numbers[0]).any():
         raise BadFrames(f"{WIDE[0]} holds something that is no number")
     return numbers
@@ -104,12 +104,19 @@ def signals(given: Mapping[str, Samples]) -> dict[str, Samples]:
         if not len(values.t):
             continue
         if plain in named:
-            before = named[plain]
-            values = Samples(
-                np.concatenate((before.t, values.t)), np.concatenate((before.value, values.value))
-            )
+            values = Samples(*map(np.concatenate, zip(named[plain], values, strict=True)))
         named[plain] = samples(plain, values)
     return named
+
+
+def empty_cells(
+    numbers: Numbers, name: str, given: Samples
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+    """The frames (rows of `WIDE`) whose empty cells samples of a wide column fill, and by which."""
+    at = nearest(numbers[0], given.t)
+    fits = at >= 0
+    fits[fits] = np.isnan(numbers[WIDE.index(name), at[fits]])
+    return at[fits], fits
 
 
 def nearest(frames: Numbers, t: Numbers) -> npt.NDArray[np.int64]:

@@ -6,9 +6,9 @@ import json
 import logging
 import time
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Coroutine, Hashable
-from dataclasses import dataclass, field, replace
-from typing import Any, Concatenate, Final, NamedTuple, ParamSpec, TypeVar, cast
+from collections.abc import Awaitable, Callable, Hashable
+from dataclasses import replace
+from typing import Concatenate, Final, NamedTuple, ParamSpec, TypeVar, cast
 
 from runtime.bridge import errors
 from runtime.bridge.analysis import drive as pure
@@ -21,7 +21,7 @@ from runtime.bridge.session.recording import Frames
 from runtime.bridge.session.series import series
 from runtime.bridge.storage.errors import NoRows, StoreBusy, StoreDamaged
 from runtime.bridge.storage.store import Store
-from runtime.bridge.storage.values import SessionRow, recorded
+from runtime.bridge.storage.values import BUSES, SessionRow, recorded
 from runtime.bridge.track.build import Built, from_laps
 from runtime.bridge.track.library import NEAR_M, Library
 from runtime.bridge.track.model import Track, TrackError
@@ -43,18 +43,10 @@ class _Known(NamedTuple):
     """The laps of a session at one of its versions."""
 
     version: int
-    summary: Summary
-    found_at: float
-    """On the book's clock, when they began to be looked for."""
-
-
-@dataclass(frozen=True, slots=True)
-class Filling:
-    """Which session a bus fills, and what finds its laps without anybody waiting for them."""
-
-    session: Callable[[], str | None]
-    aside: Callable[[Coroutine[Any, Any, None]], None]
-    clock: Callable[[], float] = field(default=time.monotonic)
+    summary: Summary | None
+    """None: what is stored of the session cannot be read."""
+    sought_at: float
+    """On the book's clock."""
 
 
 class LapBook:
@@ -65,18 +57,13 @@ class LapBook:
         store: Store,
         library: Library,
         active: Track | None,
-        filling: Filling | None = None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._store = store
         self._library = library
         self._active = active
-        self._filling = filling
-        self._clock = filling.clock if filling is not None else time.monotonic
-        self._looking: set[str] = set()
-        """Sessions whose laps are being found with nobody waiting."""
+        self._clock = clock
         self._known: OrderedDict[str, _Known] = OrderedDict()
-        self._unreadable: dict[str, int] = {}
-        """Versions of sessions that cannot be read."""
         self._turn = asyncio.Lock()
 
     def circuit(self, row: SessionRow, centre: tuple[float, float] | None) -> Track | None:
@@ -94,18 +81,15 @@ class LapBook:
         """The laps of a session as it stands in *row*; None without frames."""
         if not row.n_frames:
             return None
-        known = self._known.get(row.session_id)
-        if known is not None and known.version == row.version:
-            self._known.move_to_end(row.session_id)
-            return known.summary
+        if (summary := self._at_hand(row)) is not None:
+            return summary
         async with self._turn:
-            known = self._known.get(row.session_id)
-            if known is not None and known.version >= row.version:
-                return known.summary
+            if (summary := self._at_hand(row)) is not None:
+                return summary
             began = self._clock()
-            found = await self._kept(row) or await self._found(row)
-        self._remember(row, _Known(row.version, found, began))
-        return found
+            summary = await self._kept(row) or await self._found(row)
+        self._remember(row, summary, began)
+        return summary
 
     async def seen(self, row: SessionRow) -> Summary | None:
         """Like `summary`, for lists; None also where what is stored of the session is damaged.
@@ -113,41 +97,13 @@ class LapBook:
         A bus changes its session many times a second, so that the laps of every list would be
         looked for in all its frames: of that one, lists tell what was found `BEHIND_S` ago at most.
         """
-        if self._unreadable.get(row.session_id) == row.version:
-            return None
-        if (recent := self._recent(row)) is not None:
-            self._look_again(row)
-            return recent
-        return await self._readable(row)
-
-    def _recent(self, row: SessionRow) -> Summary | None:
-        """What was found not long ago of the session that the bus fills; None: of any other."""
-        if self._filling is None or self._filling.session() != row.session_id:
-            return None
-        if row.ended_at is not None:
-            return None
         known = self._known.get(row.session_id)
-        if known is None or self._clock() - known.found_at > BEHIND_S:
-            return None
-        return known.summary
-
-    def _look_again(self, row: SessionRow) -> None:
-        """Find the laps anew for the next list, unless that is being done."""
-        known = self._known[row.session_id]
-        if self._filling is None or known.version >= row.version or row.session_id in self._looking:
-            return
-
-        async def look() -> None:
-            try:
-                with contextlib.suppress(StoreBusy):
-                    await self._readable(row)
-            finally:
-                self._looking.discard(row.session_id)
-
-        self._looking.add(row.session_id)
-        self._filling.aside(look())
-
-    async def _readable(self, row: SessionRow) -> Summary | None:
+        if known is not None:
+            filled = row.source in BUSES and row.ended_at is None
+            recent = filled and self._clock() - known.sought_at <= BEHIND_S
+            if recent or known.version == row.version:
+                return known.summary
+        began = self._clock()
         try:
             return await self.summary(row)
         except StoreBusy:
@@ -156,8 +112,12 @@ class LapBook:
             # A damaged file may as well give numbers that no recording has: one such session must
             # not hide the others. Those who ask for it are told.
             log.exception("the laps of session %s cannot be found", row.session_id)
-            self._unreadable[row.session_id] = row.version
+            self._remember(row, None, began)
             return None
+
+    def _at_hand(self, row: SessionRow) -> Summary | None:
+        known = self._known.get(row.session_id)
+        return known.summary if known is not None and known.version >= row.version else None
 
     async def found(self, row: SessionRow) -> tuple[Laps, Track | None]:
         """The laps with their frames, and the circuit, for analytics."""
@@ -168,9 +128,7 @@ class LapBook:
         """What an earlier run of the bridge found, if the session is still as it was."""
         try:
             text = await self._store.lap_cache(row.session_id, row.version)
-            if text is None:
-                return None
-            return Summary.from_json(json.loads(text))
+            return None if text is None else Summary.from_json(json.loads(text))
         except (KeyError, TypeError, ValueError):  # of another version of this program
             return None
         except StoreDamaged:  # they can be found again, if the frames are not
@@ -185,10 +143,10 @@ class LapBook:
                 await self._store.put_lap_cache(row.session_id, row.version, text)
         return found
 
-    def _remember(self, row: SessionRow, known: _Known) -> None:
-        self._known[row.session_id] = known
-        self._known.move_to_end(row.session_id)
-        while len(self._known) > REMEMBERED:
+    def _remember(self, row: SessionRow, summary: Summary | None, began: float) -> None:
+        self._known.pop(row.session_id, None)
+        self._known[row.session_id] = _Known(row.version, summary, began)
+        if len(self._known) > REMEMBERED:
             self._known.popitem(last=False)
 
     def _find(self, frames: Frames, row: SessionRow) -> tuple[Laps, Track | None]:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from runtime.bridge.session.recording import WIDE, Numbers, Samples
 from runtime.bridge.storage import schema
-from runtime.bridge.storage.backend import Column, Columns, Row, Run, Window
+from runtime.bridge.storage.backend import Column, Columns, Row, Run, by_time
 from runtime.bridge.storage.errors import Damaged, StoreFailed, StoreFull, StoreUnusable
 from runtime.bridge.storage.sqlite import no_room
 from runtime.bridge.storage.values import Backend
@@ -29,6 +29,14 @@ _APPENDED: Final = ("telemetry", "telemetry_signals", "session_capabilities")
 """Tables whose columns are always given in full and in their order."""
 _TABLES: Final = "SELECT table_name FROM duckdb_tables()"
 _NAN: Final = "'NaN'::DOUBLE"
+SLICE: Final = 16_384
+"""Frames that are read at a time: DuckDB holds the interpreter while it makes arrays of what it has
+found, 20 ms of an hour at 100 Hz, and nothing that is live goes on meanwhile."""
+_COLUMNS: Final = ", ".join(f"coalesce({name}, {_NAN}) AS {name}" for name in WIDE)
+_FRAMES: Final = (
+    f"SELECT frame_idx, {_COLUMNS} FROM telemetry WHERE session_key = ?"  # noqa: S608 - names out of WIDE
+    " AND frame_idx >= ? AND frame_idx < ?"
+)
 _DAMAGE: Final = (
     "corrupt",
     "not a valid duckdb database file",
@@ -58,15 +66,12 @@ class DuckConnection:
         """Tables whose appender holds rows."""
 
     def rows(self, sql: str, values: Sequence[object] = ()) -> list[Row]:
-        """See `Connection`."""
         return self._executed(sql, values).fetchall()
 
     def run(self, sql: str, values: Sequence[object] = ()) -> None:
-        """See `Connection`."""
         self._executed(sql, values)
 
     def insert(self, table: str, columns: Columns) -> None:
-        """See `Connection`."""
         count = len(next(iter(columns.values())))
         if table in _APPENDED and count < SCANNED:
             if table not in self._appenders:
@@ -84,7 +89,6 @@ class DuckConnection:
             self.run(f"INSERT INTO {table} ({names}) SELECT {chosen} FROM incoming")  # noqa: S608 - our own names
 
     def begin(self, *, write: bool = False) -> None:
-        """See `Connection`."""
         if self._generation != self._engine.generation:
             self._generation = self._engine.generation
             if self is not self._engine.writer:
@@ -95,12 +99,10 @@ class DuckConnection:
             self.inner.execute("SELECT version FROM schema_version LIMIT 1").fetchone()
 
     def commit(self) -> None:
-        """See `Connection`."""
         self._executed("COMMIT")
         self._open = False
 
     def rollback(self) -> None:
-        """See `Connection`."""
         for table in self._appended:
             self._appenders.pop(table).clear()  # what it still holds must never come back
         self._appended.clear()
@@ -110,53 +112,36 @@ class DuckConnection:
                 self.inner.execute("ROLLBACK")
 
     def insert_frames(self, key: int, first: int, numbers: Numbers) -> None:
-        """See `Connection`."""
         count = numbers.shape[1]
         index = np.arange(first, first + count)
         columns = dict(zip(WIDE, numbers, strict=True))
         self.insert("telemetry", {"session_key": np.full(count, key), "frame_idx": index} | columns)
 
-    def frames(self, key: int, names: Sequence[str], window: Window) -> dict[str, Numbers]:
-        """See `Connection`."""
-        chosen = "".join(f", coalesce({name}, {_NAN}) AS {name}" for name in names)
-        sql = f"SELECT frame_idx{chosen} FROM telemetry WHERE session_key = ?"  # noqa: S608 - names out of WIDE
-        values: list[object] = [key]
-        for condition, limit in zip(
-            ("frame_idx >= ?", "frame_idx < ?", "timestamp >= ?", "timestamp <= ?"),
-            (window.first or None, window.behind, window.t_from, window.t_to),
-            strict=True,
-        ):
-            if limit is not None:
-                sql += f" AND {condition}"
-                values.append(limit)
-        found = self._arrays(sql, values)
+    def frames(self, key: int, first: int = 0, behind: int | None = None) -> Numbers:
+        parts = []
+        while behind is None or first < behind:
+            end = first + SLICE if behind is None else min(first + SLICE, behind)
+            columns = self._executed(_FRAMES, (key, first, end)).fetchnumpy()
+            part = np.stack([np.asarray(column) for column in columns.values()])
+            parts.append(part)
+            first += SLICE
+            if part.shape[1] < SLICE:
+                break
+        numbers = np.concatenate([np.empty((1 + len(WIDE), 0)), *parts], axis=1)
         # Sorting in DuckDB costs more than the reading, and rows come as they were inserted.
-        index = found.pop("frame_idx")
-        if not (np.diff(index) > 0).all():
-            order = np.argsort(index, kind="stable")
-            return {name: column[order] for name, column in found.items()}
-        return found
+        if not (np.diff(numbers[0]) > 0).all():
+            numbers = numbers[:, np.argsort(numbers[0], kind="stable")]
+        return numbers[1:]
 
-    def fill(self, key: int, name: str, index: npt.NDArray[np.int64], value: Numbers) -> Numbers:
-        """See `Connection`."""
-        filled = np.full(len(index), np.nan)
+    def fill(self, key: int, name: str, index: npt.NDArray[np.int64], value: Numbers) -> None:
         with self._scanned({"at": index, "value": value}):
-            empty = self._executed(
-                "SELECT frame_idx FROM telemetry, incoming WHERE session_key = ?"  # noqa: S608 - a name out of WIDE
-                f" AND frame_idx = incoming.at AND {name} IS NULL",
-                (key,),
-            ).fetchnumpy()["frame_idx"]
             self.run(
                 f"UPDATE telemetry SET {name} = incoming.value FROM incoming"  # noqa: S608 - a name out of WIDE
-                f" WHERE session_key = ? AND frame_idx = incoming.at AND telemetry.{name} IS NULL",
-                [key],
+                " WHERE session_key = ? AND frame_idx = incoming.at",
+                (key,),
             )
-        there = np.isin(index, np.asarray(empty))
-        filled[there] = value[there]
-        return filled
 
     def insert_samples(self, runs: Sequence[Run]) -> None:
-        """See `Connection`."""
         if not runs:
             return
         lengths = [len(run.samples.t) for run in runs]
@@ -171,7 +156,6 @@ class DuckConnection:
         )
 
     def delete_samples(self, key: int, signal: int, t: Numbers) -> int:
-        """See `Connection`."""
         with self._scanned({"at": t}):
             done = self.rows(
                 "DELETE FROM telemetry_signals USING incoming WHERE session_key = ?"
@@ -181,27 +165,20 @@ class DuckConnection:
         return int(done[0][0])
 
     def samples(self, key: int, signals: Sequence[int]) -> dict[int, Samples]:
-        """See `Connection`."""
         wanted = ", ".join(str(int(signal)) for signal in signals) or "NULL"
-        found = self._arrays(
+        columns = self._executed(
             "SELECT signal_id, t, value FROM telemetry_signals WHERE session_key = ?"  # noqa: S608 - whole numbers
             f" AND signal_id IN ({wanted})",
-            [key],
-        )
-        named = {}
-        for signal in signals:
-            mine = found["signal_id"] == signal
-            t, value = found["t"][mine], found["value"][mine]
-            if not len(t):
-                continue
-            if not (np.diff(t) > 0).all():
-                order = np.argsort(t, kind="stable")
-                t, value = t[order], value[order]
-            named[signal] = Samples(t, value)
-        return named
+            (key,),
+        ).fetchnumpy()
+        ids, t, value = (np.asarray(column) for column in columns.values())
+        return {
+            signal: by_time(t[mine], value[mine])
+            for signal in signals
+            if (mine := ids == signal).any()
+        }
 
     def signals(self, key: int) -> dict[int, int]:
-        """See `Connection`."""
         return dict(
             self.rows(
                 "SELECT signal_id, count(*) FROM telemetry_signals WHERE session_key = ?"
@@ -210,23 +187,16 @@ class DuckConnection:
             )
         )
 
-    def frames_of(self, key: int) -> int:
-        """See `Connection`."""
-        found = self.rows("SELECT max(frame_idx) FROM telemetry WHERE session_key = ?", (key,))
-        last = found[0][0]
-        return 0 if last is None else int(last) + 1
-
     def drop(self, key: int, most: int) -> bool:
-        """See `Connection`; DuckDB deletes by marking, so all goes at once."""
+        """DuckDB deletes by marking, so all goes at once."""
         self.run("DELETE FROM telemetry WHERE session_key = ?", (key,))
         self.run("DELETE FROM telemetry_signals WHERE session_key = ?", (key,))
         return True
 
     def tidy(self, key: int) -> None:
-        """See `Connection`; the columns are in order already."""
+        """The columns are in order already."""
 
     def close(self) -> None:
-        """See `Connection`."""
         self._appenders.clear()
         self.inner.close()
 
@@ -237,10 +207,6 @@ class DuckConnection:
             self._appenders[table].flush()
             self._appended.discard(table)
         return self.inner.execute(sql, list(values))
-
-    def _arrays(self, sql: str, values: Sequence[object]) -> dict[str, Any]:
-        found = self._executed(sql, values).fetchnumpy()
-        return {name: np.asarray(column) for name, column in found.items()}
 
     @contextlib.contextmanager
     def _scanned(self, columns: Columns) -> Iterator[None]:
@@ -258,7 +224,7 @@ class Duck:
 
     kind: Backend = "analytical"
 
-    def __init__(self, path: Path, steps: tuple[schema.Step, ...] = schema.STEPS) -> None:
+    def __init__(self, path: Path) -> None:
         """Open or make the database. Raises `Damaged`, `StoreUnusable`."""
         self._path = path
         self._log = path.with_name(path.name + WAL)
@@ -271,7 +237,7 @@ class Duck:
             self.writer = DuckConnection(self, plain)
             try:
                 tables = plain.execute(_TABLES).fetchall()
-                if schema.migrate(self.writer, DIALECT, [str(name) for (name,) in tables], steps):
+                if schema.migrate(self.writer, DIALECT, [str(name) for (name,) in tables]):
                     plain.execute("CHECKPOINT")
                 self._lock()
             except BaseException:
@@ -280,13 +246,12 @@ class Duck:
                 raise
 
     def reader(self) -> DuckConnection:
-        """See `Engine`."""
         made = DuckConnection(self, self.writer.inner.cursor())
         self._readers.add(made)
         return made
 
     def checkpoint(self) -> None:
-        """See `Engine`; not where the disk might turn out to have no room for it."""
+        """Not where the disk might turn out to have no room for it."""
         logged = self._logged()
         if shutil.disk_usage(self._path.parent).free < 2 * logged + LOG_BYTES:
             return
@@ -294,13 +259,12 @@ class Duck:
             self.writer.inner.execute("CHECKPOINT")
 
     def tend(self) -> None:
-        """See `Engine`."""
         if self._logged() >= self._checkpoint_at:
             self.checkpoint()
             self._checkpoint_at = self._logged() + LOG_BYTES
 
     def revive(self, error: Exception) -> bool:
-        """See `Engine`: what DuckDB calls fatal makes all connections to the file useless."""
+        """What DuckDB calls fatal makes all connections to the file useless."""
         if not isinstance(error, duckdb.FatalException):
             return False
         for connection in [*self._readers, self.writer]:
@@ -319,7 +283,6 @@ class Duck:
         return self._log.stat().st_size if self._log.exists() else 0
 
     def translated(self, error: Exception) -> Exception:
-        """See `Engine`."""
         text = str(error).lower()
         if "no space left" in text or "disk quota" in text or "could not write" in text:
             return StoreFull()
@@ -330,7 +293,6 @@ class Duck:
         return StoreFailed()
 
     def close(self) -> None:
-        """See `Engine`."""
         with contextlib.suppress(duckdb.Error):
             self.checkpoint()
         self.writer.close()

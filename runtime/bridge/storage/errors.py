@@ -8,16 +8,15 @@ from runtime.web.errors import ApiError, BadQuery, BadRequest, NotFound, TooLarg
 class StoreError(ApiError):
     """An error about one session, or about the store as a whole; further fields for the answer."""
 
+    text: ClassVar[str] = ""
+    """The message where the instance has none of its own."""
+    retry_after_s: ClassVar[int] = 0
+
     def __init__(
-        self,
-        message: str,
-        *,
-        session_id: str | None = None,
-        table: str | None = None,
-        retry_after_s: int | None = None,
+        self, message: str = "", *, session_id: str | None = None, table: str | None = None
     ) -> None:
-        headers = {} if retry_after_s is None else {"Retry-After": str(retry_after_s)}
-        super().__init__(message, headers=headers)
+        headers = {"Retry-After": str(self.retry_after_s)} if self.retry_after_s else {}
+        super().__init__(message or self.text, headers=headers)
         self.session_id = session_id
         self.table = table
 
@@ -83,51 +82,36 @@ class NoDatabase(Unavailable):
 class StoreBusy(Unavailable):
     """Too much is waiting to be written or read."""
 
-    code = "store_busy"
-
-    def __init__(self, message: str = "too much is waiting for the database; try again") -> None:
-        super().__init__(message, retry_after_s=1)
+    code, retry_after_s = "store_busy", 1
+    text = "too much is waiting for the database; try again"
 
 
 class StoreFull(Unavailable):
     """The disk has no room; nothing was changed and reads go on."""
 
-    code = "disk_full"
-
-    def __init__(self) -> None:
-        super().__init__(
-            "the disk is full; nothing was changed, and what is stored can be read",
-            retry_after_s=10,
-        )
+    code, retry_after_s = "disk_full", 10
+    text = "the disk is full; nothing was changed, and what is stored can be read"
 
 
 class ExportUnavailable(Unavailable):
     """This installation cannot write parquet."""
 
     code = "export_unavailable"
-
-    def __init__(self) -> None:
-        super().__init__("parquet needs the package pyarrow, which is not installed here")
+    text = "parquet needs the package pyarrow, which is not installed here"
 
 
 class StoreFailed(StoreError):
     """The database cannot be read or written; the log says why."""
 
     status, code = 500, "storage_failed"
-
-    def __init__(self, message: str = "the database failed; the server's log says why") -> None:
-        super().__init__(message)
+    text = "the database failed; the server's log says why"
 
 
 class StoreDamaged(StoreFailed):
     """The database file is broken where this is stored; what lies elsewhere can be read."""
 
     code = "storage_damaged"
-
-    def __init__(self) -> None:
-        super().__init__(
-            "the file of the database is damaged where this is stored; the rest can be read"
-        )
+    text = "the file of the database is damaged where this is stored; the rest can be read"
 
 
 class StoreUnusable(Exception):

@@ -1,15 +1,23 @@
 """Tables as parquet: the same bytes whichever engine the numbers came from."""
 
 import contextlib
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+import io
+from collections.abc import (
+    AsyncIterator,
+    Callable,
+    Generator,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from runtime.bridge.session.recording import TIMESTAMP, WIDE, WIDE_SIGNALS, Numbers
-from runtime.bridge.storage.backend import Connection, Window
+from runtime.bridge.storage.backend import Connection
 from runtime.bridge.storage.errors import BadTable, ExportUnavailable, NoRows, StoreBusy
 from runtime.bridge.storage.reading import Readers
 from runtime.bridge.storage.state import Session, State
@@ -18,6 +26,7 @@ from runtime.bridge.storage.values import CapabilityRow, Export, SignalRow
 
 if TYPE_CHECKING:
     import pyarrow  # type: ignore[import-untyped]
+    from _typeshed import ReadableBuffer
 
 GROUP_ROWS: Final = 50_000
 MOST: Final = 8
@@ -66,8 +75,8 @@ SCHEMAS: Final[Mapping[str, Mapping[str, tuple[str, bool]]]] = {
 }
 """Type and nullability of each column, in order."""
 TABLES: Final = tuple(SCHEMAS)
-_REGISTRY_COLUMNS: Final = tuple(SCHEMAS["signal_registry"])[1:]
-_CAPABILITY_COLUMNS: Final = tuple(SCHEMAS["capabilities"])[2:]
+_FIELDS: Final = {"signal_name": "name"}
+"""What a column is called in the records, where it has another name there."""
 
 
 class Exports:
@@ -88,142 +97,99 @@ class Exports:
             raise NoRows("there is no such session", session_id=session_id, table=table)
         if self._running >= MOST:
             raise StoreBusy("other exports are being read; try again")
-        rows, parts, close = await opened(table, session, self._state, self._readers)
-        return Export(rows, self._batches(lambda: written(table, parts, close)))
-
-    async def _batches(self, work: Callable[[], Iterator[bytes]]) -> AsyncIterator[bytes]:
-        self._running += 1
-        source = work()
+        connection = await self._readers.run(self._readers.open)
         try:
-            while (batch := await self._readers.run(lambda: next(source, None))) is not None:
-                if batch:
-                    yield batch
+            rows, parts = await self._readers.run(lambda: self._opened(table, session, connection))
+            if not rows:
+                raise NoRows("the table has no rows", session_id=session_id, table=table)
+        except BaseException:
+            connection.close()
+            raise
+        return Export(rows, self._batches(written(table, parts, connection.close)))
+
+    async def _batches(self, pieces: Generator[bytes, None, None]) -> AsyncIterator[bytes]:
+        self._running += 1
+        try:
+            while (piece := await self._readers.run(lambda: next(pieces, None))) is not None:
+                if piece:
+                    yield piece
         finally:
             self._running -= 1
             with contextlib.suppress(ValueError):  # its thread is still at it; it ends by itself
-                source.close()  # type: ignore[attr-defined]
+                pieces.close()
 
-
-async def opened(
-    table: str, session: Session, state: State, readers: Readers
-) -> tuple[int, Iterator[Part], Callable[[], None]]:
-    """Number of rows, the rows, and what to call behind the last one. Raises `NoRows`."""
-    sid, key = session.session_id, session.key
-    close: Callable[[], None] = _nothing
-    parts: Iterator[Part]
-    if table == "signal_registry":
-        known = sorted(state.signals.values(), key=lambda signal: signal.signal_id)
-        rows, parts = len(known), registry(sid, known)
-    elif table == "capabilities":
-        spans = session.spans
-        if spans is None:
-            spans = await readers.read(lambda reader: spans_of(reader, key))
-        useful = state.capabilities(spans)
-        rows, parts = len(useful), capabilities(sid, useful)
-    else:
-        connection = await readers.run(readers.open)
-        close = connection.close
-        if table == "telemetry":
-            rows, parts = session.n_frames, telemetry(connection, sid, key, session.n_frames)
-        else:
-            counted = await readers.run(lambda: _counted(connection, key))
-            named = [state.signals[state.names[signal]] for signal in counted]
-            rows, parts = sum(counted.values()), signals(connection, sid, key, named)
-    if not rows:
-        close()
-        raise NoRows("the table has no rows", session_id=sid, table=table)
-    return rows, parts, close
-
-
-def _counted(connection: Connection, key: int) -> dict[int, int]:
-    """Number of samples by signal; the snapshot stays open for those who read them."""
-    connection.begin()
-    return connection.signals(key)
-
-
-def _nothing() -> None:
-    """There is nothing to close."""
-
-
-def telemetry(connection: Connection, session_id: str, key: int, rows: int) -> Iterator[Part]:
-    """The first *rows* frames; each part is read in a transaction of its own."""
-    for first in range(0, rows, GROUP_ROWS):
-        behind = min(first + GROUP_ROWS, rows)
+    def _opened(
+        self, table: str, session: Session, connection: Connection
+    ) -> tuple[int, Iterator[Part]]:
+        """Number of rows, and the rows; their transaction stays open for those who read them."""
         connection.begin()
-        try:
-            columns = connection.frames(key, WIDE, Window(first, behind))
-        finally:
-            connection.rollback()
-        yield {"session_id": session_id, "frame_idx": np.arange(first, behind), **columns}
+        if table == "telemetry":
+            return session.n_frames, _telemetry(connection, session)
+        signals = self._state.catalogue()
+        if table == "telemetry_signals":
+            counted = connection.signals(session.key)
+            named = sorted((signals[signal] for signal in counted), key=lambda row: row.name)
+            return sum(counted.values()), _signals(connection, session, named)
+        rows: Sequence[SignalRow | CapabilityRow] = list(signals.values())
+        if table == "capabilities":
+            spans = session.spans
+            rows = self._state.capabilities(
+                spans_of(connection, session.key) if spans is None else spans
+            )
+        cells: dict[str, Sequence[object]] = {
+            name: [getattr(row, _FIELDS.get(name, name)) for row in rows]
+            for name in list(SCHEMAS[table])[1:]
+        }
+        return len(rows), iter([{"session_id": session.session_id, **cells}])
 
 
-def signals(
-    connection: Connection, session_id: str, key: int, named: Sequence[SignalRow]
+def _telemetry(connection: Connection, session: Session) -> Iterator[Part]:
+    for first in range(0, session.n_frames, GROUP_ROWS):
+        behind = min(first + GROUP_ROWS, session.n_frames)
+        yield {
+            "session_id": session.session_id,
+            "frame_idx": np.arange(first, behind),
+            **dict(zip(WIDE, connection.frames(session.key, first, behind), strict=True)),
+        }
+
+
+def _signals(
+    connection: Connection, session: Session, signals: Sequence[SignalRow]
 ) -> Iterator[Part]:
-    """The samples of signals in the order of their names, in the transaction that is open."""
-    for signal in sorted(named, key=lambda signal: signal.name):
-        found = connection.samples(key, [signal.signal_id]).get(signal.signal_id)
-        if found is None:
-            continue
-        for first in range(0, len(found.t), GROUP_ROWS):
-            t, value = (part[first : first + GROUP_ROWS] for part in found)
-            units = signal.units if signal.units is not None else [None] * len(t)
+    for signal in signals:
+        t, value = connection.samples(session.key, [signal.signal_id])[signal.signal_id]
+        for first in range(0, len(t), GROUP_ROWS):
+            part = slice(first, first + GROUP_ROWS)
             yield {
-                "session_id": session_id,
+                "session_id": session.session_id,
                 "signal_name": signal.name,
-                "t": t,
-                "value": value,
-                "units": units,
+                "t": t[part],
+                "value": value[part],
+                "units": [signal.units] * len(t[part]),
             }
 
 
-def registry(session_id: str, rows: Sequence[SignalRow]) -> Iterator[Part]:
-    """The whole catalogue."""
-    cells = {name: [getattr(row, name) for row in rows] for name in _REGISTRY_COLUMNS}
-    yield {"session_id": session_id, **cells}
-
-
-def capabilities(session_id: str, rows: Sequence[CapabilityRow]) -> Iterator[Part]:
-    """What there is of each signal."""
-    cells = {name: [getattr(row, name) for row in rows] for name in _CAPABILITY_COLUMNS}
-    yield {"session_id": session_id, "signal_name": [row.name for row in rows], **cells}
-
-
-@dataclass(slots=True)
-class _Sink:
+class _Sink(io.RawIOBase):
     """Collects what the writer of parquet writes, until it is taken."""
 
-    parts: list[bytes]
-    written: int = 0
-    closed: bool = False
-
-    def write(self, data: bytes) -> int:
-        part = bytes(data)
-        self.parts.append(part)
-        self.written += len(part)
-        return len(part)
-
-    def tell(self) -> int:
-        return self.written
-
-    def flush(self) -> None:
-        """Nothing is held back."""
-
-    def close(self) -> None:
-        self.closed = True
-
-    def readable(self) -> bool:
-        return False
+    def __init__(self) -> None:
+        self._parts: list[bytes] = []
+        self._length = 0
 
     def writable(self) -> bool:
         return True
 
-    def seekable(self) -> bool:
-        return False
+    def write(self, data: "ReadableBuffer") -> int:
+        self._parts.append(bytes(data))
+        self._length += len(self._parts[-1])
+        return len(self._parts[-1])
+
+    def tell(self) -> int:
+        return self._length
 
     def taken(self) -> bytes:
-        joined = b"".join(self.parts)
-        self.parts.clear()
+        joined = b"".join(self._parts)
+        self._parts.clear()
         return joined
 
 
@@ -235,7 +201,9 @@ def available() -> None:
         raise ExportUnavailable from error
 
 
-def written(table: str, parts: Iterable[Part], close: Callable[[], None]) -> Iterator[bytes]:
+def written(
+    table: str, parts: Iterable[Part], close: Callable[[], None]
+) -> Generator[bytes, None, None]:
     """The file in pieces, about one a row group of 50,000 rows; memory holds one of them.
 
     *close* is called at the end, and when the iterator is closed before.
@@ -247,7 +215,7 @@ def written(table: str, parts: Iterable[Part], close: Callable[[], None]) -> Ite
     schema = pa.schema(
         [pa.field(name, pa.type_for_alias(kind), null) for name, (kind, null) in kinds.items()]
     )
-    sink = _Sink([])
+    sink = _Sink()
     try:
         with pq.ParquetWriter(
             pa.PythonFile(sink, mode="w"), schema, compression="zstd", store_schema=False

@@ -16,14 +16,13 @@ from runtime.bridge.session.recording import (
     Recording,
     Samples,
 )
-from runtime.bridge.storage import canonical, registry
+from runtime.bridge.storage import canonical
 from runtime.bridge.storage.backend import Columns, Run
 from runtime.bridge.storage.errors import BadFrames, SessionExists
-from runtime.bridge.storage.state import Session, Span
-from runtime.bridge.storage.transaction import Transaction, write_spans
+from runtime.bridge.storage.state import Session, span_of
+from runtime.bridge.storage.transaction import Transaction, video_columns, write_spans
 from runtime.bridge.storage.values import Imported, SessionMeta, said
 from runtime.bridge.storage.writer import Steps
-from runtime.bridge.storage.writes import video_columns
 
 PIECE: Final = 32_768
 """Frames or samples of one commit; live frames wait for one such piece at most."""
@@ -130,17 +129,13 @@ class _Import:
         tx.connection.insert_frames(self.session.key, first, numbers)
 
     def _samples(self, tx: Transaction, name: str, samples: Samples) -> None:
-        if tx.signal(name) is None and not registry.room(tx.discovered()):
+        if tx.discover([name], self._now_ms, spare=True)[1]:
             self._left_out[name] = None
             return
-        signal = tx.register(name, self._now_ms)
+        signal = tx.existing_signal(name).signal_id
         tx.changes += 1
         tx.connection.insert_samples([Run(self.session.key, signal, samples)])
-        n, first, last = len(samples.t), float(samples.t[0]), float(samples.t[-1])
-        spans = dict(self.session.spans or {})
-        before = spans.get(signal)
-        spans[signal] = before.joined(n, first, last) if before else Span(n, first, last)
-        self.session = self.session.spread(spans)
+        self.session = self.session.heard({signal: span_of(samples)})
 
     def _video(self, tx: Transaction, columns: Columns) -> None:
         tx.changes += 1
@@ -151,6 +146,7 @@ class _Import:
         tx.flush()
         there = self._refuse(tx)
         staged = self.session
+        spans = staged.spans or {}
         started, ended = driven_ms(self._recording, staged.t_start, staged.t_end, self._now_ms)
         fresh = replace(Session.begun(staged.key, self._id, started), ended_at=ended)
         if there is not None:
@@ -161,14 +157,14 @@ class _Import:
             )
             fresh = replace(there, key=staged.key)
         bound = replace(
-            fresh.filled(canonical.meta(self._meta)).spread(staged.spans or {}),
+            fresh.filled(canonical.row(self._meta)).counted(spans),
             n_frames=staged.n_frames,
             distance_m=staged.distance_m,
             odometer=staged.odometer,
             version=fresh.version + 1,
             dirty=False,
         )
-        write_spans(tx.connection, staged.key, staged.spans or {})
+        write_spans(tx.connection, staged.key, spans)
         tx.connection.tidy(staged.key)
         tx.run("DELETE FROM staged WHERE session_key = ?", (staged.key,))
         tx.checkpoint = True
@@ -207,10 +203,6 @@ def _filled(frames: Frames, signals: Mapping[str, Samples]) -> tuple[Frames, Map
         samples = named.pop(name, None)
         if samples is None or not numbers.shape[1]:
             continue
-        at = canonical.nearest(numbers[0], samples.t)
-        near = at >= 0
-        row = numbers[WIDE.index(name)]
-        index, value = at[near], samples.value[near]
-        empty = np.isnan(row[index])
-        row[index[empty]] = value[empty]
+        index, fits = canonical.empty_cells(numbers, name, samples)
+        numbers[WIDE.index(name), index] = samples.value[fits]
     return Frames(dict(zip(WIDE, numbers, strict=True))), named

@@ -6,21 +6,19 @@ import logging
 import os
 import platform
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import IO, Final, NamedTuple
+from typing import IO, Final
 
-from runtime.bridge.storage import registry, salvage, schema, sqlite
+from runtime.bridge.storage import salvage, sqlite, transaction
 from runtime.bridge.storage.backend import Connection, Engine
 from runtime.bridge.storage.errors import Damaged, StoreFull, StoreUnusable
-from runtime.bridge.storage.reading import count_telemetry
-from runtime.bridge.storage.state import Session, State
-from runtime.bridge.storage.transaction import SESSION_COLUMNS, Transaction, restored
-from runtime.bridge.storage.values import Backend, Choice, SignalRow
+from runtime.bridge.storage.state import SESSION_COLUMNS, Session, State
+from runtime.bridge.storage.transaction import Transaction
+from runtime.bridge.storage.values import DISCOVERED, Backend, Choice, SignalRow
 from runtime.bridge.storage.writer import Write
-from runtime.bridge.storage.writes import note_opening
 from runtime.web import instance
 
 log = logging.getLogger(__name__)
@@ -28,17 +26,13 @@ log = logging.getLogger(__name__)
 SETTING: Final = "BRIDGE_DB"
 _LITTLE_MEMORY: Final = 4 << 30
 _ARM: Final = ("aarch64", "arm64", "armv7l", "armv6l", "armv8l")
-_SQLITE_ENDS: Final = (sqlite.WAL, "-shm")
 _DUCK_WAL: Final = ".wal"
+_ENDS: Final[Mapping[Backend, tuple[str, ...]]] = {
+    "lightweight": (sqlite.WAL, "-shm"),
+    "analytical": (_DUCK_WAL,),
+}
+"""How the files beside the database end."""
 _DUCK_MAGIC: Final = b"DUCK"
-
-
-class Loaded(NamedTuple):
-    """What a database has, see `Opened`."""
-
-    state: State
-    staged: list[int]
-    owed: Write | None
 
 
 @dataclass(slots=True)
@@ -49,9 +43,7 @@ class Opened:
     state: State
     lock: IO[str]
     recovered_from: str | None
-    staged: list[int]
-    """Keys of imports that did not come to their end."""
-    owed: Write | None = None
+    owed: Write | None
     """What could not be written yet for want of room."""
 
     def close(self) -> None:
@@ -62,42 +54,43 @@ class Opened:
             self.lock.close()
 
 
-def open_database(
-    path: Path,
-    choice: Choice,
-    seed: Sequence[SignalRow],
-    steps: tuple[schema.Step, ...] = schema.STEPS,
-) -> Opened:
+def open_database(path: Path, choice: Choice, seed: Sequence[SignalRow]) -> Opened:
     """Open or make the database at *path*; blocks.
 
     A second process is kept out by a lock beside it. A damaged file is kept under another name, and
     what can be saved of its log is saved. Raises `AlreadyRunning`, `StoreUnusable`, `SchemaTooNew`.
     """
     _refuse_devices(path)
-    try:
+    with _folder_usable():
         lock = instance.claim(path.with_name(path.name + ".lock"), SETTING)
-    except OSError as error:
-        reason = error.strerror or "it cannot be written"
-        raise StoreUnusable(f"the folder of {SETTING} cannot be used: {reason}") from error
     try:
         backend = chosen(path, choice)
-        engine, aside = _mended(path, backend, steps)
+        engine, aside = _mended(path, backend)
         try:
-            registry.forget_unused(engine)
-            found = loaded(engine, seed)
+            _forget_unused(engine)
+            state, owed = loaded(engine, seed)
         except Exception as error:
             broken = isinstance(engine.translated(error), Damaged)
             engine.close()
             if not broken:
                 raise
             log.exception("the database cannot be read")
-            aside = salvage.set_aside(path, _ends(backend))
-            engine = _engine(path, backend, steps)
-            found = loaded(engine, seed)
+            aside = salvage.set_aside(path, _ENDS[backend])
+            engine = _engine(path, backend)
+            state, owed = loaded(engine, seed)
     except BaseException:
         lock.close()
         raise
-    return Opened(engine, found.state, lock, aside, found.staged, found.owed)
+    return Opened(engine, state, lock, aside, owed)
+
+
+@contextlib.contextmanager
+def _folder_usable() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or "it cannot be written"
+        raise StoreUnusable(f"the folder of {SETTING} cannot be used: {reason}") from error
 
 
 def check(path: Path, choice: Choice) -> list[str]:
@@ -112,16 +105,12 @@ def check(path: Path, choice: Choice) -> list[str]:
     folder = path.parent
     while not folder.exists():
         folder = folder.parent
-    try:
-        with tempfile.TemporaryFile(dir=folder):
-            pass
+    with _folder_usable():
+        tempfile.TemporaryFile(dir=folder).close()
         if path.exists():
             path.open("r+b").close()
         if lock.exists():
             instance.claim(lock, SETTING).close()
-    except OSError as error:
-        reason = error.strerror or "it cannot be written"
-        raise StoreUnusable(f"the folder of {SETTING} cannot be used: {reason}") from error
     return _foreseen(path, backend)
 
 
@@ -189,62 +178,52 @@ def _kind(path: Path) -> Backend | None:
     return "analytical" if head[8:12] == _DUCK_MAGIC else None
 
 
-def _ends(backend: Backend) -> tuple[str, ...]:
-    return _SQLITE_ENDS if backend == "lightweight" else (_DUCK_WAL,)
-
-
 def _worth_keeping(path: Path, backend: Backend) -> bool:
     """Whether there is anything in a file that is no database, or in its log."""
-    logged = any(path.with_name(path.name + end).exists() for end in _ends(backend))
+    logged = any(path.with_name(path.name + end).exists() for end in _ENDS[backend])
     return logged or path.stat().st_size > 0
 
 
-def _engine(path: Path, backend: Backend, steps: tuple[schema.Step, ...]) -> Engine:
+def _engine(path: Path, backend: Backend) -> Engine:
     if backend == "lightweight":
-        return sqlite.Sqlite(path, steps)
+        return sqlite.Sqlite(path)
     from runtime.bridge.storage.duck import Duck  # where DuckDB is not installed SQLite serves
 
-    return Duck(path, steps)
+    return Duck(path)
 
 
-def _mended(
-    path: Path, backend: Backend, steps: tuple[schema.Step, ...]
-) -> tuple[Engine, str | None]:
+def _mended(path: Path, backend: Backend) -> tuple[Engine, str | None]:
     """The open engine, and the name under which a damaged file was kept."""
     aside = None
     if path.exists() and _kind(path) is None:
         if _worth_keeping(path, backend):
-            aside = salvage.set_aside(path, _ends(backend))
+            aside = salvage.set_aside(path, _ENDS[backend])
         else:
             path.unlink()  # somebody made an empty file, which DuckDB would refuse
     try:
         if backend == "lightweight":
-            engine, lost = _sqlite(path, steps)
-            return engine, aside or lost
-        return _engine(path, backend, steps), aside
+            aside = _copy_of_broken_log(path) or aside
+        return _engine(path, backend), aside
     except Damaged as error:
-        if backend == "analytical" and (engine_and_copy := _shortened(path, str(error), steps)):
+        if backend == "analytical" and (engine_and_copy := _shortened(path, str(error))):
             return engine_and_copy
-        aside = salvage.set_aside(path, _ends(backend))
-        return _engine(path, backend, steps), aside
+        aside = salvage.set_aside(path, _ENDS[backend])
+        return _engine(path, backend), aside
 
 
-def _sqlite(path: Path, steps: tuple[schema.Step, ...]) -> tuple[Engine, str | None]:
-    """SQLite, and the copy of its log if it silently dropped commits out of it."""
+def _copy_of_broken_log(path: Path) -> str | None:
+    """The name of a copy of SQLite's log, where it will silently drop commits out of it."""
     wal = path.with_name(path.name + sqlite.WAL)
     expected = salvage.logged_pages(wal)
     valid = sqlite.logged(path) if expected else None
     if valid is None or valid >= expected:
-        return sqlite.Sqlite(path, steps), None
+        return None
     copy = salvage.keep_copy(wal)
-    engine = sqlite.Sqlite(path, steps)
-    log.error("the log of the database was damaged; it was kept as %s", copy)
-    return engine, copy
+    log.error("the log of the database is damaged; it is kept as %s", copy)
+    return copy
 
 
-def _shortened(
-    path: Path, message: str, steps: tuple[schema.Step, ...]
-) -> tuple[Engine, str] | None:
+def _shortened(path: Path, message: str) -> tuple[Engine, str] | None:
     """DuckDB with the sound beginning of its log; None: the log is not what is broken."""
     from runtime.bridge.storage.duck import opens
 
@@ -255,7 +234,7 @@ def _shortened(
     copies = [salvage.keep_copy(path), salvage.keep_copy(wal)]
     length = salvage.longest_log(wal, message, lambda: opens(path))
     try:
-        engine = _engine(path, "analytical", steps)
+        engine = _engine(path, "analytical")
     except Damaged:
         wal.unlink(missing_ok=True)
         path.with_name(copies[1]).rename(wal)
@@ -266,64 +245,85 @@ def _shortened(
     return engine, copies[1]
 
 
-def loaded(engine: Engine, seed: Sequence[SignalRow]) -> Loaded:
+def _forget_unused(engine: Engine) -> None:
+    """Make room in a catalogue that is half full: discovered names that no sample bears go.
+
+    The last entry stays, since ids count on from there: none is given out twice.
+    """
+    counted = "SELECT count(*) FROM signal_registry WHERE "
+    discovered = f"discovery = '{DISCOVERED}'"
+    rows = engine.writer.rows(counted + discovered)
+    if int(rows[0][0]) <= transaction.MOST_DISCOVERED // 2:
+        return
+    blocks = ("signal_blocks",) if engine.kind == "lightweight" else ()
+    # What an import left behind that broke off counts as nothing.
+    borne = " UNION ".join(
+        f"SELECT signal_id FROM {table} WHERE session_key NOT IN (SELECT session_key FROM staged)"  # noqa: S608 - our tables
+        for table in ("session_capabilities", "telemetry_signals", *blocks)
+    )
+    last = "SELECT max(signal_id) FROM signal_registry"
+    unused = f"{discovered} AND signal_id < ({last}) AND signal_id NOT IN ({borne})"
+    count = int(engine.writer.rows(counted + unused)[0][0])
+    forget = f"DELETE FROM signal_registry WHERE {unused}"  # noqa: S608 - constants
+    if count and _written(engine, State(), lambda tx: tx.run(forget)):
+        log.info("the catalogue forgets %d names of which nothing is stored", count)
+
+
+def loaded(engine: Engine, seed: Sequence[SignalRow] = ()) -> tuple[State, Write | None]:
     """The state as the database has it; what a crash left uncounted is counted.
 
-    On a full disk nothing is written: that is then owed.
+    On a full disk nothing is written: what should have been is returned, too.
     """
     connection = engine.writer
-    state = State()
-    for row in connection.rows(f"SELECT {registry.COLUMNS} FROM signal_registry"):  # noqa: S608 - constants
-        state.learn(registry.entry(row))
-    found = connection.rows(f"SELECT {SESSION_COLUMNS} FROM sessions")  # noqa: S608 - constants
-    sessions = [restored(row) for row in found]
+    signals = {row.name: row for row in transaction.select(connection, SignalRow)}
+    columns = ", ".join(SESSION_COLUMNS)
+    rows = connection.rows(f"SELECT {columns} FROM sessions")  # noqa: S608 - constants
+    sessions = [Session.restored(row) for row in rows]
     staged = [int(key) for (key,) in connection.rows("SELECT session_key FROM staged")]
-    state.boots = int(connection.rows("SELECT max(boots) FROM schema_version")[0][0] or 0) + 1
-    state.counters = {
-        "signal_id": max(state.names, default=0),
-        "session_key": max([*(session.key for session in sessions), *staged], default=0),
-        "activation": max((session.activation for session in sessions), default=0),
-    }
+    state = State(
+        signals=signals,
+        counters={
+            "signal_id": max((signal.signal_id for signal in signals.values()), default=0),
+            "session_key": max([*(session.key for session in sessions), *staged], default=0),
+            "activation": max((session.activation for session in sessions), default=0),
+        },
+        boots=int(connection.rows("SELECT max(boots) FROM schema_version")[0][0] or 0) + 1,
+        staged=staged,
+    )
     state.sessions = {
         session.session_id: _recounted(connection, session, state) if session.dirty else session
         for session in sessions
     }
-    first = partial(note_opening, boots=state.boots, seed=tuple(seed))
+    first = partial(transaction.note_opening, boots=state.boots, seed=tuple(seed))
+    if _written(engine, state, first):
+        return state, None
+    log.warning("the disk is full: what is stored can be read, and nothing can be written")
+    return state, first
+
+
+def _written(engine: Engine, state: State, write: Write) -> bool:
+    """Commit *write*; False: the disk is full, and nothing was changed."""
+    tx = Transaction(engine.writer, state)
     try:
-        _write(connection, state, first)
+        engine.writer.begin(write=True)
+        write(tx)
+        tx.flush()
+        engine.writer.commit()
     except Exception as error:
+        with contextlib.suppress(Exception):
+            engine.writer.rollback()
         if not isinstance(engine.translated(error), StoreFull):
             raise
-        log.warning("the disk is full: what is stored can be read, and nothing can be written")
         engine.revive(error)
-        return Loaded(state, staged, first)
-    return Loaded(state, staged, None)
-
-
-def reloaded(engine: Engine) -> tuple[State, Write | None]:
-    """The state of a database that was opened anew, and what is owed to it."""
-    found = loaded(engine, ())
-    return found.state, found.owed
-
-
-def _write(connection: Connection, state: State, first: Write) -> None:
-    try:
-        connection.begin(write=True)
-        tx = Transaction(connection, state)
-        first(tx)
-        tx.flush()
-        connection.commit()
-    except BaseException:
-        with contextlib.suppress(Exception):
-            connection.rollback()
-        raise
+        return False
     tx.apply()
+    return True
 
 
 def _recounted(connection: Connection, session: Session, state: State) -> Session:
-    counted = count_telemetry(connection, session.key, state.wide)
+    counted = transaction.count_telemetry(connection, session.key, state.wide)
     return replace(
-        session.spread(counted.spans or {}),
+        session.counted(counted.spans or {}),
         n_frames=counted.n_frames,
         distance_m=counted.distance_m,
         odometer=counted.odometer,

@@ -1,24 +1,15 @@
-"""The threads that read, each with a connection of its own, and the reads that take more than SQL.
-
-Readers never wait for the writer.
-"""
+"""The threads that read, each with a connection of its own; they never wait for the writer."""
 
 import asyncio
 import contextlib
 import logging
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final, TypeVar
 
-import numpy as np
-
-from runtime.bridge.session.recording import TIMESTAMP, WIDE, Samples
-from runtime.bridge.storage.backend import Connection, Engine, Window
-from runtime.bridge.storage.canonical import nearest
+from runtime.bridge.storage.backend import Connection, Engine
 from runtime.bridge.storage.errors import Damaged, StoreBusy, StoreDamaged
-from runtime.bridge.storage.state import Session, Span, Spans
-from runtime.bridge.storage.writes import Fill
 from runtime.web.errors import ApiError
 
 log = logging.getLogger(__name__)
@@ -30,8 +21,6 @@ MOST_WAITING: Final = 256
 """Reads that wait or run; further ones are refused."""
 LOOKED_OVER_BYTES: Final = 256 << 20
 """Of a file that is looked over at the start: 100 MB take 75 ms of one core."""
-_AT_ONCE: Final = 65_536
-"""Frames that are counted at a time."""
 
 
 class Readers:
@@ -116,54 +105,5 @@ def _fault(connection: Connection) -> str | None:
     size = "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()"
     if int(connection.rows(size)[0][0]) > LOOKED_OVER_BYTES:
         return None
-    found = str(connection.rows("PRAGMA quick_check(1)")[0][0])
-    return None if found == "ok" else found
-
-
-def count_telemetry(connection: Connection, key: int, wide: Mapping[str, int]) -> Session:
-    """Number of frames, odometer and spans of a session, counted from what is stored."""
-    session = Session.begun(key, "", 0)
-    while True:
-        window = Window(session.n_frames, session.n_frames + _AT_ONCE)
-        columns = connection.frames(key, WIDE, window)
-        numbers = np.stack([columns[name] for name in WIDE])
-        if not numbers.shape[1]:
-            break
-        session = session.travelled(numbers, wide)
-    spans: dict[int, Span] = dict(session.spans or {})
-    for signal in sorted(connection.signals(key)):
-        t = connection.samples(key, [signal])[signal].t
-        spans[signal] = Span(len(t), float(t[0]), float(t[-1]))
-    return session.spread(spans)
-
-
-def sample_counts(connection: Connection, live: Mapping[int, Spans]) -> dict[int, int]:
-    """How many samples of each signal all sessions have together, by signal id.
-
-    *live*: the spans that are in memory, by session key; they count in place of the settled ones.
-    """
-    rows = connection.rows("SELECT session_key, signal_id, n_samples FROM session_capabilities")
-    counted = {(key, signal): n for key, signal, n in rows}
-    counted |= {
-        (key, signal): n for key, spans in live.items() for signal, (n, *_) in spans.items()
-    }
-    total: dict[int, int] = {}
-    for (_, signal), n in counted.items():
-        total[signal] = total.get(signal, 0) + n
-    return total
-
-
-def fills_of(connection: Connection, key: int, wide: Mapping[str, Samples]) -> list[Fill]:
-    """The frames that samples of wide columns, in canonical form, belong to.
-
-    Samples that belong to none are left out.
-    """
-    t = connection.frames(key, (TIMESTAMP,), Window())[TIMESTAMP]
-    found = []
-    for name, samples in wide.items():
-        at = nearest(t, samples.t)
-        near = at >= 0
-        if near.any():
-            chosen = at[near]
-            found.append(Fill(name, chosen, t[chosen], samples.value[near], samples.t[near]))
-    return found
+    verdict = str(connection.rows("PRAGMA quick_check(1)")[0][0])
+    return None if verdict == "ok" else verdict

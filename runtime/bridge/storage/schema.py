@@ -122,7 +122,7 @@ BLOCKS: Final = (
         ("session_key, signal_id, t_min",),
     ),
 )
-"""Only of the lightweight engine; see `blocks`."""
+"""Only of the lightweight engine; see `sqlite`."""
 
 
 class Dialect(NamedTuple):
@@ -153,13 +153,11 @@ class Dialect(NamedTuple):
 Step = tuple[Table | str, ...]
 """What leads from one version to the next: tables to make, or statements both engines know."""
 
-STEPS: Final[tuple[Step, ...]] = (VERSION_1,)
+STEPS: tuple[Step, ...] = (VERSION_1,)
 """The first makes version 1 out of nothing. Only ever add behind the last."""
 
 
-def version_of(
-    rows: Callable[[str], Sequence[Row]], tables: Sequence[str], steps: tuple[Step, ...] = STEPS
-) -> int:
+def version_of(rows: Callable[[str], Sequence[Row]], tables: Sequence[str]) -> int:
     """The version of a database that has *tables*, 0 for a new one; *rows* asks it something.
 
     Raises `SchemaTooNew`, and `StoreUnusable` for a database of some other program.
@@ -171,35 +169,33 @@ def version_of(
             "the database was not made by this program; name another file with BRIDGE_DB"
         )
     found = int(rows("SELECT max(version) FROM schema_version")[0][0])
-    if found > len(steps):
+    if found > len(STEPS):
         raise SchemaTooNew(
-            f"the database has schema version {found}, and this program knows up to {len(steps)}:"
+            f"the database has schema version {found}, and this program knows up to {len(STEPS)}:"
             " use the newer program, or name another file with BRIDGE_DB"
         )
     return found
 
 
-def migrate(
-    connection: Connection, dialect: Dialect, tables: Sequence[str], steps: tuple[Step, ...] = STEPS
-) -> bool:
-    """Bring the database to the version of the last of *steps*; whether anything was changed.
+def migrate(connection: Connection, dialect: Dialect, tables: Sequence[str]) -> bool:
+    """Bring the database to the version of the last of `STEPS`; whether anything was changed.
 
     *tables* are those that it has. Raises `SchemaTooNew`, and `StoreUnusable` for a database of
     some other program; it is untouched then. A crash leaves the old version or the new one.
     """
-    found = version_of(connection.rows, tables, steps)
-    if found == len(steps):
+    found = version_of(connection.rows, tables)
+    if found == len(STEPS):
         return False
     connection.begin(write=True)
     if not found:
         made = Table("schema_version", "version int, made_at int, boots int", "version")
         _make(connection, dialect, (made, *dialect.extra))
-    for step in steps[found:]:
+    for step in STEPS[found:]:
         _make(connection, dialect, step)
     boots = connection.rows("SELECT max(boots) FROM schema_version")[0][0] or 0
     connection.run(
         "INSERT INTO schema_version VALUES (?, ?, ?)",
-        (len(steps), int(time.time() * 1000), boots),
+        (len(STEPS), int(time.time() * 1000), boots),
     )
     connection.commit()
     return True

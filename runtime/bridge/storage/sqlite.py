@@ -2,19 +2,30 @@
 
 Only one copy of SQLite may have the file open in this process: two copies do not see each other's
 locks, and a reader of the one then sees half of a commit of the other.
+
+A row costs SQLite microseconds to read, and a session of an hour has hundreds of thousands. So only
+the newest telemetry is kept as rows. Once enough rows of a session, or of one of its signals, have
+come together they are packed into one value, a block, in the same transaction as the commit that
+brought the last of them. A block of frames holds the rows of `WIDE` as little-endian doubles, a
+block of samples the times and then the values.
 """
 
 import contextlib
 import errno
+import functools
+import itertools
 import sqlite3
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final, TypeVar
 
+import numpy as np
+import numpy.typing as npt
+
+from runtime.bridge.session.recording import WIDE, Numbers, Samples
 from runtime.bridge.storage import schema
-from runtime.bridge.storage.backend import Columns, Row
-from runtime.bridge.storage.blocks import Blocks
+from runtime.bridge.storage.backend import Columns, Row, Run, by_time
 from runtime.bridge.storage.errors import Damaged, StoreFailed, StoreFull, StoreUnusable
 from runtime.bridge.storage.values import Backend
 
@@ -22,6 +33,18 @@ T = TypeVar("T")
 
 MAGIC: Final = b"SQLite format 3\0"
 WAL: Final = "-wal"
+LOOSE: Final = 2048
+"""Rows are packed at each multiple of this many frames, or samples of a signal."""
+AT_ONCE: Final = 128
+"""This many frames or samples at a time become a block without having been rows."""
+BLOCK: Final = 8192
+"""Frames or samples of a block at most."""
+AT_ONCE_ROWS: Final = 32
+"""Rows of one statement at most. Each statement gives other threads the interpreter, and may wait
+for it again: one for each row takes many times as long where another thread is busy."""
+SPARE: Final = ".spare"
+_SPARE_BYTES: Final = 64 << 10
+"""SQLite cannot even read without the 32 KiB of its index of the log."""
 _BUSY_MS: Final = 5_000
 _CACHE_KB: Final = 16_384
 _LOG_BYTES: Final = 16 << 20
@@ -30,11 +53,11 @@ _DAMAGED: Final = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _NO_TEXT: Final = "Could not decode to UTF-8"
 """What Python says of a text with other bytes in it than were written."""
 _NO_SPACE: Final = (errno.ENOSPC, errno.EDQUOT)
-SPARE: Final = ".spare"
-_SPARE_BYTES: Final = 64 << 10
-"""SQLite cannot even read without the 32 KiB of its index of the log."""
 _LAST_PAGE: Final = slice(16, 20)
 """Of the index: the number of the last page that is valid."""
+# SQLite has no NaN; infinities are never stored, so one of them can stand for null on the way out.
+_NULL: Final = "9e999"
+_DOUBLE: Final = np.dtype("<f8")
 
 DIALECT: Final = schema.Dialect(
     {"int": "INTEGER", "real": "REAL", "text": "TEXT", "blob": "BLOB"},
@@ -43,51 +66,245 @@ DIALECT: Final = schema.Dialect(
 )
 
 
-class SqliteConnection(Blocks):
+class SqliteConnection:
     """See `backend.Connection`."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
-        super().__init__(connection)
         self.inner = connection
 
     def rows(self, sql: str, values: Sequence[object] = ()) -> list[Row]:
-        """See `Connection`."""
-        return self._connection.execute(sql, tuple(values)).fetchall()
+        return self.inner.execute(sql, tuple(values)).fetchall()
 
     def run(self, sql: str, values: Sequence[object] = ()) -> None:
-        """See `Connection`."""
-        self._connection.execute(sql, tuple(values))
+        self.inner.execute(sql, tuple(values))
 
     def insert(self, table: str, columns: Columns) -> None:
-        """See `Connection`; SQLite itself takes NaN for null."""
         names = ", ".join(f'"{name}"' for name in columns)
         marks = ", ".join("?" * len(columns))
-        self._connection.executemany(
+        self.inner.executemany(  # SQLite itself takes NaN for null
             f"INSERT INTO {table} ({names}) VALUES ({marks})",  # noqa: S608 - our own names
             zip(*(column.tolist() for column in columns.values()), strict=True),
         )
 
     def begin(self, *, write: bool = False) -> None:
-        """See `Connection`."""
-        if write:
-            self.inner.execute("BEGIN IMMEDIATE")
-            return
-        self.inner.execute("BEGIN")
-        self.inner.execute("SELECT version FROM schema_version LIMIT 1").fetchone()
+        self.inner.execute("BEGIN IMMEDIATE" if write else "BEGIN")
+        if not write:
+            self.inner.execute("SELECT version FROM schema_version LIMIT 1").fetchone()
 
     def commit(self) -> None:
-        """See `Connection`."""
-        self._connection.execute("COMMIT")
+        self.inner.execute("COMMIT")
 
     def rollback(self) -> None:
-        """See `Connection`."""
-        self.forget()
         if self.inner.in_transaction:
             self.inner.execute("ROLLBACK")
 
     def close(self) -> None:
-        """See `Connection`."""
         self.inner.close()
+
+    # frames
+
+    def insert_frames(self, key: int, first: int, numbers: Numbers) -> None:
+        count = numbers.shape[1]
+        if count >= AT_ONCE:
+            self._pack_frames(key, first, numbers)
+            return
+        index = range(first, first + count)
+        rows = list(zip([key] * count, index, *numbers.tolist(), strict=True))
+        for at in range(0, count, AT_ONCE_ROWS):
+            some = rows[at : at + AT_ONCE_ROWS]
+            self.inner.execute(_insert(len(some)), tuple(itertools.chain(*some)))
+        if (first + count) // LOOSE > first // LOOSE:
+            self._tidy_frames(key)
+
+    def frames(self, key: int, first: int = 0, behind: int | None = None) -> Numbers:
+        behind = sys.maxsize if behind is None else behind
+        index, numbers = self._frame_rows(key, first, behind)
+        parts = [(index, numbers)]
+        for at, block in self._frame_blocks(key, first, behind):
+            start, end = max(first - at, 0), behind - at
+            part = block[:, start:end]
+            parts.append((np.arange(part.shape[1]) + at + start, part))
+        if len(parts) == 1:
+            return numbers
+        index = np.concatenate([part for part, _ in parts])
+        numbers = np.concatenate([part for _, part in parts], axis=1)
+        return np.ascontiguousarray(numbers[:, np.argsort(index, kind="stable")])
+
+    def fill(self, key: int, name: str, index: npt.NDArray[np.int64], value: Numbers) -> None:
+        self.inner.executemany(
+            f"UPDATE telemetry SET {name} = ? WHERE session_key = ? AND frame_idx = ?",  # noqa: S608 - a name out of WIDE
+            (
+                (number, key, frame)
+                for frame, number in zip(index.tolist(), value.tolist(), strict=True)
+            ),
+        )
+        for first, block in list(self._frame_blocks(key, int(index.min()), int(index.max()) + 1)):
+            inside = (index >= first) & (index < first + block.shape[1])
+            if inside.any():
+                changed = block.copy()
+                changed[WIDE.index(name), index[inside] - first] = value[inside]
+                self.inner.execute(
+                    "UPDATE telemetry_blocks SET data = ? WHERE session_key = ? AND first_idx = ?",
+                    (_packed(changed), key, first),
+                )
+
+    def _tidy_frames(self, key: int) -> None:
+        """Pack the rows; runs of numbers that follow each other become blocks."""
+        index, numbers = self._frame_rows(key, 0, sys.maxsize)
+        for run in np.split(np.arange(len(index)), np.flatnonzero(np.diff(index) != 1) + 1):
+            if len(run):
+                self._pack_frames(key, int(index[run[0]]), numbers[:, run[0] : run[-1] + 1])
+        if len(index):
+            self.inner.execute("DELETE FROM telemetry WHERE session_key = ?", (key,))
+
+    def _pack_frames(self, key: int, first: int, numbers: Numbers) -> None:
+        for start in range(0, numbers.shape[1], BLOCK):
+            part = numbers[:, start : start + BLOCK]
+            t = part[0]
+            self.inner.execute(
+                "INSERT INTO telemetry_blocks VALUES (?, ?, ?, ?, ?, ?)",
+                (key, first + start, len(t), float(t.min()), float(t.max()), _packed(part)),
+            )
+
+    def _frame_blocks(self, key: int, first: int, behind: int) -> Iterator[tuple[int, Numbers]]:
+        """The blocks that have some of these frames, with the number of their first one."""
+        blocks = self.inner.execute(
+            "SELECT first_idx, n, data FROM telemetry_blocks WHERE session_key = ?"
+            " AND first_idx + n > ? AND first_idx < ? ORDER BY first_idx",
+            (key, first, behind),
+        )
+        for at, count, data in blocks:
+            yield at, np.frombuffer(data, _DOUBLE).reshape(len(WIDE), count)
+
+    def _frame_rows(
+        self, key: int, first: int, behind: int
+    ) -> tuple[npt.NDArray[np.int64], Numbers]:
+        nullable = ", ".join(f"ifnull({name}, {_NULL})" for name in WIDE[1:])
+        rows = self.inner.execute(
+            f"SELECT frame_idx, timestamp, {nullable} FROM telemetry WHERE session_key = ?"  # noqa: S608 - names out of WIDE
+            " AND frame_idx >= ? AND frame_idx < ? ORDER BY frame_idx",
+            (key, first, behind),
+        )
+        table = _table(rows, 1 + len(WIDE))
+        return table[0].astype(np.int64), np.where(np.isinf(table[1:]), np.nan, table[1:])
+
+    # samples
+
+    def insert_samples(self, runs: Sequence[Run]) -> None:
+        few = [run for run in runs if len(run.samples.t) < AT_ONCE]
+        self.inner.executemany(
+            "INSERT INTO telemetry_signals VALUES (?, ?, ?, ?)",
+            (
+                (run.key, run.signal, t, value)
+                for run in few
+                for t, value in zip(*(part.tolist() for part in run.samples), strict=True)
+            ),
+        )
+        for run in runs:
+            if len(run.samples.t) >= AT_ONCE:
+                self._pack_samples(run.key, run.signal, run.samples)
+            elif (run.stored + len(run.samples.t)) // LOOSE > run.stored // LOOSE:
+                self._tidy_samples(run.key, run.signal)
+
+    def delete_samples(self, key: int, signal: int, t: Numbers) -> int:
+        deleted = self.inner.executemany(
+            "DELETE FROM telemetry_signals WHERE session_key = ? AND signal_id = ? AND t = ?",
+            ((key, signal, at) for at in t.tolist()),
+        ).rowcount
+        blocks = self.rows(
+            "SELECT id, data FROM signal_blocks WHERE session_key = ? AND signal_id = ?"
+            " AND t_min <= ? AND t_max >= ?",
+            (key, signal, float(t.max()), float(t.min())),
+        )
+        for block, data in blocks:
+            samples = _unpacked(data)
+            stays = ~np.isin(samples.t, t)
+            if stays.all():
+                continue
+            deleted += int((~stays).sum())
+            self.inner.execute("DELETE FROM signal_blocks WHERE id = ?", (block,))
+            if stays.any():
+                self._pack_samples(key, signal, Samples(samples.t[stays], samples.value[stays]))
+        return deleted
+
+    def samples(self, key: int, signals: Sequence[int]) -> dict[int, Samples]:
+        found = {}
+        for signal in signals:
+            blocks = self.inner.execute(
+                "SELECT data FROM signal_blocks WHERE session_key = ? AND signal_id = ?"
+                " ORDER BY t_min",
+                (key, signal),
+            )
+            parts = [*(_unpacked(data) for (data,) in blocks), self._sample_rows(key, signal)]
+            joined = by_time(*(np.concatenate(part) for part in zip(*parts, strict=True)))
+            if len(joined.t):
+                found[signal] = joined
+        return found
+
+    def signals(self, key: int) -> dict[int, int]:
+        rows = self.rows(
+            "SELECT signal_id, sum(n) FROM (SELECT signal_id, count(*) AS n FROM telemetry_signals"
+            " WHERE session_key = ?1 GROUP BY signal_id UNION ALL SELECT signal_id, sum(n)"
+            " FROM signal_blocks WHERE session_key = ?1 GROUP BY signal_id) GROUP BY signal_id",
+            (key,),
+        )
+        return dict(rows)
+
+    def _tidy_samples(self, key: int, signal: int) -> None:
+        """Pack the rows of one signal."""
+        samples = self._sample_rows(key, signal)
+        if len(samples.t):
+            self._pack_samples(key, signal, samples)
+            self.inner.execute(
+                "DELETE FROM telemetry_signals WHERE session_key = ? AND signal_id = ?",
+                (key, signal),
+            )
+
+    def _pack_samples(self, key: int, signal: int, samples: Samples) -> None:
+        for start in range(0, len(samples.t), BLOCK):
+            t, value = (part[start : start + BLOCK] for part in samples)
+            self.inner.execute(
+                "INSERT INTO signal_blocks (session_key, signal_id, n, t_min, t_max, data)"
+                " VALUES (?, ?, ?, ?, ?, ?)",
+                (key, signal, len(t), float(t[0]), float(t[-1]), _packed(np.stack((t, value)))),
+            )
+
+    def _sample_rows(self, key: int, signal: int) -> Samples:
+        rows = self.inner.execute(
+            "SELECT t, value FROM telemetry_signals WHERE session_key = ? AND signal_id = ?"
+            " ORDER BY t",
+            (key, signal),
+        )
+        return Samples(*_table(rows, 2))
+
+    # both
+
+    def tidy(self, key: int) -> None:
+        self._tidy_frames(key)
+        signals = "SELECT DISTINCT signal_id FROM telemetry_signals WHERE session_key = ?"
+        for (signal,) in self.rows(signals, (key,)):
+            self._tidy_samples(key, signal)
+
+    def drop(self, key: int, most: int) -> bool:
+        done = True
+        for table, column, limit in (
+            ("telemetry_blocks", "first_idx", max(1, most // BLOCK)),
+            ("signal_blocks", "id", max(1, most // BLOCK)),
+            ("telemetry", "frame_idx", most),
+        ):
+            deleted = self.inner.execute(
+                f"DELETE FROM {table} WHERE session_key = ?1 AND {column} IN (SELECT {column}"  # noqa: S608 - words of this loop
+                f" FROM {table} WHERE session_key = ?1 LIMIT ?2)",
+                (key, limit),
+            )
+            done = done and deleted.rowcount < limit
+        # Of a signal there are few rows; all of them go at once, one signal at a time.
+        deleted = self.inner.execute(
+            "DELETE FROM telemetry_signals WHERE session_key = ?1 AND signal_id ="
+            " (SELECT signal_id FROM telemetry_signals WHERE session_key = ?1 LIMIT 1)",
+            (key,),
+        )
+        return done and not deleted.rowcount
 
 
 class Sqlite:
@@ -95,38 +312,34 @@ class Sqlite:
 
     kind: Backend = "lightweight"
 
-    def __init__(self, path: Path, steps: tuple[schema.Step, ...] = schema.STEPS) -> None:
+    def __init__(self, path: Path) -> None:
         """Open or make the database. Raises `Damaged`, `StoreUnusable`."""
         self._path = path
         with _opening(path):
-            plain = _sparing(path, lambda: _prepared(path, steps))
+            plain = _sparing(path, lambda: _prepared(path))
         _spare(path)
         self.writer = SqliteConnection(plain)
 
     def reader(self) -> SqliteConnection:
-        """See `Engine`."""
         plain = _connect(self._path)
         plain.execute("PRAGMA query_only = ON")
         return SqliteConnection(plain)
 
     def checkpoint(self) -> None:
-        """See `Engine`; also empties the log where no reader needs it."""
-        with contextlib.suppress(sqlite3.OperationalError):
+        with contextlib.suppress(sqlite3.OperationalError):  # also empties a log nobody needs
             self.writer.inner.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
     def tend(self) -> None:
-        """See `Engine`; SQLite does it by itself."""
+        """SQLite does it by itself."""
 
     def revive(self, error: Exception) -> bool:
-        """See `Engine`; there is nothing that SQLite would not come back from."""
+        """There is nothing that SQLite would not come back from."""
         return False
 
     def translated(self, error: Exception) -> Exception:
-        """See `Engine`."""
         return _translated(error, self._path)
 
     def close(self) -> None:
-        """See `Engine`."""
         self.writer.close()
 
 
@@ -134,11 +347,7 @@ def peek(path: Path) -> None:
     """Raise what opening the database would, see `Sqlite`; nothing is changed."""
     # Without a log there is nothing in it to look for, and no index of it need be made.
     how = "mode=ro" if path.with_name(path.name + WAL).exists() else "immutable=1"
-    with (
-        _opening(path),
-        contextlib.closing(sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True)) as plain,
-    ):
-        plain.execute(f"PRAGMA busy_timeout = {_BUSY_MS}")
+    with _opening(path), _looking(path, how) as plain:
         schema.version_of(lambda sql: plain.execute(sql).fetchall(), _tables(plain))
 
 
@@ -147,22 +356,28 @@ def logged(path: Path) -> int | None:
 
     None: it cannot say, as the database cannot be read now.
     """
+
+    def look() -> int:
+        # One that only reads leaves the log alone, also when it closes as the last.
+        with _looking(path, "mode=ro") as plain:
+            plain.execute("SELECT count(*) FROM sqlite_master").fetchone()
+            index = path.with_name(path.name + "-shm").read_bytes()
+        return int.from_bytes(index[_LAST_PAGE], sys.byteorder)
+
     try:
-        return _sparing(path, lambda: _logged(path))
+        return _sparing(path, look)
     except sqlite3.OperationalError:
         return None
     except sqlite3.DatabaseError:
         return 0
 
 
-def _logged(path: Path) -> int:
-    # One that only reads leaves the log alone, also when it closes as the last.
-    plain = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
+@contextlib.contextmanager
+def _looking(path: Path, how: str) -> Iterator[sqlite3.Connection]:
+    plain = sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True)
     with contextlib.closing(plain):
         plain.execute(f"PRAGMA busy_timeout = {_BUSY_MS}")
-        plain.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        index = path.with_name(path.name + "-shm").read_bytes()
-    return int.from_bytes(index[_LAST_PAGE], sys.byteorder)
+        yield plain
 
 
 def no_room(path: Path) -> bool:
@@ -201,16 +416,6 @@ def _sparing(path: Path, work: Callable[[], T]) -> T:
         return work()
 
 
-def _prepared(path: Path, steps: tuple[schema.Step, ...]) -> sqlite3.Connection:
-    plain = _connect(path)
-    try:
-        _prepare(plain, steps)
-    except BaseException:
-        plain.close()
-        raise
-    return plain
-
-
 def _connect(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
     connection.execute(f"PRAGMA busy_timeout = {_BUSY_MS}")
@@ -218,29 +423,30 @@ def _connect(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def _prepare(plain: sqlite3.Connection, steps: tuple[schema.Step, ...]) -> None:
-    """Tables of the newest version, and a log that is synced at each commit."""
-    connection = SqliteConnection(plain)
-    tables = _tables(plain)
-    if not tables:
-        plain.execute("PRAGMA journal_mode = WAL")
+def _prepared(path: Path) -> sqlite3.Connection:
+    """A connection to tables of the newest version, with a log that is synced at each commit."""
+    plain = _connect(path)
     try:
-        schema.migrate(connection, DIALECT, tables, steps)
+        tables = _tables(plain)
+        if not tables:
+            plain.execute("PRAGMA journal_mode = WAL")
+        schema.migrate(SqliteConnection(plain), DIALECT, tables)
+        mode = plain.execute("PRAGMA journal_mode = WAL").fetchone()[0]
+        if mode != "wal":
+            raise StoreUnusable(
+                "SQLite cannot keep a log beside the file; use a local disk (BRIDGE_DB)"
+            )
+        plain.execute("PRAGMA synchronous = FULL")
+        plain.execute(f"PRAGMA journal_size_limit = {_LOG_BYTES}")
     except BaseException:
-        connection.rollback()
+        plain.close()  # which rolls back
         raise
-    mode = plain.execute("PRAGMA journal_mode = WAL").fetchone()[0]
-    if mode != "wal":
-        raise StoreUnusable(
-            "SQLite cannot keep a log beside the file; use a local disk (BRIDGE_DB)"
-        )
-    plain.execute("PRAGMA synchronous = FULL")
-    plain.execute(f"PRAGMA journal_size_limit = {_LOG_BYTES}")
+    return plain
 
 
 def _tables(plain: sqlite3.Connection) -> list[str]:
-    found = plain.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
-    return [str(name) for (name,) in found]
+    rows = plain.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+    return [str(name) for (name,) in rows]
 
 
 def _translated(error: Exception, path: Path) -> Exception:
@@ -271,3 +477,25 @@ def _opening(path: Path) -> Iterator[None]:
                 "the disk of the database of BRIDGE_DB is full: make room"
             ) from error
         raise StoreUnusable(f"the database of BRIDGE_DB cannot be opened: {error}") from error
+
+
+@functools.cache
+def _insert(rows: int) -> str:
+    """The statement for so many frames."""
+    marks = f"({', '.join('?' * (2 + len(WIDE)))})"
+    return f"INSERT INTO telemetry VALUES {', '.join([marks] * rows)}"  # noqa: S608 - constants
+
+
+def _table(rows: Iterable[Sequence[float]], width: int) -> Numbers:
+    """Rows of numbers, none of them null, as columns."""
+    numbers = np.fromiter(itertools.chain.from_iterable(rows), np.float64)
+    return np.ascontiguousarray(numbers.reshape(-1, width).T)
+
+
+def _packed(numbers: Numbers) -> bytes:
+    return numbers.astype(_DOUBLE, copy=False).tobytes()
+
+
+def _unpacked(data: bytes) -> Samples:
+    t, value = np.frombuffer(data, _DOUBLE).reshape(2, -1)
+    return Samples(t, value)

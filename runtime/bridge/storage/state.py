@@ -5,21 +5,30 @@ once they are committed, so that what failed leaves no trace, and readers on oth
 whole commit or none of it.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Final, NamedTuple, Self, TypeAlias
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Final, NamedTuple, Self
 
 import numpy as np
 
-from runtime.bridge.session.recording import WIDE, WIDE_SIGNALS, Numbers
+from runtime.bridge.session.recording import WIDE, WIDE_SIGNALS, Numbers, Samples
 from runtime.bridge.session.series import Odometer, fill_distance
+from runtime.bridge.storage.backend import Row
 from runtime.bridge.storage.values import NOTHING, CapabilityRow, SessionMeta, SessionRow, SignalRow
 
 _DISTANCE: Final = WIDE.index("distance_m")
 _SPEED: Final = WIDE.index("speed_ms")
 _START: Final = Odometer()
-_FEW: Final = 64
-"""So many frames are looked at faster one by one."""
+_META: Final = ("driver", "driver_level", "track", "car", "note", "source")
+_SAME: Final = (
+    *("session_id", *_META, "started_at", "ended_at", "activation"),
+    *("n_frames", "n_signals", "t_start", "t_end", "version"),
+)
+"""Columns of the table that are fields of `Session`."""
+SESSION_COLUMNS: Final = (
+    *("session_key", *_SAME, "meta", "last_t", "last_speed_ms", "last_distance_m", "dirty"),
+)
 
 
 class Span(NamedTuple):
@@ -29,14 +38,19 @@ class Span(NamedTuple):
     t_start: float
     t_end: float
 
-    def joined(self, n: int, t_start: float, t_end: float) -> "Span":
-        """This span and *n* further samples."""
-        start = t_start if t_start < self.t_start else self.t_start
-        return Span(self.n + n, start, t_end if t_end > self.t_end else self.t_end)
+    def joined(self, more: "Span") -> "Span":
+        """This span and further samples."""
+        start, end = min(self.t_start, more.t_start), max(self.t_end, more.t_end)
+        return Span(self.n + more.n, start, end)
 
 
 Spans = Mapping[int, Span]
 """By signal id."""
+
+
+def span_of(samples: Samples) -> Span:
+    """Of at least one sample, by time."""
+    return Span(len(samples.t), float(samples.t[0]), float(samples.t[-1]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,15 +72,26 @@ class Session(SessionRow):
         """A session without telemetry, of which nothing else is known."""
         return cls(session_id=session_id, started_at=started_at, key=key, spans={})
 
-    def spread(self, spans: Spans) -> Self:
-        """The same with other spans and what follows from them."""
-        return replace(
-            self,
-            spans=spans,
-            n_signals=len(spans),
-            t_start=min((span.t_start for span in spans.values()), default=None),
-            t_end=max((span.t_end for span in spans.values()), default=None),
+    @classmethod
+    def restored(cls, row: Row) -> Self:
+        """The session of a row of `SESSION_COLUMNS`."""
+        key, *same, meta, last_t, last_speed, last_distance, dirty = row
+        last = (last_t, last_speed, last_distance)
+        return cls(
+            **dict(zip(_SAME, same, strict=True)),
+            key=key,
+            meta=json.loads(meta) if meta else {},
+            distance_m=last_distance,
+            odometer=Odometer(*(float("nan") if number is None else number for number in last)),
+            dirty=bool(dirty),
         )
+
+    def stored(self) -> Row:
+        """The row of `SESSION_COLUMNS`."""
+        same = (getattr(self, name) for name in _SAME)
+        meta = json.dumps(self.meta, sort_keys=True) if self.meta else None
+        last = (None if number != number else number for number in self.odometer)
+        return (self.key, *same, meta, *last, int(self.dirty))
 
     def filled(self, meta: SessionMeta) -> Self:
         """The same with what *meta* knows where it knew nothing; itself if that is nothing."""
@@ -74,13 +99,35 @@ class Session(SessionRow):
             return self
         known = {
             name: value
-            for name in ("driver", "driver_level", "track", "car", "note", "source")
+            for name in _META
             if not getattr(self, name) and (value := getattr(meta, name))
         }
         both = {**(meta.meta or {}), **self.meta}
         if not known and both == self.meta:
             return self
         return replace(self, **known, meta=both)
+
+    def counted(self, spans: Spans) -> Self:
+        """The same with these spans in place of its own."""
+        return replace(self, spans={}, n_signals=0, t_start=None, t_end=None).heard(spans)
+
+    def heard(self, more: Spans) -> Self:
+        """The same with further samples; its own spans must be loaded."""
+        if not more:
+            return self
+        spans = dict(self.spans or {})
+        for signal, span in more.items():
+            before = spans.get(signal)
+            spans[signal] = before.joined(span) if before else span
+        first = min(span.t_start for span in more.values())
+        last = max(span.t_end for span in more.values())
+        return replace(
+            self,
+            spans=spans,
+            n_signals=len(spans),
+            t_start=first if self.t_start is None else min(first, self.t_start),
+            t_end=last if self.t_end is None else max(last, self.t_end),
+        )
 
     def travelled(self, numbers: Numbers, wide: Mapping[str, int], writes: int = 0) -> Self:
         """The session after further frames; fills the null distances of *numbers* in place.
@@ -91,54 +138,23 @@ class Session(SessionRow):
         t = numbers[0]
         filled, odometer = fill_distance(t, numbers[_SPEED], numbers[_DISTANCE], self.odometer)
         numbers[_DISTANCE] = filled
-        spans = dict(self.spans or {})
-        earliest, latest = self.t_start, self.t_end
-        before = added = after = None
-        for name, more in _spread(numbers) if len(t) > _FEW else _spread_few(numbers.tolist()):
-            known = spans.get(wide[name])
-            if after is None or known is not before or more is not added:  # most columns are alike
-                before, added = known, more
-                after = known.joined(*more) if known else more
-                earliest = more.t_start if earliest is None else min(earliest, more.t_start)
-                latest = more.t_end if latest is None else max(latest, more.t_end)
-            spans[wide[name]] = after
+        known = ~np.isnan(numbers[1:])
+        whole = Span(len(t), float(t.min()), float(t.max()))
+        more = {}
+        for name, there, n in zip(WIDE_SIGNALS, known, known.sum(axis=1).tolist(), strict=True):
+            if n == len(t):
+                more[wide[name]] = whole
+            elif n:
+                more[wide[name]] = Span(n, float(t[there].min()), float(t[there].max()))
         reached = odometer.distance_m
         return replace(
-            self,
-            spans=spans,
-            n_signals=len(spans),
-            t_start=earliest,
-            t_end=latest,
+            self.heard(more),
             n_frames=self.n_frames + len(t),
             distance_m=None if reached != reached else reached,
             odometer=odometer,
             version=self.version + writes,
             dirty=self.dirty or writes > 0,
         )
-
-
-_Spread: TypeAlias = Iterable[tuple[str, Span]]
-"""Names of columns, and what comes to their spans; columns without any value are absent."""
-
-
-def _spread(numbers: Numbers) -> _Spread:
-    t = numbers[0]
-    known = ~np.isnan(numbers[1:])
-    for name, there, n in zip(WIDE_SIGNALS, known, known.sum(axis=1).tolist(), strict=True):
-        if n:
-            inside = t if n == len(t) else t[there]
-            yield name, Span(n, float(inside.min()), float(inside.max()))
-
-
-def _spread_few(numbers: Sequence[Sequence[float]]) -> _Spread:
-    times, *columns = numbers
-    whole = Span(len(times), min(times), max(times))
-    for name, column in zip(WIDE_SIGNALS, columns, strict=True):
-        total = sum(column)
-        if total == total:
-            yield name, whole
-        elif some := [at for at, value in zip(times, column, strict=True) if value == value]:
-            yield name, Span(len(some), min(some), max(some))
 
 
 @dataclass(slots=True)
@@ -149,53 +165,51 @@ class State:
     signals: dict[str, SignalRow] = field(default_factory=dict)
     counters: dict[str, int] = field(default_factory=dict)
     """The highest number given out so far, by what it numbers."""
-    names: dict[int, str] = field(default_factory=dict)
-    """Of the signals, by id."""
-    wide: dict[str, int] = field(default_factory=dict)
-    """Ids of the wide columns by name."""
-    discovered: int = 0
     boots: int = 0
     """How often the database was opened, this time included."""
+    staged: list[int] = field(default_factory=list)
+    """Keys of imports that did not come to their end."""
 
     def become(self, other: "State") -> None:
         """Take over all that *other* knows."""
-        self.signals, self.names, self.wide = other.signals, other.names, other.wide
-        self.discovered, self.counters, self.boots = other.discovered, other.counters, other.boots
-        self.sessions = other.sessions
+        for part in fields(self):
+            setattr(self, part.name, getattr(other, part.name))
 
-    def learn(self, signal: SignalRow) -> None:
-        """Take a committed signal in."""
-        old = self.signals.get(signal.name)
-        self.discovered += int(signal.discovery == "discovered")
-        self.discovered -= int(old is not None and old.discovery == "discovered")
-        self.names[signal.signal_id] = signal.name
-        self.signals[signal.name] = signal
-        if signal.name in WIDE_SIGNALS:
-            self.wide[signal.name] = signal.signal_id
+    @property
+    def wide(self) -> dict[str, int]:
+        """Ids of the wide columns by name."""
+        return {name: self.signals[name].signal_id for name in WIDE_SIGNALS}
+
+    def catalogue(self) -> dict[int, SignalRow]:
+        """The signals by id, in that order."""
+        rows = sorted(self.signals.copy().values(), key=lambda row: row.signal_id)
+        return {row.signal_id: row for row in rows}
 
     def capabilities(self, spans: Spans) -> list[CapabilityRow]:
         """What the spans of a session say of its signals, by name."""
-        rows = (_capability(self.signals[self.names[signal]], n) for signal, n in spans.items())
+        named = self.catalogue()
+        rows = (_capability(named[signal], span) for signal, span in spans.items())
         return sorted(rows, key=lambda row: row.name)
 
     def newest(
         self, *, active_only: bool, driver: str | None, track: str | None
     ) -> list[SessionRow]:
         """The sessions, newest first, then by id descending; case makes no difference."""
-        found: list[SessionRow] = [
-            session
-            for session in list(self.sessions.values())
-            if not (active_only and session.ended_at is not None)
-            and _same(session.driver, driver)
-            and _same(session.track, track)
+        rows: Iterable[SessionRow] = self.sessions.copy().values()
+        chosen = [
+            row
+            for row in rows
+            if not (active_only and row.ended_at is not None)
+            and _same(row.driver, driver)
+            and _same(row.track, track)
         ]
-        return sorted(found, key=lambda found: (found.started_at, found.session_id), reverse=True)
+        return sorted(chosen, key=lambda row: (row.started_at, row.session_id), reverse=True)
 
     def active(self) -> str | None:
         """The session that was started last, of those that are not ended."""
         started = (
             session
-            for session in list(self.sessions.values())
+            for session in self.sessions.copy().values()
             if session.activation and session.ended_at is None
         )
         last = max(started, key=lambda session: session.activation, default=None)

@@ -4,27 +4,23 @@ import asyncio
 import contextlib
 import functools
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final, Self, TypeVar, cast
 
 import numpy as np
 
-from runtime.bridge.session.recording import (
-    WIDE,
-    WIDE_SIGNALS,
-    Frames,
-    Recording,
-    Samples,
-    VideoFrame,
-)
-from runtime.bridge.storage import canonical, opening, reading, schema, writes
-from runtime.bridge.storage.backend import Connection, Window
+from runtime.bridge.session.recording import WIDE, Frames, Recording, Samples, VideoFrame
+from runtime.bridge.storage import opening, schema, transaction
+from runtime.bridge.storage.backend import Connection
 from runtime.bridge.storage.errors import StoreBusy, UnknownSession
 from runtime.bridge.storage.exporting import Exports
 from runtime.bridge.storage.importing import drop_staged, import_recording
+from runtime.bridge.storage.reading import Readers
 from runtime.bridge.storage.state import Session
-from runtime.bridge.storage.transaction import Transaction, spans_of
+from runtime.bridge.storage.transaction import S, Transaction, select, spans_of
 from runtime.bridge.storage.values import (
     NOTHING,
     Appended,
@@ -47,17 +43,8 @@ from runtime.web import instance
 T = TypeVar("T")
 
 _RECOUNTS: Final = 5
-_FRAME_BYTES: Final = 8 * len(WIDE)
-_SAMPLE_BYTES: Final = 16
-_VIDEO_BYTES: Final = 256
-_SIGNAL_BYTES: Final = 512
-_LITTLE: Final = 1024
-"""Bytes that any write takes while it waits."""
-_LAP: Final = (
-    "session_id, lap_number, lap_time_s, recorded_at, best_sector, avg_speed_kmh, max_combo_g,"
-    " coast_pct, id"
-)
-_NOTE: Final = "session_id, text, recorded_at, burst_id, distance_m, source, emotion, concept, id"
+_TEXT: Final = 128
+"""So many characters of a text count as a row."""
 _ALL: Final = 1 << 62
 
 
@@ -78,9 +65,9 @@ class Store:
         self._opened = opened
         self._state = opened.state
         self._loop = asyncio.get_running_loop()
-        self._readers = reading.Readers(opened.engine)
+        self._readers = Readers(opened.engine)
         self._writer = Writer(
-            opened.engine, opened.state, self._finished, opening.reloaded, opened.owed
+            opened.engine, opened.state, self._finished, opening.loaded, opened.owed
         )
         self._exports = Exports(opened.state, self._readers)
         self.backend: Backend = opened.engine.kind
@@ -88,7 +75,7 @@ class Store:
         self.recovered_from = opened.recovered_from
         """Under which name a damaged file was kept at the start; None: none was damaged."""
         self._looking: asyncio.Task[None] | None = None
-        for key in opened.staged:
+        for key in opened.state.staged:
             self._writer.step(drop_staged(key))
 
     @classmethod
@@ -124,17 +111,21 @@ class Store:
 
     # what everything else is made of; parts of the server use it for tables of their own
 
-    async def write(
-        self, work: Callable[[Transaction], T], *, rows: int = 1, nbytes: int = _LITTLE
-    ) -> T:
+    async def write(self, work: Callable[[Transaction], T], *, rows: int = 1) -> T:
         """Have *work* committed, together with others; its result.
 
-        *rows* and *nbytes* say how much of a commit and of the memory it takes.
+        *rows* says how much of a commit, and of the memory, it takes.
         """
         future: asyncio.Future[Any] = self._loop.create_future()
-        if not self._writer.offer(Job(work, future, rows, nbytes)):
+        if not self._writer.offer(Job(work, future, rows)):
             raise StoreBusy
         return cast("T", await future)
+
+    async def add(self, rows: Sequence[S]) -> tuple[S, ...]:
+        """Store rows of one of the tables, in order; the rows with their ids."""
+        texts = (cell for row in rows for cell in asdict(row).values() if isinstance(cell, str))
+        weight = len(rows) + sum(map(len, texts)) // _TEXT
+        return await self.write(lambda tx: transaction.add_rows(tx, rows), rows=weight)
 
     async def read(self, work: Callable[[Connection], T]) -> T:
         """The result of *work* on a reader's thread, in a transaction."""
@@ -155,15 +146,17 @@ class Store:
         Without an id one is made of *slug* and the time, ``<slug>-<YYYYMMDD-HHMMSS>`` in UTC, with
         ``-2``, ``-3``, … where it is taken. A session that goes on loses its ``ended_at``.
         """
-        return await self.write(lambda tx: writes.start_session(tx, meta, session_id, slug, now_ms))
+        return await self.write(
+            lambda tx: transaction.start_session(tx, meta, session_id, slug, now_ms)
+        )
 
     async def end_session(self, session_id: str, now_ms: int) -> SessionRow:
         """End it; an end that it has already stays. Raises `UnknownSession`."""
-        return await self.write(lambda tx: writes.end_session(tx, session_id, now_ms))
+        return await self.write(lambda tx: transaction.end_session(tx, session_id, now_ms))
 
     async def rename_session(self, session_id: str, slug: str) -> SessionRow:
         """Give it an id of *slug* and its start; it has then ended. Raises `UnknownSession`."""
-        return await self.write(lambda tx: writes.rename_session(tx, session_id, slug))
+        return await self.write(lambda tx: transaction.rename_session(tx, session_id, slug))
 
     def sessions(
         self,
@@ -211,12 +204,9 @@ class Store:
         `BadFrames`; nothing was changed then.
         """
         now, further = unix_ms() if now_ms is None else now_ms, extras or {}
-        samples = sum(len(given.t) for given in further.values())
-        count = len(frames)
         return await self.write(
-            lambda tx: writes.append_frames(tx, session_id, frames, further, meta, now),
-            rows=count + samples,
-            nbytes=_LITTLE + _FRAME_BYTES * count + _SAMPLE_BYTES * samples,
+            lambda tx: transaction.append_frames(tx, session_id, frames, further, meta, now),
+            rows=len(frames) + sum(len(samples.t) for samples in further.values()),
         )
 
     async def append_signals(
@@ -235,31 +225,11 @@ class Store:
         where the catalogue has no room, but with *spare* such names are left out; nothing was
         changed then.
         """
-        wide = {name: samples[name] for name in WIDE_SIGNALS if name in samples}
-        tall = {name: given for name, given in samples.items() if name not in wide}
-        fills, rejected = await self._fills(session_id, wide) if wide else ([], 0)
         now = unix_ms() if now_ms is None else now_ms
-        rows = sum(len(given.t) for given in tall.values()) + sum(len(f.index) for f in fills)
         return await self.write(
-            lambda tx: writes.append_signals(
-                tx, session_id, tall, fills, rejected, meta, now, spare=spare
-            ),
-            rows=rows,
-            nbytes=_LITTLE + _SAMPLE_BYTES * rows,
+            lambda tx: transaction.append_signals(tx, session_id, samples, meta, now, spare=spare),
+            rows=sum(len(given.t) for given in samples.values()),
         )
-
-    async def _fills(
-        self, session_id: str, wide: Mapping[str, Samples]
-    ) -> tuple[list[writes.Fill], int]:
-        """Which frames the samples of wide columns belong to, and how many belong to none."""
-        session = self._state.sessions.get(session_id)
-        given = canonical.signals(wide)
-        offered = sum(len(samples.t) for samples in wide.values())
-        if session is None or not session.n_frames:
-            return [], offered
-        key = session.key
-        fills = await self.read(lambda reader: reading.fills_of(reader, key, given))
-        return fills, offered - sum(len(fill.index) for fill in fills)
 
     async def append_video(
         self,
@@ -271,9 +241,8 @@ class Store:
         """How many frames; one at the same moment of the same file replaces what was there."""
         now = unix_ms() if now_ms is None else now_ms
         return await self.write(
-            lambda tx: writes.append_video(tx, session_id, frames, meta, now),
+            lambda tx: transaction.append_video(tx, session_id, frames, meta, now),
             rows=len(frames),
-            nbytes=_VIDEO_BYTES * len(frames),
         )
 
     async def import_recording(
@@ -296,23 +265,11 @@ class Store:
             raise StoreBusy("other imports are waiting; try again")
         return cast("Imported", await future)
 
-    async def read_frames(
-        self,
-        session_id: str,
-        names: Sequence[str] = WIDE,
-        t_from: float | None = None,
-        t_to: float | None = None,
-    ) -> Frames:
-        """Columns of the frames, in their order. Raises `UnknownSession`.
-
-        What is returned holds *names* only; ask for the timestamps to have a length.
-        """
-        unknown = set(names) - set(WIDE)
-        if unknown:
-            raise ValueError(f"{sorted(unknown)} are no columns of frames")
+    async def read_frames(self, session_id: str) -> Frames:
+        """All frames, in their order. Raises `UnknownSession`."""
         key = self._known(session_id).key
-        window = Window(t_from=t_from, t_to=t_to)
-        return Frames(await self.read(lambda reader: reader.frames(key, names, window)))
+        numbers = await self.read(lambda reader: reader.frames(key))
+        return Frames(dict(zip(WIDE, numbers, strict=True)))
 
     async def read_signals(self, session_id: str, names: Sequence[str]) -> dict[str, Samples]:
         """Samples by time for each of *names*, empty where there is none. Raises `UnknownSession`.
@@ -353,27 +310,24 @@ class Store:
 
     async def put_lap(self, row: LapRow) -> LapRow:
         """Store a lap; one of the same number and session is replaced and keeps its id."""
-        return await self.write(lambda tx: writes.put_lap(tx, row))
+        return await self.write(lambda tx: transaction.put_lap(tx, row))
 
     async def laps(self, session_id: str | None = None, limit: int | None = None) -> list[LapRow]:
         """Newest first by ``recorded_at``, then id; of one session or of all."""
-        where = "" if session_id is None else " WHERE session_id = ?"
-        sql = f"SELECT {_LAP} FROM laps{where} ORDER BY recorded_at DESC, id DESC LIMIT ?"  # noqa: S608 - constants
+        where = "" if session_id is None else "WHERE session_id = ?"
+        rest = f"{where} ORDER BY recorded_at DESC, id DESC LIMIT ?"
         values = [*([] if session_id is None else [session_id]), _ALL if limit is None else limit]
-        rows = await self.read(lambda reader: reader.rows(sql, values))
-        return [LapRow(*row) for row in rows]
+        return await self.read(lambda reader: select(reader, LapRow, rest, values))
 
     async def add_note(self, row: NoteRow) -> NoteRow:
         """Store what the coach said."""
-        nbytes = _LITTLE + 4 * len(row.text)
-        return await self.write(lambda tx: writes.add_note(tx, row), nbytes=nbytes)
+        return (await self.add((row,)))[0]
 
     async def notes(self, session_id: str, limit: int | None = None) -> list[NoteRow]:
         """The last *limit* notes, oldest first."""
-        sql = f"SELECT {_NOTE} FROM coaching_notes WHERE session_id = ? ORDER BY id DESC LIMIT ?"  # noqa: S608 - constants
+        rest = "WHERE session_id = ? ORDER BY id DESC LIMIT ?"
         values = (session_id, _ALL if limit is None else limit)
-        rows = await self.read(lambda reader: reader.rows(sql, values))
-        return [NoteRow(*row) for row in reversed(rows)]
+        return (await self.read(lambda reader: select(reader, NoteRow, rest, values)))[::-1]
 
     async def lap_cache(self, session_id: str, version: int) -> str | None:
         """What was put for that version of the session's telemetry."""
@@ -384,26 +338,15 @@ class Store:
     async def put_lap_cache(self, session_id: str, version: int, laps: str) -> None:
         """Keep the laps found in that version of the telemetry, in place of earlier ones."""
         await self.write(
-            lambda tx: writes.put_lap_cache(tx, session_id, version, laps),
-            nbytes=_LITTLE + len(laps),
+            lambda tx: transaction.put_lap_cache(tx, session_id, version, laps),
+            rows=1 + len(laps) // _TEXT,
         )
 
     # the catalogue of signals, and what there is of each
 
     def registry(self) -> list[SignalRow]:
         """The catalogue by id."""
-        rows = list(self._state.signals.values())
-        return sorted(rows, key=lambda row: row.signal_id)
-
-    async def register(self, signals: Sequence[SignalRow]) -> tuple[str, ...]:
-        """Add signals that are known beforehand; the names that are new.
-
-        One that was discovered takes over what is said here, every other one stays as it is.
-        """
-        count = len(signals)
-        return await self.write(
-            lambda tx: writes.register(tx, signals), rows=count, nbytes=_SIGNAL_BYTES * count
-        )
+        return list(self._state.catalogue().values())
 
     async def capabilities(self, session_id: str) -> list[CapabilityRow]:
         """What there is of each signal, by name, wide columns included. Raises `UnknownSession`."""
@@ -422,10 +365,10 @@ class Store:
         for _ in range(_RECOUNTS):
             session = self._known(session_id)
             wide = self._state.wide
-            count = functools.partial(reading.count_telemetry, key=session.key, wide=wide)
+            count = functools.partial(transaction.count_telemetry, key=session.key, wide=wide)
             spans = (await self.read(count)).spans or {}
             write = functools.partial(
-                writes.recount, session_id=session_id, version=session.version, spans=spans
+                transaction.recount, session_id=session_id, version=session.version, spans=spans
             )
             if (counted := await self.write(write)) is not None:
                 return counted
@@ -433,15 +376,20 @@ class Store:
 
     async def samples_total(self) -> dict[str, int]:
         """How many samples of each signal all sessions have together."""
-        live = {row.key: row.spans for row in list(self._state.sessions.values()) if row.spans}
-        counted = await self.read(lambda reader: reading.sample_counts(reader, live))
-        signals = list(self._state.signals.values())
-        return {signal.name: counted.get(signal.signal_id, 0) for signal in signals}
+        sql = "SELECT session_key, signal_id, n_samples FROM session_capabilities"
+        counted = {tuple(place): n for *place, n in await self.read(lambda at: at.rows(sql))}
+        for session in self._state.sessions.copy().values():  # what is settled may be behind
+            for signal, span in (session.spans or {}).items():
+                counted[session.key, signal] = span.n
+        total = Counter[int]()
+        for (_, signal), n in counted.items():
+            total[signal] += n
+        return {row.name: total[row.signal_id] for row in self.registry()}
 
 
 def _answer(jobs: list[Job]) -> None:
     for job in jobs:
-        if job.future.done():  # its caller has gone
+        if job.future is None or job.future.done():  # its caller has gone
             continue
         if job.error is not None:
             job.future.set_exception(job.error)

@@ -1,29 +1,78 @@
-"""One transaction: changes that are not committed yet, written in as few calls as possible."""
+"""One transaction, and the writes: functions that change the store through it.
+
+All of this runs on the writer's thread.
+"""
 
 import json
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
-from typing import Final
+import math
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from datetime import UTC, datetime
+from typing import Any, ClassVar, Final, Protocol, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
-from runtime.bridge.session.recording import WIDE, Numbers, Samples
-from runtime.bridge.session.series import Odometer
-from runtime.bridge.storage import canonical, registry
-from runtime.bridge.storage.backend import Connection, Row, Run
-from runtime.bridge.storage.errors import UnknownSession
-from runtime.bridge.storage.state import Session, Span, Spans, State
-from runtime.bridge.storage.values import Appended, SessionMeta, SignalRow
-
-SESSION_COLUMNS: Final = (
-    "session_key, session_id, driver, driver_level, track, car, note, source, meta, started_at,"
-    " ended_at, activation, n_frames, n_signals, t_start, t_end, last_t, last_speed_ms,"
-    " last_distance_m, version, dirty"
+from runtime.bridge.session.recording import (
+    TIMESTAMP,
+    WIDE,
+    WIDE_SIGNALS,
+    Frames,
+    Numbers,
+    Samples,
+    VideoFrame,
 )
-_MARKS: Final = ", ".join("?" * (SESSION_COLUMNS.count(",") + 1))
+from runtime.bridge.storage import canonical, schema
+from runtime.bridge.storage.backend import Connection, Run
+from runtime.bridge.storage.errors import BadFrames, RegistryFull, UnknownSession
+from runtime.bridge.storage.state import SESSION_COLUMNS, Session, Span, Spans, State, span_of
+from runtime.bridge.storage.values import (
+    BUSES,
+    DISCOVERED,
+    NOTHING,
+    WIDE_TABLE,
+    Appended,
+    LapRow,
+    SessionMeta,
+    SessionRow,
+    SignalRow,
+    SignalsAppended,
+)
+
+MOST_DISCOVERED: Final = 5000
+"""Signals that nobody announced."""
 _DISTANCE: Final = WIDE.index("distance_m")
+_BY_ID: Final = ("sessions", "session_laps_cache", "spectator_tokens")
+"""A renamed session is written anew, its laps are found anew, and who was let in to watch what is
+live under an id goes on watching that."""
+ABOUT_SESSIONS: Final = tuple(
+    table.name
+    for step in schema.STEPS
+    for table in step
+    if isinstance(table, schema.Table)
+    and "session_id text" in table.columns
+    and table.name not in _BY_ID
+)
+"""Tables whose rows go with a session that is renamed."""
+_VIDEO: Final = (TIMESTAMP, "avitime_ms", "file_offset_s", "width", "height")
+_LARGEST: Final = 2.0**53
+_AT_ONCE: Final = 500
+"""Moments that one statement deletes."""
+_COUNTED: Final = 65_536
+"""Frames that are counted at a time."""
 
 
+class Stored(Protocol):
+    """A record that is a row of a table, see `values`."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+    table: ClassVar[str]
+
+
+S = TypeVar("S", bound=Stored)
+
+
+@dataclass(slots=True, eq=False)
 class Transaction:
     """What the writes change the store with; `apply` makes it the truth after the commit.
 
@@ -31,19 +80,18 @@ class Transaction:
     refuses must do so before its first change: `changes` tells the writer whether it did.
     """
 
-    def __init__(self, connection: Connection, state: State) -> None:
-        self.connection = connection
-        self.state = state
-        """As it was before this transaction."""
-        self.changes = 0
-        self.checkpoint = False
-        """Whether the log should be brought into the main file after this transaction."""
-        self._sessions: dict[str, Session | None] = {}
-        self._signals: dict[str, SignalRow] = {}
-        self._counters: dict[str, int] = {}
-        self._saves: set[str] = set()
-        self._frames: dict[str, list[tuple[Numbers, Appended]]] = {}
-        self._runs: list[Run] = []
+    connection: Connection
+    state: State
+    """As it was before this transaction."""
+    changes: int = 0
+    checkpoint: bool = False
+    """Whether the log should be brought into the main file after this transaction."""
+    _sessions: dict[str, Session | None] = field(default_factory=dict)
+    _signals: dict[str, SignalRow] = field(default_factory=dict)
+    _counters: dict[str, int] = field(default_factory=dict)
+    _saves: set[str] = field(default_factory=set)
+    _frames: dict[str, list[tuple[Numbers, Appended]]] = field(default_factory=dict)
+    _runs: list[Run] = field(default_factory=list)
 
     # what there is, with the changes of this transaction
 
@@ -74,17 +122,6 @@ class Transaction:
         """An entry of the catalogue."""
         return self._signals.get(name) or self.state.signals.get(name)
 
-    def discovered(self) -> int:
-        """How many signals were discovered rather than known beforehand."""
-        return self.state.discovered + sum(
-            signal.discovery == "discovered" and name not in self.state.signals
-            for name, signal in self._signals.items()
-        )
-
-    def has_frames(self, session_id: str) -> bool:
-        """Whether frames of the session wait for `flush`."""
-        return session_id in self._frames
-
     # changes
 
     def next_number(self, counter: str) -> int:
@@ -96,14 +133,24 @@ class Transaction:
     def next_id(self, table: str) -> int:
         """A row number that was never given out."""
         if table not in self._counters and table not in self.state.counters:
-            found = self.connection.rows(f"SELECT max(id) FROM {table}")  # noqa: S608 - our tables
-            self._counters[table] = int(found[0][0] or 0)
+            rows = self.connection.rows(f"SELECT max(id) FROM {table}")  # noqa: S608 - our tables
+            self._counters[table] = int(rows[0][0] or 0)
         return self.next_number(table)
 
     def run(self, sql: str, values: tuple[object, ...] = ()) -> None:
         """A statement, at once."""
         self.changes += 1
         self.connection.run(sql, values)
+
+    def insert(self, row: Stored) -> None:
+        """A row of its table, as it is."""
+        names = [part.name for part in fields(row)]
+        quoted, marks = '", "'.join(names), ", ".join("?" * len(names))
+        cells = (getattr(row, name) for name in names)
+        self.run(
+            f'INSERT INTO {row.table} ("{quoted}") VALUES ({marks})',  # noqa: S608 - our own names
+            tuple(json.dumps(cell) if isinstance(cell, tuple) else cell for cell in cells),
+        )
 
     def put(self, session: Session, *, save: bool = True) -> Session:
         """Change or make a session; *save*: its row too, not only what is found out by counting."""
@@ -120,12 +167,13 @@ class Transaction:
 
     def ensure(self, session_id: str, meta: SessionMeta, now_ms: int) -> Session:
         """The session, made where it is unknown, its nulls filled, its spans loaded."""
+        if meta != NOTHING:  # as with almost no frame of a drive
+            meta = canonical.row(meta)
         session = self.session(session_id)
         if session is None:
-            key = self.next_number("session_key")
-            made = Session.begun(key, session_id, now_ms)
-            return self.put(made.filled(canonical.meta(meta)))
-        filled = session.filled(canonical.meta(meta))
+            made = Session.begun(self.next_number("session_key"), session_id, now_ms)
+            return self.put(made.filled(meta))
+        filled = session.filled(meta)
         if filled.spans is None:
             loaded = replace(filled, spans=spans_of(self.connection, filled.key))
             return self.put(loaded, save=filled is not session)
@@ -151,47 +199,66 @@ class Transaction:
         waiting.append((numbers, appended))
         return appended
 
-    def add_samples(self, session_id: str, signals: Mapping[int, Samples]) -> None:
-        """Canonical samples by signal id, of a session that `ensure` was called for.
+    def add_samples(self, session_id: str, signals: Mapping[str, Samples]) -> None:
+        """Canonical samples of registered signals, of a session that `ensure` was called for.
 
         Those at a time that is known replace what was there.
         """
         session = self.existing(session_id)
         before = session.spans or {}
+        ids = {name: self.existing_signal(name).signal_id for name in signals}
         late = [
-            signal
-            for signal, samples in signals.items()
-            if signal in before and float(samples.t[0]) <= before[signal].t_end
+            name
+            for name, samples in signals.items()
+            if ids[name] in before and float(samples.t[0]) <= before[ids[name]].t_end
         ]
         if late:
             self.flush()
             session = self.existing(session_id)
-        spans = dict(session.spans or {})
-        for signal, samples in signals.items():
-            n, first, last = len(samples.t), float(samples.t[0]), float(samples.t[-1])
-            if signal in late:
-                n -= self.connection.delete_samples(session.key, signal, samples.t)
-            known = spans.get(signal)
-            spans[signal] = known.joined(n, first, last) if known else Span(n, first, last)
-            self._runs.append(Run(session.key, signal, samples))
-        self.touch(session.spread(spans))
+        more: dict[int, Span] = {}
+        for name, samples in signals.items():
+            signal, span = ids[name], span_of(samples)
+            if name in late:
+                deleted = self.connection.delete_samples(session.key, signal, samples.t)
+                span = span._replace(n=span.n - deleted)
+            stored = before[signal].n if signal in before else 0
+            more[signal] = span
+            self._runs.append(Run(session.key, signal, samples, stored))
+        self.touch(session.heard(more))
 
-    def register(self, name: str, now_ms: int) -> int:
-        """The id of a signal; a new one is discovered. Raises `RegistryFull`."""
-        known = self.signal(name)
-        if known is None:
-            known = self.learn(registry.discovered(name, self.discovered(), now_ms))
-        return known.signal_id
+    def existing_signal(self, name: str) -> SignalRow:
+        """An entry that `discover` or the seed has made."""
+        return self._signals.get(name) or self.state.signals[name]
 
-    def learn(self, signal: SignalRow) -> SignalRow:
+    def discover(
+        self, names: Collection[str], now_ms: int, *, spare: bool
+    ) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Take unknown names into the catalogue: those that are new, those it has no room for.
+
+        The first by name fit. Raises `RegistryFull` where one does not, unless they are *spare*.
+        """
+        unknown = sorted(name for name in names if self.signal(name) is None)
+        if not unknown:
+            return (), ()
+        signals = {**self.state.signals, **self._signals}.values()
+        room = MOST_DISCOVERED - sum(signal.discovery == DISCOVERED for signal in signals)
+        new, left_out = unknown[: max(room, 0)], unknown[max(room, 0) :]
+        if left_out and not spare:
+            raise RegistryFull(
+                f"{MOST_DISCOVERED} signals were discovered already; no more are taken"
+            )
+        for name in new:
+            self.learn(SignalRow(name, discovered_at=now_ms))
+        return tuple(new), tuple(left_out)
+
+    def learn(self, signal: SignalRow) -> None:
         """Write a catalogue entry; a new one gets its id."""
-        if not signal.signal_id:
-            signal = replace(signal, signal_id=self.next_number("signal_id"))
-        else:
+        if signal.signal_id:
             self.run("DELETE FROM signal_registry WHERE signal_id = ?", (signal.signal_id,))
+        else:
+            signal = replace(signal, signal_id=self.next_number("signal_id"))
         self._signals[signal.name] = signal
-        self.run(registry.INSERT, registry.values_of(signal))
-        return signal
+        self.insert(signal)
 
     def settle(self, session: Session) -> Session:
         """Write what was only counted, and put the telemetry into its best form."""
@@ -223,20 +290,15 @@ class Transaction:
         saves, self._saves = self._saves, set()
         for session_id in saves:
             if (saved := self._sessions[session_id]) is not None:
-                self._save(saved)
-
-    def _save(self, session: Session) -> None:
-        self.connection.run("DELETE FROM sessions WHERE session_key = ?", (session.key,))
-        self.connection.run(
-            f"INSERT INTO sessions ({SESSION_COLUMNS}) VALUES ({_MARKS})",  # noqa: S608 - constants
-            stored(session),
-        )
+                row = saved.stored()
+                names, marks = ", ".join(SESSION_COLUMNS), ", ".join("?" * len(row))
+                self.run("DELETE FROM sessions WHERE session_key = ?", (saved.key,))
+                self.run(f"INSERT INTO sessions ({names}) VALUES ({marks})", row)  # noqa: S608 - constants
 
     def apply(self) -> None:
         """Make the committed changes the truth."""
         self.state.counters.update(self._counters)
-        for signal in self._signals.values():
-            self.state.learn(signal)
+        self.state.signals.update(self._signals)
         for session_id, session in self._sessions.items():
             if session is None:
                 self.state.sessions.pop(session_id, None)
@@ -244,14 +306,35 @@ class Transaction:
                 self.state.sessions[session_id] = session
 
 
+def select(
+    connection: Connection, kind: type[S], rest: str = "", values: Sequence[object] = ()
+) -> list[S]:
+    """Rows of a table, as its records; *rest* is what follows its name in the statement."""
+    parts = fields(kind)
+    names = '", "'.join(part.name for part in parts)
+    rows = connection.rows(f'SELECT "{names}" FROM {kind.table} {rest}', values)  # noqa: S608 - our own names
+    special = {
+        at: type(part.default)
+        for at, part in enumerate(parts)
+        if isinstance(part.default, bool | tuple)
+    }
+    made = []
+    for row in rows:
+        cells = list(row)
+        for at, form in special.items():
+            cells[at] = bool(cells[at]) if form is bool else tuple(json.loads(cells[at] or "[]"))
+        made.append(kind(*cells))
+    return made
+
+
 def spans_of(connection: Connection, key: int) -> Spans:
     """The settled spans of a session."""
-    found = connection.rows(
+    rows = connection.rows(
         "SELECT signal_id, n_samples, t_start, t_end FROM session_capabilities"
         " WHERE session_key = ?",
         (key,),
     )
-    return {signal: Span(n, t_start, t_end) for signal, n, t_start, t_end in found}
+    return {signal: Span(*span) for signal, *span in rows}
 
 
 def write_spans(connection: Connection, key: int, spans: Spans) -> None:
@@ -272,43 +355,296 @@ def write_spans(connection: Connection, key: int, spans: Spans) -> None:
     )
 
 
-def stored(session: Session) -> tuple[object, ...]:
-    """The row of a session, in the order of `SESSION_COLUMNS`."""
-    odometer = (None if number != number else number for number in session.odometer)
-    return (
-        *(session.key, session.session_id, session.driver, session.driver_level, session.track),
-        *(session.car, session.note, session.source),
-        json.dumps(session.meta, sort_keys=True) if session.meta else None,
-        *(session.started_at, session.ended_at, session.activation, session.n_frames),
-        *(session.n_signals, session.t_start, session.t_end, *odometer, session.version),
-        int(session.dirty),
+def count_telemetry(connection: Connection, key: int, wide: Mapping[str, int]) -> Session:
+    """Number of frames, odometer and spans of a session, counted from what is stored."""
+    session = Session.begun(key, "", 0)
+    while True:
+        numbers = connection.frames(key, session.n_frames, session.n_frames + _COUNTED)
+        if not numbers.shape[1]:
+            break
+        session = session.travelled(numbers, wide)
+    signals = sorted(connection.signals(key))
+    return session.heard(
+        {signal: span_of(connection.samples(key, [signal])[signal]) for signal in signals}
     )
 
 
-def restored(row: Row) -> Session:
-    """The session of a row of `SESSION_COLUMNS`."""
-    key, session_id, driver, level, track, car, note, source, meta, started, ended, *counted = row
-    activation, n_frames, n_signals, t_start, t_end, last_t, last_speed, last_distance = counted[:8]
-    last = (last_t, last_speed, last_distance)
-    return Session(
-        session_id=session_id,
-        driver=driver,
-        driver_level=level,
-        track=track,
-        car=car,
-        note=note,
-        source=source,
-        meta=json.loads(meta) if meta else {},
-        started_at=started,
-        ended_at=ended,
-        n_frames=n_frames,
-        n_signals=n_signals,
-        t_start=t_start,
-        t_end=t_end,
-        distance_m=last_distance,
-        version=counted[8],
-        key=key,
-        activation=activation,
-        odometer=Odometer(*(float("nan") if number is None else number for number in last)),
-        dirty=bool(counted[9]),
+# telemetry
+
+
+def append_frames(
+    tx: Transaction,
+    session_id: str,
+    frames: Frames,
+    extras: Mapping[str, Samples],
+    meta: SessionMeta,
+    now_ms: int,
+) -> Appended:
+    """Frames, and samples of further signals, after those of a session."""
+    numbers = canonical.matrix(frames)
+    samples = canonical.signals(extras) if extras else {}
+    new, left_out = tx.discover(samples, now_ms, spare=True)
+    tx.ensure(session_id, meta, now_ms)
+    appended = tx.append(session_id, numbers)
+    for name in left_out:
+        del samples[name]
+    if samples:
+        tx.add_samples(session_id, samples)
+    appended.newly_discovered, appended.left_out = new, left_out
+    return appended
+
+
+def append_signals(
+    tx: Transaction,
+    session_id: str,
+    given: Mapping[str, Samples],
+    meta: SessionMeta,
+    now_ms: int,
+    *,
+    spare: bool,
+) -> SignalsAppended:
+    """Samples by name; those of wide columns go into empty cells of frames, or nowhere.
+
+    *spare*: names for which the catalogue has no room are left out rather than refused.
+    """
+    samples = canonical.signals({n: given[n] for n in given if n not in WIDE_SIGNALS})
+    wide = canonical.signals({n: given[n] for n in given if n in WIDE_SIGNALS})
+    new, left_out = tx.discover(samples, now_ms, spare=spare)
+    for name in left_out:
+        del samples[name]
+    tx.flush()
+    placed = _fill(tx, session_id, wide, meta, now_ms)
+    if samples:
+        tx.ensure(session_id, meta, now_ms)
+        tx.add_samples(session_id, samples)
+    filled = sum(map(len, placed.values()))
+    lost = sum(len(given[name].t) for name in given if name in left_out)
+    offered = sum(len(given[name].t) for name in wide)
+    posted = sum(len(values.t) for values in given.values()) - offered - lost
+    session = tx.session(session_id)
+    count = 0 if session is None else session.n_signals
+    return SignalsAppended(posted + filled, new, count, offered - filled + lost, placed)
+
+
+def _fill(
+    tx: Transaction, session_id: str, wide: Mapping[str, Samples], meta: SessionMeta, now_ms: int
+) -> dict[str, tuple[float, ...]]:
+    """Fill the empty cells next to samples of wide columns; the times of those that found one."""
+    session = tx.session(session_id)
+    if not wide or session is None or not session.n_frames:
+        return {}
+    numbers = tx.connection.frames(session.key)
+    placed: dict[str, tuple[float, ...]] = {}
+    more: dict[int, Span] = {}
+    for name, samples in wide.items():
+        index, fits = canonical.empty_cells(numbers, name, samples)
+        if not len(index):
+            continue
+        tx.changes += 1
+        tx.connection.fill(session.key, name, index, samples.value[fits])
+        t = numbers[0, index]
+        more[tx.state.wide[name]] = Span(len(t), float(t.min()), float(t.max()))
+        placed[name] = tuple(samples.t[fits].tolist())
+    if placed:
+        tx.touch(tx.ensure(session_id, meta, now_ms).heard(more))
+    return placed
+
+
+def append_video(
+    tx: Transaction,
+    session_id: str,
+    frames: Sequence[VideoFrame],
+    meta: SessionMeta,
+    now_ms: int,
+) -> int:
+    """Where the moments of a session lie in video files; how many there were."""
+    columns = video_columns(frames)
+    session = tx.ensure(session_id, meta, now_ms)
+    places: dict[str, list[float]] = {}
+    for path, t in zip(columns["file_path"].tolist(), columns[TIMESTAMP].tolist(), strict=True):
+        places.setdefault(path, []).append(t)
+    for path, times in places.items():
+        for begin in range(0, len(times), _AT_ONCE):
+            some = times[begin : begin + _AT_ONCE]
+            marks = ",".join("?" * len(some))
+            tx.run(
+                "DELETE FROM video_frames WHERE session_key = ? AND file_path = ?"  # noqa: S608 - marks
+                f" AND timestamp IN ({marks})",
+                (session.key, path, *some),
+            )
+    tx.touch(tx.existing(session_id))
+    count = len(columns[TIMESTAMP])
+    tx.connection.insert("video_frames", {"session_key": np.full(count, session.key), **columns})
+    return len(frames)
+
+
+def video_columns(frames: Sequence[VideoFrame]) -> dict[str, npt.NDArray[np.object_] | Numbers]:
+    """The columns of the table; of frames at one moment of one file the last one counts.
+
+    Raises `BadFrames` for numbers that cannot be kept.
+    """
+    unique = {(canonical.text(frame.file_path), frame.timestamp + 0.0): frame for frame in frames}
+    columns: dict[str, npt.NDArray[np.object_] | Numbers] = {}
+    for name in _VIDEO:
+        column = np.array([getattr(frame, name) for frame in unique.values()], np.float64) + 0.0
+        if (np.abs(column) > _LARGEST).any() or (name == TIMESTAMP and np.isnan(column).any()):
+            raise BadFrames(f"{name} of a video frame cannot be kept")
+        columns[name] = column
+    columns["file_path"] = np.array([path for path, _ in unique], np.object_)
+    return columns
+
+
+# sessions
+
+
+def start_session(
+    tx: Transaction, meta: SessionMeta, session_id: str | None, slug: str, now_ms: int
+) -> tuple[SessionRow, bool]:
+    """A session becomes the active one: a new one, or one that goes on; whether it was there."""
+    session_id = session_id or _dated(tx, slug, now_ms)
+    resumed = tx.session(session_id) is not None
+    session = tx.ensure(session_id, meta, now_ms)
+    activation = tx.next_number("activation")
+    return tx.put(replace(session, ended_at=None, activation=activation)), resumed
+
+
+def end_session(tx: Transaction, session_id: str, now_ms: int) -> SessionRow:
+    """A session ends, once."""
+    tx.flush()
+    session = tx.existing(session_id)
+    if session.ended_at is None:
+        session = tx.put(replace(session, ended_at=now_ms))
+        tx.checkpoint = True
+    return tx.settle(session) if session.dirty else session
+
+
+def end_begun_by_bus(tx: Transaction, kept: Collection[str], now_ms: int) -> list[SessionRow]:
+    """Open sessions that a bus began end with their last frames; those in *kept* go on.
+
+    One that was started, too, is its driver's to end.
+    """
+    tx.flush()
+    ended: list[SessionRow] = []
+    for session in list(tx.sessions()):
+        if session.session_id in kept or session.ended_at is not None or session.activation:
+            continue
+        if session.source in BUSES:
+            # A synthetic car's clock may run ahead of the day's.
+            last = tx.put(replace(session, ended_at=min(_last_ms(session), now_ms)))
+            ended.append(tx.settle(last) if last.dirty else last)
+    return ended
+
+
+def rename_session(tx: Transaction, session_id: str, slug: str) -> SessionRow:
+    """A session takes an id of *slug* and its start, and ends; the old id is free again."""
+    tx.existing(session_id)
+    tx.flush()
+    session = tx.existing(session_id)
+    new_id = _dated(tx, slug, session.started_at)
+    ended_at = session.ended_at or _last_ms(session)
+    tx.remove(session_id)
+    session = tx.put(replace(session, session_id=new_id, ended_at=ended_at))
+    tx.run("DELETE FROM session_laps_cache WHERE session_id = ?", (session_id,))
+    for table in ABOUT_SESSIONS:
+        tx.run(
+            f"UPDATE {table} SET session_id = ? WHERE session_id = ?",  # noqa: S608 - our tables
+            (new_id, session_id),
+        )
+    return tx.settle(session)
+
+
+def settle(tx: Transaction, session_id: str) -> None:
+    """Write what was only counted; for a session that has been quiet for a while."""
+    session = tx.session(session_id)
+    if session is not None and session.dirty:
+        tx.settle(session)
+
+
+def recount(tx: Transaction, session_id: str, version: int, spans: Spans) -> int | None:
+    """Take over spans that were counted from the stored telemetry at *version*.
+
+    How many signals there are; None: the session has changed since.
+    """
+    tx.flush()
+    session = tx.existing(session_id)
+    if session.version != version:
+        return None
+    write_spans(tx.connection, session.key, spans)
+    tx.put(session.counted(spans))
+    return len(spans)
+
+
+def note_opening(tx: Transaction, boots: int, seed: Sequence[SignalRow]) -> None:
+    """What an opening writes: that it was, the catalogue's new entries, what was counted anew.
+
+    A signal that was discovered takes over what *seed* says of it, every other entry stays as it
+    is. The wide columns are signals whether the seed names them or not.
+    """
+    tx.run("UPDATE schema_version SET boots = ?", (boots,))
+    named = {canonical.text(row.name): row for row in seed}
+    for name in WIDE_SIGNALS:
+        named.setdefault(name, SignalRow(name, discovery=WIDE_TABLE))
+    for name, row in named.items():
+        there = tx.signal(name)
+        if there is None:
+            tx.learn(replace(row, name=name, signal_id=0))
+        elif there.discovery == DISCOVERED != row.discovery:
+            number, at = there.signal_id, there.discovered_at
+            tx.learn(replace(row, name=name, signal_id=number, discovered_at=at))
+    for session in list(tx.sessions()):
+        if session.dirty:
+            tx.settle(tx.put(session))
+
+
+def _last_ms(session: Session) -> int:
+    """The time of day of the last of its telemetry, Unix milliseconds."""
+    lasted = (session.t_end or 0.0) - (session.t_start or 0.0)
+    return session.started_at + round(lasted * 1000)
+
+
+def _dated(tx: Transaction, slug: str, now_ms: int) -> str:
+    """An id that no session has."""
+    moment = datetime.fromtimestamp(now_ms / 1000, UTC)
+    base = f"{slug}-{moment:%Y%m%d-%H%M%S}"
+    name, number = base, 1
+    while tx.session(name) is not None:
+        number += 1
+        name = f"{base}-{number}"
+    return name
+
+
+# rows
+
+
+def add_rows(tx: Transaction, given: Sequence[S]) -> tuple[S, ...]:
+    """New rows, in order; they are returned as they are stored, with their ids."""
+    rows = tuple(replace(canonical.row(row), id=tx.next_id(row.table)) for row in given)
+    for row in rows:
+        tx.insert(row)
+    return rows
+
+
+def put_lap(tx: Transaction, given: LapRow) -> LapRow:
+    """A lap as reported; the same number of the same session replaces.
+
+    The session is made where it is unknown.
+    """
+    row = canonical.row(given)
+    if math.isnan(given.lap_time_s):
+        raise BadFrames("lap_time_s must be a number")
+    if tx.session(row.session_id) is None:
+        tx.ensure(row.session_id, NOTHING, row.recorded_at)
+    there = tx.connection.rows(
+        "SELECT id FROM laps WHERE session_id = ? AND lap_number = ?",
+        (row.session_id, row.lap_number),
     )
+    row = replace(row, id=int(there[0][0]) if there else tx.next_id("laps"))
+    tx.run("DELETE FROM laps WHERE id = ?", (row.id,))
+    tx.insert(row)
+    return row
+
+
+def put_lap_cache(tx: Transaction, session_id: str, version: int, laps: str) -> None:
+    """The laps found in a session, for as long as its telemetry has that version."""
+    tx.run("DELETE FROM session_laps_cache WHERE session_id = ?", (session_id,))
+    tx.run("INSERT INTO session_laps_cache VALUES (?, ?, ?)", (session_id, version, laps))

@@ -1,9 +1,12 @@
-"""What goes into the store and comes out of it; times of day are Unix milliseconds."""
+"""What goes into the store and comes out of it; times of day are Unix milliseconds.
+
+The fields of a class with a *table* are the columns of that table.
+"""
 
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Final, Literal, NamedTuple, TypeAlias
+from typing import ClassVar, Final, Literal, NamedTuple, TypeAlias
 
 from runtime.bridge.session.recording import Doubt, Gate, Numbers, Recording
 
@@ -67,6 +70,7 @@ class SessionRow:
 class LapRow:
     """A lap as somebody reported it; the id is given by the store."""
 
+    table: ClassVar[str] = "laps"
     session_id: str
     lap_number: int
     lap_time_s: float
@@ -82,6 +86,7 @@ class LapRow:
 class NoteRow:
     """What the coach said; the id is given by the store."""
 
+    table: ClassVar[str] = "coaching_notes"
     session_id: str
     text: str
     recorded_at: int
@@ -97,6 +102,7 @@ class NoteRow:
 class SignalRow:
     """One entry of the catalogue of signals; the id is given by the store."""
 
+    table: ClassVar[str] = "signal_registry"
     name: str
     units: str | None = None
     semantics: str | None = None
@@ -184,17 +190,15 @@ class Export:
 class Figures:
     """How the writer does; reading them touches neither disk nor lock."""
 
-    commits: int = 0
-    operations: int = 0
-    failed: int = 0
-    refused: int = 0
+    commits: int
+    failed: int
+    refused: int
     """Because too much was waiting."""
-    group_mean: float = 0.0
-    """Operations of one commit, over the last 512."""
-    commit_p50_ms: float = 0.0
-    commit_p99_ms: float = 0.0
-    queued: int = 0
-    queued_bytes: int = 0
+    group_mean: float
+    """Writes of one commit, over the last 512."""
+    commit_p50_ms: float
+    commit_p99_ms: float
+    queued: int
 
 
 @dataclass(frozen=True, slots=True)

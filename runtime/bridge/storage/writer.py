@@ -12,7 +12,7 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from runtime.bridge.storage import writes
+from runtime.bridge.storage import transaction
 from runtime.bridge.storage.backend import Engine
 from runtime.bridge.storage.errors import Damaged, StoreDamaged
 from runtime.bridge.storage.state import State
@@ -29,20 +29,12 @@ Steps: TypeAlias = Generator[Write, None, Any]
 raised where it was yielded; what is yielded after that undoes it."""
 
 GROUP_ROWS: Final = 20_000
-GROUP_BYTES: Final = 4 << 20
-"""A commit takes no further write beyond either; one larger write goes alone."""
+"""A commit takes no further write beyond this; one larger write goes alone."""
 MOST_WAITING: Final = 4_096
-MOST_BYTES: Final = 256 << 20
-"""What may wait; a single write may be larger."""
+MOST_ROWS: Final = 1_500_000
+"""What may wait, some 250 MB; a single write may be larger."""
 MOST_STEPPED: Final = 4
 """Imports that may wait or run."""
-BREATH_S: Final = 0.002
-BREATH_SHARE: Final = 0.1
-"""Longest wait behind a group for as many writes as it had; where that is longer, a share of the
-time that the group took. Those who are answered often write again at once: together they are one
-group, without the wait they would be two or three."""
-BREATH_FROM: Final = 4
-"""Writes of a group that is followed by such a wait."""
 QUIET_S: Final = 5.0
 """A session without writes for this long is settled."""
 _REMEMBERED: Final = 512
@@ -50,22 +42,13 @@ _REMEMBERED: Final = 512
 
 @dataclass(slots=True, eq=False)
 class Job:
-    """A write, and what became of it."""
+    """A write, or long work, and what became of it."""
 
-    write: Write
-    future: "asyncio.Future[Any]"
+    work: Write | Steps
+    future: "asyncio.Future[Any] | None"
     rows: int = 1
-    nbytes: int = 1024
     result: object = None
     error: Exception | None = None
-
-
-@dataclass(slots=True, eq=False)
-class _Long:
-    steps: Steps
-    future: "asyncio.Future[Any] | None"
-    error: Exception | None = None
-    """Why the last step failed."""
 
 
 class Writer:
@@ -90,12 +73,10 @@ class Writer:
         self._owed = owed
         self._changed = threading.Condition()
         self._waiting: deque[Job] = deque()
-        self._long: deque[_Long] = deque()
-        self._bytes = 0
+        self._rows = 0
+        """Of all that wait."""
+        self._long: deque[Job] = deque()
         self._closing = False
-        self._breath_until = 0.0
-        """Until when (monotonic seconds) the next group waits for more; 0: it does not."""
-        self._awaited = 0
         self._quiet: dict[str, float] = {}
         """When a session that has to be settled was written to last (monotonic seconds)."""
         self._looked = 0.0
@@ -104,7 +85,7 @@ class Writer:
         """Seconds and writes of the last ones."""
         self.damaged = False
         """Whether a write has met a broken place of the file."""
-        self._n_commits = self._n_writes = self._n_failed = self._n_refused = 0
+        self._n_commits = self._n_failed = self._n_refused = 0
         self._thread = threading.Thread(target=self._run, name="bridge-writer", daemon=True)
         self._thread.start()
 
@@ -112,17 +93,14 @@ class Writer:
         """Have it written; False: too much is waiting, or the writer is closing."""
         with self._changed:
             full = len(self._waiting) >= MOST_WAITING or (
-                self._waiting and self._bytes + job.nbytes > MOST_BYTES
+                self._waiting and self._rows + job.rows > MOST_ROWS
             )
             if self._closing or full:
                 self._n_refused += 1
                 return False
             self._waiting.append(job)
-            self._bytes += job.nbytes
-            self._awaited -= 1
-            if not self._breath_until or self._awaited <= 0:
-                self._breath_until = 0.0
-                self._changed.notify()
+            self._rows += job.rows
+            self._changed.notify()
         return True
 
     def step(self, steps: Steps, future: "asyncio.Future[Any] | None" = None) -> bool:
@@ -135,25 +113,22 @@ class Writer:
             if self._closing or (future is not None and waiting >= MOST_STEPPED):
                 self._n_refused += 1
                 return False
-            self._long.append(_Long(steps, future))
+            self._long.append(Job(steps, future))
             self._changed.notify()
         return True
 
     def figures(self) -> Figures:
         """How it does."""
-        commits = list(self._commits)
-        taken = np.array([seconds for seconds, _ in commits]) * 1000.0
-        p50, p99 = np.percentile(taken, (50, 99)) if commits else (0.0, 0.0)
+        seconds, sizes = np.array(list(self._commits) or [(0.0, 0)]).T
+        p50, p99 = np.percentile(seconds * 1000.0, (50, 99))
         return Figures(
             commits=self._n_commits,
-            operations=self._n_writes,
             failed=self._n_failed,
             refused=self._n_refused,
-            group_mean=float(np.mean([n for _, n in commits])) if commits else 0.0,
+            group_mean=float(sizes.mean()),
             commit_p50_ms=float(p50),
             commit_p99_ms=float(p99),
             queued=len(self._waiting),
-            queued_bytes=self._bytes,
         )
 
     def close(self) -> None:
@@ -166,7 +141,9 @@ class Writer:
     def _run(self) -> None:
         while True:
             with self._changed:
-                self._wait()
+                while not (self._waiting or self._long or self._closing):
+                    if not self._changed.wait(1.0 if self._quiet else None):
+                        break
                 group = self._next_group()
                 long = self._long[0] if self._long else None
                 ended = self._closing and not group and long is None
@@ -179,41 +156,21 @@ class Writer:
             if ended:
                 return
 
-    def _wait(self) -> None:
-        while self._breath_until and not self._closing:
-            left = self._breath_until - time.monotonic()
-            if left <= 0 or not self._changed.wait(left):
-                self._breath_until = 0.0
-        while not (self._waiting or self._long or self._closing):
-            if not self._changed.wait(1.0 if self._quiet else None):
-                return
-
     def _next_group(self) -> list[Job]:
         group: list[Job] = []
-        rows = nbytes = 0
-        while self._waiting:
-            job = self._waiting[0]
-            if group and (rows + job.rows > GROUP_ROWS or nbytes + job.nbytes > GROUP_BYTES):
-                break
+        rows = 0
+        while self._waiting and (not group or rows + self._waiting[0].rows <= GROUP_ROWS):
             group.append(self._waiting.popleft())
-            rows, nbytes = rows + job.rows, nbytes + job.nbytes
-        self._bytes -= nbytes
+            rows += group[-1].rows
+        self._rows -= rows
         return group
 
     def _commit_group(self, group: list[Job]) -> None:
-        began = time.monotonic()
         if (error := self._commit(group)) is not None:
             for job in group:  # find out which of them spoils it
                 alone = error if len(group) == 1 else self._commit([job])
                 job.error = alone or job.error
-        self._n_writes += len(group)
         self._n_failed += sum(job.error is not None for job in group)
-        if len(group) >= BREATH_FROM:
-            with self._changed:
-                # Those who wait already do not count: the groups of both would alternate for ever.
-                now = time.monotonic()
-                self._awaited = len(group)
-                self._breath_until = now + max(BREATH_S, BREATH_SHARE * (now - began))
         self._answer(group)
 
     def _commit(self, group: Sequence[Job]) -> Exception | None:
@@ -224,7 +181,7 @@ class Writer:
                 before = tx.changes
                 job.error = None
                 try:
-                    job.result = job.write(tx)
+                    job.result = job.work(tx)  # type: ignore[operator] # long work is in no group
                 except ApiError as error:
                     if tx.changes != before:
                         raise
@@ -303,25 +260,23 @@ class Writer:
         except Exception:
             log.warning("a failed write could not be rolled back", exc_info=True)
 
-    def _advance(self, long: _Long) -> None:
-        """One step of long work."""
-        result: object = None
-        error: Exception | None = None
+    def _advance(self, long: Job) -> None:
+        """One step of long work; its error is that of the step before."""
         failure, long.error = long.error, None
+        steps: Steps = long.work  # type: ignore[assignment] # of the queue of long work
         try:
-            write = next(long.steps) if failure is None else long.steps.throw(failure)
+            write = next(steps) if failure is None else steps.throw(failure)
             long.error = self._transact(write)
             return
         except StopIteration as stop:
-            result = stop.value
+            long.result = stop.value
         except ApiError as refused:
-            error = refused
+            long.error = refused
         except Exception as failed:  # noqa: BLE001 - whatever happened, the writer goes on
-            error = failed if failed is failure else self._translated(failed)
+            long.error = failed if failed is failure else self._translated(failed)
         with self._changed:
             self._long.popleft()
-        if long.future is not None:
-            self._answer([Job(_nothing, long.future, result=result, error=error)])
+        self._answer([long])
 
     def _settle_quiet(self, *, everything: bool) -> None:
         now = time.monotonic()
@@ -331,8 +286,4 @@ class Writer:
         for session_id, last in list(self._quiet.items()):
             if everything or now - last >= QUIET_S:
                 del self._quiet[session_id]
-                self._transact(partial(writes.settle, session_id=session_id))
-
-
-def _nothing(_tx: Transaction) -> None:
-    """The write of long work, which has been committed already."""
+                self._transact(partial(transaction.settle, session_id=session_id))

@@ -28,7 +28,7 @@ async def stored(bridge: Bridge) -> list[float]:
     """The timestamps of the session's frames; none where there is no session."""
     if bridge.service.db.session("s") is None:
         return []
-    frames = await bridge.service.db.read_frames("s", ["timestamp"])
+    frames = await bridge.service.db.read_frames("s")
     return [float(t) for t in frames.columns["timestamp"]]
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from runtime.bridge.storage import registry
+from runtime.bridge.storage import transaction
 from tests.bridge.bridgekit import Bridge, Json
 
 KEPT: list[tuple[str, str]] = [
@@ -67,7 +67,7 @@ async def test_what_is_no_number_is_told(bridge: Bridge) -> None:
 async def test_a_full_catalogue_costs_new_names_and_never_the_frames(
     bridge: Bridge, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(registry, "MOST_DISCOVERED", 2)
+    monkeypatch.setattr(transaction, "MOST_DISCOVERED", 2)
     frame = {"timestamp": 1, "speed_ms": 30, "c": 3, "a": 1, "b": 2}
     answer = await bridge.ok("POST", "/session/s/frames", {"frames": [frame]})
     full = [{"name": "c", "reason": "the catalogue of signals is full"}]

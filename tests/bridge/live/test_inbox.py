@@ -146,7 +146,7 @@ async def test_without_a_database_notifications_are_told_all_the_same() -> None:
 async def test_a_disk_that_is_full_stops_no_notification(
     inbox: Inbox, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def refuse(work: object, *, nbytes: int = 0) -> None:
+    async def refuse(work: object, *, rows: int = 1) -> None:
         raise StoreFull
 
     monkeypatch.setattr(store, "write", refuse)

@@ -70,9 +70,9 @@ def pairs(given: Samples) -> list[tuple[float, float]]:
     return list(zip(given.t.tolist(), given.value.tolist(), strict=True))
 
 
-async def opened(path: Path, backend: Choice) -> Store:
-    """A store with the small catalogue."""
-    return await Store.open(path, backend, SEED)
+async def opened(path: Path, backend: Choice, *more: SignalRow) -> Store:
+    """A store with the small catalogue, and *more*."""
+    return await Store.open(path, backend, (*SEED, *more))
 
 
 async def exported(store: Store, session_id: str, table: str) -> bytes:

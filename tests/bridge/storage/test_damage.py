@@ -12,7 +12,7 @@ from typing import Final
 
 import pytest
 
-from runtime.bridge.storage import blocks
+from runtime.bridge.storage import sqlite
 from runtime.bridge.storage.backend import Run
 from runtime.bridge.storage.canonical import matrix
 from runtime.bridge.storage.errors import StoreFailed, StoreUnusable
@@ -123,7 +123,7 @@ async def prefix(store: Store) -> int:
     """How many of the appends are there; they must be the first ones, each of them whole."""
     if store.session("s") is None:
         return 0
-    rpm = (await store.read_frames("s", ["rpm"])).columns["rpm"].tolist()
+    rpm = (await store.read_frames("s")).columns["rpm"].tolist()
     assert rpm == [float(n) for n in range(len(rpm) // EACH) for _ in range(EACH)]
     return len(rpm) // EACH
 
@@ -256,7 +256,7 @@ async def test_a_folder_that_cannot_be_made_is_named_by_its_setting(
 async def test_a_session_left_open_by_a_crash_is_counted_again(
     kind: Backend, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(blocks, "LOOSE", 50)
+    monkeypatch.setattr(sqlite, "LOOSE", 50)
     store = await opened(path, kind)
     for n in range(30):
         await store.append_frames(
@@ -290,7 +290,7 @@ async def test_an_import_cut_off_by_a_crash_is_cleared_away(kind: Backend, path:
     store = await opened(path, kind)
     left = await store.read(
         lambda reader: (
-            reader.frames_of(77),
+            reader.frames(77).shape[1],
             reader.signals(77),
             reader.rows("SELECT * FROM staged"),
         )

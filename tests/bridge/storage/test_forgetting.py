@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from runtime.bridge.storage import registry
+from runtime.bridge.storage import transaction
 from runtime.bridge.storage.importing import import_recording
 from runtime.bridge.storage.store import Store
 from runtime.bridge.storage.values import DISCOVERED, NOTHING, Backend, SignalRow
@@ -16,7 +16,7 @@ UNUSED = [SignalRow(f"unused {at}", discovery=DISCOVERED) for at in range(8)]
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """A catalogue of twelve names."""
-    monkeypatch.setattr(registry, "MOST_DISCOVERED", 12)
+    monkeypatch.setattr(transaction, "MOST_DISCOVERED", 12)
 
 
 def discovered(store: Store) -> dict[str, int]:
@@ -27,8 +27,7 @@ def discovered(store: Store) -> dict[str, int]:
 async def test_names_without_samples_go_and_those_with_samples_stay(
     kind: Backend, path: Path
 ) -> None:
-    store = await opened(path, kind)
-    await store.register(UNUSED)
+    store = await opened(path, kind, *UNUSED)
     await store.append_frames("s", frames(20), {"boost": series(20)}, now_ms=NOON)
     await store.append_signals("s", {"oil": series(5_000)}, now_ms=NOON)
     await store.import_recording("i", recording(40), NOTHING, NOON)
@@ -40,7 +39,7 @@ async def test_names_without_samples_go_and_those_with_samples_stay(
     after = discovered(store)
     again = await store.read_signals("s", ["boost", "oil"])
     total = await store.samples_total()
-    await store.register([SignalRow("new", discovery=DISCOVERED)])
+    await store.append_signals("s", {"new": series(1)})
     new = discovered(store)["new"]
     await store.close()
 
@@ -58,8 +57,7 @@ async def test_names_without_samples_go_and_those_with_samples_stay(
 async def test_the_last_name_stays_so_that_no_id_is_given_out_twice(
     kind: Backend, path: Path
 ) -> None:
-    store = await opened(path, kind)
-    await store.register(UNUSED)
+    store = await opened(path, kind, *UNUSED)
     last = max(discovered(store).values())
     await store.close()
     for _ in range(2):
@@ -83,9 +81,8 @@ async def test_an_import_that_broke_off_leaves_no_names(kind: Backend, path: Pat
 async def test_a_catalogue_with_room_is_left_alone(
     kind: Backend, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(registry, "MOST_DISCOVERED", 16)
-    store = await opened(path, kind)
-    await store.register(UNUSED)
+    monkeypatch.setattr(transaction, "MOST_DISCOVERED", 16)
+    store = await opened(path, kind, *UNUSED)
     await store.close()
     store = await opened(path, kind)
     assert len(discovered(store)) == len(UNUSED)

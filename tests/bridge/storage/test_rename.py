@@ -8,9 +8,8 @@ import pytest
 from runtime.bridge.storage import schema
 from runtime.bridge.storage.errors import UnknownSession
 from runtime.bridge.storage.store import Store
-from runtime.bridge.storage.transaction import Transaction
+from runtime.bridge.storage.transaction import ABOUT_SESSIONS, Transaction
 from runtime.bridge.storage.values import Backend, LapRow, NoteRow
-from runtime.bridge.storage.writes import ABOUT_SESSIONS
 from tests.bridge.storage.storekit import DRIVER, NOON, equal, frames, opened, series
 
 LIVE = "_live"

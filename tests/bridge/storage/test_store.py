@@ -15,7 +15,7 @@ from runtime.bridge.session.recording import (
     Samples,
     VideoFrame,
 )
-from runtime.bridge.storage import blocks, registry
+from runtime.bridge.storage import sqlite, transaction
 from runtime.bridge.storage.errors import (
     BadFrames,
     RegistryFull,
@@ -147,7 +147,7 @@ async def test_frames_that_come_one_by_one_are_stored_as_if_they_had_come_togeth
 async def test_frames_are_packed_as_they_were_whatever_happened_to_them(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(blocks, "LOOSE", 40)
+    monkeypatch.setattr(sqlite, "LOOSE", 40)
 
     def broken(tx: Transaction) -> None:
         tx.flush()
@@ -178,28 +178,12 @@ async def test_frames_of_concurrent_callers_never_share_a_number(store: Store) -
         numbers = [range(a.first_idx, a.last_idx + 1) for a in appended[side::2]]
         flat = sorted(number for numbered in numbers for number in numbered)
         assert flat == list(range(len(flat)))
-        rpm = (await store.read_frames(f"s{side}", ["rpm"])).columns["rpm"]
+        rpm = (await store.read_frames(f"s{side}")).columns["rpm"]
         assert all(
             (rpm[a.first_idx : a.last_idx + 1] == n).all()
             for n, a in enumerate(appended)
             if n % 2 == side
         )
-
-
-async def test_a_part_of_the_frames_is_chosen_by_time_and_columns(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(blocks, "AT_ONCE", 50)
-    monkeypatch.setattr(blocks, "BLOCK", 64)
-    await store.append_frames("s", frames(200))
-    await store.append_frames("s", frames(20, t0=2.0))
-    part = await store.read_frames("s", ["timestamp", "rpm"], t_from=1.5, t_to=2.05)
-    assert part.columns["timestamp"].tolist() == [round(1.5 + n / 100, 2) for n in range(56)]
-    assert set(part.columns) == {"timestamp", "rpm"}
-    with pytest.raises(ValueError, match="no columns"):
-        await store.read_frames("s", ["timestamp", "nothing"])
-    with pytest.raises(UnknownSession):
-        await store.read_frames("nobody")
 
 
 async def test_a_missing_distance_is_integrated_over_calls_and_restarts(
@@ -210,7 +194,7 @@ async def test_a_missing_distance_is_integrated_over_calls_and_restarts(
     await store.close()
     store = await opened(path, kind)
     second = await store.append_frames("s", frames(2, t0=0.03, speed_ms=10.0, distance_m=np.nan))
-    read = (await store.read_frames("s", ["distance_m"])).columns["distance_m"]
+    read = (await store.read_frames("s")).columns["distance_m"]
     await store.close()
     assert first.distance_m == pytest.approx([0, 0.1, 0.2])
     assert second.distance_m == pytest.approx([0.3, 0.4])
@@ -232,7 +216,7 @@ async def test_numbers_that_cannot_be_kept_are_refused_by_name(
 
 async def test_negative_zero_is_kept_as_zero(store: Store) -> None:
     await store.append_frames("s", frames(1, g_lat=-0.0), {"x": samples((-0.0, -0.0))})
-    read = (await store.read_frames("s", ["g_lat"])).columns["g_lat"]
+    read = (await store.read_frames("s")).columns["g_lat"]
     tall = (await store.read_signals("s", ["x"]))["x"]
     assert not np.signbit([read[0], tall.t[0], tall.value[0]]).any()
 
@@ -258,8 +242,8 @@ async def test_samples_are_kept_by_time_and_the_later_one_wins(store: Store) -> 
 async def test_samples_in_packed_blocks_are_replaced_too(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(blocks, "AT_ONCE", 10)
-    monkeypatch.setattr(blocks, "BLOCK", 16)
+    monkeypatch.setattr(sqlite, "AT_ONCE", 10)
+    monkeypatch.setattr(sqlite, "BLOCK", 16)
     await store.append_signals("s", {"x": series(40)})
     await store.append_signals("s", {"x": samples((0.1, 7), (0.105, 8), (0.2, 9))})
     await store.append_signals("s", {"x": Samples(series(20).t, np.zeros(20))})
@@ -275,7 +259,7 @@ async def test_samples_of_wide_columns_fill_empty_cells_next_to_them(store: Stor
     await store.append_frames("s", frames(10, hz=10, rpm=[np.nan, 1.0, *[np.nan] * 8]))
     posted = samples((0.04, 100), (0.1, 200), (0.5, 300), (0.52, 301), (5, 400))
     result = await store.append_signals("s", {"rpm": posted, "x": samples((0, 1))})
-    rpm = (await store.read_frames("s", ["rpm"])).columns["rpm"]
+    rpm = (await store.read_frames("s")).columns["rpm"]
     assert (result.n_appended, result.n_rejected) == (3, 3)
     assert rpm[[0, 1, 5]].tolist() == [100, 1, 300]
     assert np.isnan(rpm).sum() == 7
@@ -299,7 +283,7 @@ async def test_a_name_first_used_by_two_callers_at_once_is_registered_once(store
 async def test_a_full_catalogue_refuses_new_names_and_nothing_else(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(registry, "MOST_DISCOVERED", 2)
+    monkeypatch.setattr(transaction, "MOST_DISCOVERED", 2)
     await store.append_signals("s", {"a": samples((0, 0)), "b": samples((0, 0))})
     with pytest.raises(RegistryFull) as caught:
         await store.append_signals("s", {"a": samples((9, 9)), "c": samples((0, 0))})
@@ -312,7 +296,7 @@ async def test_a_full_catalogue_refuses_new_names_and_nothing_else(
 async def test_a_full_catalogue_costs_frames_and_imports_only_their_new_names(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(registry, "MOST_DISCOVERED", 2)
+    monkeypatch.setattr(transaction, "MOST_DISCOVERED", 2)
     known, new = samples((0, 0)), samples((0, 1), (1, 2))
     done = await store.append_frames("s", frames(2), {"c": new, "a": known, "b": known})
     assert (done.newly_discovered, done.left_out) == (("a", "b"), ("c",))
@@ -338,10 +322,6 @@ async def test_the_catalogue_is_seeded_once_and_grows(kind: Backend, path: Path)
     assert store.registry()[: len(before)] == before
     assert [row.name for row in before[:11]] == list(WIDE_SIGNALS)
     assert (boost.units, boost.discovery, boost.discovered_at) == ("kPa", "static_dbc", NOON)
-    added = await store.register(
-        [SignalRow("boost", "bar"), SignalRow("gear", discovery="static_dbc")]
-    )
-    assert added == ("gear",)
     assert (await store.samples_total())["boost"] == 1
     await store.close()
 
@@ -446,7 +426,7 @@ async def test_live_frames_get_through_beside_an_import(store: Store) -> None:
         live += 1
     assert (await importing).n_frames == 200_000
     assert live > 5
-    assert len(await store.read_frames("live", ["timestamp"])) == live
+    assert len(await store.read_frames("live")) == live
 
 
 async def test_video_frames_are_replaced_by_file_and_time(store: Store) -> None:

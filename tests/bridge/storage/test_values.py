@@ -86,7 +86,7 @@ def test_texts_are_kept_in_one_form(given_text: str, kept: str) -> None:
 
 
 def test_an_empty_text_is_none_at_all() -> None:
-    assert canonical.meta(SessionMeta(driver="", car="\0", track=" ")) == SessionMeta(track=" ")
+    assert canonical.row(SessionMeta(driver="", car="\0", track=" ")) == SessionMeta(track=" ")
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,7 @@ from runtime.bridge.coach.agents.voice import (
 from runtime.bridge.coach.warm.emotion import Strainer, fitting
 from runtime.bridge.coach.warm.grounding import Reader, sentences
 from runtime.bridge.coach.warm.model import Message, ModelClient, ModelFailed, Reason
-from runtime.bridge.storage.coaching import TurnRow, add_traces
+from runtime.bridge.storage.coaching import TurnRow
 
 TOO_LONG: Final = "That took too long to look up."
 Event: TypeAlias = str | Answer
@@ -90,7 +90,7 @@ class Answering:
         finally:
             self._trace.add("agent", self._question.intent, self._passed_ms(), success=succeeded)
             rows = self._trace.rows
-            self._owner.aside(add_traces(self._owner.sources.store, rows))
+            self._owner.aside(self._owner.sources.store.add(rows))
 
     async def _gathered(self) -> tuple[Found, ...]:
         found = []

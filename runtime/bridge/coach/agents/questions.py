@@ -21,7 +21,7 @@ from runtime.bridge.coach.agents.strangers import stranger
 from runtime.bridge.coach.agents.values import Answer, Question
 from runtime.bridge.coach.agents.words import plain
 from runtime.bridge.coach.warm.model import ModelClient
-from runtime.bridge.storage.coaching import TurnRow, add_turns
+from runtime.bridge.storage.coaching import TurnRow
 from runtime.bridge.storage.errors import StoreBusy, StoreFailed, StoreFull
 
 log = logging.getLogger(__name__)
@@ -168,7 +168,7 @@ class Questions:
         if not rows:
             return 0
         try:
-            await add_turns(self.sources.store, rows)
+            await self.sources.store.add(rows)
         except STORE_ERRORS as problem:
             log.warning("a conversation was not stored: %s", problem)
             return 0

@@ -10,7 +10,7 @@ from runtime.bridge.coach.warm.lane import Lane
 from runtime.bridge.coach.warm.lessons import CATALOG, LARGEST, Lessons, parse_catalog, read_lessons
 from runtime.bridge.coach.warm.model import Endpoint, ModelClient, ModelState
 from runtime.bridge.settings import ROOT, BridgeSettings
-from runtime.bridge.storage.coaching import ModelCall, add_model_call
+from runtime.bridge.storage.coaching import ModelCall
 from runtime.bridge.storage.store import Store
 
 log = logging.getLogger(__name__)
@@ -37,7 +37,7 @@ class Desk:
 
         async def record(row: ModelCall) -> None:
             if store is not None:
-                await add_model_call(store, row)
+                await store.add((row,))
 
         lane = Lane()
         model = ModelClient(
