@@ -8,12 +8,12 @@ import signal
 import sys
 import time
 from collections.abc import AsyncIterator
+from functools import partial
 from typing import Final
 
 from aiohttp import web
 
 from runtime.llm import VERSION
-from runtime.llm.admission import Admission, Ticket
 from runtime.llm.api import (
     chat,
     documents,
@@ -26,7 +26,7 @@ from runtime.llm.api import (
 )
 from runtime.llm.api.wire import ErrorAnswer
 from runtime.llm.awake import KeepAwake, command_for
-from runtime.llm.chats import Chats, Clocks, Preflight
+from runtime.llm.chats import Admission, Chats, Preflight, Ticket
 from runtime.llm.discovery import Announcer, reachable_addresses
 from runtime.llm.documents.store import DocumentStore, StoreSettings
 from runtime.llm.documents.values import StoreUnusable
@@ -36,17 +36,19 @@ from runtime.llm.engine.sessions import Sessions
 from runtime.llm.errors import BenchmarkFailed, JsonObject, SysmodelUnavailable, render
 from runtime.llm.hostinfo import host_info
 from runtime.llm.identity import client_id, header_safe
-from runtime.llm.models.catalog import Catalog
+from runtime.llm.models.catalog import Catalog, Entry
 from runtime.llm.models.system.benchmark import (
     Benchmark,
     BenchmarkRefused,
     error_body,
 )
 from runtime.llm.models.system.providers import BUNDLED, build
+from runtime.llm.models.system.reply import SystemChat
 from runtime.llm.models.system.state import CachedProbe
 from runtime.llm.ratelimit import RateLimiter
 from runtime.llm.service import SERVICE, Service
 from runtime.llm.settings import LlmSettings
+from runtime.llm.values import Generation
 from runtime.web.auth import Bearer
 from runtime.web.errors import ApiError, RequestTimeout
 from runtime.web.hosts import LOOPBACK_ORIGINS, HostPolicy
@@ -171,9 +173,7 @@ def assemble(settings: LlmSettings) -> Service:
     provider = build(
         settings.sysmodel,
         settings.data_dir,
-        lambda entry, chat: pool.generate(
-            entry, chat.turns, chat.sampling, chat.max_output, chat.max_total
-        ),
+        partial(_generate, pool),
     )
     probing = CachedProbe(provider)
     admission = Admission(settings.max_queue_depth)
@@ -188,7 +188,8 @@ def assemble(settings: LlmSettings) -> Service:
             provider,
             _preflight(settings, catalog, probing),
             admission,
-            Clocks(settings.request_timeout_ms / 1000, settings.queue_timeout_ms / 1000),
+            request_s=settings.request_timeout_ms / 1000,
+            queue_s=settings.queue_timeout_ms / 1000,
             one_lane=settings.sysmodel.share_cpu_lane,
         ),
         admission=admission,
@@ -205,6 +206,13 @@ def assemble(settings: LlmSettings) -> Service:
         host=host,
         embedder=Embedder(pool, settings.embedding_queue),
     )
+
+
+async def _generate(pool: Pool, entry: Entry, chat: SystemChat) -> Generation:
+    """Start a reply of the system model on its own engine."""
+    job = await pool.prepare(entry, chat.turns, chat.max_total, "system")
+    room = min(job.room, chat.max_output or job.room)
+    return job.run(chat.sampling, job.release, max_output=room)
 
 
 def _preflight(settings: LlmSettings, catalog: Catalog, probing: CachedProbe) -> Preflight:

@@ -1,22 +1,254 @@
-"""A chat request from its model to its text: which path it takes, when it runs, how it ends."""
+"""A chat request from its admission to its text: when it runs, by what, and how it ends."""
 
 import asyncio
 import contextlib
 import hashlib
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
 
-from runtime.llm.admission import Admission, Lane, Ticket
-from runtime.llm.engine.pool import Engine, Pool, too_long
-from runtime.llm.engine.protocol import Ended, Prepared
-from runtime.llm.engine.sessions import Sessions, conversation_name
+from runtime.llm.engine.pool import Job, Pool
 from runtime.llm.errors import EngineDied, ModelNotFound
-from runtime.llm.models.catalog import Catalog, Entry
+from runtime.llm.models.catalog import Catalog
 from runtime.llm.models.system.reply import SystemChat
 from runtime.llm.models.system.state import Provider
 from runtime.llm.values import SYSTEM_MODEL, Generation, Sampling, Turn
-from runtime.web.errors import RequestTimeout
+from runtime.web.errors import ApiError, RequestTimeout, TooMany
+
+HISTORY: Final = 50
+"""Finished requests that are remembered, and completed ones that the latency is a mean of."""
+QUEUE_FULL_RETRY_S: Final = 5
+
+
+class State(StrEnum):
+    """Where a chat request stands; the last three are final."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    COMPLETED = "completed"
+    ERRORED = "errored"
+    CANCELLED = "cancelled"
+
+
+class QueueFull(TooMany):
+    """As many requests are in flight as the server admits."""
+
+    def __init__(self, depth: int) -> None:
+        super().__init__(
+            "the queue is full; try again in a few seconds",
+            headers={"Retry-After": str(QUEUE_FULL_RETRY_S), "X-Queue-Depth": str(depth)},
+        )
+
+
+class Cancelled(ApiError):
+    """Somebody cancelled the request through ``DELETE /v1/requests/{id}``."""
+
+    status, code = 409, "request_cancelled"
+
+    def __init__(self) -> None:
+        super().__init__("the request was cancelled", headers={"x-should-retry": "false"})
+
+
+class Ticket:
+    """A chat request from admission to its end; times are seconds of the monotonic clock."""
+
+    def __init__(self, number: int, lane: "Lane", client: str, model: str, entered: float) -> None:
+        self.number = number
+        self.lane = lane
+        self.client = client
+        self.model = model
+        self.state = State.QUEUED
+        self.entered = entered
+        self.started: float | None = None
+        self.ended: float | None = None
+        self.created = time.time()
+        self.stream = False
+        self.chunks = 0
+        self.completion_tokens = 0
+        self.stopped_by: ApiError | None = None
+        self.position = 1 + len(lane.unfinished)
+        self.depth = self.position
+        self.wait_ms = round((self.position - 1) * lane.average_s * 1000)
+        self._task = asyncio.current_task()
+
+    @property
+    def finished(self) -> bool:
+        """Whether the request came to its one final state."""
+        return self.ended is not None
+
+    def stop(self, why: ApiError) -> None:
+        """End the request with *why*: its task is cancelled and raises the error itself."""
+        if not self.finished and self.stopped_by is None and self._task is not None:
+            self.stopped_by = why
+            self._task.cancel()
+
+    @contextlib.contextmanager
+    def stoppable(self) -> Iterator[None]:
+        """Turn a cancellation that came from `stop` into its error; others pass as they are."""
+        try:
+            yield
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if self.stopped_by is None or task is None or task.uncancel() > 0:
+                raise
+            raise self.stopped_by from None
+
+    def headers(self) -> dict[str, str]:
+        """The queue as it was at admission."""
+        return {
+            "X-Queue-Position": str(self.position),
+            "X-Queue-Depth": str(self.depth),
+            "X-Estimated-Wait-Ms": str(self.wait_ms),
+        }
+
+
+class Lane:
+    """What serialises generation: *concurrency* at a time, the ready ones in order of arrival."""
+
+    def __init__(self, name: str, concurrency: int = 1) -> None:
+        self.name = name
+        self.concurrency = concurrency
+        self.unfinished: dict[int, Ticket] = {}
+        self.holders: set[int] = set()
+        self._waiting: dict[int, asyncio.Future[None]] = {}
+        self._seconds: deque[float] = deque(maxlen=HISTORY)
+
+    @property
+    def average_s(self) -> float:
+        """Mean generation time of the last completed requests; 0 before the first."""
+        return sum(self._seconds) / len(self._seconds) if self._seconds else 0.0
+
+    @property
+    def waiting(self) -> int:
+        """Requests that were admitted and do not generate yet."""
+        return sum(ticket.state is State.QUEUED for ticket in self.unfinished.values())
+
+    @property
+    def running(self) -> int:
+        """Requests that generate."""
+        return sum(ticket.state is State.RUNNING for ticket in self.unfinished.values())
+
+    async def take(self, ticket: Ticket) -> None:
+        """Wait for a place in the lane; whoever gets one must `give` it back."""
+        if len(self.holders) >= self.concurrency or self._waiting:
+            turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._waiting[ticket.number] = turn
+            try:
+                await turn
+            except BaseException:
+                if turn.done() and not turn.cancelled():
+                    self.give(ticket)  # the turn came in the very moment the waiter left
+                raise
+            finally:
+                self._waiting.pop(ticket.number, None)
+        else:
+            self.holders.add(ticket.number)
+
+    def give(self, ticket: Ticket) -> None:
+        """Give the place back; the first waiting request gets it."""
+        self.holders.discard(ticket.number)
+        for number in sorted(self._waiting):
+            if len(self.holders) >= self.concurrency:
+                return
+            turn = self._waiting.pop(number)
+            if not turn.done():
+                self.holders.add(number)
+                turn.set_result(None)
+
+    def completed(self, seconds: float) -> None:
+        """Take the generation time of a completed request into the mean."""
+        self._seconds.append(seconds)
+
+
+class Totals:
+    """What the requests since the start add up to."""
+
+    def __init__(self) -> None:
+        self.admitted = 0
+        self.completed = 0
+        self.errored = 0
+        self.cancelled = 0
+        self.chunks = 0
+        self.completed_chunks = 0
+        self.inference_s = 0.0
+
+
+class Admission:
+    """Admits chat requests over all lanes, counts them, and remembers the last ones."""
+
+    def __init__(self, limit: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self.limit = limit
+        self.totals = Totals()
+        self.history: deque[Ticket] = deque(maxlen=HISTORY)
+        self.closed: ApiError | None = None
+        self._clock = clock
+        self._unfinished: dict[int, Ticket] = {}
+        self.on_finish: Callable[[Ticket], None] | None = None
+
+    @property
+    def unfinished(self) -> list[Ticket]:
+        """Waiting and running requests in order of arrival."""
+        return list(self._unfinished.values())
+
+    def enter(self, number: int, lane: Lane, client: str, model: str) -> Ticket:
+        """Admit a request, or raise `QueueFull`; nothing is awaited in between."""
+        if self.closed is not None:
+            raise self.closed
+        if len(self._unfinished) >= self.limit:
+            raise QueueFull(len(self._unfinished))
+        ticket = Ticket(number, lane, client, model, self._clock())
+        self._unfinished[number] = ticket
+        lane.unfinished[number] = ticket
+        self.totals.admitted += 1
+        return ticket
+
+    def started(self, ticket: Ticket) -> None:
+        """The request holds its lane and begins to generate."""
+        ticket.state = State.RUNNING
+        ticket.started = self._clock()
+
+    def finish(self, ticket: Ticket, state: State) -> None:
+        """Bring the request to its final state; the first call counts, later ones do nothing."""
+        if ticket.finished:
+            return
+        ticket.ended = self._clock()
+        ticket.state = state
+        totals = self.totals
+        totals.chunks += ticket.chunks
+        if state is State.COMPLETED:
+            seconds = ticket.ended - (ticket.started or ticket.ended)
+            totals.completed += 1
+            totals.completed_chunks += ticket.chunks
+            totals.inference_s += seconds
+            ticket.lane.completed(seconds)
+        elif state is State.CANCELLED:
+            totals.cancelled += 1
+        else:
+            totals.errored += 1
+        del self._unfinished[ticket.number]
+        del ticket.lane.unfinished[ticket.number]
+        self.history.appendleft(ticket)
+        if self.on_finish is not None:
+            self.on_finish(ticket)
+
+    def find(self, number: int) -> Ticket | None:
+        """The unfinished request of that number."""
+        return self._unfinished.get(number)
+
+    def refuse(self, why: ApiError) -> None:
+        """Admit no more: new and waiting requests end with *why*, running ones go on."""
+        self.closed = why
+        for ticket in self.unfinished:
+            if ticket.state is State.QUEUED:
+                ticket.stop(why)
+
+    def stop_all(self, why: ApiError) -> None:
+        """End what still runs with *why*."""
+        for ticket in self.unfinished:
+            ticket.stop(why)
 
 
 @dataclass(frozen=True)
@@ -44,69 +276,28 @@ class TimedOut(RequestTimeout):
 class LocalReady:
     """A prepared prompt on a local engine; it only waits for its lane."""
 
-    def __init__(
-        self, pool: Pool, engine: Engine, prepared: Prepared, ask: Ask, load_ms: float
-    ) -> None:
-        self.load_ms = load_ms
-        self.fingerprint = fingerprint(engine.key)
-        self._pool = pool
-        self._engine = engine
-        self._prepared = prepared
+    def __init__(self, job: Job, ask: Ask) -> None:
+        self.load_ms = job.load_ms
+        self.fingerprint = fingerprint(job.engine.key)
+        self.release = job.release
         self.ask = ask
-        self._started = False
-        self._released = False
+        self._job = job
 
     def start(self, on_settled: Callable[[], None]) -> Generation:
-        """Run the job in the engine's process; the lane is held.
-
-        *on_settled* is called once, when the lane is free again.
-        """
-        ask, engine = self.ask, self._engine
-        name = None
-        if ask.session_id:
-            name = conversation_name(ask.owner, ask.session_id, engine.key)
-            self._make_room(name)
-        self._started = True
-
-        def end(ended: Ended) -> None:
-            _count(self._pool.sessions, name, ended)
-            on_settled()
-
-        return engine.worker.run(
-            self._prepared,
+        """Generate in the engine's process; *on_settled* is called once, when the lane is free."""
+        ask = self.ask
+        return self._job.run(
             ask.sampling,
+            on_settled,
             max_output=ask.max_completion_tokens,
-            conversation=name,
+            session=(ask.owner, ask.session_id) if ask.session_id else None,
             stop=ask.stop,
-            on_end=end,
         )
 
     @property
     def stale(self) -> bool:
         """Whether the engine's process ended while the request waited for its turn."""
-        return not self._engine.worker.alive
-
-    def release(self) -> None:
-        """Give the engine back; later calls do nothing."""
-        if self._released:
-            return
-        self._released = True
-        if not self._started:
-            self._engine.worker.drop(self._prepared.job)
-        self._pool.release(self._engine)
-
-    def _make_room(self, name: str) -> None:
-        for key, oldest in self._pool.sessions.touch(name, self._engine.key):
-            for engine in self._pool.loaded():
-                if engine.key == key:
-                    engine.worker.forget([oldest])
-
-
-def _count(sessions: Sessions, name: str | None, ended: Ended) -> None:
-    sessions.count(ended.session, ended.session_reason)
-    sessions.evict(ended.evicted)
-    if name is not None and not ended.kept:
-        sessions.drop(name)
+        return not self._job.engine.worker.alive
 
 
 class SystemReady:
@@ -146,17 +337,12 @@ Preflight = Callable[[], Awaitable[None]]
 """Returns when the system model is available, else raises the rich error of its state."""
 
 
-@dataclass(frozen=True)
-class Clocks:
-    """Two limits that run apart: waiting for the lane, and generating."""
-
-    request_s: float = 120.0
-    queue_s: float = 0.0
-    """0: as long as the client waits."""
-
-
 class Chats:
-    """Runs chat requests: admission, engine or provider, lane, clocks, clean end."""
+    """Runs chat requests: admission, engine or provider, lane, time limits, clean end.
+
+    Two limits run apart: *queue_s* for waiting, 0 for as long as the client does, and *request_s*
+    for generating.
+    """
 
     def __init__(
         self,
@@ -165,8 +351,9 @@ class Chats:
         provider: Provider,
         preflight: Preflight,
         admission: Admission,
-        clocks: Clocks,
         *,
+        request_s: float = 120.0,
+        queue_s: float = 0.0,
         one_lane: bool = False,
     ) -> None:
         self.catalog = catalog
@@ -176,15 +363,15 @@ class Chats:
         self.local = Lane("local")
         self.system = self.local if one_lane else Lane("sysmodel", provider.max_concurrency)
         self._preflight = preflight
-        self._clocks = clocks
+        self.request_s, self.queue_s = request_s, queue_s
 
     def admit(self, number: int, client: str, model: str) -> Ticket:
         """A place in the queue of the model's lane; raises `QueueFull`."""
         lane = self.system if model == SYSTEM_MODEL else self.local
         ticket = self.admission.enter(number, lane, client, model)
-        if self._clocks.queue_s:
+        if self.queue_s:
             late = TimedOut("the request waited too long in the queue")
-            asyncio.get_running_loop().call_later(self._clocks.queue_s, _stop_queued, ticket, late)
+            asyncio.get_running_loop().call_later(self.queue_s, _stop_queued, ticket, late)
         return ticket
 
     async def ready(self, ask: Ask) -> Ready:
@@ -201,23 +388,10 @@ class Chats:
                 "there is no such model on this machine; GET /v1/models lists them all"
             )
         try:
-            return await self._on_engine(entry, ask)
+            job = await self.pool.prepare(entry, ask.turns, ask.max_tokens)
         except EngineDied:  # another request's crash is not this one's failure
-            return await self._on_engine(entry, ask)
-
-    async def _on_engine(self, entry: Entry, ask: Ask) -> LocalReady:
-        began = time.monotonic()
-        engine = await self.pool.acquire(entry, ask.max_tokens)
-        load_ms = (time.monotonic() - began) * 1000
-        try:
-            prepared = await engine.worker.prepare(engine.context, ask.turns)
-            if prepared.prompt_tokens >= engine.budget:
-                engine.worker.drop(prepared.job)
-                raise too_long(prepared.prompt_tokens, engine.budget)
-        except BaseException:
-            self.pool.release(engine)
-            raise
-        return LocalReady(self.pool, engine, prepared, ask, load_ms)
+            job = await self.pool.prepare(entry, ask.turns, ask.max_tokens)
+        return LocalReady(job, ask)
 
     @contextlib.asynccontextmanager
     async def running(self, ticket: Ticket, ready: Ready) -> AsyncIterator[Generation]:
@@ -237,7 +411,7 @@ class Chats:
             ticket.lane.give(ticket)
             raise
         late = TimedOut("the inference timed out; the partial reply is discarded")
-        clock = asyncio.get_running_loop().call_later(self._clocks.request_s, ticket.stop, late)
+        clock = asyncio.get_running_loop().call_later(self.request_s, ticket.stop, late)
 
         def settled() -> None:
             clock.cancel()

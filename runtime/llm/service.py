@@ -7,9 +7,8 @@ from typing import Final
 
 from aiohttp import web
 
-from runtime.llm.admission import Admission, Ticket
 from runtime.llm.awake import KeepAwake
-from runtime.llm.chats import Chats
+from runtime.llm.chats import Admission, Chats, Ticket
 from runtime.llm.discovery import Announcer
 from runtime.llm.documents.store import DocumentStore
 from runtime.llm.engine.embedding import Embedder

@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from runtime.llm.admission import Admission, Cancelled, Lane, QueueFull, State, Ticket
+from runtime.llm.chats import Admission, Cancelled, Lane, QueueFull, State, Ticket
 from runtime.web.errors import ShuttingDown
 
 

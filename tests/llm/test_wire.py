@@ -4,7 +4,6 @@ import json
 
 import pytest
 
-from runtime.llm.admission import Cancelled, State
 from runtime.llm.api.chat import finish_of, state_after
 from runtime.llm.api.sysmodel import BenchmarkRequest
 from runtime.llm.api.wire import (
@@ -13,6 +12,7 @@ from runtime.llm.api.wire import (
     error_frame,
     usage_of,
 )
+from runtime.llm.chats import Cancelled, State
 from runtime.llm.errors import EngineFailed, LocalInitFailed, SysmodelBackgroundBlocked
 from runtime.llm.models.system.benchmark import MAX_WARMUP
 from runtime.llm.values import Finish, Outcome, Turn

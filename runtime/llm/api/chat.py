@@ -9,7 +9,6 @@ from typing import Final
 
 from aiohttp import web
 
-from runtime.llm.admission import Cancelled, QueueFull, State, Ticket
 from runtime.llm.api.wire import (
     DONE,
     ChatCompletion,
@@ -23,7 +22,7 @@ from runtime.llm.api.wire import (
     error_frame,
     usage_of,
 )
-from runtime.llm.chats import Ask, Ready
+from runtime.llm.chats import Ask, Cancelled, QueueFull, Ready, State, Ticket
 from runtime.llm.errors import (
     EngineFailed,
     LocalInitFailed,

@@ -5,7 +5,7 @@ from typing import Literal
 
 from aiohttp import web
 
-from runtime.llm.admission import Cancelled, Ticket
+from runtime.llm.chats import Cancelled, Ticket
 from runtime.llm.service import SERVICE
 from runtime.web.errors import NotFound
 from runtime.web.routes import Reply, Routes

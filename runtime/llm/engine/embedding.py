@@ -11,7 +11,7 @@ from functools import partial
 from typing import Final, Literal, NamedTuple, TypeVar
 
 from runtime.llm.engine.pool import Engine, Pool, shutting_down
-from runtime.llm.engine.process import WorkerFailed, WorkerGone
+from runtime.llm.engine.process import GONE, WorkerFailed, WorkerGone
 from runtime.llm.engine.protocol import Chunks, Embed, Embedded, Event, Fit, Split
 from runtime.llm.errors import BadText, EmbedBusy, EmbedFailed
 from runtime.llm.models.catalog import Entry
@@ -36,6 +36,7 @@ _ROUNDS: Final = 8  # of a slice whose turn comes when another has ended the pro
 _FLOAT: Final = 4  # bytes
 
 _Answer = TypeVar("_Answer", bound=Event)
+Work = Embed | Fit | Split
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,10 +97,6 @@ class Totals:
     """Time in which an encoder was at work."""
 
 
-class _AlreadyGone(Exception):
-    """The process had ended before the slice began."""
-
-
 class _Lease:
     """A request's hold on an encoder, which may be replaced by one in a new process."""
 
@@ -154,9 +151,7 @@ class Embedder:
         self._draining = False
         self._closed = False
         self._turn = asyncio.Lock()  # wakes those who wait in order of arrival
-        self._at_work: Engine | None = None
         self._working: set[asyncio.Task[Event]] = set()
-        self._warming: dict[Entry, asyncio.Task[None]] = {}
 
     @property
     def running(self) -> int:
@@ -200,16 +195,15 @@ class Embedder:
             return lease.width
 
     async def warm(self, entry: Entry) -> None:
-        """Load the model and prove that it embeds, which one at work does already.
+        """Load the model and prove, once for each process, that it embeds. Raises as `embed`.
 
-        All who ask at the same time share one proof. Counts as no request. A caller that leaves
-        does not stop it. Raises as `embed`.
+        Counts as no request.
         """
-        task = self._warming.get(entry)
-        if task is None:
-            task = self._warming[entry] = asyncio.create_task(self._warm(entry))
-            task.add_done_callback(partial(self._warmed, entry))
-        await asyncio.shield(task)
+        async with self._lease(entry) as lease:
+            model = (await lease.engine()).model
+            async with model.warming:
+                if not model.warm:
+                    await self._in_turn(lease, Embed([WARM_TEXT]), Embedded)
 
     def drain(self) -> None:
         """From now on a request that has not begun ends with `ShuttingDown`."""
@@ -219,8 +213,8 @@ class Embedder:
         """End all encoders; requests under way end with `ShuttingDown`."""
         self._closed = True
         await self._pool.stop("embedding")
-        while tasks := [*self._working, *self._warming.values()]:  # nothing holds them any more
-            await asyncio.wait(tasks)
+        while self._working:  # nothing holds it any more
+            await asyncio.wait(self._working)
 
     # --- inside
 
@@ -250,16 +244,6 @@ class Embedder:
         finally:
             lease.give_back()
 
-    async def _warm(self, entry: Entry) -> None:
-        async with self._lease(entry) as lease:
-            if await lease.engine() is not self._at_work:
-                await self._in_turn(lease, Embed([WARM_TEXT]), Embedded)
-
-    def _warmed(self, entry: Entry, task: asyncio.Task[None]) -> None:
-        del self._warming[entry]
-        if not task.cancelled():
-            task.exception()  # it is told to those who asked; there may be none left
-
     async def _vectors(self, lease: _Lease, texts: Sequence[str], prefix: str) -> Vectors:
         """Slice after slice, each in its turn; the rows in the order of the texts."""
         rows, tokens, truncated = [b""] * len(texts), [0] * len(texts), 0
@@ -275,52 +259,40 @@ class Embedder:
             self.totals.tokens += sum(answer.tokens)
         return Vectors(lease.width, b"".join(rows), tuple(tokens), truncated)
 
-    async def _in_turn(
-        self, lease: _Lease, command: Embed | Fit | Split, kind: type[_Answer]
-    ) -> _Answer:
+    async def _in_turn(self, lease: _Lease, command: Work, kind: type[_Answer]) -> _Answer:
         """Have one command done when its turn comes; once more if its process dies of it."""
-        tries = rounds = 0
-        while True:
+        deaths = 0
+        for _ in range(_ROUNDS):
             engine = await lease.engine()
+            await self._turn.acquire()
+            ending = self._closed or (self._draining and not lease.begun)
+            if ending or not engine.worker.alive:
+                self._turn.release()
+                if ending:
+                    raise shutting_down()
+                continue
+            lease.begun = True
+            engine.users += 1  # the request may leave first
+            task = asyncio.create_task(self._work(engine, command, kind))  # which nobody cancels
+            self._working.add(task)
+            task.add_done_callback(partial(self._worked, engine))
             try:
-                return await self._turn_of(lease, engine, command, kind)
-            except _AlreadyGone:
-                rounds += 1
-                if rounds == _ROUNDS:
-                    raise EmbedFailed(str(WorkerGone())) from None
+                return await asyncio.shield(task)
             except WorkerGone as error:
                 if self._closed:
                     raise shutting_down() from error
-                tries += 1
-                if tries == _TRIES:
-                    raise EmbedFailed(str(error)) from error
+                deaths += 1
+                if deaths == _TRIES:
+                    break
             except WorkerFailed as error:
                 raise EmbedFailed(
                     f"the model {engine.model_id} cannot embed this: {error}"
                 ) from error
             except TypeError as error:  # of the JSON writer
                 raise BadText from error
+        raise EmbedFailed(GONE)
 
-    async def _turn_of(
-        self, lease: _Lease, engine: Engine, command: Embed | Fit | Split, kind: type[_Answer]
-    ) -> _Answer:
-        """Wait for the turn and do one command in a task of its own, which nobody cancels."""
-        await self._turn.acquire()
-        ending = self._closed or (self._draining and not lease.begun)
-        if ending or not engine.worker.alive:
-            self._turn.release()
-            raise shutting_down() if ending else _AlreadyGone
-        lease.begun = True
-        engine.users += 1  # the request may leave first
-        self._at_work = engine
-        task = asyncio.create_task(self._work(engine, command, kind))
-        self._working.add(task)
-        task.add_done_callback(partial(self._worked, engine))
-        return await asyncio.shield(task)
-
-    async def _work(
-        self, engine: Engine, command: Embed | Fit | Split, kind: type[_Answer]
-    ) -> _Answer:
+    async def _work(self, engine: Engine, command: Work, kind: type[_Answer]) -> _Answer:
         began = self._clock()
         try:
             answer = await engine.worker.ask(command, kind, self._answer_s)
@@ -332,11 +304,11 @@ class Embedder:
             if sizes != (width, count, count * width * _FLOAT):
                 engine.worker.kill()  # an answer that cannot be right
                 raise WorkerGone
+            engine.model.warm = True
         return answer
 
     def _worked(self, engine: Engine, task: asyncio.Task[Event]) -> None:
         self._working.discard(task)
-        self._at_work = None
         self._turn.release()
         self._pool.release(engine)
         if not task.cancelled():
@@ -373,10 +345,5 @@ def _headed(heading: str, max_tokens: int) -> str:
 
 def _prefix(entry: Entry, purpose: Purpose | None) -> str:
     """What the catalog wants in front of a text for that purpose."""
-    match purpose:
-        case "query":
-            return entry.declared.query_prefix or ""
-        case "document":
-            return entry.declared.doc_prefix or ""
-        case None:
-            return ""
+    prefixes = {"query": entry.declared.query_prefix, "document": entry.declared.doc_prefix}
+    return prefixes.get(purpose or "") or ""

@@ -12,30 +12,27 @@ import itertools
 import logging
 import time
 from collections import OrderedDict, deque
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple, TypeVar
 
 import psutil
 
-from runtime.llm.engine.process import (
-    COMPUTE_S,
-    ShortOfMemory,
-    Worker,
-    WorkerFailed,
-)
+from runtime.llm.engine.process import COMPUTE_S, ShortOfMemory, Worker, WorkerFailed
 from runtime.llm.engine.protocol import (
     ChatLoaded,
     Close,
     EncoderLoaded,
+    Ended,
     Load,
     LoadChat,
     LoadEncoder,
     Ok,
     Open,
+    Prepared,
     Warm,
 )
-from runtime.llm.engine.sessions import Sessions
+from runtime.llm.engine.sessions import Sessions, conversation_name
 from runtime.llm.errors import (
     EmbedBusy,
     EmbedFailed,
@@ -112,6 +109,7 @@ class Model:
     wish: Wish
     contexts: set[str] = field(default_factory=set)
     warm: bool = False
+    warming: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def serves(self, wish: Wish) -> bool:
         """Whether it still lives and is the file that is wanted, loaded as is wanted."""
@@ -135,8 +133,6 @@ class Engine:
     attempt: Attempt
     users: int = 0
     used: float = 0.0
-    orphan: bool = False
-    """No longer on its shelf; freed when its last user leaves."""
 
     @property
     def worker(self) -> Worker:
@@ -151,13 +147,71 @@ class Engine:
         return self.model.loaded
 
 
-@dataclass(eq=False)
-class _Loading:
-    """A load under way and the number of those who wait for it."""
+class _Failure(NamedTuple):
+    """The last load of a model that failed."""
 
     wish: Wish
-    waiting: int = 0
-    task: asyncio.Task[Engine] = field(init=False)
+    error: ApiError
+    number: int
+    until: float
+    """By the clock: so long the file is not tried again."""
+
+
+class Job:
+    """A prepared prompt on an engine, which is kept until `release`."""
+
+    def __init__(
+        self, pool: "Pool", engine: Engine, prepared: Prepared, budget: int, load_ms: float
+    ) -> None:
+        self.engine = engine
+        self.room: Final = budget - prepared.prompt_tokens
+        """Tokens that the reply may have."""
+        self.load_ms = load_ms
+        self._pool = pool
+        self._prepared: Prepared | None = prepared
+        self._kept = True
+
+    def run(
+        self,
+        sampling: Sampling,
+        on_end: Callable[[], None],
+        *,
+        max_output: int | None = None,
+        session: tuple[str, str] | None = None,
+        stop: Sequence[str] = (),
+    ) -> Generation:
+        """Start the reply, while the process generates no other one; *on_end* is called once.
+
+        *session* is the owner and the name of a conversation to keep.
+        """
+        prepared, self._prepared = self._prepared, None
+        if prepared is None:
+            raise RuntimeError("this prompt has been answered")
+        name = None
+        if session is not None:
+            name = conversation_name(*session, self.engine.key)
+            self._pool.make_room(name, self.engine)
+
+        def end(ended: Ended) -> None:
+            self._pool.sessions.settle(name, ended)
+            on_end()
+
+        return self.engine.worker.run(
+            prepared,
+            sampling,
+            max_output=max_output,
+            conversation=name,
+            stop=stop,
+            on_end=end,
+        )
+
+    def release(self) -> None:
+        """Give the engine back; later calls do nothing."""
+        if self._kept:
+            self._kept = False
+            if self._prepared is not None:
+                self.engine.worker.drop(self._prepared.job)
+            self._pool.release(self.engine)
 
 
 class Pool:
@@ -178,14 +232,16 @@ class Pool:
         self._clock = clock
         self._memory = psutil.virtual_memory().total
         self._engines: OrderedDict[str, Engine] = OrderedDict()
-        self._orphans: set[Engine] = set()
+        """On their shelves by key, the least recently used first."""
         self._models: dict[str, Model] = {}
-        self._model_locks: dict[str, asyncio.Lock] = {}
+        """The newest process of each model."""
+        self._processes: set[Model] = set()
+        """All that have not been told to end."""
+        self._locks: dict[str, asyncio.Lock] = {}
         self._headers: dict[str, tuple[Fingerprint, gguf.Header]] = {}
-        self._refused: dict[str, tuple[Wish, str, float]] = {}
-        self._loads: dict[str, _Loading] = {}
+        self._failed: dict[str, _Failure] = {}
+        self._loads: dict[asyncio.Task[Engine], Shelf] = {}
         self._places: list[Shelf] = []  # taken by engines that are loaded just now
-        self._warming: dict[str, asyncio.Task[None]] = {}
         self._tasks: set[asyncio.Task[object]] = set()
         self._freed = asyncio.Event()
         self._numbers = itertools.count(1)
@@ -220,9 +276,7 @@ class Pool:
             self._forget(engine)
         if idle_s:
             self.unload_idle(idle_s)
-        for key, name in self.sessions.expired():
-            if (kept := self._engines.get(key)) is not None:
-                kept.worker.forget([name])
+        self._free_cells(self.sessions.expired())
         memory = psutil.virtual_memory()
         if memory.available < LOW_MEMORY * memory.total and self.unload_idle(0.0):
             log.warning("memory runs short: idle engines were unloaded")
@@ -254,92 +308,97 @@ class Pool:
         reason = entry.fault
         if reason is None and entry.backend != "LOCAL_CPU":
             reason = f"embedding models run on the CPU; {entry.backend} is declared for this one"
-        refused = self._refused.get(entry.id)
-        if reason is None and refused is not None:
-            what, why, at = refused
-            reason = why if what == wish and self._clock() - at < REFUSED_S else None
         if reason is not None:
-            raise self._failed(wish, entry, self._clock(), reason)
+            raise self._failure(wish, entry, self._clock(), reason)
         return await self._acquire(wish, entry)
+
+    async def prepare(
+        self,
+        entry: Entry,
+        turns: Sequence[Turn],
+        max_tokens: int | None = None,
+        shelf: Literal["chat", "system"] = "chat",
+    ) -> Job:
+        """A prompt on an engine; *max_tokens* bounds prompt and reply.
+
+        The system model has one engine, whatever *max_tokens* is. Raises `PromptTooLong`,
+        `BadRequest`, `EngineFailed` and the errors of `acquire`.
+        """
+        began = self._clock()
+        size = max_tokens if shelf == "chat" else None
+        engine = await self._acquire(await self._chat_wish(shelf, entry, size), entry)
+        load_ms = (self._clock() - began) * 1000
+        try:
+            prepared = await engine.worker.prepare(engine.context, turns)
+        except BaseException:
+            self.release(engine)
+            raise
+        budget = min(engine.budget, max_tokens or engine.budget)
+        job = Job(self, engine, prepared, budget, load_ms)
+        if job.room <= 0:
+            job.release()
+            raise PromptTooLong(
+                f"the prompt has {prepared.prompt_tokens} tokens and the total budget of prompt"
+                f" and reply is {budget}; max_tokens counts both, max_completion_tokens counts the"
+                " reply only",
+                param="max_tokens",
+            )
+        return job
 
     def release(self, engine: Engine) -> None:
         """Give an engine back."""
         engine.users -= 1
+        if self.closed:
+            return
         self._freed.set()
-        if not engine.orphan:
+        if self._engines.get(engine.key) is engine:
             self._touch(engine)
         elif not engine.users:
-            self._leave(engine)
+            self._close_context(engine.model, engine.context)
         self._trim(engine.shelf, 0)
 
+    def make_room(self, conversation: str, engine: Engine) -> None:
+        """Let *engine* keep one more conversation; the least recently used one goes for it."""
+        self._free_cells(self.sessions.touch(conversation, engine.key))
+
     async def warm(self, entry: Entry) -> None:
-        """Load a chat engine and prove that it generates a token; shared by all who ask."""
+        """Load a chat engine and prove that it generates a token, once for each process."""
         engine = await self.acquire(entry)
         try:
             if engine.worker.busy:
                 return
-            task = self._warming.get(engine.key)
-            if task is None:
-                task = self._warming[engine.key] = asyncio.create_task(self._warm(engine))
-                engine.users += 1  # a caller that leaves does not end the proof
-                task.add_done_callback(lambda done: self._warmed(engine, done))
-            await asyncio.shield(task)
+            async with engine.model.warming:
+                if not engine.model.warm:
+                    await engine.worker.ask(Warm(), Ok, COMPUTE_S)
+                    engine.model.warm = True
+        except WorkerFailed as error:
+            raise LocalInitFailed(f"the model cannot generate: {error}") from error
         finally:
             self.release(engine)
-
-    async def generate(
-        self,
-        entry: Entry,
-        turns: Sequence[Turn],
-        sampling: Sampling,
-        max_output: int | None = None,
-        max_total: int | None = None,
-    ) -> Generation:
-        """Start the system model's reply on an engine of its own shelf; keeps no conversation.
-
-        Raises `PromptTooLong`, `BadRequest`, `EngineFailed` and the errors of `acquire`.
-        """
-        engine = await self._acquire(await self._chat_wish("system", entry, None), entry)
-        try:
-            prepared = await engine.worker.prepare(engine.context, turns)
-            budget = min(engine.budget, max_total or engine.budget)
-            room = budget - prepared.prompt_tokens
-            if room <= 0:
-                engine.worker.drop(prepared.job)
-                raise too_long(prepared.prompt_tokens, budget)
-        except BaseException:
-            self.release(engine)
-            raise
-        return engine.worker.run(
-            prepared,
-            sampling,
-            max_output=min(room, max_output or room),
-            on_end=lambda _: self.release(engine),
-        )
 
     # --- the end
 
     async def stop(self, shelf: Shelf) -> None:
         """End the processes of a shelf; who waits for a load of it hears `ShuttingDown`."""
-        loads = [loading.task for loading in self._loads.values() if loading.wish.shelf == shelf]
+        loads = [task for task, wanted in self._loads.items() if wanted == shelf]
         for task in loads:
             task.cancel()
-        for engine in [*self._engines.values(), *self._orphans]:
-            if engine.shelf == shelf:
-                engine.worker.kill()
+        for model in self._processes:
+            if model.wish.shelf == shelf:
+                model.worker.kill()
         if loads:
             await asyncio.wait(loads)
 
     async def close(self) -> None:
         """Stop every worker process; what takes too long is given up."""
         self.closed = True
-        for task in [*self._warming.values(), *(load.task for load in self._loads.values())]:
+        for task in self._loads:
             task.cancel()
-        models = {*self._models.values(), *(engine.model for engine in self._orphans)}
         self._engines.clear()
         self._models.clear()
-        for model in models:
+        for model in self._processes:
             self._own(model.worker.close())
+        self._processes.clear()
         try:
             async with asyncio.timeout(CLOSE_S):
                 while tasks := [task for task in self._tasks if not task.done()]:
@@ -359,7 +418,7 @@ class Pool:
         except LocalInitFailed as error:
             if shelf == "chat":
                 key = engine_key(entry.id, max_tokens, entry.backend)
-                self._record(key, entry, began, f"failed: {error}")
+                self.failures.appendleft(self._attempt(key, entry, began, f"failed: {error}"))
             raise
         budget = model_budget(entry, header, self._settings.default_context)
         limit = None if max_tokens is None else min(max_tokens, budget)
@@ -396,34 +455,48 @@ class Pool:
     async def _acquire(self, wish: Wish, entry: Entry) -> Engine:
         if self.closed:
             raise shutting_down()
-        engine = self._engines.get(wish.key)
-        if engine is not None and engine.budget == wish.budget and engine.model.serves(wish):
-            engine.users += 1
-            self._touch(engine)
+        if (engine := self._loaded(wish)) is not None:
             return engine
-        if engine is not None:
-            self._forget(engine)
-        loading = self._loads.get(wish.key)
-        if loading is None or loading.wish != wish:
-            loading = self._loads[wish.key] = _Loading(wish)
-            loading.task = self._own(self._load(loading, entry))
-        loading.waiting += 1
+        task = self._own(self._load(wish, entry, next(self._numbers)))
+        self._loads[task] = wish.shelf
+        task.add_done_callback(self._loads.pop)
         try:
-            return await asyncio.shield(loading.task)  # it counts those who wait as its users
-        except BaseException as error:
-            loading.waiting -= 1
-            task = loading.task
-            if task.done() and not task.cancelled() and task.exception() is None:
-                self.release(task.result())  # the load ended at the moment the caller left
-            if task.cancelled() and isinstance(error, asyncio.CancelledError):
-                caller = asyncio.current_task()
-                if caller is None or not caller.cancelling():
-                    raise shutting_down() from None
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            caller = asyncio.current_task()
+            if task.cancelled() and (caller is None or not caller.cancelling()):
+                raise shutting_down() from None
+            task.add_done_callback(self._unwanted)
             raise
 
-    async def _load(self, loading: _Loading, entry: Entry) -> Engine:
-        wish = loading.wish
-        try:
+    def _loaded(self, wish: Wish) -> Engine | None:
+        """The engine that is wanted, with one user more, if it is in memory."""
+        engine = self._engines.get(wish.key)
+        if engine is None or engine.budget != wish.budget or not engine.model.serves(wish):
+            return None
+        engine.users += 1
+        self._touch(engine)
+        return engine
+
+    def _unwanted(self, task: asyncio.Task[Engine]) -> None:
+        """Give back what was loaded for one who left."""
+        if not task.cancelled() and task.exception() is None:
+            self.release(task.result())
+
+    async def _load(self, wish: Wish, entry: Entry, number: int) -> Engine:
+        """Load an engine; those who ask for it meanwhile share it, or the failure."""
+        async with self._locks.setdefault(entry.id, asyncio.Lock()):
+            if (engine := self._loaded(wish)) is not None:
+                return engine
+            failure = self._failed.get(entry.id)
+            if (
+                failure is not None
+                and failure.wish == wish
+                and (failure.number > number or self._clock() < failure.until)
+            ):
+                raise failure.error
+            if (older := self._engines.get(wish.key)) is not None:
+                self._forget(older)
             await self._wait_for_place(wish.shelf)
             self._places.append(wish.shelf)
             try:
@@ -431,24 +504,10 @@ class Pool:
             finally:
                 self._places.remove(wish.shelf)
                 self._freed.set()
-        except BaseException:
-            if self._loads.get(wish.key) is loading:
-                del self._loads[wish.key]
-            raise
-        engine.users = loading.waiting
-        engine.used = self._clock()
-        if self._loads.get(wish.key) is loading:
-            del self._loads[wish.key]
-            if (older := self._engines.get(wish.key)) is not None:
-                self._forget(older)
             self._engines[wish.key] = engine
-        else:  # a later load of the same engine, for a changed file, has begun
-            engine.orphan = True
-            self._orphans.add(engine)
-            if not engine.users:
-                self._leave(engine)
-        self._trim(wish.shelf, 0)
-        return engine
+            self._touch(engine)
+            self._trim(wish.shelf, 0)
+            return engine
 
     async def _wait_for_place(self, shelf: Shelf) -> None:
         """Wait until one more engine fits beside those in use and those that are coming."""
@@ -473,34 +532,39 @@ class Pool:
         except (WorkerFailed, OSError, TimeoutError) as error:
             no_room = isinstance(error, ShortOfMemory)
             text = failure_text(error) + (self._in_use() if no_room else "")
-            if wish.shelf == "embedding" and type(error) is WorkerFailed:
-                self._refused[entry.id] = (wish, text, self._clock())
-            raise self._failed(wish, entry, began, text, no_room=no_room) from error
+            failure = self._failure(wish, entry, began, text, no_room=no_room)
+            lasting = wish.shelf == "embedding" and type(error) is WorkerFailed
+            until = self._clock() + (REFUSED_S if lasting else 0.0)
+            self._failed[entry.id] = _Failure(wish, failure, next(self._numbers), until)
+            raise failure from error
         attempt = self._attempt(wish.key, entry, began, "ok")
         return Engine(
-            wish.shelf, wish.key, context, entry.id, entry.backend, wish.budget, model, attempt
+            *(wish.shelf, wish.key, context, entry.id, entry.backend, wish.budget),
+            model,
+            attempt,
+            users=1,
         )
 
     async def _model(self, wish: Wish, model_id: str) -> Model:
-        """The process with this file, started if need be; one at a time a model."""
-        async with self._model_locks.setdefault(model_id, asyncio.Lock()):
-            model = self._models.get(model_id)
-            if model is not None:
-                if model.serves(wish):
-                    return model
-                del self._models[model_id]  # its engines go as soon as nobody uses them
-                for engine in [e for e in self._engines.values() if e.model is model]:
-                    self._forget(engine)
-            worker = await self._start_worker()
-            kind = ChatLoaded if isinstance(wish.load, LoadChat) else EncoderLoaded
-            try:
-                loaded: ChatLoaded | EncoderLoaded = await worker.ask(wish.load, kind, None)
-            except BaseException:
-                worker.kill()
-                self._own(worker.close())
-                raise
-            model = self._models[model_id] = Model(worker, loaded, wish)
-            return model
+        """The process with this file, started if need be."""
+        model = self._models.get(model_id)
+        if model is not None:
+            if model.serves(wish):
+                return model
+            del self._models[model_id]  # its engines go as soon as nobody uses them
+            for engine in [e for e in self._engines.values() if e.model is model]:
+                self._forget(engine)
+        worker = await self._start_worker()
+        kind = ChatLoaded if isinstance(wish.load, LoadChat) else EncoderLoaded
+        try:
+            loaded: ChatLoaded | EncoderLoaded = await worker.ask(wish.load, kind, None)
+        except BaseException:
+            worker.kill()
+            self._own(worker.close())
+            raise
+        model = self._models[model_id] = Model(worker, loaded, wish)
+        self._processes.add(model)
+        return model
 
     async def _open(self, wish: Wish, model_id: str, context: str) -> Model:
         """The loaded file with a context; idle engines go where there is no room for it."""
@@ -550,37 +614,18 @@ class Pool:
         ms = round((self._clock() - began) * 1000)
         return Attempt(key, entry.backend, result, ms, time.time())
 
-    def _record(self, key: str, entry: Entry, began: float, result: str) -> None:
-        self.failures.appendleft(self._attempt(key, entry, began, result))
-
-    def _failed(
+    def _failure(
         self, wish: Wish, entry: Entry, began: float, why: str, *, no_room: bool = False
     ) -> ApiError:
         """The error of a load that failed, which is also recorded."""
         if wish.shelf != "system":
-            self._record(wish.key, entry, began, f"failed: {why}")
+            attempt = self._attempt(wish.key, entry, began, f"failed: {why}")
+            self.failures.appendleft(attempt)
         text = f"the model {entry.id} cannot be loaded: {why}"
         log.warning("engine %s failed: %s", wish.key, why)
         if wish.shelf == "embedding":
             return EmbedFailed(text)
         return NoRoom(text) if no_room else LocalInitFailed(text)
-
-    # --- inside: warming
-
-    async def _warm(self, engine: Engine) -> None:
-        if engine.model.warm:
-            return
-        try:
-            await engine.worker.ask(Warm(), Ok, COMPUTE_S)
-        except WorkerFailed as error:
-            raise LocalInitFailed(f"the model cannot generate: {error}") from error
-        engine.model.warm = True
-
-    def _warmed(self, engine: Engine, task: asyncio.Task[None]) -> None:
-        self._warming.pop(engine.key, None)
-        self.release(engine)
-        if not task.cancelled() and (error := task.exception()) is not None:
-            log.warning("engine %s is not warm: %s", engine.key, error)
 
     # --- inside: letting go
 
@@ -614,25 +659,24 @@ class Pool:
         self._engines.pop(engine.key, None)
         self._freed.set()
         self.sessions.drop_engine(engine.key)
-        engine.orphan = True
-        self._orphans.add(engine)
         if not engine.users:
-            self._leave(engine)
-
-    def _leave(self, engine: Engine) -> None:
-        self._orphans.discard(engine)
-        self._close_context(engine.model, engine.context)
+            self._close_context(engine.model, engine.context)
 
     def _close_context(self, model: Model, context: str) -> None:
         """Close a context, or with the last one the process."""
         model.contexts.discard(context)
         if not model.contexts:
-            for name, known in list(self._models.items()):
-                if known is model:
-                    del self._models[name]
+            self._models = {name: m for name, m in self._models.items() if m is not model}
+            self._processes.discard(model)
             self._own(model.worker.close())
         elif model.worker.alive:
             self._own(_close(model.worker, context))
+
+    def _free_cells(self, conversations: Iterable[tuple[str, str]]) -> None:
+        """Have conversations forgotten, each named with the key of its engine."""
+        for key, name in conversations:
+            if (engine := self._engines.get(key)) is not None:
+                engine.worker.forget([name])
 
     def _own(self, work: Coroutine[None, None, _Result]) -> asyncio.Task[_Result]:
         """Run *work* in a task that `close` waits for."""
@@ -673,15 +717,6 @@ def model_budget(entry: Entry, header: gguf.Header, default_context: int) -> int
         return entry.context_tokens
     trained = header.context_length
     return min(trained, default_context) if trained else default_context
-
-
-def too_long(prompt_tokens: int, budget: int) -> PromptTooLong:
-    """The error of a prompt that leaves no room for a reply."""
-    return PromptTooLong(
-        f"the prompt has {prompt_tokens} tokens and the total budget of prompt and reply is "
-        f"{budget}; max_tokens counts both, max_completion_tokens counts the reply only",
-        param="max_tokens",
-    )
 
 
 def failure_text(error: BaseException) -> str:

@@ -11,7 +11,6 @@ import sys
 import tempfile
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Final, TypeVar
 
@@ -19,17 +18,14 @@ from runtime.llm.engine.protocol import (
     PREFIX,
     Command,
     Drop,
-    Embed,
     Ended,
     Event,
     Failed,
-    Fit,
     Forget,
     Piece,
     Prepare,
     Prepared,
     Run,
-    Split,
     decode,
     encode,
     lengths,
@@ -51,7 +47,6 @@ SETTLE_S: Final = 5.0
 """An aborted reply that has not ended after this long costs its process."""
 STOP_S: Final = 2.0
 """How long an ended process may take before it is killed, and a killed one before it is left."""
-_LARGE: Final = 1 << 17  # characters or bytes whose JSON is too much work for the event loop
 _LAST_WORDS: Final = 2000  # bytes of stderr that are logged
 
 Answer = TypeVar("Answer", bound=Event)
@@ -76,49 +71,6 @@ class WorkerGone(WorkerFailed):
         super().__init__(GONE)
 
 
-class Unpacker:
-    """Cuts a stream of bytes into the numbers, heads and bodies of messages."""
-
-    def __init__(self) -> None:
-        self._held = bytearray()
-
-    def feed(self, data: bytes) -> list[tuple[int, bytes, bytes]]:
-        """The messages that are complete now; raises ValueError for an impossible length."""
-        self._held += data
-        messages = []
-        start, size = 0, len(self._held)
-        while size - start >= PREFIX.size:
-            middle = start + PREFIX.size
-            number, head, body = lengths(bytes(self._held[start:middle]))
-            end = middle + head + body
-            if size < end:
-                break
-            part = bytes(self._held[middle:end])
-            messages.append((number, part[:head], part[head:]))
-            start = end
-        del self._held[:start]
-        return messages
-
-
-class _Link(asyncio.Protocol):
-    """Passes on the messages of a process, and the news that its socket ended."""
-
-    def __init__(self, worker: "Worker") -> None:
-        self._worker = worker
-        self._unpacker = Unpacker()
-
-    def data_received(self, data: bytes) -> None:
-        try:
-            for number, head, body in self._unpacker.feed(data):
-                self._worker.receive(number, head, body)
-        except ValueError:
-            log.exception("a worker process sent bytes that are not a message")
-            self._worker.kill()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._worker.lost()
-
-
 class Reply:
     """The running reply of a worker as a `Generation`: iterate for text, then read the outcome."""
 
@@ -130,20 +82,19 @@ class Reply:
         self._on_end = on_end
         self._worker = worker
         self._pieces: deque[str] = deque()
-        self._wake: asyncio.Future[None] | None = None
+        self._news = asyncio.Event()
         self._settled = asyncio.Event()
 
     def push(self, event: Piece | Ended) -> None:
         """Take an event of this reply."""
+        self._news.set()
         if isinstance(event, Piece):
             self._pieces.append(event.text)
-        else:
-            self.ended = event
-            self._settled.set()
-            if self._on_end is not None:
-                self._on_end(event)
-        if self._wake is not None and not self._wake.done():
-            self._wake.set_result(None)
+            return
+        self.ended = event
+        self._settled.set()
+        if self._on_end is not None:
+            self._on_end(event)
 
     def __aiter__(self) -> AsyncIterator[str]:
         return self
@@ -154,8 +105,8 @@ class Reply:
                 if self.ended.finish in ("failed", "aborted"):
                     raise EngineFailed(self.ended.reason or "the generation was stopped")
                 raise StopAsyncIteration
-            self._wake = asyncio.get_running_loop().create_future()
-            await self._wake
+            self._news.clear()
+            await self._news.wait()
         text = "".join(self._pieces)
         self._pieces.clear()
         return text
@@ -188,24 +139,18 @@ class Reply:
                 self._worker.kill()
 
 
-@dataclass
-class _Asked:
-    """A command on its way; it stays until the answer comes, also when nobody waits any more."""
-
-    answer: asyncio.Future[tuple[bytes, bytes]]
-    limit_s: float | None
-
-
 class Worker:
     """A running worker process. One reply is generated at a time; `prepare` may overlap with it."""
 
     def __init__(self) -> None:
         self._ids = itertools.count(1)
-        self._asked: dict[int, _Asked] = {}
+        self._asked: dict[int, tuple[asyncio.Future[Event], float | None]] = {}
+        """Answers on their way with their limits in seconds, also those nobody waits for."""
         self._overdue: asyncio.TimerHandle | None = None
         self._reply: Reply | None = None
-        self._transport: asyncio.WriteTransport | None = None
+        self._writer: asyncio.StreamWriter | None = None
         self._process: asyncio.subprocess.Process | None = None
+        self._listening: asyncio.Task[None] | None = None
         self._words: asyncio.Task[bytes] | None = None
         self._flag: mmap.mmap | None = None
         self._gone = asyncio.Event()
@@ -217,18 +162,16 @@ class Worker:
         worker = cls()
         ours, theirs = socket.socketpair()
         try:
-            with tempfile.TemporaryFile() as flag:
+            with theirs, tempfile.TemporaryFile() as flag:
                 os.ftruncate(flag.fileno(), 2)  # a write would count as waiting for the disk
                 worker._flag = mmap.mmap(flag.fileno(), 2)
                 await worker._spawn(command, theirs, flag)
-            loop = asyncio.get_running_loop()
-            worker._transport, _ = await loop.create_connection(lambda: _Link(worker), sock=ours)
+            reader, worker._writer = await asyncio.open_connection(sock=ours)
+            worker._listening = asyncio.create_task(worker._listen(reader))
         except BaseException:
             ours.close()  # the end of its socket ends a process that has begun
             await asyncio.shield(asyncio.ensure_future(worker.close()))
             raise
-        finally:
-            theirs.close()
         return worker
 
     async def _spawn(
@@ -272,8 +215,7 @@ class Worker:
         Raises `WorkerFailed`, `ShortOfMemory`, `WorkerGone`; TypeError for text that is not
         Unicode.
         """
-        number = next(self._ids)
-        event = await self._answer(number, command, limit_s)
+        event = await self._answer(next(self._ids), command, limit_s)
         if isinstance(event, Failed):
             if event.short_of:
                 raise ShortOfMemory(event.reason, event.short_of)
@@ -328,10 +270,7 @@ class Worker:
             Run(
                 job=prepared.job,
                 conversation=conversation,
-                temperature=sampling.temperature,
-                top_k=sampling.top_k,
-                top_p=sampling.top_p,
-                seed=sampling.seed,
+                **sampling._asdict(),
                 max_output=max_output or 0,
                 stop=list(stop),
             ),
@@ -347,53 +286,21 @@ class Worker:
         if self._flag is not None:
             self._flag[0] = 1
 
-    def receive(self, number: int, head: bytes, body: bytes) -> None:
-        """Take a message from the process; raises ValueError for one that makes no sense."""
-        if asked := self._asked.pop(number, None):
-            self._watch()
-            if not asked.answer.done():
-                asked.answer.set_result((head, body))
-            return
-        reply = self._reply
-        if reply is None or reply.number != number:
-            raise ValueError("nothing of that number was asked")
-        event = decode(head, body)
-        if not isinstance(event, Piece | Ended):
-            raise ValueError("this is not a part of a reply")
-        if isinstance(event, Ended):
-            self._reply = None
-        reply.push(event)
-
-    def lost(self) -> None:
-        """The socket ended: whoever waits hears that the process is gone."""
-        self._gone.set()
-        asked, self._asked = self._asked, {}
-        self._watch()
-        for waiting in asked.values():
-            if not waiting.answer.done():
-                waiting.answer.set_exception(WorkerGone())
-                waiting.answer.exception()  # nobody may be left to look at it
-        if self._reply is not None:
-            reply, self._reply = self._reply, None
-            reply.push(Ended("failed", GONE))
-
     def kill(self) -> None:
         """End the process at once; whoever waits for it hears that it is gone."""
         self._ending = True
         if self._process is not None and self._process.returncode is None:
             with contextlib.suppress(ProcessLookupError):
                 self._process.kill()
-        if self._transport is not None:
-            self._transport.abort()
-        self.lost()
+        self._hang_up()
 
     async def close(self) -> None:
         """End the process: it stops by itself when its socket ends, and is killed after 2 s."""
         self._ending = self._ending or self.alive
         self.abort()
-        if self._transport is not None:
-            self._transport.abort()  # without waiting for what the process has not read yet
-        self.lost()
+        self._hang_up()
+        if self._listening is not None:
+            await asyncio.wait({self._listening})
         if self._process is not None:
             await _wait_for_end(self._process)
         if self._words is not None:
@@ -404,28 +311,61 @@ class Worker:
 
     # --- inside
 
-    async def _answer(self, number: int, command: Command, limit_s: float | None) -> Event:
-        """Send a command and wait for what the process answers, checked to be a message."""
-        large = _text_size(command) >= _LARGE
-        data = (
-            await asyncio.to_thread(encode, number, command) if large else encode(number, command)
-        )
-        if not self.alive or self._transport is None:
-            raise WorkerGone
-        asked = _Asked(asyncio.get_running_loop().create_future(), limit_s)
-        self._asked[number] = asked
-        if len(self._asked) == 1:
-            self._watch()
-        self._transport.write(data)
-        head, body = await asked.answer
+    async def _listen(self, reader: asyncio.StreamReader) -> None:
+        """Take messages until the socket ends."""
         try:
-            if len(head) < _LARGE:
-                return _as_event(head, body)
-            return await asyncio.to_thread(_as_event, head, body)
+            while True:
+                number, head, body = lengths(await reader.readexactly(PREFIX.size))
+                data = await reader.readexactly(head + body)
+                self._receive(number, decode(data[:head], data[head:]))
         except ValueError as error:
             log.error("a worker process is killed: %s", error)
             self.kill()
-            raise WorkerGone from error
+        except (EOFError, OSError):
+            self._hang_up()
+
+    def _receive(self, number: int, event: object) -> None:
+        """Take a message from the process; raises ValueError for one that makes no sense."""
+        if not isinstance(event, Event):
+            raise ValueError("it sent a command")
+        if asked := self._asked.pop(number, None):
+            self._watch()
+            if not asked[0].done():
+                asked[0].set_result(event)
+            return
+        reply = self._reply
+        if reply is None or reply.number != number or not isinstance(event, Piece | Ended):
+            raise ValueError("it sent what nobody asked for")
+        if isinstance(event, Ended):
+            self._reply = None
+        reply.push(event)
+
+    def _hang_up(self) -> None:
+        """Close the socket: whoever waits hears that the process is gone."""
+        if self._writer is not None:
+            self._writer.transport.abort()  # without waiting for what has not been read yet
+        self._gone.set()
+        asked, self._asked = self._asked, {}
+        self._watch()
+        for answer, _ in asked.values():
+            if not answer.done():
+                answer.set_exception(WorkerGone())
+                answer.exception()  # nobody may be left to look at it
+        if self._reply is not None:
+            reply, self._reply = self._reply, None
+            reply.push(Ended("failed", GONE))
+
+    async def _answer(self, number: int, command: Command, limit_s: float | None) -> Event:
+        """Send a command and wait for what the process answers."""
+        data = encode(number, command)
+        if not self.alive or self._writer is None:
+            raise WorkerGone
+        answer: asyncio.Future[Event] = asyncio.get_running_loop().create_future()
+        self._asked[number] = answer, limit_s
+        if len(self._asked) == 1:
+            self._watch()
+        self._writer.write(data)
+        return await answer
 
     def _checked(self, event: Event, kind: type[Answer]) -> Answer:
         if isinstance(event, kind):
@@ -439,18 +379,18 @@ class Worker:
         if self._overdue is not None:
             self._overdue.cancel()
             self._overdue = None
-        oldest = next(iter(self._asked.values()), None)
-        if oldest is not None and oldest.limit_s is not None:
+        _, limit_s = next(iter(self._asked.values()), (None, None))
+        if limit_s is not None:
             loop = asyncio.get_running_loop()
-            self._overdue = loop.call_later(oldest.limit_s, self._give_up)
+            self._overdue = loop.call_later(limit_s, self._give_up)
 
     def _give_up(self) -> None:
         log.error("a worker process does not answer and is killed")
         self.kill()
 
     def _send(self, number: int, command: Command) -> None:
-        if self._transport is not None and not self._transport.is_closing():
-            self._transport.write(encode(number, command))
+        if self._writer is not None and self.alive:
+            self._writer.write(encode(number, command))
 
     async def _log_last_words(self, words: asyncio.Task[bytes]) -> None:
         await asyncio.wait({words}, timeout=STOP_S)
@@ -462,24 +402,8 @@ class Worker:
             log.error("a worker process ended with status %s: %s", status, text)
 
 
-def _as_event(head: bytes, body: bytes) -> Event:
-    message = decode(head, body)
-    if not isinstance(message, Event):
-        raise ValueError("a command is not an answer")
-    return message
-
-
-def _text_size(command: Command) -> int:
-    match command:
-        case Embed(texts=texts) | Fit(texts=texts):
-            return sum(map(len, texts))
-        case Split(text=text):
-            return len(text)
-    return 0
-
-
 async def _wait_for_end(process: asyncio.subprocess.Process) -> None:
-    """Wait until the process is gone; the second limit is for one that even a kill cannot end."""
+    """Wait until the process is gone, for a time; then kill it and wait once more."""
     for last in (False, True):
         try:
             await asyncio.wait_for(process.wait(), STOP_S)

@@ -5,6 +5,8 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
+from runtime.llm.engine.protocol import Ended
+
 SEPARATOR = "\x1f"
 
 
@@ -47,19 +49,18 @@ class Sessions:
         self.evict([name for name, _ in oldest])
         return [(cached.engine, name) for name, cached in oldest]
 
-    def count(self, outcome: str | None, reason: str | None) -> None:
-        """Count how the cache served a request that named a session."""
-        if outcome == "hit":
+    def settle(self, name: str | None, ended: Ended) -> None:
+        """Count how a reply was served, and forget what its engine gave up by itself."""
+        self.evict(ended.evicted)
+        if name is not None and not ended.kept:
+            self._cached.pop(name, None)
+        if ended.session == "hit":
             self.hits += 1
-        elif outcome == "miss":
+        elif ended.session == "miss":
             self.misses += 1
-        elif outcome == "rebuilt":
-            word = reason or "other"
+        elif ended.session == "rebuilt":
+            word = ended.session_reason or "other"
             self.rebuilds[word] = self.rebuilds.get(word, 0) + 1
-
-    def drop(self, name: str) -> None:
-        """Forget a conversation that its engine gave up by itself."""
-        self._cached.pop(name, None)
 
     def evict(self, names: Iterable[str]) -> None:
         """Forget and count names that gave up their place in an engine's memory."""

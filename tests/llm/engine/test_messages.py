@@ -9,22 +9,16 @@ from collections.abc import AsyncIterator, Iterator
 import psutil
 import pytest
 from blockbuster import blockbuster_ctx
-from hypothesis import given
-from hypothesis import strategies as st
 
 from runtime.llm.engine import process as module
-from runtime.llm.engine.process import Unpacker, Worker, WorkerFailed, WorkerGone
+from runtime.llm.engine.process import Worker, WorkerFailed, WorkerGone
 from runtime.llm.engine.protocol import (
-    MAX_BODY,
-    MAX_HEAD,
-    PREFIX,
     Chunks,
     Embed,
     Embedded,
     EncoderLoaded,
     LoadEncoder,
     Split,
-    encode,
 )
 from tests.llm.engine import scripted
 from tests.llm.serverkit import processes_below, until
@@ -139,18 +133,6 @@ async def test_the_time_of_a_command_runs_only_while_it_is_at_work(process: Work
     assert process.alive
 
 
-async def test_a_process_that_ignores_the_end_of_its_socket_is_killed(
-    process: Worker, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(module, "STOP_S", 0.2)
-    asked = asyncio.create_task(embed(process, "!stubborn"))
-    await asyncio.sleep(0)
-    await process.close()
-    with pytest.raises(WorkerGone):
-        await asked
-    assert process.pid not in processes_below(os.getpid())
-
-
 async def test_a_frozen_process_is_killed(process: Worker, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "STOP_S", 0.2)
     os.kill(process.pid, signal.SIGSTOP)
@@ -182,34 +164,3 @@ async def test_a_process_that_is_told_to_end_has_no_last_words(
 async def test_a_process_that_cannot_start_is_an_os_error() -> None:
     with pytest.raises(OSError, match="No such file"):
         await Worker.start(["nowhere/python"])
-
-
-@given(
-    st.lists(st.tuples(st.text(max_size=50), st.binary(max_size=80)), max_size=6),
-    st.lists(st.integers(1, 40), min_size=1),
-)
-def test_messages_are_found_however_the_stream_is_cut(
-    messages: list[tuple[str, bytes]], steps: list[int]
-) -> None:
-    sent = [
-        encode(number, Embedded(1, [], 0, body) if body else Split(text))
-        for number, (text, body) in enumerate(messages)
-    ]
-    stream = b"".join(sent)
-    unpacker, found, at, turn = Unpacker(), [], 0, 0
-    while at < len(stream):
-        step = steps[turn % len(steps)]
-        found += unpacker.feed(stream[at : at + step])
-        at, turn = at + step, turn + 1
-    again = [
-        PREFIX.pack(number, len(head), len(body)) + head + body for number, head, body in found
-    ]
-    assert again == sent
-
-
-@pytest.mark.parametrize("sizes", [(MAX_HEAD + 1, 0), (0, MAX_BODY + 1), (2**32 - 1, 2**32 - 1)])
-def test_a_length_that_no_message_has_is_refused_before_its_bytes_come(
-    sizes: tuple[int, int],
-) -> None:
-    with pytest.raises(ValueError, match="too long"):
-        Unpacker().feed(PREFIX.pack(1, *sizes))

@@ -276,12 +276,17 @@ async def test_idle_means_unused_for_that_long(rig: Rig) -> None:
     await rig.pool.close()
 
 
-async def test_an_unloaded_engine_takes_its_conversations_along(rig: Rig) -> None:
-    engine = await rig.use("recall")
-    rig.sessions.touch("a", engine.key)
-    rig.sessions.touch("b", "another")
-    rig.pool.unload_idle(0.0)
-    assert len(rig.sessions) == 1
+async def test_a_load_that_fails_is_one_failure_for_all_who_wait_for_it(rig: Rig) -> None:
+    def refuse(command: Command) -> None:
+        raise WorkerFailed("damaged")
+
+    await rig.use("recall")
+    rig.workers[0].kill()
+    rig.answer = refuse
+    asked = [rig.use("recall") for _ in range(5)]
+    found = await asyncio.gather(*asked, return_exceptions=True)
+    assert {type(error) for error in found} == {LocalInitFailed}
+    assert len(rig.workers) == 2
     await rig.pool.close()
 
 
@@ -320,14 +325,6 @@ async def test_warming_is_shared_and_done_once_a_file(rig: Rig) -> None:
     await rig.pool.close()
 
 
-async def test_a_busy_engine_is_warm(rig: Rig) -> None:
-    await rig.use("recall")
-    rig.workers[0].working = True
-    await rig.pool.warm(rig.entry("recall"))
-    assert rig.workers[0].count(Warm) == 0
-    await rig.pool.close()
-
-
 async def test_an_engine_that_cannot_generate_is_not_warm(rig: Rig) -> None:
     def refuse(command: Command) -> None:
         if isinstance(command, Warm):
@@ -338,15 +335,6 @@ async def test_an_engine_that_cannot_generate_is_not_warm(rig: Rig) -> None:
         await rig.pool.warm(rig.entry("recall"))
     assert rig.pool.loaded()[0].users == 0
     await rig.pool.close()
-
-
-async def test_closing_ends_loads_under_way(rig: Rig) -> None:
-    rig.answer = lambda command: None
-    task = asyncio.ensure_future(rig.use("recall"))
-    await until(lambda: bool(rig.workers))
-    await rig.pool.close()
-    await asyncio.gather(task, return_exceptions=True)
-    assert all(worker.closed for worker in rig.workers)
 
 
 async def test_an_embedding_model_is_told_apart_before_and_after_a_look_at_the_file(
@@ -428,13 +416,6 @@ async def test_only_what_is_in_use_keeps_a_model_out_and_the_message_names_it(ro
     await roomy.pool.close()
 
 
-async def test_a_lack_of_memory_with_nothing_in_use_is_said_as_it_is(roomy: Rig) -> None:
-    room_for(roomy, alive=0)
-    with pytest.raises(LocalInitFailed, match=f"{SHORT}$"):
-        await roomy.use("strict")
-    await roomy.pool.close()
-
-
 async def test_a_context_makes_another_one_of_its_file_go(roomy: Rig) -> None:
     await roomy.use("recall", 512)
     held = await roomy.pool.acquire(roomy.entry("recall"), 256)
@@ -468,19 +449,6 @@ async def test_what_this_machine_can_never_hold_costs_no_engine(roomy: Rig) -> N
     await roomy.pool.close()
 
 
-async def test_another_failure_costs_no_engine(roomy: Rig) -> None:
-    await roomy.use("recall")
-
-    def answer(command: Command) -> None:
-        raise WorkerFailed("no")
-
-    roomy.answer = answer
-    with pytest.raises(LocalInitFailed):
-        await roomy.use("strict")
-    assert roomy.keys == keys("recall")
-    await roomy.pool.close()
-
-
 async def test_a_context_that_is_opened_too_late_is_closed(models: Path) -> None:
     roomy = Rig(models, load_timeout_s=0.05)
     held = await roomy.pool.acquire(roomy.entry("recall"))
@@ -503,33 +471,6 @@ async def test_a_context_that_is_opened_too_late_is_closed(models: Path) -> None
     await roomy.pool.close()
 
 
-async def test_an_engine_is_in_use_until_its_warm_up_is_done_though_the_asker_left(
-    roomy: Rig,
-) -> None:
-    engine = await roomy.use("recall")
-    (worker,) = roomy.workers
-    ask, go_on = worker.ask, asyncio.Event()
-
-    async def slow(
-        command: Command, kind: type[Answer], limit_s: float | None = ANSWER_S
-    ) -> Answer:
-        if isinstance(command, Warm):
-            await go_on.wait()
-        return await ask(command, kind, limit_s)
-
-    worker.ask = slow  # type: ignore[method-assign]
-    asker = asyncio.create_task(roomy.pool.warm(roomy.entry("recall")))
-    await until(lambda: engine.users == 2)
-    asker.cancel()
-    await asyncio.gather(asker, return_exceptions=True)
-
-    assert roomy.pool.unload_idle(0.0) == 0
-    go_on.set()
-    await until(lambda: engine.users == 0)
-    assert engine.model.warm
-    await roomy.pool.close()
-
-
 def test_the_least_recently_used_of_five_goes() -> None:
     sessions = Sessions(limit=4)
     for name in "abcd":
@@ -548,24 +489,3 @@ def test_owners_and_engines_never_share_a_conversation() -> None:
         for engine in ("m_model_LOCAL_CPU", "m_512_LOCAL_CPU")
     }
     assert len(names) == 8
-
-
-def test_a_conversation_that_rests_too_long_expires() -> None:
-    now = 0.0
-    sessions = Sessions(ttl_s=60.0, clock=lambda: now)
-    sessions.touch("old", "engine")
-    now = 50.0
-    sessions.touch("young", "engine")
-    now = 70.0
-
-    assert sessions.expired() == [("engine", "old")]
-    assert len(sessions) == 1
-    assert Sessions().expired() == []
-
-
-def test_outcomes_are_counted_by_kind_and_rebuilds_by_reason() -> None:
-    sessions = Sessions()
-    for outcome, reason in [("hit", None), ("miss", None), ("rebuilt", "sampler"), (None, None)]:
-        sessions.count(outcome, reason)
-
-    assert (sessions.hits, sessions.misses, sessions.rebuilds) == (1, 1, {"sampler": 1})
