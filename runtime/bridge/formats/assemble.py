@@ -1,39 +1,25 @@
 """A recording out of columns: distance, signs and sanity that no file is trusted with."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
 
 from runtime.bridge.can.rows import even_times, wide_columns
-from runtime.bridge.formats.channels import About, Guesses, convert, describe, guess
+from runtime.bridge.formats.channels import About, convert, describe, guess
 from runtime.bridge.formats.corrections import correct_frames
-from runtime.bridge.formats.lapmarks import (
-    LINE_OF_LAPS,
-    Lap,
-    counted_laps,
-    lap_facts,
-    marks_of,
-    start_line,
-)
-from runtime.bridge.formats.motion import (
-    distance,
-    forward,
-    longest_step,
-    spikes,
-)
+from runtime.bridge.formats.lapmarks import Lap, add_laps
+from runtime.bridge.formats.motion import distance, forward, longest_step, spikes
 from runtime.bridge.session.names import LONGEST_NAME, clean_name
 from runtime.bridge.session.recording import (
     TIMESTAMP,
     WIDE,
     Doubt,
     Frames,
-    Gate,
     Numbers,
     Recording,
     Samples,
-    VideoFrame,
 )
 from runtime.bridge.session.series import Odometer, fill_distance
 
@@ -44,68 +30,60 @@ _FASTEST_S: Final = 0.005
 _LONGEST_TEXT: Final = 100
 
 
-@dataclass(eq=False)
-class Parts:
-    """What a reader of a format found, in the units of the bridge, one number a row."""
-
-    t: Numbers
-    """Finite seconds."""
-    lat: Numbers
-    lon: Numbers
-    wide: dict[str, Numbers]
-    """Speed, accelerations, pedals … by the names of a frame, as far as the file has them."""
-    tall: dict[str, Numbers]
-    unmapped: tuple[str, ...] = ()
-    facts: dict[str, str] = field(default_factory=dict)
-    doubts: list[Doubt] = field(default_factory=list)
-
-
-def drop_spikes(parts: Parts) -> None:
-    """Null the positions that leave the path for a moment; tell of rows that repeat a time."""
-    bad = spikes(parts.t, parts.lat, parts.lon)
-    if bad.any():
-        parts.lat = np.where(bad, np.nan, parts.lat)
-        parts.lon = np.where(bad, np.nan, parts.lon)
-        text = "positions that no car can have reached"
-        parts.doubts.append(Doubt("position_jumps", text, int(bad.sum())))
-    late = len(parts.t) - len(forward(parts.t))
-    if late:
-        text = "rows whose time is not after every earlier one"
-        parts.doubts.append(Doubt("time_not_increasing", text, late))
-
-
 def record(
-    parts: Parts,
+    wide: Mapping[str, Numbers],
+    tall: Mapping[str, Numbers],
     *,
-    video: Sequence[VideoFrame] = (),
-    created: float | None = None,
-    start: Gate | None = None,
-    splits: tuple[Gate, ...] = (),
-    comments: Iterable[str] = (),
+    unmapped: tuple[str, ...],
+    facts: Mapping[str, str],
+    doubts: Iterable[Doubt],
+    created: float | None,
+    comments: Iterable[str],
 ) -> Recording:
-    """Put a recording together; call `drop_spikes` first."""
-    rows = len(parts.t)
-    nothing = np.full(rows, np.nan)
+    """A recording of columns in the units of the bridge, one number a row.
+
+    *wide* has the finite timestamp, both coordinates and other columns of a frame as far as the
+    file has them. Positions that leave the path for a moment become null; rows that repeat a time
+    are told.
+    """
+    doubts = list(doubts)
+    t, lat, lon = wide[TIMESTAMP], wide["lat"], wide["lon"]
+    bad = spikes(t, lat, lon)
+    if bad.any():
+        lat, lon = np.where(bad, np.nan, lat), np.where(bad, np.nan, lon)
+        text = "positions that no car can have reached"
+        doubts.append(Doubt("position_jumps", text, int(bad.sum())))
+    if late := len(t) - len(forward(t)):
+        text = "rows whose time is not after every earlier one"
+        doubts.append(Doubt("time_not_increasing", text, late))
+    nothing = np.full(len(t), np.nan)
     nothing.flags.writeable = False
-    wide = dict(parts.wide)
+    columns = {**wide, "lat": lat, "lon": lon}
     if "combo_g" not in wide and "g_lat" in wide and "g_long" in wide:
-        wide["combo_g"] = np.hypot(wide["g_lat"], wide["g_long"])
-    speed = wide.get("speed_ms", nothing)
-    wide["distance_m"] = distance(parts.t, parts.lat, parts.lon, speed)
-    wide |= {TIMESTAMP: parts.t, "lat": parts.lat, "lon": parts.lon}
-    whole = {name: canonical(values) for name, values in wide.items()}
+        columns["combo_g"] = np.hypot(wide["g_lat"], wide["g_long"])
+    columns["distance_m"] = distance(t, lat, lon, wide.get("speed_ms", nothing))
+    columns = {name: canonical(values) for name, values in columns.items()}
     return Recording(
-        frames=Frames({name: whole.get(name, nothing) for name in WIDE}),
-        signals=samples(whole[TIMESTAMP], parts.tall),
-        video=tuple(video),
+        frames=Frames({name: columns.get(name, nothing) for name in WIDE}),
+        signals=samples(columns[TIMESTAMP], tall),
         created=created,
-        start=start,
-        splits=splits,
-        doubts=tuple(parts.doubts),
-        facts=dict(parts.facts),
-        unmapped=parts.unmapped,
+        doubts=tuple(doubts),
+        facts=facts,
+        unmapped=unmapped,
         comments=tuple(comments),
     )
+
+
+def finish(recording: Recording, laps: Sequence[Lap] = ()) -> Recording:
+    """The recording with corrected frames and the laps that the logger counted."""
+    correction = correct_frames(recording.frames)
+    corrected = replace(
+        recording,
+        frames=correction.frames,
+        doubts=(*recording.doubts, *correction.doubts),
+        facts={**recording.facts, **correction.facts},
+    )
+    return add_laps(corrected, laps)
 
 
 def frames_at(times: Numbers, signals: Mapping[str, Samples]) -> Frames:
@@ -160,46 +138,32 @@ def record_channels(
     the *laps* as well. A signal that the catalog knows has its name and unit, others their own.
     """
     named, known = _named(channels, units, functions or {}, offset)
-    found = guess(known)
-    helpers = {one.column: convert(one, named[one.channel]) for one in found.columns}
-    known_too = {one.column: convert(one, named[one.channel]) for one in found.signals}
-    renamed = {one.channel for one in found.signals}
+    guesses = guess(known)
+    helpers = {one.column: convert(one, named[one.channel]) for one in guesses.columns}
+    signals = {one.column: convert(one, named[one.channel]) for one in guesses.signals}
+    renamed = {one.channel for one in guesses.signals}
     own = {name: samples for name, samples in named.items() if name not in renamed}
     times = _times(helpers, named)
-    mending = correct_frames(frames_at(times, {**known_too, **helpers}))
-    laps = [Lap(lap.begin + offset, lap.end + offset, lap.whole) for lap in laps]
-    laps = laps or counted_laps(named)
-    facts_told = {
-        "format": form,
-        "time_base": "utc" if offset else "zero",
-        **(facts or {}),
-        **found.facts(),
-        **mending.facts,
-        **lap_facts(laps),
-    }
+    doubts = []
+    if dead := guesses.dead:
+        detail = f"channels that never change fill no column: {', '.join(dead)}"
+        doubts.append(Doubt("dead_channels", detail, len(dead)))
+    if pauses := int(np.count_nonzero(np.diff(times) > longest_step(times))):
+        doubts.append(Doubt("pauses", "pauses of the recording, or of its positions", pauses))
+    told = {"format": form, "time_base": "utc" if offset else "zero"}
     if created is not None:
-        facts_told["start_date"] = "as written, read as UTC"
-    start = start_line(mending.frames, marks_of(laps))
-    if start is not None:
-        facts_told["start_line"] = LINE_OF_LAPS
-    return Recording(
-        frames=mending.frames,
-        signals={**own, **known_too},
+        told["start_date"] = "as written, read as UTC"
+    recording = Recording(
+        frames=frames_at(times, {**signals, **helpers}),
+        signals={**own, **signals},
         created=created,
-        start=start,
-        doubts=(*_doubts(found, times), *mending.doubts),
-        facts=facts_told,
+        doubts=tuple(doubts),
+        facts={**told, **(facts or {}), **guesses.facts()},
         unmapped=tuple(own),
         comments=tuple(comments),
     )
-
-
-def _doubts(found: Guesses, times: Numbers) -> Iterator[Doubt]:
-    if dead := found.dead:
-        detail = f"channels that never change fill no column: {', '.join(dead)}"
-        yield Doubt("dead_channels", detail, len(dead))
-    if pauses := int(np.count_nonzero(np.diff(times) > longest_step(times))):
-        yield Doubt("pauses", "pauses of the recording, or of its positions", pauses)
+    moved = [lap._replace(begin=lap.begin + offset, end=lap.end + offset) for lap in laps]
+    return finish(recording, moved)
 
 
 def _named(
@@ -209,23 +173,24 @@ def _named(
     offset: float,
 ) -> tuple[dict[str, Samples], dict[str, About]]:
     """The channels in order of time, under names that can be stored, and what is told of them."""
-    moved: dict[int, Numbers] = {}
+    moved: dict[int, Numbers] = {}  # channels of one clock share their times
     named: dict[str, Samples] = {}
-    known: dict[str, About] = {}
+    about: dict[str, About] = {}
     for name, samples in channels.items():
         order = _sorted(samples)
-        moved.setdefault(id(samples.t), order.t + offset)
+        t = moved.setdefault(id(samples.t), order.t + offset)
+        if order is not samples:
+            t = order.t + offset
         plain = own = clean_name(name)
         number = 1
         while plain in WIDE or plain in named:
             word = "logged" if number == 1 else f"logged {number}"
             plain = f"{own[: LONGEST_NAME - 16]} ({word})"
             number += 1
-        t = moved[id(samples.t)] if order is samples else order.t + offset
         named[plain] = Samples(t, order.value)
-        about = describe(named[plain], units.get(name, ""), functions.get(name, ""))
-        known[plain] = about._replace(name=name)
-    return named, known
+        told = describe(named[plain], units.get(name, ""), functions.get(name, ""))
+        about[plain] = told._replace(name=name)
+    return named, about
 
 
 def _sorted(samples: Samples) -> Samples:
@@ -243,11 +208,10 @@ def _times(helpers: Mapping[str, Samples], named: Mapping[str, Samples]) -> Numb
     return even_times(np.unique(np.concatenate([one.t for one in chosen.values()])), _STEP_S)
 
 
-def texts_of(told: Mapping[str, str], names: Mapping[str, str]) -> dict[str, str]:
+def texts_of(texts: Mapping[str, str], names: Mapping[str, str]) -> dict[str, str]:
     """What a file says of the session, by our names for its own; printable text only."""
-    whole = {}
+    kept = {}
     for theirs, ours in names.items():
-        text = "".join(filter(str.isprintable, told.get(theirs, ""))).strip()[:_LONGEST_TEXT]
-        if text:
-            whole[ours] = text
-    return whole
+        if text := "".join(filter(str.isprintable, texts.get(theirs, ""))).strip():
+            kept[ours] = text[:_LONGEST_TEXT]
+    return kept

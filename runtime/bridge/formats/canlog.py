@@ -184,9 +184,10 @@ class _Log:
         helpers.pop("distance_m", None)
         frames = frames_at(even_times(np.unique(np.concatenate(self._heard)), STEP_S), helpers)
         if guessing:
-            frames, corrected, more = correct_frames(frames)
-            facts |= corrected
-            doubts += more
+            correction = correct_frames(frames)
+            frames = correction.frames
+            facts |= correction.facts
+            doubts += correction.doubts
         signals = {
             GPS_DISTANCE if name == "distance_m" else name: samples
             for name, samples in joined.items()

@@ -1,7 +1,8 @@
-"""Where the start line lies, out of the moments at which a logger began its laps."""
+"""The laps that a logger counted: their times, and where the start line lies."""
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Final, NamedTuple
 
@@ -10,10 +11,9 @@ import numpy as np
 from runtime.bridge.formats.channels import key_of
 from runtime.bridge.formats.motion import forward
 from runtime.bridge.session.geometry import Plane
-from runtime.bridge.session.recording import TIMESTAMP, Frames, Gate, Numbers, Samples
+from runtime.bridge.session.recording import TIMESTAMP, Frames, Gate, Numbers, Recording, Samples
 
 NUMBERS: Final = ("lap_number", "lap_no", "lap_num", "lap_count", "lap_counter", "current_lap")
-LINE_OF_LAPS: Final = "where the logger began its laps"
 SPREAD_M: Final = 20.0
 HALF_WIDTH_M: Final = 15.0
 """A track and its error of position; a pit lane beside the line begins no lap for a logger."""
@@ -98,11 +98,18 @@ def _placeable(marks: Numbers, t: Numbers) -> Numbers:
     return placeable
 
 
-def lap_facts(laps: Sequence[Lap]) -> dict[str, str]:
-    """What the driver saw on the dash: the times of the complete laps."""
-    times = [lap.end - lap.begin for lap in laps if lap.whole]
-    if not times:
-        return {}
-    listed = ", ".join(f"{seconds:.3f}" for seconds in times[:_SHOWN])
-    more = f" and {len(times) - _SHOWN} more" if len(times) > _SHOWN else ""
-    return {"logged_laps": f"{listed}{more}", "logged_best_s": f"{min(times):.3f}"}
+def add_laps(recording: Recording, laps: Sequence[Lap] = ()) -> Recording:
+    """The recording with its start line and, as the driver saw them, the times of whole laps.
+
+    Without *laps* those of a channel that counts them.
+    """
+    laps = laps or counted_laps(recording.signals)
+    facts = dict(recording.facts)
+    if times := [lap.end - lap.begin for lap in laps if lap.whole]:
+        more = f" and {len(times) - _SHOWN} more" if len(times) > _SHOWN else ""
+        facts["logged_laps"] = ", ".join(f"{seconds:.3f}" for seconds in times[:_SHOWN]) + more
+        facts["logged_best_s"] = f"{min(times):.3f}"
+    start = start_line(recording.frames, marks_of(laps))
+    if start is not None:
+        facts["start_line"] = "where the logger began its laps"
+    return replace(recording, start=start, facts=facts)

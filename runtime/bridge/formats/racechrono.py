@@ -2,26 +2,17 @@
 
 import csv
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import BinaryIO, Final, NamedTuple
 
 import numpy as np
 
-from runtime.bridge.formats.assemble import Parts, drop_spikes, record, texts_of
+from runtime.bridge.formats.assemble import finish, record, texts_of
 from runtime.bridge.formats.channels import Channel, first_of, sort_channels, unique_names
-from runtime.bridge.formats.corrections import correct_frames
-from runtime.bridge.formats.lapmarks import (
-    LINE_OF_LAPS,
-    counted_laps,
-    lap_facts,
-    marks_of,
-    start_line,
-)
 from runtime.bridge.formats.motion import valid_fixes
 from runtime.bridge.formats.reading import NO_OPTIONS, Options, UnreadableRecording
 from runtime.bridge.formats.rows import LONGEST_LINE, read_table
 from runtime.bridge.formats.vbo.reader import MOST_COLUMNS, parse_date
-from runtime.bridge.session.recording import Doubt, Numbers, Recording
+from runtime.bridge.session.recording import TIMESTAMP, Doubt, Numbers, Recording
 
 OPENING: Final = b"This file is created using RaceChrono"
 _LATEST: Final = 1e11
@@ -84,47 +75,25 @@ def _recording(head: _Head, channels: list[Channel], t: Numbers, doubts: list[Do
             text = "positions at 0 N 0 E, or on no globe, are null"
             doubts.append(Doubt("positions_impossible", text, odd))
         north, east = np.where(valid, lat.values, np.nan), np.where(valid, lon.values, np.nan)
+    created = parse_date(" ".join(head.told.get("Created", ())))
+    told = {name: " ".join(cells).strip() for name, cells in head.told.items()}
     facts = {
         "format": "racechrono_3",
         "coordinate_encoding": "degrees",
         "time_encoding": "seconds",
         "time_base": "utc",
+        **texts_of(told, _SESSION),
     }
-    parts = Parts(
-        t,
-        north,
-        east,
-        dict(kept.wide),
-        dict(kept.tall),
-        kept.unmapped,
-        facts,
-        [*doubts, *kept.doubts],
-    )
-    drop_spikes(parts)
-    created = parse_date(" ".join(head.told.get("Created", ())))
-    told = {name: " ".join(cells).strip() for name, cells in head.told.items()}
     recording = record(
-        parts,
+        {**kept.wide, TIMESTAMP: t, "lat": north, "lon": east},
+        kept.tall,
+        unmapped=kept.unmapped,
+        facts=facts,
+        doubts=[*doubts, *kept.doubts],
         created=created.timestamp() if created else None,
         comments=[f"{name}: {told[name]}"[:500] for name in _KEPT_LINES if told.get(name)],
     )
-    mending = correct_frames(recording.frames)
-    laps = counted_laps(recording.signals)
-    start = start_line(mending.frames, marks_of(laps))
-    line = {"start_line": LINE_OF_LAPS} if start else {}
-    return replace(
-        recording,
-        frames=mending.frames,
-        start=start,
-        doubts=(*recording.doubts, *mending.doubts),
-        facts={
-            **recording.facts,
-            **texts_of(told, _SESSION),
-            **mending.facts,
-            **lap_facts(laps),
-            **line,
-        },
-    )
+    return finish(recording)
 
 
 def _read_head(stream: BinaryIO) -> _Head:

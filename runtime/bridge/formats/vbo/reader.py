@@ -2,12 +2,13 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import BinaryIO, Final, NamedTuple
 
 import numpy as np
 
-from runtime.bridge.formats.assemble import Parts, drop_spikes, record
+from runtime.bridge.formats.assemble import record
 from runtime.bridge.formats.channels import (
     LAT,
     LON,
@@ -92,16 +93,50 @@ def read_vbo(stream: BinaryIO, options: Options = NO_OPTIONS) -> Recording:
         doubts.append(Doubt("rows_without_time", detail, int(np.sum(~timed))))
         channels = [channel._replace(values=channel.values[timed]) for channel in channels]
         t = t[timed]
-    parts, positions = _parts(channels, t, options.coordinate_encoding, doubts)
-    parts.facts["time_encoding"] = clock.encoding
-    parts.facts["time_base"] = clock.base
-    parts.facts["text_encoding"] = head.encoding
+    lat, lon = first_of(channels, LAT), first_of(channels, LON)
+    special = {channel.name for channel in (time, *((lat, lon) if lat and lon else ())) if channel}
+    kept = sort_channels([channel for channel in channels if channel.name not in special])
+    doubts += kept.doubts
+    tall = {**kept.tall, **_satellites(kept.tall)}
+    positions = _positions(lat, lon, t, kept.wide, tall, options.coordinate_encoding)
+    doubts += positions.doubts
     if clock.midnights:
         doubts.append(Doubt("midnight", "the time of day starts again", clock.midnights))
     if clock.base == "utc" and head.created and _days_apart(head.created, t):
         text = "the time in the head is of no time zone of the rows: their day may be another one"
         doubts.append(Doubt("date_uncertain", text))
-    return _finish(head, parts, first_of(channels, VIDEO_FILE), positions)
+    comments = [line.strip()[:LONGEST_COMMENT] for line in head.sections.get("comments", ())]
+    recording = record(
+        {**kept.wide, TIMESTAMP: t, "lat": positions.lat, "lon": positions.lon},
+        tall,
+        unmapped=kept.unmapped,
+        facts={
+            "format": "vbo",
+            "coordinate_encoding": positions.encoding,
+            "longitude_positive": "east" if positions.east > 0 else "west",
+            "time_encoding": clock.encoding,
+            "time_base": clock.base,
+            "text_encoding": head.encoding,
+        },
+        doubts=doubts,
+        created=head.created.timestamp() if head.created else None,
+        comments=[line for line in comments if line][:MOST_COMMENTS],
+    )
+    turned = turn_signs(recording.frames.columns, ("g_lat", "steering_deg"))
+    video, thinned = _video(head, t, tall.get("avitime_ms"), first_of(channels, VIDEO_FILE))
+    columns = recording.frames.columns
+    path = driven_path(columns["lat"], columns["lon"])
+    lines = head.sections.get("laptiming", ())
+    gates = read_gates(lines, path, positions.encoding, positions.east)
+    return replace(
+        recording,
+        frames=turned.frames,
+        facts={**recording.facts, **turned.facts},
+        doubts=(*recording.doubts, *turned.doubts, *thinned, *gates.doubts),
+        video=tuple(video),
+        start=gates.start,
+        splits=gates.splits,
+    )
 
 
 def read_head(stream: BinaryIO) -> Head:
@@ -109,10 +144,11 @@ def read_head(stream: BinaryIO) -> Head:
     raw = _head_bytes(stream)
     text, encoding = _decode(raw)
     sections = _sections(text)
-    line = [text for text in _names_lines(sections) if text.strip()]
-    if not line:
+    lines = sections.get("column names") or sections.get("channel names") or ()
+    lines = [line for line in lines if line.strip()]
+    if not lines:
         raise UnreadableRecording("the file names no columns: it has no [column names] section")
-    names, commas = _split_names(line)
+    names, commas = _split_names(lines)
     if len(names) > MOST_COLUMNS:
         raise UnreadableRecording(f"the file has more than {MOST_COLUMNS} columns")
     opening = "\n".join(sections.get("", ()))[:1000]
@@ -153,10 +189,6 @@ def _sections(text: str) -> dict[str, list[str]]:
         else:
             lines.append(line)
     return sections
-
-
-def _names_lines(sections: Mapping[str, Sequence[str]]) -> Sequence[str]:
-    return sections.get("column names") or sections.get("channel names") or ()
 
 
 def _split_names(lines: Sequence[str]) -> tuple[tuple[str, ...], bool]:
@@ -222,107 +254,66 @@ def _described_by_name(channel: Channel, described: list[str]) -> Channel:
     return channel._replace(described=next(found, ""))
 
 
-def _parts(
-    channels: list[Channel],
-    t: Numbers,
-    forced: CoordinateEncoding | None,
-    doubts: list[Doubt],
-) -> tuple[Parts, Positions]:
-    time, lat, lon = (first_of(channels, names) for names in (TIME, LAT, LON))
-    placed = [lat, lon] if lat and lon else []
-    special = [channel.name for channel in (time, *placed) if channel]
-    kept = sort_channels([channel for channel in channels if channel.name not in special])
-    doubts += kept.doubts
-    nothing = np.full(len(t), np.nan)
-    tall = dict(kept.tall)
-    if "satellites" in tall:
-        _unpack_satellites(tall)
-    speed, heading = kept.wide.get("speed_ms", nothing), tall.get("heading_deg", nothing)
-    if lat and lon:
-        raw = _without_silence(lat.values, tall, doubts)
-        found = read_positions(raw, lon.values, t, speed, heading, forced)
-    else:
-        found = Positions(nothing, nothing, forced or "minutes", -1.0)
-        doubts.append(Doubt("no_positions", "the file has no columns of latitude and longitude"))
-    doubts += found.doubts
-    facts: dict[str, str] = {"format": "vbo", "coordinate_encoding": found.encoding}
-    facts["longitude_positive"] = "east" if found.east > 0 else "west"
-    wide = dict(kept.wide)
-    parts = Parts(t, found.lat, found.lon, wide, tall, kept.unmapped, facts, doubts)
-    return parts, found
-
-
-def _unpack_satellites(tall: dict[str, Numbers]) -> None:
+def _satellites(tall: Mapping[str, Numbers]) -> dict[str, Numbers]:
     """Satellites lie in six bits; 64 marks the brake trigger and 128 a differential fix."""
-    raw = tall["satellites"]
+    raw = tall.get("satellites")
+    if raw is None:
+        return {}
     known = np.isfinite(raw) & (raw >= 0) & (raw < 2**31)
     bits = np.where(known, raw, 0.0).astype(np.int64)
-    tall["satellites"] = np.where(known, bits & 63, np.nan)
+    columns = {"satellites": np.where(known, bits & 63, np.nan)}
     for name, bit in (("brake_trigger", 64), ("dgps_fix", 128)):
-        if (bits & bit).any():
-            tall.setdefault(name, np.where(known, (bits & bit) / bit, np.nan))
+        if (bits & bit).any() and name not in tall:
+            columns[name] = np.where(known, (bits & bit) / bit, np.nan)
+    return columns
 
 
-def _without_silence(lat: Numbers, tall: dict[str, Numbers], doubts: list[Doubt]) -> Numbers:
-    """Null positions while no satellite is seen: loggers then repeat the last one."""
-    sats = tall.get("satellites")
-    if sats is None or not np.any(sats > 0):  # a logger that always says 0 does not count them
-        return lat
-    blind = sats == 0
-    if not blind.any():
-        return lat
-    doubts.append(Doubt("no_fix", "rows without a satellite have no position", int(blind.sum())))
-    return np.where(blind, np.nan, lat)
+def _positions(
+    lat: Channel | None,
+    lon: Channel | None,
+    t: Numbers,
+    wide: Mapping[str, Numbers],
+    tall: Mapping[str, Numbers],
+    forced: CoordinateEncoding | None,
+) -> Positions:
+    """Null while no satellite is seen: loggers then repeat the last one."""
+    nothing = np.full(len(t), np.nan)
+    if lat is None or lon is None:
+        doubt = Doubt("no_positions", "the file has no columns of latitude and longitude")
+        return Positions(nothing, nothing, forced or "minutes", -1.0, (doubt,))
+    doubts: list[Doubt] = []
+    raw, satellites = lat.values, tall.get("satellites", nothing)
+    blind = satellites == 0
+    if blind.any() and np.any(satellites > 0):  # a logger that always says 0 does not count them
+        text = "rows without a satellite have no position"
+        doubts.append(Doubt("no_fix", text, int(blind.sum())))
+        raw = np.where(blind, np.nan, raw)
+    speed, heading = wide.get("speed_ms", nothing), tall.get("heading_deg", nothing)
+    positions = read_positions(raw, lon.values, t, speed, heading, forced)
+    return positions._replace(doubts=(*doubts, *positions.doubts))
 
 
-def _finish(head: Head, parts: Parts, videos: Channel | None, positions: Positions) -> Recording:
-    drop_spikes(parts)
-    turned = [name for name in ("g_lat", "steering_deg") if name in parts.wide]
-    if turned and "speed_ms" in parts.wide:
-        place = {TIMESTAMP: parts.t, "lat": parts.lat, "lon": parts.lon}
-        correction = turn_signs({**parts.wide, **place}, turned)
-        parts.wide |= {name: correction.frames.columns[name] for name in turned}
-        parts.facts |= correction.facts
-        parts.doubts += correction.doubts
-    video = _video(head, parts, videos)
-    path = driven_path(parts.lat, parts.lon)
-    lines = head.sections.get("laptiming", ())
-    gates = read_gates(lines, path, positions.encoding, positions.east)
-    parts.doubts += gates.doubts
-    comments = [line.strip()[:LONGEST_COMMENT] for line in head.sections.get("comments", ())]
-    return record(
-        parts,
-        video=video,
-        created=head.created.timestamp() if head.created else None,
-        start=gates.start,
-        splits=gates.splits,
-        comments=[line for line in comments if line][:MOST_COMMENTS],
-    )
-
-
-def _video(head: Head, parts: Parts, index: Channel | None) -> list[VideoFrame]:
+def _video(
+    head: Head, t: Numbers, ms: Numbers | None, index: Channel | None
+) -> tuple[list[VideoFrame], list[Doubt]]:
     """A place in a video file for each row that has a new one; avitime is in milliseconds."""
-    ms = parts.tall.get("avitime_ms")
     if index is None or ms is None:
-        return []
+        return [], []
     usable = (index.values >= 1) & (index.values < 10_000) & (ms >= 0) & (ms < 2**53)
     at = np.flatnonzero(usable)
     if not len(at):
-        return []
+        return [], []
     fresh = (np.diff(ms[at]) != 0) | (np.diff(index.values[at]) != 0)
     at = at[np.concatenate(([True], fresh))]
+    doubts = []
     if len(at) > MOST_VIDEO_FRAMES:
         text = "video places are thinned out"
-        parts.doubts.append(Doubt("video_frames_thinned", text, len(at) - MOST_VIDEO_FRAMES))
+        doubts.append(Doubt("video_frames_thinned", text, len(at) - MOST_VIDEO_FRAMES))
         at = at[np.linspace(0, len(at) - 1, MOST_VIDEO_FRAMES).astype(np.intp)]
     words = [line.strip() for line in head.sections.get("avi", ()) if line.strip()]
     prefix = words[0] if words else ""
     ending = f".{words[1].lstrip('.')}" if len(words) > 1 else ""
-    files = {n: f"{prefix}{n:04d}{ending}" for n in set(index.values[at].astype(np.int64).tolist())}
-    rows = zip(
-        parts.t[at].tolist(),
-        ms[at].astype(np.int64).tolist(),
-        index.values[at].astype(np.int64).tolist(),
-        strict=True,
-    )
-    return [VideoFrame(t, ms, files[number], ms / 1000.0) for t, ms, number in rows]
+    numbers = index.values[at].astype(np.int64).tolist()
+    files = {n: f"{prefix}{n:04d}{ending}" for n in set(numbers)}
+    rows = zip(t[at].tolist(), ms[at].astype(np.int64).tolist(), numbers, strict=True)
+    return [VideoFrame(t, ms, files[number], ms / 1000.0) for t, ms, number in rows], doubts
