@@ -12,6 +12,7 @@ from runtime.bridge.session.recording import (
     Numbers,
     Samples,
 )
+from runtime.bridge.session.units import KMH
 
 STALE_S: Final = 1.0
 """A signal is gone once it was silent for this long …"""
@@ -25,7 +26,7 @@ NUDGE_S: Final = 2e-6
 """Between two values of one signal that came with the same stamp."""
 GPS_DISTANCE: Final = "gps_distance_m"
 """Under this name a distance that the bus tells is kept; the column is our own."""
-_KMH: Final = 1 / 3.6
+_KMH: Final = 1 / KMH
 _MPH: Final = 0.44704
 SPEED: Final = "speed_ms"
 WHEELS: Final[Mapping[str, float]] = {

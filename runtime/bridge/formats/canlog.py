@@ -21,7 +21,6 @@ from runtime.bridge.formats.corrections import correct_frames
 from runtime.bridge.formats.reading import BusChoice, BusNotFound, Options, UnreadableRecording
 from runtime.bridge.session.recording import (
     WIDE,
-    WIDE_SIGNALS,
     Doubt,
     Numbers,
     Recording,
@@ -176,7 +175,7 @@ class _Log:
         guessing = self._bus.car is None or unmatched
         if guessing:
             about = {name: describe(one, self._units.get(name, "")) for name, one in joined.items()}
-            guesses = guess(about).without(WIDE_SIGNALS, joined)
+            guesses = guess(about)
             for one in (*guesses.columns, *guesses.signals):
                 helpers[one.column] = convert(one, joined[one.channel])
             joined |= {one.column: helpers[one.column] for one in guesses.signals}

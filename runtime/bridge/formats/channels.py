@@ -7,7 +7,7 @@ logs without a car file).
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -15,6 +15,7 @@ import numpy as np
 from runtime.bridge.formats.motion import FASTEST_MS
 from runtime.bridge.session.names import LONGEST_NAME, clean_name
 from runtime.bridge.session.recording import WIDE, Doubt, Numbers, Samples
+from runtime.bridge.session.units import KMH
 
 TIME: Final = ("time", "utc_time", "utc", "timestamp")
 LAT: Final = ("lat", "latitude")
@@ -55,6 +56,7 @@ class Scale(NamedTuple):
 
 
 SAME: Final = Scale()
+FROM_KMH: Final = Scale(1 / KMH)
 Units = Mapping[str, Scale]
 """The units of one kind of quantity, as files name them, to the unit of the bridge."""
 
@@ -68,8 +70,8 @@ def _times(kind: Units, factor: float) -> Units:
 
 
 SPEED: Final[Units] = {
-    **dict.fromkeys(("kmh", "km/h", "kph", "kmph"), Scale(1 / 3.6)),
-    **dict.fromkeys(("knots", "knot", "kts", "kt", "kn"), Scale(1.852 / 3.6)),
+    **dict.fromkeys(("kmh", "km/h", "kph", "kmph"), FROM_KMH),
+    **dict.fromkeys(("knots", "knot", "kts", "kt", "kn"), Scale(1.852 / KMH)),
     **_same("m/s", "ms", "mps", "ms-1"),
     "mph": Scale(0.44704),
 }
@@ -103,7 +105,7 @@ VOLTAGE: Final[Units] = {"v": SAME, "volt": SAME, "mv": Scale(0.001)}
 RATIO: Final[Units] = _same("lambda", "la")
 COUNT: Final[Units] = _same("gear", "#")
 MILLISECONDS: Final[Units] = {}
-_KMH: Final = _times(SPEED, 3.6)
+_KMH: Final = _times(SPEED, KMH)
 _KPA: Final = _times(PRESSURE, 100.0)
 KINDS: Final = (
     SPEED, PRESSURE, TEMPERATURE, LENGTH, ANGLE, ACCELERATION, PERCENT, ROTATION, TURNING, VOLTAGE,
@@ -152,7 +154,7 @@ WIDE_CHANNELS: Final[Mapping[str, Known]] = {
         "gps_speed vehicle_speed veh_speed speed_mph speed_ms ecu_speed ecu_vehicle_speed "
         "ground_speed speed_gps veh_spd vehspd",
         "vehicle_speed",
-        Scale(1 / 3.6),
+        FROM_KMH,
     ),
     "g_lat": _known(
         ACCELERATION,
@@ -370,7 +372,7 @@ def _converted(channel: Channel, name: str, known: Known, doubts: list[Doubt]) -
         if below.any():
             doubts.append(Doubt("speed_negative", "speeds below zero are null", int(below.sum())))
         if above.any():
-            text = f"speeds above {FASTEST_MS * 3.6:.0f} km/h, which no car can have, are null"
+            text = f"speeds above {FASTEST_MS * KMH:.0f} km/h, which no car can have, are null"
             doubts.append(Doubt("speed_impossible", text, int(above.sum())))
         if below.any() or above.any():
             return np.where(below | above, np.nan, values)
@@ -411,7 +413,8 @@ class Guess(NamedTuple):
 
     column: str
     channel: str
-    scale: Scale
+    """Empty: there are dead channels alone."""
+    scale: Scale = SAME
     others: tuple[str, ...] = ()
     """Channels that might have been it too."""
     dead: tuple[str, ...] = ()
@@ -424,11 +427,8 @@ class Guess(NamedTuple):
     @property
     def choice(self) -> str:
         """In words why this one; empty where there was no other."""
-        parts = []
-        if self.others:
-            parts.append(f"rather than {_listed(self.others)}")
-        if self.dead:
-            parts.append(f"never changing: {_listed(self.dead)}")
+        parts = [f"rather than {_listed(self.others)}"] if self.others else []
+        parts += [f"never changing: {_listed(self.dead)}"] if self.dead else []
         return f"{self.column}: {self.channel or 'none'} ({'; '.join(parts)})" if parts else ""
 
 
@@ -438,28 +438,23 @@ class Guesses(NamedTuple):
     columns: tuple[Guess, ...]
     signals: tuple[Guess, ...]
     refused: tuple[Guess, ...]
-    """Columns for which there are dead channels alone; they have no channel."""
+    """Columns without a channel that lives."""
 
     @property
     def dead(self) -> tuple[str, ...]:
         """Channels that never change and therefore fill no column."""
         both = (*self.columns, *self.refused)
-        found = (name for one in both for name in one.dead if name != one.channel)
-        return tuple(dict.fromkeys(found))
-
-    def without(self, columns: Collection[str], named: Collection[str]) -> "Guesses":
-        """The same without those of *columns* that the log itself has in *named*."""
-        there = {column for column in columns if column in named}
-        kept = ([one for one in part if one.column not in there] for part in self)
-        return Guesses(*map(tuple, kept))
+        names = (name for one in both for name in one.dead if name != one.channel)
+        return tuple(dict.fromkeys(names))
 
     def facts(self) -> dict[str, str]:
         """In words, for whoever imports the file."""
         told = {"columns": ", ".join(map(str, self.columns)) or "none"}
         if self.signals:
             told["signals"] = ", ".join(map(str, self.signals))
-        choices = [one.choice for one in (*self.columns, *self.refused) if one.choice]
-        return {**told, "choices": "; ".join(choices)} if choices else told
+        if choices := [one.choice for one in (*self.columns, *self.refused) if one.choice]:
+            told["choices"] = "; ".join(choices)
+        return told
 
 
 def describe(samples: Samples, unit: str = "", function: str = "") -> About:
@@ -472,79 +467,57 @@ def describe(samples: Samples, unit: str = "", function: str = "") -> About:
 
 
 def guess(channels: Mapping[str, About]) -> Guesses:
-    """The best channel for each signal; names count more than functions, earlier names more.
+    """The best channel for each signal that is not there under its own name.
 
-    A dead channel is the last choice, and none where the speed shows that the car moved.
+    Names count more than functions, earlier names more. A dead channel is the last choice, and
+    none where the speed shows that the car moved.
     """
-    index = _indexed(channels)
-    columns = [
-        one for name, known in WIDE_CHANNELS.items() if (one := _best(name, known, channels, index))
+    by_name: dict[str, str] = {}
+    by_function: dict[str, list[str]] = {}
+    for name, about in channels.items():
+        by_name.setdefault(key_of(about.name or name), name)
+        if about.function:
+            by_function.setdefault(key_of(about.function), []).append(name)
+
+    def best(column: str, known: Known) -> Guess | None:
+        keys = (*known.names, *known.aliases)
+        named = [by_name[key] for key in keys if key in by_name]
+        meant = [name for function in known.functions for name in by_function.get(function, ())]
+        names = list(dict.fromkeys((*named, *meant)))
+        ranks = {name: at if name in named else len(names) for at, name in enumerate(names)}
+        fitting = [name for name in names if _fits(channels[name].unit, known.units)]
+        # equals stay in the order of the file
+        fitting.sort(key=lambda n: (channels[n].dead, ranks[n], -channels[n].levels))
+        if not fitting:
+            return None
+        dead = tuple(name for name in fitting if channels[name].dead)
+        others = tuple(name for name in fitting[1:] if name not in dead)
+        scale = _scale(column, fitting[0], channels[fitting[0]].unit, known.units)
+        return Guess(column, fitting[0], scale, others, dead)
+
+    columns = [one for name, known in WIDE_CHANNELS.items() if (one := best(name, known))]
+    signals = [
+        one for name, known in TALL_CHANNELS.items() if known.aliases and (one := best(name, known))
     ]
     speed = next((one for one in columns if one.column == _SPEED), None)
     moved = speed is not None and speed.scale.factor * channels[speed.channel].most > _DRIVING_MS
-    signals = [
-        one
-        for name, known in TALL_CHANNELS.items()
-        if known.aliases and name not in channels and (one := _best(name, known, channels, index))
-    ]
-    kept, refused = _parted(columns, moved=moved)
-    living, _ = _parted(signals, moved=moved)
-    return Guesses((*kept, *_places(channels, index.first)), tuple(living), refused)
-
-
-class _Index(NamedTuple):
-    first: Mapping[str, str]
-    """The first channel of each name, in the form of `key_of`."""
-    by_function: Mapping[str, list[str]]
-
-
-def _indexed(channels: Mapping[str, About]) -> _Index:
-    first: dict[str, str] = {}
-    by_function: dict[str, list[str]] = {}
-    for name, about in channels.items():
-        first.setdefault(key_of(about.name or name), name)
-        if about.function:
-            by_function.setdefault(key_of(about.function), []).append(name)
-    return _Index(first, by_function)
-
-
-def _best(column: str, known: Known, channels: Mapping[str, About], index: _Index) -> Guess | None:
-    first, by_function = index
-    keys = (*known.names, *known.aliases)
-    names = [first[key] for key in keys if key in first]
-    names += [name for function in known.functions for name in by_function.get(function, ())]
-    found: list[tuple[bool, int, int, str]] = []
-    for rank, name in enumerate(dict.fromkeys(names)):
-        one = channels[name]
-        named = key_of(one.name or name) in keys
-        if _fits(one.unit, known.units):
-            found.append((one.dead, rank if named else len(names), -one.levels, name))
-    if not found:
-        return None
-    found.sort(key=lambda row: row[:3])  # equals stay in the order of the file
-    name = found[0][3]
-    scale = _scale(column, name, channels[name].unit, known.units)
-    others = tuple(row[3] for row in found[1:] if not row[0])
-    return Guess(column, name, scale, others, tuple(row[3] for row in found if row[0]))
-
-
-def _parted(found: Iterable[Guess], *, moved: bool) -> tuple[list[Guess], tuple[Guess, ...]]:
-    """Those with a channel that lives, and those with dead ones alone, without these."""
+    columns += _places(channels, by_name)
     kept: list[Guess] = []
     refused: list[Guess] = []
-    for one in found:
-        if moved and one.channel in one.dead:
-            refused.append(one._replace(channel=""))
-        else:
-            kept.append(one)
-    return kept, tuple(refused)
+    for one in columns:
+        if one.column not in channels:
+            is_dead = moved and one.channel in one.dead
+            (refused if is_dead else kept).append(one._replace(channel="") if is_dead else one)
+    living = [one for one in signals if not (moved and one.channel in one.dead)]
+    unnamed = tuple(one for one in living if one.column not in channels)
+    return Guesses(tuple(kept), unnamed, tuple(refused))
 
 
-def _places(channels: Mapping[str, About], first: Mapping[str, str]) -> Iterator[Guess]:
+def _places(channels: Mapping[str, About], by_name: Mapping[str, str]) -> Iterator[Guess]:
     for column, keys in _PLACES.items():
-        for key in keys:
-            if key in first and channels[first[key]].unit.strip().lower() in ("", *ANGLE):
-                yield Guess(column, first[key], SAME)
+        for name in (by_name[key] for key in keys if key in by_name):
+            if channels[name].unit.strip().lower() in ("", *ANGLE):
+                yield Guess(column, name)
                 break
 
 
@@ -555,16 +528,13 @@ def _fits(unit: str, known: Units) -> bool:
 
 
 def _scale(column: str, name: str, unit: str, known: Units) -> Scale:
-    default = SAME
-    if column == _SPEED and not unit:
-        default = Scale(1 / 3.6) if not name.lower().endswith("_ms") else SAME
-    return scale_of(known, unit, name, default=default)
+    kmh = column == _SPEED and not unit and not name.lower().endswith("_ms")
+    return scale_of(known, unit, name, default=FROM_KMH if kmh else SAME)
 
 
 def convert(one: Guess, samples: Samples) -> Samples:
     """The samples of a channel in the unit of its column."""
-    values: Numbers = one.scale(samples.value)
-    return Samples(samples.t, values)
+    return Samples(samples.t, one.scale(samples.value))
 
 
 def _listed(names: tuple[str, ...]) -> str:

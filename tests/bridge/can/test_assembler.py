@@ -128,11 +128,6 @@ def test_columns_and_samples_are_parted_by_name() -> None:
     assert heard(flushes, "water_temp_c") == [n / 50 for n in range(15)]
 
 
-def test_what_was_never_heard_is_null() -> None:
-    row = rows(assembling(100).feed(drive(0.3, rpm=5000.0)))[0]
-    assert {name for name in WIDE if not math.isnan(row[name])} == {"timestamp", "rpm"}
-
-
 def test_the_resultant_g_is_computed() -> None:
     row = rows(assembling(100).feed(drive(0.3, g_lat=-0.3, g_long=0.4)))[0]
     assert row["combo_g"] == pytest.approx(0.5)
@@ -205,11 +200,6 @@ def test_a_place_without_a_fix_is_null(lat: float, lon: float) -> None:
     assert math.isnan(row["lon"])
 
 
-def test_half_a_place_is_none() -> None:
-    row = rows(assembling(100).feed(drive(0.3, lat=50.0)))[0]
-    assert math.isnan(row["lat"])
-
-
 @pytest.mark.parametrize("signals", [{"speed_ms": 0.0}, {"rpm": 900.0}])
 def test_a_car_that_stands_gives_as_many_rows_as_one_that_moves(signals: dict[str, float]) -> None:
     flushes = assembling(100).feed(drive(10.02, oil=5.0, **signals))
@@ -238,13 +228,6 @@ def test_a_silent_bus_gives_what_is_left_one_row_that_shows_it_and_no_more() -> 
     assert column(again, "rpm") == [1.0] * 3
 
 
-def test_a_gap_in_the_stamps_shows_as_silence_without_a_tick() -> None:
-    frames = drive(1.0, rpm=4000.0)
-    flushes = assembling(100).feed([*frames, frame_of(T0 + 60, {"oil": 1.0})])
-    assert seconds(flushes)[-2:] == [1.0, 2.0]
-    assert math.isnan(column(flushes, "rpm")[-1])
-
-
 def test_finishing_gives_what_is_not_due_yet_once() -> None:
     assembler = assembling(100)
     assert assembler.finish() == []
@@ -265,25 +248,6 @@ def test_a_told_distance_steers_the_column_and_is_kept_under_its_own_name() -> N
     flushes = assembling(100).feed(frames)
     assert column(flushes, "distance_m")[-1] == pytest.approx(198.0, abs=1.0)
     assert samples(flushes, GPS_DISTANCE)[0] == (T0, 700.0)
-
-
-def test_a_clock_that_is_set_back_goes_on_from_where_it_was() -> None:
-    frames = [*drive(2.0, speed_ms=20.0, oil=1.0)]
-    back = [frame_of(t - 3600, signals) for t, signals in pairs_of(frames)]
-    flushes = assembling(100).feed([*frames, *back])
-    assert seconds(flushes) == [n / 10 for n in range(1, 40)]
-    assert column(flushes, "distance_m")[-1] == pytest.approx(79.0, abs=1.5)
-
-
-def test_a_stamp_that_is_no_number_costs_its_frame_only() -> None:
-    frames = drive(0.5, rpm=1.0)
-    bad = [
-        frame_of(math.nan, {"rpm": 9.0}),
-        frame_of(-math.inf, {"rpm": 9.0}),
-        frame_of(math.inf, {}),
-    ]
-    flushes = assembling(100).feed([*bad, *frames[:20], *bad, *frames[20:]])
-    assert set(column(flushes, "rpm")) == {1.0}
 
 
 stamps = st.lists(

@@ -72,12 +72,6 @@ def test_real_databases_are_decoded_like_by_cantools(path: Path) -> None:
     assert compare(dict(pack.messages), 2, 24) > 20
 
 
-def test_there_are_real_databases() -> None:
-    if not SHARED.is_dir():
-        pytest.skip("the folder of real files is not beside the project")
-    assert list(SHARED.glob("*.dbc"))
-
-
 def generated(seed: int) -> str:
     """A database of messages with signals of every kind that do not overlap."""
     chance = random.Random(seed)

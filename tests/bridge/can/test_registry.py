@@ -56,20 +56,6 @@ def test_every_formula_spans_exactly_the_range_of_its_signal(path: Path) -> None
         assert (low, high) == pytest.approx((signal.min, signal.max)), signal.name
 
 
-def test_a_reply_is_decoded_as_the_standard_says(path: Path) -> None:
-    known = {s.name: s for s in load_registry(path)}
-    replies: dict[str, tuple[dict[str, float], float]] = {
-        "coolant_temp_c": ({"A": 123.0}, 83.0),
-        "maf_g_s": ({"A": 0x12, "B": 0x34}, 46.6),
-        "timing_advance_deg": ({"A": 148.0}, 10.0),
-        "engine_load_pct": ({"A": 0.0, "B": 255.0}, 100.0),
-    }
-    for name, (reply, expected) in replies.items():
-        columns = {byte: np.array([value]) for byte, value in reply.items()}
-        decoded = compile_formula(known[name].formula or "")(columns)
-        assert decoded[0] == pytest.approx(expected)
-
-
 SLIPS: list[tuple[str, dict[str, object], str]] = [
     ("a name twice", {"name": "rpm"}, "rpm: listed twice|exactly the columns"),
     ("an unknown key", {"unit": "C"}, r"signals\[11\].unit: unknown key"),

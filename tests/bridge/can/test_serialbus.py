@@ -64,13 +64,6 @@ def test_frames_come_with_growing_stamps_of_their_reception(device: Adapter) -> 
     source.close()
 
 
-def test_a_silent_bus_brings_nothing_in_the_time_given(device: Adapter) -> None:
-    source = open_source(settings(device))
-    assert source.read(0.0) == ((), 0, 0)
-    assert source.read(0.01) == ((), 0, 0)
-    source.close()
-
-
 def test_an_adapter_that_does_not_answer_is_told_again_and_in_other_words(
     device: Adapter,
 ) -> None:
@@ -127,16 +120,6 @@ def test_an_unplugged_adapter_is_lost_at_once_and_leaves_nothing_open(device: Ad
         source.send(CanFrame(0.0, 1, b""))
     source.close()
     assert descriptors() == before - 2  # both ends of the line
-
-
-def test_unplugging_ends_a_read_that_waits(device: Adapter) -> None:
-    source = open_source(settings(device))
-    pull = threading.Timer(0.05, device.unplug)
-    pull.start()
-    with pytest.raises(SourceLost, match="unplugged"):
-        source.read(60.0)
-    pull.join()
-    source.close()
 
 
 def test_a_port_that_cannot_be_opened_is_explained(device: Adapter, tmp_path: object) -> None:

@@ -1,9 +1,7 @@
 """From the bytes of a serial adapter to frames."""
 
-import random
 from itertools import pairwise
 
-import can
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -139,23 +137,6 @@ def test_any_bytes_give_the_same_in_any_pieces(data: bytes, cuts: list[int]) -> 
     assert parsed(data, *cuts) == parsed(data)
 
 
-def test_ten_megabytes_of_noise_hide_no_frame() -> None:
-    chance = random.Random(5)
-    parser = SlcanParser()
-    expected, found = [], []
-    for number in range(160):
-        frame = CanFrame(0.0, number, number.to_bytes(2, "big"))
-        more, _ = parser.feed(chance.randbytes(1 << 16) + b"\r" + encode(frame))
-        expected.append((frame.key, frame.data))
-        found += more
-    assert [frame for frame in found if frame in set(expected)] == expected
-
-
-@given(frames)
-def test_what_is_written_can_be_read_by_us(frame: CanFrame) -> None:
-    assert parsed(encode(frame)) == ([(frame.key, frame.data)], 0)
-
-
 @pytest.mark.parametrize(
     ("key", "length"),
     [(0x800, 1), (1 << 29 | EXTENDED, 1), (-1, 1), (1, 9), (1, 65)],
@@ -163,7 +144,3 @@ def test_what_is_written_can_be_read_by_us(frame: CanFrame) -> None:
 def test_what_no_bus_can_carry_is_not_written(key: int, length: int) -> None:
     with pytest.raises(ValueError, match="CAN"):
         encode(CanFrame(0.0, key, bytes(length)))
-
-
-def test_lengths_are_those_of_python_can() -> None:
-    assert tuple(can.util.CAN_FD_DLC) == FD_LENGTHS

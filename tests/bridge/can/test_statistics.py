@@ -30,14 +30,6 @@ def frames(*keys: int) -> Received:
     return Received([CanFrame(0.0, key, bytes(8)) for key in keys])
 
 
-def test_nothing_was_counted_before_the_first_frame(statistics: BusStatistics) -> None:
-    counts = statistics.snapshot()
-    assert counts[:4] == (0, 0, 0, 0)
-    assert (counts.frames_per_second, counts.bus_load_pct) == (0.0, 0.0)
-    assert counts.last_frame_age_s is None
-    assert statistics.last_frame_age_s is None
-
-
 def test_the_load_of_a_dash_bus_is_as_reckoned(statistics: BusStatistics, clock: Times) -> None:
     for _ in range(10 * 50):  # 250 standard frames of 8 bytes a second
         clock.now += 0.02

@@ -13,7 +13,7 @@ from runtime.bridge.storage.values import SessionMeta
 from runtime.bridge.track.library import Library, read_track
 from runtime.bridge.track.model import Track
 from tests.bridge.bridgekit import bridging, settings_for
-from tests.bridge.track.examples import DATA, REAL
+from tests.bridge.track.examples import DATA
 from tools.drive import Drive, drive
 
 LARKFELL = Library.read(DATA).tracks["larkfell"]
@@ -174,15 +174,6 @@ def test_wrong_flags_are_wrong_use(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["build", "--help"])
     assert "--data-dir" in capsys.readouterr().out
-
-
-@pytest.mark.skipif(not REAL.is_dir(), reason="the recordings of others do not lie here")
-def test_a_real_export_of_one_lap_is_refused_in_words_or_read(tmp_path: Path) -> None:
-    (source,) = REAL.glob("racechrono-*.csv")
-    code = main(["build", str(source), "--out", str(tmp_path / "o.json")])
-    assert code in (0, 1)
-    if code == 0:
-        assert 500 < read_track(tmp_path / "o.json")[0].length_m < 10_000
 
 
 async def test_a_circuit_named_by_its_path_is_known_by_its_id(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from runtime.bridge.formats.channels import About, Guess, convert, describe, guess
+from runtime.bridge.formats.channels import About, convert, describe, guess
 from runtime.bridge.session.recording import Samples
 
 
@@ -91,7 +91,7 @@ def test_signals_of_the_catalog_are_known(name: str, unit: str, signal: str, val
 def test_what_is_there_under_its_own_name_is_not_guessed() -> None:
     channels = {"oil_temp_c": About("C"), "Oil Temp": About("C"), "rpm": About(), "RPM 2": About()}
     assert guess(channels).signals == ()
-    assert guess(channels).without(("rpm",), channels).columns == ()
+    assert guess(channels).columns == ()
 
 
 @pytest.mark.parametrize(
@@ -110,4 +110,3 @@ def test_facts_tell_what_was_chosen_and_what_not() -> None:
     assert facts["columns"] == "brake_bar from p6"
     assert facts["choices"] == "brake_bar: p6 (rather than p5, p4, p3, p2 and 2 more)"
     assert guess({}).facts() == {"columns": "none"}
-    assert str(Guess("rpm", "x", guess({"rpm": About()}).columns[0].scale)) == "rpm from x"

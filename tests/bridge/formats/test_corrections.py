@@ -29,7 +29,7 @@ def changed(good: Frames, change: Change) -> tuple[dict[str, Numbers], Frames, s
 
 def test_what_is_right_stays_as_it_is(good: Frames) -> None:
     done = correct_frames(good)
-    assert done.doubts == ()
+    assert done.doubts == []
     assert done.facts == {}
     for name in WIDE:
         assert np.array_equal(done.frames.columns[name], good.columns[name], equal_nan=True), name

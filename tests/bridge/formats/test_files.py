@@ -196,8 +196,3 @@ def test_a_file_swapped_between_opening_and_checking_is_refused(
     monkeypatch.setattr(os, "open", swapped)
     with pytest.raises(NotImportable):
         opened(str(path), [inside])
-
-
-def test_an_empty_file_is_opened_for_its_reader_to_refuse(inside: Path) -> None:
-    (inside / "empty.vbo").touch()
-    assert opened(str(inside / "empty.vbo"), [inside]) == b""

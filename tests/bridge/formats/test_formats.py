@@ -6,16 +6,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from runtime.bridge.formats.files import open_inside
 from runtime.bridge.formats.formats import (
-    MAX_BYTES,
-    SUFFIXES,
     UnparsableVbo,
     UnreadableRecording,
     read_recording,
 )
 from runtime.bridge.session.laps import detect
-from tests.bridge.formats.vbo.vbokit import drive, vbo_bytes, write_vbo
+from tests.bridge.formats.vbo.vbokit import drive, vbo_bytes
 
 ROWS = b"1767150797.44,0,31.0,121.0,36.5,0.1,\n1767150797.54,0,31.00003,121.0,36.5,0.1,3000\n"
 CHRONO = (
@@ -25,14 +22,6 @@ CHRONO = (
     b"unix time,,deg,deg,m/s,G,m/s\r\n"
     b",,100: gps,100: gps,100: gps,calc,200: obd\r\n" + ROWS
 )  # fmt: skip
-
-
-def test_a_vbo_file_is_opened_and_read(tmp_path: Path) -> None:
-    lap = write_vbo(tmp_path / "a.vbo", drive(laps=0.2))
-    path = str(tmp_path / "a.vbo")
-    with open_inside(path, [tmp_path], suffixes=SUFFIXES, max_bytes=MAX_BYTES) as stream:
-        recording = read_recording(stream, path)
-    assert len(recording.frames) == len(lap.t)
 
 
 def test_encodings_are_handed_on() -> None:

@@ -3,54 +3,14 @@
 import numpy as np
 import pytest
 
-from runtime.bridge.formats.channels import aligned, key_of, unique_names
+from runtime.bridge.formats.channels import aligned, unique_names
 from runtime.bridge.formats.reading import UnreadableRecording
-from runtime.bridge.formats.vbo.reader import read_head
-from runtime.bridge.session.names import clean_name
 from runtime.bridge.session.recording import Recording
 from tests.bridge.formats.vbo.vbokit import read
 
 
 def file_of(names: str, rows: str, head: str = "") -> Recording:
     return read(f"{head}\n[column names]\n{names}\n[data]\n{rows}\n".encode())
-
-
-@pytest.mark.parametrize(
-    ("name", "signal", "factor"),
-    [
-        ("velocity", "speed_ms", 1 / 3.6),
-        ("Velocity_kmh", "speed_ms", 1 / 3.6),
-        ("velocity_knots", "speed_ms", 1.852 / 3.6),
-        ("velocity_mph", "speed_ms", 0.44704),
-        ("speed", "speed_ms", 1 / 3.6),
-        ("Indicated_Lateral_Acceleration", "g_lat", 1),
-        ("Brake_Pressure", "brake_bar", 1),
-        ("Throttle_Position", "throttle_pct", 1),
-        ("Steering_Angle", "steering_deg", 1),
-        ("Engine_Speed", "rpm", 1),
-    ],
-)
-def test_names_of_frame_columns(name: str, signal: str, factor: float) -> None:
-    recording = file_of(f"time {name}", "1 7.5\n2 7.5")
-    assert recording.frames.columns[signal] == pytest.approx(7.5 * factor)
-    assert recording.unmapped == ()
-
-
-@pytest.mark.parametrize(
-    ("name", "signal"),
-    [
-        ("Coolant_Temperature", "coolant_temp_c"),
-        ("Oil_Pressure", "oil_press_bar"),
-        ("heading", "heading_deg"),
-        ("sats", "satellites"),
-        ("avitime", "avitime_ms"),
-        ("Whatever_(Calc)", "Whatever_(Calc)"),
-    ],
-)
-def test_names_of_signals(name: str, signal: str) -> None:
-    recording = file_of(f"time {name}", "1 7\n2 8")
-    assert recording.signals[signal].value.tolist() == [7.0, 8.0]
-    assert recording.signals[signal].t.tolist() == [0.0, 1.0]
 
 
 @pytest.mark.parametrize(
@@ -165,21 +125,6 @@ def test_speed_in_knots_is_told_by_the_header() -> None:
     assert recording.frames.columns["speed_ms"][0] == pytest.approx(51.4444, rel=1e-4)
 
 
-@pytest.mark.parametrize(
-    ("name", "key"), [("vert-vel", "vert_vel"), (" A  b ", "a_b"), ("X__Y(z)", "x_y_z"), ("", "")]
-)
-def test_names_are_compared_without_case_and_signs(name: str, key: str) -> None:
-    assert key_of(name) == key
-
-
-@pytest.mark.parametrize(
-    ("name", "clean"),
-    [("a\x00b,c", "a_b_c"), ("x" * 300, "x" * 128), ("", "unnamed"), ("e\u0301", "\u00e9")],
-)
-def test_kept_names_can_be_stored_and_asked_for(name: str, clean: str) -> None:
-    assert clean_name(name) == clean
-
-
 def test_columns_of_variant_b_may_have_blanks_in_their_names() -> None:
     data = b"[channel names]\ntime,Wheel Speed FL,Velocity\n[data]\n0.0,5,36\n0.1,6,36\n"
     recording = read(data)
@@ -218,13 +163,3 @@ def test_sections_come_in_any_order_and_case() -> None:
     recording = read(data)
     assert recording.comments == ("hello",)
     assert recording.frames.columns["speed_ms"][0] == pytest.approx(5.14444, rel=1e-4)
-
-
-def test_the_head_is_read_no_further_than_its_data(
-    tmp_path_factory: pytest.TempPathFactory,
-) -> None:
-    path = tmp_path_factory.mktemp("vbo") / "a.vbo"
-    path.write_bytes(b"[column names]\na b\n[data]\n1 2\n")
-    with path.open("rb") as stream:
-        assert read_head(stream).names == ("a", "b")
-        assert stream.read() == b"1 2\n"

@@ -177,10 +177,6 @@ def test_what_holds_no_recording_is_refused(name: str) -> None:
     assert outcome(UNREADABLE[name](whole())) is None
 
 
-def test_the_corpus_of_damages_has_sixty_and_more() -> None:
-    assert len(READABLE) + len(UNREADABLE) >= 60
-
-
 EDITS = st.lists(
     st.tuples(
         st.floats(0, 1),
@@ -234,13 +230,6 @@ def test_no_head_breaks_the_reader(noise: bytes) -> None:
     outcome(noise)
     outcome(noise + b"\n[column names]\ntime lat long velocity\n[data]\n1 2 3 4\n")
     outcome(b"[column names]\ntime lat long velocity\n[data]\n1 2 3 4\n" + noise)
-
-
-def test_a_recording_in_one_place_has_no_distance() -> None:
-    rows = b"\n".join(b"%d 3000.5 -300.5 0.1" % n for n in range(100, 160))
-    recording = read(b"[column names]\ntime lat long velocity\n[data]\n" + rows)
-    check(recording)
-    assert recording.frames.columns["distance_m"][-1] == 0.0
 
 
 def test_a_silent_receiver_that_wakes_up_is_read() -> None:

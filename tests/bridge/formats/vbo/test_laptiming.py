@@ -107,14 +107,6 @@ def test_a_gate_far_from_the_path_is_left_out_and_doubted() -> None:
     assert [doubt.code for doubt in gates.doubts] == ["gate_off_path"]
 
 
-def test_without_a_path_there_is_no_gate() -> None:
-    nowhere = driven_path(np.full(5, np.nan), np.full(5, np.nan))
-    assert (
-        read_gates([line([(0, 0), (0, -5)], lat_first=False)], nowhere, "minutes", -1.0).start
-        is None
-    )
-
-
 def test_a_drive_of_a_few_metres_still_has_a_course() -> None:
     path = driven_path(LAT + np.array([0.0, 0.4, 0.8, 1.2]) / METRES, np.full(4, LON))
     assert len(path.lat) >= 1

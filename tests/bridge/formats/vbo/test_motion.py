@@ -8,8 +8,6 @@ from runtime.bridge.formats.motion import (
     EARTH_RADIUS_M,
     distance,
     forward,
-    marks,
-    path_ratio,
     spikes,
     turning_g,
     valid_fixes,
@@ -97,15 +95,6 @@ def test_a_place_where_the_recording_goes_on_is_no_spike() -> None:
     lat, lon = north(20.0 * t)
     lat[50:] += 0.5
     assert not spikes(t, lat, lon).any()
-
-
-@pytest.mark.parametrize("factor", [1.0, 60.0, 0.5])
-def test_the_ratio_of_path_and_speed_is_found_in_held_positions(factor: float) -> None:
-    t = np.arange(0, 30, 0.01)
-    held = np.floor(t * 10) / 10
-    lat, lon = north(20.0 * factor * held)
-    way = marks(t, valid_fixes(lat, lon), np.full(len(t), 20.0))
-    assert path_ratio(lat, lon, way) == pytest.approx(factor, rel=0.02)
 
 
 def test_a_right_hand_circle_pulls_to_the_right() -> None:
