@@ -226,7 +226,7 @@ def realistic() -> Track:
         for i, (bend, window) in enumerate(zip(bends, shape.windows, strict=True), start=1)
     ]
     corners = [
-        corner._replace(nicknames=tuple(words["nicknames"]), coaching_tip=words["tip"])
+        replace(corner, nicknames=tuple(words["nicknames"]), coaching_tip=words["tip"])
         for corner, words in zip(corners, LARKFELL["corners"], strict=True)
     ]
     finished = _finished(track, corners)
@@ -237,7 +237,7 @@ def realistic() -> Track:
     return replace(
         finished,
         corners=tuple(
-            corner._replace(markers=tuple(mark.id for mark in marks))
+            replace(corner, markers=tuple(mark.id for mark in marks))
             for corner, marks in zip(finished.corners, marked, strict=True)
         ),
         markers=tuple(sorted(chain(*marked), key=lambda mark: mark.distance_m)),
@@ -317,7 +317,8 @@ def _finished(track: Track, corners: list[Corner]) -> Track:
     lap = _typical(track)
     weights = [_weight(corner, found, track.length_m) for corner in corners]
     done = [
-        corner._replace(
+        replace(
+            corner,
             speeds=typical_speeds(corner, lap.distance, lap.speed, track.length_m),
             brake=brake_point(corner, corners[i - 1], lap.distance, lap.brake, track.length_m),
             leverage=weights[i] / sum(weights),
@@ -352,7 +353,7 @@ def _weight(corner: Corner, found: tuple[Straight, ...], length: float) -> float
 def _named(found: tuple[Straight, ...], exits: list[float]) -> tuple[Straight, ...]:
     names = {round(exits[number - 1], 1): name for number, name in LARKFELL["straights"].items()}
     return tuple(
-        straight._replace(name=names.get(round(straight.start_m, 1), straight.name))
+        replace(straight, name=names.get(round(straight.start_m, 1), straight.name))
         for straight in found
     )
 

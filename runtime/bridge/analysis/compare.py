@@ -7,7 +7,7 @@ from typing import Final, Literal, NamedTuple
 import numpy as np
 
 from runtime.bridge.analysis.drive import Drive
-from runtime.bridge.analysis.laps import corner_windows, ideal_lap, lap_numbered, mini_sectors
+from runtime.bridge.analysis.laps import corner_windows, ideal_lap, mini_sectors
 from runtime.bridge.session.geometry import metres_between
 from runtime.bridge.session.laps import Segment
 from runtime.bridge.session.progress import Span, crossing_times, sector_times
@@ -63,18 +63,6 @@ def channel_at(series: Series, name: str, t: Numbers) -> Numbers:
     return found
 
 
-class Sampled(NamedTuple):
-    """A lap at even steps of its progress, both ends included; NaN stands for null."""
-
-    lap: Segment
-    elapsed: Numbers
-    """Seconds since the start of the lap."""
-    speed_kmh: Numbers
-    throttle_pct: Numbers
-    brake_bar: Numbers
-    g_lat: Numbers
-
-
 def axis_step_m(length_m: float) -> float:
     """Metres between two places of an axis: 5, or more where a lap would have too many."""
     return max(AXIS_STEP_M, length_m / MOST_STEPS)
@@ -87,24 +75,6 @@ def axis(length_m: float) -> Numbers:
     if length_m - steps[-1] < step / 1000:  # the end itself, but for rounding
         steps = steps[:-1]
     return np.append(steps, length_m)
-
-
-def sampled(drive: Drive, number: int | None, length_m: float) -> Sampled:
-    """A lap (the best one for None) on the axis of a circuit of *length_m*.
-
-    The lap is scaled to that length: laps of two sessions agree at the start, at the end and in
-    proportion between. Raises `UnknownLap`.
-    """
-    lap = lap_numbered(drive, number)
-    t = moments(drive, lap, axis(length_m) * (drive.length_m / length_m))
-    return Sampled(
-        lap,
-        t - lap.t_start,
-        channel_at(drive.series, "speed_ms", t) * KMH,
-        channel_at(drive.series, "throttle_pct", t),
-        channel_at(drive.series, "brake_bar", t),
-        channel_at(drive.series, "g_lat", t),
-    )
 
 
 class Reference(NamedTuple):
@@ -207,19 +177,20 @@ def why_apart(one: Circuit, other: Circuit) -> str | None:
 def driven_side(drive: Drive, number: int | None, on: Circuit) -> Side:
     """A driven lap, the best for None, scaled to the circuit *on* which it is shown.
 
+    Laps of two sessions agree at the start, at the end and in proportion between.
     Raises `UnknownLap`.
     """
-    lap = lap_numbered(drive, number)
-    found = sampled(drive, lap.number, on.length_m)
+    lap = drive.lap(number)
     scale = drive.length_m / on.length_m
+    t = moments(drive, lap, axis(on.length_m) * scale)
     return Side(
         lap.duration_s,
         lap.number,
-        found.elapsed,
-        found.speed_kmh,
-        found.throttle_pct,
-        found.brake_bar,
-        found.g_lat,
+        t - lap.t_start,
+        channel_at(drive.series, "speed_ms", t) * KMH,
+        channel_at(drive.series, "throttle_pct", t),
+        channel_at(drive.series, "brake_bar", t),
+        channel_at(drive.series, "g_lat", t),
         _in_turn(drive, lap, on.sectors, scale),
         _in_turn(drive, lap, mini_sectors(on.length_m), scale),
         tuple(_through(drive, lap, corner, scale) for corner in on.corners),

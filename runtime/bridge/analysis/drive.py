@@ -68,6 +68,15 @@ class Drive:
         least = min(lap.duration_s for lap in self.counted)
         return next(lap for lap in self.counted if lap.duration_s <= least + TIE_S)
 
+    def lap(self, number: int | None) -> Segment:
+        """The lap of that number, the best one for None. Raises `UnknownLap`."""
+        if number is None:
+            return self.best
+        for lap in self.counted:
+            if lap.number == number:
+                return lap
+        raise UnknownLap
+
     @cached_property
     def frames(self) -> slice:
         """The frames looked at: all, or those of the chosen lap."""
@@ -162,10 +171,7 @@ def drive_of(
 
 def only(drive: Drive, lap: int) -> Drive:
     """One complete lap of a drive, on the circuit of the whole. Raises `UnknownLap`."""
-    counted = tuple(one for one in drive.counted if one.number == lap)
-    if not counted:
-        raise UnknownLap
-    return replace(drive, counted=counted, chosen=lap, whole=drive, memo={})
+    return replace(drive, counted=(drive.lap(lap),), chosen=lap, whole=drive, memo={})
 
 
 def _along(laps: Laps) -> Progress:

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple, TypeAlias
 
-from runtime.bridge.analysis.drive import Drive, NoGeometry, UnknownLap, once_per_drive
+from runtime.bridge.analysis.drive import Drive, NoGeometry, once_per_drive
 from runtime.bridge.analysis.stats import highest
-from runtime.bridge.session.laps import TIE_S, Method, Segment
+from runtime.bridge.session.laps import TIE_S, Method
 from runtime.bridge.session.progress import Span, sector_times
 from runtime.bridge.session.ranking import time_text
 from runtime.bridge.session.stats import box_plot, deviation
@@ -92,16 +92,6 @@ def times(drive: Drive, spans: Sequence[Span]) -> Times:
 def sector_table(drive: Drive) -> Times:
     """Seconds of each counted lap in the three sectors."""
     return times(drive, drive.sectors)
-
-
-def lap_numbered(drive: Drive, number: int | None) -> Segment:
-    """The counted lap of that number, the best one for None. Raises `UnknownLap`."""
-    if number is None:
-        return drive.best
-    for lap in drive.counted:
-        if lap.number == number:
-            return lap
-    raise UnknownLap
 
 
 def corner_windows(drive: Drive) -> tuple[Span, ...]:

@@ -4,72 +4,85 @@ import json
 import logging
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Final, Literal, NamedTuple, TypeAlias
+from typing import Annotated, Final, Literal, NamedTuple, TypeAlias
 
-import numpy as np
+from pydantic import AfterValidator, TypeAdapter, ValidationError
 
-from runtime.bridge.analysis.drive import Drive, UnknownLap
+from runtime.bridge.analysis.drive import Drive
 from runtime.bridge.analysis.passes import Pass, passes_of
-from runtime.bridge.session.laps import Segment
+from runtime.bridge.analysis.stats import highest
 from runtime.bridge.session.names import slug
-from runtime.bridge.track.fields import LARGEST_TEXT, FieldError, Fields, json_object
-from runtime.bridge.track.model import Track, TrackError
+from runtime.bridge.track.file import fault_of, json_object, read_file, read_folder, write_file
+from runtime.bridge.track.model import Note, Number, Text, Track, TrackError
 
 Basis: TypeAlias = Literal["reference_file", "session_best"]
-_SIGNED: Final = ("brake_point_m", "brake_release_m")
 LARGEST: Final = 1e5
-DIGITS: Final = 4
 log = logging.getLogger(__name__)
 _NOTHING: Final[tuple[tuple[str, int, int], ...]] = ()
 
 
-class Target(NamedTuple):
+def _above_zero(seconds: float) -> float:
+    if seconds <= 0:
+        raise ValueError("must be above 0")
+    return seconds
+
+
+Metric: TypeAlias = Annotated[float, Number(0, LARGEST, digits=4)]
+Signed: TypeAlias = Annotated[float, Number(-LARGEST, LARGEST, digits=4)]
+Duration: TypeAlias = Annotated[float, Number(0, LARGEST, digits=4), AfterValidator(_above_zero)]
+
+
+@dataclass(frozen=True)
+class Target:
     """A corner as the reference took it; each number is that of `Pass`, None where unknown."""
 
-    corner_time_s: float
-    entry_speed_kmh: float | None = None
-    apex_speed_kmh: float | None = None
-    exit_speed_kmh: float | None = None
-    min_speed_kmh: float | None = None
-    peak_brake_bar: float | None = None
-    brake_point_m: float | None = None
-    brake_release_m: float | None = None
-    trail_brake_bar_at_apex: float | None = None
-    throttle_at_exit_pct: float | None = None
-    max_g_lat: float | None = None
-    max_combo_g: float | None = None
-    coast_seconds: float | None = None
-    steering_corrections: float | None = None
-    nothing_time_s: float | None = None
-    entry_distance_m: float | None = None
+    corner_time_s: Duration
+    entry_speed_kmh: Metric | None = None
+    apex_speed_kmh: Metric | None = None
+    exit_speed_kmh: Metric | None = None
+    min_speed_kmh: Metric | None = None
+    peak_brake_bar: Metric | None = None
+    brake_point_m: Signed | None = None
+    brake_release_m: Signed | None = None
+    trail_brake_bar_at_apex: Metric | None = None
+    throttle_at_exit_pct: Metric | None = None
+    max_g_lat: Metric | None = None
+    max_combo_g: Metric | None = None
+    coast_seconds: Metric | None = None
+    steering_corrections: Metric | None = None
+    nothing_time_s: Metric | None = None
+    entry_distance_m: Metric | None = None
     """Metres of the lap, as are apex and exit."""
-    apex_distance_m: float | None = None
-    exit_distance_m: float | None = None
+    apex_distance_m: Metric | None = None
+    exit_distance_m: Metric | None = None
 
 
-METRICS: Final = tuple(name for name in Target._fields if name in Pass._fields)
+METRICS: Final = tuple(one.name for one in fields(Target) if one.name in Pass._fields)
 """What a reference lap takes over from a pass."""
 Taken: TypeAlias = Pass | Target
 """How a corner was taken: in a session, or by a reference."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class ReferenceLap:
     """A lap worth comparing with."""
 
-    track: str
+    track: Text
     """Id or name of its circuit."""
-    lap_time_s: float
-    corners: Mapping[str, Target]
-    """By name; one at least."""
-    source_file: str = ""
+    source_file: Note = ""
     """Where it comes from."""
-    total_distance_m: float | None = None
-    n_frames: int | None = None
-    max_combo_g: float | None = None
+    lap_time_s: Duration
+    total_distance_m: Metric | None = None
+    n_frames: Annotated[int, Number(0, 10**9)] | None = None
+    max_combo_g: Metric | None = None
     """The largest combined acceleration of the lap."""
+    corners: dict[str, Target]
+    """By name; one at least."""
+
+
+FILE: Final = TypeAdapter(ReferenceLap)
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,7 +142,7 @@ def reference_lap(drive: Drive, number: int | None = None, source: str = "") -> 
 
     Raises `UnknownLap`, and `NoGeometry` where the lap passed no corner whole.
     """
-    lap = drive.best if number is None else _lap(drive, number)
+    lap = drive.lap(number)
     found: dict[str, Target] = {}
     for corner in drive.corners:
         for one in passes_of(drive)[corner.name]:
@@ -141,8 +154,6 @@ def reference_lap(drive: Drive, number: int | None = None, source: str = "") -> 
                     apex_distance_m=corner.apex.distance_m,
                     exit_distance_m=corner.exit.distance_m,
                 )
-    combo = drive.series.combo_g[lap.frames]
-    most = float(np.fmax.reduce(combo, initial=np.nan))
     return ReferenceLap(
         track=drive.track.id if drive.track is not None else "",
         lap_time_s=lap.duration_s,
@@ -150,31 +161,14 @@ def reference_lap(drive: Drive, number: int | None = None, source: str = "") -> 
         source_file=f"{source}, lap {lap.number}" if source else "",
         total_distance_m=lap.distance_m,
         n_frames=lap.last - lap.first,
-        max_combo_g=None if np.isnan(most) else most,
+        max_combo_g=highest(drive.series.combo_g[lap.frames]),
     )
-
-
-def _lap(drive: Drive, number: int) -> Segment:
-    for lap in drive.counted:
-        if lap.number == number:
-            return lap
-    raise UnknownLap
 
 
 def reference_json(lap: ReferenceLap) -> dict[str, object]:
     """The lap as its file holds it, numbers to four places."""
-    return {
-        "track": lap.track,
-        "source_file": lap.source_file,
-        "lap_time_s": round(lap.lap_time_s, DIGITS),
-        "total_distance_m": _short(lap.total_distance_m),
-        "n_frames": lap.n_frames,
-        "max_combo_g": _short(lap.max_combo_g),
-        "corners": {
-            name: {key: _short(value) for key, value in target._asdict().items()}
-            for name, target in lap.corners.items()
-        },
-    }
+    made: dict[str, object] = FILE.dump_python(lap)
+    return made
 
 
 def reference_text(lap: ReferenceLap) -> str:
@@ -182,50 +176,18 @@ def reference_text(lap: ReferenceLap) -> str:
     return json.dumps(reference_json(lap), ensure_ascii=False, indent=2, allow_nan=False) + "\n"
 
 
-def _short(value: float | None) -> float | None:
-    return None if value is None else round(value, DIGITS)
-
-
 def parse_reference(text: str) -> ReferenceLap:
     """The lap of a reference file. Raises `TrackError`, which says what is wrong and where.
 
     Lap and corner times must be above 0; of the other numbers any may be missing.
     """
-    file = json_object(text)
     try:
-        corners = file.fields("corners")
-        found = {
-            name: _target(Fields(value, f"corners.{name}"))
-            for name, value in corners.values.items()
-        }
-        if not found:
-            raise FieldError("corners: one corner at least is needed")
-        return ReferenceLap(
-            track=file.text("track"),
-            lap_time_s=_above_zero(file, "lap_time_s"),
-            corners=found,
-            source_file=file.text("source_file", ""),
-            total_distance_m=file.optional_number("total_distance_m", 0, LARGEST),
-            n_frames=file.integer("n_frames", 0, 10**9) if "n_frames" in file else None,
-            max_combo_g=file.optional_number("max_combo_g", 0, LARGEST),
-        )
-    except FieldError as error:
-        raise TrackError(str(error)) from None
-
-
-def _target(item: Fields) -> Target:
-    known = {
-        name: item.optional_number(name, -LARGEST if name in _SIGNED else 0.0, LARGEST)
-        for name in Target._fields[1:]
-    }
-    return Target(_above_zero(item, "corner_time_s"), **known)
-
-
-def _above_zero(item: Fields, name: str) -> float:
-    seconds = item.number(name, 0.0, LARGEST)
-    if seconds <= 0:
-        raise item.wrong(name, "must be above 0")
-    return seconds
+        lap = FILE.validate_python(json_object(text))
+    except ValidationError as error:
+        raise TrackError(fault_of(error)) from None
+    if not lap.corners:
+        raise TrackError("corners: one corner at least is needed")
+    return lap
 
 
 class ReferenceBook:
@@ -259,26 +221,12 @@ class ReferenceBook:
 
 def read_references(folder: Path) -> References:
     """Every reference lap of a folder."""
-    laps: dict[str, ReferenceLap] = {}
-    unreadable: dict[str, str] = {}
-    for path in sorted(folder.glob("*.json")):
-        try:
-            laps[path.stem] = read_reference(path)
-        except TrackError as error:
-            unreadable[path.stem] = str(error)
-    return References(laps, unreadable)
+    return References(*read_folder(folder, read_reference))
 
 
 def read_reference(path: Path) -> ReferenceLap:
     """The lap of one file. Raises `TrackError`, which names the file."""
-    try:
-        if path.stat().st_size > LARGEST_TEXT:
-            raise TrackError("the file is larger than 16 MiB")
-        return parse_reference(path.read_text(encoding="utf-8-sig"))
-    except (TrackError, UnicodeDecodeError) as error:
-        raise TrackError(f"{path.name}: {error}") from None
-    except OSError as error:
-        raise TrackError(f"{path.name}: {error.strerror}") from None
+    return read_file(path, parse_reference)
 
 
 def write_reference(path: Path, lap: ReferenceLap, *, force: bool = False) -> None:
@@ -287,17 +235,7 @@ def write_reference(path: Path, lap: ReferenceLap, *, force: bool = False) -> No
     A file that is there already is written over only with *force*.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    text = reference_text(lap)
-    if not force:
-        try:
-            with path.open("x", encoding="utf-8", newline="\n") as file:
-                file.write(text)
-        except FileExistsError:
-            raise TrackError(f"{path} is there already; --force writes over it") from None
-        return
-    beside = path.with_name(f".{path.name}.{os.getpid()}.next")
     try:
-        beside.write_text(text, encoding="utf-8", newline="\n")
-        beside.replace(path)
-    finally:
-        beside.unlink(missing_ok=True)
+        write_file(path, reference_text(lap), force=force)
+    except TrackError as error:
+        raise TrackError(f"{path} {error}") from None

@@ -2,6 +2,7 @@
 
 import asyncio
 import math
+from dataclasses import asdict
 from typing import Annotated
 
 import numpy as np
@@ -213,7 +214,7 @@ def _map(drawn: TrackMap, colours: dict[str, str], name: str | None) -> dict[str
         "per_corner_color": colours,
         "corners": [_corner(one, colours) for one in drawn.corners],
         "marker_pins": [Pin.of(pin, pin.marker).model_dump() for pin in drawn.pins],
-        "danger_zones": [zone._asdict() for zone in drawn.danger_zones],
+        "danger_zones": [asdict(zone) for zone in drawn.danger_zones],
         "lap_polylines": {str(one.lap): _points(one.lat, one.lon) for one in drawn.laps},
         "lap_speeds": {str(one.lap): np.round(one.speed_ms * KMH, 1) for one in drawn.laps},
         "centerline": _points(drawn.centre_lat, drawn.centre_lon),

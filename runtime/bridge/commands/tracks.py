@@ -14,8 +14,7 @@ from runtime.bridge.commands.flags import add_server_flags
 from runtime.bridge.session.names import slug
 from runtime.bridge.settings import BridgeSettings
 from runtime.bridge.track.build import Built, from_centreline, from_frames
-from runtime.bridge.track.fields import LARGEST_TEXT
-from runtime.bridge.track.file import parse_track, track_text
+from runtime.bridge.track.file import parse_track, track_text, write_file
 from runtime.bridge.track.geojson import read_geojson
 from runtime.bridge.track.model import TrackError
 from runtime.web.errors import ApiError
@@ -42,7 +41,7 @@ def main(argv: Sequence[str], environ: Mapping[str, str] = os.environ) -> int:
     try:
         if arguments.out is None:
             out.parent.mkdir(exist_ok=True)
-        _write(out, track_text(built.track), force=arguments.force)
+        write_file(out, track_text(built.track), force=arguments.force)
     except (TrackError, OSError) as error:
         return _fail(str(out), error)
     for sentence in built.derived:
@@ -95,8 +94,6 @@ def _built(source: str, arguments: argparse.Namespace, settings: BridgeSettings)
 
 
 def _of_line(file: Path, name: str) -> Built:
-    if file.stat().st_size > LARGEST_TEXT:
-        raise TrackError("the file is larger than 16 MiB")
     read = read_geojson(file.read_text(encoding="utf-8-sig"))
     return from_centreline(read.trace, name or read.name or file.stem)
 
@@ -154,23 +151,6 @@ def _titled(built: Built, source: str) -> Built:
     if not slug(built.track.name):
         raise TrackError("the name needs a letter or a digit")
     return built._replace(track=replace(built.track, generated_from=f"track build {source}"))
-
-
-def _write(out: Path, text: str, *, force: bool) -> None:
-    """Write a new file, or, where *force* allows it, in one step over an old one."""
-    if not force:
-        try:
-            with out.open("x", encoding="utf-8", newline="\n") as file:
-                file.write(text)
-        except FileExistsError:
-            raise TrackError("is there already; --force writes over it") from None
-        return
-    beside = out.with_name(f".{out.name}.{os.getpid()}.next")
-    try:
-        beside.write_text(text, encoding="utf-8", newline="\n")
-        beside.replace(out)
-    finally:
-        beside.unlink(missing_ok=True)
 
 
 if __name__ == "__main__":

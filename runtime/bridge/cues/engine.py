@@ -425,7 +425,7 @@ class CueEngine:
             and phrase(occasion, level, _room(occasion)) != ""
         )
         if priority is not None and wanted:
-            message = Message(priority, occasion.corner and occasion.corner.name, occasion)
+            message = Message(priority, occasion.corner.name if occasion.corner else None, occasion)
         said = arbiter.submit(message, now, on_straight=_on_straight(inputs))
         if said is None or said.body is None:
             return None

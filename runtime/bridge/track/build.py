@@ -217,10 +217,10 @@ def _with_speeds(track: Track, laps: Laps, lap: Segment) -> Track:
     corners = []
     for i, corner in enumerate(track.corners):
         if not np.isnan(speed).any():
-            corner = corner._replace(speeds=typical_speeds(corner, along, speed, length))
+            corner = replace(corner, speeds=typical_speeds(corner, along, speed, length))
         if not np.isnan(brake).any():
             point = brake_point(corner, track.corners[i - 1], along, brake, length)
-            corner = corner._replace(brake=point)
+            corner = replace(corner, brake=point)
         corners.append(corner)
     return replace(track, corners=tuple(corners))
 

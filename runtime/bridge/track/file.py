@@ -4,127 +4,169 @@ How each value stands in the file is written beside its field in `track.model`.
 """
 
 import json
-import types
-from collections.abc import Callable, Mapping, Sequence
-from functools import cache, partial
-from typing import Any, Final, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any, Final, NoReturn, TypeVar
 
 import numpy as np
+from pydantic import TypeAdapter, ValidationError
 
 from runtime.bridge.session.geometry import Line
 from runtime.bridge.session.recording import Doubt, Gate, Numbers
-from runtime.bridge.track.fields import FieldError, Fields, json_object
 from runtime.bridge.track.model import (
     HALF_WIDTH_M,
-    LATITUDE,
     LONGEST_M,
-    LONGITUDE,
     Corner,
     DangerZone,
+    Latitude,
+    Longitude,
     Marker,
+    Note,
+    Number,
     Profile,
     Sector,
-    Stored,
     Straight,
+    Text,
     Track,
     TrackError,
     WeatherPhase,
 )
 
 T = TypeVar("T")
-R = TypeVar("R", bound=tuple[Any, ...])
-Json = dict[str, object]
 
+LARGEST_TEXT: Final = 16 * 1024 * 1024
 SHORTEST_M: Final = 50.0
 LENGTH_SHARE: Final = 0.02
 TOUCH_M: Final = 0.5
 """Ends of sectors closer than this are one."""
-HEADING: Final = Stored(low=-360, high=360, digits=2)
-ALTITUDE: Final = Stored(low=-1000, high=10_000, digits=2)
-START: Final = {"lat": LATITUDE, "lon": LONGITUDE, "heading": HEADING}
-LINE: Final = {
-    "distance": Stored(low=0, high=LONGEST_M, digits=2),
-    "lat": LATITUDE,
-    "lon": LONGITUDE,
-    "altitude": ALTITUDE,
+Altitude = Annotated[float, Number(-1000, 10_000, digits=2)]
+Distance = Annotated[float, Number(0, LONGEST_M, digits=2)]
+_WORDS: Final = {
+    "missing": "is missing",
+    "dataclass_type": "not an object",
+    "dict_type": "not an object",
+    "list_type": "a list is needed",
 }
-PROFILE: Final = {"distance": LINE["distance"], "altitude": ALTITUDE}
 
 
-class _Field(NamedTuple):
-    """One field of a record, and how it stands in the file."""
+@dataclass(frozen=True)
+class _Start:
+    """Start/finish."""
 
-    name: str
-    kind: Any
-    """The type of its value; None is left out of it."""
-    stored: Stored
-    required: bool
-
-    @property
-    def key(self) -> str:
-        return self.stored.key or self.name
+    lat: Latitude
+    lon: Longitude
+    heading: Annotated[float, Number(-360, 360, digits=2)]
 
 
-@cache
-def _fields(record: Any) -> tuple[_Field, ...]:
-    fields = []
-    for name, hint in get_type_hints(record, include_extras=True).items():
-        marks = [mark for mark in getattr(hint, "__metadata__", ()) if isinstance(mark, Stored)]
-        kind = get_args(hint)[0] if marks else hint
-        if get_origin(kind) in (Union, types.UnionType):
-            kind = next(part for part in get_args(kind) if part is not type(None))
-        stored = marks[0] if marks else Stored()
-        fields.append(_Field(name, kind, stored, name not in record._field_defaults))
-    return tuple(fields)
+@dataclass(frozen=True)
+class _Height:
+    """A point of the elevation profile."""
+
+    distance: Distance
+    altitude: Altitude
 
 
-def _read(record: type[R], item: Fields, length: float) -> R:
-    """A record of the file; raises `FieldError`."""
-    values = {}
-    for field in _fields(record):
-        if field.required or field.key in item:
-            value = _value(field, item, length)
-            if field.required or value != "":
-                values[field.name] = value
-    return record(**values)
+@dataclass(frozen=True)
+class _Point:
+    """A point of the reference line."""
+
+    distance: Distance
+    lat: Latitude
+    lon: Longitude
+    altitude: Altitude | None = None
 
 
-def _value(field: _Field, item: Fields, length: float) -> object:
-    key, kind, stored = field.key, field.kind, field.stored
-    if stored.choices:
-        return item.one_of(key, *stored.choices)
-    if kind is str:
-        return item.text(key) if field.required else item.text(key, "")
-    if get_origin(kind) is tuple:
-        return item.texts(key)
-    if kind is int:
-        return item.integer(key, int(stored.low), int(stored.high))
-    if stored.of_lap:
-        return item.number(key, 0, length)
-    if kind is float:
-        return item.number(key, stored.low, stored.high)
-    return _read(kind, item.fields(key), length)
+START: Final = TypeAdapter(_Start)
+POINTS: Final = TypeAdapter(list[_Point] | None)
+HEIGHTS: Final = TypeAdapter(list[_Height] | None)
+CORNER: Final = TypeAdapter(Corner)
+SECTORS: Final = TypeAdapter(list[Sector] | None)
+STRAIGHT: Final = TypeAdapter(Straight)
+ZONE: Final = TypeAdapter(DangerZone)
+PHASE: Final = TypeAdapter(WeatherPhase)
+MARKER: Final = TypeAdapter(Marker)
+LENGTH: Final = TypeAdapter(Annotated[float, Number(SHORTEST_M, LONGEST_M)])
+WIDTH: Final = TypeAdapter(Annotated[float, Number(1, 100)] | None)
+NAME: Final = TypeAdapter(Text)
+NOTE: Final = TypeAdapter(Note)
 
 
-def _record(value: Any) -> Json:
-    """A record as the file has it, without what is not known."""
-    record: Json = {}
-    for field in _fields(value.__class__):
-        content = getattr(value, field.name)
-        if content is None or content in ("", ()):
-            continue
-        if field.kind is float:
-            content = _rounded(content, field.stored)
-        elif hasattr(content, "_fields"):
-            content = _record(content)
-        elif isinstance(content, tuple):
-            content = list(content)
-        record[field.key] = content
-    return record
+def json_object(text: str) -> dict[str, Any]:
+    """The object that a JSON text holds; raises `TrackError` with line and column."""
+    if len(text) > LARGEST_TEXT:
+        raise TrackError("the file is larger than 16 MiB")
+    try:
+        body = json.loads(text, parse_constant=_refuse_constant)
+    except json.JSONDecodeError as error:
+        raise TrackError(f"line {error.lineno}, column {error.colno}: {error.msg}") from None
+    except RecursionError:
+        raise TrackError("the file is nested too deeply") from None
+    except ValueError as error:
+        raise TrackError(str(error)) from None
+    if not isinstance(body, dict):
+        raise TrackError("the file holds no JSON object")
+    return body
 
 
-def _rounded(value: float, stored: Stored) -> float:
-    return value if stored.digits is None else round(value, stored.digits) + 0.0
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a number in JSON")
+
+
+def read_file(path: Path, parse: Callable[[str], T]) -> T:
+    """What *parse* makes of the text of a file; raises `TrackError`, which names the file."""
+    try:
+        if not path.is_file():
+            raise TrackError("there is no such file")
+        if path.stat().st_size > LARGEST_TEXT:
+            raise TrackError("the file is larger than 16 MiB")
+        return parse(path.read_text(encoding="utf-8-sig"))
+    except (TrackError, UnicodeDecodeError) as error:
+        raise TrackError(f"{path.name}: {error}") from None
+    except OSError as error:
+        raise TrackError(f"{path.name}: {error.strerror}") from None
+
+
+def read_folder(folder: Path, read: Callable[[Path], T]) -> tuple[dict[str, T], dict[str, str]]:
+    """What *read* makes of each JSON file, by its stem, and why others cannot be read."""
+    readable: dict[str, T] = {}
+    unreadable: dict[str, str] = {}
+    for path in sorted(folder.glob("*.json")):
+        try:
+            readable[path.stem] = read(path)
+        except TrackError as error:
+            unreadable[path.stem] = str(error)
+    return readable, unreadable
+
+
+def write_file(path: Path, text: str, *, force: bool) -> None:
+    """Write a new file, or, where *force* allows it, in one step over an old one.
+
+    Raises `TrackError` and `OSError`.
+    """
+    if not force:
+        try:
+            with path.open("x", encoding="utf-8", newline="\n") as file:
+                file.write(text)
+        except FileExistsError:
+            raise TrackError("is there already; --force writes over it") from None
+        return
+    beside = path.with_name(f".{path.name}.{os.getpid()}.next")
+    try:
+        beside.write_text(text, encoding="utf-8", newline="\n")
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def fault_of(error: ValidationError, place: str = "") -> str:
+    """The first fault, at its place in the file."""
+    first = error.errors()[0]
+    for part in first["loc"]:
+        place += f"[{part}]" if isinstance(part, int) else f".{part}" if place else part
+    cause = first.get("ctx", {}).get("error")
+    return f"{place}: {cause or _WORDS.get(first['type'], first['msg'])}"
 
 
 def track_text(track: Track) -> str:
@@ -132,38 +174,37 @@ def track_text(track: Track) -> str:
 
     Distances are rounded to centimetres, places to a centimetre's worth of degrees.
     """
-    start, line = track.start, track.line
+    start, line, profile = track.start, track.line, track.elevation
+    columns = (line.distance, line.lat, line.lon, line.altitude) if line else ()
     body = {
         "name": track.name,
         "generated_from": track.generated_from,
         "track_length_m": round(track.length_m, 2),
         "half_width_m": track.half_width_m,
-        "start_finish": {key: _rounded(getattr(start, key), mark) for key, mark in START.items()},
-        "sectors": list(map(_record, track.sectors)),
-        "corners": list(map(_record, track.corners)),
-        "straights": list(map(_record, track.straights)),
-        "danger_zones": list(map(_record, track.danger_zones)),
-        "weather_phases": list(map(_record, track.weather_phases)),
-        "markers": list(map(_record, track.markers)),
-        "elevation_profile": _points(PROFILE, track.elevation) if track.elevation else [],
-        "reference_line": _points(LINE, (line.distance, line.lat, line.lon, line.altitude))
-        if line
-        else [],
+        "start_finish": _dumped(START, _Start(start.lat, start.lon, start.heading)),
+        "sectors": _dumped(SECTORS, list(track.sectors)),
+        "corners": [_dumped(CORNER, corner) for corner in track.corners],
+        "straights": [_dumped(STRAIGHT, straight) for straight in track.straights],
+        "danger_zones": [_dumped(ZONE, zone) for zone in track.danger_zones],
+        "weather_phases": [_dumped(PHASE, phase) for phase in track.weather_phases],
+        "markers": [_dumped(MARKER, marker) for marker in track.markers],
+        "elevation_profile": _dumped(HEIGHTS, [_Height(*row) for row in _rows(*(profile or ()))]),
+        "reference_line": _dumped(POINTS, [_Point(*row) for row in _rows(*columns)]),
     }
     lines = [f'"{key}": {_laid_out(value)}' for key, value in body.items()]
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
-def _points(keys: Mapping[str, Stored], columns: Sequence[Numbers]) -> list[Json]:
-    """Columns as an object for each row, without what is NaN."""
-    rows = zip(*(column.tolist() for column in columns), strict=True)
+def _dumped(adapter: TypeAdapter[T], value: T) -> object:
+    """A record as the file has it, without what is not known."""
+    return adapter.dump_python(value, by_alias=True, exclude_defaults=True)
+
+
+def _rows(*columns: Numbers) -> list[list[Any]]:
+    """The rows of columns; None for NaN."""
     return [
-        {
-            key: _rounded(value, mark)
-            for (key, mark), value in zip(keys.items(), row, strict=True)
-            if value == value
-        }
-        for row in rows
+        [None if value != value else value for value in row]
+        for row in zip(*(column.tolist() for column in columns), strict=True)
     ]
 
 
@@ -177,183 +218,198 @@ def _compact(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 
+class _File:
+    """The object of a file, and what had to be left out of it."""
+
+    def __init__(self, body: dict[str, Any]) -> None:
+        self.body = body
+        self.length = 0.0
+        self.complaints: list[str] = []
+
+    def value(self, name: str, adapter: TypeAdapter[T]) -> T:
+        """A field of the object; raises `TrackError`."""
+        return self.read(name, adapter, self.body.get(name))
+
+    def read(self, place: str, adapter: TypeAdapter[T], value: object) -> T:
+        """What stands at a place of the file; raises `TrackError`."""
+        try:
+            return adapter.validate_python(value, context={"length": self.length})
+        except ValidationError as error:
+            raise TrackError(fault_of(error, place)) from None
+
+    def attempt(self, read: Callable[[], T | None]) -> T | None:
+        """What *read* gives, or None and a complaint."""
+        try:
+            return read()
+        except TrackError as error:
+            self.complaints.append(str(error))
+            return None
+
+    def each(
+        self,
+        name: str,
+        adapter: TypeAdapter[T],
+        judge: Callable[[str, T], T] = lambda _, record: record,
+    ) -> list[T]:
+        """The records of a list; what cannot be read is left out and said.
+
+        *judge* gets a record with its place and gives it back; it raises `TrackError`.
+        """
+        items = self.body.get(name)
+        if items is not None and not isinstance(items, list):
+            self.complaints.append(f"{name}: a list is needed")
+            return []
+        records = []
+        for i, item in enumerate(items or ()):
+            place = f"{name}[{i}]"
+            try:
+                records.append(judge(place, self.read(place, adapter, item)))
+            except TrackError as error:
+                self.complaints.append(str(error))
+        return records
+
+
 def parse_track(text: str, track_id: str = "") -> tuple[Track, tuple[Doubt, ...]]:
     """The circuit of a file, and a doubt for each part of it that had to be left out.
 
     Raises `TrackError`, which names the place, for what is no JSON object or lacks a length or
     a start.
     """
-    file = json_object(text)
-    complaints: list[str] = []
-    try:
-        length = file.number("track_length_m", SHORTEST_M, LONGEST_M)
-    except FieldError as error:
-        raise TrackError(str(error)) from None
-    line = _attempt(partial(_line, file, length), complaints)
-    corners, inner = _corners(file, length, complaints)
+    file = _File(json_object(text))
+    length = file.length = file.value("track_length_m", LENGTH)
+    line = file.attempt(lambda: _line(file))
+    corners, inner = _corners(file)
     names = [corner.name for corner in corners]
-    outer = file.build_each("markers", partial(_marker, length=length, corners=names), complaints)
-    straight, zone = (
-        partial(_read, Straight, length=length),
-        partial(_read, DangerZone, length=length),
-    )
-    width = _attempt(partial(file.optional_number, "half_width_m", 1, 100), complaints)
+
+    def judge(place: str, marker: Marker) -> Marker:
+        if marker.corner is not None and marker.corner not in names:
+            raise TrackError(f"{place}.corner: there is no such corner")
+        return marker
+
     track = Track(
         id=track_id,
-        name=_attempt(lambda: file.text("name"), complaints) or track_id or "Unnamed",
+        name=file.attempt(lambda: file.value("name", NAME)) or track_id or "Unnamed",
         length_m=length,
-        start=_start(file, line, complaints),
-        generated_from=_attempt(lambda: file.text("generated_from", ""), complaints) or "",
-        half_width_m=width or HALF_WIDTH_M,
+        start=_start(file, line),
+        generated_from=file.attempt(lambda: file.value("generated_from", NOTE)) or "",
+        half_width_m=file.attempt(lambda: file.value("half_width_m", WIDTH)) or HALF_WIDTH_M,
         line=line,
         corners=tuple(corners),
-        sectors=_attempt(partial(_sectors, file, length), complaints) or (),
-        straights=tuple(file.build_each("straights", straight, complaints)),
-        danger_zones=tuple(file.build_each("danger_zones", zone, complaints)),
-        weather_phases=tuple(file.build_each("weather_phases", _phase, complaints)),
-        elevation=_attempt(partial(_profile, file, length), complaints),
-        markers=_place_markers(outer, inner, line),
+        sectors=file.attempt(lambda: _sectors(file)) or (),
+        straights=tuple(file.each("straights", STRAIGHT)),
+        danger_zones=tuple(file.each("danger_zones", ZONE)),
+        weather_phases=tuple(file.each("weather_phases", PHASE, _phase)),
+        elevation=file.attempt(lambda: _profile(file)),
+        markers=_place_markers(file.each("markers", MARKER, judge), inner, length, line),
     )
-    return track, tuple(Doubt("track_element", complaint) for complaint in complaints)
+    return track, tuple(Doubt("track_element", complaint) for complaint in file.complaints)
 
 
-def _attempt(read: Callable[[], T], complaints: list[str]) -> T | None:
-    """What *read* gives, or None and a complaint."""
+def _start(file: _File, line: Line | None) -> Gate:
     try:
-        return read()
-    except FieldError as error:
-        complaints.append(str(error))
-        return None
-
-
-def _start(file: Fields, line: Line | None, complaints: list[str]) -> Gate:
-    try:
-        start = file.fields("start_finish")
-        lat, lon, heading = (start.number(key, m.low, m.high) for key, m in START.items())
-        return Gate(lat, lon, heading % 360.0)
-    except FieldError as error:
+        start = file.value("start_finish", START)
+        return Gate(start.lat, start.lon, start.heading % 360.0)
+    except TrackError as error:
         if line is None:
-            raise TrackError(str(error)) from None
-        complaints.append(f"{error}; the start of the reference line is taken")
+            raise
+        file.complaints.append(f"{error}; the start of the reference line is taken")
         return Gate(float(line.lat[0]), float(line.lon[0]), line.ring.heading(0.0))
 
 
-def _columns(file: Fields, name: str, keys: Mapping[str, Stored]) -> Numbers:
-    """A list of objects as columns; an altitude that a point of the line lacks is NaN."""
-    rows = [
-        [
-            np.nan
-            if mark is ALTITUDE and keys is LINE and key not in item
-            else item.number(key, mark.low, mark.high)
-            for key, mark in keys.items()
-        ]
-        for item in file.objects(name)
-    ]
-    return np.array(rows, dtype=np.float64).reshape(-1, len(keys)).T
-
-
-def _line(file: Fields, length: float) -> Line | None:
-    columns = _columns(file, "reference_line", LINE)
-    if not columns.size:
+def _line(file: _File) -> Line | None:
+    points = file.value("reference_line", POINTS)
+    if points and points[-1].distance >= file.length - 1e-6:  # the start once more
+        points.pop()
+    if not points:
         return None
-    if columns.shape[1] > 1 and columns[0, -1] >= length - 1e-6:  # the start once more
-        columns = columns[:, :-1]
-    distance, lat, lon, altitude = columns
+    rows = [(point.distance, point.lat, point.lon, point.altitude) for point in points]
+    distance, lat, lon, altitude = np.array(rows, dtype=np.float64).T
     if len(distance) < 8 or abs(distance[0]) > 1e-6 or (np.diff(distance) <= 0).any():
-        raise file.wrong("reference_line", "8 points at least are needed, rising from distance 0")
-    line = Line(distance, lat, lon, altitude, length)
+        raise TrackError("reference_line: 8 points at least are needed, rising from distance 0")
+    line = Line(distance, lat, lon, altitude, file.length)
     x, y = line.plane.xy(lat, lon)
     drawn = float(np.hypot(np.diff(x, append=x[0]), np.diff(y, append=y[0])).sum())
-    if abs(drawn - length) > LENGTH_SHARE * length:
-        raise file.wrong("reference_line", f"{drawn:.0f} m long, not {length:.0f}")
+    if abs(drawn - file.length) > LENGTH_SHARE * file.length:
+        raise TrackError(f"reference_line: {drawn:.0f} m long, not {file.length:.0f}")
     return line
 
 
-def _profile(file: Fields, length: float) -> Profile | None:
-    distance, altitude = _columns(file, "elevation_profile", PROFILE)
-    if not len(distance):
+def _profile(file: _File) -> Profile | None:
+    points = file.value("elevation_profile", HEIGHTS)
+    if not points:
         return None
-    if distance[-1] > length * (1 + LENGTH_SHARE) or (np.diff(distance) <= 0).any():
-        raise file.wrong("elevation_profile", "its distances must rise, to the length at most")
-    return Profile(distance, altitude)
+    distance = np.array([point.distance for point in points])
+    if distance[-1] > file.length * (1 + LENGTH_SHARE) or (np.diff(distance) <= 0).any():
+        raise TrackError("elevation_profile: its distances must rise, to the length at most")
+    return Profile(distance, np.array([point.altitude for point in points]))
 
 
-def _corners(
-    file: Fields, length: float, complaints: list[str]
-) -> tuple[list[Corner], list[Marker]]:
+def _corners(file: _File) -> tuple[list[Corner], list[Marker]]:
     """The corners by number, and the markers that stand in them whole."""
+    length, names = file.length, set[str]()
     inner: list[Marker] = []
-    names: set[str] = set()
 
-    def build(item: Fields) -> Corner:
-        values = dict(item.values)
-        for name in ("entry", "apex", "exit"):
-            if name not in item and f"{name}_distance" in item:  # the flat form
-                values[name] = {"distance": values[f"{name}_distance"]}
-        whole = not all(isinstance(marker, str) for marker in item.items("markers"))
-        if whole:
-            del values["markers"]
-        corner = _read(Corner, Fields(values, item.place), length)
+    def judge(place: str, corner: Corner) -> Corner:
         entry, apex, leave = (
-            spot._replace(distance_m=spot.distance_m % length)
+            replace(spot, distance_m=spot.distance_m % length)
             for spot in (corner.entry, corner.apex, corner.exit)
         )
         window = (leave.distance_m - entry.distance_m) % length
         # A window of more than half the lap is one whose ends are in the wrong order.
         if not (apex.distance_m - entry.distance_m) % length <= window <= length / 2 or not window:
-            raise item.wrong("apex", "entry, apex and exit do not follow each other")
+            raise TrackError(f"{place}.apex: entry, apex and exit do not follow each other")
         if corner.name in names:
-            raise item.wrong("name", "two corners have it")
+            raise TrackError(f"{place}.name: two corners have it")
         names.add(corner.name)
-        corner = corner._replace(entry=entry, apex=apex, exit=leave)
-        if not whole:
-            return corner
-        own = item.build_each("markers", partial(_marker, length=length), complaints)
-        inner.extend(marker._replace(corner=marker.corner or corner.name) for marker in own)
-        return corner._replace(markers=tuple(marker.id for marker in own))
+        corner = replace(corner, entry=entry, apex=apex, exit=leave)
+        own = file.each(f"{place}.markers", MARKER)
+        inner.extend(replace(marker, corner=marker.corner or corner.name) for marker in own)
+        return replace(corner, markers=tuple(marker.id for marker in own)) if own else corner
 
-    corners = file.build_each("corners", build, complaints)
-    return sorted(corners, key=lambda corner: corner.number), inner
+    items = file.body.get("corners")
+    for i, item in enumerate(items if isinstance(items, list) else ()):
+        if not isinstance(item, dict):
+            continue
+        for name in ("entry", "apex", "exit"):
+            if item.get(name) is None and f"{name}_distance" in item:  # the flat form
+                item[name] = {"distance": item[f"{name}_distance"]}
+        markers = item.get("markers")
+        if isinstance(markers, list) and not all(isinstance(one, str) for one in markers):
+            file.body[f"corners[{i}].markers"] = item.pop("markers")
+    return sorted(file.each("corners", CORNER, judge), key=lambda corner: corner.number), inner
 
 
-def _sectors(file: Fields, length: float) -> tuple[Sector, ...]:
-    sectors = [_read(Sector, item, length) for item in file.objects("sectors")]
+def _sectors(file: _File) -> tuple[Sector, ...]:
+    sectors = file.value("sectors", SECTORS)
     if not sectors:
         return ()
     bounds = [0.0, *(sector.end_m for sector in sectors)]
-    starts = [*(sector.start_m for sector in sectors), length]
+    starts = [*(sector.start_m for sector in sectors), file.length]
     apart = max(abs(a - b) for a, b in zip(bounds, starts, strict=True))
     if len(sectors) != 3 or apart > TOUCH_M or sorted(set(bounds)) != bounds:
-        raise file.wrong("sectors", "three are needed that follow each other from 0 to the length")
-    bounds[-1] = length
+        raise TrackError("sectors: three are needed that follow each other from 0 to the length")
+    bounds[-1] = file.length
     return tuple(
-        sector._replace(start_m=a, end_m=b)
+        replace(sector, start_m=a, end_m=b)
         for sector, a, b in zip(sectors, bounds[:-1], bounds[1:], strict=True)
     )
 
 
-def _phase(item: Fields) -> WeatherPhase:
-    phase = _read(WeatherPhase, item, 0.0)
+def _phase(place: str, phase: WeatherPhase) -> WeatherPhase:
     if phase.start_hour >= phase.end_hour:
-        raise item.wrong("end_hour", "it must be after start_hour")
+        raise TrackError(f"{place}.end_hour: it must be after start_hour")
     return phase
 
 
-def _marker(item: Fields, length: float, corners: Sequence[str] | None = None) -> Marker:
-    marker = _read(Marker, item, length)
-    if corners is not None and marker.corner is not None and marker.corner not in corners:
-        raise item.wrong("corner", "there is no such corner")
-    return marker._replace(distance_m=marker.distance_m % length)
-
-
 def _place_markers(
-    outer: Sequence[Marker], inner: Sequence[Marker], line: Line | None
+    outer: Sequence[Marker], inner: Sequence[Marker], length: float, line: Line | None
 ) -> tuple[Marker, ...]:
     """The markers by distance, each with a position where there is a line."""
     ids = {marker.id for marker in outer}
     markers = [*outer, *(marker for marker in inner if marker.id not in ids)]
     for i, marker in enumerate(markers):
+        markers[i] = marker = replace(marker, distance_m=marker.distance_m % length)
         if line is not None and (marker.lat is None or marker.lon is None):
             lat, lon = line.place(marker.distance_m)
-            markers[i] = marker._replace(lat=lat, lon=lon)
+            markers[i] = replace(marker, lat=lat, lon=lon)
     return tuple(sorted(markers, key=lambda marker: (marker.distance_m, marker.id)))

@@ -1,15 +1,39 @@
 """Reads the centre line of a circuit from GeoJSON."""
 
-from typing import Final, NamedTuple
+from typing import Annotated, Any, Final, NamedTuple, TypeVar
 
 import numpy as np
+from pydantic import BeforeValidator, TypeAdapter, ValidationError
 
 from runtime.bridge.track.build import Trace
-from runtime.bridge.track.fields import FieldError, Fields, json_object
-from runtime.bridge.track.model import TrackError
+from runtime.bridge.track.file import fault_of, json_object
+from runtime.bridge.track.model import Number, Text, TrackError
 
-MOST_POINTS: Final = 200_000
+T = TypeVar("T")
 NAMES: Final = ("Name", "name", "title", "id")
+Json = dict[str, Any]
+
+
+class _Point(NamedTuple):
+    """As GeoJSON writes it, in degrees and metres."""
+
+    x: Annotated[float, Number(-180, 180)]
+    y: Annotated[float, Number(-90, 90)]
+    z: Annotated[float, Number(-1000, 10_000)] | None = None
+    m: object = None
+
+
+def _name_parts(point: object) -> object:
+    if not isinstance(point, list) or not 2 <= len(point) <= 4:
+        raise ValueError("longitude and latitude are needed")
+    return dict(zip("xyzm", point, strict=False))
+
+
+OBJECT: Final = TypeAdapter(Json)
+OBJECTS: Final = TypeAdapter(list[Json])
+KIND: Final = TypeAdapter(Text)
+RINGS: Final = TypeAdapter(list[list[Any]])
+POINTS: Final = TypeAdapter(list[Annotated[_Point, BeforeValidator(_name_parts)]])
 
 
 class Centreline(NamedTuple):
@@ -23,56 +47,44 @@ class Centreline(NamedTuple):
 def read_geojson(text: str) -> Centreline:
     """The first line or ring of a file; raises `TrackError`, which names the place."""
     file = json_object(text)
-    try:
-        for feature in file.objects("features") if "features" in file else [file]:
-            geometry = feature.fields("geometry") if "geometry" in feature else feature
-            points = _points(geometry)
-            if points is not None:
-                return Centreline(_trace(points, geometry.place), _name(feature))
-    except FieldError as error:
-        raise TrackError(str(error)) from None
+    features, place = [file], ""
+    if file.get("features") is not None:
+        features, place = _read(OBJECTS, file["features"], "features"), "features"
+    for i, feature in enumerate(features):
+        at = f"{place}[{i}]." if place else ""
+        geometry = feature
+        if feature.get("geometry") is not None:
+            geometry, at = _read(OBJECT, feature["geometry"], f"{at}geometry"), f"{at}geometry."
+        kind = _read(KIND, geometry.get("type"), f"{at}type")
+        points, at = geometry.get("coordinates"), f"{at}coordinates"
+        if kind in ("Polygon", "MultiLineString"):
+            rings = _read(RINGS, points, at)
+            points = rings[0] if rings else []
+        elif kind != "LineString":
+            continue
+        return Centreline(_trace(_read(POINTS, points, at), at), _name(feature))
     raise TrackError("the file holds no LineString and no Polygon")
 
 
-def _points(geometry: Fields) -> list[object] | None:
-    kind = geometry.text("type")
-    if kind == "LineString":
-        return geometry.items("coordinates")
-    if kind in ("Polygon", "MultiLineString"):
-        rings = geometry.items("coordinates")
-        return rings[0] if rings and isinstance(rings[0], list) else []
-    return None
+def _read(adapter: TypeAdapter[T], value: object, place: str) -> T:
+    try:
+        return adapter.validate_python(value)
+    except ValidationError as error:
+        raise TrackError(fault_of(error, place)) from None
 
 
-def _trace(points: list[object], place: str) -> Trace:
-    if len(points) > MOST_POINTS:
-        raise FieldError(f"{place}.coordinates: more than 200,000 points")
-    rows: list[tuple[float, float, float]] = []
-    for i, point in enumerate(points):
-        if not isinstance(point, list) or not 2 <= len(point) <= 4:
-            raise FieldError(f"{place}.coordinates[{i}]: longitude and latitude are needed")
-        at = Fields(dict(zip("xyzm", point, strict=False)), f"{place}.coordinates[{i}]")
-        height = at.optional_number("z", -1000, 10_000)
-        rows.append(
-            (
-                at.number("y", -90, 90),
-                at.number("x", -180, 180),
-                np.nan if height is None else height,
-            )
-        )
-    if len(rows) > 1 and rows[0][:2] == rows[-1][:2]:  # a closed line repeats its start
-        rows.pop()
-    if len(rows) < 3:
-        raise FieldError(f"{place}.coordinates: three points at least are needed")
-    return Trace(*np.array(rows).T)
+def _trace(points: list[_Point], place: str) -> Trace:
+    if len(points) > 1 and points[0][:2] == points[-1][:2]:  # a closed line repeats its start
+        points.pop()
+    if len(points) < 3:
+        raise TrackError(f"{place}: three points at least are needed")
+    rows = [(point.y, point.x, np.nan if point.z is None else point.z) for point in points]
+    return Trace(*np.array(rows, dtype=np.float64).T)
 
 
-def _name(feature: Fields) -> str:
-    if "properties" not in feature:
-        return ""
-    properties = feature.fields("properties")
-    for key in NAMES:
-        value = properties.values.get(key)
-        if isinstance(value, str) and value.strip():
-            return value.strip()[:200]
-    return ""
+def _name(feature: Json) -> str:
+    properties = feature.get("properties") or {}
+    names = [properties.get(key) for key in NAMES] if isinstance(properties, dict) else []
+    return next(
+        (name.strip()[:200] for name in names if isinstance(name, str) and name.strip()), ""
+    )

@@ -8,9 +8,8 @@ from typing import Final
 from runtime.bridge.session.geometry import metres_between
 from runtime.bridge.session.names import slug
 from runtime.bridge.session.recording import Doubt
-from runtime.bridge.track.fields import LARGEST_TEXT
-from runtime.bridge.track.file import parse_track
-from runtime.bridge.track.model import Track, TrackError
+from runtime.bridge.track.file import parse_track, read_file, read_folder
+from runtime.bridge.track.model import Track
 
 NEAR_M: Final = 5000.0
 LONGEST_ID: Final = 128
@@ -24,16 +23,7 @@ def is_safe_id(text: str) -> bool:
 
 def read_track(path: Path) -> tuple[Track, tuple[Doubt, ...]]:
     """The circuit of one file, whose stem is its id; raises `TrackError`, which names the file."""
-    try:
-        if not path.is_file():
-            raise TrackError("there is no such file")
-        if path.stat().st_size > LARGEST_TEXT:
-            raise TrackError("the file is larger than 16 MiB")
-        return parse_track(path.read_text(encoding="utf-8-sig"), path.stem)
-    except (TrackError, UnicodeDecodeError) as error:
-        raise TrackError(f"{path.name}: {error}") from None
-    except OSError as error:
-        raise TrackError(f"{path.name}: {error.strerror}") from None
+    return read_file(path, lambda text: parse_track(text, path.stem))
 
 
 @dataclass(frozen=True)
@@ -50,17 +40,9 @@ class Library:
     @classmethod
     def read(cls, folder: Path) -> "Library":
         """The circuits of a folder; an absent folder has none."""
-        tracks: dict[str, Track] = {}
-        doubts: dict[str, tuple[Doubt, ...]] = {}
-        unreadable: dict[str, str] = {}
-        for path in sorted(folder.glob("*.json")):
-            try:
-                tracks[path.stem], found = read_track(path)
-            except TrackError as error:
-                unreadable[path.stem] = str(error)
-                continue
-            if found:
-                doubts[path.stem] = found
+        files, unreadable = read_folder(folder, read_track)
+        tracks = {key: track for key, (track, _) in files.items()}
+        doubts = {key: doubts for key, (_, doubts) in files.items() if doubts}
         return cls(tracks, doubts, unreadable)
 
     def by_id(self, track_id: str) -> Track | None:

@@ -1,10 +1,14 @@
 """What is known about a circuit; distances are metres of the reference line from start/finish."""
 
 import math
+import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Final, Literal, NamedTuple, TypeAlias
 
 import numpy as np
+from pydantic import BeforeValidator, Field, ValidationInfo
+from pydantic_core import core_schema
 
 from runtime.bridge.session.geometry import Line
 from runtime.bridge.session.recording import Gate, Numbers
@@ -12,10 +16,10 @@ from runtime.bridge.session.recording import Gate, Numbers
 Direction: TypeAlias = Literal["left", "right"]
 Danger: TypeAlias = Literal["high", "medium", "low"]
 
-DIRECTIONS: Final[tuple[Direction, ...]] = ("left", "right")
 DANGERS: Final[tuple[Danger, ...]] = ("high", "medium", "low")
 HALF_WIDTH_M: Final = 6.0
 LONGEST_M: Final = 100_000.0
+LONGEST_STRING: Final = 4000
 MARKER_KINDS: Final = ("brake_ref", "apex_ref", "turn_in_ref", "exit_ref", "visual", "nickname")
 
 
@@ -24,124 +28,198 @@ class TrackError(ValueError):
 
 
 @dataclass(frozen=True)
-class Stored:
-    """How a value stands in the file of a circuit; a field with a default may be absent there."""
+class Number:
+    """A finite number of a file, and the decimals with which it is written (None: all)."""
 
-    key: str = ""
-    """Its name there; empty: that of the field."""
     low: float = -math.inf
     high: float = math.inf
     digits: int | None = None
-    """Decimals that are written; None: all."""
     of_lap: bool = False
-    """It is a distance from 0 to the length of the lap."""
-    choices: tuple[str, ...] = ()
+    """It is a distance from 0 to the length of the lap, which the validation's context holds."""
+
+    def __get_pydantic_core_schema__(
+        self, source: object, handler: Callable[[object], core_schema.CoreSchema]
+    ) -> core_schema.CoreSchema:
+        """What pydantic asks of an annotation that reads and writes a value itself."""
+        write = core_schema.plain_serializer_function_ser_schema(self.write)
+        return core_schema.with_info_plain_validator_function(
+            self.read_whole if source is int else self.read, serialization=write
+        )
+
+    def read(self, value: object, info: ValidationInfo) -> float:
+        """The value as a float; raises ValueError."""
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise ValueError("a number is needed")
+        low, high = (0, (info.context or {})["length"]) if self.of_lap else (self.low, self.high)
+        if not low <= value <= high or not abs(value) <= sys.float_info.max:
+            raise ValueError(f"must be from {low:g} to {high:g}")
+        return float(value)
+
+    def read_whole(self, value: object, info: ValidationInfo) -> int:
+        """The value as an integer; raises ValueError."""
+        number = self.read(value, info)
+        if number != int(number):
+            raise ValueError("a whole number is needed")
+        return int(number)
+
+    def write(self, value: float) -> float:
+        """The value as the file has it."""
+        return value if self.digits is None else round(value, self.digits) + 0.0
 
 
-LATITUDE: Final = Stored(low=-90, high=90, digits=7)
-LONGITUDE: Final = Stored(low=-180, high=180, digits=7)
+def _read_text(value: object) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise ValueError("a text is needed")
+    return _read_note(value)
 
 
-class Spot(NamedTuple):
+def _read_note(value: object) -> str:
+    if value is not None and not isinstance(value, str):
+        raise ValueError("a text is needed")
+    if value is not None and len(value) > LONGEST_STRING:
+        raise ValueError("the text is too long")
+    return value or ""
+
+
+def _read_texts(value: object) -> tuple[str, ...]:
+    if not isinstance(value, list | None):
+        raise ValueError("a list is needed")
+    if not all(isinstance(item, str) and len(item) <= LONGEST_STRING for item in value or ()):
+        raise ValueError("a list of texts is needed")
+    return tuple(value or ())
+
+
+def _read_word(*choices: str) -> BeforeValidator:
+    """One of some words, in any case."""
+
+    def read(value: object) -> str:
+        word = _read_text(value).casefold()
+        if word not in choices:
+            raise ValueError(f"one of {', '.join(choices)} is needed")
+        return word
+
+    return BeforeValidator(read)
+
+
+Text: TypeAlias = Annotated[str, BeforeValidator(_read_text)]
+"""A string of a file that is not blank."""
+Note: TypeAlias = Annotated[str, BeforeValidator(_read_note)]
+"""A string of a file that may be absent."""
+Texts: TypeAlias = Annotated[tuple[str, ...], BeforeValidator(_read_texts)]
+Place: TypeAlias = Annotated[float, Number(digits=2, of_lap=True)]
+Latitude: TypeAlias = Annotated[float, Number(-90, 90, digits=7)]
+Longitude: TypeAlias = Annotated[float, Number(-180, 180, digits=7)]
+Speed: TypeAlias = Annotated[float, Number(0, 150, digits=1)]
+Height: TypeAlias = Annotated[float, Number(-1000, 1000, digits=1)]
+
+
+@dataclass(frozen=True)
+class Spot:
     """A place of the line."""
 
-    distance_m: Annotated[float, Stored("distance", digits=2, of_lap=True)]
-    lat: Annotated[float | None, LATITUDE] = None
-    lon: Annotated[float | None, LONGITUDE] = None
+    distance_m: Annotated[Place, Field(alias="distance")]
+    lat: Latitude | None = None
+    lon: Longitude | None = None
 
 
-class Speeds(NamedTuple):
+@dataclass(frozen=True)
+class Speeds:
     """What a good lap drives at the three places of a corner, in m/s."""
 
-    entry: Annotated[float, Stored(low=0, high=150, digits=1)]
-    apex: Annotated[float, Stored(low=0, high=150, digits=1)]
-    exit: Annotated[float, Stored(low=0, high=150, digits=1)]
+    entry: Speed
+    apex: Speed
+    exit: Speed
 
 
-class BrakePoint(NamedTuple):
+@dataclass(frozen=True)
+class BrakePoint:
     """Where a good lap begins to brake, and how hard."""
 
-    before_entry_m: Annotated[float, Stored("distance_before_entry", -1000, 1000, digits=1)]
-    pressure_bar: Annotated[float, Stored(low=0, high=300, digits=1)]
+    before_entry_m: Annotated[Height, Field(alias="distance_before_entry")]
+    pressure_bar: Annotated[float, Number(0, 300, digits=1)]
 
 
-class Marker(NamedTuple):
+@dataclass(frozen=True)
+class Marker:
     """A thing beside the track that a driver can see, or a place worth a name."""
 
-    id: str
-    kind: Annotated[str, Stored(choices=MARKER_KINDS)]
-    label: str
-    distance_m: Annotated[float, Stored("distance", digits=1, of_lap=True)]
-    corner: str | None = None
-    source: str = ""
-    note: str = ""
-    lat: Annotated[float | None, LATITUDE] = None
-    lon: Annotated[float | None, LONGITUDE] = None
-    at_offset_m_from_entry: Annotated[
-        float | None, Stored(low=-LONGEST_M, high=LONGEST_M, digits=1)
-    ] = None
+    id: Text
+    kind: Annotated[str, _read_word(*MARKER_KINDS)]
+    label: Text
+    distance_m: Annotated[float, Number(digits=1, of_lap=True), Field(alias="distance")]
+    corner: Annotated[str | None, BeforeValidator(lambda value: _read_note(value) or None)] = None
+    source: Note = ""
+    note: Note = ""
+    lat: Latitude | None = None
+    lon: Longitude | None = None
+    at_offset_m_from_entry: Annotated[float, Number(-LONGEST_M, LONGEST_M, digits=1)] | None = None
     """Positive past the entry of its corner."""
 
 
-class Corner(NamedTuple):
+@dataclass(frozen=True)
+class Corner:
     """One bend; the window from entry to exit may straddle start/finish."""
 
-    name: str
-    number: Annotated[int, Stored(low=0, high=999)]
-    direction: Annotated[Direction, Stored(choices=DIRECTIONS)]
-    severity: Annotated[int, Stored(low=1, high=6)]
+    name: Text
+    number: Annotated[int, Number(0, 999)]
+    direction: Annotated[Direction, _read_word("left", "right")]
+    severity: Annotated[int, Number(1, 6)]
     """1, a hairpin, to 6, barely a bend."""
     entry: Spot
     apex: Spot
     exit: Spot
-    curvature_peak: Annotated[float | None, Stored(digits=3)] = None
+    curvature_peak: Annotated[float, Number(digits=3)] | None = None
     """Degrees of heading a metre."""
-    speeds: Annotated[Speeds | None, Stored("typical_speed_ms")] = None
-    brake: Annotated[BrakePoint | None, Stored("typical_brake_point")] = None
-    elevation_change_m: Annotated[float | None, Stored(low=-1000, high=1000, digits=1)] = None
+    speeds: Annotated[Speeds | None, Field(alias="typical_speed_ms")] = None
+    brake: Annotated[BrakePoint | None, Field(alias="typical_brake_point")] = None
+    elevation_change_m: Height | None = None
     """From entry to exit."""
-    leverage: Annotated[float | None, Stored(low=0, high=1, digits=3)] = None
+    leverage: Annotated[float, Number(0, 1, digits=3)] | None = None
     """Share of lap time that can be won here, 0 to 1."""
-    nicknames: tuple[str, ...] = ()
-    coaching_tip: str = ""
-    markers: tuple[str, ...] = ()
+    nicknames: Texts = ()
+    coaching_tip: Note = ""
+    markers: Texts = ()
     """Ids of the circuit's markers that belong to it."""
 
 
-class Sector(NamedTuple):
+@dataclass(frozen=True)
+class Sector:
     """One of three parts of the lap."""
 
-    name: str
-    start_m: Annotated[float, Stored("start_distance", digits=2)]
-    end_m: Annotated[float, Stored("end_distance", digits=2)]
+    name: Text
+    start_m: Annotated[float, Number(digits=2), Field(alias="start_distance")]
+    end_m: Annotated[float, Number(digits=2), Field(alias="end_distance")]
 
 
-class Straight(NamedTuple):
+@dataclass(frozen=True)
+class Straight:
     """A stretch between corners; one that starts behind its end goes over start/finish."""
 
-    name: str
-    start_m: Annotated[float, Stored(digits=2, of_lap=True)]
-    end_m: Annotated[float, Stored(digits=2, of_lap=True)]
+    name: Text
+    start_m: Place
+    end_m: Place
 
 
-class DangerZone(NamedTuple):
+@dataclass(frozen=True)
+class DangerZone:
     """A stretch where mistakes are punished."""
 
-    id: str
-    start_m: Annotated[float, Stored(of_lap=True)]
-    end_m: Annotated[float, Stored(of_lap=True)]
-    description: str
-    severity: Annotated[Danger, Stored(choices=DANGERS)]
+    id: Text
+    start_m: Annotated[float, Number(of_lap=True)]
+    end_m: Annotated[float, Number(of_lap=True)]
+    description: Text
+    severity: Annotated[Danger, _read_word(*DANGERS)]
 
 
-class WeatherPhase(NamedTuple):
+@dataclass(frozen=True)
+class WeatherPhase:
     """A part of the day, from its first hour to before its last."""
 
-    id: str
-    start_hour: Annotated[int, Stored(low=0, high=23)]
-    end_hour: Annotated[int, Stored(low=1, high=24)]
-    surface_state: str
-    coaching_note: str = ""
+    id: Text
+    start_hour: Annotated[int, Number(0, 23)]
+    end_hour: Annotated[int, Number(1, 24)]
+    surface_state: Text
+    coaching_note: Note = ""
 
 
 class Profile(NamedTuple):

@@ -13,15 +13,12 @@ from runtime.bridge.analysis.compare import (
     compared,
     driven_side,
     ideal_side,
-    moments,
     reference,
-    sampled,
     target_side,
     why_apart,
 )
-from runtime.bridge.analysis.drive import Drive, UnknownLap, drive_of
+from runtime.bridge.analysis.drive import Drive, drive_of
 from runtime.bridge.session.laps import detect
-from runtime.bridge.session.progress import crossing_times
 from runtime.bridge.session.recording import Gate
 from tests.bridge.analysis.lapkit import LENGTH, OVAL, circled, lapped, on_track, oval, session
 from tests.bridge.session.sessions import kept
@@ -182,21 +179,6 @@ def test_a_sparse_channel_is_read_between_its_samples() -> None:
     series._channels["brake_bar"] = np.where(np.arange(len(series)) % 20 == 0, 1.0, np.nan)
     far = channel_at(series, "brake_bar", np.array([1.0, 2.0, 4.0]))
     assert [bool(nothing) for nothing in np.isnan(far)] == [True, False, False]
-
-
-def test_moments_are_the_crossing_times() -> None:
-    drive, _ = oval(2)
-    lap = drive.counted[0]
-    places = np.array([0.0, 123.4, 600.0, drive.length_m])
-
-    assert moments(drive, lap, places).tolist() == crossing_times(
-        drive.series, drive.progress, lap, places.tolist()
-    )
-
-
-def test_sampling_an_unknown_lap_says_so() -> None:
-    with pytest.raises(UnknownLap):
-        sampled(lapped(TWO), 9, LENGTH)
 
 
 @pytest.mark.parametrize(

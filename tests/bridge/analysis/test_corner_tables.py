@@ -194,7 +194,7 @@ def test_the_best_pass_has_the_largest_minimum_speed() -> None:
 
     drive = driven(paced_frames(pace, 2, hz=50.0), ring_track())
     target = Target(4.5, entry_speed_kmh=95.0, exit_speed_kmh=90.0, min_speed_kmh=74.0)
-    lap = ReferenceLap("ring", 40.0, {"Turn 1": target})
+    lap = ReferenceLap(track="ring", lap_time_s=40.0, corners={"Turn 1": target})
     found = corner_reports(drive, References({"ring": lap}))
     first, second = found.corners
 
@@ -252,7 +252,9 @@ def test_throttle_in_a_slow_car_is_a_change_of_speed() -> None:
         g_lat=1.0,
         throttle_pct=lambda way: np.interp(way % 1000, [250, 270], [20, 60]),
     )
-    lap = ReferenceLap("ring", 40.0, {"Turn 1": Target(4.0, entry_speed_kmh=95.0)})
+    lap = ReferenceLap(
+        track="ring", lap_time_s=40.0, corners={"Turn 1": Target(4.0, entry_speed_kmh=95.0)}
+    )
     found = changes_of_speed(driven(session, ring_track()), References({"ring": lap}))
 
     assert [one.corner for one in found] == ["Turn 1", "Turn 1"]  # 0.8 s of rise, 0.5 s apart

@@ -1,6 +1,7 @@
 """A session on its circuit: which laps, which corners, which frames."""
 
 import math
+from dataclasses import astuple, replace
 
 import numpy as np
 import pytest
@@ -132,13 +133,11 @@ def test_track_files_give_their_own_corners_sectors_and_straights(name: str) -> 
 
 
 def test_sectors_and_straights_of_the_file_are_taken() -> None:
-    from dataclasses import replace
-
     sectors = (Sector("a", 0, 200), Sector("b", 200, 900), Sector("c", 900, 1000))
     track = replace(ring_track(), sectors=sectors, straights=(Straight("Back", 700, 150),))
     drive = driven(ring_frames(1), track)
 
-    assert [tuple(one) for one in drive.sectors] == [tuple(one) for one in sectors]
+    assert [tuple(one) for one in drive.sectors] == [astuple(one) for one in sectors]
     assert drive.straights == track.straights
 
 

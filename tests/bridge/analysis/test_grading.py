@@ -201,7 +201,7 @@ def test_weights_follow_the_straight_behind_a_corner() -> None:
 
 
 def test_weights_of_the_track_file_count_where_all_are_there() -> None:
-    both = tuple(one._replace(leverage=value) for one, value in zip(TWO, (0.1, 0.3), strict=True))
+    both = tuple(replace(one, leverage=value) for one, value in zip(TWO, (0.1, 0.3), strict=True))
 
     assert weights(driven(ring_frames(1), ring_track(both))) == pytest.approx(
         {"Turn 1": 0.25, "Turn 2": 0.75}
@@ -313,7 +313,7 @@ def test_a_single_pass_without_a_reference_has_no_grade() -> None:
 
 def file(lap_s: float = 38.0, **corners: Target) -> References:
     named = {name.replace("_", " "): target for name, target in corners.items()}
-    return References({"ring": ReferenceLap("ring", lap_s, named)})
+    return References({"ring": ReferenceLap(track="ring", lap_time_s=lap_s, corners=named)})
 
 
 def test_against_a_file_the_best_pass_is_graded_and_may_win() -> None:
@@ -386,7 +386,7 @@ def test_a_circuit_without_corners_has_nothing_to_grade() -> None:
 
 
 def test_leverages_of_zero_are_no_weights() -> None:
-    none = tuple(one._replace(leverage=0.0) for one in TWO)
+    none = tuple(replace(one, leverage=0.0) for one in TWO)
     track = replace(ring_track(), corners=none)
 
     assert sum(weights(driven(ring_frames(1), track)).values()) == pytest.approx(1.0)

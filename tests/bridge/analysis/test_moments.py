@@ -30,7 +30,9 @@ def of(
 
 def file(**metrics: float) -> References:
     target = Target(**{"corner_time_s": 4.0, **metrics})
-    return References({"ring": ReferenceLap("ring", 40.0, {"Turn 1": target})})
+    return References(
+        {"ring": ReferenceLap(track="ring", lap_time_s=40.0, corners={"Turn 1": target})}
+    )
 
 
 def categories(found: tuple[Moment, ...]) -> list[str]:

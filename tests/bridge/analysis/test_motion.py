@@ -106,7 +106,9 @@ def test_the_envelope_is_half_a_g_at_least_and_that_of_the_reference_where_there
     assert friction_circle(gentle).envelope_g == 0.5
 
     drive, _ = oval(2)
-    lap = ReferenceLap(OVAL.id, 20.0, {"Turn 1": Target(5.0)}, max_combo_g=0.4)
+    lap = ReferenceLap(
+        track=OVAL.id, lap_time_s=20.0, corners={"Turn 1": Target(5.0)}, max_combo_g=0.4
+    )
     found = friction_circle(drive, References({OVAL.id: lap}))
 
     assert (found.envelope_g, found.basis) == (0.4, "reference_file")

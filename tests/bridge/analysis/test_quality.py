@@ -23,7 +23,11 @@ from tests.bridge.session.sessions import kept
 
 def limited(most_g: float) -> References:
     return References(
-        {"ring": ReferenceLap("ring", 40.0, {"Turn 1": Target(4.0)}, max_combo_g=most_g)}
+        {
+            "ring": ReferenceLap(
+                track="ring", lap_time_s=40.0, corners={"Turn 1": Target(4.0)}, max_combo_g=most_g
+            )
+        }
     )
 
 

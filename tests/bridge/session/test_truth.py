@@ -1,5 +1,6 @@
 """Laps of driven sessions against the times at which the line was really crossed."""
 
+from dataclasses import astuple
 from pathlib import Path
 
 import numpy as np
@@ -78,7 +79,7 @@ def test_sectors_of_driven_laps_add_up_and_agree_with_the_distance(
     progress = lap_progress(laps, track.line)
     assert progress is not None
     assert progress.basis == "line"
-    spans = [Span(*sector) for sector in track.sectors]
+    spans = [Span(*astuple(sector)) for sector in track.sectors]
 
     for lap, begin in zip(laps.complete, driven.crossings_s, strict=False):
         times = sector_times(laps, progress, lap, spans)

@@ -8,7 +8,7 @@ import pytest
 from runtime.bridge.session.geometry import Ring
 from runtime.bridge.track.corners import detect_corners, sectors, straights
 from runtime.bridge.track.library import Library
-from runtime.bridge.track.model import Corner, Spot
+from runtime.bridge.track.model import Corner, Spot, Straight
 from tests.bridge.track.examples import DATA
 from tools.tracks import Bend, Part, draw
 
@@ -84,7 +84,7 @@ def test_the_designed_corners_are_found_within_10_metres(name: str) -> None:
 def test_straights_are_what_is_left_between_corners() -> None:
     found = straights([corner(1, 200, 300), corner(2, 500, 600), corner(3, 740, 800)], 1000.0)
 
-    assert found == (("Main straight", 800, 200), ("Straight 2", 300, 500))
+    assert found == (Straight("Main straight", 800, 200), Straight("Straight 2", 300, 500))
 
 
 def test_a_stretch_of_150_metres_is_no_straight() -> None:

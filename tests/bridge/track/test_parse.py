@@ -73,8 +73,9 @@ def test_flat_distances_of_corners_are_accepted() -> None:
         flat[f"{name}_distance"] = distance
     track, doubts = parse_track(text(corners=[flat], markers=[]))
 
+    c = track.corners[0]
     assert doubts == ()
-    assert [spot.distance_m for spot in track.corners[0][4:7]] == [100, 150, 200]
+    assert [c.entry.distance_m, c.apex.distance_m, c.exit.distance_m] == [100, 150, 200]
 
 
 @pytest.mark.parametrize(

@@ -356,7 +356,7 @@ def test_a_reference_is_told_as_one() -> None:
         f"Turn {number}": Target(1.0, exit_speed_kmh=200.0, apex_speed_kmh=150.0)
         for number in (1, 3)
     }
-    lap = ReferenceLap("larkfell", 100.0, corners)
+    lap = ReferenceLap(track="larkfell", lap_time_s=100.0, corners=corners)
     story = debrief(review(references=References({"larkfell": lap})))
     assert "slower than the reference" in story.problems[0]
     assert "your best pass" in story.problems[0]

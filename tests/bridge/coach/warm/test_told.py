@@ -277,7 +277,7 @@ def test_danger_zones_are_told_with_their_place() -> None:
         "Exit of Turn 9 (Kittiwake), 2,376 to 2,426 m",
     ]
     track = TRACKS["larkfell"]
-    zone = track.danger_zones[0]._replace(start_m=850.0, end_m=860.0)
+    zone = replace(track.danger_zones[0], start_m=850.0, end_m=860.0)
     lonely = planned()._replace(track=replace(track, danger_zones=(zone,)))
     assert placed_zones(lonely)[0].startswith("At 850 m: ")
 
