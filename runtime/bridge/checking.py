@@ -15,7 +15,7 @@ from runtime.bridge.can.settings import SLCAN, VIRTUAL
 from runtime.bridge.coach.warm.desk import lessons_of
 from runtime.bridge.coach.warm.lessons import CATALOG
 from runtime.bridge.errors import BIND_CODES
-from runtime.bridge.live.values import LIVE_SESSION
+from runtime.bridge.live.hub import LIVE_SESSION
 from runtime.bridge.settings import BridgeSettings
 from runtime.bridge.storage.errors import StoreUnusable
 from runtime.bridge.storage.opening import check as check_database

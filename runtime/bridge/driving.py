@@ -14,10 +14,10 @@ from runtime.bridge.api.spectators import spectating
 from runtime.bridge.can.settings import CanSettings
 from runtime.bridge.cues.model import Cue
 from runtime.bridge.live.bus import LiveBus, Synthetic, make_bus, make_synthetic_bus
+from runtime.bridge.live.hub import LIVE_SESSION
 from runtime.bridge.live.live import Destination, Live
 from runtime.bridge.live.recorder import Recorder
 from runtime.bridge.live.replay import Replays
-from runtime.bridge.live.values import LIVE_SESSION
 from runtime.bridge.service import Service
 from runtime.bridge.session.names import slug
 from runtime.bridge.session.recording import LiveFrame

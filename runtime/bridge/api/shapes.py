@@ -12,8 +12,7 @@ from pydantic import StrictFloat as _Float
 from pydantic import StrictInt as _Int
 
 from runtime.bridge.cues.model import LEVELS
-from runtime.bridge.live.hub import ACTIVE
-from runtime.bridge.live.values import LIVE_SESSION
+from runtime.bridge.live.hub import ACTIVE, LIVE_SESSION
 from runtime.bridge.storage.errors import (
     NoDatabase,
     StoreBusy,

@@ -12,11 +12,9 @@ from aiohttp import web
 from pydantic import AfterValidator, ConfigDict, Field, StrictBool, StrictStr
 
 from runtime.bridge.api.shapes import READ_ERRORS, Flag, Short, Values, session_id
-from runtime.bridge.live.encode import KEEPALIVE, hello
-from runtime.bridge.live.hub import Subscription, TooManyListeners
+from runtime.bridge.live.hub import EVERYTHING, KEEPALIVE, Subscription, TooManyListeners, hello
 from runtime.bridge.live.replay import ReplayRunning, Replays, ReplayUnavailable
 from runtime.bridge.live.spectators import GRANT, MOST_VIEWS
-from runtime.bridge.live.values import EVERYTHING
 from runtime.bridge.service import SERVICE, Service
 from runtime.bridge.session.units import Seconds
 from runtime.bridge.storage.errors import NoRows, UnknownSession

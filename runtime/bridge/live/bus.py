@@ -1,7 +1,6 @@
 """The CAN bus of a running bridge: its reader, and the synthetic car where one drives for it."""
 
 import asyncio
-import logging
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -20,7 +19,6 @@ from runtime.bridge.simulator.schedule import schedule_of
 from runtime.bridge.simulator.simulator import Simulator, SimulatorState, SourceSend
 from runtime.bridge.track.model import Track
 
-log = logging.getLogger(__name__)
 Deliver = Callable[[list[Flush]], None]
 _INSIDE: Final = "simulator-{}"
 """The virtual channel between a synthetic car and the reader; its number makes it this bridge's."""
@@ -41,11 +39,16 @@ class Synthetic:
 class LiveBus:
     """Reader and synthetic car, started and stopped together; for the event loop."""
 
-    def __init__(self, reader: CanReader, wiring: Wiring, simulator: Simulator | None) -> None:
-        self.wiring = wiring
+    def __init__(
+        self,
+        reader: CanReader,
+        simulator: Simulator | None = None,
+        sends: Sequence[SourceSend] = (),
+    ) -> None:
+        """*sends* are what the synthetic car drives through; they are closed at the end."""
         self._reader = reader
         self._simulator = simulator
-        self._sends: list[SourceSend] = []
+        self._sends = sends
 
     @property
     def connected(self) -> bool:
@@ -86,10 +89,6 @@ class LiveBus:
         for send in self._sends:
             await asyncio.to_thread(send.close)
 
-    def sends_through(self, sends: Sequence[SourceSend]) -> None:
-        """Close these, too, at the end."""
-        self._sends.extend(sends)
-
     async def _drive(self) -> None:
         if self._simulator is not None:
             await asyncio.to_thread(self._simulator.start)
@@ -101,7 +100,7 @@ class LiveBus:
 
 def make_bus(settings: CanSettings, wiring: Wiring, flush_ms: float, deliver: Deliver) -> LiveBus:
     """A bus that is only listened to; *deliver* is called on the running loop."""
-    return LiveBus(_reader(settings, wiring, flush_ms, deliver), wiring, None)
+    return LiveBus(_reader(settings, wiring, flush_ms, deliver))
 
 
 def make_synthetic_bus(
@@ -115,8 +114,8 @@ def make_synthetic_bus(
         sends.append(SourceSend(lambda: open_source(outside)))
 
     def send(frames: Sequence[CanFrame]) -> None:
-        for one in reversed(sends):  # what the adapter refuses is not read here either
-            one(frames)
+        for channel in reversed(sends):  # what the adapter refuses is not read here either
+            channel(frames)
 
     schedule = schedule_of(
         drive.track,
@@ -127,9 +126,7 @@ def make_synthetic_bus(
         anchor_s=time.time(),
     )
     simulator = Simulator(send, schedule, drive.speed, taken=lambda: reader.statistics.frames_total)
-    bus = LiveBus(reader, wiring, simulator)
-    bus.sends_through(sends)
-    return bus
+    return LiveBus(reader, simulator, sends)
 
 
 def _reader(settings: CanSettings, wiring: Wiring, flush_ms: float, deliver: Deliver) -> CanReader:

@@ -5,14 +5,21 @@ import logging
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, NamedTuple, TypeAlias
+from functools import partial
+from typing import ClassVar, Final, Literal, TypeAlias
 
-from runtime.bridge.live.encode import Event, notification_event, object_json
-from runtime.bridge.live.hub import RING, Hub, Subscription
-from runtime.bridge.live.values import EVERYTHING
+from runtime.bridge.live.hub import (
+    EVERYTHING,
+    RING,
+    Event,
+    Hub,
+    Subscription,
+    notification_event,
+    object_json,
+)
 from runtime.bridge.storage.errors import StoreError, StoreFailed
 from runtime.bridge.storage.store import Store
-from runtime.bridge.storage.transaction import Transaction
+from runtime.bridge.storage.transaction import Transaction, select
 
 log = logging.getLogger(__name__)
 
@@ -33,9 +40,11 @@ NOBODY: Final = ""
 """The driver of what is addressed to nobody in particular."""
 
 
-class NotificationRow(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class NotificationRow:
     """Something to tell a driver, as the database keeps it; times are Unix milliseconds."""
 
+    table: ClassVar[str] = "notifications"
     id: int
     driver: str
     """Empty: nobody in particular."""
@@ -102,21 +111,23 @@ class Inbox:
         the database fails it is told all the same, and the log says so.
         """
         self._last += 1
-        number, now = self._last, time.time()
-        told = NOBODY if driver.strip() == EVERYTHING else driver.strip()
-        fields: dict[str, object] = {"id": number, "ts": round(now, 3), "kind": kind}
-        fields["driver"] = told
-        if session_id is not None:
-            fields["session_id"] = session_id
-        fields |= {"title": title, "body": body}
-        payload = object_json({**more, **fields})
+        number, now, told = self._last, time.time(), driver.strip()
+        told = NOBODY if told == EVERYTHING else told
+        fields = {"id": number, "ts": round(now, 3), "kind": kind, "driver": told}
+        about = {} if session_id is None else {"session_id": session_id}
+        payload = object_json({**more, **fields, **about, "title": title, "body": body})
         if self._store is not None:
             row = NotificationRow(number, told, kind, payload.decode(), int(now * 1000))
             try:
-                await _add(self._store, row)
+                await self._store.write(lambda tx: _add(tx, row), rows=1 + len(payload) // 128)
             except StoreError as error:
                 log.warning("a notification could not be kept: %s", error)
-        self._tell(number, _topics(told), notification_event(payload, number))
+        topics, event = _topics(told), notification_event(payload, number)
+        self._kept[number] = _Kept(topics, event, unread=True)
+        while len(self._kept) > KEPT:
+            del self._kept[next(iter(self._kept))]
+        if self._hub is not None:
+            self._hub.publish_notification(topics, event)
         return number
 
     def listen(self, driver: str, since_id: int | None = None) -> Subscription:
@@ -150,18 +161,11 @@ class Inbox:
         if self._marking is None and self._store is not None:
             self._marking = asyncio.create_task(self._mark(self._store))
 
-    def _tell(self, number: int, topics: tuple[str, ...], event: Event) -> None:
-        self._kept[number] = _Kept(topics, event, unread=True)
-        while len(self._kept) > KEPT:
-            del self._kept[next(iter(self._kept))]
-        if self._hub is not None:
-            self._hub.publish_notification(topics, event)
-
     async def _mark(self, store: Store) -> None:
         try:
             while self._got:
                 numbers, self._got = self._got, []
-                await _mark_delivered(store, numbers)
+                await store.write(partial(_note_delivered, numbers=numbers), rows=len(numbers))
         except StoreError as error:  # they are told once more after the next start
             log.warning("what was delivered could not be written down: %s", error)
         finally:
@@ -178,35 +182,20 @@ def _folded(driver: str) -> str:
 
 async def read_notifications(store: Store, limit: int) -> list[NotificationRow]:
     """The last *limit*, oldest first."""
-    rows = await store.read(
-        lambda reader: reader.rows(
-            "SELECT id, driver, kind, payload, created_at, delivered_at FROM notifications"
-            " ORDER BY id DESC LIMIT ?",
-            (limit,),
-        )
-    )
-    return [NotificationRow(*row) for row in reversed(rows)]
+    rest = "ORDER BY id DESC LIMIT ?"
+    return (await store.read(lambda reader: select(reader, NotificationRow, rest, (limit,))))[::-1]
 
 
-async def _add(store: Store, row: NotificationRow) -> None:
+def _add(tx: Transaction, row: NotificationRow) -> None:
     """Keep a notification with a number that is larger than every one before; the oldest go."""
-
-    def write(tx: Transaction) -> None:
-        tx.run("DELETE FROM notifications WHERE id <= ?", (row.id - KEPT,))
-        tx.run("INSERT INTO notifications VALUES (?, ?, ?, ?, ?, ?)", tuple(row))
-
-    await store.write(write, rows=1 + len(row.payload) // 128)
+    tx.run("DELETE FROM notifications WHERE id <= ?", (row.id - KEPT,))
+    tx.insert(row)
 
 
-async def _mark_delivered(store: Store, numbers: Sequence[int]) -> None:
+def _note_delivered(tx: Transaction, numbers: Sequence[int]) -> None:
     """Somebody has got these notifications."""
-    now_ms = int(time.time() * 1000)
-
-    def write(tx: Transaction) -> None:
-        for number in numbers:
-            tx.run(
-                "UPDATE notifications SET delivered_at = ? WHERE id = ? AND delivered_at IS NULL",
-                (now_ms, number),
-            )
-
-    await store.write(write)
+    marks = ", ".join("?" * len(numbers))
+    tx.run(
+        f"UPDATE notifications SET delivered_at = ? WHERE id IN ({marks})",  # noqa: S608 - marks
+        (int(time.time() * 1000), *numbers),
+    )

@@ -4,7 +4,6 @@ import logging
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from itertools import pairwise
 from typing import Final, NamedTuple
 
 from runtime.bridge.can.assembler import Flush
@@ -18,28 +17,10 @@ from runtime.bridge.session.recording import TIMESTAMP, WIDE, Frames, LiveFrame,
 BACKFILL: Final = 1000
 """A request with more frames brings a recording: only its last frame is told."""
 COACHED_HZ: Final = 500.0
-"""Frames of requests that the coach hears a second; a burst of as many may come at once."""
+"""Frames of one session a second that the coach hears in requests; more are an upload."""
 MOST_WATCHED: Final = 256
 """Sessions whose pace is known."""
 log = logging.getLogger(__name__)
-
-
-class Budget:
-    """So much a second, saved up for one second."""
-
-    def __init__(self, per_s: float, clock: Callable[[], float] = time.monotonic) -> None:
-        self._per_s, self._clock = per_s, clock
-        self._left, self._at = per_s, clock()
-
-    def take(self, much: int) -> bool:
-        """Whether there is so much left, which is then taken."""
-        now = self._clock()
-        self._left = min(self._left + (now - self._at) * self._per_s, self._per_s)
-        self._at = now
-        if much > self._left:
-            return False
-        self._left -= much
-        return True
 
 
 class Floods:
@@ -99,7 +80,6 @@ class Live:
         self._destination = destination
         self._spoken = spoken
         self._anew = anew
-        self._budget = Budget(COACHED_HZ)
         self._floods = Floods(COACHED_HZ)
         self._bus_session = ""
         self._told_m = self._offset_m = self._reached_m = 0.0
@@ -135,23 +115,17 @@ class Live:
         """
         count = len(frames)
         begin = 0 if count <= BACKFILL else count - 1
-        coached = self._coaches(session_id, count - begin)
+        coached = self._cues is not None and not self._floods.rises(session_id, count - begin)
         if not coached and not self.hub.hears_telemetry:
             return
         columns = {name: frames.columns[name][begin:].tolist() for name in WIDE}
         latest = _latest(extras, columns[TIMESTAMP])
         sent, columns["distance_m"] = columns["distance_m"], distance_m[begin:].tolist()
-        for at in range(count - begin):
-            wide = {name: values[at] for name, values in columns.items()}
+        for at, numbers in enumerate(zip(*columns.values(), strict=True)):
+            wide = dict(zip(WIDE, numbers, strict=True))
             index = first_idx + begin + at
             frame = LiveFrame(session_id, "ingest", wide, latest[at], index, told_m=sent[at])
             self.publish(frame, coached=coached)
-
-    def _coaches(self, session_id: str, count: int) -> bool:
-        """Whether the coach hears so many frames."""
-        if self._cues is None or self._floods.rises(session_id, count):
-            return False
-        return self._budget.take(count)
 
     def publish(self, frame: LiveFrame, *, coached: bool = True) -> None:
         """Tell a frame, and what the coach says to it."""
@@ -196,15 +170,13 @@ def _told(flush: Flush) -> float:
 
 def _latest(extras: Mapping[str, Samples], times: Sequence[float]) -> list[dict[str, float]]:
     """The further signals of each frame, which stand at the times of their frames."""
-    found: list[dict[str, float]] = [{} for _ in times]
-    if not extras:
-        return found
+    signals: list[dict[str, float]] = [{} for _ in times]
     places = {t: at for at, t in enumerate(times)}
     for name, samples in extras.items():
         for t, value in zip(samples.t.tolist(), samples.value.tolist(), strict=True):
             if (at := places.get(t)) is not None:
-                found[at][name] = value
-    for before, after in pairwise(found):
-        for name, value in before.items():
-            after.setdefault(name, value)
-    return found
+                signals[at][name] = value
+    if extras:
+        for at in range(1, len(signals)):
+            signals[at] = {**signals[at - 1], **signals[at]}
+    return signals

@@ -124,14 +124,11 @@ def framed(rows: Sequence[Mapping[str, float]]) -> Frames:
 
 def joined(parts: Sequence[Mapping[str, Samples]]) -> dict[str, Samples]:
     """The samples of each signal behind each other."""
-    names = dict.fromkeys(name for part in parts for name in part)
-    found: dict[str, Samples] = {}
-    for name in names:
-        mine = [part[name] for part in parts if name in part]
-        if len(mine) == 1:
-            found[name] = mine[0]
-        else:
-            found[name] = Samples(
-                np.concatenate([one.t for one in mine]), np.concatenate([one.value for one in mine])
-            )
-    return found
+    mine: dict[str, list[Samples]] = {}
+    for part in parts:
+        for name, samples in part.items():
+            mine.setdefault(name, []).append(samples)
+    return {
+        name: Samples(*map(np.concatenate, zip(*several, strict=True)))
+        for name, several in mine.items()
+    }

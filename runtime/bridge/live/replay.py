@@ -15,8 +15,8 @@ from typing import Final, NamedTuple, Self
 
 import numpy as np
 
-from runtime.bridge.live.values import Control
-from runtime.bridge.session.recording import TIMESTAMP, WIDE, Frames, LiveFrame, Numbers, Samples
+from runtime.bridge.live.hub import Control
+from runtime.bridge.session.recording import WIDE, LiveFrame, Numbers, Samples
 from runtime.bridge.storage.errors import NoRows, UnknownSession
 from runtime.bridge.storage.store import Store
 from runtime.bridge.storage.values import SessionRow
@@ -87,6 +87,20 @@ CELLS: Final = 2_000_000
 FEWEST_FRAMES: Final = 1_000
 MOST_FRAMES: Final = 100_000
 """Frames of a window."""
+AT_ONCE: Final = 32
+"""So many frames that are due may go out before others have their turn on the loop."""
+PATIENCE_S: Final = 5.0
+"""Longest wait for a replay that was told to end, and for the bus that is read again."""
+
+log = logging.getLogger(__name__)
+Publish = Callable[[LiveFrame], None]
+Tell = Callable[[str, Control, Mapping[str, object]], None]
+"""Takes session id, event and payload."""
+Hook = Callable[[], Awaitable[None]]
+
+
+async def _nothing() -> None:
+    """Where no bus is read."""
 
 
 class Window(NamedTuple):
@@ -116,12 +130,16 @@ class Window(NamedTuple):
 class Recorded:
     """The telemetry of a session as it stands when the replay begins."""
 
-    def __init__(self, store: Store, session_id: str, frames: Frames, names: Sequence[str]) -> None:
+    def __init__(
+        self, store: Store, session_id: str, columns: Numbers, names: Sequence[str]
+    ) -> None:
         self._store = store
-        self._frames = frames
+        self._columns = columns
         self._names = tuple(names)
         self._head: Window | None = None
         self.session_id = session_id
+        self.t = columns[:, 0]
+        """Timestamps of the frames, in their order."""
         self.size = max(FEWEST_FRAMES, min(MOST_FRAMES, CELLS // max(len(self._names), 1)))
         """Frames of a window."""
 
@@ -135,27 +153,22 @@ class Recorded:
             raise NoRows("the session has no telemetry to replay", session_id=row.session_id)
         frames = await store.read_frames(row.session_id)
         names = [name for name in await store.signal_names(row.session_id) if name not in WIDE]
-        recorded = cls(store, row.session_id, frames, names)
+        columns = [frames.columns[name] for name in WIDE]
+        recorded = cls(
+            store, row.session_id, await asyncio.to_thread(np.column_stack, columns), names
+        )
         recorded._head = await recorded._window(0)
         return recorded
 
-    def __len__(self) -> int:
-        return len(self._frames)
-
-    @property
-    def t(self) -> Numbers:
-        """Timestamps of the frames, in their order."""
-        return self._frames.columns[TIMESTAMP]
-
     async def windows(self) -> AsyncGenerator[Window, None]:
         """All windows in their order; the next one is read while this one is used."""
-        begins = list(range(0, len(self), self.size))
-        coming = asyncio.create_task(self._window(begins[0]))
+        begins = range(0, len(self.t), self.size)
+        coming = asyncio.create_task(self._window(0))
         try:
-            for following in [*begins[1:], None]:
+            for begin in begins:
                 window = await coming
-                if following is not None:
-                    coming = asyncio.create_task(self._window(following))
+                if begin != begins[-1]:
+                    coming = asyncio.create_task(self._window(begin + self.size))
                 yield window
         finally:
             coming.cancel()
@@ -165,16 +178,12 @@ class Recorded:
         if first == 0 and self._head is not None:  # kept for the first pass only
             head, self._head = self._head, None
             return head
-        part = slice(first, min(first + self.size, len(self)))
-        columns, extras = await asyncio.to_thread(self._arrays, part)
+        part = slice(first, first + self.size)
+        extras = np.full((len(self.t[part]), len(self._names)), np.nan)
         for place, name in enumerate(self._names):  # one by one: each may be as large as all frames
             samples = (await self._store.read_signals(self.session_id, [name]))[name]
             extras[:, place] = await asyncio.to_thread(latest, samples, self.t[part])
-        return Window(first, columns, self._names, extras)
-
-    def _arrays(self, part: slice) -> tuple[Numbers, Numbers]:
-        columns = np.column_stack([self._frames.columns[name][part] for name in WIDE])
-        return columns, np.full((len(columns), len(self._names)), np.nan)
+        return Window(first, self._columns[part], self._names, extras)
 
 
 def latest(samples: Samples, t: Numbers) -> Numbers:
@@ -185,52 +194,52 @@ def latest(samples: Samples, t: Numbers) -> Numbers:
     return np.where(at >= 0, samples.value[np.maximum(at, 0)], np.nan)
 
 
-AT_ONCE: Final = 32
-"""So many frames that are due may go out before others have their turn on the loop."""
-
-Publish = Callable[[LiveFrame], None]
-Tell = Callable[[str, Control, Mapping[str, object]], None]
-"""Takes session id, event and payload."""
-
-
-class Progress(NamedTuple):
-    """How far a replay has come."""
-
-    source_session_id: str
-    speed: float
-    loop: bool
-    frame_idx: int
-    """Of the last frame that went out; -1 before the first."""
-    total_frames: int
-    elapsed_s: float
-    est_remaining_s: float
-    """Of this pass."""
-    frames_emitted: int
-    """Over all passes."""
-
-
 @dataclass(eq=False)
 class Replay:
     """A session on its way; `run` sends it."""
 
-    replay_id: str
     source: Recorded
     pacing: Pacing
     speed: float
     loop: bool
     publish: Publish
     tell: Tell
-    clock: Callable[[], float] = time.monotonic
-    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    clock: Callable[[], float]
+    sleep: Callable[[float], Awaitable[None]]
+    replay_id: str = field(default_factory=lambda: f"replay-{secrets.token_hex(4)}", init=False)
     frame_idx: int = field(default=-1, init=False)
+    """Of the last frame that went out; -1 before the first."""
     frames_emitted: int = field(default=0, init=False)
+    """Over all passes."""
     _began: float | None = field(default=None, init=False)
     _pass_began: float = field(default=0.0, init=False)
 
     @property
-    def duration_s(self) -> float:
+    def source_session_id(self) -> str:
+        """What is replayed."""
+        return self.source.session_id
+
+    @property
+    def total_frames(self) -> int:
+        """Of one pass."""
+        return len(self.source.t)
+
+    @property
+    def est_duration_s(self) -> float:
         """How long one pass takes."""
         return self.pacing.span_s / self.speed
+
+    @property
+    def elapsed_s(self) -> float:
+        """Since the first frame."""
+        return 0.0 if self._began is None else self.clock() - self._began
+
+    @property
+    def est_remaining_s(self) -> float:
+        """Of this pass."""
+        if self._began is None:
+            return self.est_duration_s
+        return max(self.est_duration_s - (self.clock() - self._pass_began), 0.0)
 
     async def run(self) -> None:
         """Until the last frame has gone out, or with *loop* for ever."""
@@ -239,25 +248,11 @@ class Replay:
             if not self.loop:
                 return
             await self._until(self.pacing.span_s + self.pacing.nominal_s)
-            payload = {"replay_id": self.replay_id, "frames_emitted": self.frames_emitted}
-            self.tell(self.source.session_id, "loop", payload)
+            self.tell(self.source.session_id, "loop", self.emitted())
 
-    def progress(self) -> Progress:
-        """How far it has come."""
-        now = self.clock()
-        began = now if self._began is None else self._began
-        behind = self.duration_s - (now - self._pass_began)
-        left = self.duration_s if self._began is None else max(behind, 0.0)
-        return Progress(
-            self.source.session_id,
-            self.speed,
-            self.loop,
-            self.frame_idx,
-            len(self.source),
-            now - began,
-            left,
-            self.frames_emitted,
-        )
+    def emitted(self) -> dict[str, object]:
+        """What listeners are told at the end of a pass."""
+        return {"replay_id": self.replay_id, "frames_emitted": self.frames_emitted}
 
     async def _pass(self) -> None:
         """All frames once."""
@@ -290,29 +285,6 @@ class Replay:
             return False
         await self.sleep(wait)
         return True
-
-
-log = logging.getLogger(__name__)
-
-PATIENCE_S: Final = 5.0
-"""Longest wait for a replay that was told to end, and for the bus that is read again."""
-
-Hook = Callable[[], Awaitable[None]]
-
-
-async def _nothing() -> None:
-    """Where no bus is read."""
-
-
-class Started(NamedTuple):
-    """A replay that has begun."""
-
-    replay_id: str
-    source_session_id: str
-    total_frames: int
-    est_duration_s: float
-    speed: float
-    loop: bool
 
 
 class Stopped(NamedTuple):
@@ -357,13 +329,13 @@ class Replays:
         """Whether a session is replayed."""
         return self._replay is not None
 
-    def status(self) -> Progress | None:
-        """How far the replay has come; None while there is none."""
-        return None if self._replay is None else self._replay.progress()
+    def status(self) -> Replay | None:
+        """The replay, which says how far it has come; None while there is none."""
+        return self._replay
 
     async def start(
         self, source_session_id: str, speed: float = 1.0, *, loop: bool = False
-    ) -> Started:
+    ) -> Replay:
         """Begin to replay a session.
 
         Raises, looked at in this order, `NoDatabase`, `ReplayRunning`, `UnknownSession`, `NoRows`;
@@ -380,7 +352,6 @@ class Replays:
             source = await Recorded.read(store, row)
             pacing = await asyncio.to_thread(pace, source.t)
             replay = Replay(
-                f"replay-{secrets.token_hex(4)}",
                 source,
                 pacing,
                 speed,
@@ -393,9 +364,7 @@ class Replays:
             await self._make_way()
             self._replay = replay
             self._task = asyncio.create_task(self._run(replay))
-        return Started(
-            replay.replay_id, source_session_id, len(source), replay.duration_s, speed, loop
-        )
+        return replay
 
     async def stop(self) -> Stopped:
         """End the replay; returns when its last frame is out and the bus is read again."""
@@ -441,12 +410,7 @@ class Replays:
 
     async def _finish(self, replay: Replay, *, failed: bool = False) -> None:
         self._replay = None
-        payload: dict[str, object] = {
-            "replay_id": replay.replay_id,
-            "frames_emitted": replay.frames_emitted,
-        }
-        if failed:
-            payload["failed"] = True
+        payload = replay.emitted() | ({"failed": True} if failed else {})
         self._tell(replay.source.session_id, "end", payload)
         await self._give_back()
 

@@ -70,12 +70,13 @@ class Spectators:
         self._store: Store | None = None
         self._why = ""
         self._grants: dict[str, Grant] = {}
-        self._views: dict[str, dict[object, Callable[[], None]]] = {}
+        self._views: dict[object, tuple[str, Callable[[], None]]] = {}
+        """Open streams: the digests of their tokens, and what ends them."""
 
     @property
     def views(self) -> int:
         """Streams that are open with a token."""
-        return sum(map(len, self._views.values()))
+        return len(self._views)
 
     async def open(self, store: Store | None, why: str = "") -> None:
         """Go on with the tokens that *store* has kept; *why* there is none."""
@@ -90,9 +91,8 @@ class Spectators:
 
     async def close(self) -> None:
         """End the streams that are open; the tokens stay good for the next start."""
-        for digest, views in list(self._views.items()):
-            for view in list(views):
-                self._cut(digest, view)
+        for view in list(self._views):
+            self._cut(view)
 
     async def issue(self, session_id: str, ttl_s: int = TTL_S) -> Issued:
         """A new token for a session, which need not exist yet.
@@ -108,7 +108,15 @@ class Spectators:
         token = PREFIX + secrets.token_urlsafe(TOKEN_BYTES)
         until = now // 1000 + ttl_s
         grant = Grant(_digest(token), session_id, until * 1000)
-        await _add(store, grant, now)
+
+        def write(tx: Transaction) -> None:
+            tx.run("DELETE FROM spectator_tokens WHERE expires_at <= ?", (now,))
+            tx.run(
+                "INSERT INTO spectator_tokens VALUES (?, ?, ?, ?, NULL)",
+                (grant.digest, session_id, now, grant.expires_at),
+            )
+
+        await store.write(write)
         self._grants[grant.digest] = grant
         return Issued(token, session_id, until, ttl_s)
 
@@ -122,7 +130,8 @@ class Spectators:
         if grant is None:
             return False
         self._withdraw(grant.digest)
-        await _revoke(store, grant, self._now_ms())
+        sql = "UPDATE spectator_tokens SET revoked_at = ? WHERE token_hash = ?"
+        await store.write(lambda tx: tx.run(sql, (self._now_ms(), grant.digest)))
         return True
 
     def grant(self, token: str) -> Grant | None:
@@ -134,34 +143,25 @@ class Spectators:
     def viewing(self, grant: Grant, cut: Callable[[], None]) -> Iterator[None]:
         """Note an open stream; *cut* is called once when its token stops being good."""
         view = object()
-        self._views.setdefault(grant.digest, {})[view] = cut
+        self._views[view] = grant.digest, cut
         left_s = (grant.expires_at - self._now_ms()) / 1000
-        timer = asyncio.get_running_loop().call_later(
-            max(0.0, left_s), self._cut, grant.digest, view
-        )
+        timer = asyncio.get_running_loop().call_later(max(0.0, left_s), self._cut, view)
         if grant.digest not in self._grants:  # revoked on the way here
-            self._cut(grant.digest, view)
+            self._cut(view)
         try:
             yield
         finally:
             timer.cancel()
-            self._close(grant.digest, view)
+            self._views.pop(view, None)
 
-    def _cut(self, digest: str, view: object) -> None:
-        if (cut := self._close(digest, view)) is not None:
-            cut()
-
-    def _close(self, digest: str, view: object) -> Callable[[], None] | None:
-        views = self._views.get(digest, {})
-        cut = views.pop(view, None)
-        if not views:
-            self._views.pop(digest, None)
-        return cut
+    def _cut(self, view: object) -> None:
+        if (entry := self._views.pop(view, None)) is not None:
+            entry[1]()
 
     def _withdraw(self, digest: str) -> None:
         del self._grants[digest]
-        for view in list(self._views.get(digest, ())):
-            self._cut(digest, view)
+        for view in [view for view, (mine, _) in self._views.items() if mine == digest]:
+            self._cut(view)
 
     def _kept_in(self) -> Store:
         if self._store is None:
@@ -207,21 +207,3 @@ async def read_grants(store: Store, now_ms: int) -> list[Grant]:
         )
     )
     return [Grant(*row) for row in rows]
-
-
-async def _add(store: Store, grant: Grant, now_ms: int) -> None:
-    """Keep the digest of a token; tokens that have expired go."""
-
-    def write(tx: Transaction) -> None:
-        tx.run("DELETE FROM spectator_tokens WHERE expires_at <= ?", (now_ms,))
-        tx.run(
-            "INSERT INTO spectator_tokens VALUES (?, ?, ?, ?, NULL)",
-            (grant.digest, grant.session_id, now_ms, grant.expires_at),
-        )
-
-    await store.write(write)
-
-
-async def _revoke(store: Store, grant: Grant, now_ms: int) -> None:
-    sql = "UPDATE spectator_tokens SET revoked_at = ? WHERE token_hash = ? AND revoked_at IS NULL"
-    await store.write(lambda tx: tx.run(sql, (now_ms, grant.digest)))

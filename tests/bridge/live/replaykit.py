@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from runtime.bridge.live.hub import Control
 from runtime.bridge.live.replay import Replays
-from runtime.bridge.live.values import Control
 from runtime.bridge.service import Service
 from runtime.bridge.session.recording import TIMESTAMP, WIDE, Frames, LiveFrame, Samples
 from runtime.bridge.storage.store import Store

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from runtime.bridge.cues.model import Cue
-from runtime.bridge.live.encode import (
+from runtime.bridge.live.hub import (
     control_event,
     cue_event,
     event,

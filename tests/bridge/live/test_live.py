@@ -15,7 +15,6 @@ from runtime.bridge.live.live import (
     BACKFILL,
     COACHED_HZ,
     MOST_WATCHED,
-    Budget,
     Destination,
     Floods,
     Live,
@@ -125,19 +124,6 @@ def test_a_flood_of_frames_does_not_reach_the_coach() -> None:
         drive.live.ingested("s", frames(100), {}, 0, np.zeros(100))
     assert len(drive.hub.frames) == 3000
     assert COACHED_HZ <= drive.engine.fed < 3000
-
-
-def test_a_budget_is_saved_up_for_a_second() -> None:
-    now = [0.0]
-    budget = Budget(10.0, lambda: now[0])
-    assert budget.take(10)
-    assert not budget.take(1)
-    now[0] = 0.5
-    assert not budget.take(6)
-    assert budget.take(5)
-    now[0] = 100.0
-    assert not budget.take(11)
-    assert budget.take(10)
 
 
 def test_a_flood_lasts_until_a_second_has_brought_less() -> None:
