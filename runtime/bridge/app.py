@@ -29,10 +29,10 @@ from runtime.bridge.api import (
 from runtime.bridge.api.shapes import recording_id
 from runtime.bridge.can.carfile import CarError
 from runtime.bridge.can.cars import LoadedCar, Wiring, find_car, load_car
-from runtime.bridge.can.dbc import DbcError, load_dbc, merged
-from runtime.bridge.can.registry import RegistryError, load_registry
+from runtime.bridge.can.dbc import load_dbc, merged
+from runtime.bridge.can.registry import load_registry
 from runtime.bridge.can.settings import check_interface
-from runtime.bridge.checking import BAD_CONFIGURATION, doubts, refuse, track_doubts
+from runtime.bridge.checking import doubts, must_work, refuse, track_doubts
 from runtime.bridge.coach.agents.opening import open_coach
 from runtime.bridge.coach.warm.desk import Desk
 from runtime.bridge.driving import can_settings, driving
@@ -42,15 +42,13 @@ from runtime.bridge.settings import BridgeSettings
 from runtime.bridge.storage.derived import Analyses, LapBook
 from runtime.bridge.storage.errors import SchemaTooNew, StoreUnusable
 from runtime.bridge.storage.store import Store
-from runtime.bridge.storage.values import SignalRow
 from runtime.bridge.track.library import Library, read_track
-from runtime.bridge.track.model import Track, TrackError
+from runtime.bridge.track.model import Track
 from runtime.web.hosts import HostPolicy
-from runtime.web.instance import AlreadyRunning
 from runtime.web.middleware import Door, install
 from runtime.web.openapi import describe, publish
 from runtime.web.routes import mount
-from runtime.web.serve import CannotStart, Ending
+from runtime.web.serve import Ending
 
 log = logging.getLogger(__name__)
 
@@ -125,22 +123,19 @@ def make_app(service: Service) -> web.Application:
 def assemble(settings: BridgeSettings) -> Service:
     """Every part that needs no running loop. Raises `CannotStart`, which names the setting."""
     refuse(settings)
-    for doubt in doubts(settings):
-        log.warning("%s", doubt)
-    catalogue = _catalogue(settings)
+    with must_work("data_dir: registry/"):
+        catalogue = load_registry(settings.registry_file)
     library = Library.read(settings.tracks_dir)
-    for track, left_out in library.doubts.items():
-        for one in left_out:
-            log.warning("track %s: %s", track, one.detail)
-    for track, why in library.unreadable.items():
-        log.warning("track %s is left out: %s", track, why)
-    try:
+    warnings = list(doubts(settings))
+    warnings += [
+        f"track {id_}: {one.detail}" for id_, all_ in library.doubts.items() for one in all_
+    ]
+    warnings += [f"track {id_} is left out: {why}" for id_, why in library.unreadable.items()]
+    with must_work("can_session_id: "):
         recording_id(settings.can_session_id)
-    except ValueError as error:
-        raise CannotStart(f"can_session_id: {error}", BAD_CONFIGURATION) from error
     active = _active(settings, library)
-    for doubt in track_doubts(active, settings):
-        log.warning("%s", doubt)
+    for warning in (*warnings, *track_doubts(active, settings)):
+        log.warning("%s", warning)
     if active is not None and active is not library.by_id(active.id):  # one of another folder
         library = replace(library, tracks={**library.tracks, active.id: active})
     service = Service(
@@ -150,10 +145,14 @@ def assemble(settings: BridgeSettings) -> Service:
         active_track=active,
         references=ReferenceBook(settings.data_dir / "reference"),
         wiring=_wiring(settings),
-        catalogue=catalogue,
+        catalogue=[signal.row for signal in catalogue],
     )
     service.cues = analyze.make_cues(service)
-    _check_bus(service)
+    with must_work("can_interface: "):
+        check_interface(settings.can_interface)
+    if settings.can_channel is not None:
+        with must_work("can_channel, can_interface: "):
+            can_settings(service).check()
     return service
 
 
@@ -164,39 +163,24 @@ def _wiring(settings: BridgeSettings) -> Wiring:
         known = settings.data_dir / "dbc" / f"{name}.dbc"
         if not settings.can_dbc and not known.is_file():
             continue  # a data folder of one's own need not hold ours
-        try:
+        with must_work("can_dbc: "):
             packs.append(load_dbc(known if known.is_file() else Path(name)))
-        except DbcError as error:
-            raise CannotStart(f"can_dbc: {error}", BAD_CONFIGURATION) from error
     return Wiring(merged(packs), _car(settings), tuple(pack.name for pack in packs))
 
 
 def _car(settings: BridgeSettings) -> LoadedCar | None:
     """The car of the settings, whose file must be good; the simulator's own if none is named."""
-    wanted = settings.can_car_config
-    if settings.can_no_car_config or (wanted is None and not settings.simulate):
+    if settings.can_no_car_config:
         return None
-    try:
-        return load_car(find_car(settings.cars_dir, wanted or SIMULATED_CAR))
-    except CarError as error:
-        if wanted is None:
+    if settings.can_car_config is not None:
+        with must_work("can_car_config: "):
+            return load_car(find_car(settings.cars_dir, settings.can_car_config))
+    if settings.simulate:
+        try:
+            return load_car(find_car(settings.cars_dir, SIMULATED_CAR))
+        except CarError as error:
             log.warning("the simulator drives without a car file: %s", error)
-            return None
-        raise CannotStart(f"can_car_config: {error}", BAD_CONFIGURATION) from error
-
-
-def _check_bus(service: Service) -> None:
-    """Refuse an adapter that can never work."""
-    try:
-        check_interface(service.settings.can_interface)
-    except ValueError as error:
-        raise CannotStart(f"can_interface: {error}", BAD_CONFIGURATION) from error
-    if service.settings.can_channel is None:
-        return
-    try:
-        can_settings(service).check()
-    except ValueError as error:
-        raise CannotStart(f"can_channel, can_interface: {error}", BAD_CONFIGURATION) from error
+    return None
 
 
 def _active(settings: BridgeSettings, library: Library) -> Track | None:
@@ -207,16 +191,11 @@ def _active(settings: BridgeSettings, library: Library) -> Track | None:
     if (known := library.by_id(wanted)) is not None:
         return known
     if not wanted.endswith(".json"):
-        log.warning(
-            "track %s: there is no such track file; going on without a track; known: %s",
-            wanted,
-            ", ".join(library.tracks) or "none",
-        )
+        words = "track %s: there is no such track file; going on without a track; known: %s"
+        log.warning(words, wanted, ", ".join(library.tracks) or "none")
         return None
-    try:
+    with must_work("track: "):
         track, left_out = read_track(Path(wanted))
-    except TrackError as error:
-        raise CannotStart(f"track: {error}", BAD_CONFIGURATION) from error
     for one in left_out:
         log.warning("track %s: %s", track.id, one.detail)
     return track
@@ -228,8 +207,7 @@ async def _lifetime(app: web.Application) -> AsyncIterator[None]:
     if service.store is not None:
         service.laps = LapBook(service.store, service.library, service.active_track)
         service.analyses = Analyses(service.laps)
-    service.desk = await Desk.open(service.settings, service.store)
-    desk = service.desk
+    desk = service.desk = await Desk.open(service.settings, service.store)
     service.questions = open_coach(service, service.settings, desk.model, desk.lessons)
     try:
         async with driving(app, service, GROUPS):
@@ -238,25 +216,15 @@ async def _lifetime(app: web.Application) -> AsyncIterator[None]:
         await service.close()
 
 
-def _catalogue(settings: BridgeSettings) -> list[SignalRow]:
-    """The signals of the data folder, whose file must be good."""
-    try:
-        signals = load_registry(settings.registry_file)
-    except RegistryError as error:
-        raise CannotStart(f"data_dir: registry/{error}", BAD_CONFIGURATION) from error
-    return [signal.row for signal in signals]
-
-
 async def _open(service: Service) -> Store | None:
     """The database; None where it cannot be opened, which the routes then say."""
     settings = service.settings
-    try:
-        return await Store.open(settings.database, settings.db_backend, service.catalogue)
-    except AlreadyRunning as problem:
-        raise CannotStart(str(problem), BAD_CONFIGURATION) from problem
-    except SchemaTooNew as problem:
-        raise CannotStart(f"db: {problem}", BAD_CONFIGURATION) from problem
-    except StoreUnusable as problem:
-        service.why_no_database = str(problem)
-        log.error("no database: %s", problem)
-        return None
+    with must_work("db: "):
+        try:
+            return await Store.open(settings.database, settings.db_backend, service.catalogue)
+        except StoreUnusable as problem:
+            if isinstance(problem, SchemaTooNew):
+                raise
+            service.why_no_database = str(problem)
+            log.error("no database: %s", problem)
+    return None

@@ -6,7 +6,7 @@ What is refused here is refused by the start too, and what is doubted is a warni
 import asyncio
 import re
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
@@ -29,6 +29,17 @@ NETWORK: Final = Path("/sys/class/net")
 """Where Linux lists its network interfaces, those of CAN among them."""
 _VERSIONED: Final = re.compile(r".*/v\d+\w*/?")
 _PCAN: Final = re.compile(r"PCAN_[A-Z]+BUS\d+")
+
+
+@contextmanager
+def must_work(setting: str) -> Iterator[None]:
+    """Refuse to start where what a setting names cannot be used; the text begins with *setting*."""
+    try:
+        yield
+    except (ValueError, StoreUnusable) as error:
+        raise CannotStart(f"{setting}{error}", BAD_CONFIGURATION) from error
+    except AlreadyRunning as error:
+        raise CannotStart(str(error), BAD_CONFIGURATION) from error
 
 
 def refuse(settings: BridgeSettings) -> None:
@@ -81,12 +92,8 @@ def tried(settings: BridgeSettings) -> list[str]:
 
     Nothing is changed by it; blocks. Raises `CannotStart`; of the addresses `CannotBind`.
     """
-    try:
+    with must_work("db: "):
         found = check_database(settings.database, settings.db_backend)
-    except StoreUnusable as problem:
-        raise _bad("db", str(problem)) from problem
-    except AlreadyRunning as problem:
-        raise CannotStart(str(problem), BAD_CONFIGURATION) from problem
     with ExitStack() as stack:
         stack.enter_context(bind(settings.host, settings.port, "port", BIND_CODES))
         if settings.spectator_port is not None:

@@ -20,12 +20,11 @@ from runtime.bridge.live.recorder import Recorder
 from runtime.bridge.live.replay import Replays
 from runtime.bridge.service import Service
 from runtime.bridge.session.names import slug
-from runtime.bridge.session.recording import LiveFrame
 from runtime.bridge.settings import BridgeSettings
 from runtime.bridge.simulator.course import natural_seconds
 from runtime.bridge.storage.store import Store
 from runtime.bridge.storage.transaction import end_begun_by_bus
-from runtime.bridge.storage.values import SIMULATOR, NoteRow, SessionMeta
+from runtime.bridge.storage.values import SIMULATOR, SessionMeta
 from runtime.bridge.track.model import Track
 from runtime.web.errors import ApiError
 from runtime.web.lifecycle import LIFECYCLE
@@ -61,7 +60,7 @@ async def driving(
             cues=service.cues if settings.live_cues else None,
             recorder=recorder,
             destination=lambda: _destination(service, own),
-            spoken=lambda cue, frame: _noted(service, cue, frame),
+            spoken=lambda cue, _: _keep(service, cue),
             anew=lambda: service.bus.begin_session() if service.bus is not None else None,
         )
         service.recorder = recorder
@@ -221,25 +220,7 @@ def can_settings(service: Service) -> CanSettings:
     )
 
 
-def _noted(service: Service, cue: Cue, frame: LiveFrame) -> None:
-    """Keep what the coach said with the session, without anybody waiting for it."""
-    if service.store is None or cue.priority < LEAST_SPOKEN or not cue.text:
-        return
-    row = NoteRow(
-        session_id=frame.session_id,
-        text=cue.text,
-        recorded_at=int(time.time() * 1000),
-        burst_id=cue.burst_id,
-        distance_m=cue.distance_m,
-        source=cue.source,
-        emotion=cue.emotion,
-        concept=cue.concept or None,
-    )
-    service.aside(_note(service.store, row))
-
-
-async def _note(store: Store, row: NoteRow) -> None:
-    try:
-        await store.add_note(row)
-    except ApiError as problem:
-        log.warning("a coaching note was not stored: %s", problem)
+def _keep(service: Service, cue: Cue) -> None:
+    """Note what the coach said, without anybody waiting for it."""
+    if service.store is not None and cue.priority >= LEAST_SPOKEN and cue.text:
+        service.aside(service.note(cue))

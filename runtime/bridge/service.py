@@ -1,6 +1,7 @@
 """Everything that the handlers of the bridge share, put together in one place."""
 
 import asyncio
+import logging
 import time
 from collections import deque
 from collections.abc import Coroutine, Sequence
@@ -15,6 +16,7 @@ from runtime.bridge.can.cars import NO_WIRING, Wiring
 from runtime.bridge.coach.agents.coach import Coach
 from runtime.bridge.coach.warm.desk import Desk
 from runtime.bridge.cues.engine import CueEngine
+from runtime.bridge.cues.model import Cue
 from runtime.bridge.errors import NoTrack
 from runtime.bridge.live.bus import LiveBus
 from runtime.bridge.live.hub import Hub
@@ -27,9 +29,12 @@ from runtime.bridge.settings import BridgeSettings
 from runtime.bridge.storage.derived import Analyses, LapBook
 from runtime.bridge.storage.errors import NoDatabase, UnknownSession
 from runtime.bridge.storage.store import Store
-from runtime.bridge.storage.values import SessionRow, SignalRow
+from runtime.bridge.storage.values import NoteRow, SessionRow, SignalRow
 from runtime.bridge.track.library import Library
 from runtime.bridge.track.model import Track
+from runtime.web.errors import ApiError
+
+log = logging.getLogger(__name__)
 
 
 @dataclass
@@ -65,7 +70,7 @@ class Service:
     bursts: dict[str, deque[object]] = field(default_factory=dict)
     """What drivers' devices summed up, by session, in memory only."""
     started: float = field(default_factory=time.monotonic)
-    _background: set[asyncio.Task[None]] = field(default_factory=set)
+    _background: set[asyncio.Task[object]] = field(default_factory=set)
 
     @property
     def db(self) -> Store:
@@ -126,7 +131,27 @@ class Service:
             raise UnknownSession(session_id)
         return row
 
-    def aside(self, work: Coroutine[Any, Any, None]) -> None:
+    async def note(self, cue: Cue) -> int | None:
+        """Keep what the coach said with its session; None where no database takes it."""
+        if self.store is None:
+            return None
+        row = NoteRow(
+            session_id=cue.session_id,
+            text=cue.text,
+            recorded_at=int(time.time() * 1000),
+            burst_id=cue.burst_id,
+            distance_m=cue.distance_m,
+            source=cue.source,
+            emotion=cue.emotion,
+            concept=cue.concept or None,
+        )
+        try:
+            return (await self.store.add_note(row)).id
+        except ApiError as problem:
+            log.warning("a coaching note was not stored: %s", problem)
+            return None
+
+    def aside(self, work: Coroutine[Any, Any, object]) -> None:
         """Do *work* without anybody waiting for it; it ends with the bridge."""
         task = asyncio.create_task(work)
         self._background.add(task)

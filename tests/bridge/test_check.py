@@ -295,13 +295,3 @@ def test_a_course_that_cannot_be_read_is_warned_of(
         said = capsys.readouterr()
         assert said.out == "the configuration can be used; warnings: 1\n"
         assert "is not used" in said.err
-
-
-def test_odd_values_are_warned_of_and_counted(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    odd = ["--simulate-speed", "900", "--model-url", "http://127.0.0.1:8080"]
-    assert checked("--db", str(tmp_path / "db"), *odd) == 0
-    assert "warnings: 2" in capsys.readouterr().out
-    assert checked("--db", str(tmp_path / "db")) == 0
-    assert capsys.readouterr().out == GOOD

@@ -1,6 +1,5 @@
 """Takes a second of a drive, summed up by the driver's device, and answers with coaching."""
 
-import logging
 import time
 from collections import deque
 from functools import partial
@@ -9,18 +8,14 @@ from typing import Annotated, Final, Literal
 from aiohttp import web
 from pydantic import AfterValidator, Field
 
-from runtime.bridge.api.shapes import SessionId, Short, Values, now_ms
+from runtime.bridge.api.shapes import SessionId, Short, Values
 from runtime.bridge.cues.engine import CueEngine
-from runtime.bridge.cues.model import Analysis, Burst, Pattern
+from runtime.bridge.cues.model import Burst, Pattern
 from runtime.bridge.service import SERVICE, Service
 from runtime.bridge.session.units import Decimals
-from runtime.bridge.storage.errors import StoreBusy, StoreFailed, StoreFull
-from runtime.bridge.storage.values import NoteRow
 from runtime.bridge.track.model import Track
 from runtime.web.routes import Routes
 from runtime.web.wire import Wire
-
-log = logging.getLogger(__name__)
 
 FRICTION_SHARE: Final = 0.7
 """Of the whole acceleration, taken for its parts where a burst does not tell them."""
@@ -103,33 +98,11 @@ async def analyze(request: web.Request, *, body: AnalyzeRequest) -> AnalyzeAnswe
     burst = body.burst()
     found = service.cues.analyze(burst, time.monotonic())
     note_id = None
-    if burst.session_id:
+    if found.cue is not None:  # the burst is of a session
         keep(service, burst)
-        note_id = await _noted(service, burst, found)
-    if found.cue is not None:
+        note_id = await service.note(found.cue)
         service.hub.publish_cue(found.cue)
     return AnalyzeAnswer.of(found, note_id=note_id)
-
-
-async def _noted(service: Service, burst: Burst, found: Analysis) -> int | None:
-    """Store what is said; None where no database takes it, which keeps no driver waiting."""
-    if service.store is None:
-        return None
-    row = NoteRow(
-        session_id=burst.session_id,
-        text=found.coaching,
-        recorded_at=now_ms(),
-        burst_id=burst.burst_id,
-        distance_m=found.distance_m,
-        source=found.source,
-        emotion=found.emotion,
-        concept=found.concept or None,
-    )
-    try:
-        return (await service.store.add_note(row)).id
-    except (StoreBusy, StoreFull, StoreFailed) as problem:
-        log.warning("a coaching note was not stored: %s", problem)
-        return None
 
 
 def make_cues(service: Service) -> CueEngine:

@@ -93,26 +93,17 @@ def bursts(columns: dict[str, Numbers]) -> None:
 
 HOSTILE: Final[dict[str, Spoil]] = {
     "a day later": later(DAY_S),
-    "sixty days later": later(60 * DAY_S),
     "a clock that was set": later(1.76e9),
     "a clock that was set at the end": later(1.76e9, 0.999),
-    "as far as a time in seconds goes": later(9e10),
     "back by an hour": later(-3600.0),
     "back by ten years": later(-3.2e8, 0.6),
-    "random within a day": spread(DAY_S),
-    "random within thirty years": spread(1e9),
     "random and rising": rising(1e9),
     "all equal": equal,
     "a frame in twelve days": every(1e6),
-    "a million frames a second": every(1e-6),
     "bursts": bursts,
     "a distance beyond all numbers": one("distance_m", 1e300),
-    "a distance beyond the moon": one("distance_m", 9e11),
     "distances a million times too long": times("distance_m", 1e6),
-    "distances beyond all numbers": times("distance_m", 1e290),
     "a speed beyond all numbers": one("speed_ms", 1e300),
-    "a speed beyond light": one("speed_ms", 9e11),
-    "speeds a million times too high": times("speed_ms", 1e6),
 }
 
 
@@ -135,7 +126,7 @@ OTHER_SESSIONS: Final = (
     without("distance_m"),
     without(*(name for name in WIDE_SIGNALS if name not in ("lat", "lon"))),
 )
-ALL: Final = ("sixty days later", "a clock that was set", "distances a million times too long")
+ALL: Final = ("a clock that was set", "distances a million times too long")
 """With these every kind of session is tried."""
 NO_NUMBER: Final = re.compile(rb"\b(nan|inf|infinity)\b", re.IGNORECASE)
 

@@ -1,4 +1,4 @@
-"""What an import says of a file: times, warnings, ids; on both databases."""
+"""What becomes of an imported file: laps, times, warnings, ids, car; on both databases."""
 
 from datetime import datetime
 from pathlib import Path
@@ -6,13 +6,70 @@ from pathlib import Path
 import pytest
 
 from tests.bridge.bridgekit import Bridge
+from tests.bridge.conftest import Start
 from tests.bridge.formats.logkit import drive as log_drive
 from tests.bridge.formats.logkit import write
 from tests.bridge.formats.vbo.vbokit import MIDNIGHT, Dialect, drive, vbo_bytes, write_vbo
 
+CAR = "tarnhow-pip-180"
+
 
 def seconds(text: str) -> float:
     return datetime.fromisoformat(text).timestamp()
+
+
+async def test_a_vbo_file_becomes_a_session_with_laps(bridge: Bridge, tmp_path: Path) -> None:
+    truth = write_vbo(tmp_path / "day.vbo")
+    body = {"vbo_path": str(tmp_path / "day.vbo"), "driver": "Mia", "session_id": "imported"}
+
+    done = await bridge.ok("POST", "/session/import", body)
+
+    assert done["session_id"] == "imported"
+    assert done["vbo_source"] == "day.vbo"
+    assert done["n_laps"] == len(truth.lap_times)
+    assert done["best_lap_s"] == pytest.approx(min(truth.lap_times), abs=0.05)
+    assert await bridge.refused("POST", "/session/import", body) == (409, "session_exists")
+    envelope = await bridge.ok("GET", "/session/imported/laps")
+    assert envelope["laps"][0]["name"] == "Full session"
+    assert envelope["laps"][0]["method"] == "all"
+    laps = envelope["laps"][1:]
+    assert [lap["lap_number"] for lap in laps] == list(range(1, len(truth.lap_times) + 1))
+    assert {lap["method"] for lap in laps} == {"gps"}
+    for lap, time_s in zip(laps, truth.lap_times, strict=True):
+        assert lap["duration_s"] == pytest.approx(time_s, abs=0.05)
+    (row,) = (await bridge.ok("GET", "/sessions"))["sessions"]
+    assert row["lap_count"] == len(truth.lap_times)
+    detail = await bridge.ok("GET", "/session/imported")
+    assert len(detail["laps"]) == len(truth.lap_times)
+    assert detail["n_frames"] == done["n_frames"]
+
+
+async def test_a_file_that_cannot_be_imported_is_one_message(
+    bridge: Bridge, tmp_path: Path
+) -> None:
+    for path in ("", "relative.vbo", "/nowhere/x.vbo", "/dev/null", "/etc/hostname", "/tmp"):
+        answer = await bridge.post("/session/import", {"vbo_path": path})
+        assert (answer.status, answer.json["code"]) == (400, "not_importable"), path
+        assert "/nowhere" not in answer.json["error"]
+    bad = tmp_path / "bad.vbo"
+    for text in ("hello\n", ""):
+        bad.write_text(text, encoding="utf-8")
+        refused = await bridge.refused("POST", "/session/import", {"vbo_path": str(bad)})
+        assert refused == (422, "unparsable_vbo")
+    answer = await bridge.post("/session/import", {})
+    assert (answer.status, answer.json["param"]) == (400, "vbo_path")
+    assert (await bridge.ok("GET", "/sessions"))["count"] == 0
+
+
+async def test_imports_stay_below_their_roots(start: Start, tmp_path: Path) -> None:
+    inside = tmp_path / "logs"
+    inside.mkdir()
+    write_vbo(inside / "in.vbo")
+    write_vbo(tmp_path / "out.vbo")
+    async with start(import_roots=[inside]) as bridge:
+        refused = {"vbo_path": str(tmp_path / "out.vbo")}
+        assert (await bridge.refused("POST", "/session/import", refused))[0] == 400
+        await bridge.ok("POST", "/session/import", {"vbo_path": str(inside / "in.vbo")})
 
 
 async def test_a_session_begins_and_ends_with_its_frames_wherever_the_logger_is(
@@ -77,20 +134,31 @@ async def test_a_second_file_of_one_moment_is_refused_with_a_way_out(
     await bridge.ok("POST", "/session/import", {**body, "session_id": "another"})
 
 
-@pytest.mark.parametrize("dbc", ["paddock-dash", ["paddock-dash"]])
-async def test_one_dbc_needs_no_list(bridge: Bridge, tmp_path: Path, dbc: object) -> None:
-    path = write(tmp_path / "drive.log", log_drive(5))
-    done = await bridge.ok("POST", "/session/import", {"path": str(path), "dbc": dbc})
-    assert done["facts"]["dbc"].startswith("paddock-dash")
-
-
-async def test_an_empty_dbc_is_none_and_another_kind_is_refused(
+async def test_a_log_is_decoded_with_the_dbc_that_is_asked_for(
     bridge: Bridge, tmp_path: Path
 ) -> None:
     path = str(write(tmp_path / "drive.log", log_drive(5)))
-    await bridge.ok("POST", "/session/import", {"path": path, "dbc": ""})
+    for at, dbc in enumerate(("paddock-dash", ["paddock-dash"], "")):
+        body = {"path": path, "dbc": dbc, "session_id": f"s{at}"}
+        done = await bridge.ok("POST", "/session/import", body)
+        assert done["facts"]["dbc"].startswith("paddock-dash")
     for wrong in (5, [5], {"a": 1}):
         refused = await bridge.refused("POST", "/session/import", {"path": path, "dbc": wrong})
         assert refused == (400, "bad_field")
     missing = await bridge.refused("POST", "/session/import", {"path": path, "dbc": "missing.dbc"})
     assert missing[0] == 422
+
+
+@pytest.mark.parametrize(
+    ("loaded", "asked", "kept"),
+    [(CAR, None, CAR), (CAR, CAR, CAR), (CAR, "Grandpa's van", "Grandpa's van"), (None, None, "")],
+    ids=["loaded", "id", "name", "none"],
+)
+async def test_an_imported_log_keeps_the_car_that_decoded_it(
+    loaded: str | None, asked: str | None, kept: str, start: Start, tmp_path: Path
+) -> None:
+    path = write(tmp_path / "drive.log", log_drive(5))
+    async with start(can_car_config=loaded) as bridge:
+        body = {"path": str(path), "session_id": "one", **({"car": asked} if asked else {})}
+        await bridge.ok("POST", "/session/import", body)
+        assert (await bridge.ok("GET", "/session/one"))["session"]["car"] == kept

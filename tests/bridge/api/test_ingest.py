@@ -1,22 +1,43 @@
-"""Telemetry comes in over HTTP: frames in batches and one by one, signals, video."""
+"""Telemetry comes in over HTTP, and is kept, or the answer says that it was not."""
 
 import asyncio
 import io
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
 
+from runtime.bridge.storage import transaction
 from runtime.bridge.track.library import Library
-from tests.bridge.bridgekit import Bridge, Json, frame_objects
+from tests.bridge.bridgekit import ROOT, Bridge, Json, frame_objects
 from tools.drive import drive
 
-DATA = Path(__file__).resolve().parents[3] / "data"
+KEPT: list[tuple[str, str]] = [
+    ("temp(C)", "temp(C)"),
+    ("Öldruck°", "Öldruck°"),
+    ("tyre[0]", "tyre[0]"),
+    ("a+b", "a+b"),
+    ("Größe", "Größe"),
+    ("油温", "油温"),
+    ("oil#temp", "oil_temp"),
+    ("a,b", "a_b"),
+    ("c\nd", "c_d"),
+    ("", "unnamed"),
+    ("x" * 129, "x" * 128),
+    (" speed_ms ", "speed_ms_2"),
+]
+"""Keys of frames that are no plain names, and the names of their signals."""
 
 
 def frame(t: float, **values: Json) -> dict[str, Json]:
     return {"timestamp": t, **values}
+
+
+async def value_of(bridge: Bridge, name: str) -> Json:
+    """The first value of a signal, as it is asked for over HTTP."""
+    answer = await bridge.get("/session/s/signals", params={"names": name, "axis": "time"})
+    assert answer.status == 200, answer.body
+    return answer.json["rows"][0][name]
 
 
 async def test_frames_are_appended_in_order_and_numbered_from_zero(bridge: Bridge) -> None:
@@ -38,59 +59,70 @@ async def test_concurrent_frames_never_share_an_index(bridge: Bridge) -> None:
     assert sorted(answer["frame_idx"] for answer in answers) == list(range(60))
 
 
-async def test_aliases_and_units_become_the_canonical_columns(bridge: Bridge) -> None:
-    await bridge.ok(
-        "POST",
-        "/session/s/frame",
-        {"t": 5, "speed_kmh": 36, "brake_psi": 100, "lng": 7.5, "lat": 50, "g_lat": 3, "g_long": 4},
-    )
-    frames = await bridge.service.db.read_frames("s")
-    found = {name: column[0] for name, column in frames.columns.items()}
-    assert found["speed_ms"] == pytest.approx(10)
-    assert found["brake_bar"] == pytest.approx(6.89476)
-    assert (found["timestamp"], found["lon"], found["combo_g"]) == (5, 7.5, 5)
-    assert np.isnan(found["rpm"])
+@pytest.mark.parametrize("how", ["frames", "columns", "frame"])
+async def test_a_number_under_any_key_is_kept_and_can_be_asked_for(
+    bridge: Bridge, how: str
+) -> None:
+    frame = {"timestamp": 1.0} | {key: at + 0.5 for at, (key, _) in enumerate(KEPT)}
+    bodies: dict[str, Json] = {
+        "frames": {"frames": [frame]},
+        "columns": {"columns": {name: [value] for name, value in frame.items()}},
+        "frame": frame,
+    }
+    path = "frame" if how == "frame" else "frames"
+    answer = await bridge.ok("POST", f"/session/s/{path}", bodies[how])
+    assert not answer.get("ignored")
+    for at, (_, name) in enumerate(KEPT):
+        assert await value_of(bridge, name) == at + 0.5
+    listed = (await bridge.ok("GET", "/signals/registry"))["signals"]
+    assert {name for _, name in KEPT} <= {one["name"] for one in listed}
 
 
-async def test_unknown_numbers_of_a_frame_are_kept_as_signals(bridge: Bridge) -> None:
-    await bridge.ok(
-        "POST",
-        "/session/s/frames",
-        {"frames": [frame(0, oil_temp_c=90), frame(1, oil_temp_c=91, boost=1.2, note="text")]},
-    )
-    names = await bridge.service.db.signal_names("s")
-    assert {"oil_temp_c", "boost"} <= set(names)
-    samples = await bridge.service.db.read_signals("s", ["oil_temp_c", "boost"])
-    assert samples["oil_temp_c"].value.tolist() == [90, 91]
-    assert samples["boost"].t.tolist() == [1]
+async def test_what_is_no_number_is_told(bridge: Bridge) -> None:
+    ignored = [{"name": "note", "reason": "not a number"}, {"name": "x", "reason": "not a number"}]
+    frame = {"timestamp": 1, "speed_ms": 3, "note": "wet", "x": [1], "source": "can", "gear": None}
+    many = await bridge.ok("POST", "/session/s/frames", {"frames": [frame]})
+    assert (many["n_ignored"], many["ignored"]) == (2, ignored)
+    one = await bridge.ok("POST", "/session/s/frame", frame)
+    assert one["ignored"] == ignored
+    clean = await bridge.ok("POST", "/session/s/frame", {"timestamp": 2, "speed_ms": 3})
+    assert "ignored" not in clean
 
 
 async def test_bad_frames_of_a_batch_are_named_and_the_others_stored(bridge: Bridge) -> None:
-    answer = await bridge.ok(
-        "POST",
-        "/session/s/frames",
-        {"frames": [frame(0), {"speed_ms": 1}, 7, frame(1, rpm="high"), frame(2)]},
-    )
+    frames = [frame(0, speed_kmh=36, lng=7.5), {"speed_ms": 1}, 7, frame(1, rpm="high"), frame(2)]
+    answer = await bridge.ok("POST", "/session/s/frames", {"frames": frames})
     assert (answer["n_appended"], answer["n_rejected"]) == (2, 3)
     assert [one["index"] for one in answer["rejected"]] == [1, 2, 3]
+    stored = await bridge.service.db.read_frames("s")
+    assert stored.columns["speed_ms"][0] == pytest.approx(10)
+    assert stored.columns["lon"][0] == 7.5
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        {},
-        {"frames": []},
-        {"frames": {}},
-        {"frames": [{}]},
-        {"frames": [{"timestamp": None}]},
-        {"frames": [{"timestamp": 0, "rpm": "x"}]},
-        {"columns": {"timestamp": [0], "rpm": [1, 2]}},
-        {"frames": [{"timestamp": 0}], "columns": {"timestamp": [0]}},
-    ],
-)
-async def test_a_batch_without_a_good_frame_is_refused_whole(bridge: Bridge, body: Json) -> None:
-    answer = await bridge.post("/session/s/frames", body)
-    assert (answer.status, answer.json["saved"]) == (400, False)
+UNUSABLE: list[tuple[str, Json]] = [
+    ("frames", {}),
+    ("frames", {"frames": []}),
+    ("frames", {"frames": {}}),
+    ("frames", {"frames": [{"timestamp": None}]}),
+    ("frames", {"frames": [{"timestamp": 0, "rpm": "x"}]}),
+    ("frames", {"columns": {"timestamp": [0], "rpm": [1, 2]}}),
+    ("frames", {"frames": [{"timestamp": 0}], "columns": {"timestamp": [0]}}),
+    ("frame", {}),
+    ("frame", {"rpm": 1}),
+    ("frame", {"timestamp": "soon"}),
+    ("signals", {}),
+    ("signals", {"signals": []}),
+    ("signals", {"signals": [["x", 0]]}),
+    ("signals", {"signals": 7}),
+]
+
+
+async def test_what_cannot_be_used_is_refused_whole(bridge: Bridge) -> None:
+    for what, body in UNUSABLE:
+        answer = await bridge.post(f"/session/s/{what}", body)
+        assert (answer.status, answer.json["saved"]) == (400, False), body
+    for body in ({}, {"frames": []}, {"frames": [{"timestamp": 1}]}):
+        assert (await bridge.post("/session/s/video_frames", body)).status == 400
     assert (await bridge.get("/session/s")).status == 404
 
 
@@ -113,7 +145,7 @@ async def test_missing_distance_is_integrated_over_requests(bridge: Bridge) -> N
 
 
 async def test_a_whole_drive_sent_in_batches_has_its_laps(bridge: Bridge) -> None:
-    driven = drive(Library.read(DATA / "tracks").tracks["tarn-oval"], 3)
+    driven = drive(Library.read(ROOT / "data" / "tracks").tracks["tarn-oval"], 3)
     objects = frame_objects(driven.frames)
     for at in range(0, len(objects), 500):
         await bridge.ok("POST", "/session/s/frames", {"frames": objects[at : at + 500]})
@@ -123,12 +155,6 @@ async def test_a_whole_drive_sent_in_batches_has_its_laps(bridge: Bridge) -> Non
     laps = (await bridge.ok("GET", "/session/s/laps"))["laps"]
     times = [lap["duration_s"] for lap in laps if lap["kind"] == "lap"]
     assert times == pytest.approx(list(driven.lap_times_s), abs=0.05)
-
-
-@pytest.mark.parametrize("name", ["start", "a b", "-x", "x" * 129])
-async def test_no_session_is_made_under_an_id_that_cannot_be_one(bridge: Bridge, name: str) -> None:
-    answer = await bridge.post(f"/session/{name}/frames", {"frames": [frame(0)]})
-    assert answer.status in (404, 405)
 
 
 async def test_signals_are_taken_in_every_form(bridge: Bridge) -> None:
@@ -168,10 +194,70 @@ async def test_a_later_sample_of_the_same_moment_wins(bridge: Bridge) -> None:
     assert samples["x"].value.tolist() == [2]
 
 
-@pytest.mark.parametrize("body", [{}, {"signals": []}, {"signals": [["x", 0]]}, {"signals": 7}])
-async def test_signals_without_a_good_sample_are_refused(bridge: Bridge, body: Json) -> None:
-    answer = await bridge.post("/session/s/signals", body)
-    assert (answer.status, answer.json["saved"]) == (400, False)
+async def test_a_full_catalogue_costs_new_names_and_never_the_frames(
+    bridge: Bridge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(transaction, "MOST_DISCOVERED", 2)
+    frame = {"timestamp": 1, "speed_ms": 30, "c": 3, "a": 1, "b": 2}
+    answer = await bridge.ok("POST", "/session/s/frames", {"frames": [frame]})
+    full = [{"name": "c", "reason": "the catalogue of signals is full"}]
+    assert (answer["n_appended"], answer["ignored"]) == (1, full)
+    single = await bridge.ok("POST", "/session/s/frame", {**frame, "timestamp": 2, "a": 9})
+    assert single["ignored"] == full
+    stored = await bridge.service.db.read_frames("s")
+    assert stored.columns["speed_ms"].tolist() == [30, 30]
+    samples = await bridge.service.db.read_signals("s", ["a", "b", "c"])
+    assert {name: one.value.tolist() for name, one in samples.items()} == {
+        "a": [1, 9],
+        "b": [2, 2],
+        "c": [],
+    }
+    body = {"signals": [["a", 3, 1], ["d", 3, 1]]}
+    assert await bridge.refused("POST", "/session/s/signals", body) == (413, "registry_full")
+    assert len((await bridge.service.db.read_signals("s", ["a"]))["a"].t) == 2
+
+
+async def test_samples_may_be_added_to_any_signal_that_is_known(bridge: Bridge) -> None:
+    await bridge.ok("POST", "/session/s/frame", {"timestamp": 1, "Öldruck°": 2})
+    answer = await bridge.ok("POST", "/session/s/signals", {"signals": [["Öldruck°", 2, 3]]})
+    assert answer["n_appended"] == 1
+    unknown = await bridge.post("/session/s/signals", {"signals": [["Öltemperatur°", 2, 3]]})
+    assert unknown.status == 400
+    assert "letters from A to Z" in unknown.json["error"]
+
+
+async def test_samples_of_a_column_that_fill_no_cell_are_told(bridge: Bridge) -> None:
+    frames = [{"timestamp": t, "rpm": rpm} for t, rpm in ((0, 1000), (1, None), (2, 3000))]
+    await bridge.ok("POST", "/session/s/frames", {"frames": frames})
+    body = {"signals": [["rpm", 50, 1], ["x", 1, 1], ["rpm", 1, 7], ["rpm", 2, 8], ["rpm", 1, 9]]}
+    answer = await bridge.ok("POST", "/session/s/signals", body)
+    assert (answer["n_appended"], answer["n_rejected"]) == (2, 3)
+    assert [one["index"] for one in answer["rejected"]] == [0, 2, 3]
+    assert {one["reason"] for one in answer["rejected"]} == {
+        "a column of the frames, and no frame near this time lacks it"
+    }
+    stored = await bridge.service.db.read_frames("s")
+    assert stored.columns["rpm"].tolist() == [1000, 9, 3000]
+
+
+async def test_a_speed_that_cannot_be_adds_nothing_to_the_distance(bridge: Bridge) -> None:
+    for speed in (1e300, 1e5, -1e300):
+        sid = f"s{speed:.0e}".replace("+", "")
+        for t, fast in ((0, 10.0), (1, 10.0), (2, speed), (3, 10.0)):
+            await bridge.ok("POST", f"/session/{sid}/frame", {"timestamp": t, "speed_ms": fast})
+        stored = await bridge.service.db.read_frames(sid)
+        distance = [None if d != d else d for d in stored.columns["distance_m"].tolist()]
+        assert distance == [0, 10, None, 20], speed
+
+
+async def test_a_session_is_as_long_wherever_it_is_asked(bridge: Bridge) -> None:
+    frames = [{"timestamp": t, "speed_ms": 5.0} for t in range(5)]
+    await bridge.ok("POST", "/session/s/frames", {"frames": [*frames, {"timestamp": 99}]})
+    await bridge.ok("POST", "/session/s/signals", {"signals": [["x", 120, 1]]})
+    whole = (await bridge.ok("GET", "/session/s/laps"))["laps"][0]
+    stats = await bridge.ok("GET", "/session/s/stats?partial=true")
+    told = (await bridge.ok("GET", "/session/s"))["duration_s"]
+    assert (told, whole["duration_s"], stats["session_duration_s"]) == (99.0, 99.0, 99.0)
 
 
 async def test_video_frames_replace_those_of_the_same_moment(bridge: Bridge) -> None:
@@ -180,9 +266,6 @@ async def test_video_frames_replace_those_of_the_same_moment(bridge: Bridge) -> 
         answer = await bridge.ok("POST", "/session/s/video_frames", body)
         assert answer == {"saved": True, "session_id": "s", "n_appended": 1}
     assert len(await bridge.service.db.video("s")) == 1
-    nothing: list[Json] = [{}, {"frames": []}, {"frames": [{"timestamp": 1}]}]
-    for wrong in nothing:
-        assert (await bridge.post("/session/s/video_frames", wrong)).status == 400
 
 
 async def test_a_body_over_the_cap_is_413(bridge: Bridge) -> None:

@@ -12,14 +12,10 @@ from aiohttp import web
 from runtime.bridge.coach.agents import coach
 from runtime.bridge.coach.agents.intents import INTENTS
 from runtime.bridge.coach.agents.questions import MOST_AT_ONCE, Questions
-from runtime.bridge.coach.agents.roster import AGENTS
-from runtime.bridge.coach.agents.values import Answer
-from tests.bridge.analysis.lapkit import OVAL
 from tests.bridge.bridgekit import Bridge, Json
 from tests.bridge.coach.warm.modelkit import (
     LARKFELL,
     Behaviour,
-    babbles,
     breaks_off,
     closed_port,
     drips,
@@ -30,7 +26,6 @@ from tests.bridge.coach.warm.modelkit import (
     serving,
 )
 from tests.bridge.conftest import Start
-from tools.drive import drive
 
 DRIVEN: Final = laps(3)
 NUMBER: Final = re.compile(r"\d+(?::\d\d)?(?:\.\d+)?")
@@ -96,22 +91,6 @@ async def test_every_example_is_answered_from_the_facts_without_a_model(alone: B
             assert found["answer"].startswith(found["sources"][0]["summary"])
 
 
-async def test_numbers_in_answers_are_those_of_the_analytics(alone: Bridge) -> None:
-    stats = (await alone.ok("GET", "/session/s/stats"))["stats"]
-    table = await alone.ok("GET", "/session/s/lap_time_table")
-    top = await ask(alone, "What was my top speed?")
-    fastest = (
-        f"Your highest speed was {stats['top_speed_kmh']:.1f} km/h, on Harbour Straight on lap "
-    )
-    assert top["answer"].startswith(fastest)
-    listed = await ask(alone, "List all laps")
-    for lap in table["laps"]:
-        assert f"{lap['time']} on lap {lap['lap_number']}" in listed["answer"]
-    delta = await ask(alone, "fastest vs slowest")
-    slowest = max(lap["delta_to_best_s"] for lap in table["laps"])
-    assert f"{slowest:.3f} s slower" in delta["answer"]
-
-
 async def test_both_databases_give_one_answer_to_a_query(alone: Bridge) -> None:
     found = await ask(alone, "SELECT lap, count(*) AS n FROM frames GROUP BY lap ORDER BY lap")
     assert found["answer"].startswith("The query found 4 rows. Lap 1, n ")
@@ -124,14 +103,6 @@ async def test_both_databases_give_one_answer_to_a_query(alone: Bridge) -> None:
         assert refused["answer"].startswith("The query was not run: ")
         assert "passwd" not in refused["answer"]
     assert (await ask(alone, text, session_id=""))["answer"].startswith("The query says")
-
-
-async def test_what_cannot_be_answered_says_why(alone: Bridge) -> None:
-    await alone.ok("POST", "/session/start", {"session_id": "empty"})
-    assert "no telemetry yet" in (await ask(alone, "T4?", session_id="empty"))["answer"]
-    assert "no session of that id" in (await ask(alone, "T4?", session_id="nobody"))["answer"]
-    assert "No session is chosen" in (await ask(alone, "T4?", session_id=""))["answer"]
-    assert (await ask(alone, "weather?", session_id=""))["answer"].startswith("At this hour")
 
 
 async def test_bad_questions_are_refused(alone: Bridge) -> None:
@@ -167,19 +138,6 @@ async def test_a_conversation_is_written_when_its_session_ends_or_nobody_goes_on
     await ask(alone, "weather?")
     assert await questions.sweep() == 0  # it began behind the end
     assert await questions.sweep(now=1e12) == 2
-
-
-async def test_what_is_in_memory_at_the_end_of_the_bridge_is_written(
-    start: Start, backend: str
-) -> None:
-    async with start(db_backend=backend, model_url="") as first:
-        await fill(first)
-        await ask(first, "weather?")
-    async with start(db_backend=backend, model_url="") as second:
-        rows = await second.service.db.read(
-            lambda inner: inner.rows("SELECT count(*) FROM conversations")
-        )
-        assert rows == [(2,)]
 
 
 async def test_traces_can_be_polled_without_gap_or_repetition(alone: Bridge) -> None:
@@ -251,19 +209,6 @@ async def test_no_false_number_of_a_lying_model_survives(start: Start, backend: 
         assert "Turn 4 took" in model.seen[0]["messages"][-1]["content"]
 
 
-async def test_a_model_sees_the_last_six_turns_and_the_facts(start: Start) -> None:
-    async with serving(says("Look far ahead.")) as model, start(model_url=model.url) as bridge:
-        await fill(bridge)
-        for number in range(9):
-            await ask(bridge, f"Am I consistent, {number}?")
-        sent = model.seen[-1]["messages"]
-        assert [one["role"] for one in sent] == ["system", *["user", "assistant"] * 6, "user"]
-        assert sent[1]["content"] == "Am I consistent, 2?"
-        assert "standard deviation" in sent[-1]["content"]
-        assert sent[-1]["content"].endswith("Am I consistent, 8?")
-        assert model.seen[-1]["temperature"] == 0.0
-
-
 async def test_a_model_without_room_for_the_history_is_asked_again_without(start: Start) -> None:
     async def behave(request: web.Request) -> web.StreamResponse:
         body = await request.json()
@@ -300,13 +245,6 @@ async def test_whatever_a_model_answers_there_is_an_answer(
         assert found["answer"].startswith("Turn 4 took ")
         events = await streamed(bridge, "How is turn 4?")
         assert "".join(data.get("delta", "") for _, data in events) == events[-1][1]["answer"]
-
-
-async def test_a_model_that_babbles_is_cut_off(start: Start) -> None:
-    async with serving(babbles) as model, start(model_url=model.url) as bridge:
-        await fill(bridge)
-        found = await ask(bridge, "How is turn 4?")
-        assert len(found["answer"]) < 8000
 
 
 GROWING_S: Final = (0.3, 3.0, 9.0)
@@ -486,26 +424,6 @@ async def test_voice_scripts_are_kept_as_notes_only_when_asked_for(alone: Bridge
     assert [note["text"] for note in notes] == [
         "Storm Hook: right 1. The hardest stop of the lap, downhill."
     ]
-
-
-async def test_an_answer_knows_its_parts(alone: Bridge) -> None:
-    questions = questions_of(alone)
-    found = await questions.ask(await questions.understand("How is T4?", "Mia", "s"))
-    assert isinstance(found, Answer)
-    assert [one.tool for one in found.found] == ["corner_history"]
-    assert found.agent in {one.name for one in AGENTS}
-
-
-async def test_corners_are_those_of_the_place_where_the_session_was_driven(alone: Bridge) -> None:
-    await alone.ok("POST", "/session/start", {"session_id": "oval"})
-    await alone.service.db.append_frames("oval", drive(OVAL, 2, hz=10.0, skill=0.9).frames)
-    found = await ask(alone, "How is turn 2?", session_id="oval")
-    assert found["answer"].startswith("Turn 2 took ")
-    assert (await ask(alone, "How is turn 9?", session_id="oval"))["answer"].startswith(
-        "There is no such corner here; known are Turn 1, Turn 2."
-    )
-    assert (await ask(alone, "How is Kittiwake?", session_id="oval"))["intent"] == "telemetry"
-    assert (await ask(alone, "How is Kittiwake?"))["intent"] == "corner"
 
 
 async def test_without_a_database_roles_are_listed_and_questions_refused(alone: Bridge) -> None:

@@ -5,16 +5,11 @@ from pathlib import Path
 import pytest
 
 from runtime.bridge.track.library import Library
-from tests.bridge.bridgekit import Bridge, Json
+from tests.bridge.bridgekit import ROOT, Bridge, Json
 from tests.bridge.conftest import Start
 from tools.drive import drive
 
-DATA = Path(__file__).resolve().parents[3] / "data"
-
-
-@pytest.fixture(scope="module")
-def library() -> Library:
-    return Library.read(DATA / "tracks")
+TRACKS = Library.read(ROOT / "data" / "tracks").tracks
 
 
 @pytest.fixture
@@ -44,49 +39,41 @@ async def test_signals_come_on_the_axis_of_the_frames(sampled: Bridge) -> None:
     ]
 
 
-async def test_an_even_grid_holds_both_ends(sampled: Bridge) -> None:
+async def test_signals_come_on_an_even_grid_of_time_or_distance(sampled: Bridge) -> None:
     found = await rows(sampled, "names=speed_ms&rate_hz=4&interp=linear&t_from=0&t_to=2")
     assert len(found) == 9
     assert [row["speed_ms"] for row in found[:3]] == [10, 12.5, 15]
     held = await rows(sampled, "names=speed_ms&rate_hz=4&interp=hold&t_from=0&t_to=2")
     assert [row["speed_ms"] for row in held[:5]] == [10, 10, 10, 10, 20]
-
-
-async def test_the_distance_axis_has_steps_of_metres(sampled: Bridge) -> None:
-    found = await rows(sampled, "names=speed_ms&axis=distance&rate_hz=1&step_m=5&interp=linear")
-    assert [row["distance_m"] for row in found] == [0, 5, 10, 15, 20]
-    assert [row["speed_ms"] for row in found] == [10, 15, 20, 25, 30]
-
-
-async def test_a_registered_signal_without_samples_is_missing(sampled: Bridge) -> None:
+    found = await rows(sampled, "names=speed_ms&axis=distance&rate_hz=1&step_m=3&interp=linear")
+    assert [row["distance_m"] for row in found] == [0, 3, 6, 9, 12, 15, 18]
+    assert [row["speed_ms"] for row in found] == [10, 13, 16, 19, 22, 25, 28]
     answer = await sampled.ok("GET", "/session/s/signals?names=speed_ms,gear_position")
     assert answer["missing"] == ["gear_position"]
     assert {row["gear_position"] for row in answer["rows"]} == {None}
 
 
-@pytest.mark.parametrize(
-    ("query", "wanted"),
-    [
-        ("", (400, "bad_query")),
-        ("names=nothing", (400, "bad_query")),
-        ("names=speed_ms&interp=spline", (400, "bad_query")),
-        ("names=speed_ms&rate_hz=1001", (400, "bad_query")),
-        ("names=speed_ms&rate_hz=-1", (400, "bad_query")),
-        ("names=speed_ms&t_from=2&t_to=1", (400, "bad_query")),
-        ("names=speed_ms&axis=nothing", (400, "bad_query")),
-        ("names=speed_ms&lap=1", (404, "unknown_lap")),
-        ("names=speed_ms&rate_hz=1000&t_from=0&t_to=100", (413, "too_many_rows")),
-    ],
+WRONG = (
+    ("", "names", 400, "bad_query"),
+    ("names=nothing", "names", 400, "bad_query"),
+    ("names=nothing,speed_ms", "names", 400, "bad_query"),
+    ("names=speed_ms&interp=spline", "interp", 400, "bad_query"),
+    ("names=speed_ms&rate_hz=1001", "rate_hz", 400, "bad_query"),
+    ("names=speed_ms&rate_hz=-1", "rate_hz", 400, "bad_query"),
+    ("names=speed_ms&t_from=2&t_to=1", "t_from", 400, "bad_query"),
+    ("names=speed_ms&axis=nothing", "axis", 400, "bad_query"),
+    ("names=speed_ms&lap=1", None, 404, "unknown_lap"),
+    ("names=speed_ms&rate_hz=1000&t_from=0&t_to=100", None, 413, "too_many_rows"),
 )
-async def test_a_wrong_question_to_signals_says_why(
-    sampled: Bridge, query: str, wanted: tuple[int, str]
-) -> None:
-    assert await sampled.refused("GET", f"/session/s/signals?{query}") == wanted
 
 
-async def test_signals_of_an_unknown_session_are_404(bridge: Bridge) -> None:
+async def test_a_wrong_question_to_signals_says_why(sampled: Bridge) -> None:
+    for query, param, status, code in WRONG:
+        answer = await sampled.get(f"/session/s/signals?{query}")
+        assert (answer.status, answer.json["code"]) == (status, code), query
+        assert answer.json.get("param") == param
     for path in ("signals?names=speed_ms", "capabilities"):
-        assert await bridge.refused("GET", f"/session/none/{path}") == (404, "unknown_session")
+        assert await sampled.refused("GET", f"/session/none/{path}") == (404, "unknown_session")
 
 
 async def test_capabilities_tell_rates_and_what_coaches_lack(sampled: Bridge) -> None:
@@ -102,11 +89,9 @@ async def test_capabilities_tell_rates_and_what_coaches_lack(sampled: Bridge) ->
     assert tpms["reason"] == tpms["reasons"][0] == "missing signal: tpms_fl_kpa"
 
 
-async def test_the_leaderboard_ranks_best_laps_of_all_sessions(
-    bridge: Bridge, library: Library
-) -> None:
+async def test_the_leaderboard_ranks_best_laps_of_all_sessions(bridge: Bridge) -> None:
     assert await bridge.ok("GET", "/leaderboard") == {"entries": [], "count": 0}
-    track = library.tracks["tarn-oval"]
+    track = TRACKS["tarn-oval"]
     truth = {}
     for driver, skill in [("Mia Fischer", 0.95), ("Tom", 0.8)]:
         name = driver.split()[0].lower()
@@ -127,10 +112,8 @@ async def test_the_leaderboard_ranks_best_laps_of_all_sessions(
     assert (await bridge.ok("GET", "/leaderboard?limit=1"))["count"] == 1
 
 
-async def test_a_driver_of_five_sessions_is_seen_to_improve(
-    bridge: Bridge, library: Library
-) -> None:
-    track = library.tracks["larkfell"]
+async def test_a_driver_of_five_sessions_is_seen_to_improve(bridge: Bridge) -> None:
+    track = TRACKS["larkfell"]
     for number in range(5):
         await bridge.ok(
             "POST",
@@ -175,7 +158,7 @@ async def test_cars_are_listed_and_the_loaded_one_is_marked(start: Start) -> Non
 
 async def test_without_a_folder_of_cars_it_is_404(start: Start, tmp_path: Path) -> None:
     (tmp_path / "data" / "registry").mkdir(parents=True)
-    signals = (DATA / "registry" / "signals.json").read_text(encoding="utf-8")
+    signals = (ROOT / "data" / "registry" / "signals.json").read_text(encoding="utf-8")
     (tmp_path / "data" / "registry" / "signals.json").write_text(signals, encoding="utf-8")
     async with start(data_dir=tmp_path / "data") as bridge:
         assert await bridge.refused("GET", "/cars") == (404, "no_cars_dir")
@@ -194,33 +177,28 @@ async def test_the_track_file_is_read_out(start: Start) -> None:
         assert brakes["filters"] == {"corner": "1", "kind": "brake"}
         assert zones["count"] == len(zones["danger_zones"]) > 0
         assert (await bridge.ok("GET", "/markers?kind=nothing"))["count"] == 0
-
-
-@pytest.mark.parametrize(
-    ("path", "wanted"),
-    [
-        ("/track/weather?hour_local=24", (400, "bad_query")),
-        ("/track/weather?hour_local=x", (400, "bad_query")),
-        ("/track/nothing/elevation", (404, "no_track")),
-        ("/track/..%2F..%2Fx/elevation", (404, "no_track")),
-        ("/track/larkfell/elevation?step_m=0", (400, "bad_query")),
-        ("/track/larkfell/elevation?step_m=1001", (400, "bad_query")),
-        ("/track/larkfell/elevation?step_m=x", (400, "bad_query")),
-    ],
-)
-async def test_wrong_questions_to_a_track_say_why(
-    start: Start, path: str, wanted: tuple[int, str]
-) -> None:
-    async with start() as bridge:
-        assert await bridge.refused("GET", path) == wanted
-
-
-async def test_elevation_is_sampled_over_the_whole_lap(start: Start) -> None:
-    async with start() as bridge:
         found = await bridge.ok("GET", "/track/larkfell/elevation?step_m=50")
         assert [one["distance_m"] for one in found["samples"][:3]] == [0, 50, 100]
         heights = [one["elevation_m"] for one in found["samples"]]
-        assert (min(heights), max(heights)) == (
-            found["min_elevation_m"],
-            found["max_elevation_m"],
-        )
+        lowest, highest = found["min_elevation_m"], found["max_elevation_m"]
+        assert (min(heights), max(heights)) == (lowest, highest)
+
+
+REFUSED = (
+    ("weather?hour_local=24", 400, "bad_query"),
+    ("weather?hour_local=x", 400, "bad_query"),
+    ("nothing/elevation", 404, "no_track"),
+    ("..%2F..%2Fx/elevation", 404, "no_track"),
+    ("larkfell/elevation?step_m=0", 400, "bad_query"),
+    ("larkfell/elevation?step_m=1001", 400, "bad_query"),
+    ("larkfell/elevation?step_m=x", 400, "bad_query"),
+)
+
+
+async def test_wrong_questions_to_a_track_say_why(start: Start) -> None:
+    async with start() as bridge:
+        for path, status, code in REFUSED:
+            assert await bridge.refused("GET", f"/track/{path}") == (status, code), path
+        refused = await bridge.get("/track/larkfell/elevation?step_m=0.0001")
+        least = refused.json["error"].split(" is the smallest")[0].rpartition(" ")[2]
+        assert (await bridge.get(f"/track/larkfell/elevation?step_m={least}")).status == 200

@@ -1,25 +1,33 @@
-"""Sessions over HTTP: begin, go on, end, list, import, laps, export; on both databases."""
+"""Sessions over HTTP: begin, go on, end, list, laps, export, refusals; on both databases."""
 
 import io
 from collections import deque
+from itertools import product
 from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 import pytest
 
+from runtime.bridge.cues.model import LEVELS
 from runtime.bridge.track.library import Library
-from tests.bridge.bridgekit import Bridge
+from tests.bridge.bridgekit import ROOT, Bridge, Json
 from tests.bridge.conftest import Start
 from tests.bridge.formats.vbo.vbokit import write_vbo
+from tests.bridge.live.replaykit import frames_at
 from tools.drive import drive
 
-DATA = Path(__file__).resolve().parents[3] / "data"
+CAR = "tarnhow-pip-180"
+TAKEN = ("SIM", "_live", "start", "import", "reset", "replay")
+BEGINNING = ("/session/start", "/session/import")
 
 
-@pytest.fixture(scope="module")
-def library() -> Library:
-    return Library.read(DATA / "tracks")
+async def begun(bridge: Bridge, body: Json) -> Json:
+    """The answer to a start, with the row that lists show then."""
+    answer = await bridge.ok("POST", "/session/start", body)
+    listed = await bridge.ok("GET", "/sessions")
+    (row,) = [one for one in listed["sessions"] if one["session_id"] == answer["session_id"]]
+    return {**answer, "row": row}
 
 
 async def test_health_of_a_new_bridge(bridge: Bridge, backend: str) -> None:
@@ -71,133 +79,174 @@ async def test_a_session_that_is_started_again_goes_on(bridge: Bridge) -> None:
     assert (row["driver"], row["car"], row["ended_at"]) == ("Mia", "hatch", None)
 
 
-@pytest.mark.parametrize("name", ["", "start", "reset", "-a", "a b", "a/b", "x" * 129, "ü"])
-async def test_an_id_that_cannot_be_one_is_refused(bridge: Bridge, name: str) -> None:
-    refused = await bridge.refused("POST", "/session/start", {"session_id": name})
-    assert refused == (400, "bad_field")
+async def test_an_id_that_cannot_be_one_or_means_something_else_is_refused(bridge: Bridge) -> None:
+    for name in ("", "-a", "a b", "a/b", "x" * 129, "ü"):
+        refused = await bridge.refused("POST", "/session/start", {"session_id": name})
+        assert refused == (400, "bad_field"), name
+        answer = await bridge.post(f"/session/{name}/frames", {"frames": [{"timestamp": 0}]})
+        assert answer.status in (404, 405), name
+    for path, name in product(BEGINNING, TAKEN):
+        answer = await bridge.post(path, {"session_id": name, "vbo_path": "/day.vbo"})
+        told = answer.json
+        assert (answer.status, told["code"], told["param"]) == (400, "bad_field", "session_id")
+        assert name in told["error"]
+    posted = {
+        "/session/SIM/frame": {"timestamp": 1.0, "speed_ms": 20.0},
+        "/session/SIM/frames": {"frames": [{"timestamp": 1.0}]},
+        "/session/SIM/signals": {"signals": [["oil", 1.0, 90.0]]},
+        "/lap": {"session_id": "SIM", "lap_number": 1, "lap_time_s": 61.0},
+    }
+    for path, body in posted.items():
+        answer = await bridge.post(path, body)
+        assert answer.status in (400, 404)
+        assert "SIM" in answer.json["error"]
+    assert (await bridge.ok("GET", "/sessions"))["count"] == 0
 
 
-@pytest.mark.parametrize(
-    ("path", "wanted"),
-    [
-        ("/session/nothing", (404, "unknown_session")),
-        ("/session/nothing/laps", (404, "unknown_session")),
-        ("/session/nothing/export.parquet", (404, "no_rows")),
-        ("/session/nothing/export.parquet?table=nothing", (400, "bad_table")),
-        ("/sessions?limit=x", (400, "bad_query")),
-        ("/sessions?limit=0", (400, "bad_query")),
-        ("/sessions?active_only=perhaps", (400, "bad_query")),
-        ("/laps?limit=x", (400, "bad_query")),
-        ("/nothing", (404, "not_found")),
-    ],
+async def test_a_level_is_kept_in_one_spelling(bridge: Bridge) -> None:
+    for given, kept in (
+        ("beginner", "beginner"),
+        (" Pro ", "pro"),
+        ("advanced", "pro"),
+        ("", "intermediate"),
+        (None, "intermediate"),
+    ):
+        done = await begun(bridge, {"driver_level": given})
+        assert done["row"]["driver_level"] == kept, given
+
+
+async def test_a_level_that_is_none_is_refused_with_those_that_are(bridge: Bridge) -> None:
+    for path in BEGINNING:
+        answer = await bridge.post(path, {"driver_level": "wizard", "vbo_path": "/day.vbo"})
+        told = answer.json
+        assert (answer.status, told["code"], told["param"]) == (400, "bad_field", "driver_level")
+        assert all(level in told["error"] for level in LEVELS)
+    assert (await bridge.ok("GET", "/sessions"))["count"] == 0
+
+
+async def test_a_start_says_which_circuit_it_is(bridge: Bridge) -> None:
+    named: list[tuple[Json, str, str | None]] = [
+        ({}, "Larkfell Circuit", "larkfell"),
+        ({"track": "larkfell"}, "larkfell", "larkfell"),
+        ({"track": "LARKFELL circuit"}, "LARKFELL circuit", "larkfell"),
+        ({"track": "Nürnberg"}, "Nürnberg", None),
+    ]
+    for given, kept, circuit in named:
+        done = await begun(bridge, given)
+        assert (done["track"], done["row"]["track"], done["track_id"]) == (kept, kept, circuit)
+        assert (done["hint"] is None) == (circuit is not None)
+        assert circuit is not None or kept in done["hint"]
+
+
+async def test_a_session_without_a_car_has_the_loaded_one(start: Start) -> None:
+    async with start(can_car_config=CAR) as bridge:
+        for name, body in {"own": {"car": "hatch"}, "plain": {}, "none": {"car": ""}}.items():
+            await bridge.ok("POST", "/session/start", {"session_id": name, **body})
+        await bridge.ok("POST", "/session/start", {"session_id": "own"})
+        rows = (await bridge.ok("GET", "/sessions"))["sessions"]
+    cars = {row["session_id"]: row["car"] for row in rows}
+    assert cars == {"own": "hatch", "plain": CAR, "none": CAR}
+
+
+async def test_a_session_of_any_circuit_can_be_recorded_into(bridge: Bridge) -> None:
+    for name in ("\u5bcc\u58eb\u30b9\u30d4\u30fc\u30c9\u30a6\u30a7\u30a4", "\u2116 1", "x" * 256):
+        sid = (await bridge.ok("POST", "/session/start", {"track": name}))["session_id"]
+        await bridge.ok("POST", f"/session/{sid}/frame", {"timestamp": 1, "speed_ms": 20})
+        assert (await bridge.ok("GET", f"/session/{sid}"))["session"]["track"] == name
+        exported = await bridge.get(f"/session/{sid}/export.parquet")
+        assert (exported.status, exported.headers["X-Bridge-Session"]) == (200, sid)
+        assert (await bridge.ok("GET", "/sessions", None))["sessions"][0]["session_id"] == sid
+
+
+REFUSED = (
+    ("/session/nothing", 404, "unknown_session"),
+    ("/session/nothing/laps", 404, "unknown_session"),
+    ("/session/nothing/export.parquet", 404, "no_rows"),
+    ("/session/nothing/export.parquet?table=nothing", 400, "bad_table"),
+    ("/sessions?active_only=perhaps", 400, "bad_query"),
+    ("/laps?limit=x", 400, "bad_query"),
+    ("/nothing", 404, "not_found"),
 )
-async def test_what_is_not_there_or_wrong_says_so(
-    bridge: Bridge, path: str, wanted: tuple[int, str]
-) -> None:
-    assert await bridge.refused("GET", path) == wanted
 
 
-async def test_bodies_that_are_no_objects_are_refused(bridge: Bridge) -> None:
+async def test_what_is_not_there_or_wrong_says_so(bridge: Bridge) -> None:
+    for path, status, code in REFUSED:
+        assert await bridge.refused("GET", path) == (status, code), path
+    assert (await bridge.request("OPTIONS", "/nothing")).status == 404
     for body in (b"{", b"[]", b"7", b"\xff"):
         answer = await bridge.request("POST", "/session/start", data=body)
         assert (answer.status, answer.json["code"]) == (400, "bad_json")
     assert (await bridge.request("POST", "/session/start", data=b"")).status == 200
 
 
-async def test_limits_are_pulled_to_their_caps(bridge: Bridge) -> None:
-    for path in ("/sessions?limit=100000", "/laps?limit=100000"):
-        assert (await bridge.get(path)).status == 200
+async def test_a_limit_beyond_all_numbers_is_the_highest_one(bridge: Bridge) -> None:
+    for path in ("/sessions", "/laps", "/leaderboard"):
+        for limit in ("100000", "9" * 20, "0" * 30 + "1", "9" * 5000):
+            assert (await bridge.get(f"{path}?limit={limit}")).status == 200
+        for limit in ("-" + "9" * 20, "0", "x"):
+            assert (await bridge.get(f"{path}?limit={limit}")).status == 400
 
 
-async def test_a_vbo_file_becomes_a_session_with_laps(
-    bridge: Bridge, library: Library, tmp_path: Path
-) -> None:
-    truth = write_vbo(tmp_path / "day.vbo")
-    body = {"vbo_path": str(tmp_path / "day.vbo"), "driver": "Mia", "session_id": "imported"}
-
-    done = await bridge.ok("POST", "/session/import", body)
-
-    assert done["session_id"] == "imported"
-    assert done["vbo_source"] == "day.vbo"
-    assert done["n_laps"] == len(truth.lap_times)
-    assert done["best_lap_s"] == pytest.approx(min(truth.lap_times), abs=0.05)
-    assert await bridge.refused("POST", "/session/import", body) == (409, "session_exists")
-    envelope = await bridge.ok("GET", "/session/imported/laps")
-    assert envelope["laps"][0]["name"] == "Full session"
-    assert envelope["laps"][0]["method"] == "all"
-    laps = envelope["laps"][1:]
-    assert [lap["lap_number"] for lap in laps] == list(range(1, len(truth.lap_times) + 1))
-    assert {lap["method"] for lap in laps} == {"gps"}
-    for lap, time_s in zip(laps, truth.lap_times, strict=True):
-        assert lap["duration_s"] == pytest.approx(time_s, abs=0.05)
-    (row,) = (await bridge.ok("GET", "/sessions"))["sessions"]
-    assert row["lap_count"] == len(truth.lap_times)
-    detail = await bridge.ok("GET", "/session/imported")
-    assert len(detail["laps"]) == len(truth.lap_times)
-    assert detail["n_frames"] == done["n_frames"]
+METHODS = {
+    "/session/start": "POST",
+    "/session/import": "POST",
+    "/session/reset": "POST",
+    "/session/replay/start": "POST",
+    "/session/replay/stop": "POST",
+    "/spectator/token": "POST",
+    "/session/some": "GET, HEAD",
+    "/health": "GET, HEAD",
+}
 
 
-@pytest.mark.parametrize(
-    "path", ["", "relative.vbo", "/nowhere/x.vbo", "/dev/null", "/etc/hostname", "/tmp"]
-)
-async def test_a_file_that_cannot_be_imported_is_one_message(bridge: Bridge, path: str) -> None:
-    answer = await bridge.post("/session/import", {"vbo_path": path})
-    assert (answer.status, answer.json["code"]) == (400, "not_importable")
-    assert "/nowhere" not in answer.json["error"]
-    assert (await bridge.ok("GET", "/sessions"))["count"] == 0
+async def test_a_known_path_tells_its_methods(bridge: Bridge) -> None:
+    for path, allowed in METHODS.items():
+        wrong = await bridge.request("GET" if allowed == "POST" else "POST", path)
+        assert (wrong.status, wrong.json["code"]) == (405, "method_not_allowed")
+        assert wrong.headers["Allow"] == allowed
+        told = await bridge.request("OPTIONS", path)
+        assert (told.status, told.body) == (204, b"")
+        assert told.headers["Allow"] == f"{allowed}, OPTIONS"
 
 
-@pytest.mark.parametrize("text", ["hello\n", ""])
-async def test_a_file_that_is_no_vbo_is_422_and_leaves_nothing(
-    bridge: Bridge, tmp_path: Path, text: str
-) -> None:
-    (tmp_path / "bad.vbo").write_text(text, encoding="utf-8")
-    refused = await bridge.refused(
-        "POST", "/session/import", {"vbo_path": str(tmp_path / "bad.vbo")}
-    )
-    assert refused == (422, "unparsable_vbo")
-    assert (await bridge.ok("GET", "/sessions"))["count"] == 0
-
-
-async def test_an_import_without_a_path_names_the_field(bridge: Bridge) -> None:
-    answer = await bridge.post("/session/import", {})
-    assert (answer.status, answer.json["code"], answer.json["param"]) == (
-        400,
-        "bad_field",
-        "vbo_path",
-    )
-
-
-async def test_imports_stay_below_their_roots(start: Start, tmp_path: Path) -> None:
-    inside = tmp_path / "logs"
-    inside.mkdir()
-    write_vbo(inside / "in.vbo")
-    write_vbo(tmp_path / "out.vbo")
-    async with start(import_roots=[inside]) as bridge:
-        refused = {"vbo_path": str(tmp_path / "out.vbo")}
-        assert (await bridge.refused("POST", "/session/import", refused))[0] == 400
-        await bridge.ok("POST", "/session/import", {"vbo_path": str(inside / "in.vbo")})
-
-
-async def test_reported_laps_are_kept_replaced_and_listed(bridge: Bridge) -> None:
-    await bridge.ok("POST", "/session/start", {"session_id": "s"})
-    for number, time_s in [(1, 92.5), (2, 91.25), (2, 90.75)]:
-        saved = await bridge.ok(
-            "POST", "/lap", {"session_id": "s", "lap_number": number, "lap_time_s": time_s}
-        )
-        assert saved["saved"] is True
+async def test_reported_laps_are_kept_replaced_listed_and_bounded(bridge: Bridge) -> None:
+    for number, time_s in [(1, 92.5), (2, 91.25), (2, 90.75), (3, 1e-7), (4, 86_400)]:
+        body = {"session_id": "s", "lap_number": number, "lap_time_s": time_s}
+        assert (await bridge.ok("POST", "/lap", body))["saved"] is True
     listed = await bridge.ok("GET", "/laps?session_id=s")
-    assert sorted(lap["lap_time_s"] for lap in listed["laps"]) == [90.75, 92.5]
-    (row,) = (await bridge.ok("GET", "/sessions"))["sessions"]
-    assert (row["lap_count"], row["best_lap_s"]) == (2, 90.75)
-    for wrong in (
+    assert sorted(lap["lap_time_s"] for lap in listed["laps"]) == [1e-7, 90.75, 92.5, 86_400]
+    detail = await bridge.ok("GET", "/session/s")
+    assert [lap["lap_number"] for lap in detail["laps"]] == [1, 2, 3, 4]
+    assert bridge.service.active_session() == ""
+    best = (await bridge.ok("GET", "/leaderboard"))["entries"][0]
+    assert (best["session_id"], best["time"]) == ("s", "1:30.750")
+    wrong: list[Json] = [
         {"lap_number": 1, "lap_time_s": 90},
-        {"session_id": "s", "lap_number": 1, "lap_time_s": 0},
         {"session_id": "s", "lap_number": 1, "lap_time_s": "fast"},
         {"session_id": "s", "lap_number": 1e30, "lap_time_s": 61},
         {"session_id": "s", "lap_number": 2**63, "lap_time_s": 61},
-    ):
-        assert await bridge.refused("POST", "/lap", wrong) == (400, "bad_field")
+        *(
+            {"session_id": "s", "lap_number": 1, "lap_time_s": time_s}
+            for time_s in (0, -1, 86_400.1, 1e300, 10**18)
+        ),
+    ]
+    for body in wrong:
+        assert await bridge.refused("POST", "/lap", body) == (400, "bad_field"), body
+
+
+async def test_what_has_no_data_has_nothing_to_count(bridge: Bridge) -> None:
+    path = "/session/s/capabilities/recompute"
+    assert await bridge.refused("POST", path) == (404, "unknown_session")
+    await bridge.ok("POST", "/session/start", {"session_id": "s"})
+    assert await bridge.refused("POST", path) == (404, "no_rows")
+
+
+async def test_partial_is_not_advised_to_who_has_given_it(bridge: Bridge) -> None:
+    await bridge.service.db.append_frames("s", frames_at([5.0]))
+    for query, advised in (("", True), ("?partial=1", False)):
+        answer = await bridge.get(f"/session/s/stats{query}")
+        assert (answer.status, answer.json["code"]) == (400, "no_complete_lap")
+        assert ("partial=true" in answer.json["error"]) is advised
 
 
 async def test_an_export_holds_what_was_imported(bridge: Bridge, tmp_path: Path) -> None:
@@ -222,8 +271,8 @@ async def test_an_export_holds_what_was_imported(bridge: Bridge, tmp_path: Path)
         assert pq.read_table(io.BytesIO(other.body)).num_rows == int(other.headers["X-Bridge-Rows"])
 
 
-async def test_laps_on_a_known_circuit_have_its_length(bridge: Bridge, library: Library) -> None:
-    track = library.tracks["larkfell"]
+async def test_laps_on_a_known_circuit_have_its_length(bridge: Bridge) -> None:
+    track = Library.read(ROOT / "data" / "tracks").tracks["larkfell"]
     driven = drive(track, 3)
     await bridge.service.db.append_frames("s", driven.frames)
     envelope = await bridge.ok("GET", "/session/s/laps?include=partial")

@@ -1,41 +1,49 @@
-"""The routes of lap analytics on both databases: shapes, guards, parameters, and what adds up."""
+"""The routes of analytics: shapes, guards, parameters, files, and what adds up."""
 
 import asyncio
+import json
 import math
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from runtime.bridge.analysis.reference import parse_reference, reference_text
 from runtime.bridge.api.analysis import FrictionAnswer
 from runtime.bridge.api.compare import CompareAnswer
 from runtime.bridge.api.pictures import MapAnswer, SyncAnswer
-from runtime.bridge.session.recording import VideoFrame
+from runtime.bridge.commands.references import main
+from runtime.bridge.session.recording import Samples, VideoFrame
 from runtime.web.wire import Wire
 from tests.bridge.analysis.lapkit import OVAL, session
-from tests.bridge.bridgekit import Bridge, Json, frame_objects
+from tests.bridge.bridgekit import Bridge, Json, bridging, settings_for
 from tests.bridge.conftest import Start
 from tests.bridge.session.sessions import changed, kept
 from tools.drive import USUAL, drive
 
 DRIVEN = drive(OVAL, 3, hz=10.0, seed=1, skill=0.9, noise=USUAL)
-PLAIN = (
+LAPS = ("lap_time_table", "lap_time_distribution", "ideal_lap", "sector_times", "sync", "clips")
+POOLED = (
     "stats",
     "friction_circle",
     "hustle_map",
     "map",
-    "sync",
-    "clips",
-    "lap_time_table",
-    "lap_time_distribution",
-    "ideal_lap",
-    "sector_times",
     "pedal_behavior",
     "straight_line_speed",
-    "compare?a=1",
+    "highlights",
+    "incidents",
 )
-POOLED = ("stats", "friction_circle", "hustle_map", "map", "pedal_behavior", "straight_line_speed")
+CORNERING = (
+    "scorecard",
+    "eob",
+    "throttle_corner_box",
+    "corner_classification",
+    "brake_acceleration",
+    "corners",
+    "reference",
+)
+EVERY = (*LAPS, *POOLED, *CORNERING, "compare?a=1")
 WRONG = (
     "pedal_behavior?throttle_th=-1",
     "pedal_behavior?brake_th=x",
@@ -51,6 +59,11 @@ WRONG = (
     "compare?a=worst",
     "compare?a=1&b=1:75.0",
     "compare?a=0.1",
+    "corner_classification?low_max=0",
+    "corner_classification?low_max=130&med_max=100",
+    "corner_classification?med_max=80",
+    "corner_classification?med_max=nan",
+    "corners?lap=1.5",
 )
 
 
@@ -60,8 +73,12 @@ async def filled(bridge: Bridge) -> Bridge:
     await bridge.ok("POST", "/session/start", about)
     await bridge.service.db.append_frames("s", DRIVEN.frames)
     since = [i / 10 for i in range(20)] + [5.0 * i for i in range(1, 20)]
-    video = [VideoFrame(5.0 + t, None, "in.mp4", t) for t in since]
-    await bridge.service.db.append_video("s", video)
+    await bridge.service.db.append_video(
+        "s", [VideoFrame(5.0 + t, None, "in.mp4", t) for t in since]
+    )
+    t = DRIVEN.frames.columns["timestamp"]
+    on = Samples(t, ((t > 60) & (t < 61)).astype(np.float64))
+    await bridge.service.db.append_signals("s", {"abs_active": on})
     return bridge
 
 
@@ -72,24 +89,33 @@ async def driven(start: Start) -> AsyncIterator[Bridge]:
         yield await filled(running)
 
 
-def numbers(found: Json) -> list[float]:
+def numbers(found: Json) -> Iterator[float]:
     """Every number of an answer."""
-    if isinstance(found, dict):
-        return [n for value in found.values() for n in numbers(value)]
-    if isinstance(found, list):
-        return [n for value in found for n in numbers(value)]
-    return [found] if isinstance(found, float) else []
+    if isinstance(found, dict | list):
+        for value in found.values() if isinstance(found, dict) else found:
+            yield from numbers(value)
+    elif isinstance(found, float):
+        yield found
 
 
-async def test_every_analytic_names_its_session_and_repeats_itself(driven: Bridge) -> None:
-    for name in PLAIN:
+async def test_both_databases_answer_the_same(start: Start, tmp_path: Path) -> None:
+    answers = []
+    for backend in ("lightweight", "analytical"):
+        async with start(db_backend=backend, db=tmp_path / backend) as running:
+            await filled(running)
+            answers.append([(await running.get(f"/session/s/{name}")).body for name in EVERY])
+    assert answers[0] == answers[1]
+
+
+async def test_every_answer_is_whole_names_its_session_and_repeats_itself(driven: Bridge) -> None:
+    for name in EVERY:
         first, again = await asyncio.gather(*(driven.get(f"/session/s/{name}") for _ in range(2)))
         assert first.status == 200, (name, first.body)
         assert first.body == again.body
-        assert next(iter(first.json)) == "session_id"
-        assert first.json["session_id"] == "s"
+        assert b"NaN" not in first.body
+        assert all(math.isfinite(number) for number in numbers(first.json))
+        assert name == "reference" or next(iter(first.json.items())) == ("session_id", "s")
         assert "partial" not in first.json
-        assert all(math.isfinite(n) for n in numbers(first.json))
 
 
 @pytest.mark.parametrize(
@@ -111,31 +137,20 @@ async def test_what_is_written_without_a_model_fits_the_described_one(
     assert set(answer.json) == set(model.model_fields) - {"partial"}
 
 
-async def test_both_databases_answer_the_same(start: Start, tmp_path: Path) -> None:
-    answers = []
-    for backend in ("lightweight", "analytical"):
-        async with start(db_backend=backend, db=tmp_path / backend) as running:
-            await filled(running)
-            answers.append([(await running.get(f"/session/s/{name}")).body for name in PLAIN])
-
-    assert answers[0] == answers[1]
-
-
 async def test_the_guard_stands_before_every_analytic(bridge: Bridge) -> None:
     await bridge.ok("POST", "/session/start", {"session_id": "empty"})
-    short = changed(kept(session([(20.0,) * 3] * 2), np.arange(1201) < 300), throttle_pct=50.0)
-    await bridge.ok("POST", "/session/short/frames", {"frames": frame_objects(short)})
-    for name in PLAIN:
+    short = kept(DRIVEN.frames, np.arange(len(DRIVEN.frames)) < 100)
+    await bridge.service.db.append_frames("short", short)
+    for name in EVERY:
         assert (await bridge.refused("GET", f"/session/none/{name}"))[0] == 404
         assert await bridge.refused("GET", f"/session/empty/{name}") == (404, "no_rows")
         refused = await bridge.refused("GET", f"/session/short/{name}")
         assert refused == (400, "no_complete_lap"), name
-        if not name.startswith("compare"):
+        if name not in ("reference", "compare?a=1"):
             body = await bridge.ok("GET", f"/session/short/{name}?partial=true")
             assert body["partial"] is True
     stats = await bridge.ok("GET", "/session/short/stats?partial=yes")
-    assert (stats["n_frames"], stats["n_laps"]) == (300, 1)
-    assert stats["best_lap_s"] == pytest.approx(29.9)
+    assert (stats["n_frames"], stats["n_laps"]) == (100, 1)
 
 
 async def test_a_lap_can_be_looked_at_alone(driven: Bridge) -> None:
@@ -144,7 +159,7 @@ async def test_a_lap_can_be_looked_at_alone(driven: Bridge) -> None:
     assert 0 < sum(lap["frame_count"] for lap in laps) < whole["frame_count"]
     one = await driven.ok("GET", "/session/s/map?lap=2")
     assert list(one["lap_polylines"]) == ["2"]
-    for name in POOLED:
+    for name in (*POOLED, *CORNERING):
         assert await driven.refused("GET", f"/session/s/{name}?lap=4") == (404, "unknown_lap")
         assert await driven.refused("GET", f"/session/s/{name}?lap=x") == (400, "bad_query")
 
@@ -188,23 +203,6 @@ async def test_stats_stand_at_the_top_and_as_an_object(driven: Bridge) -> None:
 
     assert found["stats"] == {name: found[name] for name in found["stats"]}
     assert found["stats"]["n_frames"] == len(DRIVEN.frames)
-
-
-async def test_shares_add_up_to_a_hundred_and_thresholds_of_zero_count(driven: Bridge) -> None:
-    circle = (await driven.ok("GET", "/session/s/friction_circle?samples=50"))["friction"]
-    assert len(circle["histogram_pct"]) == 10
-    assert sum(circle["histogram_pct"]) == pytest.approx(100.0, abs=1e-9)
-    assert len(circle["samples"]) == 50
-    most = await driven.ok("GET", "/session/s/friction_circle?samples=99999")
-    assert len(most["friction"]["samples"]) == len(DRIVEN.frames)
-    pedals = await driven.ok("GET", "/session/s/pedal_behavior?throttle_th=0&brake_th=0")
-    assert pedals["thresholds"] == {"throttle_pct": 0.0, "brake_bar": 0.0}
-    states = pedals["states"].values()
-    assert sum(state["frames"] for state in states) == pedals["frame_count"]
-    assert sum(state["pct"] for state in states) == pytest.approx(100.0, abs=1e-9)
-    hustle = (await driven.ok("GET", "/session/s/hustle_map"))["hustle_map"]
-    assert len(hustle) == math.ceil(OVAL.length_m / 50)
-    assert all(0 <= one["hustle_pct"] <= 100 for one in hustle)
 
 
 async def test_a_wrong_parameter_is_named(driven: Bridge) -> None:
@@ -315,7 +313,185 @@ async def test_a_lap_that_is_not_there_or_elsewhere_is_refused(driven: Bridge) -
 async def test_without_a_database_every_analytic_says_so(driven: Bridge) -> None:
     store, driven.service.store = driven.service.store, None
     try:
-        for name in PLAIN:
+        for name in EVERY:
             assert await driven.refused("GET", f"/session/s/{name}") == (503, "no_database")
     finally:
         driven.service.store = store
+
+
+async def test_without_positions_or_track_nobody_knows_the_corners(start: Start) -> None:
+    async with start(track="") as bridge:
+        bare = changed(DRIVEN.frames, lat=np.nan, lon=np.nan)
+        await bridge.service.db.append_frames("s", bare)
+        for name in CORNERING:
+            answer = await bridge.refused("GET", f"/session/s/{name}?partial=true")
+            assert answer == (422, "no_geometry")
+
+
+async def test_corners_that_were_found_are_said_to_be(start: Start) -> None:
+    async with start(track="") as bridge:
+        moved = changed(DRIVEN.frames, lon=DRIVEN.frames.columns["lon"] + 5.0)
+        await bridge.service.db.append_frames("s", moved)
+        for name in CORNERING[:-1]:
+            assert (await bridge.ok("GET", f"/session/s/{name}"))["geometry"] == "detected"
+        found = await bridge.ok("GET", "/session/s/corners")
+        names = [one["name"] for one in found["corners"]]
+        assert names == [f"C{i + 1}" for i in range(len(names))]
+        assert names
+
+
+async def test_the_scorecard_is_there_twice_and_fits_together(driven: Bridge) -> None:
+    found = await driven.ok("GET", "/session/s/scorecard")
+    card = found["scorecard"]
+
+    assert found["corners"] == card["corners"]
+    assert card["n_laps"] == 3
+    assert card["basis"] == "session_best"
+    assert card["best_lap_s"] == pytest.approx(min(DRIVEN.lap_times_s), abs=0.05)
+    assert [one["corner"] for one in card["corners"]] == [
+        corner.name for corner in OVAL.in_lap_order()
+    ]
+    assert sum(one["weight"] for one in card["corners"]) == pytest.approx(1.0, abs=1e-3)
+    mean = sum(one["weight"] * one["score_pct"] for one in card["corners"])
+    assert card["weighted_total_pct"] == pytest.approx(mean, abs=1e-3)
+    for one in card["corners"]:
+        assert one["corner"] == one["name"]
+        assert one["delta_s"] == one["delta_time_s"]
+        assert one["peak_g_lat"] == one["max_lateral_g"]
+        assert one["grade"] in "ABCDF"
+        lost = sum(loss["seconds_lost"] for loss in one["time_loss_attribution"])
+        assert lost <= max(one["delta_time_s"], 0.0) + 0.003
+        assert one["phrase"].startswith(one["corner"])
+    second = await driven.ok("GET", "/session/s/scorecard?lap=2")
+    assert {one["lap"] for one in second["corners"]} == {2}
+
+
+async def test_a_reference_file_counts_from_the_moment_it_is_there(
+    start: Start, tmp_path: Path
+) -> None:
+    book = tmp_path / "reference"
+    async with start() as bridge:
+        bridge.service.references.folder = book
+        await filled(bridge)
+        before = await bridge.ok("GET", "/session/s/corners")
+        assert before["reference_available"] is False
+        quick = await bridge.ok("GET", "/session/s/reference?lap=2")
+        assert quick["source_file"] == "s, lap 2"
+
+        book.mkdir()
+        text = reference_text(parse_reference(json.dumps(quick)))
+        (book / f"{OVAL.id}.json").write_text(text, encoding="utf-8")
+        behind = await bridge.ok("GET", "/session/s/corners")
+        card = (await bridge.ok("GET", "/session/s/scorecard"))["scorecard"]
+
+    assert behind["reference_available"] is True
+    assert {one["grade"] for one in behind["corners"]} <= set("ABCDF")
+    assert (card["basis"], card["reference_lap_s"]) == (
+        "reference_file",
+        round(quick["lap_time_s"], 3),
+    )
+
+
+async def test_highlights_and_incidents_fit_together(driven: Bridge) -> None:
+    moments = await driven.ok("GET", "/session/s/highlights")
+    found = await driven.ok("GET", "/session/s/incidents")
+
+    assert moments["count"] == len(moments["highlights"]) <= 8
+    assert [one["id"] for one in moments["highlights"]] == [
+        f"h{i}" for i in range(moments["count"])
+    ]
+    assert found["count"] == len(found["incidents"])
+    (worked,) = [one for one in found["incidents"] if one["kind"] == "abs_active"]
+    assert (worked["severity"], worked["t_start"]) == ("low", 60.1)
+    assert worked["frame_idx"] == 601
+    titles = [one["title"] for one in moments["highlights"] if one["category"] == "incident"]
+    assert len(titles) == min(found["count"], 2)
+
+
+@pytest.mark.parametrize("kind", ["lightweight", "analytical"])
+async def test_an_answer_is_as_new_as_the_session(start: Start, kind: str) -> None:
+    async with start(db_backend=kind) as bridge:
+        await filled(bridge)
+        before = {name: (await bridge.get(f"/session/s/{name}")).body for name in POOLED}
+        late = [VideoFrame(12.0, None, "late.mp4", 0.0)]
+        await bridge.service.db.append_video("s", late)
+        assert b"late.mp4" in (await bridge.get("/session/s/sync")).body
+        t = DRIVEN.frames.columns["timestamp"][300:320]
+        braking = Samples(t, np.ones(len(t)))
+        await bridge.service.db.append_signals("s", {"abs_active": braking})
+        assert (await bridge.get("/session/s/incidents")).body != before["incidents"]
+        worst = {"timestamp": 9_000.0, "combo_g": 3.1, "speed_ms": 10.0}
+        await bridge.ok("POST", "/session/s/frames", {"frames": [worst]})
+        last = (await bridge.ok("GET", "/session/s/incidents"))["incidents"][-1]
+        assert (last["combo_g"], last["lap"]) == (3.1, None)
+
+
+async def test_each_question_has_its_own_answer(driven: Bridge) -> None:
+    questions = [
+        "sync",
+        "sync?limit=3",
+        "sync?limit=3&matched_only=true",
+        "sync?from=20&to=21",
+        "sync?window_s=0.01&limit=3",
+        "friction_circle?samples=3",
+        "friction_circle?samples=3&lap=1",
+        "map",
+        "map?lap=1",
+    ]
+    answers = [(await driven.get(f"/session/s/{one}")).body for one in questions * 2]
+    assert answers[: len(questions)] == answers[len(questions) :]
+    assert len(set(answers)) == len(questions)
+    await driven.ok("POST", "/session/start", {"session_id": "t", "track": "oval"})
+    await driven.service.db.append_frames("t", DRIVEN.frames)
+    assert (await driven.ok("GET", "/session/t/sync?limit=3"))["session_id"] == "t"
+    assert (await driven.ok("GET", "/session/t/sync?limit=3"))["rows"][0]["matched"] is False
+
+
+async def test_the_command_asks_a_running_bridge(tmp_path: Path) -> None:
+    out = tmp_path / "lap.json"
+    async with bridging(settings_for(tmp_path)) as bridge:
+        await filled(bridge)
+
+        async def run(*flags: str) -> int:
+            return await asyncio.to_thread(main, ["s", "--url", bridge.url, *flags], {})
+
+        assert await run("--lap", "3", "--out", str(out)) == 0
+        assert await run("--lap", "3", "--out", str(out)) == 1  # it is there already
+        assert await run("--lap", "9", "--out", str(tmp_path / "none.json")) == 1
+        # the database is in use: the bridge of the settings is asked
+        port = bridge.url.rsplit(":", 1)[1].rstrip("/")
+        flags = ["s", "--db", str(tmp_path / "db"), "--port", port]
+        flags += ["--db-backend", "lightweight", "--data-dir", str(tmp_path / "data")]
+        assert await asyncio.to_thread(main, flags, {}) == 0
+    assert parse_reference(out.read_text(encoding="utf-8")).source_file == "s, lap 3"
+    written = tmp_path / "data" / "reference" / f"{OVAL.id}.json"
+    assert parse_reference(written.read_text(encoding="utf-8")).track == OVAL.id
+
+
+async def test_the_command_reads_a_database_that_is_not_in_use(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    async with bridging(settings_for(tmp_path)) as bridge:
+        await filled(bridge)
+        standing = {"timestamp": 1.0, "speed_ms": 0.0}
+        await bridge.ok("POST", "/session/stood/frames", {"frames": [standing]})
+
+    async def run(session: str, *flags: str, db: str = "db") -> int:
+        where = ["--db", str(tmp_path / db), "--db-backend", "lightweight"]
+        return await asyncio.to_thread(main, [session, *where, *flags], {})
+
+    out = str(tmp_path / "lap.json")
+    assert await run("s", "--out", out) == 0
+    assert "corners, written to" in capsys.readouterr().out
+    for name, flags, db, said in (
+        ("nobody", [], "db", "no such session"),
+        ("stood", [], "db", "no complete lap"),
+        ("s", ["--lap", "9"], "db", "no complete lap of that number"),
+        ("s", [], "elsewhere", "there is no database"),
+        ("s", ["--url", "ftp://x"], "db", "must begin with http"),
+        ("s", ["--url", "http://127.0.0.1:9"], "db", "does not answer"),
+    ):
+        assert await run(name, *flags, "--out", out, db=db) == 1
+        assert said in capsys.readouterr().err
+    assert not (tmp_path / "elsewhere").exists()
