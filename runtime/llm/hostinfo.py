@@ -1,5 +1,6 @@
 """Describes the machine for the status of the system model: chip, device, manufacturer."""
 
+import contextlib
 import platform
 import subprocess
 import sys
@@ -10,23 +11,13 @@ from typing import NamedTuple
 
 UNKNOWN = "unknown"
 _CAP = 128
-_ASK_S = 2.0
 _TREE = Path("/proc/device-tree")
 _DMI = Path("/sys/class/dmi/id")
 
 # What firmware says when its maker forgot to fill it in.
-_FILLERS = frozenset(
-    (
-        "default string",
-        "to be filled by o.e.m.",
-        "system product name",
-        "system manufacturer",
-        "not specified",
-        "not applicable",
-        "none",
-        "o.e.m.",
-        "0",
-    )
+_FILLERS = (
+    *("default string", "to be filled by o.e.m.", "system product name", "system manufacturer"),
+    *("not specified", "not applicable", "none", "o.e.m.", "0"),
 )
 
 
@@ -51,10 +42,17 @@ def host_info() -> HostInfo:
                 platform.processor(),
             )
         case "darwin":
-            return from_macos(_sysctl("machdep.cpu.brand_string", "hw.model"))
+            chip, device = _sysctl("machdep.cpu.brand_string"), _sysctl("hw.model")
+            return HostInfo(_first(chip), _first(device), "Apple")
         case "win32":
-            return from_windows(_registry())
-    return HostInfo(soc_model=_first(platform.processor()))
+            processor = r"HARDWARE\DESCRIPTION\System\CentralProcessor\0"
+            bios = r"HARDWARE\DESCRIPTION\System\BIOS"
+            return HostInfo(
+                _first(_registry(processor, "ProcessorNameString")),
+                _first(_registry(bios, "SystemProductName")),
+                _first(_registry(bios, "SystemManufacturer")),
+            )
+    return HostInfo(_first(platform.processor()))
 
 
 def from_linux(
@@ -73,21 +71,6 @@ def from_linux(
         _first(chip, processor),
         _first(dmi.get("product_name", "")),
         _first(dmi.get("sys_vendor", "")),
-    )
-
-
-def from_macos(sysctl: Mapping[str, str]) -> HostInfo:
-    """From the values of ``sysctl``."""
-    chip, device = sysctl.get("machdep.cpu.brand_string", ""), sysctl.get("hw.model", "")
-    return HostInfo(_first(chip), _first(device), "Apple")
-
-
-def from_windows(registry: Mapping[str, str]) -> HostInfo:
-    """From the values of the registry."""
-    return HostInfo(
-        _first(registry.get("ProcessorNameString", "")),
-        _first(registry.get("SystemProductName", "")),
-        _first(registry.get("SystemManufacturer", "")),
     )
 
 
@@ -116,35 +99,19 @@ def _text(path: Path) -> str:
         return ""
 
 
-def _sysctl(*names: str) -> dict[str, str]:
-    values: dict[str, str] = {}
-    for name in names:
-        try:
-            done = subprocess.run(
-                ["/usr/sbin/sysctl", "-n", name],
-                capture_output=True,
-                text=True,
-                timeout=_ASK_S,
-                check=False,
-            )
-        except (OSError, subprocess.SubprocessError):
-            continue
-        values[name] = done.stdout
-    return values
+def _sysctl(name: str) -> str:
+    command = ["/usr/sbin/sysctl", "-n", name]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=2, check=False)
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return done.stdout
 
 
-def _registry() -> dict[str, str]:
-    values: dict[str, str] = {}
+def _registry(key: str, name: str) -> str:
     if sys.platform == "win32":
         import winreg
 
-        for key, names in (
-            (r"HARDWARE\DESCRIPTION\System\CentralProcessor\0", ("ProcessorNameString",)),
-            (r"HARDWARE\DESCRIPTION\System\BIOS", ("SystemProductName", "SystemManufacturer")),
-        ):
-            try:
-                with winreg.OpenKey(winreg.HKEY_LOCAL_MACHINE, key) as opened:
-                    values |= {name: str(winreg.QueryValueEx(opened, name)[0]) for name in names}
-            except OSError:
-                continue
-    return values
+        with contextlib.suppress(OSError), winreg.OpenKey(winreg.HKEY_LOCAL_MACHINE, key) as opened:
+            return str(winreg.QueryValueEx(opened, name)[0])
+    return ""

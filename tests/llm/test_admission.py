@@ -6,7 +6,6 @@ import random
 import pytest
 
 from runtime.llm.chats import Admission, Cancelled, Lane, QueueFull, State, Ticket
-from runtime.web.errors import ShuttingDown
 
 
 class Clock:
@@ -203,53 +202,3 @@ async def test_a_stopped_request_raises_the_reason_and_a_foreign_cancellation_pa
     foreign.cancel()
     with pytest.raises(asyncio.CancelledError):
         await foreign
-
-
-async def test_a_server_that_stops_refuses_new_ones_and_lets_running_ones_finish() -> None:
-    admission, lane = Admission(8), Lane("local")
-    finish = asyncio.Event()
-
-    async def request(number: int) -> str:
-        ticket = admission.enter(number, lane, "a", "m")
-        try:
-            with ticket.stoppable():
-                await lane.take(ticket)
-                admission.started(ticket)
-                await finish.wait()
-                return "whole"
-        finally:
-            lane.give(ticket)
-            admission.finish(ticket, State.COMPLETED)
-
-    running, waiting = asyncio.create_task(request(1)), asyncio.create_task(request(2))
-    await asyncio.sleep(0)
-    admission.refuse(ShuttingDown("stopping"))
-    with pytest.raises(ShuttingDown):
-        await waiting
-    with pytest.raises(ShuttingDown):
-        admission.enter(3, lane, "a", "m")
-
-    finish.set()
-    assert await running == "whole"
-
-
-async def test_a_running_request_whose_grace_is_over_ends_with_the_reason() -> None:
-    admission, lane = Admission(8), Lane("local")
-
-    async def request() -> None:
-        ticket = admission.enter(1, lane, "a", "m")
-        admission.started(ticket)
-        try:
-            with ticket.stoppable():
-                await asyncio.Event().wait()
-        finally:
-            admission.finish(ticket, State.ERRORED)
-
-    running = asyncio.create_task(request())
-    await asyncio.sleep(0)
-    admission.refuse(ShuttingDown("stopping"))
-    assert not running.done()
-    admission.stop_all(ShuttingDown("stopping"))
-
-    with pytest.raises(ShuttingDown):
-        await running

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from runtime.llm.identity import client_id, header_safe, tenant_id
 
 ANY = st.text(st.characters())  # lone surrogates included: so undecodable header bytes arrive
-LONG = st.text(st.characters(), min_size=100, max_size=400)
 
 
 @pytest.mark.parametrize(
@@ -64,6 +63,7 @@ def test_a_long_tenant_keeps_its_start_and_ends_in_a_digest() -> None:
     tenant = tenant_id("A" * 129, None)
 
     assert tenant == "a" * 111 + "~" + sha256(b"a" * 129).hexdigest()[:16]
+    assert tenant_id("A" * 130, None) != tenant
 
 
 @pytest.mark.parametrize(
@@ -99,22 +99,6 @@ def test_tenant_names_are_bounded_clean_and_stable(chosen: str, agent: str) -> N
     tenant.encode()
 
 
-@given(LONG, LONG)
-def test_two_long_names_are_one_tenant_only_if_they_fold_to_the_same_text(
-    one: str, other: str
-) -> None:
-    first, second = (tenant_id("x" * 130 + rest, None) for rest in (one, other))
-
-    assert (first == second) == (folded(one) == folded(other))
-
-
-def folded(rest: str) -> str:
-    """What is left of a text that follows other text, written in another way than the code."""
-    shown = ["\ufffd" if "\ud800" <= c <= "\udfff" else " " if c.isspace() else c for c in rest]
-    plain = "".join(c for c in shown if unicodedata.category(c) != "Cc")
-    return " ".join(("x" + plain).lower().split())
-
-
 @given(ANY)
 def test_a_header_value_is_printable_ascii_and_can_be_read_back(name: str) -> None:
     client = client_id(name)
@@ -126,18 +110,9 @@ def test_a_header_value_is_printable_ascii_and_can_be_read_back(name: str) -> No
     assert client == (value if client.isascii() else unquote(value))
 
 
-@given(ANY)
-def test_no_text_at_all_breaks_a_header(name: str) -> None:
-    assert all(" " <= c <= "~" for c in header_safe(name))
-
-
 def test_names_of_different_undecodable_bytes_are_different_tenants() -> None:
     names = [f"zo{chr(0xDC00 + byte)}" for byte in range(0x80, 0x100)]
     folded = {tenant_id(name, None) for name in names}
     # Only a capital and its small letter are one tenant, as in any other name.
     capitals = sum(chr(byte).lower() != chr(byte) for byte in range(0xA1, 0x100))
     assert len(folded) == len(names) - capitals
-
-
-def test_a_name_in_latin_1_is_the_same_tenant_as_in_utf_8() -> None:
-    assert tenant_id("Zo\udceb", None) == tenant_id("zo\u00eb", None)

@@ -26,12 +26,6 @@ def burst(limiter: RateLimiter, client: str, requests: int) -> list[int | None]:
     return [limiter.take(client) for _ in range(requests)]
 
 
-def test_a_limiter_with_rate_zero_lets_everything_pass(clock: Clock) -> None:
-    limiter = RateLimiter(0.0, 1.0, clock=clock)
-
-    assert burst(limiter, "a", 1000) == [None] * 1000
-
-
 def test_a_new_client_may_use_its_whole_burst_at_once(clock: Clock) -> None:
     limiter = RateLimiter(1.0, 3.0, clock=clock)
 
@@ -71,14 +65,6 @@ def test_a_refused_request_costs_nothing(clock: Clock) -> None:
     assert limiter.take("a") is None
 
 
-def test_clients_do_not_share_a_bucket(clock: Clock) -> None:
-    limiter = RateLimiter(1.0, 1.0, clock=clock)
-    limiter.take("a")
-
-    assert limiter.take("b") is None
-    assert limiter.take("a") == 1
-
-
 def test_a_new_name_from_the_same_address_does_not_help_where_addresses_count(clock: Clock) -> None:
     limiter = RateLimiter(1.0, 2.0, per_address=0.5, clock=clock)
 
@@ -86,20 +72,6 @@ def test_a_new_name_from_the_same_address_does_not_help_where_addresses_count(cl
 
     assert answers == [None, None, 2]
     assert limiter.take("name 9", "192.0.2.2") is None
-
-
-def test_a_request_refused_for_its_address_does_not_charge_the_client(clock: Clock) -> None:
-    limiter = RateLimiter(1.0, 1.0, per_address=1.0, clock=clock)
-    limiter.take("a", "192.0.2.1")
-
-    assert limiter.take("b", "192.0.2.1") == 1
-    assert limiter.take("b", "192.0.2.2") is None
-
-
-def test_addresses_can_be_limited_while_clients_are_not(clock: Clock) -> None:
-    limiter = RateLimiter(0.0, 1.0, per_address=1.0, clock=clock)
-
-    assert [limiter.take("a", "192.0.2.1") for _ in range(2)] == [None, 1]
 
 
 def test_a_flood_of_names_keeps_memory_bounded_and_forgets_the_oldest(clock: Clock) -> None:
@@ -111,23 +83,6 @@ def test_a_flood_of_names_keeps_memory_bounded_and_forgets_the_oldest(clock: Clo
     assert len(buckets) == 8
     assert buckets.wait("client 99", clock.now) == 1.0
     assert buckets.wait("client 0", clock.now) == 0.0
-
-
-def test_a_bucket_that_is_full_again_is_dropped(clock: Clock) -> None:
-    buckets = Buckets(1.0, 2.0)
-    for n in range(5):
-        buckets.take(f"client {n}", clock.now)
-
-    buckets.take("late", clock.now + 60)
-
-    assert len(buckets) == 1
-
-
-def test_a_clock_that_stands_still_or_goes_back_gives_no_tokens() -> None:
-    buckets = Buckets(1.0, 1.0)
-    buckets.take("a", 100.0)
-
-    assert buckets.wait("a", 50.0) == 1.0
 
 
 @given(

@@ -18,8 +18,9 @@ ROOT = Path(__file__).resolve().parents[2]
 
 REFUSED: dict[str, tuple[list[str], dict[str, str], str]] = {
     "no data folder": (["--data-dir", ""], {}, "--data-dir: must name a folder"),
-    "a data folder of blanks": (["--data-dir= "], {}, "--data-dir: must name a folder"),
-    "no data folder in the environment": ([], {"LLMSVC_DATA_DIR": ""}, "LLMSVC_DATA_DIR: must"),
+    "a key on the command line": (["--api-key=x"], {}, "LLMSVC_API_KEY"),
+    "a word for a number": ([], {"LLMSVC_MAX_QUEUE_DEPTH": "x"}, "LLMSVC_MAX_QUEUE_DEPTH"),
+    "a file that is not there": (["--config=nowhere.toml"], {}, "nowhere.toml"),
     "no models folder": (["--models-dir="], {}, "--models-dir: must name a folder"),
     "a key of blanks": ([], {"LLMSVC_API_KEY": "  "}, "LLMSVC_API_KEY: holds blanks only"),
     "a key of two lines": ([], {"LLMSVC_API_KEY": "geheim\nx"}, "LLMSVC_API_KEY: holds a line"),
@@ -29,8 +30,6 @@ REFUSED: dict[str, tuple[list[str], dict[str, str], str]] = {
         "LLMSVC_SYSMODEL__API_KEY: holds blanks only",
     ),
     "an origin that is a word": (["--cors-origins=nonsense"], {}, "'nonsense' is not an origin"),
-    "an origin with a path": (["--cors-origins=http://a.b/"], {}, "'http://a.b/' is not an origin"),
-    "an origin with any host": (["--cors-origins=http://*.b"], {}, "'http://*.b' is not an origin"),
     "the second origin": (["--cors-origins=*,x"], {}, "'x' is not an origin"),
     "a host with a scheme": (["--allowed-hosts=http://box"], {}, "'http://box' is not a host name"),
     "a host with a port": (["--allowed-hosts=box:80"], {}, "'box:80' is not a host name"),
@@ -52,14 +51,6 @@ def test_what_can_never_work_is_refused_in_a_line_that_names_it(case: str) -> No
     assert words in str(refused.value)
     assert len(str(refused.value).splitlines()) == 1
     assert "geheim" not in str(refused.value)
-
-
-@pytest.mark.parametrize("key", ["data_dir", "models_dir"])
-def test_a_blank_folder_of_the_file_is_refused(tmp_path: Path, key: str) -> None:
-    file = tmp_path / "settings.toml"
-    file.write_text(f'{key} = ""\n')
-    with pytest.raises(BadSettings, match=f"settings.toml: {key}: must name a folder"):
-        read(LlmSettings, [f"--config={file}"], {})
 
 
 def test_what_browsers_and_operators_write_is_taken() -> None:
@@ -92,7 +83,6 @@ def test_an_empty_key_is_a_server_without_one_and_a_blank_model_the_default() ->
     "words",
     [
         ["--data-dir="],
-        ["--models-dir=FILE"],
         ["--models-dir=FILE/below"],
         [f"--models-dir=/{'x' * 5000}"],
     ],
@@ -135,13 +125,12 @@ def test_settings_that_work_now_are_no_warning(tmp_path: Path, models: Path) -> 
     assert list(_warnings(assemble(fresh))) == []
 
 
-@pytest.mark.parametrize("words", [["--help"], ["pull", "--help"], ["ingest", "--help"]])
-def test_a_reader_that_has_seen_enough_of_the_help_is_no_failure(words: list[str]) -> None:
+def test_a_reader_that_has_seen_enough_of_the_help_is_no_failure() -> None:
     reading, writing = os.pipe()
     os.close(reading)
     try:
         done = subprocess.run(
-            [sys.executable, "-m", "runtime.llm", *words],
+            [sys.executable, "-m", "runtime.llm", "--help"],
             cwd=ROOT,
             stdout=writing,
             stderr=subprocess.PIPE,

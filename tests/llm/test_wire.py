@@ -4,7 +4,6 @@ import json
 
 import pytest
 
-from runtime.llm.api.chat import finish_of, state_after
 from runtime.llm.api.sysmodel import BenchmarkRequest
 from runtime.llm.api.wire import (
     ChatRequest,
@@ -12,11 +11,10 @@ from runtime.llm.api.wire import (
     error_frame,
     usage_of,
 )
-from runtime.llm.chats import Cancelled, State
 from runtime.llm.errors import EngineFailed, LocalInitFailed, SysmodelBackgroundBlocked
 from runtime.llm.models.system.benchmark import MAX_WARMUP
-from runtime.llm.values import Finish, Outcome, Turn
-from runtime.web.errors import ApiError, BadRequest, RequestTimeout, ShuttingDown
+from runtime.llm.values import Outcome, Turn
+from runtime.web.errors import ApiError, BadRequest
 from runtime.web.wire import parse_body
 
 
@@ -51,50 +49,15 @@ def test_a_message_becomes_plain_text(message: str, turn: Turn) -> None:
 USER = '{"role": "user", "content": "a"}'
 
 
-@pytest.mark.parametrize(
-    ("rest", "stops"),
-    [
-        ("", []),
-        (', "stop": null', []),
-        (', "stop": "x"', ["x"]),
-        (', "stop": ""', []),
-        (', "stop": ["x", "", "y"]', ["x", "y"]),
-    ],
-)
-def test_stop_texts_are_a_list_without_empty_ones(rest: str, stops: list[str]) -> None:
-    assert request(USER, rest=rest).stops() == stops
-
-
 def test_too_many_stop_texts_are_refused_with_the_number_that_is_allowed() -> None:
     with pytest.raises(BadRequest, match=r"^stop: at most 4 texts$"):
         request(USER, rest=', "stop": ["a", "b", "c", "d", "e"]')
-
-
-@pytest.mark.parametrize("field", ["temperature", "top_p"])
-@pytest.mark.parametrize("value", ["1", "1.0", "1e0"])
-def test_whole_numbers_are_good_for_fractions(field: str, value: str) -> None:
-    assert getattr(request(USER, rest=f', "{field}": {value}'), field) == 1
 
 
 @pytest.mark.parametrize("value", ["true", '"1"', "NaN", "1e999", "[1]"])
 def test_other_things_are_no_numbers(value: str) -> None:
     with pytest.raises(BadRequest):
         request(USER, rest=f', "temperature": {value}')
-
-
-@pytest.mark.parametrize(
-    ("outcome", "counts"),
-    [
-        (Outcome("stop", 3, 5, 2), (5, 3, 8, 2)),
-        (Outcome("stop", 0, 5), (5, 0, 5, 0)),
-    ],
-)
-def test_usage_counts_what_is_known(outcome: Outcome, counts: tuple[int, ...]) -> None:
-    usage = usage_of(outcome)
-    assert usage is not None
-    cached = usage.prompt_tokens_details.cached_tokens
-    found = (usage.prompt_tokens, usage.completion_tokens, usage.total_tokens, cached)
-    assert found == counts
 
 
 @pytest.mark.parametrize(
@@ -107,35 +70,6 @@ def test_usage_counts_what_is_known(outcome: Outcome, counts: tuple[int, ...]) -
 )
 def test_what_was_not_counted_is_no_usage_of_zeros(outcome: Outcome) -> None:
     assert usage_of(outcome) is None
-
-
-@pytest.mark.parametrize(
-    ("finish", "report", "told"),
-    [
-        ("stop", False, ("stop", False)),
-        ("stop", True, ("stop", False)),
-        ("length", False, ("stop", True)),
-        ("length", True, ("length", True)),
-    ],
-)
-def test_a_cut_is_told_in_one_of_two_ways(
-    finish: Finish, report: bool, told: tuple[Finish, bool]
-) -> None:
-    assert finish_of(Outcome(finish), report_length=report) == told
-
-
-@pytest.mark.parametrize(
-    ("error", "state"),
-    [
-        (Cancelled(), State.CANCELLED),
-        (ShuttingDown("stop"), State.CANCELLED),
-        (EngineFailed("broke"), State.ERRORED),
-        (RequestTimeout("late"), State.ERRORED),
-        (BadRequest("no"), State.ERRORED),
-    ],
-)
-def test_stopping_a_request_on_purpose_is_no_failure(error: ApiError, state: State) -> None:
-    assert state_after(error) is state
 
 
 @pytest.mark.parametrize(("sent", "clamped"), [("9" * 30, 5), ("-1e30", 0), ("3.0", 3), ("99", 5)])

@@ -115,23 +115,6 @@ async def test_leaving_while_the_model_loads_leaves_the_load_to_the_others(
     assert engine.users == 0
 
 
-async def test_a_load_that_nobody_waits_for_is_kept_for_the_next_one(server: Server) -> None:
-    starts = 0
-
-    async def counted() -> Worker:
-        nonlocal starts
-        starts += 1
-        return await Worker.start()
-
-    server.service.pool._start_worker = counted
-    async with asked(server, "recall", "<gold>", stream=False) as number:
-        await until(lambda: bool(server.service.pool._loads))
-    await left(server, number)
-    await until(lambda: server.service.pool.is_loaded("recall"))
-    assert (await server.ask("recall", "<gold>")).said == REPLIES["<gold>"]
-    assert starts == 1
-
-
 async def test_leaving_takes_the_conversation_back_or_along_and_harms_no_other(
     server: Server,
 ) -> None:

@@ -12,7 +12,7 @@ from tests.llm.serverkit import CHAT, REPLIES, Json, Server, chat, until
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
 
-REQUESTS = 1000
+REQUESTS = 400
 BURST = 50  # below the limit on connections of one address
 
 

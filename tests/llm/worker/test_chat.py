@@ -17,7 +17,6 @@ from runtime.llm.engine.protocol import (
     Embed,
     Ended,
     Failed,
-    Forget,
     LoadChat,
     Ok,
     Open,
@@ -84,28 +83,11 @@ def random(noise: Path) -> Iterator[Worker]:
         yield started
 
 
-def test_a_model_introduces_itself(recall: Path) -> None:
-    with worker() as started:
-        loaded = started.load(recall, threads=0)
-    assert loaded.kv_bytes_per_token == 512
-    assert loaded.template == "file"
-    assert loaded.threads >= 1
-
-
 def test_a_model_without_a_template_speaks_chatml(folder: Path) -> None:
     shape = tinymodel.Shape(template=None)
     with engine(tinymodel.write_recall(folder / "plain.gguf", WORDS, shape=shape)) as started:
         reply = started.ask([("user", "<red>")])
     assert reply.text == "red1 red2 red3"
-
-
-def test_the_template_of_the_file_is_used(folder: Path) -> None:
-    source = "{% for m in messages %}{{ m.content }}{% endfor %}" + "<red>" + "."
-    shape = tinymodel.Shape(template=source)
-    with engine(tinymodel.write_recall(folder / "own.gguf", WORDS, shape=shape)) as started:
-        reply = started.ask([("user", "hi")])
-    assert reply.text == "red1 red2 red3"
-    assert reply.ended.prompt_tokens == len("hi.") + 1
 
 
 def test_the_reply_reads_the_whole_prompt_and_ends_by_itself(shared: Worker) -> None:
@@ -141,12 +123,6 @@ def test_an_end_of_turn_that_the_model_spells_out_ends_the_reply(shared: Worker)
     assert shared.ask([("user", "<gold>")]).text == "go"
 
 
-def test_the_output_cap_ends_the_reply(babbler: Worker) -> None:
-    reply = babbler.ask([("user", "<red>")], max_output=4)
-    assert reply.text == "red1 red2 red3red1 "
-    assert (reply.ended.finish, reply.ended.completion_tokens) == ("length", 4)
-
-
 def test_prompt_and_reply_together_fill_the_budget_and_no_more(endless: Path) -> None:
     with engine(endless, budget=64, cells=64) as started:
         ended = started.ask([("user", "<red>")]).ended
@@ -179,13 +155,6 @@ def test_a_top_k_of_one_is_greedy_and_zero_means_off(random: Worker) -> None:
     greedy = random.ask(ask, max_output=16).text
     assert random.ask(ask, temperature=2.0, top_k=1, seed=5, max_output=16).text == greedy
     assert random.ask(ask, temperature=2.0, top_k=0, seed=5, max_output=16).text != greedy
-
-
-def test_a_temperature_next_to_nothing_is_greedy(random: Worker) -> None:
-    def text(temperature: float) -> str:
-        return random.ask([("user", "hello")], temperature=temperature, max_output=16).text
-
-    assert text(1e-40) == text(1e-7) == text(0)
 
 
 def test_an_abort_in_the_decode_ends_within_a_token(babbler: Worker) -> None:
@@ -225,30 +194,6 @@ def test_a_job_is_prepared_while_another_runs(babbler: Worker) -> None:
     assert babbler.expect(Ended).reason == "this prompt is not prepared"
 
 
-def test_warming_does_not_wait_for_a_running_job(babbler: Worker) -> None:
-    babbler.start([("user", "<red>")])
-    number = babbler.send(Warm())
-    while isinstance(event := babbler.event(), Piece):
-        pass
-    assert (event, babbler.answered) == (Ok(), number)
-    babbler.flag[0] = 1
-    assert babbler.finish().ended.finish == "aborted"
-
-
-def test_a_context_is_closed_while_another_one_replies(babbler: Worker) -> None:
-    babbler.open(engine="other")
-    babbler.start([("user", "<red>")])
-    babbler.expect(Piece)
-    babbler.send(Close("other"))
-    while isinstance(event := babbler.event(), Piece):
-        pass
-    assert isinstance(event, Ok)
-    babbler.send(Forget(["x"]))
-    babbler.flag[0] = 1
-    assert babbler.finish().ended.finish == "aborted"
-    assert isinstance(babbler.prepare([("user", "hi")], engine="other"), Failed)
-
-
 def test_a_context_that_is_closed_in_the_middle_of_its_reply_is_freed_behind_it(
     endless: Path,
 ) -> None:
@@ -263,15 +208,6 @@ def test_a_context_that_is_closed_in_the_middle_of_its_reply_is_freed_behind_it(
         assert started.finish().ended.finish == "aborted"
         started.open()
         assert started.ask([("user", "<red>")], max_output=3).text == "red1 red2 red3"
-
-
-def test_a_long_reply_arrives_whole(folder: Path) -> None:
-    shape = tinymodel.Shape(context=8192)
-    path = tinymodel.write_recall(folder / "long.gguf", WORDS, endless=True, shape=shape)
-    with engine(path, budget=8192) as started:
-        reply = started.ask([("user", "<red>")], max_output=3000)
-    assert reply.text == "red1 red2 red3" * 1000
-    assert sum(piece.tokens for piece in reply.pieces) == 3000
 
 
 # --- commands that cannot be done
@@ -320,23 +256,6 @@ def test_a_chat_template_that_does_not_compile_fails_the_load(
     assert reason.startswith(f"the {which} does not compile: Encountered unknown tag 'nonsense'")
 
 
-def test_an_empty_prompt_is_a_fault_of_the_template(folder: Path) -> None:
-    shape = tinymodel.Shape(template="{{ messages[0].content }}")
-    with engine(tinymodel.write_recall(folder / "echo.gguf", WORDS, shape=shape)) as started:
-        failed = started.prepare([("user", "")])
-    why = "the model's chat template cannot be rendered: the prompt is empty"
-    assert failed == Failed(why, unfit=True)
-
-
-def test_a_killed_template_process_costs_nobody_a_prompt(folder: Path) -> None:
-    shape = tinymodel.Shape(template="{{ messages[0].content }}")
-    with engine(tinymodel.write_recall(folder / "mortal.gguf", WORDS, shape=shape)) as started:
-        (child,) = psutil.Process(started.process.pid).children()
-        child.kill()
-        prepared = started.prepare([("user", "hi")])
-    assert isinstance(prepared, Prepared)
-
-
 def test_what_comes_before_a_model_is_refused() -> None:
     with worker() as started:
         for command in (Open("e", 64, 64), Warm(), Embed(["a"]), Split("a")):
@@ -350,14 +269,6 @@ def test_a_second_model_a_second_name_and_an_unknown_engine_are_refused(
     assert "already" in shared.failure(LoadChat(str(recall), 0, 1))
     assert "already" in shared.failure(Open("e", 64, 64))
     assert shared.failure(Prepare("nobody", [["user", "hi"]])) == "this engine is not open"
-
-
-def test_a_gpu_that_is_not_there_is_refused(recall: Path) -> None:
-    with worker() as started:
-        started.send(LoadChat(str(recall), -1, 1))
-        event = started.event()
-    assert isinstance(event, Failed | ChatLoaded)
-    assert isinstance(event, ChatLoaded) or "no GPU" in event.reason
 
 
 def test_a_given_chat_template_stands_in_for_that_of_the_file(recall: Path) -> None:
@@ -393,8 +304,6 @@ def framed(head: bytes) -> bytes:
     "data",
     [
         framed(b"oops"),
-        framed(b'["Sing",{}]'),
-        framed(b'["LoadChat",{}]'),
         encode(1, Ok()),
         PREFIX.pack(1, MAX_HEAD + 1, 0),
     ],
@@ -411,15 +320,6 @@ def test_the_end_within_a_message_ends_the_process(shared: Worker) -> None:
         started.socket.sendall(encode(1, Warm())[:-3])
         started.socket.close()
         assert started.process.wait(30) == 0
-
-
-def test_the_death_of_the_process_is_the_end_of_the_socket(endless: Path) -> None:
-    with engine(endless) as started:
-        started.start([("user", "<red>")])
-        started.process.kill()
-        while started.event() is not None:
-            pass
-        assert started.process.wait(30) == -signal.SIGKILL
 
 
 def test_an_interrupt_from_the_keyboard_is_left_to_the_server(shared: Worker) -> None:

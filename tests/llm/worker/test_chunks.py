@@ -192,15 +192,10 @@ def test_fitting_loses_nothing_and_ends(chunks: list[str], limit: int) -> None:
 
 
 GROWING = {
-    "words": "word and more ",
     "paragraphs": "Some text of a paragraph. " * 5 + "\n\n",
     "marks on one letter": "\u0301",
     "flags": "🇩🇪",
-    "letters with marks": "e\u0301",
-    "families": "👨‍👩‍👧",
     "lines": "a\n \t",
-    "Korean": "각나",
-    "blank lines": "\n \n",
 }
 
 

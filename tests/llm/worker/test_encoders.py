@@ -13,7 +13,6 @@ import pytest
 from runtime.llm.engine.protocol import (
     MAX_TEXTS,
     Embed,
-    Embedded,
     EncoderLoaded,
     Failed,
     Fit,
@@ -63,16 +62,6 @@ def test_another_width_than_the_declared_one_is_refused(folder: Path) -> None:
     with worker() as started:
         reason = started.failure(dataclasses.replace(load, dims=384))
     assert reason == "384 dims are declared for it, its vectors have 48"
-
-
-def test_answers_come_in_the_order_of_the_commands(shared: Worker) -> None:
-    texts = ["the car " * (at + 1) for at in range(30)]
-    sent = [shared.send(Embed([text] * (30 - at))) for at, text in enumerate(texts)]
-
-    answers = [(shared.expect(Embedded), shared.answered) for _ in texts]
-
-    assert [number for _, number in answers] == sent
-    assert [answer.tokens[0] for answer, _ in answers] == [2 * at + 4 for at in range(30)]
 
 
 def test_a_document_is_cut_into_chunks_that_fit_the_model(shared: Worker) -> None:
@@ -147,13 +136,12 @@ def test_files_that_cannot_be_loaded_are_told_in_words_for_a_client(
     ]
 
 
-@pytest.mark.parametrize("waiting", [0, 8])  # the second: more than are read ahead
-def test_the_end_of_the_socket_ends_a_running_computation(waiting: int, tmp_path: Path) -> None:
-    path = onnxkit.write_tiny(tmp_path, width=48, layers=6, positions=2048)
+def test_the_end_of_the_socket_ends_a_running_computation(tmp_path: Path) -> None:
+    path = onnxkit.write_tiny(tmp_path, width=48, layers=2, positions=2048)
     with worker() as started:
         assert isinstance(started.load_encoder(path, max_seq=2048), EncoderLoaded)
         started.send(Embed(["the " * 2046] * MAX_TEXTS))  # takes minutes
-        for _ in range(waiting):
+        for _ in range(8):  # more than are read ahead
             started.send(Embed(["a"]))
         started.socket.close()
         assert started.process.wait(30) == 0

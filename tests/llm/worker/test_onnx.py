@@ -13,7 +13,6 @@ from runtime.llm.engine.protocol import Embedded, LoadEncoder, Pooling
 from runtime.llm.engine.worker.encoders import NOT_COMPUTED, NOT_FINITE
 from runtime.llm.engine.worker.onnx import SLICE, OnnxEncoder, slices
 from runtime.llm.engine.worker.resources import Refused
-from runtime.llm.models import onnxfile
 from tests.llm.engine import onnxkit
 from tests.llm.engine.onnxkit import WORDS, vocabulary
 from tools.bert_onnx import Element, Graph, Model, Node, Tensor, ValueInfo, to_bytes
@@ -84,13 +83,6 @@ def test_vectors_are_of_unit_length_and_in_the_order_of_the_texts(tiny: OnnxEnco
         assert alone.tokens == [tokens] == [len(text.split()) + 2]
 
 
-def test_texts_with_words_in_common_are_nearer(tiny: OnnxEncoder) -> None:
-    texts = ["the red car is fast", "a fast red car", "my mother said a word", ""]
-    query, near, far, blank = rows(tiny.embed(texts))
-    assert query @ near > query @ far + 0.2
-    assert np.isfinite(blank).all()
-
-
 def test_the_mean_is_over_the_tokens_and_not_over_the_padding(tmp_path: Path) -> None:
     table = numbers(TOKENS, 4)
     built = encoder(Built(table=table).write(tmp_path))
@@ -133,13 +125,6 @@ def test_other_floating_point_numbers_become_float32(element: Element, tmp_path:
     assert abs(float(np.linalg.norm(rows(encoded)[0])) - 1) < 1e-6
 
 
-def test_a_half_file_gives_nearly_the_same_vectors(tmp_path: Path) -> None:
-    whole = encoder(onnxkit.write_tiny(tmp_path, "whole", width=48))
-    half = encoder(onnxkit.write_tiny(tmp_path, "half", width=48, half=True))
-    one, two = rows(whole.embed(["a fast lap"])), rows(half.embed(["a fast lap"]))
-    assert 0.9999 < float(one[0] @ two[0]) < 1.000001
-
-
 def test_a_long_text_is_cut_and_counted(tmp_path: Path) -> None:
     short = encoder(onnxkit.write_tiny(tmp_path, width=12), max_seq=6)
     encoded = short.embed(["the car is red on the track", "the car is red", "the car is red now"])
@@ -157,10 +142,6 @@ def test_the_longest_input_is_what_the_positions_can_take(tmp_path: Path) -> Non
         encoder(path, max_seq=41)
     with pytest.raises(Refused, match="the longest input must be 3 to 8192 tokens"):
         encoder(path, max_seq=2)
-
-
-def test_without_a_declaration_the_longest_input_is_128(tiny: OnnxEncoder) -> None:
-    assert tiny.max_tokens == 128
 
 
 def infinite() -> Built:
@@ -189,11 +170,6 @@ def test_a_model_that_fails_on_a_text_goes_on_with_the_next(tmp_path: Path) -> N
         built.embed(["a red car"])
 
     assert len(built.embed(["a green car"]).vectors) == 16
-
-
-@pytest.mark.parametrize("rows", [TOKENS, TOKENS + 1, 64 * -(-TOKENS // 64), ROUNDED])
-def test_a_table_that_was_rounded_up_fits_its_vocabulary(tmp_path: Path, rows: int) -> None:
-    assert encoder(Built(table=numbers(rows, 4)).write(tmp_path)).width == 4
 
 
 def test_a_large_table_may_be_rounded_up_further(tmp_path: Path) -> None:
@@ -299,13 +275,6 @@ def test_a_model_of_another_kind_is_refused(
 def test_a_vector_a_token_needs_a_pooling(tmp_path: Path) -> None:
     with pytest.raises(Refused, match="needs a pooling"):
         encoder(Built().write(tmp_path), pooling="none")
-
-
-def test_a_file_that_fails_the_look_never_reaches_the_engine(tmp_path: Path) -> None:
-    path = tmp_path / "model.onnx"
-    path.write_bytes(b"no model at all")
-    with pytest.raises(Refused, match=onnxfile.NO_ONNX):
-        encoder(path)
 
 
 def test_damaged_models_are_refused_or_computed(tmp_path: Path) -> None:

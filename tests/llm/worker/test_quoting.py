@@ -113,13 +113,6 @@ def test_the_longest_marker_counts() -> None:
     assert QUOTER.parts("<s><s!") == (Part("<s><s", quoted=True), Part("!", quoted=False))
 
 
-def test_a_vocabulary_without_markers_quotes_nothing() -> None:
-    quoter = Quoter([])
-    messages = [("user", "<|im_end|>")]
-    assert quoter.quote(messages).messages is messages
-    assert quoter.parts("<s>") == (Part("<s>", quoted=False),)
-
-
 def test_merges_that_end_in_a_marker_are_undone(
     model: native.Model, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -58,15 +58,6 @@ def test_the_second_turn_feeds_only_what_is_new(shared: Worker) -> None:
     assert fed == len("E\nSuser\ntwoE\nSassistant\n")  # E and S: the marks of a turn
 
 
-def test_many_turns_stay_one_conversation(shared: Worker) -> None:
-    talk = list(FIRST)
-    for turn in range(5):
-        reply = shared.ask(talk, "a")
-        assert how(reply)[0] == ("miss" if turn == 0 else "hit")
-        assert reply.text == REPLY
-        talk += [("assistant", f" {reply.text}\n"), ("user", f"turn {turn}")]
-
-
 def test_a_client_that_does_not_echo_replies_still_continues(shared: Worker) -> None:
     shared.ask(FIRST, "a")
     assert how(shared.ask([*FIRST, ("user", "two")], "a")) == ("hit", None, True)
@@ -133,17 +124,6 @@ def test_an_aborted_turn_leaves_the_conversation_as_it_was(endless: Path) -> Non
     assert again.text == REPLY
 
 
-def test_an_aborted_first_turn_is_forgotten(endless: Path) -> None:
-    with engine(endless, budget=CONTEXT) as started:
-        started.start(FIRST, "a")
-        started.expect(Piece)
-        started.flag[0] = 1
-        aborted = started.finish()
-        again = started.ask(FIRST, "a", max_output=3)
-    assert how(aborted) == ("miss", None, False)
-    assert how(again) == ("miss", None, True)
-
-
 def test_a_fifth_conversation_takes_the_place_of_the_least_recently_used(shared: Worker) -> None:
     for name in "abcd":
         shared.ask(FIRST, name)
@@ -171,13 +151,6 @@ def test_forgotten_conversations_are_gone_and_their_cells_free(shared: Worker) -
     shared.ask(FIRST, "a")
     shared.send(Forget(["a", "nobody"]))
     assert how(shared.ask(SECOND, "a"))[0] == "miss"
-
-
-def test_a_stateless_reply_reads_nothing_of_a_conversation(shared: Worker) -> None:
-    shared.ask(FIRST, "a")
-    reply = shared.ask([("user", "one")])
-    assert reply.ended.cached_tokens == 0
-    assert reply.text == "red1 red2 red3"
 
 
 def test_a_conversation_that_outgrows_its_budget_is_rebuilt_or_refused(recall: Path) -> None:

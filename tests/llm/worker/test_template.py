@@ -63,20 +63,6 @@ def test_what_follows_the_last_reply_is_told_apart() -> None:
     assert before.endswith("<|im_start|>assistant\n")
 
 
-def test_a_client_that_does_not_echo_the_reply_gets_the_same_continuation() -> None:
-    template = Template(CHATML, "", "")
-    assert template.render([*TALK[:2], TALK[3]]).after == template.render(TALK).after
-
-
-def test_a_first_turn_follows_no_reply() -> None:
-    assert Template(CHATML, "", "").render(TALK[:2]).after is None
-
-
-def test_a_reply_that_looks_like_the_question_is_still_told_apart() -> None:
-    talk = [("user", "yes"), ("assistant", "yes"), ("user", "yes")]
-    assert (Template(CHATML, "", "").render(talk).after or "").count("yes") == 1
-
-
 @pytest.mark.parametrize(
     ("source", "expected"),
     [

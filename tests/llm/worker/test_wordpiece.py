@@ -10,7 +10,6 @@ from tokenizers.implementations import BertWordPieceTokenizer
 
 from runtime.llm.engine.worker.onnx import MAX_VOCABULARY, WordPieces, read_vocabulary
 from runtime.llm.engine.worker.resources import Refused
-from tests.llm.engine import onnxkit
 
 TOKENS = (
     "[PAD] [UNK] [CLS] [SEP] [MASK] "  # 0 to 4
@@ -19,26 +18,7 @@ TOKENS = (
     "漢 字 . , ! ' - 1 ##2 $ strasse straße b"  # 17 to 29
 ).split()
 
-GOLDEN: dict[str, tuple[str, list[int]]] = {
-    "words": ("the lap", [5, 6]),
-    "capital letters": ("The LAP", [5, 6]),
-    "endings": ("corners braking", [8, 11, 13, 12]),
-    "the longest beginning wins": ("abc", [14, 15, 16]),
-    "a word without a match is unknown as a whole": ("lapx the", [1, 5]),
-    "accents are dropped": ("Café naïve", [9, 10]),
-    "also such as stand alone": ("cafe\u0301", [9]),
-    "sharp s stays": ("Straße", [28]),
-    "Chinese characters stand alone": ("漢字the漢", [17, 18, 5, 17]),
-    "punctuation stands alone": ("the-lap,time!", [5, 23, 6, 20, 7, 21]),
-    "signs count as punctuation": ("$12", [26, 24, 25]),
-    "control characters vanish": ("the\0 l\u200bap\x07\ufffd", [5, 6]),
-    "any white space separates": ("the\tlap\u00a0time\u3000a\nb\r", [5, 6, 7, 14, 29]),
-    "a word of 100 characters": ("a" + "b" * 99, [14, *[15] * 99]),
-    "a word of 101 characters": ("a" + "b" * 100, [1]),
-    "special tokens are known as such": ("the [MASK] lap", [5, 4, 6]),
-    "nothing": ("", []),
-    "blanks": (" \n ", []),
-}
+LONG = ["a" + "b" * 99, "a" + "b" * 100]  # as long as a word may be, and longer
 
 
 @pytest.fixture
@@ -48,16 +28,11 @@ def vocabulary(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize(("text", "ids"), GOLDEN.values(), ids=GOLDEN)
-def test_a_text_has_these_ids(text: str, ids: list[int], vocabulary: Path) -> None:
-    words = WordPieces(read_vocabulary(str(vocabulary)))
-    assert words.ids(text) == [2, *ids, 3]
-
-
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(
     st.one_of(
         st.text(max_size=60),
+        st.sampled_from(LONG),
         st.lists(st.sampled_from([*TOKENS, "É", "ñ", "\u0301", "ǅ", "İ", "..", "x"])).map(" ".join),
         st.lists(st.sampled_from([*TOKENS, "ab", "\ufeff", "\u00ad", "\u06f1"])).map("".join),
     )
@@ -97,15 +72,6 @@ def test_the_number_of_a_line_is_the_id(data: bytes, ids: dict[str, int], tmp_pa
     WordPieces(vocabulary)
 
 
-@pytest.mark.parametrize("missing", ["[PAD]", "[UNK]", "[CLS]", "[SEP]"])
-def test_a_missing_special_token_is_named(missing: str, tmp_path: Path) -> None:
-    path = tmp_path / "vocab.txt"
-    path.write_text("".join(f"{token}\n" for token in TOKENS if token != missing), "utf-8")
-    with pytest.raises(Refused) as caught:
-        read_vocabulary(str(path))
-    assert str(caught.value) == f"the vocabulary lacks the special token {missing}"
-
-
 def test_other_files_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "vocab.txt"
     for data, reason in (
@@ -120,9 +86,3 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
     for name in ("absent", "pipe", "nul\0"):
         with pytest.raises(Refused, match="cannot be read"):
             read_vocabulary(str(tmp_path / name))
-
-
-def test_the_vocabulary_of_the_tiny_encoders_spells_any_plain_text(tmp_path: Path) -> None:
-    path = onnxkit.write_vocabulary(tmp_path / "vocab.txt")
-    words = WordPieces(read_vocabulary(str(path)))
-    assert words.unknown not in words.ids("The driver of car 27 (red) brakes: 0.3 s, 150 m!")

@@ -99,16 +99,11 @@ class LlamaEncoder:
         return context
 
     def _tokens(self, text: str) -> list[int]:
-        data = text.encode("utf-8", "replace")
-        size = len(data) + 8
-        while True:
-            out = (C.llama_token * size)()
-            n = int(C.llama_tokenize(self._vocab, data, len(data), out, size, True, True))
-            if n >= 0:
-                return out[:n] or [max(int(C.llama_vocab_eos(self._vocab)), 0)]
-            if -n <= size:
-                raise Refused("the text is too long for the tokenizer")
-            size = -n
+        try:
+            tokens = self._model.encode(text, whole=True, markers=True)
+        except native.EngineError as error:
+            raise Refused(str(error)) from error
+        return tokens or [max(int(C.llama_vocab_eos(self._vocab)), 0)]
 
     def _vector(self, tokens: list[int]) -> bytes:
         """The unit vector of a text that fits the model."""

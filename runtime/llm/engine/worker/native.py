@@ -153,20 +153,23 @@ class Model:
 
         *whole* adds the begin token if it must be.
         """
-        data = text.encode("utf-8", "replace")
-        size = len(data) + 2
-        while True:
-            out = (C.llama_token * size)()
-            n = C.llama_tokenize(self._vocab, data, len(data), out, size, False, markers)
-            if n >= 0:
-                break
-            if -n <= size:
-                raise EngineError("the text is too long for the tokenizer")
-            size = -n
-        tokens = list(out[:n])
+        tokens = self.encode(text, whole=False, markers=markers)
         if whole and self._add_bos and self._bos >= 0 and tokens[:1] != [self._bos]:
             tokens.insert(0, self._bos)
         return tokens
+
+    def encode(self, text: str, *, whole: bool, markers: bool) -> list[int]:
+        """Token ids; *whole* adds the special tokens that the vocabulary wants around a text."""
+        data = text.encode("utf-8", "replace")
+        size = len(data) + 8
+        while True:
+            out = (C.llama_token * size)()
+            n = int(C.llama_tokenize(self._vocab, data, len(data), out, size, whole, markers))
+            if n >= 0:
+                return list(out[:n])
+            if -n <= size:
+                raise EngineError("the text is too long for the tokenizer")
+            size = -n
 
     def piece(self, token: int) -> bytes | None:
         """Bytes of a token; None for a token that ends the generation."""
