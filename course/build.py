@@ -17,8 +17,9 @@ from course.options import Options, Report
 from course.publish import assets, outcheck, resources, whole
 from course.publish.cache import Cache, digest_of, lesson_key, setup_key, tool_key
 from course.publish.lesson_page import LessonPages
+from course.publish.manifest import MANIFEST, tree_digest
 from course.publish.shell import Shell, SiteInfo
-from course.publish.tree import MANIFEST, Outputs, Refusal, Stage, locked, tree_digest
+from course.publish.tree import Outputs, Refusal, Stage, locked
 from course.publish.unit import Unit, render
 from course.read import graph
 from course.read.graph import Graph

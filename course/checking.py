@@ -1,17 +1,17 @@
-"""The check command: one request, every problem, in the form that was asked for."""
+"""The check command: every problem, in the form that was asked for."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
-from dataclasses import dataclass, replace
+from argparse import Namespace
+from collections.abc import Sequence
 from pathlib import Path
 
 from course.build import check, link_course
-from course.check.findings import Findings, Summary, reader
-from course.check.formats import FORMATS, job_summary
 from course.check.ids import current
+from course.check.reports import FORMATS, SHOWN, Findings, job_summary, reader
 from course.diagnostics import nearest, order
 from course.options import Options, Report
 from course.publish.tree import Refusal
@@ -23,51 +23,35 @@ _NAMED = (".yaml", "/lesson.md")
 _IDS = "an id is the name of its folder or file behind the number"
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
-    """What the author asked of one check; ``only`` keeps the problems of these ids."""
+def run_check(options: Options, given: Namespace) -> int:
+    """Check, print, and say by the exit status whether the course may be built.
 
-    options: Options
-    form: str = "text"
-    report: Path | None = None
-    strict: bool = False
-    everything: bool = False
-    only: tuple[str, ...] = ()
-    external: bool = False
-    accept: bool = False
-    reproducible: bool = False
-    deep: bool = False
-
-
-def run_check(request: Request) -> int:
-    """Check, print, and say by the exit status whether the course may be built."""
-    options = request.options
-    if request.report is not None and not request.report.parent.is_dir():
-        message = f"there is no folder {request.report.parent} for the report"
+    *given* are the arguments of the command.
+    """
+    if given.report is not None and not given.report.parent.is_dir():
+        message = f"there is no folder {given.report.parent} for the report"
         raise Refusal("CFG005", message, "create it first: a check makes no folders")
-    if request.accept:
+    if given.accept_ids:
         print(accept_ids(options))
     report = check(options)
-    if request.deep and not report.errors:
+    if given.deep and not report.errors:
         from course.deepcheck import deep_problems
 
         report.diagnostics = order([*report.diagnostics, *deep_problems(options)])
-    if request.only:
-        for name in request.only:
-            if not any(_concerns(file, (name,)) for file in report.sources):
+    if given.only:
+        for name in given.only:
+            if not any(_concerns(file, [name]) for file in report.sources):
                 named = {folder_id(file) for file in report.sources if file.endswith(_NAMED)}
                 hint = nearest(name, sorted(named)) or _IDS
                 raise Refusal("CFG011", f'nothing here has the id "{name}"', hint)
-        report.diagnostics = [
-            one for one in report.diagnostics if _concerns(one.file, request.only)
-        ]
-    failed = report.errors > 0 or (request.strict and report.warnings > 0)
-    if request.external:
+        report.diagnostics = [one for one in report.diagnostics if _concerns(one.file, given.only)]
+    failed = report.errors > 0 or (given.strict and report.count("warning") > 0)
+    if given.external_links:
         from course.external import external_problems
 
         report.diagnostics = order([*report.diagnostics, *external_problems(options)])
-    _write(request, report)
-    if request.reproducible and not failed:
+    _write(options.root, given, report)
+    if given.reproducible and not failed:
         from course.reproducible import differences
 
         lines = differences(options)
@@ -76,7 +60,7 @@ def run_check(request: Request) -> int:
     return PROBLEMS if failed else OK
 
 
-def _concerns(file: str, names: tuple[str, ...]) -> bool:
+def _concerns(file: str, names: Sequence[str]) -> bool:
     """Whether a folder or file on the way to *file* is named after one of the ids *names*."""
     stems = {part.split(".")[0] for part in file.split("/")}
     return any(
@@ -86,37 +70,28 @@ def _concerns(file: str, names: tuple[str, ...]) -> bool:
     )
 
 
-def findings(root: Path, report: Report) -> Findings:
-    """What the report formats work on."""
-    summary = Summary.of(report.diagnostics, report.sources, report.lessons, report.authored)
-    return Findings(report.diagnostics, summary, reader(root))
-
-
 def as_text(root: Path, report: Report) -> str:
     """The problems of *report* for a person."""
-    return FORMATS["text"](findings(root, report)).rstrip()
+    return FORMATS["text"](Findings(report, reader(root))).rstrip()
 
 
-def _write(request: Request, report: Report) -> None:
-    root = request.options.root
-    found = replace(findings(root, report), strict=request.strict)
-    if request.form == "text":
-        plain = request.report is not None or not sys.stdout.isatty()
-        found = replace(
-            found,
-            colour=not plain and not os.environ.get("NO_COLOR"),
-            limit=None if request.everything else found.limit,
-        )
-    if request.form == "github":
-        found = replace(found, changed=_changed(root))
-        if path := os.environ.get("GITHUB_STEP_SUMMARY"):
-            with Path(path).open("a", encoding="utf-8") as file:
-                file.write(job_summary(found))
-    text = FORMATS[request.form](found).rstrip() + "\n"
-    if request.report is not None:
-        request.report.write_text(text, encoding="utf-8")
-        counts = found.summary.counts() or "no problems"
-        print(f"{counts}; the report is in {request.report}")
+def _write(root: Path, given: Namespace, report: Report) -> None:
+    terminal = given.report is None and sys.stdout.isatty()
+    found = Findings(
+        report,
+        reader(root),
+        colour=terminal and not os.environ.get("NO_COLOR"),
+        limit=None if given.all else SHOWN,
+        changed=_changed(root) if given.format == "github" else frozenset(),
+        strict=given.strict,
+    )
+    if given.format == "github" and (path := os.environ.get("GITHUB_STEP_SUMMARY")):
+        with Path(path).open("a", encoding="utf-8") as file:
+            file.write(job_summary(found))
+    text = FORMATS[given.format](found).rstrip() + "\n"
+    if given.report is not None:
+        given.report.write_text(text, encoding="utf-8")
+        print(f"{report.counts() or 'no problems'}; the report is in {given.report}")
     else:
         sys.stdout.write(text)
 

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Final
 
 from course.build import build
 from course.options import CACHE, OUT, Options, Report
-from course.publish.places import check_places, remove_cache
+from course.publish.cache import remove_cache
+from course.publish.places import check_places
 from course.publish.tree import Refusal
 
 if TYPE_CHECKING:
@@ -230,21 +231,9 @@ def _build(given: argparse.Namespace) -> int:
 
 
 def _check(given: argparse.Namespace) -> int:
-    from course.checking import Request, run_check
+    from course.checking import run_check
 
-    request = Request(
-        options=_options(given),
-        form=given.format,
-        report=given.report,
-        strict=given.strict,
-        everything=given.all,
-        only=tuple(given.only or ()),
-        external=given.external_links,
-        accept=given.accept_ids,
-        reproducible=given.reproducible,
-        deep=given.deep,
-    )
-    return run_check(request)
+    return run_check(_options(given), given)
 
 
 def _serve(given: argparse.Namespace) -> int:
@@ -255,9 +244,9 @@ def _serve(given: argparse.Namespace) -> int:
     check_places(options)
     return serve(
         options,
-        host=given.host,
-        port=given.port,
-        prefix=given.prefix,
+        given.host,
+        given.port,
+        given.prefix,
         open_browser=given.open,
         watch=not given.no_watch,
     )
@@ -270,7 +259,7 @@ def _new(given: argparse.Namespace) -> int:
 
 
 def _explain(given: argparse.Namespace) -> int:
-    from course.check.formats import UnknownRule, explain, rule_list
+    from course.check.reports import UnknownRule, explain, rule_list
 
     try:
         print(rule_list() if given.code is None else explain(given.code))

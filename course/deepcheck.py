@@ -12,7 +12,8 @@ from course.diagnostics import TOP, Diagnostic, Problem, diagnostic
 from course.options import Options
 from course.publish import outcheck
 from course.publish.cache import Cache
-from course.publish.tree import File, Outputs
+from course.publish.manifest import File
+from course.publish.tree import Outputs
 
 _VOID: Final = frozenset(
     "area base br col embed hr img input link meta param source track wbr".split()

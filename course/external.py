@@ -17,13 +17,12 @@ import aiohttp
 from course.build import link_course
 from course.diagnostics import TOP, Diagnostic, Problem, diagnostic, order
 from course.options import Options
-from course.publish.cache import read_json, write_json
+from course.publish.cache import LINKS, read_json, write_json
 from course.read.files import span_at
 from course.read.models import plain
 from course.read.sources import Sources
 
 FRESH_S: Final = 7 * 24 * 3600
-CACHE_FILE: Final = "links.json"
 # Hosts that are written for illustration and answer nothing.
 ALLOWED: Final = ("example.org", "example.com", "example.net", "example")
 _HREF: Final = re.compile(r'href="(https?://[^"]+)"')
@@ -123,14 +122,14 @@ def _allowed(url: str) -> bool:
 
 
 def _answers(urls: list[str], folder: Path | None, limits: Limits) -> dict[str, Answer]:
-    past = read_json(folder / CACHE_FILE) if folder else {}
+    past = read_json(folder / LINKS) if folder else {}
     now = int(time.time())
     fresh = {url: when for url, when in past.items() if _is_fresh(when, now)}
     asked = [url for url in urls if url not in fresh]
     answers = asyncio.run(probe(asked, limits)) if asked else {}
     fresh |= {url: now for url, answer in answers.items() if answer.good}
     if folder and asked:
-        write_json(folder / CACHE_FILE, dict(sorted(fresh.items())))
+        write_json(folder / LINKS, dict(sorted(fresh.items())))
     return {url: answers.get(url, Answer(good=True)) for url in urls}
 
 

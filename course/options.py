@@ -48,21 +48,34 @@ class Report:
     written: bool = False
     notes: list[str] = field(default_factory=list)
 
+    def count(self, severity: str) -> int:
+        """How many diagnostics are an ``error`` (these stop a build), ``warning`` or ``info``."""
+        return sum(one.severity == severity for one in self.diagnostics)
+
     @property
     def errors(self) -> int:
         """How many diagnostics stop a build."""
-        return sum(one.severity == "error" for one in self.diagnostics)
+        return self.count("error")
 
     @property
-    def warnings(self) -> int:
-        """How many diagnostics are warnings."""
-        return sum(one.severity == "warning" for one in self.diagnostics)
+    def planned(self) -> int:
+        """Lessons that are announced and not yet written."""
+        return self.lessons - self.authored
+
+    def counts(self) -> str:
+        """``2 errors, 1 warning``; the empty string when nothing was found."""
+        numbers = {severity: self.count(severity) for severity in ("error", "warning", "info")}
+        return ", ".join(plural(number, word) for word, number in numbers.items() if number)
 
     def summary(self) -> str:
         """The last line of a build."""
-        planned = self.lessons - self.authored
         return (
-            f"{self.lessons:,} lessons ({self.authored:,} authored, {planned:,} planned), "
+            f"{self.lessons:,} lessons ({self.authored:,} authored, {self.planned:,} planned), "
             f"{self.files:,} files, {self.changed:,} changed, {self.seconds:.2f} s, "
             f"tree {self.digest[:12]}"
         )
+
+
+def plural(number: int, word: str) -> str:
+    """``1 error``, ``1,200 errors``."""
+    return f"{number:,} {word}" if number == 1 else f"{number:,} {word}s"

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from course.options import Options
-from course.publish.tree import MANIFEST, read_manifest
+from course.publish.manifest import MANIFEST, read_built
 
 _DOOR: Final = Path(__file__).resolve().parent.parent / "build.py"
 _ONE: Final = {"PYTHONHASHSEED": "1", "TZ": "UTC", "LC_ALL": "C"}
@@ -43,7 +43,7 @@ def differences(options: Options) -> list[str]:
                 _copy(site, out)
             if problem := _build(options, out, environment, umask, more):
                 return [problem]
-            trees[name] = read_manifest(out) or {}
+            trees[name] = read_built(out) or {}
     first = trees.pop("first")
     return [
         f"{path}: the {name} build differs from the first"
@@ -55,7 +55,7 @@ def differences(options: Options) -> list[str]:
 
 def _copy(site: Path, out: Path) -> None:
     """Copy what a build put into *site*, if there is such a thing, to *out*."""
-    listed = read_manifest(site)
+    listed = read_built(site)
     for path in [] if listed is None else [*listed, MANIFEST]:
         if (site / path).is_file():
             (out / path).parent.mkdir(parents=True, exist_ok=True)

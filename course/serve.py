@@ -17,7 +17,6 @@ import webbrowser
 from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
-from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 from typing import Final, NamedTuple, TypeVar
@@ -27,21 +26,18 @@ from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
 
 from course.build import build
-from course.check.findings import plural, reader
-from course.check.formats import block
-from course.options import Options, Report
+from course.check.reports import SHOWN, block, reader
+from course.options import Options, Report, plural
+from course.publish.hosting import PAGE
+from course.publish.manifest import MANIFEST
 from course.publish.places import CONTENT
-from course.publish.tree import MANIFEST, Refusal
-from course.read.mediatypes import PAGE
+from course.publish.tree import Refusal
 from course.serve_files import File, entity_tag, find, host_headers, is_allowed_host, names_tag
 
-HOST: Final = "127.0.0.1"
-PORT: Final = 8000
 GOODBYE_S: Final = 0.2
 POLL_S: Final = 0.3
 SETTLED_S: Final = 0.05
 PATIENCE_S: Final = 1.0
-SHOWN: Final = 50  # problems of a broken build
 STREAM: Final = "__reload"
 SCRIPT: Final = "__reload.js"
 HEARTBEAT_S: Final = 15.0
@@ -52,8 +48,9 @@ _PREFIX: Final = re.compile(r"(?:/(?!\.)[A-Za-z0-9._~-]+)*\Z")
 _SCRIPT_FILE: Final = Path(__file__).with_name("serve_reload.js")
 _NEVER: Final = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
 _ASK: Final = {**_NEVER, "Cache-Control": "no-cache"}
-_POLICY: Final = {
+_PAGE_HEADERS: Final = {
     **_NEVER,
+    "Content-Type": PAGE,
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; connect-src 'self'",
 }
 Say = Callable[[str], None]
@@ -74,39 +71,28 @@ class ServeError(Exception):
     """The server cannot start as asked; the message says what to change."""
 
 
-@dataclass(frozen=True, slots=True)
-class Where:
-    """Address, port (0: any free one) and path prefix (``/course`` or empty) of the server."""
-
-    host: str = HOST
-    port: int = PORT
-    prefix: str = ""
-
-
 def serve(
     options: Options,
-    host: str = HOST,
-    port: int = PORT,
+    host: str = "127.0.0.1",
+    port: int = 8000,
     prefix: str = "",
-    open_browser: bool = False,
-    ready: Say | None = None,
     *,
+    open_browser: bool = False,
     watch: bool = True,
     say: Say | None = None,
 ) -> int:
     """Build, serve ``options.out`` and, with *watch*, rebuild and reload until a signal comes.
 
-    *ready* gets the address once the first build is done (default: printed on standard output),
-    *say* one text after each build (default: on standard error).
+    *port* 0 is any free one; *prefix* is a path such as ``/course``; *say* gets one text after
+    each build (default: on standard error).
     Returns 0 after SIGINT or SIGTERM, 2 when the server cannot start.
     """
-    tell = say or _to_stderr
+    say = say or _to_stderr
     try:
-        where = Where(host, port, normal_prefix(prefix))
-        show = ready or _to_stdout
-        return asyncio.run(_main(options, where, open_browser, watch, show, tell))
+        server = Server(options, host, port, normal_prefix(prefix), watch=watch, say=say)
+        return asyncio.run(_until_signal(server, open_browser))
     except ServeError as problem:
-        tell(f"serve: {problem}")
+        say(f"serve: {problem}")
         return 2
     except KeyboardInterrupt:  # where the event loop takes no signal handlers
         return 0
@@ -120,18 +106,19 @@ def normal_prefix(prefix: str) -> str:
     return path
 
 
-async def _main(
-    options: Options,
-    where: Where,
-    open_browser: bool,
-    watch: bool,
-    ready: Say,
-    say: Say,
-) -> int:
+async def _until_signal(server: Server, open_browser: bool) -> int:
+    def announce() -> None:
+        sys.stdout.write(f"the course is at {server.url}  (Ctrl-C ends it)\n")
+        sys.stdout.flush()
+        if open_browser:
+            threading.Thread(target=webbrowser.open, args=(server.url,), daemon=True).start()
+
     stop = asyncio.Event()
-    _on_signals(stop.set)
-    async with Server(options, where, watch=watch, say=say) as server:
-        work = asyncio.create_task(server.run(lambda: _announce(server.url, open_browser, ready)))
+    for number in (signal.SIGINT, signal.SIGTERM):
+        with suppress(NotImplementedError, ValueError, RuntimeError):
+            asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    async with server:
+        work = asyncio.create_task(server.run(announce))
         ending = asyncio.create_task(stop.wait())
         await asyncio.wait({work, ending}, return_when=asyncio.FIRST_COMPLETED)
         for task in (work, ending):
@@ -139,78 +126,6 @@ async def _main(
         if work.done() and not work.cancelled():
             work.result()
     return 0
-
-
-class Server:
-    """The listening server; entering it takes the port, :meth:`run` builds and watches."""
-
-    def __init__(self, options: Options, where: Where, *, watch: bool = True, say: Say) -> None:
-        self.where = where
-        self.watch = watch
-        self.live = Live(options, say)
-        self.site = Site(self.live, where.host, where.prefix, reload=watch)
-        self.url = ""
-        self._runner = web.ServerRunner(
-            web.Server(self.site.answer, access_log=None, logger=_LOG, handler_cancellation=True),
-            shutdown_timeout=GOODBYE_S,
-        )
-
-    async def __aenter__(self) -> Server:
-        await self._runner.setup()
-        site = web.TCPSite(self._runner, self.where.host, self.where.port)
-        try:
-            await site.start()
-        except (OSError, OverflowError) as error:
-            await self._runner.cleanup()
-            raise ServeError(_refused(error, self.where)) from error
-        port = self._runner.addresses[0][1]
-        host = f"[{self.where.host}]" if ":" in self.where.host else self.where.host
-        self.url = f"http://{host}:{port}{self.where.prefix}/"
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        self.live.close()
-        await self._runner.cleanup()
-
-    async def run(self, ready: Callable[[], None]) -> None:
-        """The first build, *ready*, and then every other one; ends only when cancelled."""
-        await self.live.start()
-        self.site.open()
-        ready()
-        if self.watch:
-            await self.live.follow()
-        await asyncio.Event().wait()
-
-
-def _announce(url: str, open_browser: bool, ready: Say) -> None:
-    ready(url)
-    if open_browser:
-        threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()
-
-
-def _on_signals(stop: Callable[[], None]) -> None:
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        with suppress(NotImplementedError, ValueError, RuntimeError):
-            loop.add_signal_handler(number, stop)
-
-
-def _refused(error: Exception, where: Where) -> str:
-    number = error.errno if isinstance(error, OSError) else None
-    if number == errno.EADDRINUSE:
-        return (
-            f"port {where.port} of {where.host} is in use: "
-            "name another one with --port, or 0 for any that is free"
-        )
-    if number == errno.EACCES:
-        return f"port {where.port} needs more rights: name one above 1023 with --port"
-    why = (error.strerror if isinstance(error, OSError) else None) or str(error)
-    return f"cannot listen on {where.host}, port {where.port}: {why}"
-
-
-def _to_stdout(url: str) -> None:
-    sys.stdout.write(f"the course is at {url}  (Ctrl-C ends it)\n")
-    sys.stdout.flush()
 
 
 def _to_stderr(text: str) -> None:
@@ -254,22 +169,10 @@ def settled_signature(root: Path) -> str:
 
 
 class State(NamedTuple):
-    """What is served: the digest of the site (empty: none yet), and why a newer one is not."""
+    """What is served: the digest of the site (empty: none), and why a newer one is not."""
 
     site: str = ""
     failure: str = ""
-
-
-class Outcome(NamedTuple):
-    """What one build came to: the digest of its site or the failure, and what to tell the author.
-
-    ``again`` asks for another try although no source changed.
-    """
-
-    site: str
-    failure: str
-    summary: str = ""
-    again: bool = False
 
 
 class Live:
@@ -286,11 +189,13 @@ class Live:
 
     async def build(self) -> None:
         """Build once, off the event loop, and make the result the state."""
-        done = await off_loop(lambda: attempt(self.options))
-        if done.summary or done.failure != self.state.failure:
-            self.say(done.summary or done.failure)
-        self._retry = done.again
-        self._set(State(done.site or self.state.site, done.failure))
+        state, summary, self._retry = await off_loop(lambda: attempt(self.options))
+        if summary or state.failure != self.state.failure:
+            self.say(summary or state.failure)
+        self.state = State(state.site or self.state.site, state.failure)
+        self._changed.set()
+        if not self.closed:
+            self._changed = asyncio.Event()
 
     async def start(self) -> None:
         """The first build; what changes from here on causes another one."""
@@ -329,25 +234,22 @@ class Live:
         self.closed = True
         self._changed.set()
 
-    def _set(self, state: State) -> None:
-        self.state = state
-        self._changed.set()
-        if not self.closed:
-            self._changed = asyncio.Event()
 
+def attempt(options: Options) -> tuple[State, str, bool]:
+    """Build once; a failure of any kind is a state too.
 
-def attempt(options: Options) -> Outcome:
-    """Build once; a failure of any kind is an outcome too."""
+    Returns also the summary of a good build, and whether to try again although no source changed.
+    """
     try:
         report = build(options)
     except Refusal as refusal:
         failure = f"{refusal.code}: {refusal}\nhint: {refusal.hint}"
-        return Outcome("", failure, again=refusal.code == _BUSY)
+        return State("", failure), "", refusal.code == _BUSY
     except Exception:  # noqa: BLE001  (a fault of the tool must not end the author's session)
-        return Outcome("", f"the build broke off\n\n{traceback.format_exc()}")
+        return State("", f"the build broke off\n\n{traceback.format_exc()}"), "", False
     if report.errors:
-        return Outcome("", explained(report, options))
-    return Outcome(report.digest, "", report.summary())
+        return State("", explained(report, options)), "", False
+    return State(report.digest), report.summary(), False
 
 
 def explained(report: Report, options: Options) -> str:
@@ -380,35 +282,74 @@ async def off_loop(work: Callable[[], T]) -> T:
 # -- answering --------------------------------------------------------------------------------
 
 
-class Site:
-    """The site of one :class:`Live` under a prefix; with *reload*, pages follow its changes."""
+class Server:
+    """The listening server; entering it takes the port, :meth:`run` builds and watches."""
 
-    def __init__(self, live: Live, bound: str, prefix: str, *, reload: bool) -> None:
-        self.live = live
-        self.bound = bound
+    def __init__(
+        self, options: Options, host: str, port: int, prefix: str, *, watch: bool, say: Say
+    ) -> None:
+        self.live = Live(options, say)
+        self.host = host
+        self.port = port
         self.prefix = prefix
-        self.reload = reload
+        self.watch = watch
+        self.url = ""
         self.listeners = 0
         self._script = _SCRIPT_FILE.read_bytes()
         self._opened = asyncio.Event()
+        self._runner: web.ServerRunner
 
-    def open(self) -> None:
-        """Answer from here on; requests that came before waited."""
-        self._opened.set()
+    async def __aenter__(self) -> Server:
+        server = web.Server(self.answer, access_log=None, logger=_LOG, handler_cancellation=True)
+        self._runner = web.ServerRunner(server, shutdown_timeout=GOODBYE_S)
+        await self._runner.setup()
+        try:
+            await web.TCPSite(self._runner, self.host, self.port).start()
+        except (OSError, OverflowError) as error:
+            await self._runner.cleanup()
+            raise ServeError(self._refused(error)) from error
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        self.url = f"http://{host}:{self._runner.addresses[0][1]}{self.prefix}/"
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self.live.close()
+        await self._runner.cleanup()
+
+    def _refused(self, error: Exception) -> str:
+        number = error.errno if isinstance(error, OSError) else None
+        if number == errno.EADDRINUSE:
+            return (
+                f"port {self.port} of {self.host} is in use: "
+                "name another one with --port, or 0 for any that is free"
+            )
+        if number == errno.EACCES:
+            return f"port {self.port} needs more rights: name one above 1023 with --port"
+        why = (error.strerror if isinstance(error, OSError) else None) or str(error)
+        return f"cannot listen on {self.host}, port {self.port}: {why}"
+
+    async def run(self, ready: Callable[[], None]) -> None:
+        """The first build, *ready*, and then every other one; ends only when cancelled."""
+        await self.live.start()
+        self._opened.set()  # requests that came before waited
+        ready()
+        if self.watch:
+            await self.live.follow()
+        await asyncio.Event().wait()
 
     async def answer(self, request: web.BaseRequest) -> web.StreamResponse:
         """The answer to any request at all."""
         reached = request.transport.get_extra_info("sockname") if request.transport else None
         local = str(reached[0]) if reached else ""
-        if not is_allowed_host(request.headers.get("Host", ""), self.bound, local):
+        if not is_allowed_host(request.headers.get("Host", ""), self.host, local):
             return _plain(403, "this server does not answer to that host name\n")
         if request.method not in ("GET", "HEAD"):
             return _plain(405, "only GET and HEAD\n", {"Allow": "GET, HEAD"})
         path, mark, query = request.raw_path.partition("?")
         await self._opened.wait()
-        if path == f"{self.prefix}/{STREAM}" and self.reload:
+        if path == f"{self.prefix}/{STREAM}" and self.watch:
             return await self.stream(request)
-        if path == f"{self.prefix}/{SCRIPT}" and self.reload:
+        if path == f"{self.prefix}/{SCRIPT}" and self.watch:
             headers = {**_ASK, "Content-Type": "text/javascript; charset=utf-8"}
             return _unless_known(request, self._script, headers)
         if not path.startswith(f"{self.prefix}/"):
@@ -419,16 +360,14 @@ class Site:
         """A file of the site, or what stands for it; before the first site, the failure."""
         state = self.live.state
         if not state.site:
-            return web.Response(
-                status=503, body=self.failure_page(state), headers={**_POLICY, "Content-Type": PAGE}
-            )
+            return web.Response(status=503, body=self.failure_page(state), headers=_PAGE_HEADERS)
         out = self.live.options.out
         found, headers = await asyncio.to_thread(_look_up, out, raw)
         if found.status == 301:
             where = f"{self.prefix}/{found.location}{query}"
             return web.Response(status=301, headers={**_NEVER, "Location": where})
         body = found.body
-        if self.reload and found.type == PAGE:
+        if self.watch and found.type == PAGE:
             body = self.with_script(body, state.site)
         headers["Content-Type"] = found.type
         if found.status == 200:
@@ -443,9 +382,7 @@ class Site:
             "<!doctype html><title>404: outside the prefix</title>"
             f'<p>404: the course is at <a href="{self.prefix}/">{self.prefix}/</a>.</p>\n'
         )
-        return web.Response(
-            status=404, body=text.encode(), headers={**_POLICY, "Content-Type": PAGE}
-        )
+        return web.Response(status=404, body=text.encode(), headers=_PAGE_HEADERS)
 
     def with_script(self, page: bytes, site: str) -> bytes:
         """*page* with the reload script at the end of its body."""
@@ -462,7 +399,7 @@ class Site:
             "<h1>The course does not build</h1>\n"
             f"<pre>{html.escape(state.failure)}</pre>\n</body>\n</html>\n"
         )
-        return self.with_script(page.encode(), "") if self.reload else page.encode()
+        return self.with_script(page.encode(), "") if self.watch else page.encode()
 
     async def stream(self, request: web.BaseRequest) -> web.StreamResponse:
         """Server-sent events: the state now, and again whenever it changes."""
@@ -471,25 +408,21 @@ class Site:
         response = web.StreamResponse(headers={**_NEVER, "Content-Type": "text/event-stream"})
         response.force_close()
         self.listeners += 1
+        state: State | None = None
         try:
             await response.prepare(request)
-            if request.method == "GET":
-                await self._tell(response)
+            while request.method == "GET" and not self.live.closed:
+                changed = await self.live.next(state, HEARTBEAT_S)
+                state = changed or state
+                frame = b": still here\n\n" if changed is None else _event(changed)
+                if not self.live.closed:
+                    await asyncio.wait_for(response.write(frame), WRITE_S)
         except (ConnectionError, TimeoutError):
             if request.transport is not None:
                 request.transport.abort()
         finally:
             self.listeners -= 1
         return response
-
-    async def _tell(self, response: web.StreamResponse) -> None:
-        known: State | None = None
-        while not self.live.closed:
-            state = await self.live.next(known, HEARTBEAT_S)
-            frame = b": still here\n\n" if state is None else _event(state)
-            known = state or known
-            if not self.live.closed:
-                await asyncio.wait_for(response.write(frame), WRITE_S)
 
 
 def _look_up(out: Path, raw: str) -> tuple[File, dict[str, str]]:

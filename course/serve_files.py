@@ -9,11 +9,11 @@ import re
 import socket
 import stat
 from fnmatch import fnmatchcase
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Final, NamedTuple
 from urllib.parse import quote, unquote_to_bytes
 
-from course.read.mediatypes import PAGE, TYPES
+from course.publish.hosting import PAGE, content_type
 
 _HEADERS: Final = "_headers"
 _INDEX: Final = "index.html"
@@ -31,13 +31,6 @@ class File(NamedTuple):
     type: str = PAGE
     path: str = ""
     location: str = ""
-
-
-def content_type(path: str) -> str:
-    """The media type of *path*."""
-    suffix = PurePosixPath(path).suffix
-    unknown = "application/octet-stream" if suffix else "text/plain; charset=utf-8"
-    return TYPES.get(suffix, unknown)
 
 
 def find(out: Path, raw: str) -> File:

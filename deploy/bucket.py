@@ -5,7 +5,7 @@ import hashlib
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple
 
 from botocore.exceptions import (
     BotoCoreError,
@@ -31,19 +31,6 @@ _NO_CREDENTIALS: Final = (
 
 class StoreError(Exception):
     """The store could not be reached or refused a request."""
-
-
-class Client(Protocol):
-    """The calls of boto3's S3 client that a deploy needs."""
-
-    def get_object(self, **fields: Any) -> Any:
-        """Read one object."""
-
-    def put_object(self, **fields: Any) -> Any:
-        """Write one object."""
-
-    def delete_objects(self, **fields: Any) -> Any:
-        """Delete up to a thousand objects."""
 
 
 class Target(NamedTuple):
@@ -92,7 +79,7 @@ def lacks_credentials(error: BaseException) -> bool:
 class Bucket:
     """Reads, writes and deletes paths of the site below the target's prefix."""
 
-    def __init__(self, client: Client, target: Target) -> None:
+    def __init__(self, client: Any, target: Target) -> None:
         self._client = client
         self._target = target
 

@@ -10,7 +10,7 @@ import sys
 if not __package__:
     sys.exit("run: python -m deploy.s3")
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -19,19 +19,16 @@ import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError
 
-from deploy.bucket import Bucket, StoreError, lacks_credentials, parse_target
-from deploy.plan import (
+from course.publish.hosting import NEVER, Stage, cache_control, content_type, stage
+from course.publish.manifest import (
     MANIFEST,
-    NEVER,
-    Entry,
+    File,
+    Manifest,
     ManifestError,
-    Plan,
-    cache_control,
-    content_type,
-    make_plan,
+    manifest_bytes,
     read_manifest,
-    write_manifest,
 )
+from deploy.bucket import Bucket, StoreError, lacks_credentials, parse_target
 
 # Lists what a run is about to touch and goes when the run is complete: after a run that broke off,
 # the next one knows which objects the manifest no longer describes, even when it goes back in time.
@@ -60,29 +57,53 @@ class Options(NamedTuple):
             print(line, flush=True)
 
 
+class Plan(NamedTuple):
+    """The difference between a built site and what a bucket holds."""
+
+    changed: tuple[str, ...]  # paths to upload, in the order of their stages
+    unchanged: int
+    obsolete: tuple[str, ...]  # paths that only the old site lists
+
+
+def make_plan(new: Manifest, old: Manifest, unsure: Manifest) -> Plan:
+    """Compare two sites; a path in `unsure` may hold anything: it goes up again or is obsolete."""
+    changed = [
+        path
+        for path, file in new.items()
+        if path in unsure or path not in old or old[path].sha256 != file.sha256
+    ]
+    obsolete = tuple(sorted((set(old) | set(unsure)) - set(new)))
+    in_order = sorted(changed, key=lambda path: (stage(path), path))
+    return Plan(tuple(in_order), len(new) - len(changed), obsolete)
+
+
 def publish(site: Path, bucket: Bucket, options: Options) -> Plan:
     """Bring the bucket to the state of the site and return what that took."""
     new = load_site(site)
     old, unsure = _remote(bucket, MANIFEST), _remote(bucket, PENDING)
-    plan = make_plan(new, old, frozenset(unsure))
-    for entry in plan.changed:
-        read_listed(site, entry)
+    plan = make_plan(new, old, unsure)
+    changed = {path: new[path] for path in plan.changed}
+    for path, file in changed.items():
+        read_listed(site, path, file)
     if options.dry_run:
         _describe(plan, options)
     elif plan.changed or unsure or (options.delete and plan.obsolete):
-        journal = {entry.path: entry for entry in plan.changed} | unsure
-        _put(bucket, PENDING, write_manifest(journal), NEVER)
-        _upload(site, bucket, plan, options)
+        _put(bucket, PENDING, manifest_bytes(changed | unsure), NEVER)
+        _upload(site, bucket, changed, options)
         if options.delete:
             bucket.delete(plan.obsolete)
             for path in plan.obsolete:
                 options.say(f"deleted {path}")
-        _put(bucket, MANIFEST, _final_manifest(site, new, old | unsure, plan, options))
+        listed = (site / MANIFEST).read_bytes()
+        if plan.obsolete and not options.delete:  # what is left stays listed for a later --delete
+            left = {path: file for path, file in (old | unsure).items() if path in plan.obsolete}
+            listed = manifest_bytes(left | new)
+        _put(bucket, MANIFEST, listed)
         bucket.delete([PENDING])
     return plan
 
 
-def load_site(site: Path) -> dict[str, Entry]:
+def load_site(site: Path) -> dict[str, File]:
     """The manifest of a built site, by path."""
     try:
         return read_manifest((site / MANIFEST).read_bytes())
@@ -92,20 +113,18 @@ def load_site(site: Path) -> dict[str, Entry]:
         raise SiteError(f"{site / MANIFEST}: {error}") from error
 
 
-def read_listed(site: Path, entry: Entry) -> bytes:
+def read_listed(site: Path, path: str, file: File) -> bytes:
     """The bytes of one file, which must be those that the manifest lists."""
     try:
-        data = (site / entry.path).read_bytes()
+        data = (site / path).read_bytes()
     except OSError as error:
-        raise SiteError(
-            f"{site / entry.path} is listed in {MANIFEST} but cannot be read"
-        ) from error
-    if hashlib.sha256(data).hexdigest() != entry.sha256:
-        raise SiteError(f"{site / entry.path} differs from {MANIFEST}: build again with --clean")
+        raise SiteError(f"{site / path} is listed in {MANIFEST} but cannot be read") from error
+    if hashlib.sha256(data).hexdigest() != file.sha256:
+        raise SiteError(f"{site / path} differs from {MANIFEST}: build again with --clean")
     return data
 
 
-def _remote(bucket: Bucket, name: str) -> dict[str, Entry]:
+def _remote(bucket: Bucket, name: str) -> dict[str, File]:
     """A manifest in the bucket; empty when there is none or it is not one of ours."""
     data = bucket.get(name)
     try:
@@ -114,16 +133,16 @@ def _remote(bucket: Bucket, name: str) -> dict[str, Entry]:
         return {}
 
 
-def _upload(site: Path, bucket: Bucket, plan: Plan, options: Options) -> None:
+def _upload(site: Path, bucket: Bucket, files: Manifest, options: Options) -> None:
     """Upload stage by stage; the first failure cancels what has not begun."""
 
-    def send(entry: Entry) -> None:
-        _put(bucket, entry.path, read_listed(site, entry))
-        options.say(f"uploaded {entry.path}")
+    def send(path: str) -> None:
+        _put(bucket, path, read_listed(site, path, files[path]))
+        options.say(f"uploaded {path}")
 
     with ThreadPoolExecutor(WORKERS) as pool:
-        for entries in plan.stages:
-            futures = [pool.submit(send, entry) for entry in entries]
+        for step in Stage:
+            futures = [pool.submit(send, path) for path in files if stage(path) is step]
             try:
                 for future in futures:
                     future.result()
@@ -138,19 +157,10 @@ def _put(bucket: Bucket, path: str, data: bytes, caching: str | None = None) -> 
     bucket.put(path, data, content_type=content_type(path), cache_control=caching)
 
 
-def _final_manifest(
-    site: Path, new: Mapping[str, Entry], old: Mapping[str, Entry], plan: Plan, options: Options
-) -> bytes:
-    """The site's own manifest; what was left in the bucket stays listed for a later --delete."""
-    if options.delete or not plan.obsolete:
-        return (site / MANIFEST).read_bytes()
-    return write_manifest({path: old[path] for path in plan.obsolete} | dict(new))
-
-
 def _describe(plan: Plan, options: Options) -> None:
     """Say what a run would do."""
-    for entry in plan.changed:
-        options.say(f"would upload {entry.path}: {content_type(entry.path)}")
+    for path in plan.changed:
+        options.say(f"would upload {path}: {content_type(path)}")
     for path in plan.obsolete if options.delete else ():
         options.say(f"would delete {path}")
 

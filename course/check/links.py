@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
 from course.check.ids import id_problems
@@ -114,42 +114,44 @@ def _planned_prerequisites(graph: Graph, node: LessonNode) -> Iterator[Problem]:
 
 
 def _body_links(graph: Graph) -> Iterator[Problem]:
-    for node in graph.lessons.values():
-        record = node.record
-        for entry in record.links:
-            for problem in lost_link(graph, entry, record.file, record.anchors):
-                yield replace(problem, span=Span(*entry["at"]))
+    bodies = [
+        (node.record.file, node.record.links, node.record.anchors)
+        for node in graph.lessons.values()
+    ]
     for project in graph.projects.values():
         file = project.file.replace("project.yaml", "README.md")
-        for entry in project.body.links:
-            for problem in lost_link(graph, entry, file, project.body.anchors):
-                yield replace(problem, span=Span(*entry["at"]))
+        bodies.append((file, project.body.links, project.body.anchors))
+    for file, links, anchors in bodies:
+        for link in links:
+            if link["kind"] not in ("self", "external"):
+                yield from _lost_target(graph, link, file)
+            yield from _lost_anchor(graph, link, file, anchors)
 
 
-def lost_link(
-    graph: Graph, entry: Mapping[str, Any], file: str, own: list[str]
-) -> Iterator[Problem]:
-    """What is wrong with one link of a body whose anchors are *own*; its place is left out."""
-    kind, name, anchor = entry["kind"], entry["id"], entry["anchor"]
+def _lost_target(graph: Graph, link: Mapping[str, Any], file: str) -> Iterator[Problem]:
+    kind, name = link["kind"], link["id"]
     known = graph.known.get(kind, set())
-    if kind not in ("self", "external") and name not in known:
+    if name not in known:
         moved = graph.aliases.get(name) if kind == "lesson" else None
         hint = f"write {kind}:{moved}" if moved else nearest(name, sorted(known))
-        yield Problem(
-            "LNK001",
-            file,
-            f'there is no {kind} "{name}"',
-            got=name,
-            hint=hint or f"link to a {kind} that exists",
-        )
-        return
-    target = graph.lessons.get(name) if kind == "lesson" else None
-    anchors = own if kind == "self" else _anchors(target)
+        hint = hint or f"link to a {kind} that exists"
+        message, span = f'there is no {kind} "{name}"', Span(*link["at"])
+        yield Problem("LNK001", file, message, span=span, got=name, hint=hint)
+
+
+def _lost_anchor(
+    graph: Graph, link: Mapping[str, Any], file: str, own: list[str]
+) -> Iterator[Problem]:
+    """A missing anchor of a link in a body whose anchors are *own*."""
+    target = graph.lessons.get(link["id"]) if link["kind"] == "lesson" else None
+    anchors = own if link["kind"] == "self" else _anchors(target)
+    anchor = link["anchor"]
     if anchor and anchors is not None and anchor not in anchors:
         yield Problem(
             "LNK002",
             file,
             f'no heading has the anchor "{anchor}"',
+            span=Span(*link["at"]),
             expected=", ".join(anchors) or "a text with headings",
             got=anchor,
             hint=nearest(anchor, anchors),
@@ -186,40 +188,36 @@ def _concepts(graph: Graph) -> Iterator[Problem]:
 
 
 def cycles(
-    edges: Mapping[str, tuple[str, ...]], files: Mapping[str, str], key: str
+    edges: Mapping[str, tuple[str, ...]],
+    files: Mapping[str, str],
+    key: str,
+    code: str = "REF002",
+    what: str = "prerequisites",
 ) -> Iterator[Problem]:
     """One problem for each cycle of *edges*, with the way around in its message."""
-    done: set[str] = set()
-    for start in edges:
-        trail: list[str] = []
-        places: dict[str, int] = {}
-        stack: list[tuple[str, int]] = [(start, 0)]
-        while stack:
-            name, index = stack.pop()
-            if index == 0:
-                if name in done:
-                    continue
-                places[name] = len(trail)
-                trail.append(name)
-            following = edges.get(name, ())
-            if index == len(following):
-                done.add(name)
-                trail.pop()
-                del places[name]
-                continue
-            stack.append((name, index + 1))
-            after = following[index]
-            if after in places:
-                circle = [*trail[places[after] :], after]
-                yield Problem(
-                    "REF002",
-                    files[name],
-                    f"the {key} go in a circle: {' → '.join(circle)}",
-                    (key, index),
-                    got=after,
-                )
-            elif after not in done and after in edges:
-                stack.append((after, 0))
+    order = list(edges)
+    left = {name: [one for one in needed if one in edges] for name, needed in edges.items()}
+    while circle := _circle(left):
+        first = circle.index(min(circle, key=order.index))
+        circle = circle[first:] + circle[:first]
+        start, last = circle[0], circle[-1]
+        left[last].remove(start)
+        yield Problem(
+            code,
+            files[last],
+            f"the {what} go in a circle: {' → '.join([*circle, start])}",
+            (key, edges[last].index(start)),
+            got=start,
+        )
+
+
+def _circle(edges: Mapping[str, list[str]]) -> list[str]:
+    """Some names, each of which needs the next, and the last the first; empty when none do."""
+    try:
+        TopologicalSorter(edges).prepare()
+    except CycleError as error:
+        return list(error.args[1][:0:-1])
+    return []
 
 
 # -- pathways, roles and domains ----------------------------------------------------------------
@@ -232,15 +230,7 @@ def route_problems(graph: Graph) -> Iterator[Problem]:
             yield from _pathway(graph, item, item.view)
     requires = {name: item.view.requires for name, item in graph.pathways.items() if item.view}
     files = {name: item.file for name, item in graph.pathways.items()}
-    for problem in cycles(requires, files, "requires"):
-        yield Problem(
-            "PTH004",
-            problem.file,
-            problem.message.replace("the requires go", "the required pathways go"),
-            problem.path,
-            got=problem.got,
-            hint=problem.hint,
-        )
+    yield from cycles(requires, files, "requires", "PTH004", "required pathways")
     for role in graph.roles.values():
         if role.view is not None:
             yield from _role(graph, role.view, role.file)
@@ -323,8 +313,7 @@ def _capstone(
 def _role(graph: Graph, view: models.Role, file: str) -> Iterator[Problem]:
     yield from unresolved(graph, "pathway", view.pathways, file, ("pathways",))
     listed = view.default_pathway in view.pathways
-    if not listed:
-        yield _default("ROL001", view.default_pathway, view.pathways, file)
+    yield from _default("ROL001", view, file)
     whole = not graph.unread & {"lesson", "phase", "pathway"}
     lessons, phases = _reach(graph, view)
     for number, milestone in enumerate(view.milestones):
@@ -377,20 +366,19 @@ def _starting_checks(
 def _domain(graph: Graph, view: models.Domain, file: str) -> Iterator[Problem]:
     yield from unresolved(graph, "pathway", view.pathways, file, ("pathways",))
     yield from unresolved(graph, "role", view.roles, file, ("roles",))
+    yield from _default("DOM003", view, file)
+
+
+def _default(code: str, view: models.Role | models.Domain, file: str) -> Iterator[Problem]:
     if view.default_pathway not in view.pathways:
-        yield _default("DOM003", view.default_pathway, view.pathways, file)
-
-
-def _default(code: str, got: str, pathways: tuple[str, ...], file: str) -> Problem:
-    return Problem(
-        code,
-        file,
-        "the default pathway is not among the pathways",
-        ("defaultPathway",),
-        expected=", ".join(pathways),
-        got=got,
-        hint="choose one of the pathways, or add it to them",
-    )
+        yield Problem(
+            code,
+            file,
+            "the default pathway is not among the pathways",
+            ("defaultPathway",),
+            expected=", ".join(view.pathways),
+            got=view.default_pathway,
+        )
 
 
 def _homeless(graph: Graph) -> Iterator[Problem]:
@@ -405,13 +393,7 @@ def _homeless(graph: Graph) -> Iterator[Problem]:
     ):
         for name, item in items.items():
             if name not in named:
-                yield Problem(
-                    code,
-                    item.file,
-                    f'no domain names the {kind} "{name}"',
-                    ("id",),
-                    hint=f"add it to the {kind}s of a domain",
-                )
+                yield Problem(code, item.file, f'no domain names the {kind} "{name}"', ("id",))
 
 
 # -- projects -----------------------------------------------------------------------------------

@@ -18,11 +18,12 @@ from typing import Any, Final
 import orjson
 
 from course.diagnostics import Diagnostic
-from course.publish.tree import File
+from course.publish.manifest import File
 from course.publish.unit import Unit
 from course.read.lesson import Lesson, Parts, Setup
 
 _FILE: Final = "lessons.json"
+LINKS: Final = "links.json"  # external links that answered
 _LIBRARIES: Final = ("jinja2", "jsonschema-rs", "orjson", "pygments", "pyromark", "pyyaml")
 _PACKAGE: Final = Path(__file__).resolve().parent.parent
 _TOOL: Final = (_PACKAGE, _PACKAGE.parent / "schemas" / "course")
@@ -106,6 +107,13 @@ class Cache:
         removed = self._new.keys() != self._entries.keys()
         if self._path is not None and (self._changed or removed):
             write_json(self._path, self._new)
+
+
+def remove_cache(folder: Path) -> None:
+    """Remove the files of the cache; those of others stay."""
+    for name in (_FILE, LINKS):
+        if (folder / name).is_file():
+            (folder / name).unlink()
 
 
 def read_json(path: Path) -> dict[str, Any]:

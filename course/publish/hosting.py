@@ -1,24 +1,52 @@
-"""Files beside the pages: for hosts, search engines and feed readers, and project archives."""
+"""What hosts send with a file, and files for hosts, search engines and feed readers."""
 
 from __future__ import annotations
 
 import io
+import re
 import stat
 import zipfile
 from collections.abc import Iterable, Mapping
+from enum import IntEnum
 from html import escape
+from pathlib import PurePosixPath
 from typing import Any, Final
 
-_HASHED: Final = "public, max-age=31536000, immutable"
-_STABLE: Final = "public, max-age=60, stale-while-revalidate=600"
-_PAGE: Final = "public, max-age=0, must-revalidate"
-_NEVER: Final = "no-store"
+PAGE: Final = "text/html; charset=utf-8"
+TYPES: Final = {
+    ".css": "text/css; charset=utf-8",
+    ".csv": "text/csv; charset=utf-8",
+    ".html": PAGE,
+    ".ico": "image/x-icon",
+    ".ipynb": "application/x-ipynb+json",
+    ".jpg": "image/jpeg",
+    ".js": "text/javascript; charset=utf-8",
+    ".json": "application/json",
+    ".jsonl": "application/jsonl",
+    ".md": "text/markdown; charset=utf-8",
+    ".png": "image/png",
+    ".py": "text/x-python; charset=utf-8",
+    ".sql": "text/plain; charset=utf-8",
+    ".svg": "image/svg+xml",
+    ".txt": "text/plain; charset=utf-8",
+    ".webp": "image/webp",
+    ".woff2": "font/woff2",
+    ".xml": "application/xml",
+    ".zip": "application/zip",
+}
+_IMAGES: Final = frozenset({".ico", ".jpg", ".png", ".svg", ".webp", ".woff2"})
+_HASHED_NAME: Final = re.compile(r"[.-][0-9a-f]{8,64}\.[a-z0-9]+$")
+
+IMMUTABLE: Final = "public, max-age=31536000, immutable"
+SHORT: Final = "public, max-age=60, stale-while-revalidate=600"
+REVALIDATE: Final = "public, max-age=0, must-revalidate"
+NEVER: Final = "no-store"
 
 # No two patterns overlap: some hosts join the values of all rules that match.
 _CACHING: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
-    (_HASHED, ("/assets/*", "/media/*")),
+    (IMMUTABLE, ("/assets/*", "/media/*")),
     (
-        _STABLE,
+        SHORT,
         (
             "/api/*",
             "/schemas/*",
@@ -36,7 +64,7 @@ _CACHING: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
         ),
     ),
     (
-        _PAGE,
+        REVALIDATE,
         (
             "/",
             "/index.html",
@@ -50,7 +78,7 @@ _CACHING: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
             "/print/*",
         ),
     ),
-    (_NEVER, ("/404.html", "/404.json")),
+    (NEVER, ("/404.html", "/404.json")),
 )
 _OPEN: Final = ("/api/*", "/schemas/*", "/openapi.json")
 # The body of a missing resource, for hosts that can choose a body for each path.
@@ -66,6 +94,39 @@ NOT_FOUND: Final = {
 _EPOCH: Final = (1980, 1, 1, 0, 0, 0)
 _UNIX: Final = 3
 _DIGITS: Final = 16  # of the content hash, in the id of an entry
+
+
+class Stage(IntEnum):
+    """When a file goes up: a page never names an asset or a resource that is not there yet."""
+
+    ASSETS = 0
+    RESOURCES = 1
+    PAGES = 2
+
+
+def stage(path: str) -> Stage:
+    """The upload stage of a path."""
+    if path.endswith(".html"):
+        return Stage.PAGES
+    if path.startswith("assets/") or PurePosixPath(path).suffix in _IMAGES:
+        return Stage.ASSETS
+    return Stage.RESOURCES
+
+
+def content_type(path: str) -> str:
+    """The media type a host should send for this path."""
+    suffix = PurePosixPath(path).suffix
+    unknown = "application/octet-stream" if suffix else "text/plain; charset=utf-8"
+    return TYPES.get(suffix, unknown)
+
+
+def cache_control(path: str) -> str:
+    """How long a browser may keep this path; only names that carry a hash are kept for good."""
+    if path.startswith("404."):
+        return NEVER
+    if path.startswith("assets/") or (path.startswith("media/") and _HASHED_NAME.search(path)):
+        return IMMUTABLE
+    return REVALIDATE if path.endswith(".html") else SHORT
 
 
 def headers(not_found_hashes: Iterable[str]) -> str:

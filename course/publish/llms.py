@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from course.publish.downloads import escape_text
@@ -16,55 +16,52 @@ def llms_txt(
     catalog: Mapping[str, Any],
     pathways: Mapping[str, Any],
     projects: Mapping[str, Any],
-    root: str = "",
-    index: str = "",
-    *,
     words: Labels,
+    index: str = "",
 ) -> str:
     """The overview: start, authored lessons by phase, planned lessons, interface, optional files.
 
-    The arguments are the three resources; links start with *root* (empty or the base address)
-    and those to pages end with *index* (empty or `index.html`). *words* are those of the
-    interface; the heading "Optional" means something to who reads such files and stays.
+    The arguments are the three resources and the words of the interface; links to pages end with
+    *index* (empty or `index.html`). The heading "Optional" means something to who reads such
+    files and stays.
     """
     course, totals = catalog["course"], catalog["totals"]
     counts = {key: totals[key] for key in ("lessons", "authored", "planned")}
     facts = {key: course[key] for key in ("version", "updated", "licence")}
     status = f"{fill(words['llms_status'], **counts)} {fill(words['llms_version'], **facts)}"
     parts = [f"# {escape_text(course['title'])}", f"> {escape_text(course['summary'])}", status]
-    parts += [f"## {words['llms_start']}", *_list(_start(catalog, pathways, root, index, words))]
+    parts += [f"## {words['llms_start']}", *_list(_start(catalog, pathways, index, words))]
+    lessons = [entry for phase in catalog["phases"] for entry in phase["lessons"]]
     for phase in catalog["phases"]:
-        entries = [entry for entry in phase["lessons"] if entry["status"] == "authored"]
-        if entries:
-            links = [_link(entry, f"{root}{entry['url']}index.md") for entry in entries]
+        if links := [
+            _link(entry, f"{entry['url']}index.md")
+            for entry in phase["lessons"]
+            if entry["status"] == "authored"
+        ]:
             heading = fill(words["llms_lessons"], title=escape_text(phase["title"]))
             parts += [f"## {heading}", *_list(links)]
     planned = [
-        _link(entry, f"{root}{entry['url']}{index}")
-        for phase in catalog["phases"]
-        for entry in phase["lessons"]
-        if entry["status"] == "planned"
+        _link(entry, entry["url"] + index) for entry in lessons if entry["status"] == "planned"
     ]
     if planned:
         parts += [f"## {words['planned']}", *_list(planned)]
-    parts += ["## API", *_list(_interface(catalog, root, words))]
-    parts += ["## Optional", *_list(_optional(projects, root, index, words))]
+    parts += ["## API", *_list(_interface(catalog, words))]
+    parts += ["## Optional", *_list(_optional(projects, index, words))]
     return "\n\n".join(parts) + "\n"
 
 
 def llms_full(
     catalog: Mapping[str, Any],
     body: Callable[[str, str], str],
+    words: Labels,
     root: str = "",
     index: str = "",
-    *,
-    words: Labels,
 ) -> Iterator[tuple[str, str]]:
     """All authored lessons in course order, as path and text: one file, or one a phase above 1 MB.
 
     *body* gives the Markdown of an authored lesson from its id and the way to the site root;
     one phase is held at a time once the text is split. Then `llms-full.txt` lists the parts.
-    *root* and *index* are those of `llms_txt`; without *root* links are relative to each file.
+    Links begin with *root* (the base address); without it they are relative to each file.
     """
     course = catalog["course"]
     head = f"# {escape_text(course['title'])}\n\n> {escape_text(course['summary'])}\n\n"
@@ -110,44 +107,42 @@ def _phase(
     )
 
 
-def _list(items: Iterator[str] | list[str]) -> list[str]:
+def _list(items: Iterable[str]) -> list[str]:
     joined = "\n".join(items)
     return [joined] if joined else []
 
 
-def _link(entry: Mapping[str, Any], address: str) -> str:
-    return f"- [{escape_text(entry['title'])}]({address}): {escape_text(entry['summary'])}"
+def _link(entry: Mapping[str, Any], address: str, before: str = "") -> str:
+    summary = escape_text(entry["summary"])
+    return f"- [{escape_text(entry['title'])}]({address}): {before}{summary}"
+
+
+def _page(entry: Mapping[str, Any], index: str, words: Labels) -> str:
+    """A pathway or project, which says when it is planned."""
+    planned = f"{words['planned']}. " if entry["status"] == "planned" else ""
+    return _link(entry, entry["url"] + index, planned)
 
 
 def _start(
-    catalog: Mapping[str, Any], pathways: Mapping[str, Any], root: str, index: str, words: Labels
+    catalog: Mapping[str, Any], pathways: Mapping[str, Any], index: str, words: Labels
 ) -> Iterator[str]:
     summary = escape_text(catalog["course"]["summary"])
-    yield f"- [{words['llms_phases']}]({root}phases/{index}): {summary}"
+    yield f"- [{words['llms_phases']}](phases/{index}): {summary}"
     for pathway in pathways["pathways"]:
-        planned = f"{words['planned']}. " if pathway["status"] == "planned" else ""
-        yield (
-            f"- [{escape_text(pathway['title'])}]({root}{pathway['url']}{index}): "
-            f"{planned}{escape_text(pathway['summary'])}"
-        )
+        yield _page(pathway, index, words)
 
 
-def _interface(catalog: Mapping[str, Any], root: str, words: Labels) -> Iterator[str]:
+def _interface(catalog: Mapping[str, Any], words: Labels) -> Iterator[str]:
     links = catalog["links"]
-    yield f"- [{words['llms_catalog']}]({root}api/v1/catalog.json): {words['llms_catalog_text']}"
+    yield f"- [{words['llms_catalog']}](api/v1/catalog.json): {words['llms_catalog_text']}"
     for name in ("pathways", "roles", "projects"):
-        yield f"- [{words[name]}]({root}{links[name]}): {words[f'llms_{name}_text']}"
-    yield f"- {words['lessons']}: {root}{links['lessonTemplate']}"
-    yield f"- [{words['api_description']}]({root}{links['openapi']}): {words['llms_openapi_text']}"
+        yield f"- [{words[name]}]({links[name]}): {words[f'llms_{name}_text']}"
+    yield f"- {words['lessons']}: {links['lessonTemplate']}"
+    yield f"- [{words['api_description']}]({links['openapi']}): {words['llms_openapi_text']}"
 
 
-def _optional(projects: Mapping[str, Any], root: str, index: str, words: Labels) -> Iterator[str]:
-    yield f"- [{words['llms_full']}]({root}{FULL}): {words['llms_full_text']}"
-    passages = words["llms_passages_text"]
-    yield f"- [{words['llms_passages']}]({root}corpus/chunks.jsonl): {passages}"
+def _optional(projects: Mapping[str, Any], index: str, words: Labels) -> Iterator[str]:
+    yield f"- [{words['llms_full']}]({FULL}): {words['llms_full_text']}"
+    yield f"- [{words['llms_passages']}](corpus/chunks.jsonl): {words['llms_passages_text']}"
     for project in projects["projects"]:
-        planned = f"{words['planned']}. " if project["status"] == "planned" else ""
-        yield (
-            f"- [{escape_text(project['title'])}]({root}{project['url']}{index}): "
-            f"{planned}{escape_text(project['summary'])}"
-        )
+        yield _page(project, index, words)

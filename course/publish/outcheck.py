@@ -95,7 +95,7 @@ def problems(pages: Mapping[str, Mapping[str, Any]], files: set[str]) -> Iterato
     for path, page in pages.items():
         for code, text in page["faults"]:
             message = _FAULTS[code].format(short(text))
-            yield Problem(code, f"site/{path}", message, got=short(text), hint=_HINTS[code])
+            yield Problem(code, f"site/{path}", message, got=short(text))
         for ref in page["refs"].split():
             target, _, anchor = ref.partition("#")
             if target not in files:
@@ -112,13 +112,7 @@ _FAULTS: Final = {
     "OUT003": 'the id "{}" stands twice in the page',
     "OUT004": 'the page has an absolute address "{}"',
 }
-_HINTS: Final = {
-    "OUT001": "correct the link in the source or in the template",
-    "OUT002": "correct the anchor in the source or in the template",
-    "OUT003": "rename one of the two headings",
-    "OUT004": "use a relative address",
-}
 
 
 def _lost(code: str, path: str, got: str, message: str) -> Problem:
-    return Problem(code, f"site/{path}", message, got=short(got), hint=_HINTS[code])
+    return Problem(code, f"site/{path}", message, got=short(got))

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 import orjson
 
+from course.diagnostics import Problem, short
 from course.read import models, schema
 from course.read.graph import Graph, LessonNode
 from course.read.lesson import Lesson, Material
-from course.read.models import plain
-from course.read.sources import Item, PhaseSource
+from course.read.models import Model, plain
+from course.read.sources import Item
 
 JSON_FORM: Final = orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE
 API: Final = "api/v1"
@@ -48,7 +50,8 @@ ENTRY_FIELDS: Final = (
     "resource",
 )
 _LISTS: Final = ("prerequisites", "equipment", "concepts", "tags", "aliases")
-_OPTIONAL: Final = ("minutes", "level", "evidence", "references")
+_NO_GOALS: Final[dict[str, Any]] = {"lessonIds": [], "phaseIds": []}
+_UNPUBLISHED: Final = ("interfaces", "tracking")
 
 
 def json_bytes(data: object) -> bytes:
@@ -63,62 +66,61 @@ def content_hash(resource: Mapping[str, Any]) -> str:
     return f"sha256:{hashlib.sha256(canonical).hexdigest()}"
 
 
+def problems(name: str, resource: dict[str, Any], file: str) -> Iterator[Problem]:
+    """OUT005 for each way in which *resource*, made from *file*, breaks the schema *name*."""
+    for problem in schema.check(name, resource, file):
+        where = short("/".join(map(str, problem.path or ()))) or "its top"
+        message = f"would break its schema at {where}: {problem.message}"
+        message = f"the resource {resource.get('resource', name)} {message}"
+        yield replace(problem, code="OUT005", message=message, path=None, hint=None)
+
+
 def page(kind: str, name: str) -> str:
     """The address of a page from the site root, with final slash."""
     return f"{kind}/{name}/"
 
 
-def lesson_ref(node: LessonNode) -> dict[str, str]:
+def _dump(view: Model, **renames: str) -> dict[str, Any]:
+    """All that *view* says, absent values left out, some keys renamed."""
+    data = view.model_dump(mode="json", by_alias=True, exclude_none=True)
+    return {renames.get(key, key): value for key, value in data.items()}
+
+
+def _ref(graph: Graph, name: str) -> dict[str, str]:
     """A lesson as other resources name it."""
-    return {"id": node.id, "title": node.view.title, "status": node.view.status}
-
-
-def _linked(kind: str, items: Iterable[tuple[str, str]]) -> list[dict[str, str]]:
-    return [{"id": name, "title": title, "url": page(kind, name)} for name, title in items]
+    view = graph.lessons[name].view
+    return {"id": name, "title": view.title, "status": view.status}
 
 
 def relations(graph: Graph, node: LessonNode, number: str) -> dict[str, Any]:
     """What the page and the resource of a lesson say about other sources."""
-    view = node.view
-    records = node.phase.lessons
-    at = node.position - 1
-    before = graph.lessons.get(records[at - 1].id) if at else None
-    after = graph.lessons.get(records[at + 1].id) if at + 1 < len(records) else None
-    phase = node.phase
+    names = [record.id for record in node.phase.lessons]
+    at, sources = node.position - 1, graph.sources
+    titles = {concept.id: concept.title for concept in sources.concepts}
 
-    def refs(names: Iterable[str]) -> list[dict[str, str]]:
+    def linked(kind: str, items: Mapping[str, Item[Any]], of: list[str]) -> list[dict[str, str]]:
         return [
-            {**lesson_ref(found), "url": page("lessons", found.id)}
-            for name in names
-            if (found := graph.lessons.get(name))
+            {"id": name, "title": items[name].data.title, "url": page(kind, name)} for name in of
         ]
 
-    titles = {concept.id: concept.title for concept in graph.sources.concepts if view.concepts}
-    paths = graph.lesson_pathways.get(node.id, ())
-    projects = graph.lesson_projects.get(node.id, ())
     return {
-        "revision": graph.sources.course.version if graph.sources.course else "",
+        "revision": sources.course.version if sources.course else "",
         "position": node.position,
         "aliases": [old for old, name in graph.aliases.items() if name == node.id],
-        "phase": {
-            "id": phase.id,
-            "number": number,
-            "title": phase.view.title if phase.view else phase.id,
+        "phase": {"id": node.phase.id, "number": number, "title": node.phase.data.title},
+        "previous": _ref(graph, names[at - 1]) if at else None,
+        "next": _ref(graph, names[at + 1]) if at + 1 < len(names) else None,
+        **{
+            key: [{**_ref(graph, name), "url": page("lessons", name)} for name in of]
+            for key, of in (
+                ("prerequisites", node.view.prerequisites),
+                ("unlocks", graph.unlocks.get(node.id, ())),
+            )
         },
-        "previous": lesson_ref(before) if before else None,
-        "next": lesson_ref(after) if after else None,
-        "prerequisites": refs(view.prerequisites),
-        "unlocks": refs(graph.unlocks.get(node.id, ())),
-        "concepts": [{"id": name, "title": titles[name]} for name in view.concepts],
-        "pathways": _linked("pathways", [(name, _title(graph.pathways[name])) for name in paths]),
-        "projects": _linked(
-            "projects", [(name, _title(graph.projects[name])) for name in projects]
-        ),
+        "concepts": [{"id": name, "title": titles[name]} for name in node.view.concepts],
+        "pathways": linked("pathways", graph.pathways, graph.lesson_pathways.get(node.id, [])),
+        "projects": linked("projects", graph.projects, graph.lesson_projects.get(node.id, [])),
     }
-
-
-def _title(item: Item[Any]) -> str:
-    return str(item.view.title) if item.view is not None else item.id
 
 
 def lesson_resource(record: Lesson, related: Mapping[str, Any]) -> dict[str, Any]:
@@ -126,43 +128,25 @@ def lesson_resource(record: Lesson, related: Mapping[str, Any]) -> dict[str, Any
 
     *related* is what :func:`relations` says.
     """
-    front = record.front
     name = record.id
-    resource: dict[str, Any] = {
+    resource: dict[str, Any] = {key: [] for key in _LISTS}
+    resource |= {key: fact for key, fact in record.front.items() if key not in _UNPUBLISHED}
+    resource |= {key: related[key] for key in ("revision", "phase", "position")}
+    resource |= {
         "schemaVersion": 1,
-        "id": name,
-        "title": front["title"],
-        "status": front["status"],
-        "summary": front["summary"],
-        "objectives": front["objectives"],
         "url": page("lessons", name),
         "resource": f"{API}/lessons/{name}.json",
-        "revision": related["revision"],
         "unlocks": [ref["id"] for ref in related["unlocks"]],
         "phaseId": related["phase"]["id"],
-        "phase": related["phase"],
-        "position": related["position"],
         "pathwayIds": [ref["id"] for ref in related["pathways"]],
         "projectIds": [ref["id"] for ref in related["projects"]],
     }
-    for key in ("previous", "next"):
-        if related[key] is not None:
-            resource[key] = related[key]
-    for key in _LISTS:
-        resource[key] = front.get(key, [])
-    for key in _OPTIONAL:
-        if key in front:
-            resource[key] = front[key]
+    resource |= {key: related[key] for key in ("previous", "next") if related[key] is not None}
     if not record.authored:
-        resource["notice"] = PLANNED_NOTICE
-        return resource
-    resource["review"] = front.get("review", "none")
-    resource.setdefault("references", [])
-    resource["check"] = front["check"]
-    material = record.material or Material({}, [])
-    resource["content"] = material.content
-    resource["quiz"] = {"formative": True, "label": QUIZ_LABEL, "questions": material.questions}
-    return resource
+        return {**resource, "notice": PLANNED_NOTICE}
+    content, questions = record.material or Material({}, [])
+    quiz = {"formative": True, "label": QUIZ_LABEL, "questions": questions}
+    return {"review": "none", "references": [], **resource, "content": content, "quiz": quiz}
 
 
 def catalog_entry(resource: Mapping[str, Any]) -> dict[str, Any]:
@@ -193,9 +177,13 @@ def catalog(graph: Graph, entries: Mapping[str, dict[str, Any]]) -> dict[str, An
         },
         "parts": plain(course.parts),
         "phases": [
-            _phase(phase, numbered[name], entries)
+            {
+                **_dump(phase.data, projects="projectIds"),
+                "number": numbered[name],
+                "url": page("phases", name),
+                "lessons": [entries[record.id] for record in phase.lessons],
+            }
             for name, phase in graph.phases.items()
-            if phase.view
         ],
         "concepts": [
             {**plain(concept), "lessonIds": graph.taught.get(concept.id, [])}
@@ -227,35 +215,10 @@ def totals(nodes: Iterable[LessonNode]) -> dict[str, int]:
     }
 
 
-def _phase(
-    phase: PhaseSource, number: str, entries: Mapping[str, dict[str, Any]]
-) -> dict[str, Any]:
-    view = phase.view
-    if view is None:
-        raise ValueError(f"the phase {phase.id} has no data")
-    return {
-        "id": view.id,
-        "number": number,
-        "title": view.title,
-        "part": view.part,
-        "summary": view.summary,
-        "outcome": view.outcome,
-        "prerequisites": list(view.prerequisites),
-        "equipment": list(view.equipment),
-        "checkpoint": plain(view.checkpoint),
-        "projectIds": list(view.projects),
-        "references": plain(view.references),
-        "url": page("phases", view.id),
-        "lessons": [entries[record.id] for record in phase.lessons if record.id in entries],
-    }
-
-
 def pathways(graph: Graph) -> dict[str, Any]:
     """``pathways.json``."""
-    return {
-        "schemaVersion": 1,
-        "pathways": [_pathway(graph, item.view) for item in graph.pathways.values() if item.view],
-    }
+    entries = [_pathway(graph, item.data) for item in graph.pathways.values()]
+    return {"schemaVersion": 1, "pathways": entries}
 
 
 def is_printable(lessons: Sequence[str]) -> bool:
@@ -271,44 +234,33 @@ def printed(graph: Graph) -> set[str]:
 def _pathway(graph: Graph, view: models.Pathway) -> dict[str, Any]:
     lessons = graph.pathway_lessons[view.id]
     nodes = [graph.lessons[name] for name in lessons]
-    entry: dict[str, Any] = {
-        **plain(view),
+    roles = [name for name, item in graph.roles.items() if view.id in item.data.pathways]
+    domains = [name for name, item in graph.domains.items() if view.id in item.data.pathways]
+    entry = {
+        **_dump(view),
         "status": "authored" if any(node.authored for node in nodes) else "planned",
-        "requires": list(view.requires),
         "steps": [_step(graph, step, place) for place, step in enumerate(view.steps, 1)],
         "lessonIds": lessons,
         "totals": totals(nodes),
-        "roleIds": [
-            name
-            for name, item in graph.roles.items()
-            if item.view and view.id in item.view.pathways
-        ],
-        "domainIds": _domains(graph, "pathways", view.id),
+        "roleIds": roles,
+        "domainIds": domains,
         "url": page("pathways", view.id),
     }
     if view.capstone:
-        entry["capstone"] = {
-            "projectId": view.capstone.project,
-            "assessment": view.capstone.assessment,
-            "evidence": list(view.capstone.evidence),
-        }
+        entry["capstone"] = _dump(view.capstone, project="projectId")
     return entry
 
 
 def _step(graph: Graph, step: models.Step, number: int) -> dict[str, Any]:
-    entry: dict[str, Any] = {"number": number}
     if step.phase is not None:
         phase = graph.phases[step.phase]
-        entry["phaseId"] = step.phase
-        entry["title"] = phase.view.title if phase.view else step.phase
-        entry["lessonIds"] = [one.id for one in phase.lessons if one.id in graph.lessons]
-        return entry
-    names = [name for name in step.lessons or () if name in graph.lessons]
-    entry["title"] = _joined([graph.lessons[name].view.title for name in names])
-    entry["lessonIds"] = names
-    if step.note is not None:
-        entry["note"] = step.note
-    return entry
+        names, title = [record.id for record in phase.lessons], phase.data.title
+    else:
+        names = list(step.lessons or ())
+        title = _joined([graph.lessons[name].view.title for name in names])
+    facts = _dump(step, phase="phaseId")
+    facts.pop("lessons", None)
+    return facts | {"number": number, "title": title, "lessonIds": names}
 
 
 def _joined(titles: list[str]) -> str:
@@ -322,104 +274,48 @@ def _joined(titles: list[str]) -> str:
     return f"{text} + {rest}" if rest else text
 
 
-def _domains(graph: Graph, field: str, name: str) -> list[str]:
-    return [
-        key
-        for key, item in graph.domains.items()
-        if item.view and name in getattr(item.view, field)
-    ]
-
-
 def roles(graph: Graph) -> dict[str, Any]:
     """``roles.json``: roles and domains."""
-    return {
-        "schemaVersion": 1,
-        "roles": [_role(graph, item.view) for item in graph.roles.values() if item.view],
-        "domains": [_domain(item.view) for item in graph.domains.values() if item.view],
-    }
-
-
-def _role(graph: Graph, view: models.Role) -> dict[str, Any]:
-    return {
-        **_without(view, "pathways", "defaultPathway"),
-        "pathwayIds": list(view.pathways),
-        "defaultPathwayId": view.default_pathway,
-        "milestones": [
-            {
-                "title": one.title,
-                "lessonIds": list(one.lessons or ()),
-                "phaseIds": list(one.phases or ()),
-                "deliverable": one.deliverable,
-                "criteria": list(one.criteria),
-            }
-            for one in view.milestones
-        ],
-        "startingChecks": [
-            {"phaseId": check.phase, "question": check.question} for check in view.starting_checks
-        ],
-        "domainIds": _domains(graph, "roles", view.id),
-        "url": page("roles", view.id),
-    }
-
-
-def _without(view: models.Role | models.Domain, *keys: str) -> dict[str, Any]:
-    return {key: value for key, value in plain(view).items() if key not in keys}
-
-
-def _domain(view: models.Domain) -> dict[str, Any]:
-    return {
-        **_without(view, "pathways", "defaultPathway", "roles"),
-        "pathwayIds": list(view.pathways),
-        "defaultPathwayId": view.default_pathway,
-        "roleIds": list(view.roles),
-        "url": page("domains", view.id),
-    }
+    names = {"pathways": "pathwayIds", "defaultPathway": "defaultPathwayId", "roles": "roleIds"}
+    domains = [
+        {**_dump(item.data, **names), "url": page("domains", name)}
+        for name, item in graph.domains.items()
+    ]
+    entries = [
+        {
+            **_dump(item.data, **names),
+            "milestones": [
+                _NO_GOALS | _dump(one, lessons="lessonIds", phases="phaseIds")
+                for one in item.data.milestones
+            ],
+            "startingChecks": [_dump(one, phase="phaseId") for one in item.data.starting_checks],
+            "domainIds": [domain["id"] for domain in domains if name in domain["roleIds"]],
+            "url": page("roles", name),
+        }
+        for name, item in graph.roles.items()
+    ]
+    return {"schemaVersion": 1, "roles": entries, "domains": domains}
 
 
 def projects(graph: Graph, bundles: Mapping[str, bytes]) -> dict[str, Any]:
     """``projects.json``; *bundles* holds the zip of each project that has files."""
-    return {
-        "schemaVersion": 1,
-        "projects": [
-            _project(graph, project.view, bundles.get(name))
-            for name, project in graph.projects.items()
-            if project.view
-        ],
-    }
-
-
-def _project(graph: Graph, view: models.Project, bundle: bytes | None) -> dict[str, Any]:
-    entry: dict[str, Any] = {
-        "id": view.id,
-        "title": view.title,
-        "status": view.status,
-        "summary": view.summary,
-        "pathwayId": view.pathway,
-        "equipment": list(view.equipment),
-        "requiredLessons": [
-            lesson_ref(graph.lessons[name])
-            for name in view.required_lessons
-            if name in graph.lessons
-        ],
-        "stages": [_stage(stage, place) for place, stage in enumerate(view.stages, 1)],
-        "rubric": plain(view.rubric),
-        "prepare": plain(view.prepare),
-        "url": page("projects", view.id),
-    }
-    if bundle is not None:
-        entry["bundle"] = {
-            "url": f"downloads/{view.id}.zip",
-            "bytes": len(bundle),
-            "sha256": hashlib.sha256(bundle).hexdigest(),
+    entries = []
+    for name, project in graph.projects.items():
+        view = project.data
+        entry = {
+            **_dump(view, pathway="pathwayId"),
+            "requiredLessons": [_ref(graph, lesson) for lesson in view.required_lessons],
+            "stages": [
+                {**_dump(stage, lessons="lessonIds"), "number": place}
+                for place, stage in enumerate(view.stages, 1)
+            ],
+            "url": page("projects", name),
         }
-    entry["contentHash"] = content_hash(entry)
-    return entry
-
-
-def _stage(stage: models.Stage, number: int) -> dict[str, Any]:
-    entry: dict[str, Any] = plain(stage)
-    del entry["lessons"]
-    return {**entry, "number": number, "lessonIds": list(stage.lessons)}
+        if bundle := bundles.get(name):
+            digest, url = hashlib.sha256(bundle).hexdigest(), f"downloads/{name}.zip"
+            entry["bundle"] = {"url": url, "bytes": len(bundle), "sha256": digest}
+        entries.append({**entry, "contentHash": content_hash(entry)})
+    return {"schemaVersion": 1, "projects": entries}
 
 
 def schema_url(name: str) -> str:

@@ -10,14 +10,13 @@ import hashlib
 import os
 import shutil
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final
 
-import orjson
+from course.publish.manifest import MANIFEST, File, is_safe, manifest_bytes, read_built
 
-MANIFEST: Final = "build-manifest.json"
 CHANGED: Final = -1  # the size of a file that the last build did not leave like this
 _EXCHANGE: Final = 2
 _AT_FDCWD: Final = -100
@@ -56,47 +55,6 @@ class Refusal(Exception):
             f"{out.name}/ cannot be written: {error.strerror}; it is as it was before",
             "check the permissions of the folder and of the one above it",
         )
-
-
-class File(NamedTuple):
-    """One published file: its size in bytes and the hex SHA-256 of its content."""
-
-    bytes: int
-    sha256: str
-
-
-Manifest = Mapping[str, File]
-
-
-def manifest_bytes(files: Manifest) -> bytes:
-    """``build-manifest.json``: every file but itself, by path."""
-    entries = [
-        {"bytes": size, "path": path, "sha256": digest}
-        for path, (size, digest) in sorted(files.items())
-    ]
-    return orjson.dumps(
-        {"files": entries, "schemaVersion": 1},
-        option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE,
-    )
-
-
-def read_manifest(folder: Path) -> dict[str, File] | None:
-    """The files that the last build wrote into *folder*; None without a readable manifest."""
-    try:
-        data: Any = orjson.loads((folder / MANIFEST).read_bytes())
-        files = {
-            str(entry["path"]): File(int(entry["bytes"]), str(entry["sha256"]))
-            for entry in data["files"]
-        }
-    except (OSError, ValueError, TypeError, KeyError):
-        return None
-    return files if all(map(_is_inside, files)) else None
-
-
-def tree_digest(files: Manifest) -> str:
-    """One digest for the whole output: equal bytes everywhere, equal digest."""
-    lines = [f"{path}\0{digest}\n" for path, (_, digest) in sorted(files.items())]
-    return hashlib.sha256("".join(lines).encode()).hexdigest()
 
 
 def listing(folder: Path) -> dict[str, int]:
@@ -194,7 +152,7 @@ class Stage(Outputs):
             if self._old.is_dir() and not out.exists():
                 os.rename(self._old, out)  # killed between the two renames of _swap
             self._remove_leftovers()
-            self.live = read_manifest(out)
+            self.live = read_built(out)
             self.present = listing(out) if out.is_dir() else {}
         if verify:
             for path, file in (self.live or {}).items():
@@ -208,7 +166,7 @@ class Stage(Outputs):
 
     def put(self, path: str, data: bytes) -> File:
         """Add *data* as the file *path*; a path that leaves the folder is refused."""
-        if not _is_inside(path):  # only a cache that somebody has tampered with names such a path
+        if not is_safe(path):  # only a cache that somebody has tampered with names such a path
             raise Refusal("CFG005", f"no file can be called {path}", "build with --clean")
         file = File(len(data), hashlib.sha256(data).hexdigest())
         if not self._is_intact(path, file):
@@ -283,11 +241,6 @@ class Stage(Outputs):
             yield
         except OSError as error:
             raise Refusal.of_folder(error, self.out) from error
-
-
-def _is_inside(path: str) -> bool:
-    parts = path.split("/")
-    return bool(path) and not path.startswith("/") and ".." not in parts and "\\" not in path
 
 
 def _digest(path: Path) -> str:

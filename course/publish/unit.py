@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 
 import orjson
 
-from course.diagnostics import Problem, short
+from course.diagnostics import Problem
 from course.publish import outcheck, resources, search
 from course.publish.corpus import chunks
 from course.publish.downloads import (
@@ -21,9 +21,8 @@ from course.publish.downloads import (
     script,
 )
 from course.publish.lesson_page import LessonPages
+from course.publish.manifest import File
 from course.publish.shell import SiteInfo
-from course.publish.tree import File
-from course.read import schema
 from course.read.lesson import KIB, Lesson
 
 MEDIA_TYPES: Final = {
@@ -103,10 +102,7 @@ def render(
 ) -> Rendered:
     """Page, resource, aliases and companions of a lesson; *page_limit* is in bytes."""
     resource, outputs = lesson_resource(record, related, pages.site)
-    problems = [
-        _broken_resource(problem, resource["resource"])
-        for problem in schema.check("lesson.v1", resource, record.file)
-    ]
+    problems = [*resources.problems("lesson.v1", resource, record.file)]
     path = f"{resource['url']}index.html"
     html = pages.page(resource, related, record.file)
     outputs[path] = html.encode()
@@ -136,32 +132,11 @@ def render(
     return Rendered(unit, outputs, problems)
 
 
-def _broken_resource(problem: Problem, path: str) -> Problem:
-    where = "/".join(str(part) for part in problem.path or ())
-    return Problem(
-        "OUT005",
-        problem.file,
-        f"the resource {path} would break its schema at {short(where) or 'its top'}: "
-        f"{problem.message}",
-        expected=problem.expected,
-        got=problem.got,
-    )
-
-
-def _page_problems(record: Lesson, html: str, size: int, limit: int) -> list[Problem]:
-    found: list[Problem] = []
+def _page_problems(record: Lesson, html: str, size: int, limit: int) -> Iterator[Problem]:
     if size > limit:
-        found.append(
-            Problem(
-                "OUT006",
-                record.file,
-                "the page of this lesson is larger than its budget",
-                expected=f"at most {limit // KIB} KiB",
-                got=f"{size / KIB:.0f} KiB",
-            )
-        )
+        message = "the page of this lesson is larger than its budget"
+        expected, got = f"at most {limit // KIB} KiB", f"{size / KIB:.0f} KiB"
+        yield Problem("OUT006", record.file, message, expected=expected, got=got)
     if not record.authored and 'class="planned' not in html:
-        found.append(
-            Problem("LES003", record.file, "the page of a planned lesson does not say Planned")
-        )
-    return found
+        message = "the page of a planned lesson does not say Planned"
+        yield Problem("LES003", record.file, message)

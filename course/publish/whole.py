@@ -36,7 +36,7 @@ def build(graph: Graph, units: Mapping[str, Unit], shell: Shell, assets: Assets,
     bundles = {
         name: bundle(project.files)
         for name, project in graph.projects.items()
-        if project.files and project.view and project.view.status == "authored"
+        if project.files and project.data.status == "authored"
     }
     for name, data in bundles.items():
         put(f"downloads/{name}.zip", data)
@@ -48,8 +48,7 @@ def build(graph: Graph, units: Mapping[str, Unit], shell: Shell, assets: Assets,
     }
     for name, resource in named.items():
         path = f"{resources.API}/{name}.json"
-        problems = schema.check(f"{name}.v1", resource, f"site/{path}")
-        out.problems.extend(map(_broken_resource, problems))
+        out.problems.extend(resources.problems(f"{name}.v1", resource, f"site/{path}"))
         put(path, resources.json_bytes(resource))
     for name in schema.names():
         put(resources.schema_url(name), schema.source(name))
@@ -83,18 +82,6 @@ def build(graph: Graph, units: Mapping[str, Unit], shell: Shell, assets: Assets,
     return out
 
 
-def _broken_resource(problem: Problem) -> Problem:
-    where = "/".join(map(str, problem.path or ()))
-    return Problem(
-        "OUT005",
-        problem.file,
-        f"the resource would break its schema at {where}: {problem.message}",
-        expected=problem.expected,
-        got=problem.got,
-        hint="correct the source of that value",
-    )
-
-
 def _put_texts(
     graph: Graph, units: Mapping[str, Unit], shell: Shell, named: Mapping[str, Resource], put: Put
 ) -> None:
@@ -102,12 +89,12 @@ def _put_texts(
     site, index = shell.site, shell.index
     catalog, pathways, roles, projects = (named[name] for name in _RESOURCES)
     lessons = [entry["id"] for phase in catalog["phases"] for entry in phase["lessons"]]
-    put("llms.txt", llms_txt(catalog, pathways, projects, index=index, words=site.words).encode())
+    put("llms.txt", llms_txt(catalog, pathways, projects, site.words, index).encode())
 
     def body(name: str, root: str) -> str:
         return units[name].body.replace(ROOT, root)
 
-    for path, text in llms_full(catalog, body, site.base_url or "", index, words=site.words):
+    for path, text in llms_full(catalog, body, site.words, site.base_url or "", index):
         put(path, text.encode())
     put("corpus/chunks.jsonl", "".join(units[name].chunks for name in lessons).encode())
     routes = pathways["pathways"], roles["roles"], roles["domains"], projects["projects"]

@@ -51,13 +51,8 @@ def counted(broken: list[Problem], objectives: int) -> list[Problem]:
 
 
 def _no_objective(problem: Problem, objectives: int) -> Problem:
-    return replace(
-        problem,
-        code="QUZ008",
-        message="the lesson has no such objective",
-        expected=f"1 to {objectives}",
-        hint="count the objectives from 1",
-    )
+    message, expected = "the lesson has no such objective", f"1 to {objectives}"
+    return replace(problem, code="QUZ008", message=message, expected=expected, hint=None)
 
 
 def _numeric(question: dict[str, Any], path: tuple[str | int, ...], file: str) -> Iterator[Problem]:

@@ -95,9 +95,39 @@ def check(name: str, data: object, file: str) -> list[Problem]:
         for error in compiled.iter_errors(data):
             found.extend(_problems(error, schema(name), file))
         found = _drop_consequences(found)
-    for path in _integers(name):
-        found.extend(_fractions(data, path, file))
+    if not name.endswith(".v1") and isinstance(data, dict | list):
+        found += _fractions(data, (), schema(name), file)
     return found
+
+
+def _fractions(
+    data: Any, path: tuple[str | int, ...], root: dict[str, Any], file: str
+) -> Iterator[Problem]:
+    """Each whole number of *data* that is written as a fraction, such as 35.0.
+
+    JSON Schema takes it for a whole number, and readers of the resources may not.
+    """
+    for key, value in data.items() if isinstance(data, dict) else enumerate(data):
+        at = (*path, key)
+        if isinstance(value, dict | list):
+            yield from _fractions(value, at, root, file)
+        elif isinstance(value, float) and value.is_integer() and _is_whole(root, at):
+            message, hint = f"{key} has the wrong type", f"write {int(value)}"
+            expected = _TYPES["integer"]
+            yield Problem("SCH001", file, message, at, False, None, expected, str(value), hint)
+
+
+def _is_whole(root: dict[str, Any], path: tuple[str | int, ...]) -> bool:
+    """Whether the schema wants a whole number at *path* of the data."""
+    node: dict[str, Any] = root
+    for step in path:
+        node = (
+            node.get("items", {})
+            if isinstance(step, int)
+            else node.get("properties", {}).get(step, {})
+        )
+        node = _resolve(node, root) if "$ref" in node else node
+    return node.get("type") == "integer" or isinstance(node.get("const"), int)
 
 
 def _drop_consequences(found: list[Problem]) -> list[Problem]:
@@ -118,53 +148,6 @@ def _parent(problem: Problem) -> tuple[str | int, ...]:
 
 def _last(problem: Problem) -> str | int:
     return (problem.path or ("",))[-1]
-
-
-@cache
-def _integers(name: str) -> tuple[tuple[str, ...], ...]:
-    """Where a source of the schema *name* holds whole numbers; ``*`` stands for every entry.
-
-    JSON Schema takes 35.0 for a whole number, and readers of the resources may not.
-    """
-    return () if name.endswith(".v1") else tuple(_integer_paths(schema(name), schema(name)))
-
-
-def _integer_paths(node: dict[str, Any], root: dict[str, Any]) -> Iterator[tuple[str, ...]]:
-    if "$ref" in node:
-        node = _resolve(node, root)
-    if node.get("type") == "integer" or isinstance(node.get("const"), int):
-        yield ()
-    for key, below in node.get("properties", {}).items():
-        if isinstance(below, dict):
-            yield from ((key, *path) for path in _integer_paths(below, root))
-    if isinstance(below := node.get("items"), dict):
-        yield from (("*", *path) for path in _integer_paths(below, root))
-
-
-def _fractions(data: object, path: tuple[str, ...], file: str) -> Iterator[Problem]:
-    """Each number of *data* at *path* that is written as a fraction, such as 35.0."""
-    found: list[tuple[tuple[str | int, ...], Any]] = [((), data)]
-    for step in path:
-        if step == "*":
-            lists = [(at, node) for at, node in found if isinstance(node, list)]
-            found = [((*at, n), entry) for at, node in lists for n, entry in enumerate(node)]
-        else:
-            found = [
-                ((*at, step), node[step])
-                for at, node in found
-                if isinstance(node, dict) and step in node
-            ]
-    for at, value in found:
-        if isinstance(value, float) and value.is_integer():
-            yield Problem(
-                "SCH001",
-                file,
-                f"{path[-1]} has the wrong type",
-                at,
-                expected=_TYPES["integer"],
-                got=str(value),
-                hint=f"write {int(value)}",
-            )
 
 
 def _problems(error: Any, root: dict[str, Any], file: str) -> Iterator[Problem]:

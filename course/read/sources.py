@@ -51,6 +51,13 @@ class Item(Generic[M]):
     file: str
     view: M | None = None
 
+    @property
+    def data(self) -> M:
+        """The data of a course without errors."""
+        if self.view is None:
+            raise ValueError(f"{self.file} cannot be used")
+        return self.view
+
     def rename(self, name: str) -> None:
         """Be known as *name*; the data, which says otherwise, is out of use."""
         self.id, self.view = name, None

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from course.check.findings import Findings, Summary
+from course.check.reports import Findings
 from course.diagnostics import Diagnostic
+from course.options import Report
 
 LESSON = "content/phases/10-see-the-car/20-brake-trace"
 QUIZ = f"{LESSON}/quiz.yaml"
@@ -36,7 +37,8 @@ def source(file: str) -> list[str] | None:
 def findings(found: Sequence[Diagnostic], **choices: Any) -> Findings:
     """*found* in a course of 29 lessons, a file each, 7 of them authored."""
     files = [QUIZ, *(f"content/phases/10-a/{n}-b/lesson.md" for n in range(10, 38))]
-    return Findings(found, Summary.of(found, files, 29, 7), source, **choices)
+    report = Report(list(found), lessons=29, authored=7, sources=files)
+    return Findings(report, source, **choices)
 
 
 def many(number: int, severity: str = "error") -> list[Diagnostic]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from course.options import Options
-from course.serve import Server, Where
+from course.serve import Server
 
 T = TypeVar("T")
 PATIENCE_S = 20.0
@@ -83,8 +83,8 @@ def serving(
 
     @asynccontextmanager
     async def run() -> AsyncIterator[Served]:
-        where = Where(port=0, prefix=prefix)
-        async with Server(options, where, watch=watch, say=said.append) as server:
+        server = Server(options, "127.0.0.1", 0, prefix, watch=watch, say=said.append)
+        async with server:
             work = asyncio.create_task(server.run(ready.set))
             yield Served(server, int(server.url.split(":")[2].split("/")[0]), said)
             work.cancel()

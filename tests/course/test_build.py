@@ -20,7 +20,8 @@ import pytest
 
 from course.build import build, check, in_processes, processes
 from course.options import Options
-from course.publish.tree import MANIFEST, Manifest, Refusal, Stage, listing, locked, read_manifest
+from course.publish.manifest import MANIFEST, Manifest, read_built
+from course.publish.tree import Refusal, Stage, listing, locked
 from tests.course.coursekit import BRAKE_TRACE, READ_A_LAP, edited, write_course
 from tests.forker import forking
 
@@ -60,7 +61,7 @@ def change_title(root: Path, word: str) -> None:
 
 def test_a_build_writes_what_its_manifest_lists(course: Options) -> None:
     report = build(course)
-    manifest = read_manifest(course.out)
+    manifest = read_built(course.out)
     assert report.written
     assert manifest is not None
     assert set(listing(course.out)) == {*manifest, MANIFEST}
@@ -135,7 +136,7 @@ def test_foreign_files_stop_the_build_and_force_keeps_them(course: Options) -> N
     forced = Options(root=course.root, out=course.out, cache=course.cache, force=True)
     assert build(forced).written
     assert (course.out / "CNAME").read_text() == "example.org\n"
-    assert "CNAME" not in (read_manifest(course.out) or {})
+    assert "CNAME" not in (read_built(course.out) or {})
 
 
 def test_a_folder_that_no_build_made_is_refused(course: Options) -> None:
@@ -340,7 +341,7 @@ def test_a_build_killed_at_fifty_points_leaves_the_old_or_the_new_site(course: O
             lengths.append(time.monotonic() - started)
         states = {"old": 0, "new": 0}
         for point in range(50):
-            old = read_manifest(course.out)
+            old = read_built(course.out)
             change_title(course.root, f"round {point}")
             process = forker.start(words)
             time.sleep(min(lengths) * 1.2 * point / 50)
@@ -356,7 +357,7 @@ def test_a_build_killed_at_fifty_points_leaves_the_old_or_the_new_site(course: O
 
 def whole(out: Path, word: str, old: Manifest | None) -> bool:
     """Whether the site is the new one, which has the word; it must be one of the two."""
-    now = read_manifest(out)
+    now = read_built(out)
     assert now is not None
     assert {path: file.bytes for path, file in now.items()} == {
         path: size for path, size in listing(out).items() if path != MANIFEST

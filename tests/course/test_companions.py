@@ -390,7 +390,7 @@ def test_a_bundle_depends_on_names_and_contents_only() -> None:
 
 
 def test_llms_txt_has_its_sections_in_order_and_labels_planned_lessons() -> None:
-    text = llms_txt(example("catalog"), example("pathways"), example("projects"), words=WORDS)
+    text = llms_txt(example("catalog"), example("pathways"), example("projects"), WORDS)
     headings = [line for line in text.splitlines() if line.startswith("#")]
     assert headings == [
         "# Drive with data",
@@ -406,17 +406,11 @@ def test_llms_txt_has_its_sections_in_order_and_labels_planned_lessons() -> None
     assert "(lessons/tyre-window/): " in text
 
 
-def test_links_of_llms_txt_take_the_base_address() -> None:
-    root = "https://example.org/c/"
-    text = llms_txt(example("catalog"), example("pathways"), example("projects"), root, words=WORDS)
-    links = [line.partition("](")[2] for line in text.splitlines() if "](" in line]
-    assert links
-    assert all(link.startswith(root) for link in links)
-    assert any(link.partition(")")[0].endswith("/") for link in links)
+def test_links_of_llms_txt_can_name_the_index_file() -> None:
     resources = (example("catalog"), example("pathways"), example("projects"))
-    text = llms_txt(*resources, root, "index.html", words=WORDS)
+    text = llms_txt(*resources, WORDS, "index.html")
     links = [line.partition("](")[2].partition(")")[0] for line in text.splitlines()]
-    assert f"{root}lessons/tyre-window/index.html" in links
+    assert "lessons/tyre-window/index.html" in links
     assert [link for link in links if link.endswith("/")] == []
 
 
@@ -427,7 +421,7 @@ def test_the_full_text_is_one_file_and_is_split_by_phase_above_one_megabyte() ->
         assert name == "brake-trace"
         return f"[a lap]({root}lessons/read-a-lap/)\n\n{MARKDOWN}"
 
-    small = dict(llms_full(catalog, linked, words=WORDS))
+    small = dict(llms_full(catalog, linked, WORDS))
     assert list(small) == ["llms-full.txt"]
     assert MARKDOWN.strip() in small["llms-full.txt"]
     assert "# Read a brake trace\n" in small["llms-full.txt"]
@@ -437,13 +431,13 @@ def test_the_full_text_is_one_file_and_is_split_by_phase_above_one_megabyte() ->
     def long(name: str, root: str) -> str:
         return linked(name, root) + "é" * (SPLIT_ABOVE // 2)
 
-    big = dict(llms_full(catalog, long, words=WORDS))
+    big = dict(llms_full(catalog, long, WORDS))
     assert sorted(big) == ["llms-full.txt", "llms-full/braking.txt"]
     assert "- [Braking](llms-full/braking.txt)" in big["llms-full.txt"]
     assert "é" in big["llms-full/braking.txt"]
     assert "[a lap](../lessons/read-a-lap/)" in big["llms-full/braking.txt"]
     assert "Page: ../lessons/brake-trace/\n" in big["llms-full/braking.txt"]
-    base = dict(llms_full(catalog, long, "https://e.org/", "index.html", words=WORDS))
+    base = dict(llms_full(catalog, long, WORDS, "https://e.org/", "index.html"))
     assert "Page: https://e.org/lessons/brake-trace/index.html\n" in base["llms-full/braking.txt"]
     assert "(https://e.org/llms-full/braking.txt)" in base["llms-full.txt"]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
@@ -10,23 +11,30 @@ from pathlib import Path
 
 import pytest
 
+from course.cli import main
 from course.publish.tree import listing
 from tests.course.coursekit import BRAKE_TRACE, edited, write_course
 
-DOOR = Path(__file__).resolve().parents[2] / "build.py"
 Prepare = Callable[[Path], list[str]]
+Run = Callable[..., tuple[int, str, str]]
 
 
-def run(root: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """`build.py` with *arguments*, in the folder of the course."""
-    return subprocess.run(
-        [sys.executable, str(DOOR), *arguments],
-        cwd=root,
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """`build.py` with some arguments, in the folder of the course: status, output and errors."""
+
+    def call(root: Path, *arguments: str, **environment: str) -> tuple[int, str, str]:
+        monkeypatch.chdir(root)
+        for name, value in environment.items():
+            monkeypatch.setenv(name, value)
+        try:
+            status = main(arguments)
+        except SystemExit as end:  # by which argparse refuses a call
+            status = int(str(end.code))
+        gc.enable()  # a build switches it off
+        return status, *capsys.readouterr()
+
+    return call
 
 
 def a_file(root: Path) -> list[str]:
@@ -57,12 +65,6 @@ def a_linked_cache(root: Path) -> list[str]:
     return []
 
 
-def a_full_cache_folder(root: Path) -> list[str]:
-    (root / "precious").mkdir()
-    (root / "precious" / "thesis.txt").write_text("years of work")
-    return ["--cache", "precious", "--clean"]
-
-
 @pytest.mark.parametrize(
     "prepare",
     [
@@ -71,7 +73,6 @@ def a_full_cache_folder(root: Path) -> list[str]:
         a_link,
         a_damaged_manifest,
         a_linked_cache,
-        a_full_cache_folder,
         lambda root: ["--out", "content"],
         lambda root: ["--out", "content", "--force"],
         lambda root: ["--out", "content/site"],
@@ -87,37 +88,38 @@ def a_full_cache_folder(root: Path) -> list[str]:
     ],
 )
 def test_a_folder_of_somebody_else_is_refused_and_left_alone(
-    tmp_path: Path, prepare: Prepare
+    tmp_path: Path, run: Run, prepare: Prepare
 ) -> None:
     root = write_course(tmp_path / "course")
     arguments = prepare(root)
     before = listing(tmp_path)
-    done = run(root, "build", *arguments)
-    assert done.returncode == 2, done.stdout + done.stderr
-    assert "error CFG00" in done.stderr
-    assert "hint:" in done.stderr
-    assert "Traceback" not in done.stderr
+    status, out, errors = run(root, "build", *arguments)
+    assert status == 2, out + errors
+    assert "error CFG00" in errors
+    assert "hint:" in errors
     assert listing(tmp_path) == before
 
 
-def test_an_empty_folder_of_somebody_else_does_not_come_back(tmp_path: Path) -> None:
+def test_an_empty_folder_of_somebody_else_does_not_come_back(tmp_path: Path, run: Run) -> None:
     root = write_course(tmp_path / "course")
-    assert run(root, "build").returncode == 0
+    assert run(root, "build")[0] == 0
     (root / "site/lessons/mine/below").mkdir(parents=True)
     for minutes in (36, 37, 38):
         edited(root, BRAKE_TRACE, (f"minutes: {minutes - 1}", f"minutes: {minutes}"))
-        assert run(root, "build").returncode == 0
+        assert run(root, "build")[0] == 0
         assert not (root / "site/lessons/mine").exists()
 
 
-def test_clean_removes_the_cache_and_nothing_else(tmp_path: Path) -> None:
+def test_clean_removes_the_cache_and_nothing_else(tmp_path: Path, run: Run) -> None:
     root = write_course(tmp_path / "course")
-    assert run(root, "build").returncode == 0
     cache = root / ".course-cache"
-    assert list(cache.iterdir())
+    assert run(root, "build")[0] == 0
+    (cache / "thesis.txt").write_text("years of work")
+    (cache / "lessons.json").write_text('{"old": 1}')
     sources = listing(root / "content")
-    done = run(root, "build", "--clean", "--no-cache")
-    assert done.returncode == 0, done.stderr
+    assert run(root, "build", "--clean")[0] == 0
+    assert (cache / "lessons.json").read_text() != '{"old": 1}'
+    assert (cache / "thesis.txt").read_text() == "years of work"
     assert listing(root / "content") == sources
 
 
@@ -132,17 +134,17 @@ def a_folder_as_cache_file(cache: Path) -> None:
 
 @pytest.mark.parametrize("spoil", [a_file_as_cache, a_folder_as_cache_file])
 def test_a_cache_that_cannot_be_used_costs_time_only(
-    tmp_path: Path, spoil: Callable[[Path], None]
+    tmp_path: Path, run: Run, spoil: Callable[[Path], None]
 ) -> None:
     root = write_course(tmp_path / "course")
     cache = tmp_path / "cache"
     if spoil is a_folder_as_cache_file:
-        assert run(root, "build", "--cache", str(cache)).returncode == 0
+        assert run(root, "build", "--cache", str(cache))[0] == 0
         edited(root, BRAKE_TRACE, ("minutes: 35", "minutes: 36"))
     spoil(cache)
-    done = run(root, "build", "--cache", str(cache))
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "note: the cache was not saved" in done.stderr
+    status, out, errors = run(root, "build", "--cache", str(cache))
+    assert status == 0, out + errors
+    assert "note: the cache was not saved" in errors
     assert (root / "site" / "index.html").is_file()
 
 
@@ -166,28 +168,33 @@ def test_a_cache_that_cannot_be_used_costs_time_only(
     ],
 )
 def test_a_call_that_makes_no_sense_is_named(
-    tmp_path: Path, arguments: list[str], environment: dict[str, str]
+    tmp_path: Path, run: Run, arguments: list[str], environment: dict[str, str]
 ) -> None:
     root = write_course(tmp_path / "course")
-    done = run(root, *arguments, **environment)
-    assert done.returncode == 2, done.stdout + done.stderr
-    assert done.stderr.strip()
-    assert "Traceback" not in done.stderr
+    status, out, errors = run(root, *arguments, **environment)
+    assert status == 2, out + errors
+    assert errors.strip()
     assert not (root / "site").exists()
     assert not (root / "nowhere").exists()
 
 
-def test_a_plain_http_address_is_as_good_as_a_secure_one(tmp_path: Path) -> None:
+def test_a_plain_http_address_is_as_good_as_a_secure_one(tmp_path: Path, run: Run) -> None:
     root = write_course(tmp_path / "course")
-    done = run(root, "build", "--base-url", "http://pit.example:8080/course")
-    assert done.returncode == 0, done.stdout
+    assert run(root, "build", "--base-url", "http://pit.example:8080/course")[0] == 0
     assert "http://pit.example:8080/course/" in (root / "site" / "sitemap.xml").read_text()
 
 
 def test_a_terminal_that_knows_only_ascii_still_shows_the_problems(tmp_path: Path) -> None:
     root = write_course(tmp_path / "course")
     edited(root, BRAKE_TRACE, ("status: authored", "status: gepläntes Ziel"))
-    done = run(root, "check", PYTHONIOENCODING="ascii")
+    done = subprocess.run(
+        [sys.executable, str(Path(__file__).resolve().parents[2] / "build.py"), "check"],
+        cwd=root,
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 1
     assert "SCH004" in done.stdout
     assert "Traceback" not in done.stderr

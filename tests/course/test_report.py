@@ -12,9 +12,19 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from course import rules
-from course.check.findings import WIDTH, Findings, Summary, cells, excerpt, reader
-from course.check.formats import FORMATS, UnknownRule, explain, rule_list
+from course.check.reports import (
+    FORMATS,
+    WIDTH,
+    Findings,
+    UnknownRule,
+    cells,
+    excerpt,
+    explain,
+    reader,
+    rule_list,
+)
 from course.diagnostics import TOP
+from course.options import Report
 from tests.course.reportkit import ONE, QUIZ, SIZES, findings, many
 
 SAMPLE = f"""\
@@ -78,7 +88,7 @@ def test_colour_is_only_there_when_asked_for_and_changes_no_letter() -> None:
 
 def test_a_terminal_never_gets_control_characters_from_the_sources() -> None:
     bad = replace(ONE, file="a\x1b]0;x\x07.md", message="\x1b[2J", got="\u202ex", hint="a\nb")
-    text = FORMATS["text"](Findings([bad], Summary.of([bad], [], 1, 1), lambda _: ["\x1b"] * 14))
+    text = FORMATS["text"](Findings(Report([bad]), lambda _: ["\x1b"] * 14))
     assert all(char.isprintable() or char == "\n" for char in text)
     assert "\\x1b[2J" in text
     assert "hint: a\\nb" in text

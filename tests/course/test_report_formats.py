@@ -16,9 +16,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from course import rules
-from course.check.findings import Findings, Summary, sendable, sentences
-from course.check.formats import FORMATS, job_summary
+from course.check.reports import FORMATS, Findings, job_summary, sendable, sentences
 from course.diagnostics import Diagnostic
+from course.options import Report
 from tests.course import mutations
 from tests.course.reportkit import ONE, QUIZ, SEVERITY, SIZES, findings, many
 
@@ -136,7 +136,7 @@ def test_sarif_is_valid_and_its_rules_are_those_that_occur(number: int) -> None:
 
 
 def prints(found: Sequence[Diagnostic], lines: list[str]) -> list[str]:
-    text = FORMATS["sarif"](Findings(found, Summary.of(found, [], 0, 0), lambda _: lines))
+    text = FORMATS["sarif"](Findings(Report(list(found)), lambda _: lines))
     results = json.loads(text)["runs"][0]["results"]
     return [one["partialFingerprints"]["primaryLocationLineHash"] for one in results]
 
@@ -213,5 +213,5 @@ def test_no_text_breaks_a_format(found: list[Diagnostic]) -> None:
         (one.file, "\n".join(sentences(one))) for one in map(sendable, found)
     ]
     suite = ElementTree.fromstring(texts["junit"])[0]
-    assert len(suite) == len({*whole.summary.files, *(one.file for one in found)})
+    assert len(suite) == len({*whole.report.sources, *(one.file for one in found)})
     assert [len(row) for row in rows_of(job_summary(whole))] == [4] * len(found)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from hashlib import sha256
+from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
 from xml.etree import ElementTree
@@ -13,23 +16,19 @@ from xml.etree import ElementTree
 import orjson
 
 from course import rules
-from course.check.findings import (
-    Findings,
-    Source,
-    Summary,
-    excerpt,
-    family,
-    lesson_of,
-    plural,
-    requirement,
-    sendable,
-    sentences,
-    visible,
-)
-from course.diagnostics import TOP, Diagnostic, nearest
+from course.diagnostics import TOP, Diagnostic, nearest, short
+from course.options import Report, plural
+from course.read.files import TEXT_LIMIT, is_regular
 from course.rules import Rule
 
+_LESSON: Final = re.compile(r"content/phases/[^/]+/[^/]+(?=/)")
+WIDTH: Final = 96
+BEFORE: Final = 2
+_LEAD: Final = 32
+_TAB: Final = 4
+_JOINERS: Final = "\u200c\u200d"
 _STYLES: Final = {"error": "1;31", "warning": "1;33", "info": "1;36", "bold": "1", "dim": "2"}
+SHOWN: Final = 50
 ANNOTATIONS: Final = 10
 SUMMARY_LIMIT: Final = 1024 * 1024
 _COMMANDS: Final = {"error": "error", "warning": "warning", "info": "notice"}
@@ -41,20 +40,108 @@ SARIF_SCHEMA: Final = (
 _LEVELS: Final = {"error": "error", "warning": "warning", "info": "note"}
 _ROOT: Final = "%SRCROOT%"
 
+Source = Callable[[str], list[str] | None]
+"""The lines of a file, named by its POSIX path from the root; None when it has none to show."""
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """What a check found, sorted, and how to show it; every format takes what concerns it.
+
+    ``limit`` is the number of problems that ``text`` prints in full (None: all), ``changed``
+    the files that ``github`` puts first; ``strict`` lets warnings fail a ``junit`` case.
+    """
+
+    report: Report
+    source: Source
+    colour: bool = False
+    limit: int | None = SHOWN
+    changed: frozenset[str] = frozenset()
+    strict: bool = False
+
+
 Format = Callable[[Findings], str]
 """Findings in, the whole report out: a pure function but for the source lines it asks for."""
+
+
+def family(code: str) -> str:
+    """The family of a rule code: ``QUZ`` of ``QUZ004``, ``A11`` of ``A11002``."""
+    return code[:-3]
+
+
+def lesson_of(file: str) -> str:
+    """The lesson folder that *file* belongs to; empty when it is no lesson's file."""
+    match = _LESSON.match(file)
+    return match[0] if match else ""
+
+
+def requirement(one: Diagnostic) -> str:
+    """``expected X, got Y`` as far as the two are known."""
+    expected = f"expected {one.expected}" if one.expected else ""
+    got = f"got {one.got}" if one.got else ""
+    return ", ".join(filter(None, (expected, got)))
+
+
+def sentences(one: Diagnostic) -> list[str]:
+    """What a reader is told about *one*: message, requirement, hint; nothing twice."""
+    wanted = requirement(one)
+    told = [] if one.message == wanted else [one.message]
+    told += [wanted] if wanted else []
+    return told + ([f"hint: {one.hint}"] if one.hint else [])
+
+
+def sendable(one: Diagnostic) -> Diagnostic:
+    """*one* with texts that UTF-8 can hold and ``got`` within its limit.
+
+    A file name that is not UTF-8 reaches us with lone surrogates, which no format can store.
+    """
+    fields = ("file", "message", "pointer", "expected", "got", "hint")
+    texts = {name: value for name in fields if (value := getattr(one, name)) is not None}
+    clean: dict[str, Any] = {name: _utf8(value) for name, value in texts.items()}
+    if "got" in clean:
+        clean["got"] = short(clean["got"])
+    return one if clean == texts else replace(one, **clean)
+
+
+def _utf8(text: str) -> str:
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def reader(root: Path) -> Source:
+    """Lines of the files below *root*, each file read once.
+
+    Links, devices and files above 1 MiB have no lines; bytes that are not UTF-8 show as U+FFFD.
+    """
+    known: dict[str, list[str] | None] = {}
+
+    def read(file: str) -> list[str] | None:
+        if file not in known:
+            known[file] = _read_lines(root / file)
+        return known[file]
+
+    return read
+
+
+def _read_lines(path: Path) -> list[str] | None:
+    try:
+        if not is_regular(path) or path.stat().st_size > TEXT_LIMIT:
+            return None
+        return path.read_bytes().decode("utf-8", "replace").split("\n")
+    except OSError:
+        return None
+
 
 # -- for people ---------------------------------------------------------------------------------
 
 
 def text_report(findings: Findings) -> str:
     """The first ``limit`` problems in full, how many more there are, and the summary."""
-    found = findings.found
+    found = findings.report.diagnostics
     shown = found[: findings.limit]
     parts = [block(one, findings.source, colour=findings.colour) + "\n" for one in shown]
     if len(found) > len(shown):
         parts.append(f"{len(found) - len(shown):,} more not shown; --all prints them\n")
-    return "\n".join([*parts, f"{conclusion(found, findings.summary)}\n"])
+    return "\n".join([*parts, f"{conclusion(findings.report)}\n"])
 
 
 def block(one: Diagnostic, source: Source, *, colour: bool = False) -> str:
@@ -78,18 +165,19 @@ def block(one: Diagnostic, source: Source, *, colour: bool = False) -> str:
     )
 
 
-def conclusion(found: Sequence[Diagnostic], summary: Summary) -> str:
+def conclusion(report: Report) -> str:
     """What was checked and what came of it, in one line."""
+    found = report.diagnostics
     if not found:
-        return f"{plural(summary.lessons, 'lesson')} checked, no problems"
+        return f"{plural(report.lessons, 'lesson')} checked, no problems"
     files = {one.file for one in found}
     lessons = {lesson_of(file) for file in files}
     if "" in lessons:
-        where = _share(files, summary.files, "file")
+        where = _share(files, report.sources, "file")
     else:
-        where = _share(lessons, filter(None, map(lesson_of, summary.files)), "lesson")
+        where = _share(lessons, filter(None, map(lesson_of, report.sources)), "lesson")
     first = next((one for one in found if one.severity == "error"), found[0])
-    return f'{summary.counts()} in {where}; run "build.py explain {first.code}" for the rule'
+    return f'{report.counts()} in {where}; run "build.py explain {first.code}" for the rule'
 
 
 def _share(found: set[str], every: Iterable[str], word: str) -> str:
@@ -112,21 +200,89 @@ def _paint(text: str, style: str, colour: bool) -> str:
     return f"\x1b[{_STYLES[style]}m{text}\x1b[0m" if colour else text
 
 
+# -- source lines on a terminal -----------------------------------------------------------------
+
+
+def visible(text: str) -> str:
+    """*text* on one line, with what a terminal would obey or hide written as escapes."""
+    return "".join(map(_seen, text))
+
+
+def _seen(char: str) -> str:
+    if char.isprintable() or char in _JOINERS:
+        return char
+    return char.encode("unicode_escape").decode("ascii")
+
+
+def cells(text: str) -> list[str]:
+    """*text* by terminal column: a wide character takes two (the second is empty)."""
+    found: list[str] = []
+    for char in text:
+        if char == "\t":
+            found += " " * (_TAB - len(found) % _TAB)
+        elif not char.isprintable() and char not in _JOINERS:
+            found += _seen(char)
+        elif found and (char in _JOINERS or unicodedata.category(char) in ("Mn", "Me")):
+            found[-1] += char
+        elif unicodedata.east_asian_width(char) in "WF":
+            found += [char, ""]
+        else:
+            found.append(char)
+    return found
+
+
+def excerpt(lines: list[str], line: int, column: int, end_column: int | None) -> list[str]:
+    """Up to three of *lines* that end with *line*, and the mark; empty when there is none.
+
+    Lines and columns count from 1; without *end_column* the mark goes to the end of the line.
+    Long lines are cut so that the column stays in sight.
+    """
+    if line > len(lines):
+        return []
+    marked = lines[line - 1]
+    column = min(column, len(marked) + 1)
+    stop = len(marked.rstrip()) if end_column is None else end_column - 1
+    start = _start(marked, column)
+    gutter = max(5, len(str(line)))
+    shown = [
+        f"{number:>{gutter}} | {_cut(lines[number - 1], start)}".rstrip()
+        for number in range(max(1, line - BEFORE), line + 1)
+    ]
+    left = len(cells(marked[start : column - 1])) + (1 if start else 0)
+    width = len(cells(marked[column - 1 : stop][:WIDTH]))
+    mark = "^" * max(1, min(width, WIDTH - left))
+    return [*shown, f"{'':>{gutter}} | {' ' * left}{mark}"]
+
+
+def _start(text: str, column: int) -> int:
+    """How many characters to leave out on the left."""
+    if len(text) <= WIDTH and len(cells(text)) <= WIDTH:
+        return 0
+    start, room = column - 1, _LEAD
+    while start > 0 and (room := room - len(cells(text[start - 1]))) >= 0:
+        start -= 1
+    return start
+
+
+def _cut(text: str, start: int) -> str:
+    part = cells(text[start : start + 2 * WIDTH])
+    whole = len(part) <= WIDTH and len(text) <= start + 2 * WIDTH
+    if start:
+        part.insert(0, "…")
+    return "".join(part) if whole else "".join(part[: WIDTH - 1]) + "…"
+
+
 # -- for programs ---------------------------------------------------------------------------------
 
 
 def json_report(findings: Findings) -> str:
     """Every problem, whatever the limit, and the counts."""
-    summary = findings.summary
+    report = findings.report
+    counts = {name: report.count(name[:-1]) for name in ("errors", "warnings", "infos")}
     document = {
         "version": 1,
-        "summary": {
-            "errors": summary.errors,
-            "warnings": summary.warnings,
-            "infos": summary.infos,
-            "files": len(summary.files),
-        },
-        "diagnostics": [sendable(one).as_json() for one in findings.found],
+        "summary": {**counts, "files": len(report.sources)},
+        "diagnostics": [sendable(one).as_json() for one in findings.report.diagnostics],
     }
     return orjson.dumps(document, option=orjson.OPT_INDENT_2).decode() + "\n"
 
@@ -141,7 +297,7 @@ def github_report(findings: Findings) -> str:
     """
     lines: list[str] = []
     for severity, command in _COMMANDS.items():
-        same = [one for one in findings.found if one.severity == severity]
+        same = [one for one in findings.report.diagnostics if one.severity == severity]
         same.sort(key=lambda one: one.file not in findings.changed)
         more = len(same) - ANNOTATIONS
         lines += [_command(command, sendable(one)) for one in same[:ANNOTATIONS]]
@@ -173,16 +329,16 @@ def job_summary(findings: Findings, *, limit: int = SUMMARY_LIMIT) -> str:
 
     The limit must leave room for the heading and the note, some 300 bytes.
     """
-    summary = findings.summary
+    report = findings.report
     checked = (
-        f"{plural(summary.lessons, 'lesson')} ({summary.authored:,} authored, "
-        f"{summary.planned:,} planned), {plural(len(summary.files), 'file')}"
+        f"{plural(report.lessons, 'lesson')} ({report.authored:,} authored, "
+        f"{report.planned:,} planned), {plural(len(report.sources), 'file')}"
     )
-    text = f"## Course check\n\n{checked}: {summary.counts() or 'no problems'}.\n"
-    if not findings.found:
+    text = f"## Course check\n\n{checked}: {report.counts() or 'no problems'}.\n"
+    if not findings.report.diagnostics:
         return text
     text += "\n| Severity | Rule | Place | Problem |\n|---|---|---|---|\n"
-    rows = [_row(one) for one in findings.found]
+    rows = [_row(one) for one in findings.report.diagnostics]
     room = limit - len(text.encode())
     if sum(len(row.encode()) for row in rows) <= room:
         return text + "".join(rows)
@@ -216,9 +372,9 @@ def junit_report(findings: Findings) -> str:
     Other problems stand in the case's output, so that it passes exactly when the check does.
     """
     by_case: defaultdict[tuple[str, str], list[Diagnostic]] = defaultdict(list)
-    for one in findings.found:
+    for one in findings.report.diagnostics:
         by_case[family(one.code), one.file].append(one)
-    files = sorted({*findings.summary.files, *(one.file for one in findings.found)})
+    files = sorted({*findings.report.sources, *(one.file for one in findings.report.diagnostics)})
     top = ElementTree.Element("testsuites", name="course check")
     failures = 0
     for name in dict.fromkeys(family(code) for code in rules.book()):
@@ -266,7 +422,7 @@ def _case(
 
 def sarif_report(findings: Findings) -> str:
     """One run with every problem and one rule for each code that occurs."""
-    found = findings.found
+    found = findings.report.diagnostics
     codes = sorted({one.code for one in found})
     index = {code: number for number, code in enumerate(codes)}
     driver = {
