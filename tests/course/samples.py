@@ -1,7 +1,8 @@
-"""Small resources of the documented shape for the tests of pages, assets and search."""
+"""Resources for the tests of pages and search: the examples of the schemas, with more on them."""
 
 from __future__ import annotations
 
+import copy
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,9 @@ import yaml
 from course.publish.assets import bundle
 from course.publish.course_pages import CoursePages, not_found_page
 from course.publish.lesson_page import LessonPages
+from course.publish.resources import catalog_entry
 from course.publish.shell import Shell, SiteInfo
+from tests.course import mutations
 
 WORDS = Path(__file__).parents[2] / "content" / "ui" / "en.yaml"
 COURSE: dict[str, Any] = {
@@ -44,35 +47,16 @@ def site(**changes: Any) -> SiteInfo:
     return SiteInfo(**values | changes)
 
 
+def example(name: str, kind: str = "") -> dict[str, Any]:
+    """The first example of a resource, or of its entries of one *kind*."""
+    whole: dict[str, Any] = copy.deepcopy(mutations.load(f"{name}.v1")["examples"][0])
+    return whole[kind][0] if kind else whole
+
+
 def ref(identity: str, folder: str = "lessons", **more: Any) -> dict[str, Any]:
     """A reference as pages take it."""
     title = identity.replace("-", " ").capitalize()
     return {"id": identity, "title": title, "url": f"{folder}/{identity}/"} | more
-
-
-def catalog_lesson(identity: str, position: int = 1, **changes: Any) -> dict[str, Any]:
-    """An authored lesson as the catalog lists it."""
-    return {
-        "id": identity,
-        "title": identity.replace("-", " ").capitalize(),
-        "status": "authored",
-        "summary": f"What `{identity}` is about & why it <matters>.",
-        "objectives": ["Mark the start of *one* braking event.", "Explain a slow release."],
-        "minutes": 35,
-        "level": "core",
-        "prerequisites": ["read-a-lap"],
-        "unlocks": ["trail-braking"],
-        "equipment": ["laptop", "track-day"],
-        "concepts": ["trail_brake"],
-        "tags": ["pressure"],
-        "review": "editorial",
-        "contentHash": "sha256:" + "0123456789abcdef" * 4,
-        "aliases": [],
-        "phaseId": "braking",
-        "position": position,
-        "url": f"lessons/{identity}/",
-        "resource": f"api/v1/lessons/{identity}.json",
-    } | changes
 
 
 PARAGRAPH = (
@@ -142,55 +126,36 @@ def question(identity: str, **changes: Any) -> dict[str, Any]:
 
 
 def lesson(identity: str = "brake-trace", **changes: Any) -> dict[str, Any]:
-    """An authored lesson resource of about 5 kB of body with a quiz of four."""
+    """An authored lesson resource with a quiz of four."""
+    whole = example("lesson")
     toc = [
         {"id": anchor, "level": 2, "title": title or kind.title()}
         for anchor, kind, title, _ in BLOCKS[1:]
     ]
+    markdown = "## Idea: three points\n\nPressure rises, then falls.\n" * 20
+    whole["content"] |= {"markdown": markdown, "blocks": blocks(), "toc": toc}
     numeric = {"kind": "numeric", "options": [], "answer": [], "value": 12.5, "unit": "m"}
-    return (
-        catalog_lesson(identity)
-        | {
-            "schemaVersion": 1,
-            "phase": {"id": "braking", "number": "04", "title": "Braking"},
-            "evidence": ["A plot of one braking event.", "One sentence of change."],
-            "references": [{"title": "Braking distance", "url": "https://example.org/braking"}],
-            "pathwayIds": ["track-coach"],
-            "projectIds": [],
-            "check": {"prompt": "Which lap asks *more*?", "answer": "The longer overlap.\n\nYes."},
-            "content": {
-                "markdown": "## Idea: three points\n\nPressure rises, then falls.\n" * 20,
-                "blocks": blocks(),
-                "toc": toc,
-                "code": [],
-                "media": [],
-            },
-            "quiz": {
-                "formative": True,
-                "label": "Practice questions. Answers are included; this is not an exam.",
-                "questions": [
-                    question("guess-first", stage="before"),
-                    question("second", kind="multiple", answer=["a", "c"]),
-                    question("how-far", tolerance=0.5, **numeric),
-                    question("fourth", stage="during"),
-                ],
-            },
-            "artifacts": [
-                {
-                    "kind": kind,
-                    "url": url,
-                    "mediaType": "text/plain",
-                    "bytes": 4200,
-                    "sha256": "0" * 64,
-                }
-                for kind, url in (
-                    ("markdown", f"lessons/{identity}/index.md"),
-                    ("notebook", f"downloads/{identity}.ipynb"),
-                )
-            ],
-        }
-        | changes
-    )
+    whole["quiz"]["questions"] = [
+        question("guess-first", stage="before"),
+        question("second", kind="multiple", answer=["a", "c"]),
+        question("how-far", tolerance=0.5, **numeric),
+        question("fourth", stage="during"),
+    ]
+    more = {
+        "id": identity,
+        "title": identity.replace("-", " ").capitalize(),
+        "url": f"lessons/{identity}/",
+        "resource": f"api/v1/lessons/{identity}.json",
+        "summary": f"What `{identity}` is about & why it <matters>.",
+        "objectives": ["Mark the start of *one* braking event.", "Explain a slow release."],
+        "equipment": ["laptop", "track-day"],
+        "tags": ["pressure"],
+        "review": "editorial",
+        "contentHash": "sha256:" + "0123456789abcdef" * 4,
+        "references": [{"title": "Braking distance", "url": "https://example.org/braking"}],
+        "pathwayIds": ["track-coach"],
+    }
+    return whole | more | changes
 
 
 def planned_lesson(identity: str = "tyre-window") -> dict[str, Any]:
@@ -214,179 +179,45 @@ def related(**changes: Any) -> dict[str, Any]:
     return values | changes
 
 
-def phase(identity: str = "braking", number: str = "04", **changes: Any) -> dict[str, Any]:
+def phase(identity: str = "braking", **changes: Any) -> dict[str, Any]:
     """A catalog phase with two lessons, the second planned."""
-    lessons = [
-        catalog_lesson("brake-trace", 1),
-        catalog_lesson("tyre-window", 2, status="planned"),
-    ]
-    return {
-        "id": identity,
-        "number": number,
-        "title": identity.capitalize(),
-        "part": "drive",
-        "summary": "Braking is the part of a lap where data pays first.",
-        "outcome": "You find the braking event of any corner and name one change.",
-        "prerequisites": ["first-laps"],
-        "equipment": ["laptop"],
-        "checkpoint": {"prompt": "Where does braking end?", "answer": "Where pressure is gone."},
-        "projectIds": ["lap-review-kit"],
-        "references": [{"title": "Friction", "url": "https://example.org/friction"}],
-        "url": f"phases/{identity}/",
-        "lessons": lessons,
-    } | changes
+    lessons = [catalog_entry(lesson()), catalog_entry(lesson("tyre-window", status="planned"))]
+    more = {"id": identity, "url": f"phases/{identity}/", "lessons": lessons}
+    return example("catalog", "phases") | more | {"projectIds": ["lap-review-kit"]} | changes
 
 
 def catalog() -> dict[str, Any]:
     """A catalog of two phases in one part."""
-    first = phase("first-laps", "01", lessons=[catalog_lesson("read-a-lap", phaseId="first-laps")])
-    return {
-        "schemaVersion": 1,
-        "course": COURSE,
-        "totals": {
-            "phases": 2,
-            "lessons": 3,
-            "authored": 2,
-            "planned": 1,
-            "minutes": 105,
-            "projects": 1,
-            "pathways": 1,
-        },
-        "parts": [{"id": "drive", "title": "Drive with data", "description": "On the track."}],
-        "phases": [first, phase()],
-        "concepts": [
-            {
-                "id": "trail_brake",
-                "title": "Trail the brake",
-                "description": "Bleed the pedal off as the steering builds.",
-                "lessonIds": ["brake-trace", "tyre-window"],
-            }
-        ],
-        "retired": [],
-        "links": {},
-    }
+    first = [catalog_entry(lesson("read-a-lap", phaseId="first-laps"))]
+    phases = [phase("first-laps", number="01", lessons=first), phase()]
+    return example("catalog") | {"course": COURSE, "phases": phases}
 
 
 def pathway(**changes: Any) -> dict[str, Any]:
     """A pathway of one phase and one lesson."""
-    return {
-        "id": "track-coach",
-        "title": "Track coach",
-        "status": "authored",
-        "summary": "Turn recorded laps into one change for the next session.",
-        "audience": "Coaches who sit beside drivers.",
-        "outcome": "A debrief that one driver repeats.",
-        "firstArtifact": "A plot of one braking event.",
-        "studyAdvice": "Two lessons a week.",
-        "requires": [],
-        "steps": [
-            {
-                "number": 1,
-                "phaseId": "braking",
-                "title": "Braking",
-                "lessonIds": ["brake-trace", "tyre-window"],
-            },
-            {"number": 2, "title": "Laps", "note": "At the end.", "lessonIds": ["read-a-lap"]},
-        ],
-        "lessonIds": ["brake-trace", "tyre-window", "read-a-lap"],
-        "totals": {"lessons": 3, "authored": 2, "planned": 1, "minutes": 105},
-        "capstone": {
-            "projectId": "lap-review-kit",
-            "assessment": "By the rubric of the project.",
-            "evidence": ["A report of two pages."],
-        },
-        "roleIds": ["driver-coach"],
-        "domainIds": ["lap-analysis"],
-        "url": "pathways/track-coach/",
-    } | changes
+    lessons = ["brake-trace", "tyre-window", "read-a-lap"]
+    more = {"id": "track-coach", "title": "Track coach", "url": "pathways/track-coach/"}
+    whole = example("pathways", "pathways") | more | {"lessonIds": lessons}
+    for step, names in zip(whole["steps"], (lessons[:2], lessons[2:]), strict=True):
+        step["lessonIds"] = names
+    return whole | {"domainIds": ["lap-analysis"]} | changes
 
 
 def role() -> dict[str, Any]:
     """A role with one milestone."""
-    return {
-        "id": "driver-coach",
-        "title": "Driver coach",
-        "headline": "Turns recordings into one change.",
-        "summary": "A route for coaches who work with recorded laps.",
-        "background": "Time on track.",
-        "responsibilities": ["Choose one change."],
-        "skills": ["Compare two laps."],
-        "pathwayIds": ["track-coach", "data-driven-driver"],
-        "defaultPathwayId": "track-coach",
-        "milestones": [
-            {
-                "title": "First debrief",
-                "lessonIds": ["brake-trace"],
-                "phaseIds": ["braking"],
-                "deliverable": "A page.",
-                "criteria": ["It names one corner."],
-            }
-        ],
-        "startingChecks": [{"phaseId": "braking", "question": "Where does braking end?"}],
-        "workExample": "You compare two laps.\n\nThen you agree on one change.",
-        "portfolio": "Three debriefs.",
-        "readiness": "A driver repeats your change.",
-        "reviewQuestions": ["How do you know?"],
-        "scopeNote": "Car setup is not covered.",
-        "domainIds": ["lap-analysis"],
-        "url": "roles/driver-coach/",
-    }
+    return example("roles", "roles") | {"pathwayIds": ["track-coach", "data-driven-driver"]}
 
 
 def domain() -> dict[str, Any]:
     """A domain with one role."""
-    return {
-        "id": "lap-analysis",
-        "title": "Lap analysis",
-        "headline": "Where the time went.",
-        "summary": "From a recording to one sentence.",
-        "skills": ["Split a session into laps."],
-        "artifact": "A lap report.",
-        "pathwayIds": ["track-coach"],
-        "defaultPathwayId": "track-coach",
-        "roleIds": ["driver-coach"],
-        "url": "domains/lap-analysis/",
-    }
+    return example("roles", "domains")
 
 
 def project(**changes: Any) -> dict[str, Any]:
     """An authored project of one stage."""
-    return {
-        "id": "lap-review-kit",
-        "title": "Lap review kit",
-        "status": "authored",
-        "summary": "Import a session, split it into laps and write a report.",
-        "pathwayId": "track-coach",
-        "equipment": ["laptop"],
-        "requiredLessons": [{"id": "brake-trace", "title": "Brake trace", "status": "authored"}],
-        "stages": [
-            {
-                "id": "import-data",
-                "number": 1,
-                "title": "Import",
-                "goal": "Read one recording into rows.",
-                "lessonIds": ["brake-trace"],
-                "command": "python -m unittest tests.test_import",
-                "expected": "Ran 3 tests: OK",
-                "evidence": "The test output.",
-                "diagnosis": "A wrong unit shows as a speed above 400 km/h.",
-            }
-        ],
-        "rubric": [
-            {
-                "id": "correct-laps",
-                "criterion": "Laps are split at the line.",
-                "levels": [
-                    {"score": 0, "description": "No laps are found."},
-                    {"score": 3, "description": "Every lap time agrees to 0.01 s."},
-                ],
-            }
-        ],
-        "prepare": [{"label": "Make an environment", "command": "python -m venv .venv"}],
-        "bundle": {"url": "downloads/lap-review-kit.zip", "bytes": 12345, "sha256": "0" * 64},
-        "contentHash": "sha256:" + "0" * 64,
-        "url": "projects/lap-review-kit/",
-    } | changes
+    required = [{"id": "brake-trace", "title": "Brake trace", "status": "authored"}]
+    more = {"pathwayId": "track-coach", "requiredLessons": required}
+    return example("projects", "projects") | more | changes
 
 
 def course_pages(shell: Shell, **changes: dict[str, Any]) -> CoursePages:

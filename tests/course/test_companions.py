@@ -11,13 +11,11 @@ import subprocess
 import sys
 import zipfile
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 from xml.etree import ElementTree as ET
 
 import jsonschema_rs
 import nbformat
-import orjson
 import pytest
 import yaml
 
@@ -31,7 +29,7 @@ from course.publish.downloads import (
     script,
     sections,
 )
-from course.publish.hosting import NOT_FOUND, atom, bundle, headers, robots, sitemap
+from course.publish.hosting import atom, bundle, headers, robots, sitemap
 from course.publish.llms import SPLIT_ABOVE, llms_full, llms_txt
 from course.publish.openapi import openapi
 from tests.course import mutations, samples
@@ -240,12 +238,6 @@ def test_marks_in_plain_fields_do_not_become_markup() -> None:
 # -- cutting Markdown --------------------------------------------------------------------------
 
 
-def test_sections_take_their_names_from_the_blocks() -> None:
-    found = sections(lesson())
-    assert [(section.id, section.kind) for section in found] == KINDS
-    assert [section.heading for section in found][1:3] == ["Idea: three points", "Example: stop"]
-
-
 def test_a_body_that_does_not_line_up_with_its_blocks_is_one_section_and_loses_nothing() -> None:
     (section,) = sections(lesson(kinds=KINDS[:3]))
     code = [part.source for part in section.parts if isinstance(part, Code)]
@@ -406,14 +398,6 @@ def test_llms_txt_has_its_sections_in_order_and_labels_planned_lessons() -> None
     assert "(lessons/tyre-window/): " in text
 
 
-def test_links_of_llms_txt_can_name_the_index_file() -> None:
-    resources = (example("catalog"), example("pathways"), example("projects"))
-    text = llms_txt(*resources, WORDS, "index.html")
-    links = [line.partition("](")[2].partition(")")[0] for line in text.splitlines()]
-    assert "lessons/tyre-window/index.html" in links
-    assert [link for link in links if link.endswith("/")] == []
-
-
 def test_the_full_text_is_one_file_and_is_split_by_phase_above_one_megabyte() -> None:
     catalog = example("catalog")
 
@@ -460,10 +444,6 @@ def test_the_site_map_is_sorted_absolute_and_named_by_robots() -> None:
     places = [place.text for place in root.iter("{http://www.sitemaps.org/schemas/sitemap/0.9}loc")]
     assert places == [f"https://example.org/c/{page}" for page in ("", "a/", "b/")]
     assert "Sitemap: https://example.org/c/sitemap.xml" in robots("https://example.org/c/")
-
-
-def test_the_missing_resource_body_fits_its_schema() -> None:
-    jsonschema_rs.validator_for(mutations.load("error.v1")).validate(NOT_FOUND)
 
 
 # -- headers -----------------------------------------------------------------------------------
@@ -526,22 +506,6 @@ def described() -> dict[str, Any]:
     return openapi({name: example(name) for name in names})
 
 
-def test_the_description_names_the_five_operations_and_their_statuses() -> None:
-    document = described()
-    assert (document["openapi"], document["info"]["version"]) == ("3.1.0", "1.0.0")
-    operations = {
-        path: (item["get"]["operationId"], sorted(item["get"]["responses"]))
-        for path, item in document["paths"].items()
-    }
-    assert operations == {
-        "/api/v1/catalog.json": ("getCatalog", ["200", "404"]),
-        "/api/v1/pathways.json": ("getPathways", ["200", "404"]),
-        "/api/v1/roles.json": ("getRoles", ["200", "404"]),
-        "/api/v1/lessons/{lessonId}.json": ("getLesson", ["200", "404"]),
-        "/api/v1/projects.json": ("getProjects", ["200"]),
-    }
-
-
 @pytest.mark.parametrize("name", ["catalog", "pathways", "roles", "lesson", "projects"])
 def test_the_example_of_an_operation_is_valid_and_its_schema_is_published(name: str) -> None:
     path = f"/api/v1/{'lessons/{lessonId}' if name == 'lesson' else name}.json"
@@ -557,23 +521,3 @@ def test_the_example_of_an_operation_is_valid_and_its_schema_is_published(name: 
         for key in filter(None, pointer.split("/")):
             target = target[key]
         assert target["type"] == "object"
-
-
-def test_a_course_without_lessons_is_described_without_an_example() -> None:
-    document = openapi({})
-    for item in document["paths"].values():
-        assert "example" not in item["get"]["responses"]["200"]["content"]["application/json"]
-
-
-# -- determinism -------------------------------------------------------------------------------
-
-
-def test_companions_do_not_depend_on_the_order_of_keys_or_of_earlier_calls() -> None:
-    resource = lesson()
-    shuffled = orjson.loads(orjson.dumps(resource, option=orjson.OPT_SORT_KEYS))
-    other = lesson("Something else.\n", KINDS[:1])
-    labelled = (notebook, script, evidence_template, lesson_markdown)
-    for make in (*(partial(one, words=WORDS) for one in labelled), chunks):
-        first = make(resource)
-        make(other)
-        assert make(shuffled) == first

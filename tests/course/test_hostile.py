@@ -1,17 +1,22 @@
-"""Hostile files: a named problem or a correct build, never a trace, a hang or a half site."""
+"""Hostile sources: a named problem or a correct build, never a trace, a hang or a half site."""
 
 from __future__ import annotations
 
+import json
 import os
+import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from course.read import yamlsource
 from tests.course.coursekit import (
+    BRAKE_TRACE,
     LAP_KIT,
     QUIZ,
     READ_A_LAP,
+    SVG,
     TYRE_WINDOW,
     Overlay,
     built,
@@ -269,3 +274,153 @@ def test_drafts_and_dot_files_are_passed_over(tmp_path: Path) -> None:
         "content/phases/20-braking/10-brake-trace/_notes.txt": b"\xff",
     }
     assert not built(write_course(tmp_path, overlay)).diagnostics
+
+
+# -- values ------------------------------------------------------------------------------------
+
+
+def lesson(name: str, *, needs: str) -> str:
+    """A planned lesson."""
+    return (
+        f"---\nid: {name}\ntitle: Lesson {name}\nstatus: planned\n"
+        "summary: A lesson that exists for its place in the graph.\n"
+        f"objectives: [Stand in a row of lessons.]\nprerequisites: [{needs}]\n---\n"
+    )
+
+
+def row(names: list[str], needs: list[str]) -> dict[str, str | bytes | None]:
+    """A phase of planned lessons."""
+    folder = "content/phases/20-braking"
+    return {
+        f"{folder}/{number}-{name}/lesson.md": lesson(name, needs=need)
+        for number, (name, need) in enumerate(zip(names, needs, strict=True), 100)
+    }
+
+
+@pytest.mark.parametrize("length", [2, 50])
+def test_a_circle_is_found_once(length: int, tmp_path: Path) -> None:
+    names = [f"lesson-{chr(97 + n // 26)}{chr(97 + n % 26)}" for n in range(length)]
+    root = write_course(tmp_path, row(names, [*names[1:], names[0]]))
+    found = [one for one in built(root).diagnostics if one.code == "REF002"]
+    assert len(found) == 1
+    assert found[0].message.count("→") == length
+
+
+def test_a_row_of_many_lessons_is_no_circle(tmp_path: Path) -> None:
+    names = [f"lesson-{chr(97 + n // 26)}{chr(97 + n % 26)}" for n in range(300)]
+    root = write_course(tmp_path, row(names, ["read-a-lap", *names[:-1]]))
+    assert "REF002" not in codes(checked(root))
+
+
+def test_a_pathway_that_requires_itself(tmp_path: Path) -> None:
+    root = write_course(tmp_path)
+    edited(
+        root,
+        "content/pathways/10-data-driver.yaml",
+        ("steps:\n", "requires: [data-driver]\nsteps:\n"),
+    )
+    assert codes(built(root)) == {"PTH004"}
+
+
+def test_a_phase_that_requires_itself(tmp_path: Path) -> None:
+    root = write_course(tmp_path)
+    edited(root, "content/phases/20-braking/phase.yaml", ("[laps]", "[braking]"))
+    assert codes(built(root)) == {"REF002"}
+
+
+def test_a_huge_number_does_not_crash(tmp_path: Path) -> None:
+    for text in ("9" * 5000, "1e400", "-0", "1.5", "0.1e99", "1" + "0" * 14):
+        root = write_course(tmp_path / text[:9])
+        edited(root, BRAKE_TRACE, ("minutes: 35", f"minutes: {text}"))
+        assert codes(built(root)) <= {"SCH001", "SCH007"}
+
+
+def as_yaml(value: Any) -> str:
+    """*value* as JSON, which is YAML too."""
+    return json.dumps(value, ensure_ascii=False)
+
+
+@pytest.mark.parametrize("value", [None, True, 0, -1, 1.5, "", " ", "x\ny", [], [[]], {}, {"": ""}])
+@pytest.mark.parametrize("key", ["id", "title", "objectives", "check", "references", "concepts"])
+def test_any_value_in_any_field_is_named(key: str, value: Any, tmp_path: Path) -> None:
+    text = (Path(write_course(tmp_path)) / TYRE_WINDOW).read_text()
+    kept = re.sub(rf"^{key}:.*\n(?:  .*\n)*", "", text, flags=re.MULTILINE)
+    put(tmp_path / TYRE_WINDOW, kept.replace("---\n", f"---\n{key}: {as_yaml(value)}\n", 1))
+    report = checked(tmp_path)
+    assert {one.file for one in report.diagnostics} <= {TYRE_WINDOW}
+    assert all(one.code[:3] in ("SCH", "IDS", "LES") for one in report.diagnostics)
+
+
+# -- images ------------------------------------------------------------------------------------
+
+SVG_TEXT = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9">{}</svg>'
+
+
+@pytest.mark.parametrize(
+    "inside",
+    [
+        "<script>alert(1)</script>",
+        "<SCRIPT/>",
+        "<svg:script xmlns:svg='http://www.w3.org/2000/svg'>alert(1)</svg:script>",
+        "<foreignObject><body/></foreignObject>",
+        "<rect onclick='x()'/>",
+        '<rect ONLOAD = "x()"/>',
+        "<image href='https://evil.example/x.png'/>",
+        "<use xmlns:xlink='http://www.w3.org/1999/xlink' xlink:href='//evil.example/x#y'/>",
+        "<a href='javascript:alert(1)'><rect/></a>",
+        "<a href='java&#115;cript:alert(1)'><rect/></a>",
+        "<use href='other.svg#x'/>",
+        "<style>@import 'https://evil.example/x.css';</style>",
+        "<rect style='fill: url(https://evil.example/x)'/>",
+        "<rect style='fill: URL( \"https://evil.example/x\" )'/>",
+        "<animate attributeName='href' values='javascript:alert(1)'/>",
+        "<set attributeName='onload' to='alert(1)'/>",
+        "<image href='data:image/svg+xml;base64,AAAA'/>",
+        "<iframe src='https://evil.example/'/>",
+        "<rect style='background: image-set(\"https://evil.example/x\" 1x)'/>",
+        "<style>a { background: \\75rl(https://evil.example/x) }</style>",
+        "<handler type='application/ecmascript'>alert(1)</handler>",
+        "<image\nhref\n=\n'https://evil.example/x.png'/>",
+    ],
+    ids=range(22),
+)
+def test_an_svg_that_could_act_is_refused(inside: str, tmp_path: Path) -> None:
+    root = write_course(tmp_path, {SVG: SVG_TEXT.format(inside)})
+    assert codes(built(root)) == {"SRC012"}
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"not an image",
+        b"<svg/>",
+        b'<svg viewBox="0 0 0 0"/>',
+        b'<svg viewBox="0 0 1e999 5"/>',
+        b'<svg viewBox="a b c d"/>',
+        b'<svg viewBox="0 0 9 9">',
+        '<svg viewBox="0 0 9 9"/>'.encode("utf-16"),
+        b'<?xml version="1.0" encoding="UTF-7"?><svg viewBox="0 0 9 9"/>',
+        b'<!DOCTYPE svg [<!ENTITY a "b">]><svg viewBox="0 0 9 9">&a;</svg>',
+        b"\x89PNG\r\n\x1a\n",
+        b"<svg " + b"a " * 100_000 + b"/>",
+        b"<svg viewBox=" * 20_000,
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9">{"<g>" * 50_000}'.encode(),
+        b'<?xml-stylesheet href="x.css"?><svg/>',
+    ],
+    ids=range(15),
+)
+def test_a_broken_image_is_refused(data: bytes, tmp_path: Path) -> None:
+    assert codes(built(write_course(tmp_path, {SVG: data}))) & {"SRC011", "SRC012"}
+
+
+PNG = b"\x89PNG\r\n\x1a\n"
+
+
+@pytest.mark.parametrize("suffix", ["png", "webp"])
+@pytest.mark.parametrize("data", [b"", b"x" * 100, b"RIFF" + bytes(40), PNG, PNG + bytes(40)])
+def test_a_broken_picture_is_refused(data: bytes, suffix: str, tmp_path: Path) -> None:
+    name = READ_A_LAP.replace("lesson.md", f"media/x.{suffix}")
+    root = write_course(tmp_path, {name: data})
+    edited(root, READ_A_LAP, ("## Example", f"![A picture](media/x.{suffix})\n\n## Example"))
+    assert codes(built(root)) == {"SRC011"}

@@ -19,7 +19,7 @@ from course.deepcheck import deep_problems
 from course.options import Options
 from course.publish import tree
 from course.publish.lesson_page import LessonPages
-from course.publish.tree import Refusal, locked
+from course.publish.tree import Refusal
 from course.read.sources import page_words
 from tests.course.coursekit import (
     BASE,
@@ -94,30 +94,6 @@ def test_exactly_this_rule_is_broken(case: Path, tmp_path: Path) -> None:
         assert one.severity == rules.book()[case.name].severity
         assert one.hint
         assert (one.line, one.column) <= (one.end_line, one.end_column)
-
-
-@pytest.mark.parametrize(
-    "code", ["CFG001", "SRC010", "YML001", "SCH001", "LES010", "LNK001", "OUT005"]
-)
-def test_a_course_with_errors_is_not_built(code: str, tmp_path: Path) -> None:
-    root = write_course(tmp_path / "a")
-    build(Options(root, root / "site"))
-    before = snapshot(root / "site")
-    write_case(RULES / code, tmp_path / "b")
-    (root / "site").rename(tmp_path / "b" / "site")
-    report = build(Options(tmp_path / "b", tmp_path / "b" / "site"))
-    assert report.errors
-    assert not report.written
-    assert [Path(path).name for path in snapshot(tmp_path / "b" / "site")] == [
-        Path(path).name for path in before
-    ]
-
-
-def test_check_writes_nothing(tmp_path: Path) -> None:
-    root = write_course(tmp_path)
-    before = snapshot(root)
-    checked(root)
-    assert snapshot(root) == before
 
 
 def test_every_problem_is_found_at_once(tmp_path: Path) -> None:
@@ -236,27 +212,6 @@ def test_ids_are_not_accepted_from_a_broken_course(tmp_path: Path) -> None:
     with pytest.raises(Refusal, match="LES018") as refused:
         accept_ids(Options(root, root / "site"))
     assert refused.value.code == "CFG010"
-
-
-def test_foreign_files_are_never_removed(tmp_path: Path) -> None:
-    root = write_course(tmp_path)
-    out = root / "site"
-    out.mkdir()
-    (out / "thesis.md").write_text("mine")
-    with pytest.raises(Refusal, match=r"thesis\.md") as refused:
-        build(Options(root, out))
-    assert refused.value.code == "CFG003"
-    assert [path.name for path in out.iterdir()] == ["thesis.md"]
-    assert build(Options(root, out, force=True)).written
-    assert (out / "thesis.md").read_text() == "mine"
-
-
-def test_a_second_build_is_refused(tmp_path: Path) -> None:
-    root = write_course(tmp_path)
-    with locked(root / "site"), pytest.raises(Refusal) as refused:
-        build(Options(root, root / "site"))
-    assert refused.value.code == "CFG004"
-    assert build(Options(root, root / "site")).written
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EACCES, errno.EBUSY])

@@ -1,22 +1,26 @@
-"""One slip of an author is one problem, which names the culprit and what to type."""
+"""Slips of authors: one problem each, which names the culprit, its place and what to type."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
 from course.build import build
 from course.cli import main
+from course.diagnostics import Diagnostic
 from course.options import Options
 from course.read.code import python_fault
 from tests.course.coursekit import (
     BRAKE_TRACE,
+    END,
     LAP_KIT,
     QUIZ,
     READ_A_LAP,
     SVG,
     TYRE_WINDOW,
+    WORDS,
     checked,
     edited,
     put,
@@ -26,10 +30,199 @@ from tests.course.coursekit import (
 )
 
 ROOT = Path(__file__).resolve().parents[2]
-COURSE = "content/course.yaml"
 CONCEPTS = "content/concepts.yaml"
 RETIRED = "content/retired.yaml"
 ENTRY = "\n- {{id: {}, replacedBy: {}, since: 1.2.0, reason: It has a better name now.}}\n"
+PHASE = "content/phases/10-laps/phase.yaml"
+COURSE = "content/course.yaml"
+
+
+class Slip(NamedTuple):
+    """A change of one file, and what must be said about it."""
+
+    file: str
+    old: str
+    new: str
+    code: str
+    line: int | None  # None: anywhere
+    words: str
+
+
+def only(found: list[Diagnostic]) -> Diagnostic:
+    assert len(found) == 1, found
+    return found[0]
+
+
+SLIPS = [
+    Slip(PHASE, "title: Laps", 'title: "Laps\\0"', "SRC004", 2, "U+0000"),
+    Slip(PHASE, "title: Laps", 'title: "La\\x1bps"', "SRC004", 2, "double its backslash"),
+    Slip(PHASE, "title: Laps", 'title: "La\\tps"', "SRC004", 2, "U+0009"),
+    Slip(PHASE, "title: Laps", 'title: "La\\x85ps"', "SRC004", 2, "U+0085"),
+    Slip(PHASE, "title: Laps", 'title: "La\\Lps"', "SRC004", 2, "U+2028"),
+    Slip(PHASE, "title: Laps", 'title: "Laps', "YML001", 2, "close the quotation mark"),
+    Slip(PHASE, "title: Laps", "title: Laps\nmore", "YML001", 3, "write a colon and a space"),
+    Slip(PHASE, "title: Laps", "title: Laps\nmore", "YML001", 3, "continues the line above"),
+    Slip(PHASE, "title: Laps", "title: Laps # TBD", "LES018", 2, "phase.yaml says TBD"),
+    Slip(TYRE_WINDOW, "objectives:", "objectives: [a", "YML001", 6, "close the list"),
+    Slip(TYRE_WINDOW, "objectives:", "objectives: [a,", "YML001", 7, "close the bracket"),
+    Slip(TYRE_WINDOW, "status: planned\n", "", "LES001", 2, "add status: planned, or"),
+    Slip(f"{LAP_KIT}/README.md", "Reads a lap and", "TBD and", "LES018", 3, "README.md says TBD"),
+    Slip(f"{LAP_KIT}/project.yaml", "title: Lap", "title: TODO", "LES018", 2, "planned"),
+    Slip(QUIZ, "objective: 2", "objective: 9", "QUZ008", 14, "1 to 2"),
+    Slip(
+        BRAKE_TRACE,
+        END,
+        f"{END}\n```python file=../../../course.yaml\n```\n",
+        "MD004",
+        34,
+        "cannot lie outside the folder code",
+    ),
+    Slip(
+        BRAKE_TRACE, "## Exercise: mark", "##Exercise: mark", "LES017", 29, "as: ## Exercise: mark"
+    ),
+    Slip(BRAKE_TRACE, "## Exercise: mark", "## Exercise - mark", "LES017", 29, "## Exercise: mark"),
+    Slip(BRAKE_TRACE, "## Exercise: mark", "### Exercise: mark", "LES017", 29, "## Exercise: mark"),
+    Slip(READ_A_LAP, "minutes: 20", "minutes: 20.0", "SCH001", None, "a whole number"),
+    Slip(READ_A_LAP, "minutes: 20", "minutes: 2.0e1", "SCH001", None, "a whole number"),
+    Slip(COURSE, "schemaVersion: 1", "schemaVersion: 1.0", "SCH001", None, "a whole number"),
+    Slip(COURSE, "lang: en", "lang: en\nlimits: {pageKiB: 9.0}", "SCH001", None, "a whole number"),
+    Slip(QUIZ, "objective: 1", "objective: 1.0", "SCH001", None, "a whole number"),
+    Slip(COURSE, "version: 1.1.0", "version: 1.0", "SCH001", None, "three numbers, such as 1.2.0"),
+    Slip(COURSE, "2026-11-20", "2026-13-40", "SCH005", None, "write a day that exists, as YYYY"),
+    Slip(COURSE, "2026-11-20", '"2026-02-30"', "SCH005", None, "is no day of the calendar"),
+    Slip(COURSE, "2026-11-20", '"2025-02-29"', "SCH005", None, "is no day of the calendar"),
+    Slip(READ_A_LAP, "objectives:", "objetives:", "SCH003", None, 'mean "objectives"?'),
+    Slip(READ_A_LAP, "minutes:", "minuts:", "SCH003", None, 'did you mean "minutes"?'),
+    Slip(READ_A_LAP, "status:", "statis:", "SCH003", None, 'did you mean "status"?'),
+    Slip(QUIZ, "questions:\n", "", "SCH001", None, "begin the file with questions: and"),
+]
+
+
+@pytest.mark.parametrize("slip", SLIPS, ids=range(len(SLIPS)))
+def test_a_slip_is_named_where_it_is(slip: Slip, tmp_path: Path) -> None:
+    root = write_course(tmp_path)
+    edited(root, slip.file, (slip.old, slip.new))
+    one = only(checked(root).diagnostics)
+    assert (one.file, one.code) == (slip.file, slip.code), one
+    assert slip.line in (one.line, None), one
+    assert slip.words in f"{one.message} / {one.expected} / {one.hint}"
+
+
+@pytest.mark.parametrize("text", ["abc\ndef", "a \u00e9 \u20ac", "C:\\\\new"])
+def test_a_quoted_text_without_controls_is_allowed(text: str, tmp_path: Path) -> None:
+    root = write_course(tmp_path)
+    answer = text.replace("\n", "\\n")
+    edited(root, PHASE, ("title: Laps\n", f'title: Laps\n# "{answer}"\n'))
+    data = (root / PHASE).read_text("utf-8").splitlines()
+    at = next(n for n, line in enumerate(data) if line.strip().startswith("answer:"))
+    data[at] = f'{data[at].partition("answer:")[0]}answer: "{answer} is the answer"'
+    (root / PHASE).write_text("\n".join(data) + "\n", "utf-8")
+    assert checked(root).diagnostics == []
+
+
+@pytest.mark.parametrize(
+    ("fence", "line"),
+    [
+        ("```python\nx = 1\n\n## Recap\n\nText.", 34),
+        ("~~~~python\nx = 1\n~~~\n", 34),
+        ("```python", 34),
+        ("```python\n    ```\n", 34),
+        ("- ```python\n  x = 1\n\nText.", 34),
+        ("> ```python\n> x = 1\n\nText.", 34),
+    ],
+)
+def test_an_open_fence_is_reported_where_it_opens(fence: str, line: int, tmp_path: Path) -> None:
+    one = only(checked(with_body(tmp_path, fence)).diagnostics)
+    assert (one.code, one.line) == ("MD012", line)
+
+
+@pytest.mark.parametrize(
+    "fence",
+    [
+        "```python\n```",
+        "```python\nx = 1\n```",
+        "~~~~text\n~~~\n~~~~",
+        "- ```python\n  x = 1\n  ```",
+        "> ```python\n> x = 1\n> ```",
+        "```python\nx = 1\n`````",
+        "```python\n\n```\n\nText.",
+    ],
+)
+def test_a_closed_fence_is_no_problem(fence: str, tmp_path: Path) -> None:
+    assert checked(with_body(tmp_path, fence)).diagnostics == []
+
+
+def test_an_open_fence_that_hides_the_exercise_is_the_only_problem(tmp_path: Path) -> None:
+    root = write_course(tmp_path)
+    edited(root, BRAKE_TRACE, ("## Exercise: mark", "```text\nx\n\n## Exercise: mark"))
+    assert only(checked(root).diagnostics).code == "MD012"
+
+
+def test_front_matter_that_is_never_closed_says_so(tmp_path: Path) -> None:
+    root = write_course(tmp_path)
+    text = (root / TYRE_WINDOW).read_text()
+    put(root / TYRE_WINDOW, text.rstrip().removesuffix("---"))
+    one = only(checked(root).diagnostics)
+    assert (one.code, one.line) == ("YML008", 1)
+    assert one.message == "the front matter is never closed"
+
+
+def test_every_unfinished_passage_is_named_up_to_twenty(tmp_path: Path) -> None:
+    root = with_body(tmp_path, "\n\n".join(["TODO: write."] * 3))
+    assert [one.line for one in checked(root).diagnostics] == [34, 36, 38]
+    root = with_body(tmp_path, "\n\n".join(["TODO: write."] * 30))
+    found = checked(root).diagnostics
+    assert {one.code for one in found} == {"LES018"}
+    assert len(found) == 20
+
+
+def test_missing_words_are_the_only_problem(tmp_path: Path) -> None:
+    root = write_course(tmp_path)
+    edited(root, COURSE, ("lang: en", "lang: fr"))
+    for name in (READ_A_LAP, BRAKE_TRACE):
+        edited(root, name, ("## Exercise:", "## Exercice :"))
+    one = only(checked(root).diagnostics)
+    assert (one.code, one.file) == ("CFG008", "content/ui/fr.yaml")
+    put(root / "content/ui/fr.yaml", WORDS.read_bytes())
+    assert {one.code for one in checked(root).diagnostics} >= {"LES017"}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "hint"),
+    [
+        (TYRE_WINDOW, "Lesson.md", "rename Lesson.md to lesson.md"),
+        (TYRE_WINDOW, "lesson.markdown", "rename lesson.markdown to lesson.md"),
+        (f"{LAP_KIT}/project.yaml", "project.yml", "rename project.yml to project.yaml"),
+    ],
+)
+def test_a_main_file_under_another_name_is_to_be_renamed(
+    old: str, new: str, hint: str, tmp_path: Path
+) -> None:
+    root = write_course(tmp_path)
+    (root / old).rename((root / old).with_name(new))
+    one = only([one for one in checked(root).diagnostics if one.code == "SRC007"])
+    assert one.hint == hint
+
+
+def test_a_phase_without_its_file_is_not_called_empty(tmp_path: Path) -> None:
+    root = write_course(tmp_path, {PHASE: None})
+    found = [one for one in checked(root).diagnostics if one.code == "SRC007"]
+    assert only(found).got == "10-read-a-lap/"
+
+
+@pytest.mark.parametrize("text", ["A title\n=======", "    <<<<<<< HEAD", "a <<<<<<< b"])
+def test_what_only_looks_like_a_merge_is_allowed(text: str, tmp_path: Path) -> None:
+    root = write_course(tmp_path)
+    put(
+        root / f"{LAP_KIT}/README.md",
+        f"{text}\n" if "=" in text else f"# Kit\n\n```text\n{text}\n```\n",
+    )
+    assert checked(root).diagnostics == []
+
+
+def test_a_damaged_lock_file_is_not_called_missing(tmp_path: Path) -> None:
+    root = write_course(tmp_path, {"content/ids.lock": "<<<<<<< HEAD\n"})
+    assert only(checked(root).diagnostics).code == "SRC014"
 
 
 def found(root: Path) -> list[tuple[str, str, int]]:
@@ -219,66 +412,6 @@ def test_only_an_id_that_exists_can_be_looked_at(
         said = capsys.readouterr().err
         assert "CFG011" in said
         assert advice in said
-
-
-# -- values ---------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("name", "old", "new", "pointer"),
-    [
-        (READ_A_LAP, "minutes: 20", "minutes: 20.0", "/minutes"),
-        (READ_A_LAP, "minutes: 20", "minutes: 2.0e1", "/minutes"),
-        (COURSE, "schemaVersion: 1", "schemaVersion: 1.0", "/schemaVersion"),
-        (
-            COURSE,
-            "schemaVersion: 1",
-            "schemaVersion: 1\nlimits: {pageKiB: 99.0}",
-            "/limits/pageKiB",
-        ),
-        (QUIZ, "objective: 1", "objective: 1.0", "/questions/0/objective"),
-    ],
-)
-def test_a_whole_number_is_written_as_one(
-    name: str, old: str, new: str, pointer: str, tmp_path: Path
-) -> None:
-    root = write_course(tmp_path)
-    text = (root / name).read_text("utf-8")
-    put(root / name, text.replace(old, new, 1))
-    (one,) = checked(root).diagnostics
-    assert (one.code, one.file, one.pointer) == ("SCH001", name, pointer)
-    assert one.expected == "a whole number"
-
-
-@pytest.mark.parametrize(
-    ("name", "old", "new", "code", "hint"),
-    [
-        (COURSE, "version: 1.1.0", "version: 1.0", "SCH001", "write three numbers, such as 1.2.0"),
-        (
-            COURSE,
-            "updated: 2026-11-20",
-            "updated: 2026-13-40",
-            "SCH005",
-            "write a day that exists, as YYYY-MM-DD",
-        ),
-        (READ_A_LAP, "objectives:", "objetives:", "SCH003", 'did you mean "objectives"?'),
-        (READ_A_LAP, "minutes:", "minuts:", "SCH003", 'did you mean "minutes"?'),
-        (READ_A_LAP, "status:", "statis:", "SCH003", 'did you mean "status"?'),
-        (
-            QUIZ,
-            "questions:\n",
-            "",
-            "SCH001",
-            "begin the file with questions: and indent the list below it",
-        ),
-    ],
-)
-def test_the_advice_is_what_to_type(
-    name: str, old: str, new: str, code: str, hint: str, tmp_path: Path
-) -> None:
-    root = write_course(tmp_path)
-    edited(root, name, (old, new))
-    assert hints(root) == [(code, hint)]
 
 
 # -- files ----------------------------------------------------------------------------------
