@@ -1,7 +1,6 @@
 """Sessions: begin, import, list, show, end."""
 
 import asyncio
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Final, Literal
@@ -28,7 +27,6 @@ from runtime.bridge.api.shapes import (
     rounded,
 )
 from runtime.bridge.cues.model import USUAL_LEVEL
-from runtime.bridge.formats.canlog import car_asked, car_driven
 from runtime.bridge.formats.files import NotImportable, open_inside
 from runtime.bridge.formats.formats import (
     MAX_BYTES,
@@ -40,7 +38,7 @@ from runtime.bridge.formats.formats import (
     UnreadableRecording,
     read_recording,
 )
-from runtime.bridge.formats.naming import driver, place, session_name
+from runtime.bridge.formats.naming import car_asked, name_session
 from runtime.bridge.formats.reading import BusChoice
 from runtime.bridge.service import SERVICE, Service
 from runtime.bridge.session.names import slug
@@ -266,15 +264,16 @@ async def import_session(request: web.Request, *, body: ImportRequest) -> Import
     service = request.app[SERVICE]
     store = service.db
     recording, name = await asyncio.to_thread(_read, service, body)
-    track = body.track or place(service.library.near, service.active_track, recording)
-    session_id = body.session_id or session_name(track, recording.created, time.time())
-    meta = SessionMeta(
-        driver=driver(body.driver, recording),
+    asked = SessionMeta(
+        driver=body.driver,
         driver_level=body.driver_level or USUAL_LEVEL,
-        track=track,
-        car=car_driven(body.car, recording.facts),
+        track=body.track,
+        car=body.car,
         note=body.note,
         source=name,
+    )
+    session_id, meta = name_session(
+        recording, asked, body.session_id, service.library.near, service.active_track
     )
     done = await store.import_recording(session_id, recording, meta)
     row = service.session(session_id)

@@ -14,7 +14,7 @@ from runtime.bridge.settings import BridgeSettings
 from runtime.bridge.storage.derived import LapBook
 from runtime.bridge.storage.errors import StoreUnusable
 from runtime.bridge.storage.store import Store
-from runtime.bridge.storage.values import SessionRow
+from runtime.bridge.storage.values import Json, SessionRow
 from runtime.bridge.track.library import Library, read_track
 from runtime.bridge.track.model import Track
 from runtime.web.instance import address_of
@@ -25,6 +25,11 @@ LARGEST: Final = 16 * 1024 * 1024
 
 class CannotMake(Exception):
     """What was asked for cannot be made; the text says why."""
+
+    def __init__(self, text: str, code: str = "") -> None:
+        super().__init__(text)
+        self.code = code
+        """As the bridge answers it."""
 
 
 class Stored(NamedTuple):
@@ -44,7 +49,7 @@ async def stored(settings: BridgeSettings, session: str) -> AsyncIterator[Stored
     """
     if not settings.database.exists():
         raise CannotMake(f"there is no database in {settings.database}")
-    library, active = _circuits(settings)
+    library, active = circuits(settings)
     try:
         store = await Store.open(settings.database, settings.db_backend, ())
     except StoreUnusable as error:
@@ -59,7 +64,7 @@ async def stored(settings: BridgeSettings, session: str) -> AsyncIterator[Stored
         await store.close()
 
 
-def _circuits(settings: BridgeSettings) -> tuple[Library, Track | None]:
+def circuits(settings: BridgeSettings) -> tuple[Library, Track | None]:
     """All circuits, and the active one, as the bridge has them."""
     library, wanted = Library.read(settings.tracks_dir), settings.track.strip()
     active = library.by_id(wanted)
@@ -73,27 +78,37 @@ def address(settings: BridgeSettings) -> str:
     """Where the bridge that has the database open is asked."""
     db = settings.database
     told = address_of(db.with_name(f"{db.name}.lock"))
+    if told is None and not settings.port:
+        raise CannotMake("a bridge is about to start on this data; try again")
     return told or f"http://{settings.host}:{settings.port}"
 
 
-def asked(url: str, path: str) -> str:
-    """The text that a running bridge answers. Raises `CannotMake`."""
+def asked(url: str, path: str, body: Json | None = None, wait_s: float = WAIT_S) -> str:
+    """The text that a running bridge answers, to a POST where there is a body.
+
+    Raises `CannotMake`.
+    """
     if not url.startswith(("http://", "https://")):
         raise CannotMake("the address must begin with http:// or https://")
-    address = f"{url.rstrip('/')}{path}"
+    request = urllib.request.Request(  # noqa: S310 - checked above
+        f"{url.rstrip('/')}{path}",
+        None if body is None else json.dumps(body).encode(),
+        {"Content-Type": "application/json"},
+    )
     try:
-        with urllib.request.urlopen(address, timeout=WAIT_S) as answer:  # noqa: S310 - checked above
+        with urllib.request.urlopen(request, timeout=wait_s) as answer:  # noqa: S310 - checked above
             return str(answer.read(LARGEST).decode("utf-8"))
     except urllib.error.HTTPError as error:
-        raise CannotMake(_reason(error)) from None
+        raise _refused(error) from None
     except (urllib.error.URLError, TimeoutError, UnicodeDecodeError) as error:
-        raise CannotMake(f"{url} does not answer as a bridge does: {error}") from None
+        text = f"{url} does not answer as a bridge does: {error}"
+        raise CannotMake(text, "no_bridge") from None
 
 
-def _reason(error: urllib.error.HTTPError) -> str:
-    """The sentence of an error answer."""
+def _refused(error: urllib.error.HTTPError) -> CannotMake:
+    """The sentence of an error answer, and its code."""
     try:
-        said = json.loads(error.read(LARGEST))["error"]
+        said = json.loads(error.read(LARGEST))
+        return CannotMake(str(said["error"]), str(said["code"]))
     except (ValueError, KeyError, TypeError):
-        said = None
-    return said if isinstance(said, str) else f"the bridge answered {error.code}"
+        return CannotMake(f"the bridge answered {error.code}")

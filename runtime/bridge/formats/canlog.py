@@ -1,7 +1,7 @@
 """Turns CAN logs into recordings: frames at even times, every further signal as samples."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, Final, TypeAlias
@@ -292,23 +292,6 @@ def load_bus(choice: BusChoice) -> Wiring:
         except CarError as error:
             raise BusNotFound(f"car: {error}", "car") from None
     return Wiring(merged(packs), car, tuple(pack.name for pack in packs))
-
-
-def car_asked(folder: Path, car: str | None) -> str | None:
-    """*car* where it names a car file; None where it is just what a car is called."""
-    if not car:
-        return None
-    if car.endswith(SUFFIXES):
-        return car
-    plain = "/" not in car and "\\" not in car and "\0" not in car
-    there = plain and any((folder / f"{car}{suffix}").is_file() for suffix in SUFFIXES)
-    return car if there else None
-
-
-def car_driven(called: str | None, facts: Mapping[str, str]) -> str | None:
-    """What a session keeps as its car: its name, else its car file's id or what the file says."""
-    decoded = facts.get("car", "none")
-    return decoded if decoded != "none" and (not called or called.endswith(SUFFIXES)) else called
 
 
 def _dbc(folder: Path, name: str, choice: BusChoice) -> Path:

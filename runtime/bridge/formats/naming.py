@@ -1,12 +1,17 @@
-"""What an imported session is called, and where it was driven, when nobody says."""
+"""What an imported session is called, and where, by whom and in what it was driven."""
 
+import time
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Final, Protocol, TypeAlias
 
+from runtime.bridge.can.cars import SUFFIXES
 from runtime.bridge.session.names import slug
 from runtime.bridge.session.recording import Recording
 from runtime.bridge.session.series import series
+from runtime.bridge.storage.values import SessionMeta
 
 UNNAMED: Final = "session"
 
@@ -23,8 +28,30 @@ Near: TypeAlias = Callable[[float, float], Named | None]
 """The circuit at a latitude and longitude."""
 
 
-def place(near: Near, active: Named | None, recording: Recording) -> str:
-    """The known circuit *near* a recording, else the place that its file names.
+def name_session(
+    recording: Recording,
+    asked: SessionMeta,
+    session_id: str | None,
+    near: Near,
+    active: Named | None,
+) -> tuple[str, SessionMeta]:
+    """The id of a session, and what it keeps: as *asked*, else as the file says.
+
+    The id is that of the circuit and the moment of recording, or of import where that is not known.
+    """
+    car, decoded = asked.car, recording.facts.get("car", "none")
+    if decoded != "none" and (not car or car.endswith(SUFFIXES)):
+        car = decoded
+    track = asked.track or _place(recording, near, active)
+    driver = asked.driver or recording.facts.get("driver") or asked.driver
+    begun = recording.created if recording.created is not None else time.time()
+    moment = datetime.fromtimestamp(begun, UTC)
+    name = session_id or f"{slug(track) or UNNAMED}-{moment:%Y%m%d-%H%M%S}"
+    return name, replace(asked, driver=driver, track=track, car=car)
+
+
+def _place(recording: Recording, near: Near, active: Named | None) -> str:
+    """The known circuit at the positions, else the place that the file names.
 
     Without positions and such a name the active circuit.
     """
@@ -36,12 +63,12 @@ def place(near: Near, active: Named | None, recording: Recording) -> str:
     return circuit.name if circuit else venue
 
 
-def driver(asked: str | None, recording: Recording) -> str | None:
-    """Who drove: as asked, else as the file says."""
-    return asked or recording.facts.get("driver") or asked
-
-
-def session_name(track: str, created: float | None, now: float) -> str:
-    """Of the circuit and the moment of recording, or of import where that is not known."""
-    moment = datetime.fromtimestamp(created if created is not None else now, UTC)
-    return f"{slug(track) or UNNAMED}-{moment:%Y%m%d-%H%M%S}"
+def car_asked(folder: Path, car: str | None) -> str | None:
+    """*car* where it names a car file; None where it is just what a car is called."""
+    if not car:
+        return None
+    if car.endswith(SUFFIXES):
+        return car
+    plain = "/" not in car and "\\" not in car and "\0" not in car
+    there = plain and any((folder / f"{car}{suffix}").is_file() for suffix in SUFFIXES)
+    return car if there else None

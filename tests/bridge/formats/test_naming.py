@@ -2,10 +2,13 @@
 
 import re
 
+import numpy as np
 import pytest
 
 from runtime.bridge.api.shapes import session_id
-from runtime.bridge.formats.naming import session_name
+from runtime.bridge.formats.naming import name_session
+from runtime.bridge.session.recording import WIDE, Frames, Recording
+from runtime.bridge.storage.values import SessionMeta
 
 
 @pytest.mark.parametrize(
@@ -19,8 +22,11 @@ from runtime.bridge.formats.naming import session_name
     ],
 )
 def test_a_session_of_any_circuit_has_an_id_that_can_be_asked_for(track: str, begins: str) -> None:
-    name = session_name(track, 1_600_000_000.0, 0.0)
+    frames = Frames({name: np.zeros(0) for name in WIDE})
+    recording = Recording(frames, created=1_600_000_000.0)
+    name, meta = name_session(recording, SessionMeta(track=track), None, lambda *_: None, None)
 
+    assert meta.track == track
     assert session_id(name) == name
     assert name.startswith(begins)
     assert re.search("-20200913-122640$", name)
