@@ -166,17 +166,13 @@ def _files(folder: Path) -> Iterator[Path]:
 
 
 def _record(id_: str, file: CarFile, *, loaded: bool, error: str | None = None) -> CarRecord:
-    car, logger, bus = file.car, file.dash_logger, file.can_bus
+    bus = file.can_bus
     channels = list(_channels(file))
     return CarRecord(
+        **file.car.model_dump(exclude={"notes"}),
         id=id_,
         loaded=loaded,
-        make=car.make,
-        model=car.model,
-        chassis=car.chassis,
-        engine=car.engine,
-        year=car.year,
-        dash_logger=DashLogger.model_validate(logger, from_attributes=True),
+        dash_logger=DashLogger.model_validate(file.dash_logger, from_attributes=True),
         can_bus=CanBus(
             name=bus.name,
             bitrate_bps=bus.bitrate_bps or 0,

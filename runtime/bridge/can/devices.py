@@ -1,15 +1,16 @@
 """Lists the USB devices that a CAN bus may be reached through."""
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Final, Literal, NamedTuple, Protocol, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 from serial.tools import list_ports  # type: ignore[import-untyped]
+from serial.tools.list_ports_common import ListPortInfo  # type: ignore[import-untyped]
 
 Kind: TypeAlias = Literal["slcan", "pcan", "kvaser", "obd2", "unknown"]
 
-KNOWN: Final[Mapping[tuple[int, int], tuple[Kind, str]]] = {
+KNOWN: Final[Mapping[tuple[int | None, int | None], tuple[Kind, str | None]]] = {
     (0x1D50, 0x606F): ("slcan", "CAN adapter"),
     (0x1D50, 0x604B): ("slcan", "CAN adapter"),
     (0x2341, 0x8051): ("slcan", "CAN adapter"),
@@ -38,17 +39,6 @@ class UsbDevice(NamedTuple):
     is_known: bool
 
 
-class Port(Protocol):
-    """What pyserial says of a serial port."""
-
-    device: str
-    vid: int | None
-    pid: int | None
-    description: str
-    manufacturer: str | None
-    product: str | None
-
-
 def usb_devices() -> tuple[UsbDevice, ...]:
     """What is plugged in; asks the operating system: for a thread, not for the event loop."""
     ports = serial_devices(list_ports.comports())
@@ -56,67 +46,53 @@ def usb_devices() -> tuple[UsbDevice, ...]:
     return (*ports, *others)
 
 
-def serial_devices(ports: Iterable[Port]) -> tuple[UsbDevice, ...]:
+def serial_devices(ports: Iterable[ListPortInfo]) -> tuple[UsbDevice, ...]:
     """The serial ports on USB, by name; built-in ones are no adapters."""
-    found = []
-    for port in ports:
-        on_usb = port.vid is not None or any(word in port.device for word in ("ACM", "USB", "usb"))
-        if on_usb:
-            found.append(
-                _device(
-                    port.device,
-                    port.vid,
-                    port.pid,
-                    port.description,
-                    port.manufacturer,
-                    port.product,
-                )
-            )
-    return tuple(sorted(found))
+    return tuple(
+        sorted(
+            _device(port.device, (port.vid, port.pid), port.description, port.manufacturer,
+                    port.product)
+            for port in ports
+            if port.vid is not None or any(word in port.device for word in ("ACM", "USB", "usb"))
+        )
+    )  # fmt: skip
 
 
 def other_devices(folder: Path) -> tuple[UsbDevice, ...]:
     """Known adapters that are no serial ports, from the tree that Linux shows."""
-    return tuple(sorted(_others(folder)))
-
-
-def _others(folder: Path) -> Iterator[UsbDevice]:
-    try:
-        places = list(folder.iterdir())
-    except OSError:
-        return
-    for place in places:
+    devices = []
+    for place in folder.iterdir() if folder.is_dir() else ():
         try:
             ids = int(_line(place, "idVendor") or "", 16), int(_line(place, "idProduct") or "", 16)
         except ValueError:
             continue
         if ids in KNOWN and KNOWN[ids][0] in ("pcan", "kvaser"):
-            product = _line(place, "product")
-            yield _device(f"usb:{place.name}", *ids, product, _line(place, "manufacturer"), product)
+            product, maker = _line(place, "product"), _line(place, "manufacturer")
+            devices.append(_device(f"usb:{place.name}", ids, product, maker, product))
+    return tuple(sorted(devices))
 
 
 def _device(
     device: str,
-    vid: int | None,
-    pid: int | None,
+    ids: tuple[int | None, int | None],
     description: str | None,
     manufacturer: str | None,
     product: str | None,
 ) -> UsbDevice:
-    known = KNOWN.get((vid, pid)) if vid is not None and pid is not None else None
-    kind, model = known or ("unknown", None)
-    model = product or model
+    kind, usual = KNOWN.get(ids, ("unknown", None))
+    model = product or usual
     if not description or description == "n/a":
         description = model or device
+    vid, pid = (None if number is None else f"0x{number:04x}" for number in ids)
     return UsbDevice(
         device,
-        None if vid is None else f"0x{vid:04x}",
-        None if pid is None else f"0x{pid:04x}",
+        vid,
+        pid,
         description[:_LONGEST],
         manufacturer[:_LONGEST] if manufacturer else None,
         model[:_LONGEST] if model else None,
         kind,
-        known is not None,
+        usual is not None,
     )
 
 

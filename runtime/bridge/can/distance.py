@@ -64,26 +64,29 @@ class DistanceFilter:
         self._advance(t)
         self._still = speed_ms < STILL_MS
         noise = STILL_NOISE if self._still else SPEED_NOISE
-        d, v, dd, dv, vv = self._state
-        total = vv + noise * noise
-        off = speed_ms - v
-        gain_d, gain_v = dv / total, vv / total
-        self._state = _State(
-            d + gain_d * off, v + gain_v * off, dd - gain_d * dv, dv - gain_d * vv, vv - gain_v * vv
-        )
+        state = self._state
+        self._correct(speed_ms - state.speed, state.dv, state.vv, state.vv + noise * noise)
 
     def travelled(self, t: float, distance_m: float) -> None:
         """A measured distance, from anywhere: only how it grows counts."""
         self._advance(t)
-        d, v, dd, dv, vv = self._state
-        if self._anchor is None or abs(distance_m - self._anchor - d) > JUMP_M:
-            self._anchor = distance_m - d
+        state = self._state
+        if self._anchor is None or abs(distance_m - self._anchor - state.distance) > JUMP_M:
+            self._anchor = distance_m - state.distance
             return
-        total = dd + DISTANCE_NOISE * DISTANCE_NOISE
-        off = distance_m - self._anchor - d
-        gain_d, gain_v = dd / total, dv / total
+        off = distance_m - self._anchor - state.distance
+        self._correct(off, state.dd, state.dv, state.dd + DISTANCE_NOISE * DISTANCE_NOISE)
+
+    def _correct(self, off: float, of_d: float, of_v: float, total: float) -> None:
+        """Take in a measurement that is *off*; with it distance and speed vary by *of_…*."""
+        d, v, dd, dv, vv = self._state
+        gain_d, gain_v = of_d / total, of_v / total
         self._state = _State(
-            d + gain_d * off, v + gain_v * off, dd - gain_d * dd, dv - gain_d * dv, vv - gain_v * dv
+            d + gain_d * off,
+            v + gain_v * off,
+            dd - gain_d * of_d,
+            dv - gain_d * of_v,
+            vv - gain_v * of_v,
         )
 
     def at(self, t: float) -> float:

@@ -3,6 +3,7 @@
 import os
 import stat
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO, ClassVar, Final
 
@@ -36,10 +37,17 @@ def open_inside(
     second name elsewhere; None allows any place. Whatever is wrong, the error is the same
     `NotImportable`, so that nobody can learn from it which files exist.
     """
-    try:
-        return _opened(path, roots, suffixes, max_bytes)
-    except (OSError, ValueError, RuntimeError):  # RuntimeError: links in a circle, by Python 3.11
-        pass
+    given = Path(path)
+    with suppress(OSError, ValueError, RuntimeError):  # the last: links in a circle, Python 3.11
+        if given.is_absolute() and given.suffix.lower() in suffixes:
+            descriptor = os.open(given, _FLAGS)
+            try:
+                if _is_good(descriptor, given, roots, suffixes, max_bytes):
+                    return os.fdopen(descriptor, "rb")
+            except BaseException:
+                os.close(descriptor)
+                raise
+            os.close(descriptor)
     kinds = " or ".join(sorted(suffixes))
     raise NotImportable(
         f"give the absolute path of a readable {kinds} file of at most {max_bytes // 2**20} MiB "
@@ -47,37 +55,21 @@ def open_inside(
     )
 
 
-def _opened(
-    path: str, roots: Sequence[Path] | None, suffixes: Collection[str], max_bytes: int
-) -> BinaryIO:
-    given = Path(path)
-    if not given.is_absolute() or given.suffix.lower() not in suffixes:
-        raise ValueError("not asked of the file system")
-    descriptor = os.open(given, _FLAGS)
-    try:
-        _check(descriptor, given, roots, suffixes, max_bytes)
-    except BaseException:
-        os.close(descriptor)
-        raise
-    return os.fdopen(descriptor, "rb")
-
-
-def _check(
+def _is_good(
     descriptor: int,
     given: Path,
     roots: Sequence[Path] | None,
     suffixes: Collection[str],
     max_bytes: int,
-) -> None:
+) -> bool:
     status = os.fstat(descriptor)
     if not stat.S_ISREG(status.st_mode) or status.st_size > max_bytes:
-        raise ValueError("no regular file of a fitting size")
+        return False
     place = given.resolve(strict=True)
     # The place is only believed when the file there is the one that is open.
     if not os.path.samestat(status, place.stat()) or place.suffix.lower() not in suffixes:
-        raise ValueError("not the file that is open")
+        return False
     if roots is None:
-        return
+        return True
     inside = any(place.is_relative_to(root.resolve(strict=True)) for root in roots if root.exists())
-    if status.st_nlink != 1 or not inside:
-        raise ValueError("outside, or also outside")
+    return inside and status.st_nlink == 1

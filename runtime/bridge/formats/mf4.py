@@ -3,9 +3,9 @@
 import contextlib
 import io
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from datetime import UTC
-from typing import Any, BinaryIO, Final, Protocol, TypeAlias, cast
+from typing import Any, BinaryIO, Final, TypeAlias, cast
 
 import numpy as np
 
@@ -65,42 +65,25 @@ def _number(value: object) -> float | None:
     return float(value) if isinstance(value, int | float) else None
 
 
-class _Signal(Protocol):
-    """The part of asammdf's signals that is used."""
-
-    samples: np.ndarray[tuple[int, ...], np.dtype[Any]]
-    timestamps: Numbers
-    unit: str
-
-    def physical(self) -> "_Signal":
-        """The same with its conversion applied."""
-
-
-class _Mdf(Protocol):
-    groups: Sequence[Any]
-    masters_db: Mapping[int, int]
-    get: Callable[..., _Signal]
-
-
 def _read(stream: BinaryIO) -> None:
     from asammdf import MDF  # an extra; only this process needs it
 
     with contextlib.redirect_stdout(io.StringIO()):
-        mdf = MDF(cast(Any, stream))
+        mdf: Any = MDF(cast(Any, stream))
         start = mdf.header.start_time
         begun = (start if start.tzinfo else start.replace(tzinfo=UTC)).timestamp()
         meta: dict[str, object] = {"created": begun if begun > 0 else None}
-        arrays = _frames(cast(_Mdf, mdf), max(begun, 0.0), meta)
+        arrays = _frames(mdf, max(begun, 0.0), meta)
         channels: Mapping[str, tuple[Numbers, Numbers, str]] = {}
         if arrays is None:
             meta["own"] = True
-            channels = _channels(cast(_Mdf, mdf), max(begun, 0.0))
+            channels = _channels(mdf, max(begun, 0.0))
             if not channels:
                 raise Refused("the MDF file holds neither frames of a CAN bus nor a channel")
     foreign.write(meta, arrays or {}, channels)
 
 
-def _frames(mdf: _Mdf, start: float, meta: dict[str, object]) -> dict[str, Column] | None:
+def _frames(mdf: Any, start: float, meta: dict[str, object]) -> dict[str, Column] | None:
     parts: list[tuple[Column, ...]] = []
     bus = False
     for at, group in enumerate(mdf.groups):
@@ -125,10 +108,10 @@ def _frames(mdf: _Mdf, start: float, meta: dict[str, object]) -> dict[str, Colum
     return {**dict(zip(names_of, joined, strict=True)), "data": np.concatenate(padded)}
 
 
-def _group(signal: _Signal, start: float) -> tuple[Column, ...]:
+def _group(signal: Any, start: float) -> tuple[Column, ...]:
     """Time, key, length, payload and bus of the frames of one group."""
     field: dict[str, Column] = {
-        name.removeprefix(f"{FRAME}."): cast(Any, signal.samples)[name]
+        name.removeprefix(f"{FRAME}."): signal.samples[name]
         for name in signal.samples.dtype.names or ()
     }
     raw = field["ID"].astype(np.int64)
@@ -145,7 +128,7 @@ def _group(signal: _Signal, start: float) -> tuple[Column, ...]:
     return t, key, length, data, bus
 
 
-def _channels(mdf: _Mdf, start: float) -> dict[str, tuple[Numbers, Numbers, str]]:
+def _channels(mdf: Any, start: float) -> dict[str, tuple[Numbers, Numbers, str]]:
     """The channels that hold plain numbers, physical values, by unique names."""
     found: dict[str, tuple[Numbers, Numbers, str]] = {}
     values = 0
@@ -171,7 +154,7 @@ def _channels(mdf: _Mdf, start: float) -> dict[str, tuple[Numbers, Numbers, str]
     return found
 
 
-def _numeric(raw: _Signal) -> _Signal | None:
+def _numeric(raw: Any) -> Any:
     """A signal in its unit; as stored, where its values stand for texts; None: no numbers."""
     for signal in (raw.physical(), raw):
         if signal.samples.ndim == 1 and signal.samples.dtype.kind in "biuf":
