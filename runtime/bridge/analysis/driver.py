@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from statistics import median
+from statistics import linear_regression, median
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from runtime.bridge.analysis.grading import Scorecard
@@ -108,7 +108,7 @@ def biggest_gain(apexes: Sequence[dict[str, float]]) -> CornerGain | None:
     for corner, known in sorted(points.items()):
         if len(known) < CORNER_SESSIONS:
             continue
-        slope = _slope(known)
+        slope = linear_regression(*zip(*known, strict=True)).slope
         first, last = known[0][0], known[-1][0]
         gains.append(CornerGain(corner, slope * (last - first), first, last, slope))
     best = max(gains, key=lambda gain: gain.slope, default=None)
@@ -131,14 +131,6 @@ def _step(index: int, one: Driven) -> Step:
 def _best_sector(summary: Summary, at: int) -> float | None:
     known = [lap.sectors[at] for lap in summary.laps if at < len(lap.sectors)]
     return min((time for time in known if time is not None), default=None)
-
-
-def _slope(points: Sequence[tuple[int, float]]) -> float:
-    """Of the least-squares line."""
-    mean_x = sum(x for x, _ in points) / len(points)
-    mean_y = sum(y for _, y in points) / len(points)
-    spread = sum((x - mean_x) ** 2 for x, _ in points)
-    return sum((x - mean_x) * (y - mean_y) for x, y in points) / spread
 
 
 class DriverEvent(NamedTuple):

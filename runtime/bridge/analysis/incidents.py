@@ -66,7 +66,6 @@ class Spin(NamedTuple):
     first: int
     last: int
     turned_deg: float
-    limit_deg: float = TURNED_DEG
 
 
 class Road(NamedTuple):
@@ -103,10 +102,10 @@ def spins(series: Series, road: Road | None = None) -> list[Spin]:
         bends = _bends(series, road, t)
         spun &= np.abs(turns - (bends[reach:] - bends[:-reach])) > OWN_DEG
     found = []
-    for begin, end in zip(*runs(spun), strict=True):
-        bounds = np.searchsorted(series.t, [t[begin], t[end - 1] + WITHIN_S])
+    for begin, end in runs(spun):
+        bounds = np.searchsorted(series.t, [t[begin], t[end] + WITHIN_S])
         first, last = np.minimum(bounds, len(series) - 1).tolist()
-        found.append(Spin(first, last, float(turned[begin:end].max())))
+        found.append(Spin(first, last, float(turned[begin : end + 1].max())))
     return found
 
 
@@ -269,22 +268,16 @@ def activity(samples: dict[str, Samples]) -> tuple[Active, ...]:
         t, value = samples[kind]
         until = np.append(np.minimum(t[1:], t[:-1] + HELD_S), t[-1] + HELD_S)
         silent = t[1:] - t[:-1] > HELD_S
-        for first, last in _stretches(value > ASSIST_ON, silent):
+        for first, last in runs(value > ASSIST_ON, silent):
             begin, end = float(t[first]), float(until[last])
             if end - begin >= ASSIST_S:
                 found.append(Active(kind, begin, end))
     return tuple(found)
 
 
-def _stretches(flags: Flags, broken: Flags) -> Iterator[tuple[int, int]]:
-    """First and last index of each stretch of True."""
-    begins, ends = runs(flags, broken)
-    yield from zip(begins.tolist(), (ends - 1).tolist(), strict=True)
-
-
 def _over_g(drive: Drive) -> Iterator[_Event]:
     combo = drive.series.combo_g
-    for first, last in _stretches(combo > OVER_G, drive.series.gap):
+    for first, last in runs(combo > OVER_G, drive.series.gap):
         worst = first + int(combo[first : last + 1].argmax())
         most = float(combo[worst])
         reason = f"combined acceleration reached {most:.2f} g"
@@ -315,7 +308,7 @@ def _hard(drive: Drive) -> Iterator[_Event]:
     series = drive.series
     g_long = series["g_long"]
     hard = (g_long < HARD_G) & (series["brake_bar"] < NOT_BRAKING_BAR)
-    for first, last in _stretches(hard, series.gap):
+    for first, last in runs(hard, series.gap):
         worst = first + int(g_long[first : last + 1].argmin())
         least = float(g_long[worst])
         reason = f"the car slowed with {-least:.2f} g, hardly on the brakes"
@@ -328,7 +321,7 @@ def _spins(drive: Drive) -> Iterator[_Event]:
     road = Road(path, drive.progress.p) if path is not None and known else None
     for one in spins(drive.series, road):
         reason = f"the course turned by {one.turned_deg:.0f} degrees while the speed fell"
-        magnitude = one.turned_deg / one.limit_deg
+        magnitude = one.turned_deg / TURNED_DEG
         yield _Event("spin", one.first, one.last, one.first, magnitude, reason)
 
 
@@ -353,7 +346,7 @@ def _nearest(t: Numbers, moments: Numbers) -> Indices:
 def _lasting(drive: Drive, flags: Flags, seconds: float) -> Iterator[tuple[int, int]]:
     """The stretches whose first and last frame are so far apart."""
     t = drive.series.t
-    for first, last in _stretches(flags, drive.series.gap):
+    for first, last in runs(flags, drive.series.gap):
         if t[last] - t[first] >= seconds:
             yield first, last
 

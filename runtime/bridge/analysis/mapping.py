@@ -94,8 +94,8 @@ def track_map(drive: Drive) -> TrackMap:
     return TrackMap(
         track=track.name if track is not None else None,
         length_m=drive.length_m,
-        corners=tuple(MapCorner(c, *places.of_spot(c.apex)) for c in corners),
-        pins=tuple(MapPin(m, *places.of_marker(m)) for m in (track.markers if track else ())),
+        corners=tuple(MapCorner(c, *places.of(c.apex)) for c in corners),
+        pins=tuple(MapPin(m, *places.of(m)) for m in (track.markers if track else ())),
         danger_zones=track.danger_zones if track else (),
         laps=laps,
         centre_lat=lat,
@@ -117,15 +117,10 @@ class _Places(NamedTuple):
         lat, lon = self.plane.latlon(*self.ring.at(np.array([distance_m])))
         return float(lat[0]), float(lon[0])
 
-    def of_spot(self, spot: Spot) -> tuple[float | None, float | None]:
+    def of(self, place: Spot | Marker) -> tuple[float | None, float | None]:
         """As the track file gives it, else on the line."""
-        known = spot.lat is not None and spot.lon is not None
-        return (spot.lat, spot.lon) if known else self.at(spot.distance_m)
-
-    def of_marker(self, marker: Marker) -> tuple[float | None, float | None]:
-        """As the track file gives it, else on the line."""
-        known = marker.lat is not None and marker.lon is not None
-        return (marker.lat, marker.lon) if known else self.at(marker.distance_m)
+        known = place.lat is not None and place.lon is not None
+        return (place.lat, place.lon) if known else self.at(place.distance_m)
 
 
 def _centre(drive: Drive) -> tuple[Line | None, Ring | None, Plane | None]:

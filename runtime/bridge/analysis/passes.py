@@ -11,7 +11,7 @@ from runtime.bridge.session.geometry import Indices
 from runtime.bridge.session.laps import Segment
 from runtime.bridge.session.progress import unwrap
 from runtime.bridge.session.recording import Numbers
-from runtime.bridge.session.series import Series
+from runtime.bridge.session.series import Flags, Series
 from runtime.bridge.session.units import KMH
 
 LEAST_FRAMES: Final = 3
@@ -240,12 +240,19 @@ def _braking(brake: Numbers, way: Numbers, at: _Windows) -> tuple[Numbers, Numbe
     return point, release
 
 
+def coasting(series: Series) -> Flags:
+    """The frames with the brake off (under 2 bar) and the throttle under 10 %; a null of a pedal
+    that is recorded is up."""
+    throttle, brake = series["throttle_pct"], series["brake_bar"]
+    idle: Flags = (np.nan_to_num(throttle) < COASTING_PCT) & (np.nan_to_num(brake) < RELEASED_BAR)
+    return idle
+
+
 def _coasting(series: Series, at: _Windows) -> Numbers:
     """Seconds on no pedal; NaN where a pedal was not recorded at all."""
     throttle, brake = series["throttle_pct"], series["brake_bar"]
-    idle = (np.nan_to_num(throttle) < COASTING_PCT) & (np.nan_to_num(brake) < RELEASED_BAR)
     known = known_in(throttle, at.first, at.last) & known_in(brake, at.first, at.last)
-    seconds = total_in(np.where(idle, series.weight, 0.0), at.first, at.last)
+    seconds = total_in(np.where(coasting(series), series.weight, 0.0), at.first, at.last)
     return np.where(known, seconds, np.nan)
 
 

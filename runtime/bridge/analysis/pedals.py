@@ -21,7 +21,7 @@ from runtime.bridge.analysis.stats import FULL_THROTTLE_PCT
 from runtime.bridge.analysis.windows import runs
 from runtime.bridge.session.geometry import Indices
 from runtime.bridge.session.recording import Numbers
-from runtime.bridge.session.series import Flags, Series
+from runtime.bridge.session.series import Series
 from runtime.bridge.session.stats import box_plot
 from runtime.bridge.session.units import (
     KMH,
@@ -64,7 +64,10 @@ TRAIL_APEX_BAR: Final = 1.0
 
 def brakings(brake: Numbers) -> Indices:
     """The frames where a braking begins: above 5 bar, behind less than 2 bar."""
-    return _turns(brake > BRAKING_BAR, brake < RELEASED_BAR)
+    up, down = brake > BRAKING_BAR, brake < RELEASED_BAR
+    known: Indices = np.flatnonzero(up | down)
+    begun: Indices = known[up[known] & np.concatenate([[True], down[known]])[: len(known)]]
+    return begun
 
 
 def lifts(throttle: Numbers) -> Indices:
@@ -73,20 +76,6 @@ def lifts(throttle: Numbers) -> Indices:
     known: Indices = np.flatnonzero(up | down)
     lifted: Indices = known[1:][up[known[:-1]] & down[known[1:]]]
     return lifted
-
-
-def coasting(series: Series) -> Flags:
-    """The frames with the brake off (under 2 bar) and the throttle under 10 %, as of a pass; a null
-    of a pedal that is recorded is up."""
-    throttle, brake = series["throttle_pct"], series["brake_bar"]
-    idle: Flags = (np.nan_to_num(throttle) < COASTING_PCT) & (np.nan_to_num(brake) < RELEASED_BAR)
-    return idle
-
-
-def _turns(up: Flags, down: Flags) -> Indices:
-    known: Indices = np.flatnonzero(up | down)
-    begun: Indices = known[up[known] & np.concatenate([[True], down[known]])[: len(known)]]
-    return begun
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,10 +193,9 @@ def opening_m(drive: Drive, one: Pass) -> float | None:
     braked = np.flatnonzero(brake > RELEASED_BAR)
     begin = one.approach + int(braked[-1]) if len(braked) else one.first
     opened = series["throttle_pct"][begin : one.last] >= OPEN_PCT
-    edges = np.flatnonzero(np.diff(np.concatenate([[0], opened.astype(np.int8), [0]])))
-    for first, end in edges.reshape(-1, 2).tolist():
-        last = begin + end == one.last
-        if last or series.t[begin + end] - series.t[begin + first] >= HELD_S:
+    for first, last in runs(opened):
+        end = begin + last + 1
+        if end == one.last or series.t[end] - series.t[begin + first] >= HELD_S:
             break
     else:
         return None
@@ -488,9 +476,8 @@ def _zones(drive: Drive) -> Iterator[tuple[str, float, float]]:
     """Corner, strongest deceleration in g and seconds of each zone of hard braking."""
     series, corners = drive.series, drive.corners
     hard = (series["brake_bar"] > HARD_BAR) & (drive.lap_of > 0)
-    begins, ends = runs(hard, series.gap)
     p, g_long = drive.progress.p, series["g_long"]
-    for first, last in zip(begins.tolist(), (ends - 1).tolist(), strict=True):
+    for first, last in runs(hard, series.gap):
         way = (p[last] - p[first]) % drive.length_m
         middle = float(p[first] + way / 2)
         corner = _next(corners, middle, drive.length_m)

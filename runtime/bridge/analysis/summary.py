@@ -1,10 +1,11 @@
 """What lists, tables and the leaderboard need of a session's laps; small, and kept as JSON."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
-from typing import Any, Final
+from dataclasses import dataclass, fields
+from typing import Final
 
 import numpy as np
+from pydantic import TypeAdapter
 
 from runtime.bridge.session.laps import Laps, Segment
 from runtime.bridge.session.progress import (
@@ -77,22 +78,9 @@ class Summary:
         """The fastest complete lap, seconds."""
         return min((lap.time_s for lap in self.laps), default=None)
 
-    def to_json(self) -> dict[str, Any]:
-        """As plain values, for `from_json`."""
-        return asdict(self)
 
-    @classmethod
-    def from_json(cls, kept: dict[str, Any]) -> "Summary":
-        """What `to_json` gave. Raises KeyError, TypeError or ValueError for anything else."""
-        return cls(
-            full=Stretch(**kept["full"]),
-            segments=tuple(Stretch(**one) for one in kept["segments"]),
-            laps=tuple(
-                LapSummary(**{**one, "sectors": tuple(one["sectors"])}) for one in kept["laps"]
-            ),
-            length_m=kept["length_m"],
-            apexes=tuple((name, speed) for name, speed in kept["apexes"]),
-        )
+KEPT: Final = TypeAdapter(Summary)
+"""Writes summaries as JSON, and reads them."""
 
 
 def summarise(laps: Laps, track: Track | None = None) -> Summary:

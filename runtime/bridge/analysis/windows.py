@@ -53,14 +53,14 @@ def last_in(events: Indices, first: Indices, last: Indices) -> Indices:
     return np.where((found >= first) & (found < last), found, -1)
 
 
-def runs(flags: Flags, broken: Flags | None = None) -> tuple[Indices, Indices]:
-    """First and one-beyond-last index of each stretch of True.
+def runs(flags: Flags, broken: Flags | None = None) -> list[tuple[int, int]]:
+    """First and last index of each stretch of True.
 
     *broken* is one shorter: True after an index parts a stretch there.
     """
     change = np.diff(np.concatenate([[False], flags, [False]]).astype(np.int8))
-    begins, ends = np.flatnonzero(change > 0), np.flatnonzero(change < 0)
+    begins, ends = np.flatnonzero(change > 0), np.flatnonzero(change < 0) - 1
     if broken is not None and len(flags) > 1:
         cuts = np.flatnonzero(broken & flags[1:] & flags[:-1]) + 1
-        begins, ends = np.sort(np.append(begins, cuts)), np.sort(np.append(ends, cuts))
-    return begins, ends
+        begins, ends = np.sort(np.append(begins, cuts)), np.sort(np.append(ends, cuts - 1))
+    return list(zip(begins.tolist(), ends.tolist(), strict=True))

@@ -44,11 +44,6 @@ ALIASES: Final[Mapping[str, tuple[tuple[str, float], ...]]] = {
 }
 """Other names of a column with the factor to its unit; an earlier one wins, the column's own first.
 A null says nothing, so that a later name counts."""
-_UNSAID: Final = 99
-_NUMBERS: Final = (float, int)
-_COMBO_G: Final = WIDE.index("combo_g")
-_G_LAT: Final = WIDE.index("g_lat")
-_G_LONG: Final = WIDE.index("g_long")
 Row: TypeAlias = Mapping[str, object]
 
 
@@ -100,14 +95,6 @@ def _number(value: object, booleans: bool) -> float:
         return float(value)
     except OverflowError:
         return math.inf
-
-
-def is_finite(value: float) -> bool:
-    """Whether a JSON number fits a float."""
-    try:
-        return math.isfinite(value)
-    except OverflowError:
-        return False
 
 
 def seconds(t: Numbers) -> Numbers:
@@ -208,12 +195,6 @@ _ORDERED: Final = tuple((column, ((column, 1.0), *others)) for column, others in
 _SPELLED: Final = frozenset(name for _, spellings in _ORDERED for name, _ in spellings)
 
 _TAKEN: Final = _SPELLED | _NOT_SIGNALS
-_SPELLINGS: Final = {
-    name: (WIDE.index(column), rank, factor)
-    for column, spellings in _ORDERED
-    for rank, (name, factor) in enumerate(spellings)
-}
-"""Row of the column, place among its spellings, and factor to its unit, by name."""
 
 
 class Ignored(NamedTuple):
@@ -274,52 +255,14 @@ def read_columns(columns: object) -> FrameBatch:
 
 
 def read_frame(frame: object) -> FrameBatch:
-    """Like `read_frames` for a single frame, which must be usable; fast, for live frames."""
+    """Like `read_frames` for a single frame, which must be usable."""
     if not isinstance(frame, dict) or not frame:
         raise BadBatch("a frame must be an object with at least a timestamp")
-    numbers: list[float] = [NAN] * len(WIDE)
-    ranks = [_UNSAID] * len(WIDE)
-    further: dict[str, object] = {}
-    for name, value in frame.items():
-        spelling = _SPELLINGS.get(name)
-        if value is None or name in _NOT_SIGNALS:
-            continue
-        if spelling is None:
-            further[name] = value
-            continue
-        if type(value) not in _NUMBERS or not is_finite(value):
-            raise BadBatch(f"{name} must be a finite number or null")
-        row, rank, factor = spelling
-        if rank < ranks[row]:
-            numbers[row], ranks[row] = value * factor, rank
-    t = numbers[0]
-    if t != t:
-        raise BadBatch("timestamp is missing")
-    if t > MILLISECONDS_FROM:
-        numbers[0] = t / 1000.0
-    if ranks[_COMBO_G] == _UNSAID:
-        combined = math.hypot(numbers[_G_LAT], numbers[_G_LONG])
-        numbers[_COMBO_G] = combined if is_finite(combined) else NAN
-    matrix = np.array(numbers).reshape(-1, 1) + 0.0
-    frames = Frames(dict(zip(WIDE, matrix, strict=True)))
-    extras, ignored = _further(further) if further else ({}, ())
-    samples = {name: Samples(matrix[0], np.array([value]) + 0.0) for name, value in extras.items()}
-    return FrameBatch(frames, samples, ignored=ignored)
-
-
-def _further(frame: Row) -> tuple[dict[str, float], tuple[Ignored, ...]]:
-    """The further numbers of one frame by the names of signals, and the keys that are none."""
-    extras: dict[str, float] = {}
-    ignored: list[Ignored] = []
-    for key, name in signal_names(frame.keys()).items():
-        value = frame[key]
-        if not isinstance(value, float | int) or value != value:
-            ignored.append(_no_number(key))
-        elif not is_finite(value):
-            raise BadBatch(f"{key} is infinite")
-        else:
-            extras[name] = float(value)
-    return extras, tuple(ignored)
+    try:
+        return read_frames([frame])
+    except NoUsableFrame as error:
+        reason = error.rejected[0].reason
+        raise BadBatch(reason.replace("is no number", "must be a finite number or null")) from None
 
 
 def signal_names(keys: Set[str]) -> dict[str, str]:
@@ -342,10 +285,6 @@ def signal_names(keys: Set[str]) -> dict[str, str]:
         taken |= {name}
         names[key] = name
     return {key: names[key] for key in sorted(names)}
-
-
-def _no_number(key: str) -> Ignored:
-    return Ignored(key[:LONGEST_NAME], "not a number")
 
 
 def _cells(frames: Sequence[Row]) -> dict[str, _Cells]:
@@ -399,7 +338,7 @@ def _assemble(
             infinite = np.isinf(values)
             refuse(rows[infinite], f"{key} is infinite")
             if (bad & ~infinite).any():
-                ignored.append(_no_number(key))
+                ignored.append(Ignored(key[:LONGEST_NAME], "not a number"))
         finite = np.isfinite(values)
         if finite.any():
             further[name] = rows[finite], values[finite]

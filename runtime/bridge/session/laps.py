@@ -37,17 +37,8 @@ TIE_S: Final = 1e-6
 """Times closer than this are one time."""
 
 
-class Crossings(NamedTuple):
-    """Moments at which the gate was crossed in its direction."""
-
-    t: Numbers
-    """Seconds of the session's clock."""
-    before: Indices
-    """The frame before each."""
-
-
-def find_crossings(series: Series, gate: Gate) -> Crossings:
-    """Every crossing of a gate, however soon after the last.
+def find_crossings(series: Series, gate: Gate) -> Numbers:
+    """Every moment at which a gate is crossed, however soon after the last.
 
     Between two fixes that are both within 100 m the way along the gate's heading goes from
     negative to 0 or more, and meets the line within its half-width. The moment is interpolated.
@@ -57,7 +48,7 @@ def find_crossings(series: Series, gate: Gate) -> Crossings:
     close = np.flatnonzero(np.abs(series["lat"][fixes] - gate.lat) <= NEAR_M / METRES_PER_DEGREE)
     frames = fixes[close]
     if len(frames) < 2:
-        return Crossings(np.zeros(0), frames[:0])
+        return np.zeros(0)
     x, y = Plane(gate.lat, gate.lon).xy(series["lat"][frames], series["lon"][frames])
     north, east = math.cos(math.radians(gate.heading)), math.sin(math.radians(gate.heading))
     along = x * east + y * north
@@ -69,17 +60,17 @@ def find_crossings(series: Series, gate: Gate) -> Crossings:
     beside = across[i] + share * (across[i + 1] - across[i])
     i, share = i[keep := np.abs(beside) <= gate.half_width_m], share[keep]
     before, after = frames[i], frames[i + 1]
-    t = series.t[before] + share * (series.t[after] - series.t[before])
-    return Crossings(t, before)
+    t: Numbers = series.t[before] + share * (series.t[after] - series.t[before])
+    return t
 
 
 def find_lap_starts(series: Series, gate: Gate, travelled: Numbers) -> Numbers:
     """Crossings that can begin a lap: 20 s and 300 m at least after the one before."""
-    found = find_crossings(series, gate)
-    way = np.interp(found.t, series.t, travelled) if len(series) else found.t
+    crossings = find_crossings(series, gate)
+    way = np.interp(crossings, series.t, travelled) if len(series) else crossings
     kept: list[float] = []
     last = -math.inf, -math.inf
-    for t, m in zip(found.t.tolist(), way.tolist(), strict=True):
+    for t, m in zip(crossings.tolist(), way.tolist(), strict=True):
         if t - last[0] >= AGAIN_S and m - last[1] >= AGAIN_M:
             kept.append(t)
             last = t, m

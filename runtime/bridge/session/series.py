@@ -247,11 +247,6 @@ class Series:
         corner = float(lat.min()), float(lon.min())
         return metres_between(*corner, float(lat.max()), float(lon.max())) >= USABLE_EXTENT_M
 
-    def xy(self, plane: Plane) -> tuple[Numbers, Numbers]:
-        """Positions in a plane; NaN without a fix."""
-        lat = np.where(self.fixed, self["lat"], np.nan)
-        return plane.xy(lat, np.where(self.fixed, self["lon"], np.nan))
-
     @cached_property
     def combo_g(self) -> Numbers:
         """Combined acceleration: as recorded, else from its two parts."""

@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import json
 import logging
 import time
 from collections import OrderedDict
@@ -13,7 +12,7 @@ from typing import Concatenate, Final, NamedTuple, ParamSpec, TypeVar, cast
 from runtime.bridge import errors
 from runtime.bridge.analysis import drive as pure
 from runtime.bridge.analysis.drive import Drive
-from runtime.bridge.analysis.summary import Summary, summarise
+from runtime.bridge.analysis.summary import KEPT, Summary, summarise
 from runtime.bridge.session.geometry import metres_between
 from runtime.bridge.session.laps import Laps, detect_laps
 from runtime.bridge.session.names import slug
@@ -128,7 +127,7 @@ class LapBook:
         """What an earlier run of the bridge found, if the session is still as it was."""
         try:
             text = await self._store.lap_cache(row.session_id, row.version)
-            return None if text is None else Summary.from_json(json.loads(text))
+            return None if text is None else KEPT.validate_json(text)
         except (KeyError, TypeError, ValueError):  # of another version of this program
             return None
         except StoreDamaged:  # they can be found again, if the frames are not
@@ -138,7 +137,7 @@ class LapBook:
         frames = await self._store.read_frames(row.session_id)
         found = await asyncio.to_thread(self._summary, frames, row)
         if row.ended_at is not None:
-            text = json.dumps(found.to_json(), allow_nan=False)
+            text = KEPT.dump_json(found).decode()
             with contextlib.suppress(StoreDamaged):
                 await self._store.put_lap_cache(row.session_id, row.version, text)
         return found

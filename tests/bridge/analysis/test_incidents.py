@@ -179,37 +179,34 @@ def test_a_pause_in_which_the_car_turned_is_no_spin() -> None:
     assert incidents(driven(kept(session, (t < 19.5) | (t > 22)), partial=True)) == ()
 
 
-def test_a_jumping_position_of_a_standing_car_is_no_spin() -> None:
-    chance = np.random.default_rng(3)
+def jumping() -> Frames:
+    """A car stops, and its position jumps a little."""
     t = np.arange(0.0, 60.0, 0.1)
-    x = np.where(t < 30, 20 * t, 600.0) + chance.normal(0, 0.03, len(t))
-    session = frames(t, speed_ms=np.where(t < 30, 20.0, 0.0), **at(x, 0 * x, 46.0))
+    jumps = np.random.default_rng(3).normal(0, 0.03, len(t))
+    x = np.where(t < 30, 20 * t, 600.0) + jumps
+    return frames(t, speed_ms=np.where(t < 30, 20.0, 0.0), **at(x, 0 * x, 46.0))
 
-    assert spins(driven(session, partial=True).series) == []
 
-
-def test_wandering_positions_of_a_standing_car_are_no_spin() -> None:
+def wandering() -> Frames:
+    """A car stops, and its position goes around at the pace of a walk and faster."""
     t = np.arange(0.0, 120.0, 0.1)
     x = np.where(t < 30, 20 * t, 600.0) + np.where(t > 40, 8 * np.sin(t * 1.2), 0.0)
-    y = np.where(t > 40, 8 * np.sin(t * 0.7), 0.0)  # metres, at the pace of a walk and faster
-    noise = np.abs(np.sin(t))  # m/s that a receiver tells of a car that stands
-    session = frames(t, speed_ms=np.where(t < 30, 20.0, noise), **at(x, y, 46.0))
-
-    assert spins(driven(session, partial=True).series) == []
+    y = np.where(t > 40, 8 * np.sin(t * 0.7), 0.0)
+    return frames(t, speed_ms=np.where(t < 30, 20.0, np.abs(np.sin(t))), **at(x, y, 46.0))
 
 
-def test_a_position_that_jumps_while_braking_is_no_spin() -> None:
+def leaping() -> Frames:
+    """The position of a braking car is 200 m back for a second."""
     t = np.arange(0.0, 40.0, 0.1)
     speed = np.interp(t, [20, 22], [30.0, 10.0])
     x = np.cumsum(speed) * 0.1
     x[(t > 20.5) & (t < 21.5)] -= 200.0
-    drive = driven(frames(t, speed_ms=speed, **at(x, 0 * x, 46.0)), partial=True)
-
-    assert spins(drive.series) == []
+    return frames(t, speed_ms=speed, **at(x, 0 * x, 46.0))
 
 
-def test_slow_recordings_show_no_spin() -> None:
-    assert spins(driven(spun(170.0, 0.3, hz=0.5), partial=True).series) == []
+@pytest.mark.parametrize("session", [jumping(), wandering(), leaping(), spun(170.0, 0.3, hz=0.5)])
+def test_positions_with_faults_and_slow_recordings_show_no_spin(session: Frames) -> None:
+    assert spins(driven(session, partial=True).series) == []
 
 
 def signal(*pairs: tuple[float, float]) -> dict[str, Samples]:

@@ -1,8 +1,6 @@
 """The map: lines, corners, pins and bounds, with and without a track file or positions."""
 
 import math
-import zlib
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,7 +11,6 @@ from runtime.bridge.session.geometry import Plane
 from runtime.bridge.session.laps import detect
 from runtime.bridge.session.recording import Frames, Numbers
 from tests.bridge.analysis.lapkit import OVAL, TRACKS, circled, lapped, on_track, oval
-from tests.bridge.analysis.pictures import SIZE, drawn, png
 from tests.bridge.session.sessions import changed, circle, circle_gate
 from tools.drive import drive as driven
 
@@ -146,22 +143,3 @@ def test_grades_have_colours_and_corners_without_one_are_grey() -> None:
     assert {colour for _, colour in corner_colours(oval(1)[0])} == {NO_GRADE}
     assert corner_colours(lapped([(20.0, 20.0, 20.0)] * 2)) == ()
     assert colour_of("A+") == "#1b5e20"
-
-
-async def test_both_pictures_can_be_drawn_from_what_the_routes_answer(tmp_path: Path) -> None:
-    made = await drawn(tmp_path, "tarn-oval")
-
-    assert [path.name for path in made] == ["tarn-oval-map.png", "tarn-oval-friction.png"]
-    for path in made:
-        data = path.read_bytes()
-        assert data.startswith(b"\x89PNG")
-        at = data.index(b"IDAT")
-        size = int.from_bytes(data[at - 4 : at], "big")
-        rows = zlib.decompress(data[at + 4 : at + 4 + size])
-        pixels = np.frombuffer(rows, dtype=np.uint8).reshape(SIZE, 1 + 3 * SIZE)[:, 1:]
-        coloured = (pixels.reshape(SIZE, SIZE, 3).max(axis=2) < 255).mean()
-        assert 0.005 < coloured < 0.5
-
-
-def test_a_picture_is_a_whole_file() -> None:
-    assert png(np.zeros((2, 2, 3), dtype=np.uint8)).endswith(b"IEND\xaeB`\x82")

@@ -75,16 +75,6 @@ def test_a_moment_lies_at_the_apex_of_its_own_lap() -> None:
     assert one.magnitude == pytest.approx(2.5 / 1.6)
 
 
-@pytest.mark.parametrize(
-    ("reference", "combo", "found"),
-    [(1.2, 1.61, True), (1.2, 1.6, False), (1.8, 1.88, False), (1.8, 1.9, True)],
-)
-def test_over_the_limit_is_above_the_reference(reference: float, combo: float, found: bool) -> None:
-    moments = of(ring_frames(1, combo_g=combo), file(max_combo_g=reference))
-
-    assert ("over_limit_in_corner" in categories(moments)) is found
-
-
 def braked(begin: float, pressure: float = 25.0, laps: int = 1) -> Frames:
     return ring_frames(
         laps,
@@ -94,27 +84,27 @@ def braked(begin: float, pressure: float = 25.0, laps: int = 1) -> Frames:
     )
 
 
-@pytest.mark.parametrize(("begin", "found"), [(150, True), (143, False), (100, False)])
-def test_late_braking_is_five_metres_behind_the_reference(begin: float, found: bool) -> None:
-    moments = of(braked(begin), file(brake_point_m=60.0))
-
-    assert ("late_brake_vs_reference" in categories(moments)) is found
-
-
 @pytest.mark.parametrize(
-    ("pressure", "usual", "found"), [(31, 19, True), (30, 19, False), (50, 20, False)]
+    ("session", "reference", "category", "is_moment"),
+    [
+        (ring_frames(1, combo_g=1.61), {"max_combo_g": 1.2}, "over_limit_in_corner", True),
+        (ring_frames(1, combo_g=1.6), {"max_combo_g": 1.2}, "over_limit_in_corner", False),
+        (ring_frames(1, combo_g=1.88), {"max_combo_g": 1.8}, "over_limit_in_corner", False),
+        (ring_frames(1, combo_g=1.9), {"max_combo_g": 1.8}, "over_limit_in_corner", True),
+        (braked(150), {"brake_point_m": 60.0}, "late_brake_vs_reference", True),
+        (braked(143), {"brake_point_m": 60.0}, "late_brake_vs_reference", False),
+        (braked(100), {"brake_point_m": 60.0}, "late_brake_vs_reference", False),
+        (braked(100, 31), {"peak_brake_bar": 19.0}, "overbraked_vs_reference", True),
+        (braked(100, 30), {"peak_brake_bar": 19.0}, "overbraked_vs_reference", False),
+        (braked(100, 50), {"peak_brake_bar": 20.0}, "overbraked_vs_reference", False),
+        (ring_frames(1), {"exit_speed_kmh": 93.1}, "slow_exit_vs_reference", True),
+        (ring_frames(1), {"exit_speed_kmh": 92.9}, "slow_exit_vs_reference", False),
+    ],
 )
-def test_too_much_brake(pressure: float, usual: float, found: bool) -> None:
-    moments = of(braked(100, pressure), file(peak_brake_bar=usual, brake_point_m=100.0))
-
-    assert ("overbraked_vs_reference" in categories(moments)) is found
-
-
-@pytest.mark.parametrize(("exit_kmh", "found"), [(93.1, True), (92.9, False)])
-def test_a_slow_exit(exit_kmh: float, found: bool) -> None:
-    moments = of(ring_frames(1), file(exit_speed_kmh=exit_kmh))
-
-    assert ("slow_exit_vs_reference" in categories(moments)) is found
+def test_a_moment_is_what_differs_enough_from_the_reference(
+    session: Frames, reference: dict[str, float], category: str, is_moment: bool
+) -> None:
+    assert (category in categories(of(session, file(**reference)))) is is_moment
 
 
 @pytest.mark.parametrize(("laps", "found"), [(2, False), (3, True)])

@@ -6,7 +6,7 @@ import pytest
 from runtime.bridge.analysis.corners import consistency, smoothness, track_out
 from runtime.bridge.analysis.driver import DriverEvent, driver_events, limit_archetype
 from runtime.bridge.analysis.grading import scorecard
-from runtime.bridge.analysis.grip import envelope_g, slip_bands, slip_oscillations
+from runtime.bridge.analysis.grip import slip_bands, slip_oscillations
 from runtime.bridge.analysis.highlights import highlights
 from runtime.bridge.analysis.reference import NONE, ReferenceLap, References, Target
 from runtime.bridge.session.recording import Numbers
@@ -84,16 +84,6 @@ def test_distance_to_the_line() -> None:
     assert found.max_xte_m < 0.2
     assert found.samples == pytest.approx(2 * 800, abs=2)
     assert track_out(driven(ring_frames(2))) is None
-
-
-def test_all_of_the_grip_is_the_references_or_nearly_the_most() -> None:
-    session = ring_frames(2, combo_g=1.2)
-    drive = driven(session, ring_track())
-
-    assert envelope_g(drive) == pytest.approx(1.2)
-    assert envelope_g(drive, limited(1.5)) == 1.5
-    assert envelope_g(driven(ring_frames(2, combo_g=0.1), ring_track())) == 0.5
-    assert envelope_g(driven(ring_frames(2), ring_track())) is None
 
 
 @pytest.mark.parametrize(

@@ -5,11 +5,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from runtime.bridge.session.ingest import (
-    ALIASES,
     MAX_NAMES,
     BadBatch,
     BatchTooLarge,
@@ -165,38 +162,6 @@ def test_minus_zero_is_zero() -> None:
     ):
         assert not np.signbit(batch.frames.columns["timestamp"]).any()
         assert not np.signbit(batch.extras["x"].value).any()
-
-
-KEYS = [
-    *ALIASES,
-    *(name for others in ALIASES.values() for name, _ in others),
-    "extra",
-    "flag",
-    "a\n",
-]
-VALUES: st.SearchStrategy[object] = (
-    st.none() | st.floats() | st.integers() | st.booleans() | st.text(max_size=2) | st.just([])
-)
-FRAME = st.dictionaries(st.sampled_from(KEYS), VALUES, max_size=8)
-
-
-@given(st.lists(FRAME | st.none(), min_size=1, max_size=6))
-def test_a_batch_gives_what_its_frames_give_one_by_one(
-    frames: list[dict[str, object] | None],
-) -> None:
-    singles, bad = [], 0
-    for frame in frames:
-        try:
-            singles.append(row(read_frame(frame)))
-        except BadBatch:
-            bad += 1
-    if not singles:
-        with pytest.raises(BadBatch):
-            read_frames(frames)
-        return
-    batch = read_frames(frames)
-    assert batch.n_rejected == bad
-    assert [row(batch, index) for index in range(len(batch.frames))] == singles
 
 
 def plain(batch: SampleBatch) -> dict[str, list[tuple[float, float]]]:

@@ -50,7 +50,7 @@ def straight(x: list[float], y: float | list[float] = 0.0, t: list[float] | None
 def test_a_crossing_goes_forward_through_the_width_near_the_gate(
     session: Frames, moments: list[float]
 ) -> None:
-    np.testing.assert_allclose(find_crossings(series(session), EAST).t, moments, atol=1e-6)
+    np.testing.assert_allclose(find_crossings(series(session), EAST), moments, atol=1e-6)
 
 
 def test_frames_without_a_fix_are_passed_over() -> None:
@@ -59,8 +59,7 @@ def test_frames_without_a_fix_are_passed_over() -> None:
 
     found = find_crossings(series(session), EAST)
 
-    assert found.t.tolist() == pytest.approx([1 + 2 * 20 / 50])
-    assert found.before.tolist() == [1]
+    assert found.tolist() == pytest.approx([1 + 2 * 20 / 50])
 
 
 @pytest.mark.parametrize(
@@ -83,7 +82,7 @@ def test_crossings_of_a_circle_are_exact_between_frames() -> None:
 
     found = find_crossings(session, circle_gate())
 
-    assert found.t.tolist() == pytest.approx([8.0, 48.0, 88.0, 128.0], abs=1e-3)
+    assert found.tolist() == pytest.approx([8.0, 48.0, 88.0, 128.0], abs=1e-3)
 
 
 def test_a_gate_is_set_where_the_session_first_drives_fast() -> None:
@@ -96,7 +95,7 @@ def test_a_gate_is_set_where_the_session_first_drives_fast() -> None:
     assert gate is not None
     assert gate.heading == pytest.approx(90.0)
     assert gate.lon == pytest.approx(10.0 + 25.0 / 111_320.0)
-    assert find_crossings(session, gate).t.tolist() == pytest.approx([5.0], abs=1e-6)
+    assert find_crossings(session, gate).tolist() == pytest.approx([5.0], abs=1e-6)
 
 
 GATE = circle_gate()

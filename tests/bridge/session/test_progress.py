@@ -167,29 +167,26 @@ def test_sectors_add_up_to_the_lap() -> None:
         assert sum(time for time in times if time) == pytest.approx(lap.duration_s, abs=1e-9)
 
 
-def test_a_pause_takes_its_sector_away_and_no_other() -> None:
+@pytest.mark.parametrize(
+    ("pause", "expected"),
+    [
+        ((50.0, 51.5), [None, 40 / 3, 40 / 3]),
+        ((60.7, 62.0), [None, None, 40 / 3]),  # over a border
+    ],
+)
+def test_a_pause_takes_the_sectors_away_in_which_it_lies(
+    pause: tuple[float, float], expected: list[float | None]
+) -> None:
     session = circle(130)
     t = session.columns[TIMESTAMP]
-    laps = detect(kept(session, (t < 50) | (t > 51.5)), gate=GATE, track_length_m=LENGTH)
-    found = lap_progress(laps, circle_line())
-    assert found is not None
+    keep = (t < pause[0]) | (t > pause[1])
+    laps = detect(kept(session, keep), gate=GATE, track_length_m=LENGTH)
+    progress = lap_progress(laps, circle_line())
+    assert progress is not None
 
-    times = sector_times(laps, found, laps.complete[1], thirds(LENGTH))
+    times = sector_times(laps, progress, laps.complete[1], thirds(LENGTH))
 
-    assert times[0] is None
-    assert times[1:] == pytest.approx([40 / 3, 40 / 3], abs=0.01)
-
-
-def test_a_pause_over_a_border_takes_both_sectors() -> None:
-    session = circle(130)
-    t = session.columns[TIMESTAMP]
-    laps = detect(kept(session, (t < 60.7) | (t > 62.0)), gate=GATE, track_length_m=LENGTH)
-    found = lap_progress(laps, circle_line())
-    assert found is not None
-
-    times = sector_times(laps, found, laps.complete[1], thirds(LENGTH))
-
-    assert times == [None, None, pytest.approx(40 / 3, abs=0.01)]
+    assert times == [one if one is None else pytest.approx(one, abs=0.01) for one in expected]
 
 
 HZ = 10.0

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from runtime.bridge.session.geometry import Plane
 from runtime.bridge.session.recording import Numbers
 from runtime.bridge.session.series import measure_distance, series, unwrap_distance
 from tests.bridge.session.sessions import at, frames
@@ -157,8 +156,6 @@ def test_the_date_line_is_no_gap_in_the_map() -> None:
 
     assert found.centre is not None
     assert abs(found.centre[1]) == pytest.approx(179.9995, abs=1e-3)
-    x, _ = found.xy(Plane(10.0, 179.999))
-    assert np.ptp(x) < 200
     assert not found.gps_usable
 
 

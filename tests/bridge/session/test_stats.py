@@ -36,14 +36,8 @@ def test_a_box_plot_worked_out_by_hand() -> None:
     assert [value for value in (7.5, 7.4, 17.5, 30.0) if box.is_outlier(value)] == [7.4, 30.0]
 
 
-def test_a_box_of_one_value_is_a_line() -> None:
-    box = box_plot([5.0])
-
-    assert box is not None
-    assert set(box) == {5.0}
-
-
-def test_a_box_of_nothing_is_none() -> None:
+def test_a_box_of_one_value_is_a_line_and_of_none_nothing() -> None:
+    assert set(box_plot([5.0]) or ()) == {5.0}
     assert box_plot([np.nan]) is None
 
 

@@ -45,25 +45,6 @@ def test_markers_by_corner_and_kind(
     assert [m.id for m in filter_markers(track, corner=corner, kind=kind)] == ids
 
 
-@pytest.mark.parametrize(
-    ("hour", "phase"),
-    [
-        (0, "peak_grip"),
-        (5, "peak_grip"),
-        (6, "morning_fog"),
-        (9, "morning_fog"),
-        (10, "warm_up"),
-        (11, "warm_up"),
-        (12, "peak_grip"),
-        (14, "peak_grip"),
-        (15, "late_session"),
-        (23, "late_session"),
-    ],
-)
-def test_the_usual_weather_of_each_hour(hour: int, phase: str) -> None:
-    assert phase_at(hour).id == phase
-
-
 def test_the_circuits_own_weather_goes_first(track: Track) -> None:
     assert [phase_at(hour, track).id for hour in (10, 11, 13, 14)] == [
         "warm_up",

@@ -7,8 +7,14 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from runtime.bridge.analysis.drive import Drive
-from runtime.bridge.analysis.passes import BRAKING_BAR, COASTING_PCT, RELEASED_BAR, passes_of
-from runtime.bridge.analysis.pedals import POWER_PCT, brakings, coasting, lifts
+from runtime.bridge.analysis.passes import (
+    BRAKING_BAR,
+    COASTING_PCT,
+    RELEASED_BAR,
+    coasting,
+    passes_of,
+)
+from runtime.bridge.analysis.pedals import POWER_PCT, brakings, lifts
 from runtime.bridge.coach.agents.asked import Topic
 from runtime.bridge.coach.agents.lap_answers import Missing, laps_of
 from runtime.bridge.coach.agents.measures import FULL_PCT, not_recorded

@@ -5,8 +5,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from runtime.bridge.analysis.drive import Drive, NoGeometry
-from runtime.bridge.analysis.passes import passes_of
-from runtime.bridge.analysis.pedals import coasting
+from runtime.bridge.analysis.passes import coasting, passes_of
 from runtime.bridge.coach.agents.asked import Topic
 from runtime.bridge.coach.agents.channels import BY_ID, Channel, unit_of
 from runtime.bridge.coach.agents.corner_said import quickest_of

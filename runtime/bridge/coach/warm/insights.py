@@ -12,7 +12,7 @@ from runtime.bridge.analysis.drive import Drive, NoGeometry
 from runtime.bridge.analysis.grading import GOOD, dangers, scorecard
 from runtime.bridge.analysis.laps import ideal_lap
 from runtime.bridge.analysis.passes import COASTING_PCT, Pass, passes_of
-from runtime.bridge.analysis.pedals import coasting as off_pedals
+from runtime.bridge.analysis.passes import coasting as off_pedals
 from runtime.bridge.analysis.reference import NONE, References
 from runtime.bridge.coach.warm.findings import chosen
 from runtime.bridge.coach.warm.pedagogy import tip_of

@@ -8,7 +8,7 @@ from runtime.bridge.analysis.drive import Drive
 from runtime.bridge.analysis.grading import dangers, scorecard
 from runtime.bridge.analysis.grip import envelope_g
 from runtime.bridge.analysis.passes import Pass
-from runtime.bridge.analysis.pedals import coasting as off_pedals
+from runtime.bridge.analysis.passes import coasting as off_pedals
 from runtime.bridge.analysis.pedals import opening_m
 from runtime.bridge.analysis.reference import NONE, References
 from runtime.bridge.session.units import KMH

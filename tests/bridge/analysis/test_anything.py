@@ -1,0 +1,237 @@
+"""Analytics of nonsense and of damaged sessions: no crash, and nothing that JSON cannot hold."""
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import fields, is_dataclass
+from typing import Any, Final
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from runtime.bridge.analysis.compare import circuit, compared, driven_side, ideal_side, target_side
+from runtime.bridge.analysis.corners import (
+    consistency,
+    corner_classes,
+    corner_reports,
+    smoothness,
+    track_out,
+)
+from runtime.bridge.analysis.drive import Drive, NoCompleteLap, NoGeometry, drive_of
+from runtime.bridge.analysis.grading import scorecard
+from runtime.bridge.analysis.grip import friction_circle, slip_bands, slip_oscillations
+from runtime.bridge.analysis.highlights import highlights
+from runtime.bridge.analysis.incidents import incidents
+from runtime.bridge.analysis.laps import (
+    all_sector_times,
+    ideal_lap,
+    lap_time_distribution,
+    lap_time_table,
+)
+from runtime.bridge.analysis.mapping import track_map
+from runtime.bridge.analysis.passes import passes_of
+from runtime.bridge.analysis.pedals import (
+    brake_acceleration,
+    brake_ends,
+    changes_of_speed,
+    hustle_map,
+    pedal_behavior,
+    throttle_boxes,
+    trail_braking,
+)
+from runtime.bridge.analysis.reference import reference_lap
+from runtime.bridge.analysis.stats import stats, straight_line_speed
+from runtime.bridge.formats.racechrono import read_racechrono
+from runtime.bridge.session.laps import detect
+from runtime.bridge.session.recording import TIMESTAMP, WIDE_SIGNALS, Frames
+from tests.bridge.analysis.cornerkit import driven, ring_frames, ring_track
+from tests.bridge.analysis.lapkit import OVAL, TRACKS
+from tests.bridge.session.sessions import changed, frames, kept
+from tests.bridge.track.examples import REAL
+from tools.drive import USUAL, drive
+
+EVERY: Final[tuple[Callable[[Drive], Any], ...]] = (
+    stats,
+    friction_circle,
+    hustle_map,
+    track_map,
+    lap_time_table,
+    lap_time_distribution,
+    ideal_lap,
+    all_sector_times,
+    pedal_behavior,
+    straight_line_speed,
+    passes_of,
+    scorecard,
+    brake_ends,
+    brake_acceleration,
+    trail_braking,
+    throttle_boxes,
+    changes_of_speed,
+    corner_classes,
+    corner_reports,
+    incidents,
+    highlights,
+    slip_bands,
+    slip_oscillations,
+    smoothness,
+    consistency,
+    track_out,
+    reference_lap,
+)
+CHANNELS: Final = {
+    "speed_ms": (0.0, 80.0),
+    "g_lat": (-3.0, 3.0),
+    "g_long": (-3.0, 2.0),
+    "combo_g": (0.0, 4.0),
+    "brake_bar": (0.0, 120.0),
+    "throttle_pct": (0.0, 100.0),
+    "steering_deg": (-200.0, 200.0),
+}
+
+
+def numbers(values: Any) -> Iterator[float]:
+    """Every float outside an array, for those may hold NaN."""
+    if isinstance(values, float):
+        yield values
+    elif isinstance(values, dict):
+        yield from numbers(tuple(values.values()))
+    elif isinstance(values, tuple):
+        for value in values:
+            yield from numbers(value)
+    elif is_dataclass(values):
+        yield from numbers(tuple(getattr(values, one.name) for one in fields(values)))
+
+
+def check(drive: Drive) -> None:
+    for compute in EVERY:
+        try:
+            answer = compute(drive)
+        except NoGeometry:
+            assert drive.geometry is None
+            continue
+        assert all(math.isfinite(value) for value in numbers(answer)), compute
+
+
+def shaken(session: Frames, seed: int, missing: float, lost: float) -> Frames:
+    """The session with channels of nonsense, cells and frames of which are missing."""
+    chance = np.random.default_rng(seed)
+    made = {}
+    for name, (low, high) in CHANNELS.items():
+        values = chance.uniform(low, high, len(session))
+        values[chance.random(len(session)) < missing] = np.nan
+        made[name] = values
+    for name in ("lat", "lon"):
+        values = session.columns[name].copy()
+        values[chance.random(len(session)) < lost] = np.nan
+        made[name] = values
+    return kept(changed(session, **made), chance.random(len(session)) >= lost)
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    laps=st.sampled_from([0.0, 0.4, 1.0, 2.5]),
+    hz=st.sampled_from([1.0, 4.0, 25.0]),
+    seed=st.integers(0, 2**20),
+    missing=st.sampled_from([0.0, 0.3, 1.0]),
+    lost=st.sampled_from([0.0, 0.15, 0.6]),
+    known=st.booleans(),
+)
+def test_nonsense_is_answered(
+    laps: float, hz: float, seed: int, missing: float, lost: float, known: bool
+) -> None:
+    session = shaken(ring_frames(laps, hz=hz), seed, missing, lost)
+    try:
+        drive = driven(session, ring_track() if known else None, partial=True)
+    except NoCompleteLap:
+        assert len(session) < 2
+        return
+    check(drive)
+
+
+@pytest.mark.parametrize("count", [2, 3, 5])
+def test_a_few_frames_are_a_session(count: int) -> None:
+    t = np.arange(float(count))
+    session = frames(t, speed_ms=20.0, combo_g=3.0, lat=46.0 + 1e-4 * t, lon=7.0)
+
+    check(driven(session, ring_track(), partial=True))
+    check(driven(session, partial=True))
+
+
+def test_a_car_that_stands_all_day_has_nothing_to_show() -> None:
+    t = np.arange(0.0, 3600.0)
+
+    check(driven(frames(t, speed_ms=0.0, lat=46.0, lon=7.0), ring_track(), partial=True))
+
+
+@pytest.mark.skipif(not REAL.is_dir(), reason="recordings of others are not beside the project")
+def test_a_real_lap_is_answered() -> None:
+    path = REAL / "racechrono-v3-tianma-lap9.csv"
+    with path.open("rb") as stream:
+        recording = read_racechrono(stream)
+    drive = driven(recording.frames, partial=True)
+
+    assert len(drive.series) > 3000
+    check(drive)
+
+
+def damaged(seed: int) -> Frames:
+    """A driven session, of which channels, stretches and frames are lost and clocks jump."""
+    chance = np.random.default_rng(seed)
+    track = OVAL if seed % 2 else TRACKS["larkfell"]
+    hz = float(chance.choice([1.0, 5.0, 10.0]))
+    source = drive(track, 3, hz=hz, seed=seed, noise=USUAL, skill=0.8).frames
+    columns = {name: values.copy() for name, values in source.columns.items()}
+    count = len(source)
+    for name in WIDE_SIGNALS:
+        match chance.integers(6):
+            case 0:
+                columns[name][:] = np.nan
+            case 1:
+                begin = chance.integers(count)
+                columns[name][begin : begin + count // 5] = np.nan
+            case 2:
+                columns[name][chance.random(count) < 0.3] = np.nan
+    keep = chance.random(count) > 0.02
+    begin = chance.integers(count)
+    keep[begin : begin + int(4 * hz)] = False
+    columns[TIMESTAMP] = (columns[TIMESTAMP] + chance.choice([0.0, 86_300.0])) % 86_400.0
+    columns[TIMESTAMP][chance.integers(count, size=3)] -= 5.0
+    return Frames({name: values[keep] for name, values in columns.items()})
+
+
+def drives(frames: Frames) -> Iterator[Drive]:
+    """The session on either circuit and on none, whole, and by laps."""
+    for track in (OVAL, TRACKS["larkfell"], None):
+        gate, length = (track.start, track.length_m) if track else (None, None)
+        laps = detect(frames, gate=gate, track_length_m=length)
+        try:
+            found = drive_of(laps, track, partial=True)
+        except NoCompleteLap:
+            continue
+        yield found
+        if not found.partial:
+            yield drive_of(laps, track, lap=found.counted[-1].number)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_damaged_session_has_numbers_or_nulls(seed: int) -> None:
+    for found in drives(damaged(seed)):
+        check(found)
+        assert (ideal_lap(found).sectors.gain_s or 0.0) >= 0.0
+        where, lap = circuit(found), found.counted[0].number
+        sides = [driven_side(found, lap, where), ideal_side(found), target_side(found, 50.0)]
+        for side in sides:
+            result = compared(sides[0], side, where)
+            assert len(result.delta_s) == len(result.distance_m)
+            assert all(math.isfinite(n) for n in numbers(result.mini_sectors))
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 30])
+def test_a_handful_of_frames_taken_as_one_lap_has_numbers_or_nulls(count: int) -> None:
+    columns = drive(OVAL, 1, hz=5.0, seed=1).frames.columns
+    few = Frames({name: values[:count] for name, values in columns.items()})
+
+    for found in drives(few):
+        check(found)
