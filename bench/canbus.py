@@ -14,7 +14,7 @@ import time
 import tty
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Final, NamedTuple
+from typing import Final
 
 import can
 import numpy as np
@@ -52,15 +52,6 @@ os.write(1, rest)
 """
 
 
-class Reading(NamedTuple):
-    """What reading the full bus took."""
-
-    core: float
-    """Share of a core."""
-    read: float
-    """Part of the frames that were sent."""
-
-
 @contextmanager
 def ours(path: str) -> Iterator[Callable[[], int]]:
     """Our serial reader."""
@@ -78,8 +69,8 @@ def python_can(path: str) -> Iterator[Callable[[], int]]:
         yield lambda: int(bus.recv(0.2) is not None)
 
 
-def read_bus(opening: Callable[[str], "object"], seconds: float) -> Reading:
-    """Read a full bus to the last frame that is sent."""
+def read_bus(opening: Callable[[str], "object"], seconds: float) -> str:
+    """Read a full bus to the last frame that is sent: the share of a core, and of the frames."""
     text = b"".join(b"t%03X8%016X\r" % (0x400 + number % 30, number) for number in range(FULL_BUS))
     master, slave = os.openpty()
     tty.setraw(slave)
@@ -95,7 +86,7 @@ def read_bus(opening: Callable[[str], "object"], seconds: float) -> Reading:
                 spent = (time.thread_time() - cpu) / (time.monotonic() - began)
     os.close(slave)
     os.close(master)
-    return Reading(spent, frames / (seconds * FULL_BUS))
+    return f"{spent:.1%}; {frames / (seconds * FULL_BUS):.0%}"
 
 
 def log_of(pack: DbcPack, count: int) -> Batch:
@@ -148,8 +139,8 @@ def main() -> int:
         [
             Figure(
                 f"{FULL_BUS:,} frames a second, share of a core; frames read",
-                f"{mine.core:.1%}; {mine.read:.0%}",
-                f"python-can {theirs.core:.0%}; {theirs.read:.0%}",
+                mine,
+                f"python-can {theirs}",
             ),
             Figure("log messages decoded a second", f"{decoded:,.0f}", f"cantools {peer:,.0f}"),
             Figure("candump lines a second", f"{lines:,.0f}", f"python-can {peer_lines:,.0f}"),

@@ -14,10 +14,10 @@ import subprocess
 import sys
 import tarfile
 import tempfile
-import threading
 import time
 import urllib.request
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
@@ -67,12 +67,9 @@ def ask(url: str, model: str, turns: int = 1) -> Reply:
 
 def several(url: str, model: str, clients: int) -> float:
     """Answers a second when so many ask at once."""
-    threads = [threading.Thread(target=ask, args=(url, model)) for _ in range(clients)]
     began = time.perf_counter()
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(clients) as pool:
+        list(pool.map(lambda _: ask(url, model), range(clients)))
     return clients / (time.perf_counter() - began)
 
 
@@ -100,17 +97,17 @@ def llama_server(program: Path, model: Path) -> Iterator[str]:
             process.terminate()
 
 
-def measure(url: str, model: str, rounds: int) -> tuple[float, float, float, float]:
-    """Tokens a second, first word of a first and a later turn in ms, answers a second of four."""
+def measure(url: str, model: str, rounds: int) -> dict[str, float]:
+    """The figures of one server."""
     ask(url, model)  # loads the model
     replies = [ask(url, model) for _ in range(rounds)]
     later = [ask(url, model, turns=TURNS).first_ms for _ in range(rounds)]
-    return (
-        statistics.median(reply.per_s for reply in replies),
-        statistics.median(reply.first_ms for reply in replies),
-        statistics.median(later),
-        several(url, model, 4),
-    )
+    return {
+        "tokens a second": statistics.median(reply.per_s for reply in replies),
+        "first word, ms": statistics.median(reply.first_ms for reply in replies),
+        f"first word of turn {TURNS}, ms": statistics.median(later),
+        "four clients, answers a second": several(url, model, 4),
+    }
 
 
 def build_peer() -> None:
@@ -146,20 +143,14 @@ def main() -> int:
         flags = ("--port", "0", "--threads", "1", "--data-dir", folder)
         with serving("runtime.llm", *flags, "--models-dir", str(given.model.parent)) as server:
             ours = measure(server.url, given.model.stem, rounds)
-    beside = [""] * 4
+    theirs: dict[str, float] = {}
     if peer.is_file():
         with llama_server(peer, given.model) as url:
             theirs = measure(url, given.model.stem, rounds)
-        beside = [f"llama-server {value:,.1f}" for value in theirs]
     else:
         print("llama-server was not found: --build-peer builds it\n")
-    names = (
-        "tokens a second",
-        "first word, ms",
-        f"first word of turn {TURNS}, ms",
-        "four clients, answers a second",
-    )
-    rows = [Figure(n, f"{v:,.1f}", b) for n, v, b in zip(names, ours, beside, strict=True)]
+    beside = {what: f"llama-server {value:,.1f}" for what, value in theirs.items()}
+    rows = [Figure(what, f"{value:,.1f}", beside.get(what, "")) for what, value in ours.items()]
     show(f"chat with {given.model.stem}, one thread", rows)
     return 0
 

@@ -1,25 +1,27 @@
 """Scores coach models on questions that their training never saw, one table for all of them.
 
-Run it from the project's folder:
-
     python -m bench.coach --model data/models/paddock-coach.gguf --model OTHER.gguf
+
+Our server answers, at temperature 0 on one thread.
 """
 
-import argparse
 import json
 import re
 import sys
+import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Final, cast
+from typing import Final
 
-ROOT: Final = Path(__file__).resolve().parent.parent
+from pydantic import BaseModel, ConfigDict
+
+from bench.common import ROOT, arguments, serving
+
 CASES: Final = ROOT / "training" / "coach" / "evaluation.jsonl"
 HELD_OUT: Final = CASES.with_name("heldout.jsonl")  # never looked at while the corpus grew
 OURS: Final = ROOT / "data" / "models" / "paddock-coach.gguf"
-CONTEXT_TOKENS: Final = 2048
 REPLY_TOKENS: Final = 128
 MOST_SENTENCES: Final = 3
 MOST_WORDS: Final = 80
@@ -38,13 +40,14 @@ Message = Mapping[str, str]
 Chat = Callable[[Sequence[Message]], str]
 
 
-@dataclass(frozen=True)
-class Case:
+class Case(BaseModel):
     """A conversation of user turns and what its last reply must and must not hold.
 
     `all` are texts and numbers that must occur, `any` groups of which one word must occur,
     `never` words that must not. Numbers that were not given are a fault unless `own_numbers`.
     """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
     id: str
     ability: str
@@ -57,46 +60,9 @@ class Case:
     own_numbers: bool = False
 
 
-@dataclass
-class Score:
-    """What one model reached: cases by ability, passed ones and the faults of the others."""
-
-    model: str
-    cases: dict[str, int] = field(default_factory=dict)
-    passed: dict[str, int] = field(default_factory=dict)
-    failed: list[tuple[Case, str, list[str]]] = field(default_factory=list)
-    seconds: float = 0.0
-
-    def add(self, case: Case, reply: str) -> None:
-        """Judge the reply and count it."""
-        found = faults(case, reply)
-        self.cases[case.ability] = self.cases.get(case.ability, 0) + 1
-        self.passed[case.ability] = self.passed.get(case.ability, 0) + (not found)
-        if found:
-            self.failed.append((case, reply, found))
-
-
 def read_cases(path: Path = CASES) -> list[Case]:
     """The evaluation set, one JSON object a line."""
-    return [_case(json.loads(line)) for line in path.read_text("utf-8").splitlines() if line]
-
-
-def _case(row: Mapping[str, object]) -> Case:
-    def words(key: str) -> tuple[str, ...]:
-        return tuple(cast("list[str]", row.get(key, [])))
-
-    groups = cast("list[list[str]]", row.get("any", []))
-    return Case(
-        id=str(row["id"]),
-        ability=str(row["ability"]),
-        turns=words("turns"),
-        system=str(row.get("system", "")),
-        all=words("all"),
-        any=tuple(tuple(group) for group in groups),
-        never=words("never"),
-        refuse=bool(row.get("refuse", False)),
-        own_numbers=bool(row.get("own_numbers", False)),
-    )
+    return [Case.model_validate_json(line) for line in path.read_text("utf-8").splitlines() if line]
 
 
 def holds(text: str, wanted: str) -> bool:
@@ -137,9 +103,7 @@ def unreadable(reply: str) -> list[str]:
 
 def converse(case: Case, chat: Chat) -> str:
     """Play the turns of a case; gives the last reply."""
-    messages: list[Message] = []
-    if case.system:
-        messages.append({"role": "system", "content": case.system})
+    messages: list[Message] = [{"role": "system", "content": case.system}] if case.system else []
     reply = ""
     for turn in case.turns:
         messages.append({"role": "user", "content": turn})
@@ -148,103 +112,70 @@ def converse(case: Case, chat: Chat) -> str:
     return reply
 
 
-def engine(model: Path) -> Chat:
-    """Load a GGUF file; gives what answers a conversation with it, always the likeliest words."""
-    from runtime.llm.engine.worker.native import (
-        DECODED,
-        Context,
-        EngineError,
-        Model,
-        Sampler,
-    )
-    from runtime.llm.engine.worker.template import Template
-    from runtime.llm.models import gguf
+@contextmanager
+def asking(model: Path) -> Iterator[Chat]:
+    """What answers a conversation with a GGUF file, always with the likeliest words."""
+    with tempfile.TemporaryDirectory() as folder:
+        flags = ("--port", "0", "--threads", "1", "--data-dir", folder)
+        with serving("runtime.llm", *flags, "--models-dir", str(model.parent)) as server:
 
-    loaded = Model(str(model), 0)
-    context = Context(loaded, CONTEXT_TOKENS, threads=1, sequences=1)
-    sampler = Sampler(temperature=0.0, top_k=0, top_p=1.0, seed=0)
-    template = Template(gguf.read(model).chat_template or "", *loaded.special_texts)
+            def chat(messages: Sequence[Message]) -> str:
+                body = {"model": model.stem, "messages": messages, "temperature": 0}
+                whole = body | {"max_completion_tokens": REPLY_TOKENS}
+                answer = json.loads(server.post("/v1/chat/completions", whole))
+                reply: str = answer["choices"][0]["message"]["content"]
+                return reply.strip()
 
-    def chat(messages: Sequence[Message]) -> str:
-        pairs = [(message["role"], message["content"]) for message in messages]
-        prompt = loaded.tokenize(template.render(pairs).text, whole=True)
-        context.clear_all()
-        pending, at, said = prompt, 0, b""
-        for _ in range(REPLY_TOKENS):
-            for start in range(0, len(pending), context.n_batch):
-                part = pending[start : start + context.n_batch]
-                last = start + len(part) == len(pending)
-                if context.decode(part, at, 0, last=last) != DECODED:
-                    raise EngineError("the conversation does not fit into the context")
-                at += len(part)
-            token = sampler.sample(context)
-            piece = loaded.piece(token)
-            if piece is None:
-                break
-            said += piece
-            pending = [token]
-        return said.decode("utf-8", "replace").strip()
-
-    return chat
+            yield chat
 
 
-def score(name: str, cases: Sequence[Case], chat: Chat) -> Score:
-    """Ask everything and judge the replies."""
-    result = Score(name)
-    began = time.monotonic()
-    for case in cases:
-        result.add(case, converse(case, chat))
-    result.seconds = time.monotonic() - began
-    return result
+def judge(cases: Sequence[Case], chat: Chat) -> dict[str, tuple[str, list[str]]]:
+    """The reply to each case and what is wrong with it, by the id of the case."""
+    replies = {case.id: converse(case, chat) for case in cases}
+    return {case.id: (replies[case.id], faults(case, replies[case.id])) for case in cases}
 
 
-def table(scores: Sequence[Score]) -> str:
+def table(cases: Sequence[Case], passed: Mapping[str, set[str]]) -> str:
     """Passed cases by ability as a Markdown table, a column for each model."""
-    head = ["ability", "cases", *(score.model for score in scores)]
-    rows = [head, ["---"] + ["---:"] * (len(head) - 1)]
-    first = scores[0]
-    for ability, count in first.cases.items():
-        cells = [_share(score.passed.get(ability, 0), count) for score in scores]
-        rows.append([ability, str(count), *cells])
-    total = sum(first.cases.values())
-    cells = [_share(sum(score.passed.values()), total) for score in scores]
-    rows.append(["all", str(total), *cells])
+    groups: dict[str, list[str]] = {}
+    for case in cases:
+        groups.setdefault(case.ability, []).append(case.id)
+    groups["all"] = [case.id for case in cases]
+    rows = [["ability", "cases", *passed], ["---"] + ["---:"] * (len(passed) + 1)]
+    for ability, ids in groups.items():
+        counts = [len(good.intersection(ids)) for good in passed.values()]
+        shares = [f"{count} ({100 * count / len(ids):.0f} %)" for count in counts]
+        rows.append([ability, str(len(ids)), *shares])
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
-def _share(passed: int, cases: int) -> str:
-    return f"{passed} ({100 * passed / cases:.0f} %)"
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
+def main(words: Sequence[str] | None = None) -> int:
     """Score the models and print the table; 1 when a model file is missing."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = arguments("coach", __doc__)
     parser.add_argument("--model", type=Path, action="append", help="GGUF file, repeatable")
     parser.add_argument("--cases", type=Path, action="append", help="JSON lines, repeatable")
-    parser.add_argument("--quick", action="store_true", help="the held-out questions only")
     parser.add_argument("--failures", action="store_true", help="print what went wrong")
-    told = parser.parse_args(arguments)
-    models: list[Path] = told.model or [OURS]
-    missing = [model for model in models if not model.is_file()]
-    if missing:
-        print(f"no such model file: {missing[0]}", file=sys.stderr)
-        return 1
-    engines = {model.stem: engine(model) for model in models}
-    for path in told.cases or ([HELD_OUT] if told.quick else [CASES, HELD_OUT]):
+    given = parser.parse_args(words)
+    models: list[Path] = given.model or [OURS]
+    for model in models:
+        if not model.is_file():
+            print(f"no such model file: {model}", file=sys.stderr)
+            return 1
+    for path in given.cases or ([HELD_OUT] if given.quick else [CASES, HELD_OUT]):
         cases = read_cases(path)
-        scores = [score(name, cases, chat) for name, chat in engines.items()]
-        if told.failures:
-            report_failures(scores)
-        print(f"\n{path.name}\n\n{table(scores)}\n")
-        print("\n".join(f"{result.model}: {result.seconds:.1f} s" for result in scores))
+        passed, seconds = {}, {}
+        for model in models:
+            began = time.monotonic()
+            with asking(model.absolute()) as chat:
+                replies = judge(cases, chat)
+            seconds[model.stem] = time.monotonic() - began
+            passed[model.stem] = {case for case, (_, wrong) in replies.items() if not wrong}
+            for case, (reply, wrong) in replies.items():
+                if wrong and given.failures:
+                    print(f"{model.stem} {case}\n  {reply!r}\n  {wrong}")
+        print(f"\n{path.name}\n\n{table(cases, passed)}\n")
+        print("\n".join(f"{name}: {taken:.1f} s" for name, taken in seconds.items()))
     return 0
-
-
-def report_failures(scores: Sequence[Score]) -> None:
-    """Print each question that was not answered well, the reply and what is wrong with it."""
-    for result in scores:
-        for case, reply, found in result.failed:
-            print(f"{result.model} {case.id} {' / '.join(case.turns)!r}\n  {reply!r}\n  {found}")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """What the measurements share: programs that are timed, servers that are started, one table."""
 
 import argparse
+import asyncio
 import json
 import os
 import statistics
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 import psutil
+from aiohttp import web
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 BACKENDS: Final = {"SQLite": "lightweight", "DuckDB": "analytical"}
@@ -47,13 +49,15 @@ def arguments(name: str, about: str | None) -> argparse.ArgumentParser:
     return parser
 
 
-def fastest(work: Callable[[], object], rounds: int) -> float:
-    """Seconds of processor time of the best round."""
+def fastest(
+    work: Callable[[], object], rounds: int, clock: Callable[[], float] = time.process_time
+) -> float:
+    """Seconds of the best round, of processor time unless another clock is given."""
     times = []
     for _ in range(rounds):
-        began = time.process_time()
+        began = clock()
         work()
-        times.append(time.process_time() - began)
+        times.append(clock() - began)
     return min(times)
 
 
@@ -138,6 +142,15 @@ def serving(module: str, *flags: str) -> Iterator[Server]:
             yield Server(process, json.loads(process.stdout.readline())["port"])
         finally:
             process.terminate()
+
+
+async def answer_with(app: web.Application) -> None:
+    """Serve a program to compare with, until it is killed; prints its port as ours do."""
+    runner = web.AppRunner(app, access_log=None)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    print(json.dumps({"port": runner.addresses[0][1]}), flush=True)
+    await asyncio.Event().wait()
 
 
 @contextmanager

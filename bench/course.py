@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from bench.common import ROOT, TOOLS, Cost, Figure, arguments, run, show
-from bench.lessons import Lesson, front_matter, make_lessons, practice, write_content
+from bench.lessons import Lesson, front_matter, make_lessons, practice, write, write_content
 
 ELEVENTY: Final = TOOLS / "node_modules" / "@11ty" / "eleventy" / "cmd.cjs"
 PACKAGES: Final = ("@11ty/eleventy@3.1.7", "@11ty/eleventy-plugin-syntaxhighlight@5.0.2")
@@ -36,10 +36,9 @@ class Site(NamedTuple):
 def prepare_ours(folder: Path, lessons: list[Lesson]) -> Site:
     """Our build: every check, resources, companions and search included."""
     write_content(lessons, folder)
-    shutil.copytree(ROOT / "content" / "ui", folder / "content" / "ui")
     out = folder / "site"
     command = (sys.executable, str(ROOT / "build.py"), "build")
-    lesson = next((folder / "content").rglob("lesson.md"))
+    lesson = next((folder / "content" / "phases").glob("9000-*/*/lesson.md"))
     return Site(folder, (*command, "--root", str(folder), "--out", str(out)), out, lesson)
 
 
@@ -80,12 +79,6 @@ def write_sources(folder: Path, lessons: list[Lesson]) -> list[Path]:
     for path, lesson in zip(paths, lessons, strict=True):
         write(path, front_matter(lesson) + lesson.body + practice(lesson))
     return paths
-
-
-def write(path: Path, text: str) -> None:
-    """Write a file and the folders above it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8", newline="\n")
 
 
 def page(title: str, body: str) -> str:
@@ -150,14 +143,11 @@ def measure(count: int, rounds: int, work: Path) -> dict[str, dict[str, Cost]]:
             pages = sum(1 for _ in site.output.rglob("*.html"))
             if pages < count:
                 raise RuntimeError(f"{name} wrote {pages} pages for {count} lessons")
-    return {
-        name: {case: median(runs) for case, runs in cases.items()} for name, cases in costs.items()
-    }
+    return {name: {case: _median(runs) for case, runs in c.items()} for name, c in costs.items()}
 
 
-def median(runs: list[Cost]) -> Cost:
-    """The median of each figure."""
-    return Cost(*(statistics.median(values) for values in zip(*runs, strict=True)))
+def _median(runs: list[Cost]) -> Cost:
+    return Cost(*map(statistics.median, zip(*runs, strict=True)))
 
 
 def main() -> int:

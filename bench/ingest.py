@@ -15,7 +15,6 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 import orjson
@@ -27,6 +26,7 @@ from bench.common import (
     ROOT,
     Figure,
     Server,
+    answer_with,
     arguments,
     bridge,
     percentiles,
@@ -84,18 +84,17 @@ def message(session: str, kind: str, at: float) -> bytes:
     ).encode() + body
 
 
-@dataclass(slots=True, eq=False)
 class Client:
     """One connection that is kept."""
 
-    wire: socket.socket
-    session: str
-    kind: str
-    at: float = 0.0
-    """Time of the next frame: the frames of a session follow each other, as a car sends them."""
-    sent: float = 0.0
-    answer: bytes = b""
-    taken: list[float] = field(default_factory=list)
+    def __init__(self, port: int, session: str, kind: str) -> None:
+        self.wire = socket.create_connection(("127.0.0.1", port))
+        self.wire.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.session, self.kind = session, kind
+        self.at = 0.0  # of the next frame: those of a session follow each other, as a car's do
+        self.sent = 0.0
+        self.answer = b""
+        self.taken: list[float] = []
 
     def send(self, now: float) -> None:
         """Send the request; *now* is when it was due."""
@@ -123,13 +122,10 @@ class Client:
 def client(port: int, kind: str, seconds: float, hz: float) -> Load:
     """Load a server: as fast as it answers, or with *hz* requests a second."""
     count = {"frame": CLIENTS, "batch": CLIENTS, "stream": 2}[kind]
-    clients = []
+    clients = [Client(port, f"load{number}", kind) for number in range(count)]
     waiting = selectors.DefaultSelector()
-    for number in range(count):
-        wire = socket.create_connection(("127.0.0.1", port))
-        wire.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        clients.append(Client(wire, f"load{number}", kind))
-        waiting.register(wire, selectors.EVENT_READ, clients[-1])
+    for one in clients:
+        waiting.register(one.wire, selectors.EVENT_READ, one)
     began = time.perf_counter()
     free, number, open_requests = list(clients), 0, 0
     while open_requests or time.perf_counter() < began + seconds:
@@ -167,11 +163,7 @@ async def serve_bare() -> None:
 
     app = web.Application()
     app.router.add_post("/session/{sid}/frame", answer)
-    runner = web.AppRunner(app, access_log=None)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    print(json.dumps({"port": runner.addresses[0][1]}), flush=True)
-    await asyncio.Event().wait()
+    await answer_with(app)
 
 
 @contextmanager

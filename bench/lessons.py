@@ -1,13 +1,23 @@
 """Synthetic lessons for the speed comparison: the same bodies for our build and for its peers."""
 
 import random
-from collections.abc import Iterator
+import shutil
+from collections.abc import Mapping
 from itertools import product
 from pathlib import Path
 from typing import Final, NamedTuple
 
+import yaml
+
+from bench.common import ROOT
+
 LESSONS_A_PHASE: Final = 40
-PHASES_A_PATHWAY: Final = 50
+PART: Final = yaml.safe_load((ROOT / "content" / "course.yaml").read_text("utf-8"))["parts"][0][
+    "id"
+]
+STAGES: Final = ("before", "during", "after", "after")
+OPTIONS: Final = ("at the same point", "a little earlier", "much later", "not at all")
+EXPLANATION: Final = "The pressure falls in the marked section and nowhere else."
 FIRST: Final = (
     "early late slow quick smooth narrow wide steady double single open closed loaded light hard "
     "soft clean linked outer inner"
@@ -52,14 +62,18 @@ TAILS: Final = (
 
 
 class Lesson(NamedTuple):
-    """One synthetic lesson: what front matter, quiz and every peer's page are written from."""
+    """One synthetic lesson: what our sources and every peer's page are written from."""
 
     id: str
     title: str
-    summary: str
-    objectives: tuple[str, str]
     body: str
     prerequisite: str | None
+
+    @property
+    def questions(self) -> list[str]:
+        """What its quiz asks; the answer to question *n* is option *n*."""
+        name = self.title.lower()
+        return [f"Number {n}: where does the {name} begin in the faster lap?" for n in range(1, 5)]
 
 
 def make_lessons(count: int, seed: int = 1) -> list[Lesson]:
@@ -68,67 +82,81 @@ def make_lessons(count: int, seed: int = 1) -> list[Lesson]:
     chooser = random.Random(seed)
     chooser.shuffle(names)
     ids = [name.replace(" ", "-") for name in names[:count]]
-    return [_lesson(chooser, name, ids, index) for index, name in enumerate(names[:count])]
+    return [
+        Lesson(
+            id=ids[index],
+            title=name.capitalize(),
+            body=_body(chooser, name, chooser.choice(ids)),
+            prerequisite=ids[index - 1] if index % LESSONS_A_PHASE else None,
+        )
+        for index, name in enumerate(names[:count])
+    ]
 
 
 def write_content(lessons: list[Lesson], root: Path) -> None:
-    """Write `root/content` with phases, pathways, one domain and one role, ready for build.py."""
+    """Write `root/content`: our own course with the lessons behind one of its pathways."""
     content = root / "content"
-    phases = [lessons[i : i + LESSONS_A_PHASE] for i in range(0, len(lessons), LESSONS_A_PHASE)]
-    names = [f"{SECOND[i % 20]}-{THIRD[i // 20]}-phase" for i in range(len(phases))]
-    for number, (name, members) in enumerate(zip(names, phases, strict=True), start=1):
-        folder = content / "phases" / f"{number * 10:04}-{name}"
-        _write(folder / "phase.yaml", _phase(name))
-        for position, lesson in enumerate(members, start=1):
+    shutil.copytree(ROOT / "content", content)
+    phases = {}
+    for number, first in enumerate(range(0, len(lessons), LESSONS_A_PHASE)):
+        name = f"{SECOND[number % 20]}-{THIRD[number // 20]}-phase"
+        phases[name] = lessons[first : first + LESSONS_A_PHASE]
+        folder = content / "phases" / f"{9000 + number}-{name}"
+        write(folder / "phase.yaml", _yaml(_phase(name)))
+        for position, lesson in enumerate(phases[name], start=1):
             home = folder / f"{position * 10:03}-{lesson.id}"
-            _write(home / "lesson.md", front_matter(lesson) + lesson.body)
-            _write(home / "quiz.yaml", _quiz(lesson))
-    parts = [names[i : i + PHASES_A_PATHWAY] for i in range(0, len(names), PHASES_A_PATHWAY)]
-    pathways = [f"{FIRST[number]}-laps" for number in range(len(parts))]
-    for number, (pathway, part) in enumerate(zip(pathways, parts, strict=True), start=1):
-        _write(content / "pathways" / f"{number * 10}-{pathway}.yaml", _pathway(pathway, part))
-    _write(content / "domains" / "10-driving.yaml", _domain(pathways))
-    role = _role(pathways[0], names[0], lessons[0].id)
-    _write(content / "roles" / "10-reader-of-laps.yaml", role)
-    _write(content / "course.yaml", _COURSE)
-    _write(content / "retired.yaml", "[]\n")
-    locked = [
-        *(("lesson", f"{lesson.id} authored") for lesson in lessons),
-        *(("phase", name) for name in names),
-        *(("pathway", name) for name in pathways),
-        ("domain", "driving"),
-        ("role", "reader-of-laps"),
-    ]
-    _write(content / "ids.lock", "".join(f"{kind} {name}\n" for kind, name in sorted(locked)))
+            write(home / "lesson.md", front_matter(lesson) + lesson.body)
+            write(home / "quiz.yaml", _yaml(_quiz(lesson)))
+    pathway = next((content / "pathways").iterdir())
+    fields = yaml.safe_load(pathway.read_text("utf-8"))
+    write(pathway, _yaml(fields | {"steps": [*fields["steps"], *({"phase": p} for p in phases)]}))
+    locked = (content / "ids.lock").read_text("utf-8").splitlines()
+    locked += [f"lesson {lesson.id} authored" for lesson in lessons]
+    locked += [f"phase {name}" for name in phases]
+    write(content / "ids.lock", "".join(f"{line}\n" for line in sorted(locked)))
+
+
+def write(path: Path, text: str) -> None:
+    """Write a file and the folders above it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8", newline="\n")
 
 
 def front_matter(lesson: Lesson) -> str:
     """The front matter of an authored lesson."""
-    needs = f"prerequisites: [{lesson.prerequisite}]\n" if lesson.prerequisite else ""
-    return (
-        f"---\nid: {lesson.id}\ntitle: {lesson.title}\nstatus: authored\n"
-        f"summary: {lesson.summary}\nobjectives:\n"
-        f"  - {lesson.objectives[0]}\n  - {lesson.objectives[1]}\n{needs}"
-        "minutes: 30\nlevel: core\nequipment: [laptop]\nevidence:\n"
-        "  - A plot of one event with its start and its end marked.\n"
-        "  - One sentence that names the cause.\n"
-        "check:\n  prompt: Two laps have the same time. Which of them leaves more to gain?\n"
-        "  answer: The one whose release is slower, because its tyre is loaded for longer.\n"
-        "references:\n  - {title: Sample data, url: https://example.org/data}\n---\n\n"
+    name = lesson.title.lower()
+    fields = {
+        "id": lesson.id,
+        "title": lesson.title,
+        "status": "authored",
+        "summary": f"Find the {name} in recorded data and say what it costs.",
+        "objectives": [f"Mark the {name} of one lap.", f"Explain what the {name} changes."],
+        "prerequisites": [lesson.prerequisite] if lesson.prerequisite else [],
+        "minutes": 30,
+        "level": "core",
+        "equipment": ["laptop"],
+        "evidence": ["A plot of one event with its start and its end marked."],
+        "check": {
+            "prompt": "Two laps have the same time. Which of them leaves more to gain?",
+            "answer": "The one whose release is slower, because its tyre is loaded for longer.",
+        },
+        "references": [{"title": "Sample data", "url": "https://example.org/data"}],
+    }
+    return f"---\n{_yaml(fields)}---\n\n"
+
+
+def practice(lesson: Lesson) -> str:
+    """The questions of our quiz as Markdown, for generators that know no quiz."""
+    options = "".join(f"- {option}\n" for option in OPTIONS)
+    return "\n## Practice questions\n" + "".join(
+        f"\n**{n + 1}.** {prompt}\n\n{options}\nAnswer: {OPTIONS[n]}. {EXPLANATION}\n"
+        for n, prompt in enumerate(lesson.questions)
     )
 
 
-def _lesson(chooser: random.Random, name: str, ids: list[str], index: int) -> Lesson:
-    title = name.capitalize()
-    link = ids[chooser.randrange(len(ids))]
-    return Lesson(
-        id=ids[index],
-        title=title,
-        summary=f"Find the {name} in recorded data and say what it costs.",
-        objectives=(f"Mark the {name} of one lap.", f"Explain what the {name} changes."),
-        body=_body(chooser, name, link),
-        prerequisite=ids[index - 1] if index % LESSONS_A_PHASE else None,
-    )
+def _yaml(fields: Mapping[str, object]) -> str:
+    text: str = yaml.safe_dump(fields, sort_keys=False, width=1000)
+    return text
 
 
 def _body(chooser: random.Random, name: str, link: str) -> str:
@@ -202,111 +230,31 @@ def _paragraph(chooser: random.Random, sentences: int) -> str:
     return " ".join(_sentence(chooser) for _ in range(sentences))
 
 
-def practice(lesson: Lesson) -> str:
-    """The questions of our quiz as Markdown, for generators that know no quiz."""
-    parts = ["\n## Practice questions\n"]
-    for number, question in enumerate(_questions(lesson), start=1):
-        options = "".join(f"- {option}\n" for option in question.options)
-        parts.append(
-            f"\n**{number}.** {question.prompt}\n\n{options}\n"
-            f"Answer: {question.options[question.right]} {_EXPLANATION}\n"
+def _quiz(lesson: Lesson) -> dict[str, object]:
+    questions = [
+        {
+            "id": f"{name}-question",
+            "stage": stage,
+            "prompt": prompt,
+            "options": [
+                {"text": option, **({"correct": True} if option == right else {})}
+                for option in OPTIONS
+            ],
+            "explanation": EXPLANATION,
+        }
+        for name, stage, prompt, right in zip(
+            SECOND, STAGES, lesson.questions, OPTIONS, strict=False
         )
-    return "".join(parts)
+    ]
+    return {"questions": questions}
 
 
-class _Question(NamedTuple):
-    id: str
-    stage: str
-    prompt: str
-    options: tuple[str, ...]
-    right: int
-
-
-def _questions(lesson: Lesson) -> Iterator[_Question]:
-    answers = ("at the same point", "a little earlier", "much later", "not at all")
-    for number, stage in enumerate(("before", "during", "after", "after"), start=1):
-        yield _Question(
-            f"question-{FIRST[number]}",
-            stage,
-            f"What does trace {number} of the {lesson.title.lower()} show?",
-            tuple(f"The pedal is released {answer}, case {number}." for answer in answers),
-            number - 1,
-        )
-
-
-def _quiz(lesson: Lesson) -> str:
-    parts = ["questions:\n"]
-    for question in _questions(lesson):
-        options = "".join(
-            f"      - text: {option}\n" + ("        correct: true\n" * (place == question.right))
-            for place, option in enumerate(question.options)
-        )
-        parts.append(
-            f"  - id: {question.id}\n    stage: {question.stage}\n    prompt: {question.prompt}\n"
-            f"    options:\n{options}    explanation: {_EXPLANATION}\n"
-        )
-    return "".join(parts)
-
-
-def _phase(name: str) -> str:
-    return (
-        f"id: {name}\ntitle: {name.replace('-', ' ').capitalize()}\npart: all\n"
-        "summary: A synthetic phase of forty lessons for the speed comparison.\n"
-        "outcome: The reader can mark every event of the phase.\n"
-        "checkpoint:\n  prompt: Which event costs most?\n  answer: The one with the slow release.\n"
-    )
-
-
-def _pathway(name: str, phases: list[str]) -> str:
-    steps = "".join(f"  - phase: {name}\n" for name in phases)
-    return (
-        f"id: {name}\ntitle: The {name.replace('-', ' ')}\n"
-        "summary: Synthetic lessons in their order.\n"
-        "audience: Whoever measures the build.\noutcome: A figure that can be repeated.\n"
-        f"firstArtifact: A table.\nstudyAdvice: Do not read it.\nsteps:\n{steps}"
-    )
-
-
-def _domain(pathways: list[str]) -> str:
-    line = "One sentence for the speed comparison."
-    return (
-        f"id: driving\ntitle: Driving\nheadline: {line}\nsummary: {line}\nartifact: A table.\n"
-        f"skills: [Read a trace.]\npathways: [{', '.join(pathways)}]\n"
-        f"defaultPathway: {pathways[0]}\nroles: [reader-of-laps]\n"
-    )
-
-
-def _role(pathway: str, phase: str, lesson: str) -> str:
-    line = "One sentence for the speed comparison."
-    texts = "headline summary background portfolio readiness scopeNote workExample".split()
-    return (
-        "id: reader-of-laps\ntitle: Reader of laps\n"
-        + "".join(f"{key}: {line}\n" for key in texts)
-        + "".join(f"{key}: [{line}]\n" for key in ("responsibilities", "skills"))
-        + f"reviewQuestions: [{line}]\npathways: [{pathway}]\ndefaultPathway: {pathway}\n"
-        f"milestones:\n  - title: First\n    lessons: [{lesson}]\n    deliverable: {line}\n"
-        f"    criteria: [{line}]\n"
-        f"startingChecks:\n  - phase: {phase}\n    question: What does a lap time hide?\n"
-    )
-
-
-def _write(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8", newline="\n")
-
-
-_EXPLANATION: Final = "The pressure falls in the marked section and nowhere else."
-_COURSE: Final = """\
-schemaVersion: 1
-id: speed-comparison
-title: Speed comparison
-summary: Synthetic lessons that measure the build.
-lang: en
-version: 1.0.0
-updated: "2026-01-01"
-licence: CC0-1.0
-parts:
-  - id: all
-    title: All
-    description: Everything.
-"""
+def _phase(name: str) -> dict[str, object]:
+    return {
+        "id": name,
+        "title": name.replace("-", " ").capitalize(),
+        "part": PART,
+        "summary": "A synthetic phase of forty lessons for the speed comparison.",
+        "outcome": "The reader can mark every event of the phase.",
+        "checkpoint": {"prompt": "Which event costs most?", "answer": "The slow release."},
+    }

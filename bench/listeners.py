@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 import aiohttp
 from aiohttp import web
 
-from bench.common import Figure, Server, arguments, bridge, percentiles, serving, show
+from bench.common import Figure, Server, answer_with, arguments, bridge, percentiles, serving, show
 
 SENT: Final = re.compile(rb'"oil_temp_c": ?([0-9.]+)')
 """A channel that carries the time of sending."""
@@ -104,11 +104,7 @@ async def serve_plain() -> None:
     app = web.Application()
     app.router.add_get("/telemetry/stream", stream)
     app.router.add_post("/session/s/frame", take)
-    runner = web.AppRunner(app, access_log=None)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    print(json.dumps({"port": runner.addresses[0][1]}), flush=True)
-    await asyncio.Event().wait()
+    await answer_with(app)
 
 
 def main() -> int:

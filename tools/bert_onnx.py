@@ -9,161 +9,68 @@ made of.
 import math
 import struct
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-Array: TypeAlias = npt.NDArray[Any]
+from runtime.llm.commands.pull.encoder import varint
 
 OUTPUT: Final = "last_hidden_state"
 _INPUTS: Final = ("input_ids", "attention_mask", "token_type_ids")
 _MASKED: Final = -10_000.0
 """Added to the attention scores of padding: its weight is then 0 in float32."""
-_VARINT, _BYTES, _FIXED32 = 0, 2, 5
-_FLOAT_ATTRIBUTE, _INT_ATTRIBUTE, _INTS_ATTRIBUTE = 1, 2, 7
+_IR_VERSION, _OPSET = 8, 17
+Attribute: TypeAlias = int | float | Sequence[int]
 
 
 class Element(IntEnum):
     """Types of numbers, by their codes in the format."""
 
     FLOAT = 1
-    INT32 = 6
     INT64 = 7
-    FLOAT16 = 10
-    DOUBLE = 11
 
 
-_DTYPES: Final[Mapping[Element, np.dtype[Any]]] = {
-    Element.FLOAT: np.dtype("<f4"),
-    Element.INT32: np.dtype("<i4"),
-    Element.INT64: np.dtype("<i8"),
-    Element.FLOAT16: np.dtype("<f2"),
-    Element.DOUBLE: np.dtype("<f8"),
-}
+def _number(field: int, number: int) -> bytes:
+    return varint(field << 3) + varint(number & (1 << 64) - 1)
 
 
-@dataclass(frozen=True, eq=False)
-class Tensor:
-    """A constant."""
-
-    name: str
-    values: Array
-    element: Element = Element.FLOAT
+def _message(field: int, *parts: bytes | str) -> bytes:
+    """A field that holds a text or further fields."""
+    data = b"".join(part.encode() if isinstance(part, str) else part for part in parts)
+    return varint(field << 3 | 2) + varint(len(data)) + data
 
 
-@dataclass(frozen=True)
-class Node:
-    """One operation."""
-
-    op: str
-    inputs: Sequence[str]
-    outputs: Sequence[str]
-    attributes: Mapping[str, int | float | Sequence[int]] = field(default_factory=dict)
+def _node(op: str, inputs: Sequence[str], output: str, **attributes: Attribute) -> bytes:
+    """One operation of a graph."""
+    given = [_message(5, _message(1, name), _value(v)) for name, v in attributes.items()]
+    named = [_message(1, name) for name in inputs]
+    return _message(1, *named, _message(2, output), _message(4, op), *given)
 
 
-@dataclass(frozen=True)
-class ValueInfo:
-    """An input or output: a named dimension is one that the caller chooses."""
-
-    name: str
-    element: Element
-    shape: Sequence[int | str]
-
-
-@dataclass(frozen=True)
-class Graph:
-    """Operations in an order in which they can be computed."""
-
-    name: str
-    nodes: Sequence[Node]
-    inputs: Sequence[ValueInfo]
-    outputs: Sequence[ValueInfo]
-    tensors: Sequence[Tensor] = ()
-
-
-@dataclass(frozen=True)
-class Model:
-    """A graph and the version of the operations that it uses."""
-
-    graph: Graph
-    opset: int = 17
-    ir_version: int = 8
-    producer: str = "paddock"
-
-
-def to_bytes(model: Model) -> bytes:
-    """The ONNX file."""
-    head = _number(1, model.ir_version) + _text(2, model.producer)
-    return head + _message(8, _number(2, model.opset)) + _message(7, _graph(model.graph))
-
-
-def _graph(graph: Graph) -> bytes:
-    parts = [_message(1, _node(node)) for node in graph.nodes]
-    parts.append(_text(2, graph.name))
-    parts += [_message(5, _tensor(tensor)) for tensor in graph.tensors]
-    parts += [_message(11, _value_info(value)) for value in graph.inputs]
-    parts += [_message(12, _value_info(value)) for value in graph.outputs]
-    return b"".join(parts)
-
-
-def _tensor(tensor: Tensor) -> bytes:
-    dims = b"".join(_number(1, size) for size in tensor.values.shape)
-    data = np.ascontiguousarray(tensor.values, dtype=_DTYPES[tensor.element]).tobytes()
-    return dims + _number(2, tensor.element) + _text(8, tensor.name) + _message(9, data)
-
-
-def _node(node: Node) -> bytes:
-    parts = [_text(1, name) for name in node.inputs]
-    parts += [_text(2, name) for name in node.outputs]
-    parts.append(_text(4, node.op))
-    parts += [_message(5, _attribute(name, value)) for name, value in node.attributes.items()]
-    return b"".join(parts)
-
-
-def _attribute(name: str, value: int | float | Sequence[int]) -> bytes:
-    head = _text(1, name)
+def _value(value: Attribute) -> bytes:
     if isinstance(value, float):
-        data = _tag(2, _FIXED32) + struct.pack("<f", value)
-        return head + data + _number(20, _FLOAT_ATTRIBUTE)
+        return varint(2 << 3 | 5) + struct.pack("<f", value) + _number(20, 1)
     if isinstance(value, int):
-        return head + _number(3, value) + _number(20, _INT_ATTRIBUTE)
-    return head + b"".join(_number(8, n) for n in value) + _number(20, _INTS_ATTRIBUTE)
+        return _number(3, value) + _number(20, 2)
+    return b"".join(_number(8, n) for n in value) + _number(20, 7)
 
 
-def _value_info(value: ValueInfo) -> bytes:
-    sizes = (_text(2, n) if isinstance(n, str) else _number(1, n) for n in value.shape)
-    shape = b"".join(_message(1, size) for size in sizes)
-    tensor_type = _number(1, value.element) + _message(2, shape)
-    return _text(1, value.name) + _message(2, _message(1, tensor_type))
+def _tensor(name: str, values: npt.NDArray[Any], element: Element) -> bytes:
+    """A constant of a graph."""
+    data = values.astype("<f4" if element == Element.FLOAT else "<i8").tobytes()
+    dims = [_number(1, size) for size in values.shape]
+    return _message(5, *dims, _number(2, element), _message(8, name), _message(9, data))
 
 
-def _tag(number: int, wire: int) -> bytes:
-    return _varint(number << 3 | wire)
-
-
-def _number(number: int, value: int) -> bytes:
-    return _tag(number, _VARINT) + _varint(value & (1 << 64) - 1)
-
-
-def _text(number: int, text: str) -> bytes:
-    return _message(number, text.encode())
-
-
-def _message(number: int, data: bytes) -> bytes:
-    return _tag(number, _BYTES) + _varint(len(data)) + data
-
-
-def _varint(value: int) -> bytes:
-    out = bytearray()
-    while value > 0x7F:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    out.append(value)
-    return bytes(out)
+def _port(field: int, name: str, element: Element, *shape: int | str) -> bytes:
+    """An input or output of a graph; a dimension with a name is one that the caller chooses."""
+    sizes = [_message(1, _message(2, n) if isinstance(n, str) else _number(1, n)) for n in shape]
+    kind = _message(1, _number(1, element), _message(2, *sizes))
+    return _message(field, _message(1, name), _message(2, kind))
 
 
 @dataclass(frozen=True)
@@ -223,7 +130,7 @@ def bert_graph(config: BertConfig) -> bytes:
     """
     if config.hidden % config.heads:
         raise ValueError("the attention heads do not share the width evenly")
-    return to_bytes(_Writer(config).model())
+    return _Writer(config).model()
 
 
 class _Writer:
@@ -231,33 +138,34 @@ class _Writer:
 
     def __init__(self, config: BertConfig) -> None:
         self._config = config
-        self._nodes: list[Node] = []
-        self._tensors: dict[str, Tensor] = {}
+        self._nodes: list[bytes] = []
+        self._tensors: dict[str, bytes] = {}
 
-    def model(self) -> Model:
+    def model(self) -> bytes:
         """The whole encoder."""
         states = self._embeddings()
         mask = self._mask()
         for layer in range(self._config.layers):
             states = self._layer(f"encoder.layer.{layer}.", states, mask)
-        self._nodes.append(Node("Identity", [states], [OUTPUT]))
-        inputs = [ValueInfo(name, Element.INT64, ["batch", "seq"]) for name in _INPUTS]
-        output = ValueInfo(OUTPUT, Element.FLOAT, ["batch", "seq", self._config.hidden])
-        return Model(Graph("bert", self._nodes, inputs, [output], [*self._tensors.values()]))
+        self._nodes.append(_node("Identity", [states], OUTPUT))
+        inputs = [_port(11, name, Element.INT64, "batch", "seq") for name in _INPUTS]
+        output = _port(12, OUTPUT, Element.FLOAT, "batch", "seq", self._config.hidden)
+        tensors = self._tensors.values()
+        graph = _message(7, *self._nodes, _message(2, "bert"), *tensors, *inputs, output)
+        head = _number(1, _IR_VERSION) + _message(2, "paddock")
+        return head + _message(8, _number(2, _OPSET)) + graph
 
-    def _op(self, op: str, *inputs: str, **attributes: int | float | Sequence[int]) -> str:
+    def _op(self, op: str, *inputs: str, **attributes: Attribute) -> str:
         output = f"{op.lower()}_{len(self._nodes)}"
-        self._nodes.append(Node(op, inputs, [output], attributes))
+        self._nodes.append(_node(op, inputs, output, **attributes))
         return output
 
     def _float(self, name: str, value: float) -> str:
-        return self._constant(name, np.array(value), Element.FLOAT)
+        self._tensors.setdefault(name, _tensor(name, np.array(value), Element.FLOAT))
+        return name
 
     def _ints(self, name: str, values: int | list[int]) -> str:
-        return self._constant(name, np.array(values), Element.INT64)
-
-    def _constant(self, name: str, values: Array, element: Element) -> str:
-        self._tensors.setdefault(name, Tensor(name, values, element))
+        self._tensors.setdefault(name, _tensor(name, np.array(values), Element.INT64))
         return name
 
     def _weight(self, name: str) -> str:

@@ -4,12 +4,16 @@ from collections.abc import Sequence
 
 import pytest
 
-from bench.coach import OURS, Case, Message, converse, faults, holds, main, score, table
+from bench.coach import OURS, Case, Message, converse, faults, holds, judge, main, table
 
 READING = Case(
-    "t", "telemetry", ("Turn 7: brake 34 bar, 0.9 g",), all=("Turn 7", "34"), any=(("release",),)
+    id="t",
+    ability="telemetry",
+    turns=("Turn 7: brake 34 bar, 0.9 g",),
+    all=("Turn 7", "34"),
+    any=(("release",),),
 )
-REFUSAL = Case("r", "refusal", ("Who was Plato?",), refuse=True)
+REFUSAL = Case(id="r", ability="refusal", turns=("Who was Plato?",), refuse=True)
 GOOD = "At Turn 7 there are still 34 bar, so release the brake as you turn."
 NO = "I only know driving, so I cannot help with that."
 
@@ -60,19 +64,19 @@ def test_a_second_turn_sees_the_reply_to_the_first() -> None:
         seen.append([message["role"] for message in messages])
         return "Yes."
 
-    converse(Case("x", "two_turn", ("One?", "Two?"), system="Be brief."), chat)
+    converse(Case(id="x", ability="two_turn", turns=("One?", "Two?"), system="Be brief."), chat)
     assert seen == [["system", "user"], ["system", "user", "assistant", "user"]]
 
 
 def test_the_table_has_a_row_for_each_ability_and_a_sum() -> None:
-    good = score(
-        "good", [READING, REFUSAL], lambda told: NO if "Plato" in told[-1]["content"] else GOOD
-    )
-    bad = score("bad", [READING, REFUSAL], lambda _told: NO)
-    rows = table([good, bad]).splitlines()
+    cases = [READING, REFUSAL]
+    replies = judge(cases, lambda told: NO if "Plato" in told[-1]["content"] else GOOD)
+    good = {case for case, (_, wrong) in replies.items() if not wrong}
+    bad = {case for case, (_, wrong) in judge(cases, lambda _told: NO).items() if not wrong}
+    rows = table(cases, {"good": good, "bad": bad}).splitlines()
     assert rows[0] == "| ability | cases | good | bad |"
     assert rows[-1] == "| all | 2 | 2 (100 %) | 1 (50 %) |"
-    assert [case.id for case, _, _ in bad.failed] == ["t"]
+    assert bad == {"r"}
 
 
 def test_a_missing_model_file_is_said_and_not_a_crash(capsys: pytest.CaptureFixture[str]) -> None:

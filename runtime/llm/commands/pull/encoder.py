@@ -146,8 +146,8 @@ def write_model(
             if (known := name.removeprefix("bert.").encode()) not in graph:
                 continue
             data = np.ascontiguousarray(values, dtype).tobytes()
-            dims = b"".join(b"\x08" + _varint(size) for size in values.shape)
-            head = dims + b"\x10" + _varint(kind) + _begin(8, len(known)) + known
+            dims = b"".join(b"\x08" + varint(size) for size in values.shape)
+            head = dims + b"\x10" + varint(kind) + _begin(8, len(known)) + known
             head += _begin(9, len(data))
             tensor = _begin(5, len(head) + len(data)) + head
             file.write(_begin(7, len(tensor) + len(data)) + tensor)
@@ -156,10 +156,11 @@ def write_model(
 
 def _begin(field: int, size: int) -> bytes:
     """What comes before *size* bytes in that field of a message."""
-    return _varint(field << 3 | 2) + _varint(size)
+    return varint(field << 3 | 2) + varint(size)
 
 
-def _varint(value: int) -> bytes:
+def varint(value: int) -> bytes:
+    """A number as protobuf writes it."""
     out = bytearray()
     while value > 0x7F:
         out.append(value & 0x7F | 0x80)
