@@ -9,7 +9,7 @@ made of.
 import math
 import struct
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, Final, TypeAlias
@@ -31,24 +31,48 @@ class Element(IntEnum):
     """Types of numbers, by their codes in the format."""
 
     FLOAT = 1
+    INT32 = 6
     INT64 = 7
+    FLOAT16 = 10
+    DOUBLE = 11
 
 
-def _number(field: int, number: int) -> bytes:
-    return varint(field << 3) + varint(number & (1 << 64) - 1)
+def onnx_file(
+    name: str,
+    nodes: Iterable[bytes],
+    inputs: Iterable[bytes],
+    output: bytes,
+    tensors: Iterable[bytes],
+) -> bytes:
+    """A model with one graph, whose operations stand in an order in which they can be computed."""
+    graph = [_message(1, part) for part in nodes]
+    graph.append(_message(2, name))
+    graph += [_message(5, part) for part in tensors]
+    graph += [_message(11, part) for part in inputs]
+    graph.append(_message(12, output))
+    head = _number(1, _IR_VERSION) + _message(2, "paddock")
+    return head + _message(8, _number(2, _OPSET)) + _message(7, *graph)
 
 
-def _message(field: int, *parts: bytes | str) -> bytes:
-    """A field that holds a text or further fields."""
-    data = b"".join(part.encode() if isinstance(part, str) else part for part in parts)
-    return varint(field << 3 | 2) + varint(len(data)) + data
-
-
-def _node(op: str, inputs: Sequence[str], output: str, **attributes: Attribute) -> bytes:
-    """One operation of a graph."""
+def node(op: str, inputs: Iterable[str], output: str, **attributes: Attribute) -> bytes:
+    """One operation."""
     given = [_message(5, _message(1, name), _value(v)) for name, v in attributes.items()]
     named = [_message(1, name) for name in inputs]
-    return _message(1, *named, _message(2, output), _message(4, op), *given)
+    return b"".join([*named, _message(2, output), _message(4, op), *given])
+
+
+def tensor(name: str, values: npt.NDArray[Any], element: Element = Element.FLOAT) -> bytes:
+    """A constant."""
+    data = np.ascontiguousarray(values, "<i8" if element == Element.INT64 else "<f4").tobytes()
+    dims = b"".join(_number(1, size) for size in values.shape)
+    return dims + _number(2, element) + _message(8, name) + _message(9, data)
+
+
+def value_info(name: str, element: Element, shape: Iterable[int | str]) -> bytes:
+    """An input or output; a dimension with a name is one that the caller chooses."""
+    sizes = [_message(1, _message(2, n) if isinstance(n, str) else _number(1, n)) for n in shape]
+    kind = _message(1, _number(1, element), _message(2, *sizes))
+    return _message(1, name) + _message(2, kind)
 
 
 def _value(value: Attribute) -> bytes:
@@ -59,18 +83,14 @@ def _value(value: Attribute) -> bytes:
     return b"".join(_number(8, n) for n in value) + _number(20, 7)
 
 
-def _tensor(name: str, values: npt.NDArray[Any], element: Element) -> bytes:
-    """A constant of a graph."""
-    data = values.astype("<f4" if element == Element.FLOAT else "<i8").tobytes()
-    dims = [_number(1, size) for size in values.shape]
-    return _message(5, *dims, _number(2, element), _message(8, name), _message(9, data))
+def _number(field: int, number: int) -> bytes:
+    return varint(field << 3) + varint(number & (1 << 64) - 1)
 
 
-def _port(field: int, name: str, element: Element, *shape: int | str) -> bytes:
-    """An input or output of a graph; a dimension with a name is one that the caller chooses."""
-    sizes = [_message(1, _message(2, n) if isinstance(n, str) else _number(1, n)) for n in shape]
-    kind = _message(1, _number(1, element), _message(2, *sizes))
-    return _message(field, _message(1, name), _message(2, kind))
+def _message(field: int, *parts: bytes | str) -> bytes:
+    """A field that holds a text or further fields."""
+    data = b"".join(part.encode() if isinstance(part, str) else part for part in parts)
+    return varint(field << 3 | 2) + varint(len(data)) + data
 
 
 @dataclass(frozen=True)
@@ -147,25 +167,22 @@ class _Writer:
         mask = self._mask()
         for layer in range(self._config.layers):
             states = self._layer(f"encoder.layer.{layer}.", states, mask)
-        self._nodes.append(_node("Identity", [states], OUTPUT))
-        inputs = [_port(11, name, Element.INT64, "batch", "seq") for name in _INPUTS]
-        output = _port(12, OUTPUT, Element.FLOAT, "batch", "seq", self._config.hidden)
-        tensors = self._tensors.values()
-        graph = _message(7, *self._nodes, _message(2, "bert"), *tensors, *inputs, output)
-        head = _number(1, _IR_VERSION) + _message(2, "paddock")
-        return head + _message(8, _number(2, _OPSET)) + graph
+        self._nodes.append(node("Identity", [states], OUTPUT))
+        inputs = [value_info(name, Element.INT64, ["batch", "seq"]) for name in _INPUTS]
+        output = value_info(OUTPUT, Element.FLOAT, ["batch", "seq", self._config.hidden])
+        return onnx_file("bert", self._nodes, inputs, output, self._tensors.values())
 
     def _op(self, op: str, *inputs: str, **attributes: Attribute) -> str:
         output = f"{op.lower()}_{len(self._nodes)}"
-        self._nodes.append(_node(op, inputs, output, **attributes))
+        self._nodes.append(node(op, inputs, output, **attributes))
         return output
 
     def _float(self, name: str, value: float) -> str:
-        self._tensors.setdefault(name, _tensor(name, np.array(value), Element.FLOAT))
+        self._tensors.setdefault(name, tensor(name, np.array(value)))
         return name
 
     def _ints(self, name: str, values: int | list[int]) -> str:
-        self._tensors.setdefault(name, _tensor(name, np.array(values), Element.INT64))
+        self._tensors.setdefault(name, tensor(name, np.array(values), Element.INT64))
         return name
 
     def _weight(self, name: str) -> str:

@@ -57,7 +57,7 @@ def texts() -> Iterator[str]:
     for talk in (*data.small_talk(), *data.off_topic()):
         if talk.id not in ABOUT_ITSELF:
             yield from talk.reply
-    for finding in data.table("telemetry")["finding"]:  # type: ignore[attr-defined]
+    for finding in data.table("telemetry")["finding"]:
         if finding["id"] not in ABOUT_A_PASS:
             yield from finding.get("advice", ())
 

@@ -15,14 +15,14 @@ from runtime.llm.engine.worker.onnx import SLICE, OnnxEncoder, slices
 from runtime.llm.engine.worker.resources import Refused
 from tests.llm.engine import onnxkit
 from tests.llm.engine.onnxkit import WORDS, vocabulary
-from tools.bert_onnx import Element, Graph, Model, Node, Tensor, ValueInfo, to_bytes
+from tools.bert_onnx import Element, node, onnx_file, tensor, value_info
 
 Rows = npt.NDArray[np.float32]
 BATCH = ["batch", "seq"]
 IDS = "input_ids"
 TOKENS = len(vocabulary())
 ROUNDED = 128 * -(-TOKENS // 128)
-A_TOKEN = ValueInfo("out", Element.FLOAT, [*BATCH, 4])
+A_TOKEN = value_info("out", Element.FLOAT, [*BATCH, 4])
 
 
 def encoder(
@@ -40,20 +40,20 @@ def rows(encoded: Embedded) -> Rows:
 class Built:
     """A small graph: a row of *table* a token, then *nodes* from ``rows`` to ``out``."""
 
-    nodes: Sequence[Node] = (Node("Identity", ["rows"], ["out"]),)
-    inputs: Sequence[ValueInfo] = (ValueInfo(IDS, Element.INT64, BATCH),)
-    output: ValueInfo = A_TOKEN
-    tensors: Sequence[Tensor] = ()
+    nodes: Sequence[bytes] = (node("Identity", ["rows"], "out"),)
+    inputs: Sequence[bytes] = (value_info(IDS, Element.INT64, BATCH),)
+    output: bytes = A_TOKEN
+    tensors: Sequence[bytes] = ()
     table: Rows | None = None
     ids: str = IDS
 
     def write(self, folder: Path) -> Path:
         table = self.table if self.table is not None else numbers(TOKENS, 4)
-        first = Node("Gather", ["table", self.ids], ["rows"])
-        tensors = [Tensor("table", table), *self.tensors]
-        graph = Graph("built", [first, *self.nodes], self.inputs, [self.output], tensors)
+        first = node("Gather", ["table", self.ids], "rows")
+        tensors = [tensor("table", table), *self.tensors]
+        nodes = [first, *self.nodes]
         path = folder / "built.onnx"
-        path.write_bytes(to_bytes(Model(graph)))
+        path.write_bytes(onnx_file("built", nodes, self.inputs, self.output, tensors))
         return path
 
 
@@ -101,13 +101,13 @@ def test_the_first_token_is_taken_where_that_is_declared(tmp_path: Path) -> None
     assert np.abs(rows(built.embed(["the car"]))[0] - unit(table[2])).max() < 1e-6
 
 
-SUMMED = (Node("ReduceMax", ["rows"], ["out"], {"axes": [1], "keepdims": 0}),)
+SUMMED = (node("ReduceMax", ["rows"], "out", axes=[1], keepdims=0),)
 
 
 @pytest.mark.parametrize("pooling", [None, "none", "mean"])
 def test_a_vector_a_text_is_taken_as_it_is(pooling: Pooling | None, tmp_path: Path) -> None:
     table = numbers(TOKENS, 4)
-    output = ValueInfo("out", Element.FLOAT, ["batch", 4])
+    output = value_info("out", Element.FLOAT, ["batch", 4])
     built = Built(SUMMED, output=output, table=table)
 
     encoded = encoder(built.write(tmp_path), pooling=pooling).embed(["the"])
@@ -118,8 +118,8 @@ def test_a_vector_a_text_is_taken_as_it_is(pooling: Pooling | None, tmp_path: Pa
 
 @pytest.mark.parametrize("element", [Element.FLOAT16, Element.DOUBLE])
 def test_other_floating_point_numbers_become_float32(element: Element, tmp_path: Path) -> None:
-    cast = Node("Cast", ["rows"], ["out"], {"to": int(element)})
-    output = ValueInfo("out", element, [*BATCH, 4])
+    cast = node("Cast", ["rows"], "out", to=int(element))
+    output = value_info("out", element, [*BATCH, 4])
     encoded = encoder(Built([cast], output=output).write(tmp_path)).embed(["the car"])
     assert len(encoded.vectors) == 4 * 4
     assert abs(float(np.linalg.norm(rows(encoded)[0])) - 1) < 1e-6
@@ -162,8 +162,8 @@ def test_numbers_that_are_none_are_told(word: str, tmp_path: Path) -> None:
 def test_a_model_that_fails_on_a_text_goes_on_with_the_next(tmp_path: Path) -> None:
     rows_of = np.arange(TOKENS)
     rows_of[vocabulary().index("red")] = 1_000_000  # a row that the table does not have
-    nodes = [Node("Gather", ["rows_of", IDS], ["at"]), Node("Gather", ["table", "at"], ["out"])]
-    tensors = [Tensor("rows_of", rows_of, Element.INT64)]
+    nodes = [node("Gather", ["rows_of", IDS], "at"), node("Gather", ["table", "at"], "out")]
+    tensors = [tensor("rows_of", rows_of, Element.INT64)]
     built = encoder(Built(nodes, tensors=tensors).write(tmp_path))
 
     with pytest.raises(Refused, match=NOT_COMPUTED):
@@ -186,20 +186,20 @@ def test_a_large_table_may_be_rounded_up_further(tmp_path: Path) -> None:
 
 
 def test_a_model_that_fails_on_every_text_is_refused(tmp_path: Path) -> None:
-    halves = Tensor("halves", np.array([0, -1, 7, 4]), Element.INT64)
-    nodes = [Node("Reshape", ["rows", "halves"], ["out"])]
+    halves = tensor("halves", np.array([0, -1, 7, 4]), Element.INT64)
+    nodes = [node("Reshape", ["rows", "halves"], "out")]
     with pytest.raises(Refused, match="the model cannot be run"):
         encoder(Built(nodes, tensors=[halves]).write(tmp_path))
 
 
-def given(**shapes: Sequence[int | str]) -> list[ValueInfo]:
-    return [ValueInfo(name, Element.INT64, shape) for name, shape in shapes.items()]
+def given(**shapes: Sequence[int | str]) -> list[bytes]:
+    return [value_info(name, Element.INT64, shape) for name, shape in shapes.items()]
 
 
-OTHER_TYPE = [ValueInfo(IDS, Element.INT32, BATCH)]
-PAIRED = (Node("Concat", ["rows", "rows"], ["out"], {"axis": 0}),)
-FLAT = (Node("Reshape", ["rows", "flat"], ["out"]),)
-FLAT_SHAPE = Tensor("flat", np.array([-1]), Element.INT64)
+OTHER_TYPE = [value_info(IDS, Element.INT32, BATCH)]
+PAIRED = (node("Concat", ["rows", "rows"], "out", axis=0),)
+FLAT = (node("Reshape", ["rows", "flat"], "out"),)
+FLAT_SHAPE = tensor("flat", np.array([-1]), Element.INT64)
 
 REFUSED: Mapping[str, tuple[Callable[[], Built], str]] = {
     "another input": (
@@ -217,7 +217,7 @@ REFUSED: Mapping[str, tuple[Callable[[], Built], str]] = {
     "three dimensions": (
         lambda: Built(
             inputs=given(input_ids=["batch", "one", "seq"]),
-            output=ValueInfo("out", Element.FLOAT, ["batch", "one", "seq", 4]),
+            output=value_info("out", Element.FLOAT, ["batch", "one", "seq", 4]),
         ),
         "the input input_ids does not take any number of texts of any length",
     ),
@@ -227,17 +227,17 @@ REFUSED: Mapping[str, tuple[Callable[[], Built], str]] = {
     ),
     "whole numbers": (
         lambda: Built(
-            [Node("Cast", ["rows"], ["out"], {"to": int(Element.INT64)})],
-            output=ValueInfo("out", Element.INT64, [*BATCH, 4]),
+            [node("Cast", ["rows"], "out", to=int(Element.INT64))],
+            output=value_info("out", Element.INT64, [*BATCH, 4]),
         ),
         "the output out holds no floating-point numbers",
     ),
     "more vectors than tokens": (
-        lambda: Built(PAIRED, output=ValueInfo("out", Element.FLOAT, ["b", "s", 4])),
+        lambda: Built(PAIRED, output=value_info("out", Element.FLOAT, ["b", "s", 4])),
         "the first output is neither a vector a token nor a vector a text",
     ),
     "a row of numbers": (
-        lambda: Built(FLAT, output=ValueInfo("out", Element.FLOAT, ["n"]), tensors=[FLAT_SHAPE]),
+        lambda: Built(FLAT, output=value_info("out", Element.FLOAT, ["n"]), tensors=[FLAT_SHAPE]),
         "the first output is neither a vector a token nor a vector a text",
     ),
     "a vocabulary larger than the table": (
@@ -251,12 +251,12 @@ REFUSED: Mapping[str, tuple[Callable[[], Built], str]] = {
     "vectors too wide": (
         lambda: Built(
             table=np.zeros((TOKENS, 65_537), np.float32),
-            output=ValueInfo("out", Element.FLOAT, [*BATCH, 65_537]),
+            output=value_info("out", Element.FLOAT, [*BATCH, 65_537]),
         ),
         "the model gives vectors of 65537 numbers, 65536 at most are usable",
     ),
     "an operation that there is none": (
-        lambda: Built([Node("Drive", ["rows"], ["out"])]),
+        lambda: Built([node("Drive", ["rows"], "out")]),
         "the engine cannot read this model",
     ),
 }

@@ -1,7 +1,6 @@
 """Questions about the topics, in many wordings, and the replies to them."""
 
 import random
-from collections.abc import Iterator
 from typing import Final
 
 from training.coach.corpus import data, grammar, values
@@ -19,24 +18,6 @@ ANSWER: Final = {
     "how": "tip",
     "word": "tip",
 }  # the others are answered by their own name
-
-
-def frames(topic: Topic, aspect: str) -> Iterator[str]:
-    """Every question template of an aspect, with the names of the topic put in."""
-    if aspect == "ask":
-        yield from topic.ask
-        return
-    if aspect == "word":
-        words = data.texts("keywords", "words", topic.id)
-        for shell in data.texts("keywords", "shell"):
-            yield shell.replace("{word}", f"[{'|'.join(words)}]")
-        return
-    noun = f"[{'|'.join(topic.noun)}]"
-    verb = f"[{'|'.join(topic.verb)}]"
-    for frame in data.texts("dialogue", "frames", aspect):
-        if "{verb}" in frame and not topic.verb:
-            continue
-        yield frame.replace("{noun}", noun).replace("{verb}", verb)
 
 
 def aspects(topic: Topic) -> dict[str, int]:

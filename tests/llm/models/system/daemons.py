@@ -10,6 +10,8 @@ from pathlib import Path
 from runtime.llm.models.system.daemon import Daemon, Patience
 from runtime.llm.models.system.daemon import parse_address as parse
 from runtime.llm.models.system.reply import SystemChat
+from runtime.llm.models.system.settings import SysmodelSettings
+from runtime.llm.models.system.upstream import Upstream
 from runtime.llm.values import Generation, Sampling, Turn
 
 GREEDY = Sampling(temperature=0.0, top_k=40, top_p=0.9, seed=7)
@@ -173,6 +175,18 @@ def chat(*texts: str, max_output: int | None = None, max_total: int | None = Non
 def client(address: str, patience: Patience = PATIENT) -> Daemon:
     """A client of the daemon at an address."""
     return Daemon(parse(address), patience=patience)
+
+
+@asynccontextmanager
+async def upstream(
+    script: Script, patience: Patience = PATIENT, socket: Path | None = None, **settings: object
+) -> AsyncIterator[tuple[Upstream, Scripted]]:
+    """A provider in front of a scripted daemon."""
+    chosen = SysmodelSettings.model_construct(**{"model": "coach", **settings})  # type: ignore[arg-type]
+    async with scripted(script, socket) as daemon:
+        provider = Upstream(client(daemon.address, patience), chosen)
+        yield provider, daemon
+        await provider.close()
 
 
 async def collect(reply: Generation) -> list[str]:

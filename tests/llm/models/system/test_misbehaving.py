@@ -9,12 +9,7 @@ import pytest
 
 from runtime.llm.errors import SysmodelRuntimeError
 from runtime.llm.models.system import daemon as client_module
-from runtime.llm.models.system import upstream
-from runtime.llm.models.system.daemon import Daemon, Patience
-from runtime.llm.models.system.daemon import parse_address as parse
-from runtime.llm.models.system.settings import SysmodelSettings
 from runtime.llm.models.system.state import Provider
-from runtime.llm.models.system.upstream import Upstream
 from tests.llm.models.system.daemons import (
     GROWING_S,
     HASTY,
@@ -27,21 +22,15 @@ from tests.llm.models.system.daemons import (
     delta,
     head,
     says,
-    scripted,
     silent,
     sse,
+    upstream,
 )
 
 
 @pytest.fixture(autouse=True)
 def _small_caps(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(client_module, "STREAM_CAP", 1 << 18)
-
-
-def upstream_at(address: str, patience: Patience = PATIENT) -> Provider:
-    return Upstream(
-        Daemon(parse(address), patience=patience), SysmodelSettings.model_construct(model="coach")
-    )
 
 
 def repeating(first: bytes, again: bytes) -> Script:
@@ -119,11 +108,9 @@ PIECE = b"data: " + LINE + b"\n\n"
 )
 async def test_a_daemon_that_is_none_ends_in_a_clear_error(script: Script, complaint: str) -> None:
     patience = HASTY if complaint == "fell silent" else PATIENT
-    async with asyncio.timeout(40), scripted(script) as daemon:
-        model = upstream_at(daemon.address, patience)
+    async with asyncio.timeout(40), upstream(script, patience) as (model, _):
         with pytest.raises(SysmodelRuntimeError, match=complaint) as failure:
             await collect(model.generate(chat()))
-        await model.close()
 
     for private in ("127.0.0.1", "Error", "Exception", "aiohttp"):
         assert private not in failure.value.message
@@ -147,37 +134,32 @@ async def test_a_daemon_that_fails_in_mid_reply_keeps_what_it_said(
 ) -> None:
     got: list[str] = []
     patience = PATIENT._replace(stall_s=0.3) if complaint == "fell silent" else PATIENT
-    async with asyncio.timeout(40), scripted(ending) as daemon:
-        model = upstream_at(daemon.address, patience)
+    async with asyncio.timeout(40), upstream(ending, patience) as (model, _):
         with pytest.raises(SysmodelRuntimeError, match=complaint):
             await into(got, model)
-        await model.close()
 
     assert got[:2] == ["x", "x"]
 
 
 async def test_a_reply_without_end_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(upstream, "REPLY_CAP", 10)
-    async with scripted(says(sse(*[delta("four")] * 3))) as daemon:
-        model = upstream_at(daemon.address)
+    monkeypatch.setattr("runtime.llm.models.system.upstream.REPLY_CAP", 10)
+    async with upstream(says(sse(*[delta("four")] * 3))) as (model, _):
         with pytest.raises(SysmodelRuntimeError, match="stop talking"):
             await collect(model.generate(chat()))
-        await model.close()
 
 
 async def test_the_listeners_own_pace_is_not_held_against_the_daemon() -> None:
     """Between two pieces the consumer takes longer than the daemon may be silent."""
 
     async def took_its_time(stall_s: float) -> list[str]:
-        async with scripted(says(sse(*map(delta, "abc")))) as daemon:
-            model = upstream_at(daemon.address, PATIENT._replace(stall_s=stall_s))
+        patience = PATIENT._replace(stall_s=stall_s)
+        async with upstream(says(sse(*map(delta, "abc"))), patience) as (model, _):
             got: list[str] = []
             with suppress(SysmodelRuntimeError):
                 async for text in model.generate(chat()):
                     got.append(text)
                     await asyncio.sleep(stall_s * 1.2)
                 got.append("the end")
-            await model.close()
         return got
 
     assert await any_of(took_its_time, ["a", "b", "c", "the end"])
@@ -194,13 +176,11 @@ async def test_a_daemon_that_keeps_talking_may_take_longer_than_one_wait() -> No
             writer.write(b"data: [DONE]\n\n")
 
         got: list[str] = []
-        async with scripted(slow) as daemon:
-            patience = PATIENT._replace(first_s=stall_s, stall_s=stall_s)
-            model = upstream_at(daemon.address, patience)
+        patience = PATIENT._replace(first_s=stall_s, stall_s=stall_s)
+        async with upstream(slow, patience) as (model, _):
             with suppress(SysmodelRuntimeError):
                 await into(got, model)
                 got.append("the end")
-            await model.close()
         return got
 
     assert await any_of(talked, ["x"] * 5 + ["the end"])

@@ -32,6 +32,7 @@ from tests.llm.models.system.daemons import (
     silent,
     sse,
     texts,
+    upstream,
 )
 
 LIST = answer({"object": "list", "data": [{"id": "coach"}]})
@@ -66,10 +67,8 @@ def slept(monkeypatch: pytest.MonkeyPatch) -> Slept:
 async def test_the_list_of_models_tells_the_state(
     entries: list[object], model: str | None, state: Availability
 ) -> None:
-    async with scripted(says(answer({"data": entries}))) as daemon:
-        provider = Upstream(client(daemon.address), SysmodelSettings.model_construct(model=model))
+    async with upstream(says(answer({"data": entries})), model=model) as (provider, _):
         assert await provider.probe() == state
-        await provider.close()
 
 
 @pytest.mark.parametrize(
@@ -91,11 +90,9 @@ async def test_the_list_of_models_tells_the_state(
     ],
 )
 async def test_a_list_that_cannot_be_read_is_a_probe_error(reply: bytes, text: str) -> None:
-    async with scripted(says(reply)) as daemon:
-        provider = Upstream(client(daemon.address), SysmodelSettings.model_construct(model="coach"))
+    async with upstream(says(reply)) as (provider, _):
         with pytest.raises(ProbeError, match=text) as failure:
             await provider.probe()
-        await provider.close()
 
     assert "127.0.0.1" not in str(failure.value)
 
@@ -118,13 +115,8 @@ async def test_a_daemon_that_is_down_or_silent_is_a_probe_error() -> None:
 
 
 async def test_the_four_cells_come_from_one_look_at_the_list() -> None:
-    async with scripted(says(LIST)) as daemon:
-        provider = Upstream(
-            client(daemon.address),
-            SysmodelSettings.model_construct(model="coach", variants={"stable/full": "big"}),
-        )
+    async with upstream(says(LIST), variants={"stable/full": "big"}) as (provider, daemon):
         cells = await provider.probe_configs()
-        await provider.close()
 
     assert len(daemon.asked) == 1
     assert cells == {
@@ -136,10 +128,8 @@ async def test_the_four_cells_come_from_one_look_at_the_list() -> None:
 
 
 async def test_a_dead_daemon_leaves_the_unconfigured_cells_known() -> None:
-    async with scripted(says(b"")) as daemon:
-        provider = Upstream(client(daemon.address), SysmodelSettings.model_construct(model="coach"))
+    async with upstream(says(b"")) as (provider, _):
         cells = await provider.probe_configs()
-        await provider.close()
 
     assert isinstance(cells["stable/fast"], ProbeError)
     assert cells["preview/full"] == Availability(0, "not_configured")
@@ -195,12 +185,8 @@ async def test_a_reply_streams_and_its_cost_is_what_the_daemon_counted() -> None
 
 
 async def test_flat_history_goes_as_one_message_and_no_cap_is_invented() -> None:
-    async with scripted(says(sse(delta("ok", "stop")))) as daemon:
-        provider = Upstream(
-            client(daemon.address), SysmodelSettings.model_construct(model="coach", flatten=True)
-        )
+    async with upstream(says(sse(delta("ok", "stop"))), flatten=True) as (provider, daemon):
         await collect(provider.generate(chat("Hi", "Hello", "Why?")))
-        await provider.close()
 
     body = daemon.asked[0].json
     flat = "user: Hi\n\nassistant: Hello\n\nuser: Why?\n\nassistant: "
@@ -210,32 +196,29 @@ async def test_flat_history_goes_as_one_message_and_no_cap_is_invented() -> None
 
 
 async def test_a_daemon_that_counts_nothing_leaves_the_counts_open() -> None:
-    async with scripted(says(sse(delta("ok"), delta(finish="stop"), done=False))) as daemon:
-        provider = Upstream(client(daemon.address), SysmodelSettings.model_construct(model="coach"))
+    async with upstream(says(sse(delta("ok"), delta(finish="stop"), done=False))) as (provider, _):
         reply = provider.generate(chat())
         assert await collect(reply) == ["ok"]
-        await provider.close()
 
     assert reply.outcome.completion_tokens is None
     assert reply.outcome.finish == "stop"
 
 
 async def test_without_a_configured_model_the_only_one_answers() -> None:
-    async with scripted(by_path(models=LIST, completions=sse(delta("ok")))) as daemon:
-        provider = Upstream(client(daemon.address), SysmodelSettings.model_construct())
+    async with upstream(by_path(models=LIST, completions=sse(delta("ok"))), model=None) as (
+        provider,
+        daemon,
+    ):
         await collect(provider.generate(chat()))
-        await provider.close()
 
     assert daemon.asked[1].json["model"] == "coach"
 
 
 async def test_several_models_and_no_choice_is_an_error_that_names_the_setting() -> None:
     several = answer({"data": [{"id": "a"}, {"id": "b"}]})
-    async with scripted(by_path(models=several)) as daemon:
-        provider = Upstream(client(daemon.address), SysmodelSettings.model_construct())
+    async with upstream(by_path(models=several), model=None) as (provider, _):
         with pytest.raises(SysmodelRuntimeError, match=r"sysmodel\.model"):
             await collect(provider.generate(chat()))
-        await provider.close()
 
 
 async def test_a_busy_daemon_is_asked_again_after_the_time_it_names(
@@ -243,10 +226,8 @@ async def test_a_busy_daemon_is_asked_again_after_the_time_it_names(
 ) -> None:
     busy = answer({"error": "wait"}, "429 Too Many Requests", "Retry-After: 3")
     loading = answer({"error": {"message": "Loading model"}}, "503 Service Unavailable")
-    async with scripted(says(busy, loading, sse(delta("ok")))) as daemon:
-        provider = Upstream(client(daemon.address), SysmodelSettings.model_construct(model="coach"))
+    async with upstream(says(busy, loading, sse(delta("ok")))) as (provider, _):
         pieces = await collect(provider.generate(chat()))
-        await provider.close()
 
     assert pieces == ["ok"]
     assert slept.seconds == [3.0, 1.0]
@@ -259,21 +240,17 @@ async def test_a_strange_retry_time_is_pulled_into_reason(
     slept: Slept, header: str, pause: float
 ) -> None:
     busy = answer({}, "429 Too Many Requests", f"Retry-After: {header}")
-    async with scripted(says(busy, sse(delta("ok")))) as daemon:
-        provider = Upstream(client(daemon.address), SysmodelSettings.model_construct(model="coach"))
+    async with upstream(says(busy, sse(delta("ok")))) as (provider, _):
         await collect(provider.generate(chat()))
-        await provider.close()
 
     assert slept.seconds == [pause]
 
 
 async def test_the_caller_ends_the_waiting_for_a_busy_daemon() -> None:
-    async with scripted(says(answer({}, "429 Too Many Requests"))) as daemon:
-        provider = Upstream(client(daemon.address), SysmodelSettings.model_construct(model="coach"))
+    async with upstream(says(answer({}, "429 Too Many Requests"))) as (provider, _):
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(0.1):
                 await collect(provider.generate(chat()))
-        await provider.close()
 
 
 @pytest.mark.parametrize(
@@ -286,21 +263,17 @@ async def test_the_caller_ends_the_waiting_for_a_busy_daemon() -> None:
     ],
 )
 async def test_code_30_blocks_before_and_during_a_reply(reply: bytes) -> None:
-    async with scripted(says(reply)) as daemon:
-        provider = Upstream(client(daemon.address), SysmodelSettings.model_construct(model="coach"))
+    async with upstream(says(reply)) as (provider, _):
         with pytest.raises(SysmodelBackgroundBlocked):
             await collect(provider.generate(chat()))
-        await provider.close()
 
 
 async def test_nothing_is_sent_before_the_first_piece_is_asked_for() -> None:
-    async with scripted(says(sse(delta("ok")))) as daemon:
-        provider = Upstream(client(daemon.address), SysmodelSettings.model_construct(model="coach"))
+    async with upstream(says(sse(delta("ok")))) as (provider, daemon):
         reply = provider.generate(chat())
         await reply.aclose()
         with pytest.raises(RuntimeError):
             _ = reply.outcome
-        await provider.close()
 
     assert daemon.asked == []
 
@@ -331,22 +304,18 @@ async def test_a_listener_that_leaves_hangs_up_on_the_daemon() -> None:
 
 
 async def test_each_piece_may_be_awaited_by_another_task() -> None:
-    async with scripted(says(sse(*map(delta, "abc")))) as daemon:
-        provider = Upstream(client(daemon.address), SysmodelSettings.model_construct(model="coach"))
+    async with upstream(says(sse(*map(delta, "abc")))) as (provider, _):
         pieces = aiter(provider.generate(chat()))
         got = [await asyncio.create_task(anext(pieces, None)) for _ in range(4)]
-        await provider.close()
 
     assert got == ["a", "b", "c", None]
 
 
 async def test_a_daemon_on_a_unix_socket_answers_under_v1(tmp_path: Path) -> None:
     script = by_path(models=LIST, completions=sse(delta("ok")))
-    async with scripted(script, tmp_path / "fm.sock") as daemon:
-        provider = Upstream(client(daemon.address), SysmodelSettings.model_construct())
+    async with upstream(script, socket=tmp_path / "fm.sock", model=None) as (provider, daemon):
         assert (await provider.probe()).code == Status.AVAILABLE
         assert await collect(provider.generate(chat())) == ["ok"]
-        await provider.close()
 
     assert [one.path for one in daemon.asked] == [
         "/v1/models",
@@ -397,10 +366,8 @@ async def test_a_redirect_reaches_nobody_else() -> None:
 async def test_halves_of_a_character_are_joined_and_a_lone_one_is_marked(
     text: str, pieces: str
 ) -> None:
-    async with scripted(says(sse(*map(delta, text)))) as daemon:
-        provider = Upstream(client(daemon.address), SysmodelSettings.model_construct(model="coach"))
+    async with upstream(says(sse(*map(delta, text)))) as (provider, _):
         assert "".join(await collect(provider.generate(chat()))) == pieces
-        await provider.close()
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 50])
@@ -415,7 +382,5 @@ async def test_the_slicing_of_the_network_changes_nothing(size: int) -> None:
             writer.write(stream[at : at + size])
             await writer.drain()
 
-    async with scripted(slowly) as daemon:
-        provider = Upstream(client(daemon.address), SysmodelSettings.model_construct(model="coach"))
+    async with upstream(slowly) as (provider, _):
         assert "".join(await collect(provider.generate(chat()))) == "Br\u00e4ke late"
-        await provider.close()
