@@ -273,59 +273,29 @@ class TimedOut(RequestTimeout):
         super().__init__(message, headers={"x-should-retry": "false"})
 
 
-class LocalReady:
-    """A prepared prompt on a local engine; it only waits for its lane."""
+@dataclass(frozen=True)
+class Ready:
+    """A request whose model is ready; it only waits for its lane."""
 
-    def __init__(self, job: Job, ask: Ask) -> None:
-        self.load_ms = job.load_ms
-        self.fingerprint = fingerprint(job.engine.key)
-        self.release = job.release
-        self.ask = ask
-        self._job = job
+    ask: Ask
+    fingerprint: str
+    job: Job | None = None
+    """Its prompt on a local engine; None: the system model answers."""
 
-    def start(self, on_settled: Callable[[], None]) -> Generation:
-        """Generate in the engine's process; *on_settled* is called once, when the lane is free."""
-        ask = self.ask
-        return self._job.run(
-            ask.sampling,
-            on_settled,
-            max_output=ask.max_completion_tokens,
-            session=(ask.owner, ask.session_id) if ask.session_id else None,
-            stop=ask.stop,
-        )
+    @property
+    def load_ms(self) -> float:
+        """How long the model took to load."""
+        return self.job.load_ms if self.job else 0.0
 
     @property
     def stale(self) -> bool:
         """Whether the engine's process ended while the request waited for its turn."""
-        return not self._job.engine.worker.alive
-
-
-class SystemReady:
-    """A request to the system model, which has reported that it is available."""
-
-    load_ms = 0.0
-    stale = False
-
-    def __init__(self, provider: Provider, ask: Ask) -> None:
-        self.fingerprint = fingerprint(SYSTEM_MODEL, provider.name)
-        self._provider = provider
-        self.ask = ask
-        self._on_settled: Callable[[], None] | None = None
-
-    def start(self, on_settled: Callable[[], None]) -> Generation:
-        """Ask the provider; its place is free when the request is released."""
-        self._on_settled = on_settled
-        ask = self.ask
-        chat = SystemChat(ask.turns, ask.sampling, ask.max_completion_tokens, ask.max_tokens)
-        return self._provider.generate(chat)
+        return self.job is not None and not self.job.engine.worker.alive
 
     def release(self) -> None:
-        """Free the place in the system lane."""
-        if self._on_settled is not None:
-            self._on_settled()
-
-
-Ready = LocalReady | SystemReady
+        """Give the engine back; later calls do nothing."""
+        if self.job:
+            self.job.release()
 
 
 def fingerprint(*parts: str) -> str:
@@ -381,7 +351,7 @@ class Chats:
         """
         if ask.model == SYSTEM_MODEL:
             await self._preflight()
-            return SystemReady(self.provider, ask)
+            return Ready(ask, fingerprint(SYSTEM_MODEL, self.provider.name))
         entry = await asyncio.to_thread(self.catalog.find, ask.model)
         if entry is None:
             raise ModelNotFound(
@@ -391,13 +361,12 @@ class Chats:
             job = await self.pool.prepare(entry, ask.turns, ask.max_tokens)
         except EngineDied:  # another request's crash is not this one's failure
             job = await self.pool.prepare(entry, ask.turns, ask.max_tokens)
-        return LocalReady(job, ask)
+        return Ready(ask, fingerprint(job.engine.key), job)
 
     @contextlib.asynccontextmanager
     async def running(self, ticket: Ticket, ready: Ready) -> AsyncIterator[Generation]:
         """Wait for the lane and generate; the lane is free when the engine is, not the reader."""
         generation: Generation | None = None
-        clock: asyncio.TimerHandle | None = None
         try:
             await ticket.lane.take(ticket)
         except BaseException:
@@ -419,10 +388,25 @@ class Chats:
 
         try:
             self.admission.started(ticket)
-            generation = ready.start(settled)
+            generation = self._start(ready, settled)
             yield generation
         finally:
             await asyncio.shield(asyncio.ensure_future(_end(generation, ready, settled)))
+
+    def _start(self, ready: Ready, on_settled: Callable[[], None]) -> Generation:
+        """Generate; on a local engine *on_settled* is called when it is free again."""
+        ask = ready.ask
+        if ready.job is None:
+            return self.provider.generate(
+                SystemChat(ask.turns, ask.sampling, ask.max_completion_tokens, ask.max_tokens)
+            )
+        return ready.job.run(
+            ask.sampling,
+            on_settled,
+            max_output=ask.max_completion_tokens,
+            session=(ask.owner, ask.session_id) if ask.session_id else None,
+            stop=ask.stop,
+        )
 
 
 async def _end(generation: Generation | None, ready: Ready, settled: Callable[[], None]) -> None:

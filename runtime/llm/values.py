@@ -35,7 +35,7 @@ class Sampling(NamedTuple):
 class Outcome:
     """What a finished reply cost; counts are tokens, times are milliseconds."""
 
-    finish: Finish
+    finish: Finish | Literal["aborted", "failed"]
     """``length``: the total budget or the output cap ended the text."""
     completion_tokens: int | None = None
     """None: the provider does not count."""

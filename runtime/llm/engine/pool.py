@@ -494,7 +494,7 @@ class Pool:
                 and failure.wish == wish
                 and (failure.number > number or self._clock() < failure.until)
             ):
-                raise failure.error
+                raise failure.error.with_traceback(None)
             if (older := self._engines.get(wish.key)) is not None:
                 self._forget(older)
             await self._wait_for_place(wish.shelf)

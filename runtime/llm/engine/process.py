@@ -117,16 +117,7 @@ class Reply:
         ended = self.ended
         if ended is None or ended.finish not in ("stop", "length"):
             raise RuntimeError("the reply has no outcome")
-        return Outcome(
-            finish="stop" if ended.finish == "stop" else "length",
-            completion_tokens=ended.completion_tokens,
-            prompt_tokens=ended.prompt_tokens,
-            cached_tokens=ended.cached_tokens,
-            prompt_ms=ended.prompt_ms,
-            predicted_ms=ended.predicted_ms,
-            session=ended.session,
-            session_reason=ended.session_reason,
-        )
+        return ended
 
     async def aclose(self) -> None:
         """Abort the reply if it runs and wait until the worker is free, `SETTLE_S` at most."""
@@ -261,7 +252,7 @@ class Worker:
             raise RuntimeError("this worker process is already generating")
         reply = Reply(self, next(self._ids), on_end)
         if not self.alive:
-            reply.push(Ended("failed", GONE))
+            reply.push(Ended("failed", reason=GONE))
             return reply
         self._flag[0] = 0
         self._reply = reply
@@ -353,7 +344,7 @@ class Worker:
                 answer.exception()  # nobody may be left to look at it
         if self._reply is not None:
             reply, self._reply = self._reply, None
-            reply.push(Ended("failed", GONE))
+            reply.push(Ended("failed", reason=GONE))
 
     async def _answer(self, number: int, command: Command, limit_s: float | None) -> Event:
         """Send a command and wait for what the process answers."""

@@ -22,6 +22,8 @@ from typing import Final, Literal
 
 import orjson
 
+from runtime.llm.values import Outcome
+
 PREFIX: Final = struct.Struct("<III")
 MAX_HEAD: Final = 64 << 20
 MAX_BODY: Final = 64 << 20
@@ -206,19 +208,13 @@ class Piece:
 
 
 @dataclass(frozen=True)
-class Ended:
+class Ended(Outcome):
     """The reply is over and the worker is free for the next one."""
 
-    finish: Literal["stop", "length", "aborted", "failed"]
+    completion_tokens: int = 0
+    prompt_tokens: int = 0
     reason: str = ""
     """Of a failure: text for a client."""
-    prompt_tokens: int = 0
-    cached_tokens: int = 0
-    completion_tokens: int = 0
-    prompt_ms: float = 0.0
-    predicted_ms: float = 0.0
-    session: Literal["hit", "miss", "rebuilt"] | None = None
-    session_reason: str | None = None
     kept: bool = False
     """Whether the conversation is in the cache now."""
     evicted: tuple[str, ...] = ()

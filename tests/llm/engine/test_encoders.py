@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from blockbuster import blockbuster_ctx
 
-from runtime.llm.engine.embedding import Vectors
-from runtime.llm.engine.process import GONE, ShortOfMemory, WorkerFailed, WorkerGone
+from runtime.llm.engine.process import GONE, WorkerFailed, WorkerGone
 from runtime.llm.engine.protocol import Command, Event, LoadEncoder
 from runtime.llm.errors import EmbedBusy, EmbedFailed
 from runtime.llm.models.catalog import Entry
@@ -24,27 +23,6 @@ def nothing_blocks_the_loop() -> Iterator[None]:
 @pytest.fixture
 async def rig() -> Rig:
     return Rig()
-
-
-async def test_a_model_is_loaded_as_it_is_declared(rig: Rig) -> None:
-    assert await rig.embedder.width(entry(pooling="cls", max_seq=256, dims=4)) == 4
-    assert rig.loads == [LoadEncoder("a.onnx", "a-vocab.txt", 1, "cls", 256, 4)]
-
-
-async def test_many_requests_share_one_load(rig: Rig) -> None:
-    rig.load_gate.clear()
-    tasks = [rig.embed(str(n)) for n in range(10)]
-    await settle()
-    tasks[0].cancel()
-    await settle()
-    rig.load_gate.set()
-    found = await asyncio.gather(*tasks, return_exceptions=True)
-    assert isinstance(found[0], asyncio.CancelledError)
-    assert [v.data for v in found[1:] if isinstance(v, Vectors)] == [
-        scripted.row(str(n)) for n in range(1, 10)
-    ]
-    assert len(rig.loads) == 1
-    assert rig.order == "123456789"
 
 
 async def test_leaving_at_any_moment_leaves_no_user_behind() -> None:
@@ -116,20 +94,6 @@ async def test_a_model_that_changed_is_loaded_anew(rig: Rig, changed: Entry) -> 
     assert len(rig.living) == 1
 
 
-async def test_a_request_keeps_the_model_with_which_it_began(rig: Rig) -> None:
-    rig.gate.clear()
-    long = rig.embed("L", 48)
-    await settle()
-    after = asyncio.create_task(rig.embedder.embed(entry(version=2), ["N"]))
-    await settle()
-    assert rig.living == ["a", "a"]
-    rig.gate.set()
-    assert len(await long) == 48
-    await after
-    await settle()
-    assert [process.closed for process in rig.processes] == [True, False]
-
-
 async def test_a_load_for_older_terms_does_not_replace_the_newer(rig: Rig) -> None:
     rig.load_gate.clear()
     old = rig.embed("o")
@@ -142,19 +106,6 @@ async def test_a_load_for_older_terms_does_not_replace_the_newer(rig: Rig) -> No
     await settle()
     assert len(rig.loads) == 2
     assert [process.closed for process in rig.processes] == [True, False]
-
-
-async def test_an_encoder_that_ended_while_idle_is_cleared_away_and_started_again(rig: Rig) -> None:
-    await rig.embedder.embed(entry(), ["x"])
-    rig.processes[0].kill()
-    assert rig.encoders == []
-    rig.pool.tick(0)
-    await settle()
-    assert rig.processes[0].closed
-    await rig.embedder.embed(entry(), ["x"])
-    rig.processes[1].kill()
-    await rig.embedder.embed(entry(), ["x"])  # found dead by the request itself
-    assert len(rig.loads) == 3
 
 
 # --- loads that fail
@@ -205,17 +156,3 @@ async def test_files_that_are_not_a_model_cost_nobody_else_the_model_in_memory(r
     await rig.embedder.width(entry("bad", version=2))
     rig.now += 61
     await rig.embedder.width(entry("bad"))
-
-
-async def test_an_idle_engine_makes_room_where_memory_is_short() -> None:
-    rig = Rig(encoders=3)
-    await rig.embedder.embed(entry("first"), ["x"])
-
-    def answer(process: Pretender, command: Command) -> Event:
-        if isinstance(command, LoadEncoder) and len(rig.living) > 1:
-            raise ShortOfMemory("not enough memory", 1)
-        return scripted.answer(command)
-
-    rig.answer = answer
-    await rig.embedder.embed(entry("second"), ["x"])
-    assert rig.living == ["second"]

@@ -11,11 +11,10 @@ import psutil
 import pytest
 
 from runtime.llm.engine import process
-from runtime.llm.engine.process import ShortOfMemory, Worker, WorkerFailed
+from runtime.llm.engine.process import Worker, WorkerFailed
 from runtime.llm.engine.protocol import ChatLoaded, Ended, LoadChat, Ok, Open
 from runtime.llm.errors import EngineFailed
 from runtime.llm.values import Generation, Sampling, Turn
-from runtime.web.errors import BadRequest
 from tests.llm.serverkit import REPLIES, processes_below, until
 
 GREEDY = Sampling(temperature=0.0, top_k=40, top_p=0.95, seed=1)
@@ -142,34 +141,6 @@ async def test_a_process_that_does_not_answer_is_killed_even_if_nobody_waits_any
         await until(lambda: not worker.alive)
 
 
-async def test_a_context_without_room_is_told_from_other_failures(models: Path) -> None:
-    async with opened(models / "recall.gguf") as worker:
-        with pytest.raises(ShortOfMemory, match="not enough memory") as caught:
-            await worker.ask(Open("huge", 1 << 40, 1 << 40), Ok)
-        assert caught.value.needed > 1 << 40
-        with pytest.raises(WorkerFailed) as other:
-            await worker.ask(Open(ENGINE, 256, 256), Ok)
-        assert not isinstance(other.value, ShortOfMemory)
-
-
-async def test_leaving_while_a_prompt_is_prepared_drops_it(models: Path) -> None:
-    async with opened(models / "recall.gguf") as worker:
-        await stop(worker)
-        task = asyncio.ensure_future(worker.prepare(ENGINE, GOLD))
-        await asyncio.sleep(0)
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
-        os.kill(worker.pid, signal.SIGCONT)
-        assert await texts(worker.run(await worker.prepare(ENGINE, GOLD), GREEDY))
-
-
-async def test_a_template_that_refuses_is_the_clients_mistake(models: Path) -> None:
-    async with opened(models / "strict.gguf") as worker:
-        with pytest.raises(BadRequest, match="not that") as caught:
-            await worker.prepare(ENGINE, [Turn("user", "forbidden")])
-    assert caught.value.param == "messages"
-
-
 async def test_a_start_that_is_given_up_leaves_no_process() -> None:
     before = processes_below(os.getpid())
     for steps in (0, 1, 2, 5, 20, 100):
@@ -181,13 +152,3 @@ async def test_a_start_that_is_given_up_leaves_no_process() -> None:
         if isinstance(found, Worker):
             await found.close()
     assert processes_below(os.getpid()) == before
-
-
-async def test_settings_of_the_server_do_not_reach_the_engine(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setenv("LLMSVC_API_KEY", "secret")
-    monkeypatch.delenv("OMP_WAIT_POLICY", raising=False)
-    environment = process.environment()
-    assert "secret" not in environment.values()
-    assert environment["OMP_WAIT_POLICY"] == "PASSIVE"

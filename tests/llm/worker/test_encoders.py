@@ -173,8 +173,6 @@ def test_the_process_gives_way_to_the_server_and_the_engines(shared: Worker) -> 
 IMPORTS = {
     "runtime.llm.engine.worker.__main__": "numpy onnxruntime llama_cpp tokenizers regex",
     "runtime.llm.engine.worker.chat": "numpy onnxruntime tokenizers regex jinja2",
-    "runtime.llm.engine.worker.onnx": "llama_cpp",
-    "runtime.llm.engine.worker.llama": "numpy onnxruntime tokenizers",
 }
 
 

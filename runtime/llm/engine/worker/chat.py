@@ -22,7 +22,6 @@ from runtime.llm.engine.worker.conversations import Memory, Plan, Prompt, cut_be
 from runtime.llm.engine.worker.prompts import (
     CHATML,
     Chatml,
-    Prompter,
     Renderer,
     TemplateBroken,
     TemplateFailed,
@@ -72,7 +71,7 @@ class ChatModel:
         if command.gpu_layers and not native.gpu():
             raise Refused("this build of the engine has no GPU support")
         self._flag = native.AbortFlag(flag)
-        self._prompter: Prompter = Chatml()
+        self._prompter: Chatml | Renderer = Chatml()
         source = command.template or self._header.chat_template
         renderer = Renderer(source) if source and not is_chatml(source) else None
         try:
@@ -200,7 +199,7 @@ class ChatModel:
         with self._table:
             self._running = engine = self._engines.get(name)
         if prompt is None or engine is None:
-            return Ended("failed", "this prompt is not prepared")
+            return Ended("failed", reason="this prompt is not prepared")
         ended = engine.run(command, prompt, emit)
         with self._table:
             self._running = None
@@ -276,7 +275,7 @@ class Engine:
             size, budget = len(prompt.tokens), self._budget
             reason = f"the prompt has {size} tokens and the budget is {budget}"
             kept = run.conversation is not None and run.conversation in self._kept
-            return Ended("failed", reason, prompt_tokens=size, kept=kept)
+            return Ended("failed", reason=reason, prompt_tokens=size, kept=kept)
         reply = self._begin(run, prompt)
         reason = ""
         finish: Literal["stop", "length", "aborted", "failed"]
@@ -290,7 +289,7 @@ class Engine:
         kept = self._commit(reply) if finish in ("stop", "length") else self._undo(reply)
         return Ended(
             finish,
-            reason,
+            reason=reason,
             prompt_tokens=reply.plan.keep + len(reply.plan.feed),
             cached_tokens=reply.plan.keep,
             completion_tokens=len(reply.pieces),

@@ -11,7 +11,7 @@ import struct
 import subprocess
 import sys
 from pathlib import Path
-from typing import IO, Any, Final, NamedTuple, Protocol
+from typing import IO, Any, Final, NamedTuple
 
 import orjson
 
@@ -53,14 +53,6 @@ class Rendering(NamedTuple):
     text: str
     after: str | None
     """What follows the content of the last assistant turn; None: it cannot be told apart."""
-
-
-class Prompter(Protocol):
-    """Turns messages into a prompt."""
-
-    def render(self, messages: Pairs) -> Rendering:
-        """The prompt up to where the reply begins; raises TemplateFailed."""
-        ...
 
 
 def is_chatml(source: str) -> bool:
