@@ -32,14 +32,17 @@ from runtime.bridge.formats.formats import (
     MAX_BYTES,
     SUFFIXES,
     VBO_SUFFIXES,
-    BusNotFound,
-    FormatNotInstalled,
-    UnparsableVbo,
-    UnreadableRecording,
     read_recording,
 )
 from runtime.bridge.formats.naming import car_asked, name_session
-from runtime.bridge.formats.reading import BusChoice
+from runtime.bridge.formats.reading import (
+    BusChoice,
+    BusNotFound,
+    FormatNotInstalled,
+    Options,
+    UnparsableVbo,
+    UnreadableRecording,
+)
 from runtime.bridge.service import SERVICE, Service
 from runtime.bridge.session.names import slug
 from runtime.bridge.session.ranking import time_text
@@ -454,13 +457,8 @@ def _read(service: Service, body: ImportRequest) -> tuple[Recording, str]:
     roots = service.settings.import_roots or None
     name = Path(given).name
     with open_inside(given, roots, suffixes=suffixes, max_bytes=MAX_BYTES) as stream:
-        recording = read_recording(
-            stream,
-            name,
-            coordinate_encoding=body.coordinate_encoding,
-            time_encoding=body.time_encoding,
-            bus=_bus(service, body),
-        )
+        options = Options(body.coordinate_encoding, body.time_encoding, _bus(service, body))
+        recording = read_recording(stream, name, options)
     return recording, name
 
 

@@ -3,11 +3,9 @@
 import re
 import stat
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
-from cantools import Error as CantoolsError
 from cantools.database import load_string
 from cantools.database.can import Database, Message
 from cantools.database.errors import Error as DatabaseError
@@ -36,28 +34,21 @@ class DbcError(ValueError):
 
     def __init__(self, file: str, reason: str, line: int | None = None) -> None:
         super().__init__(f"{file}:{line}: {reason}" if line else f"{file}: {reason}")
-        self.file = file
-        self.line = line
-        """From 1."""
-        self.reason = reason
 
 
-@dataclass(frozen=True, eq=False)
-class DbcPack:
+class DbcPack(NamedTuple):
     """One file of message definitions."""
 
     name: str
     """Of the file."""
     messages: Mapping[MessageKey, Message]
-    doubts: tuple[str, ...] = ()
-    """What is wrong with single messages; they are used all the same."""
 
 
 def load_dbc(path: Path) -> DbcPack:
     """Read one pack; raises `DbcError`.
 
-    A large pack takes seconds: for start-up, not for the event loop. Overlapping signals, common
-    in packs from the field, are kept as doubts.
+    A large pack takes seconds: for start-up, not for the event loop. Overlapping signals are
+    common in packs from the field, and kept.
     """
     try:
         if not stat.S_ISREG(path.stat().st_mode):
@@ -89,15 +80,14 @@ def parse_dbc(data: bytes, name: str) -> DbcPack:
         raise _worded(error, text, name) from None
     if not isinstance(database, Database) or not database.messages:
         raise DbcError(name, "no message is defined")
-    doubts = _doubts(database.messages)
-    messages = {}
-    for message in database.messages:
-        if message.length > LONGEST_PAYLOAD:
-            doubts.append(f"{message.name} does not fit one frame and is left out")
-        else:
-            key = message.frame_id | (EXTENDED if message.is_extended_frame else 0)
-            messages[key] = message
-    return DbcPack(name, messages, tuple(doubts))
+    return DbcPack(
+        name,
+        {
+            message.frame_id | (EXTENDED if message.is_extended_frame else 0): message
+            for message in database.messages
+            if message.length <= LONGEST_PAYLOAD  # others are of transport protocols
+        },
+    )
 
 
 def _decoded(data: bytes) -> str:
@@ -154,13 +144,3 @@ def _line_at(text: str, at: int) -> int:
 def _line_of(text: str, message: str) -> int | None:
     found = re.search(rf"^[ \t]*BO_ +\d+ +{re.escape(message)}\b", text, re.MULTILINE)
     return _line_at(text, found.start()) if found else None
-
-
-def _doubts(messages: Iterable[Message]) -> list[str]:
-    found = []
-    for message in messages:
-        try:
-            message.refresh(strict=True)
-        except CantoolsError as error:
-            found.append(str(error))
-    return found

@@ -137,32 +137,29 @@ class BusStatistics:
         with self._lock:
             now = self._monotonic()
             self._slice(now)
-            counts, seen = dict(self._counts), dict(self._seen)
             before = self._slices[0]
-            totals = (self._total, self._unknown, self._errors, self._malformed)
-            bits = self._bits - before.bits
-        rows = [self._row(key, counts, seen[key], before, now) for key in counts]
-        unknown = sorted(
-            (row for row in rows if row.message is None), key=lambda row: (-row.frames, row.key)
-        )
-        return BusCounts(
-            *totals,
-            frames_per_second=(totals[0] - before.frames) / SPAN_S,
-            bus_load_pct=bits * STUFFING / (SPAN_S * self._bitrate) * 100,
-            last_frame_age_s=self.last_frame_age_s,
-            ids=tuple(sorted(row for row in rows if row.message is not None)),
-            unknown_ids=tuple(unknown[:SHOWN_UNKNOWN]),
-        )
+            rows = [self._row(key, before, now) for key in self._counts]
+            unknown = [row for row in rows if row.message is None]
+            unknown.sort(key=lambda row: (-row.frames, row.key))
+            return BusCounts(
+                self._total,
+                self._unknown,
+                self._errors,
+                self._malformed,
+                frames_per_second=(self._total - before.frames) / SPAN_S,
+                bus_load_pct=(self._bits - before.bits) * STUFFING / (SPAN_S * self._bitrate) * 100,
+                last_frame_age_s=self.last_frame_age_s,
+                ids=tuple(sorted(row for row in rows if row.message is not None)),
+                unknown_ids=tuple(unknown[:SHOWN_UNKNOWN]),
+            )
 
-    def _row(
-        self, key: int, counts: Mapping[int, int], seen: float, before: _Slice, now: float
-    ) -> IdCount:
-        known = self._known.get(key)
+    def _row(self, key: int, before: _Slice, now: float) -> IdCount:
+        message, expected = self._known.get(key) or (None, None)
+        frames = self._counts[key]
         # An id that was forgotten and came back counts less than before.
-        new = max(counts[key] - before.ids.get(key, 0), 0)
-        message, expected = known or (None, None)
-        age = max(now - seen, 0.0)
-        return IdCount(key, message, counts[key], new / SPAN_S, expected, age)
+        new = max(frames - before.ids.get(key, 0), 0)
+        age = max(now - self._seen[key], 0.0)
+        return IdCount(key, message, frames, new / SPAN_S, expected, age)
 
     def _add(self, frames: Iterable[CanFrame], now: float) -> None:
         known, counts, seen = self._known, self._counts, self._seen

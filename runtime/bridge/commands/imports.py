@@ -20,7 +20,7 @@ from runtime.bridge.commands.sessions import CannotMake, address, asked, circuit
 from runtime.bridge.formats.files import open_inside
 from runtime.bridge.formats.formats import MAX_BYTES, SUFFIXES, read_recording
 from runtime.bridge.formats.naming import car_asked, name_session
-from runtime.bridge.formats.reading import BusChoice
+from runtime.bridge.formats.reading import BusChoice, Options
 from runtime.bridge.session.recording import Recording
 from runtime.bridge.session.series import series
 from runtime.bridge.settings import BridgeSettings
@@ -225,7 +225,7 @@ class _Direct:
                 disable=None,  # nothing where there is no terminal
             ) as shown,
         ):
-            return read_recording(shown, file.name, bus=self._bus)
+            return read_recording(shown, file.name, Options(bus=self._bus))
 
 
 def _tell(file: Path, done: Json, *, as_json: bool) -> None:

@@ -100,13 +100,13 @@ def _of_line(file: Path, name: str) -> Built:
 
 def _of_recording(file: Path, name: str, settings: BridgeSettings) -> Built:
     from runtime.bridge.formats.formats import read_recording
-    from runtime.bridge.formats.reading import BusChoice
+    from runtime.bridge.formats.reading import BusChoice, Options
 
     car = None if settings.can_no_car_config else settings.can_car_config
     dbc = tuple(settings.can_dbc)
     bus = BusChoice(settings.data_dir, dbc, car, None, dbc_anywhere=True, car_anywhere=True)
     with file.open("rb") as stream:
-        recording = read_recording(stream, file.name, bus=bus)
+        recording = read_recording(stream, file.name, Options(bus=bus))
     heights = recording.signals.get(_ALTITUDE)
     called = name or recording.facts.get("venue") or file.stem
     return from_frames(recording.frames, called, gate=recording.start, altitude=heights)

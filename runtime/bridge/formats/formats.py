@@ -13,29 +13,16 @@ from runtime.bridge.formats.logs import asc_frames, blf_frames, candump_frames, 
 from runtime.bridge.formats.mf4 import read_mf4
 from runtime.bridge.formats.racechrono import is_racechrono, read_racechrono
 from runtime.bridge.formats.reading import (
-    BusChoice,
-    BusNotFound,
-    FormatNotInstalled,
+    NO_OPTIONS,
     Options,
     UnparsableVbo,
     UnreadableRecording,
 )
 from runtime.bridge.formats.rows import LARGEST_FILE
-from runtime.bridge.formats.vbo.encodings import CoordinateEncoding, TimeEncoding
 from runtime.bridge.formats.vbo.reader import read_vbo
 from runtime.bridge.formats.xrk import read_xrk
 from runtime.bridge.session.recording import Recording
 
-__all__ = [
-    "MAX_BYTES",
-    "SUFFIXES",
-    "VBO_SUFFIXES",
-    "BusNotFound",
-    "FormatNotInstalled",
-    "UnparsableVbo",
-    "UnreadableRecording",
-    "read_recording",
-]
 Read: TypeAlias = Callable[[BinaryIO, Options], Recording]
 """Reads a recording from a seekable stream at its start; raises `UnreadableRecording` in words."""
 
@@ -80,23 +67,15 @@ _NO_TEXT: Final = (
 )
 
 
-def read_recording(
-    stream: BinaryIO,
-    name: str,
-    *,
-    coordinate_encoding: CoordinateEncoding | None = None,
-    time_encoding: TimeEncoding | None = None,
-    bus: BusChoice | None = None,
-) -> Recording:
+def read_recording(stream: BinaryIO, name: str, options: Options = NO_OPTIONS) -> Recording:
     """Read a recording from a seekable stream; *name* is only asked for its suffix.
 
-    See `Options` for the others. Raises `UnreadableRecording` with a text for the client.
+    Raises `UnreadableRecording` with a text for the client.
     """
     suffix = PurePath(name).suffix.lower()
     form = FORMATS.get(suffix)
     first = stream.read(_SAMPLED)
     stream.seek(0)
-    options = Options(coordinate_encoding, time_encoding, bus)
     try:
         for magic, what in _PACKED if form and form.binary else _NO_TEXT:
             if first.startswith(magic):

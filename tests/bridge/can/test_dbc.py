@@ -49,15 +49,13 @@ def test_real_packs_load_or_are_refused_with_a_line(real: Path) -> None:
         try:
             packs[path.name] = load_dbc(path)
         except DbcError as error:
-            refused[path.name] = error.line
+            refused[path.name] = str(error).split(":")[1]
     assert {name: len(pack.messages) for name, pack in packs.items()} == {
         "cantools-multiplex_2.dbc": 4,
         "moteclog-sample_can_spec.dbc": 8,
         "opendbc-vw_mqb.dbc": 113,
     }
-    assert refused == {"opendbc-chrysler_cusw.dbc": 182, "opendbc-mazda_2017.dbc": 273}
-    (overlap,) = packs["opendbc-vw_mqb.dbc"].doubts
-    assert "overlapping" in overlap
+    assert refused == {"opendbc-chrysler_cusw.dbc": "182", "opendbc-mazda_2017.dbc": "273"}
 
 
 ONE = 'VERSION ""\nBU_: A\nBO_ {id} {name}: 8 A\n SG_ s : 0|8@1+ (1,0) [0|0] "" A\n'
@@ -89,7 +87,6 @@ LYING = [
 def test_a_bad_line_is_named_at_once(text: str, line: int) -> None:
     with pytest.raises(DbcError) as caught:
         parse_dbc(text.encode(), "bad.dbc")
-    assert caught.value.line == line
     assert str(caught.value).startswith(f"bad.dbc:{line}: ")
 
 
@@ -101,11 +98,9 @@ def test_what_is_no_pack_is_refused(data: bytes) -> None:
         parse_dbc(data, "bad.dbc")
 
 
-def test_a_message_for_transport_protocols_is_left_out_and_said() -> None:
+def test_a_message_for_transport_protocols_is_left_out() -> None:
     text = HEAD + "BO_ 1 LONG: 1785 A\n" + ONE.format(id=2, name="M")[len(HEAD) :]
-    pack = parse_dbc(text.encode(), "j.dbc")
-    assert list(pack.messages) == [2]
-    assert "LONG" in pack.doubts[0]
+    assert list(parse_dbc(text.encode(), "j.dbc").messages) == [2]
 
 
 def test_comments_in_the_windows_alphabet_are_read() -> None:

@@ -6,11 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from runtime.bridge.formats.formats import (
-    UnparsableVbo,
-    UnreadableRecording,
-    read_recording,
-)
+from runtime.bridge.formats.formats import read_recording
+from runtime.bridge.formats.reading import Options, UnparsableVbo, UnreadableRecording
 from runtime.bridge.session.laps import detect
 from tests.bridge.formats.vbo.vbokit import drive, vbo_bytes
 
@@ -26,7 +23,7 @@ CHRONO = (
 
 def test_encodings_are_handed_on() -> None:
     data = io.BytesIO(vbo_bytes(drive(laps=0.1)))
-    recording = read_recording(data, "a.VBO", coordinate_encoding="ddmm", time_encoding="seconds")
+    recording = read_recording(data, "a.VBO", Options("ddmm", "seconds"))
     assert recording.facts["coordinate_encoding"] == "ddmm"
     assert recording.facts["time_encoding"] == "seconds"
 

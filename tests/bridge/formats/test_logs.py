@@ -14,12 +14,13 @@ import numpy as np
 import pytest
 
 from runtime.bridge.can.dbc import load_dbc
-from runtime.bridge.formats.formats import (
+from runtime.bridge.formats.formats import read_recording
+from runtime.bridge.formats.reading import (
+    BusChoice,
     FormatNotInstalled,
+    Options,
     UnreadableRecording,
-    read_recording,
 )
-from runtime.bridge.formats.reading import BusChoice
 from runtime.bridge.session.recording import Recording
 from tests.bridge.bridgekit import Bridge
 from tests.bridge.conftest import Start
@@ -33,7 +34,7 @@ SECONDS = 30.0
 
 def recorded(path: Path, choice: BusChoice | None = None) -> Recording:
     with path.open("rb") as stream:
-        return read_recording(stream, path.name, bus=choice or BusChoice(DATA, car=CAR))
+        return read_recording(stream, path.name, Options(bus=choice or BusChoice(DATA, car=CAR)))
 
 
 @pytest.mark.parametrize("suffix", FORMS)
@@ -145,7 +146,7 @@ def test_a_damaged_log_is_a_recording_or_an_error_in_words(suffix: str, tmp_path
             data[at : at + chance.randrange(200)] = chance.randbytes(chance.randrange(20))
         try:
             recording = read_recording(
-                io.BytesIO(bytes(data)), f"a{suffix}", bus=BusChoice(DATA, car=CAR)
+                io.BytesIO(bytes(data)), f"a{suffix}", Options(bus=BusChoice(DATA, car=CAR))
             )
         except UnreadableRecording:
             continue
