@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 
 from runtime.bridge.session.recording import (
     WIDE,
@@ -63,92 +64,83 @@ def import_recording(
             with suppress(Exception):  # the next start tries again
                 yield from drop_staged(work.session.key)
         raise
-    return work.result()
+    session, left_out = work.session, work.left_out
+    kept = work.tall - len(left_out)
+    return Imported(session.n_frames, kept, session.n_signals, tuple(left_out))
 
 
+@dataclass(eq=False)
 class _Import:
-    """One recording on its way."""
+    """One recording on its way; the methods behind `steps` are its writes."""
 
-    def __init__(
-        self, session_id: str, recording: Recording, meta: SessionMeta, now_ms: int
-    ) -> None:
-        self._id = session_id
-        self._recording = recording
-        self._meta = meta
-        self._now_ms = now_ms
-        self.session = Session.begun(0, "", now_ms)
-        self._tall = 0
-        self._left_out: dict[str, None] = {}
-
-    def result(self) -> Imported:
-        """What it brought."""
-        kept = self._tall - len(self._left_out)
-        session = self.session
-        return Imported(session.n_frames, kept, session.n_signals, tuple(self._left_out))
+    session_id: str
+    recording: Recording
+    meta: SessionMeta
+    now_ms: int
+    session: Session = field(default_factory=lambda: Session.begun(0, "", 0))
+    tall: int = 0
+    left_out: dict[str, None] = field(default_factory=dict)
 
     def steps(self) -> Steps:
         """One commit after another."""
-        yield self._stage
-        frames, signals = self._recording.frames, self._recording.signals
+        yield self.stage
+        frames, signals = self.recording.frames, self.recording.signals
         if not set(WIDE_SIGNALS).isdisjoint(map(canonical.text, signals)):
             frames, signals = _filled(frames, signals)
         if len({len(column) for column in frames.columns.values()}) > 1:
             raise BadFrames("the columns of the frames differ in length")
-        for start in range(0, len(frames), PIECE):
-            part = {name: column[start : start + PIECE] for name, column in frames.columns.items()}
-            yield partial(self._frames, numbers=canonical.matrix(Frames(part)))
+        for part in _pieces(frames.columns):
+            yield partial(self.add_frames, numbers=canonical.matrix(Frames(part)))
         for name, samples in _one_by_one(signals):
-            self._tall += 1
-            for start in range(0, len(samples.t), PIECE):
-                piece = Samples(*(column[start : start + PIECE] for column in samples))
-                yield partial(self._samples, name=name, samples=piece)
-        video = video_columns(self._recording.video)
-        for start in range(0, len(video["timestamp"]), PIECE):
-            columns = {name: column[start : start + PIECE] for name, column in video.items()}
-            yield partial(self._video, columns=columns)
-        yield self._bind
+            self.tall += 1
+            for part in _pieces(samples._asdict()):
+                yield partial(self.add_samples, name=name, samples=Samples(**part))
+        for columns in _pieces(video_columns(self.recording.video)):
+            yield partial(self.add_video, columns=columns)
+        yield self.bind
 
-    def _refuse(self, tx: Transaction) -> Session | None:
-        there = tx.session(self._id)
+    def refuse(self, tx: Transaction) -> Session | None:
+        """The session as it is. Raises `SessionExists` where it has telemetry."""
+        there = tx.session(self.session_id)
         if there is not None and (there.n_frames or there.n_signals):
-            raise SessionExists(self._id)
+            raise SessionExists(self.session_id)
         return there
 
-    def _stage(self, tx: Transaction) -> None:
-        self._refuse(tx)
-        if not len(self._recording.frames) and not self._recording.signals:
+    def stage(self, tx: Transaction) -> None:
+        self.refuse(tx)
+        if not len(self.recording.frames) and not self.recording.signals:
             raise BadFrames("the recording is empty")
         key = tx.next_number("session_key")
         tx.run("INSERT INTO staged VALUES (?)", (key,))
         self.session = replace(self.session, key=key)
 
-    def _frames(self, tx: Transaction, numbers: Numbers) -> None:
+    def add_frames(self, tx: Transaction, numbers: Numbers) -> None:
         tx.changes += 1
         first = self.session.n_frames
         self.session = self.session.travelled(numbers, tx.state.wide)
         tx.connection.insert_frames(self.session.key, first, numbers)
 
-    def _samples(self, tx: Transaction, name: str, samples: Samples) -> None:
-        if tx.discover([name], self._now_ms, spare=True)[1]:
-            self._left_out[name] = None
+    def add_samples(self, tx: Transaction, name: str, samples: Samples) -> None:
+        if tx.discover([name], self.now_ms, spare=True)[1]:
+            self.left_out[name] = None
             return
         signal = tx.existing_signal(name).signal_id
         tx.changes += 1
         tx.connection.insert_samples([Run(self.session.key, signal, samples)])
         self.session = self.session.heard({signal: span_of(samples)})
 
-    def _video(self, tx: Transaction, columns: Columns) -> None:
+    def add_video(self, tx: Transaction, columns: Columns) -> None:
         tx.changes += 1
         keys = np.full(len(columns["timestamp"]), self.session.key)
         tx.connection.insert("video_frames", {"session_key": keys, **columns})
 
-    def _bind(self, tx: Transaction) -> None:
+    def bind(self, tx: Transaction) -> None:
         tx.flush()
-        there = self._refuse(tx)
+        there = self.refuse(tx)
         staged = self.session
         spans = staged.spans or {}
-        started, ended = driven_ms(self._recording, staged.t_start, staged.t_end, self._now_ms)
-        fresh = replace(Session.begun(staged.key, self._id, started), ended_at=ended)
+        started, ended = driven_ms(self.recording, staged.t_start, staged.t_end, self.now_ms)
+        fresh = replace(Session.begun(staged.key, self.session_id, started), ended_at=ended)
         if there is not None:
             tx.run("DELETE FROM sessions WHERE session_key = ?", (there.key,))
             tx.run(
@@ -157,7 +149,7 @@ class _Import:
             )
             fresh = replace(there, key=staged.key)
         bound = replace(
-            fresh.filled(canonical.row(self._meta)).counted(spans),
+            fresh.filled(canonical.row(self.meta)).counted(spans),
             n_frames=staged.n_frames,
             distance_m=staged.distance_m,
             odometer=staged.odometer,
@@ -169,6 +161,12 @@ class _Import:
         tx.run("DELETE FROM staged WHERE session_key = ?", (staged.key,))
         tx.checkpoint = True
         self.session = tx.put(bound)
+
+
+def _pieces(columns: Columns) -> Iterator[dict[str, npt.NDArray[Any]]]:
+    """The columns in parts of `PIECE` rows."""
+    for start in range(0, len(next(iter(columns.values()))), PIECE):
+        yield {name: column[start : start + PIECE] for name, column in columns.items()}
 
 
 def driven_ms(

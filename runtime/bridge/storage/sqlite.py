@@ -118,17 +118,17 @@ class SqliteConnection:
 
     def frames(self, key: int, first: int = 0, behind: int | None = None) -> Numbers:
         behind = sys.maxsize if behind is None else behind
-        index, numbers = self._frame_rows(key, first, behind)
-        parts = [(index, numbers)]
+        parts = []
         for at, block in self._frame_blocks(key, first, behind):
-            start, end = max(first - at, 0), behind - at
-            part = block[:, start:end]
+            start = max(first - at, 0)
+            part = block[:, start : behind - at]
             parts.append((np.arange(part.shape[1]) + at + start, part))
-        if len(parts) == 1:
-            return numbers
+        parts.append(self._frame_rows(key, first, behind))
         index = np.concatenate([part for part, _ in parts])
         numbers = np.concatenate([part for _, part in parts], axis=1)
-        return np.ascontiguousarray(numbers[:, np.argsort(index, kind="stable")])
+        if not (np.diff(index) > 0).all():
+            numbers = np.ascontiguousarray(numbers[:, np.argsort(index, kind="stable")])
+        return numbers
 
     def fill(self, key: int, name: str, index: npt.NDArray[np.int64], value: Numbers) -> None:
         self.inner.executemany(

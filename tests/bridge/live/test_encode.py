@@ -8,17 +8,14 @@ import pytest
 
 from runtime.bridge.cues.model import Cue
 from runtime.bridge.live.hub import (
-    control_event,
     cue_event,
     event,
-    frame_event,
     frame_json,
-    hello,
     object_json,
     spliced,
 )
 from runtime.bridge.session.recording import WIDE
-from tests.bridge.live.streamkit import cue, frame, parsed
+from tests.bridge.live.streamkit import frame, parsed
 
 CLIENT = (
     "timestamp distance speed g_lat g_long combo_g brake_pressure throttle steering rpm lat lon"
@@ -48,13 +45,6 @@ def test_further_signals_come_under_their_names_and_displace_nothing() -> None:
     assert (told["water_temp_c"], told["gear"]) == (90.5, 3)
     assert (told["speed"], told["session_id"]) == (40.0, "s")
     assert (told["replay_id"], told["frame_idx"]) == ("replay-0", 7)
-
-
-def test_live_and_replayed_frames_have_the_same_keys() -> None:
-    replayed = frame(source="replay")._replace(replay_id="replay-1", frame_idx=1)
-    told = json.loads(frame_json(replayed))
-    del told["replay_id"]
-    assert list(told) == list(json.loads(frame_json(frame())))
 
 
 def test_a_cue_has_every_field_and_both_forms() -> None:
@@ -88,17 +78,3 @@ def test_a_gap_is_told_in_the_event_behind_it(data: bytes, wanted: object) -> No
     assert parsed(whole)._replace(data=None) == parsed(event(data, "telemetry", 9))._replace(
         data=None
     )
-
-
-def test_the_greeting_says_when_to_come_back_and_from_where() -> None:
-    text = hello("cues", {"session_id": "s"}, 7)
-    assert text.startswith(b"retry: 2000\nid: 7\nevent: hello\n")
-    assert parsed(text).data == {"stream": "cues", "session_id": "s"}
-
-
-def test_a_control_event_is_for_everybody() -> None:
-    made = control_event("loop", {"replay_id": "r"}, 3)
-    assert made.always
-    assert parsed(made.named) == ("loop", 3, {"replay_id": "r"}, "")
-    assert not frame_event(frame(), 3).always
-    assert not cue_event(cue("x"), 3, 0.0).always

@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from runtime.bridge.live.replay import latest, pace
-from runtime.bridge.session.recording import Samples
+from runtime.bridge.live.replay import pace
 
 MIDNIGHT = 86_400.0
 CASES = {
@@ -45,13 +44,3 @@ def test_whatever_the_clock_did_time_goes_forward_in_steps_of_5_s_at_most(t: lis
 def test_the_period_is_the_median_step_and_of_one_frame_a_tenth() -> None:
     assert pace(np.array([0.0, 0.1, 0.2, 9.0])).nominal_s == pytest.approx(0.1)
     assert pace(np.array([3.0, 3.0])).nominal_s == pytest.approx(0.1)
-
-
-def test_a_signal_holds_its_last_value() -> None:
-    samples = Samples(np.array([1.0, 2.0, 4.0]), np.array([10.0, 20.0, 40.0]))
-
-    found = latest(samples, np.array([0.9, 1.0, 1.9, 2.0, 3.9, 100.0, 1.5]))
-
-    assert np.isnan(found[0])
-    assert found[1:].tolist() == [10.0, 10.0, 20.0, 20.0, 40.0, 10.0]
-    assert np.isnan(latest(Samples(np.empty(0), np.empty(0)), np.array([1.0]))).all()

@@ -56,9 +56,3 @@ async def test_a_sound_file_is_found_sound(kind: Backend, path: Path) -> None:
         await store._looking
         assert not store.damaged
         await store.close()
-
-
-async def test_a_store_that_is_closed_at_once_waits_for_no_look(kind: Backend, path: Path) -> None:
-    store = await opened(path, kind)
-    await store.close()
-    assert not store.damaged

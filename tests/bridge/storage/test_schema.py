@@ -1,6 +1,5 @@
 """Databases of other versions: older ones are brought up, newer ones are refused untouched."""
 
-import shutil
 import sqlite3
 from collections.abc import Callable
 from operator import methodcaller
@@ -141,11 +140,3 @@ def test_a_fixture_is_there_for_every_version() -> None:
         for version in range(1, len(schema.STEPS) + 1)
         for kind in ("lightweight", "analytical")
     }
-
-
-async def test_a_copy_made_between_two_starts_is_complete(kind: Backend, path: Path) -> None:
-    await filled(path, kind)
-    shutil.copy(path, path.with_name("copy.db"))
-    store = await opened(path.with_name("copy.db"), kind)
-    assert len(await store.read_frames("s")) == 700
-    await store.close()

@@ -170,37 +170,6 @@ async def test_frames_are_packed_as_they_were_whatever_happened_to_them(
     assert equal(await store.read_frames("s"), Frames(expected))
 
 
-async def test_frames_of_concurrent_callers_never_share_a_number(store: Store) -> None:
-    appended = await asyncio.gather(
-        *(store.append_frames(f"s{n % 2}", frames(1 + n % 3, rpm=float(n))) for n in range(60))
-    )
-    for side in (0, 1):
-        numbers = [range(a.first_idx, a.last_idx + 1) for a in appended[side::2]]
-        flat = sorted(number for numbered in numbers for number in numbered)
-        assert flat == list(range(len(flat)))
-        rpm = (await store.read_frames(f"s{side}")).columns["rpm"]
-        assert all(
-            (rpm[a.first_idx : a.last_idx + 1] == n).all()
-            for n, a in enumerate(appended)
-            if n % 2 == side
-        )
-
-
-async def test_a_missing_distance_is_integrated_over_calls_and_restarts(
-    kind: Backend, path: Path
-) -> None:
-    store = await opened(path, kind)
-    first = await store.append_frames("s", frames(3, speed_ms=10.0, distance_m=np.nan))
-    await store.close()
-    store = await opened(path, kind)
-    second = await store.append_frames("s", frames(2, t0=0.03, speed_ms=10.0, distance_m=np.nan))
-    read = (await store.read_frames("s")).columns["distance_m"]
-    await store.close()
-    assert first.distance_m == pytest.approx([0, 0.1, 0.2])
-    assert second.distance_m == pytest.approx([0.3, 0.4])
-    assert read.tolist() == [*first.distance_m, *second.distance_m]
-
-
 @pytest.mark.parametrize(
     ("column", "value", "named"),
     [("rpm", np.inf, "rpm"), ("lat", -np.inf, "lat"), ("timestamp", np.nan, "timestamp")],
@@ -212,13 +181,6 @@ async def test_numbers_that_cannot_be_kept_are_refused_by_name(
         await store.append_frames("s", frames(2, **{column: value}))
     assert caught.value.status == 400
     assert store.session("s") is None
-
-
-async def test_negative_zero_is_kept_as_zero(store: Store) -> None:
-    await store.append_frames("s", frames(1, g_lat=-0.0), {"x": samples((-0.0, -0.0))})
-    read = (await store.read_frames("s")).columns["g_lat"]
-    tall = (await store.read_signals("s", ["x"]))["x"]
-    assert not np.signbit([read[0], tall.t[0], tall.value[0]]).any()
 
 
 async def test_samples_are_kept_by_time_and_the_later_one_wins(store: Store) -> None:
@@ -427,19 +389,6 @@ async def test_live_frames_get_through_beside_an_import(store: Store) -> None:
     assert (await importing).n_frames == 200_000
     assert live > 5
     assert len(await store.read_frames("live")) == live
-
-
-async def test_video_frames_are_replaced_by_file_and_time(store: Store) -> None:
-    first = [VideoFrame(1.0, 1000, "b.mp4", 0.5, 1920, 1080), VideoFrame(1.0, None, "a.mp4", None)]
-    await store.append_video("s", first, DRIVER)
-    await store.append_video(
-        "s", [VideoFrame(1.0, 7, "b.mp4", None), VideoFrame(0.5, 1, "b.mp4", 0)]
-    )
-    assert await store.video("s") == [
-        VideoFrame(0.5, 1, "b.mp4", 0.0),
-        first[1],
-        VideoFrame(1.0, 7, "b.mp4", None),
-    ]
 
 
 async def test_a_lap_of_the_same_number_replaces_and_keeps_its_id(store: Store) -> None:

@@ -5,12 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runtime.bridge.session.recording import Frames, Gate, Recording
 from runtime.bridge.session.series import Odometer, fill_distance
 from runtime.bridge.storage import canonical
-from runtime.bridge.storage.errors import BadFrames
-from runtime.bridge.storage.values import SessionMeta, recorded, said
-from tests.bridge.storage.storekit import frames, pairs, samples
+from runtime.bridge.storage.values import SessionMeta
+from tests.bridge.storage.storekit import pairs, samples
 
 NAN = float("nan")
 
@@ -72,11 +70,6 @@ def test_a_sample_belongs_to_the_nearest_frame_within_half_a_period(
     assert canonical.nearest(np.array([0.0, 0.1, 0.2]), np.array(t)).tolist() == expected
 
 
-def test_without_frames_no_sample_belongs_to_any() -> None:
-    assert canonical.nearest(np.array([]), np.array([1.0])).tolist() == [-1]
-    assert canonical.nearest(np.array([5.0]), np.array([5.0, 5.1])).tolist() == [0, -1]
-
-
 @pytest.mark.parametrize(
     ("given_text", "kept"),
     [("e\u0301", "é"), ("a\0b", "ab"), ("\ud800", "?"), ("plain", "plain"), ("", "")],
@@ -89,36 +82,8 @@ def test_an_empty_text_is_none_at_all() -> None:
     assert canonical.row(SessionMeta(driver="", car="\0", track=" ")) == SessionMeta(track=" ")
 
 
-@pytest.mark.parametrize(
-    "broken",
-    [
-        Frames({"timestamp": np.zeros(2)}),
-        Frames({**frames(2).columns, "rpm": np.zeros(3)}),
-        frames(2, rpm=[1.0, -np.inf]),
-    ],
-    ids=["missing", "length", "infinite"],
-)
-def test_frames_that_cannot_be_kept_are_refused(broken: Frames) -> None:
-    with pytest.raises(BadFrames):
-        canonical.matrix(broken)
-
-
-def test_samples_are_ordered_and_of_equal_times_the_later_wins() -> None:
-    kept = canonical.samples("x", samples((2, 1), (1, 2), (2, 3), (-0.0, -0.0)))
-    assert pairs(kept) == [(0, 0), (1, 2), (2, 3)]
-    assert not np.signbit(kept.t[0])
-
-
 def test_names_that_are_one_in_canonical_form_are_one_signal() -> None:
     kept = canonical.signals(
         {"e\u0301": samples((1, 1)), "é": samples((1, 2), (0, 3)), "n": samples()}
     )
     assert {name: pairs(values) for name, values in kept.items()} == {"é": [(0, 3), (1, 2)]}
-
-
-def test_gates_and_facts_of_a_recording_survive_as_json() -> None:
-    gate = Gate(50.25, 6.5, 271.0, 20.0)
-    meta = said(Recording(frames(1), start=gate, splits=(gate, gate), facts={"a": "b"}))
-    assert (recorded(meta).start, len(recorded(meta).splits)) == (gate, 2)
-    assert recorded(meta).facts == {"a": "b"}
-    assert recorded({}).start is None
