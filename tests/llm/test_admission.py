@@ -1,7 +1,6 @@
 """Admission and lanes: limits, order, estimates, and that the counters always add up."""
 
 import asyncio
-import random
 
 import pytest
 
@@ -16,12 +15,6 @@ class Clock:
 
     def __call__(self) -> float:
         return self.now
-
-
-def adds_up(admission: Admission) -> bool:
-    totals = admission.totals
-    ended = totals.completed + totals.errored + totals.cancelled
-    return totals.admitted == ended + len(admission.unfinished)
 
 
 async def test_the_running_request_counts_in_the_limit_and_in_the_position() -> None:
@@ -137,46 +130,6 @@ async def test_a_turn_that_comes_as_its_waiter_leaves_goes_to_the_next() -> None
     await stayer
 
     assert lane.holders == {3}
-
-
-async def test_whatever_happens_the_counters_add_up_and_a_lane_is_never_lost() -> None:
-    chance = random.Random(7)
-    admission, lane = Admission(8), Lane("local")
-    refused = 0
-
-    async def request(number: int) -> None:
-        nonlocal refused
-        try:
-            ticket = admission.enter(number, lane, f"client {number % 5}", "m")
-        except QueueFull:
-            refused += 1
-            return
-        state = State.CANCELLED
-        try:
-            await lane.take(ticket)
-            try:
-                admission.started(ticket)
-                await asyncio.sleep(chance.random() / 500)
-                state = chance.choice([State.COMPLETED, State.ERRORED])
-            finally:
-                lane.give(ticket)
-        finally:
-            admission.finish(ticket, state)
-
-    tasks = []
-    for number in range(1, 301):
-        tasks.append(asyncio.create_task(request(number)))
-        await asyncio.sleep(chance.random() / 1000)
-        if chance.random() < 0.3:
-            chance.choice(tasks).cancel()
-        assert adds_up(admission)
-    await asyncio.gather(*tasks, return_exceptions=True)
-
-    assert adds_up(admission)
-    assert not admission.unfinished
-    assert not lane.holders
-    assert admission.totals.cancelled > 0
-    assert admission.totals.admitted + refused <= 300
 
 
 async def test_a_stopped_request_raises_the_reason_and_a_foreign_cancellation_passes() -> None:

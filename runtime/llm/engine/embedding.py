@@ -24,10 +24,9 @@ WARM_TEXT: Final = "hi"
 ANSWER_S: Final = 30.0
 """A process that leaves a slice unanswered for this long is killed."""
 SLICE_TEXTS: Final = 16
-"""Most texts of a slice."""
-SLICE_TOKENS: Final = 4096
-"""About the most tokens of a slice, padding included; a single text may have more."""
-_CHARS_PER_TOKEN: Final = 2  # few scripts have longer tokens on average, dense ones have shorter
+"""Most texts of a slice; more gain nothing on a CPU and cost padding."""
+SLICE_TOKENS: Final = 8192
+"""Most tokens of a slice, padding included; a single text may have more."""
 _SPECIAL: Final = 2  # tokens around every text
 _FITTED: Final = 64  # chunks whose tokens are counted in one turn
 _AROUND: Final = 3  # special tokens around a text, and the line break behind a heading
@@ -324,7 +323,7 @@ def slices(texts: Sequence[str], max_tokens: int) -> list[list[int]]:
     """
     cut: list[list[int]] = []
     for place in sorted(range(len(texts)), key=lambda at: len(texts[at])):
-        tokens = min(len(texts[place]) // _CHARS_PER_TOKEN + _SPECIAL, max_tokens)
+        tokens = min(len(texts[place]) + _SPECIAL, max_tokens)  # of a character each, at most
         room = min(SLICE_TEXTS, SLICE_TOKENS // max(1, tokens))
         if cut and len(cut[-1]) < room:
             cut[-1].append(place)

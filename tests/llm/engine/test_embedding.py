@@ -126,7 +126,7 @@ async def test_what_was_embedded_is_counted(rig: Rig) -> None:
 
 @pytest.mark.parametrize(
     ("length", "max_tokens", "most"),
-    [(10, 128, 16), (5000, 512, 8), (5000, 8192, 1), (400, 512, 16)],
+    [(10, 128, 16), (5000, 512, 16), (5000, 8192, 1), (1022, 8192, 8)],
 )
 def test_long_inputs_make_small_slices(length: int, max_tokens: int, most: int) -> None:
     cut = slices(["x" * length] * 50, max_tokens)

@@ -57,12 +57,6 @@ async def test_commands_are_answered_with_their_bytes(process: Worker) -> None:
     assert process.alive
 
 
-async def test_answers_come_in_order_to_those_who_asked(process: Worker) -> None:
-    asked = [embed(process, "x" * n) for n in range(1, 20)]
-    answers = await asyncio.gather(*asked)
-    assert [framed.vectors for framed in answers] == [scripted.row("x" * n) for n in range(1, 20)]
-
-
 async def test_large_texts_go_both_ways(process: Worker) -> None:
     text = "\n\n".join(["word " * 80] * 3000)
     chunks = await process.ask(Split(text), Chunks)
@@ -150,15 +144,6 @@ async def test_the_last_words_of_a_process_are_logged(
         await embed(process, "!crash")
     await process.close()
     assert "status 3: something broke" in caplog.text
-
-
-async def test_a_process_that_is_told_to_end_has_no_last_words(
-    process: Worker, caplog: pytest.LogCaptureFixture
-) -> None:
-    await process.close()
-    await process.close()
-    assert not process.alive
-    assert caplog.text == ""
 
 
 async def test_a_process_that_cannot_start_is_an_os_error() -> None:

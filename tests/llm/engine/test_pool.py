@@ -238,15 +238,6 @@ async def test_a_load_that_hangs_ends_in_time(models: Path) -> None:
         await rig.use("recall")
 
 
-async def test_a_dead_process_is_replaced(rig: Rig) -> None:
-    await rig.use("recall")
-    rig.workers[0].kill()
-    assert rig.keys == []
-    await rig.use("recall")
-    assert len(rig.workers) == 2
-    await rig.pool.close()
-
-
 async def test_a_changed_file_is_loaded_beside_the_one_in_use(models: Path, tmp_path: Path) -> None:
     path = tmp_path / "m.gguf"
     path.write_bytes((models / "recall.gguf").read_bytes())
@@ -337,14 +328,6 @@ async def test_an_engine_that_cannot_generate_is_not_warm(rig: Rig) -> None:
     await rig.pool.close()
 
 
-async def test_an_embedding_model_is_told_apart_before_and_after_a_look_at_the_file(
-    rig: Rig,
-) -> None:
-    assert rig.entry("embed").kind == "chat"  # the name says nothing, the file does
-    with pytest.raises(LocalInitFailed, match="embedding"):
-        await rig.pool.acquire(rig.entry("embed"))
-
-
 async def test_many_at_once_leave_the_counts_at_zero(rig: Rig) -> None:
     asked = [(model, n) for model in ("recall", "noise", "strict") for n in (None, 256, 512)] * 4
     await asyncio.gather(*(rig.use(model, tokens) for model, tokens in asked))
@@ -384,18 +367,6 @@ async def test_the_least_recently_used_idle_engine_makes_room(roomy: Rig) -> Non
     await roomy.use("strict")
     assert roomy.keys == keys("strict", "noise")
     assert not roomy.pool.failures
-    await roomy.pool.close()
-
-
-async def test_as_many_idle_engines_go_as_it_takes_and_those_in_use_stay(roomy: Rig) -> None:
-    held = await roomy.pool.acquire(roomy.entry("recall"))
-    await roomy.use("noise")
-    await roomy.use("noise", 512)
-    room_for(roomy, alive=2)
-    await roomy.use("strict")
-    assert roomy.keys == keys("strict", "recall")
-    assert held.worker.alive
-    roomy.pool.release(held)
     await roomy.pool.close()
 
 

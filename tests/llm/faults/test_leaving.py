@@ -54,17 +54,14 @@ async def test_leaving_while_tokens_come_frees_the_lane(server: Server, stream: 
     assert len(server.service.pool.loaded()) == 2  # nobody had to be killed
 
 
-@pytest.mark.parametrize("stream", [False, True])
-async def test_leaving_while_the_prompt_is_prefilled_frees_the_lane(
-    server: Server, stream: bool
-) -> None:
+async def test_leaving_while_the_prompt_is_prefilled_frees_the_lane(server: Server) -> None:
     await server.ask("endless", max_completion_tokens=1)
     engine = server.service.pool.loaded()[0]
     process = psutil.Process(engine.worker.pid)
     began = process.cpu_times().user
     await server.ask("endless", PROMPT, max_completion_tokens=1)
     whole = process.cpu_times().user - began
-    async with asked(server, "endless", "y" + PROMPT, stream=stream) as number:
+    async with asked(server, "endless", "y" + PROMPT, stream=True) as number:
         await until(lambda: engine.worker.busy)
     began = process.cpu_times().user
     await left(server, number)
@@ -92,10 +89,7 @@ async def test_leaving_the_queue_does_not_touch_the_one_that_runs(
     assert (await waiting).said == REPLIES["<red>"]
 
 
-@pytest.mark.parametrize("stream", [False, True])
-async def test_leaving_while_the_model_loads_leaves_the_load_to_the_others(
-    server: Server, stream: bool
-) -> None:
+async def test_leaving_while_the_model_loads_leaves_the_load_to_the_others(server: Server) -> None:
     go_on = asyncio.Event()
 
     async def later() -> Worker:
@@ -103,7 +97,7 @@ async def test_leaving_while_the_model_loads_leaves_the_load_to_the_others(
         return await Worker.start()
 
     server.service.pool._start_worker = later
-    async with asked(server, "recall", "<gold>", stream=stream) as number:
+    async with asked(server, "recall", "<gold>", stream=False) as number:
         await until(lambda: bool(server.service.pool._loads))
         waiting = asyncio.ensure_future(server.ask("recall", "<red>"))
         await until(lambda: len(server.service.admission.unfinished) == 2)

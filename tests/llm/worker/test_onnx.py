@@ -11,7 +11,7 @@ import pytest
 
 from runtime.llm.engine.protocol import Embedded, LoadEncoder, Pooling
 from runtime.llm.engine.worker.encoders import NOT_COMPUTED, NOT_FINITE
-from runtime.llm.engine.worker.onnx import SLICE, OnnxEncoder, slices
+from runtime.llm.engine.worker.onnx import OnnxEncoder
 from runtime.llm.engine.worker.resources import Refused
 from tests.llm.engine import onnxkit
 from tests.llm.engine.onnxkit import WORDS, vocabulary
@@ -289,19 +289,3 @@ def test_damaged_models_are_refused_or_computed(tmp_path: Path) -> None:
             reasons.append(str(error))
     assert len(reasons) > 10
     assert not [reason for reason in reasons if str(tmp_path) in reason or len(reason) > 100]
-
-
-SLICED: dict[str, tuple[list[int], list[list[int]]]] = {
-    "nothing": ([], []),
-    "shortest first": ([9, 3, 5], [[1, 2, 0]]),
-    "equals in order": ([4, 4, 4], [[0, 1, 2]]),
-    "at most sixteen": ([5] * 18, [list(range(16)), [16, 17]]),
-    "fewer long ones": ([1024, 3, 1024, 1024, 1024], [[1, 0, 2, 3], [4]]),
-    "the longest alone": ([8192, 8192], [[0], [1]]),
-}
-
-
-@pytest.mark.parametrize(("counts", "expected"), SLICED.values(), ids=SLICED)
-def test_texts_are_sliced_by_length(counts: list[int], expected: list[list[int]]) -> None:
-    assert slices(counts) == expected
-    assert max(map(len, expected), default=0) <= SLICE

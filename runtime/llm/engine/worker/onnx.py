@@ -21,9 +21,6 @@ from runtime.llm.engine.worker.encoders import NOT_COMPUTED, NOT_FINITE, check_l
 from runtime.llm.engine.worker.resources import Refused, encoder_threads
 from runtime.llm.models import onnxfile
 
-SLICE: Final = 16
-"""Texts of one run; more gain nothing on a CPU and cost padding."""
-_SLICE_SQUARES: Final = SLICE * 512 * 512  # of tokens: what the memory for attention grows with
 _DEFAULT_LONGEST: Final = (128, 64, 32, 16, 8)  # the first that the model's positions can take
 _ROUNDED: Final = 128
 _EPSILON: Final = 1e-12
@@ -143,15 +140,11 @@ class OnnxEncoder:
         return len(self._words.ids(text))
 
     def embed(self, texts: Sequence[str]) -> Embedded:
-        """The vectors, computed in slices of texts of about the same length."""
-        cut = [self._words.cut(text, self.max_tokens) for text in texts]
-        counts = [len(tokens.ids) for tokens in cut]
-        rows = np.empty((len(texts), self.width), np.float32)
-        for places in slices(counts):
-            rows[places] = self._vectors([cut[place] for place in places])
-        truncated = sum(tokens.cut for tokens in cut)
-        data = rows.astype("<f4", copy=False).tobytes()
-        return Embedded(self.width, counts, truncated, data)
+        """The vectors, all computed at once and padded to the longest text."""
+        batch = [self._words.cut(text, self.max_tokens) for text in texts]
+        data = self._vectors(batch).astype("<f4", copy=False).tobytes()
+        counts = [len(tokens.ids) for tokens in batch]
+        return Embedded(self.width, counts, sum(tokens.cut for tokens in batch), data)
 
     def _longest(self, declared: int | None) -> int:
         for length in _DEFAULT_LONGEST if declared is None else (declared,):
@@ -214,19 +207,6 @@ class OnnxEncoder:
         if states.ndim > 2 and self._pooling == "none":
             raise Refused("the model gives a vector a token, so it needs a pooling")
         return states, mask
-
-
-def slices(counts: Sequence[int]) -> list[list[int]]:
-    """Places of texts, shortest first, in slices that one run can take."""
-    cut: list[list[int]] = []
-    for place in sorted(range(len(counts)), key=counts.__getitem__):
-        last = cut[-1] if cut else []
-        squares = (len(last) + 1) * counts[place] ** 2  # all are padded to this, the longest
-        if not last or len(last) == SLICE or squares > _SLICE_SQUARES:
-            cut.append([place])
-        else:
-            last.append(place)
-    return cut
 
 
 def pooled(states: Floats, mask: Ints, pooling: str) -> Floats:
