@@ -31,8 +31,7 @@ from runtime.llm.discovery import Announcer, reachable_addresses
 from runtime.llm.documents.store import DocumentStore, StoreSettings
 from runtime.llm.documents.values import StoreUnusable
 from runtime.llm.engine.embedding import Embedder
-from runtime.llm.engine.pool import Pool, PoolSettings, shutting_down
-from runtime.llm.engine.sessions import Sessions
+from runtime.llm.engine.pool import Pool, shutting_down
 from runtime.llm.errors import BenchmarkFailed, JsonObject, SysmodelUnavailable, render
 from runtime.llm.hostinfo import host_info
 from runtime.llm.identity import client_id, header_safe
@@ -157,19 +156,7 @@ def assemble(settings: LlmSettings) -> Service:
     host = host_info()
     folders = [settings.models_folder, BUNDLED.parent]
     catalog = Catalog(folders, soc=host.soc_model)
-    sessions = Sessions(settings.session_cache_size, settings.session_ttl_ms / 1000)
-    pool = Pool(
-        PoolSettings(
-            chat=settings.engine_cache_size,
-            embedding=settings.embedding_cache_size,
-            default_context=settings.default_context,
-            session_bytes=settings.session_bytes,
-            threads=settings.threads,
-            embedding_threads=settings.embedding_threads,
-            load_timeout_s=settings.load_timeout_ms / 1000,
-        ),
-        sessions,
-    )
+    pool = Pool(settings)
     provider = build(
         settings.sysmodel,
         settings.data_dir,

@@ -43,6 +43,7 @@ from runtime.llm.errors import (
 )
 from runtime.llm.models import gguf
 from runtime.llm.models.catalog import Entry, Fingerprint
+from runtime.llm.settings import LlmSettings
 from runtime.llm.values import Backend, Generation, Sampling, Turn
 from runtime.web.errors import ApiError, ShuttingDown
 
@@ -60,23 +61,6 @@ REFUSED_S: Final = 60.0
 """How long files that are not an encoder are not tried again, unless they change."""
 CLOSE_S: Final = 4.5
 FAILURES: Final = 8
-
-
-@dataclass(frozen=True)
-class PoolSettings:
-    """What bounds the pool."""
-
-    chat: int = 2
-    """Chat engines in memory."""
-    embedding: int = 1
-    """Encoders in memory."""
-    default_context: int = 4096
-    session_bytes: int = 0
-    """Memory for the cached conversations of one engine."""
-    threads: int = 0
-    """Of a chat model; 0: measured."""
-    embedding_threads: int = 0
-    load_timeout_s: float = 300.0
 
 
 class Attempt(NamedTuple):
@@ -219,15 +203,16 @@ class Pool:
 
     def __init__(
         self,
-        settings: PoolSettings,
-        sessions: Sessions,
+        settings: LlmSettings,
         start_worker: Callable[[], Awaitable[Worker]] = Worker.start,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self.sessions = sessions
+        rest_s = settings.session_ttl_ms / 1000
+        self.sessions = Sessions(settings.session_cache_size, rest_s, clock)
         self.failures: deque[Attempt] = deque(maxlen=FAILURES)
         self.closed = False
         self._settings = settings
+        self._load_timeout_s = settings.load_timeout_ms / 1000
         self._start_worker = start_worker
         self._clock = clock
         self._memory = psutil.virtual_memory().total
@@ -511,7 +496,7 @@ class Pool:
 
     async def _wait_for_place(self, shelf: Shelf) -> None:
         """Wait until one more engine fits beside those in use and those that are coming."""
-        limit_s = self._settings.load_timeout_s if shelf == "embedding" else None
+        limit_s = self._load_timeout_s if shelf == "embedding" else None
         try:
             async with asyncio.timeout(limit_s):
                 while True:
@@ -527,7 +512,7 @@ class Pool:
         began = self._clock()
         context = f"{wish.key} {next(self._numbers)}"
         try:
-            async with asyncio.timeout(self._settings.load_timeout_s):
+            async with asyncio.timeout(self._load_timeout_s):
                 model = await self._open(wish, entry.id, context)
         except (WorkerFailed, OSError, TimeoutError) as error:
             no_room = isinstance(error, ShortOfMemory)
@@ -635,10 +620,10 @@ class Pool:
 
     def _limit(self, shelf: Shelf) -> int:
         if shelf != "embedding":
-            return self._settings.chat if shelf == "chat" else 1
+            return self._settings.engine_cache_size if shelf == "chat" else 1
         engines = [engine for engine in self._engines.values() if engine.shelf == shelf]
         used = self._places.count(shelf) + sum(engine.users > 0 for engine in engines)
-        size = self._settings.embedding
+        size = self._settings.embedding_cache_size
         return size if used < size else size + SPARE
 
     def _trim(self, shelf: Shelf, room: int) -> None:

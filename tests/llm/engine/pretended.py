@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from runtime.llm.engine.embedding import Embedder, Vectors
-from runtime.llm.engine.pool import Engine, Pool, PoolSettings
+from runtime.llm.engine.pool import Engine, Pool
 from runtime.llm.engine.process import ANSWER_S, Answer, Worker, WorkerGone
 from runtime.llm.engine.protocol import Command, Embed, Event, Fit, LoadEncoder, Split
-from runtime.llm.engine.sessions import Sessions
 from runtime.llm.models.catalog import Entry, Fingerprint
 from runtime.llm.models.catalogfile import Declaration
+from runtime.llm.settings import LlmSettings
 from runtime.web.errors import ApiError
 from tests.llm.engine import scripted
 
@@ -64,8 +64,9 @@ class Rig:
             gate.set()
         self.now = 0.0
         self.answer: Callable[[Pretender, Command], Event] = lambda _, c: scripted.answer(c)
-        settings = PoolSettings(embedding=encoders, embedding_threads=1, load_timeout_s=load_s)
-        self.pool = Pool(settings, Sessions(), self._start, lambda: self.now)
+        size = {"embedding_cache_size": encoders, "load_timeout_ms": load_s * 1000}
+        settings = LlmSettings(embedding_threads=1).model_copy(update=size)
+        self.pool = Pool(settings, self._start, lambda: self.now)
         self.embedder = Embedder(self.pool, waiting, clock=lambda: self.now)
 
     async def _start(self) -> Worker:

@@ -14,7 +14,7 @@ import pytest
 from blockbuster import blockbuster_ctx
 
 from runtime.llm.engine.embedding import SLICE_TEXTS, Embedder, Purpose, Vectors, slices
-from runtime.llm.engine.pool import Pool, PoolSettings
+from runtime.llm.engine.pool import Pool
 from runtime.llm.engine.process import WorkerFailed, WorkerGone
 from runtime.llm.engine.protocol import (
     Chunks,
@@ -27,9 +27,9 @@ from runtime.llm.engine.protocol import (
     LoadEncoder,
     Split,
 )
-from runtime.llm.engine.sessions import Sessions
 from runtime.llm.errors import EmbedBusy, EmbedFailed
 from runtime.llm.models.catalog import Entry, Fingerprint
+from runtime.llm.settings import LlmSettings
 from runtime.web.errors import ShuttingDown
 from tests.llm.engine import scripted
 from tests.llm.engine.pretended import Pretender, Rig, entry, failure, settle
@@ -375,7 +375,7 @@ async def test_a_storm_of_deaths_and_departures_leaves_everything_at_rest() -> N
 
 
 def scripted_embedder(answer_s: float = 30.0) -> Embedder:
-    pool = Pool(PoolSettings(load_timeout_s=30.0), Sessions(), scripted.start)
+    pool = Pool(LlmSettings(load_timeout_ms=30_000), scripted.start)
     return Embedder(pool, answer_s=answer_s)
 
 

@@ -15,7 +15,6 @@ import pytest
 from runtime.llm.engine.pool import (
     Engine,
     Pool,
-    PoolSettings,
     model_budget,
 )
 from runtime.llm.engine.process import ANSWER_S, Answer, ShortOfMemory, Worker, WorkerFailed
@@ -25,6 +24,7 @@ from runtime.llm.errors import LocalInitFailed
 from runtime.llm.models.catalog import Catalog, Entry
 from runtime.llm.models.catalogfile import Declaration
 from runtime.llm.models.gguf import read as read_header
+from runtime.llm.settings import LlmSettings
 from tests.llm.serverkit import until
 
 
@@ -79,13 +79,10 @@ class Rig:
         self.workers: list[Pretender] = []
         self.answer: Callable[[Command], None] = lambda command: None
         self.now = 0.0
-        self.sessions = Sessions(clock=lambda: self.now, ttl_s=10.0)
-        self.pool = Pool(
-            PoolSettings(chat=size, session_bytes=1 << 20, load_timeout_s=load_timeout_s),
-            self.sessions,
-            self._start,
-            clock=lambda: self.now,
-        )
+        limits = {"engine_cache_size": size, "load_timeout_ms": load_timeout_s * 1000}
+        settings = LlmSettings(session_ttl_ms=10_000, session_cache_bytes=1 << 20)
+        self.pool = Pool(settings.model_copy(update=limits), self._start, clock=lambda: self.now)
+        self.sessions = self.pool.sessions
 
     async def _start(self) -> Worker:
         self.workers.append(Pretender(self._say))

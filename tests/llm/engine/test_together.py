@@ -11,10 +11,10 @@ import psutil
 import pytest
 
 from runtime.llm.engine.embedding import Embedder, Vectors
-from runtime.llm.engine.pool import Pool, PoolSettings
-from runtime.llm.engine.sessions import Sessions
+from runtime.llm.engine.pool import Pool
 from runtime.llm.errors import EmbedFailed
 from runtime.llm.models.catalog import Catalog, Entry
+from runtime.llm.settings import LlmSettings
 from tests.llm.engine import onnxkit
 from tests.llm.serverkit import processes_below, until
 
@@ -32,7 +32,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 async def embedder() -> AsyncIterator[Embedder]:
     descriptors, before = psutil.Process().num_fds(), processes_below(os.getpid())
-    pool = Pool(PoolSettings(embedding_threads=1), Sessions())
+    pool = Pool(LlmSettings(embedding_threads=1))
     embedder = Embedder(pool)
     yield embedder
     await embedder.close()

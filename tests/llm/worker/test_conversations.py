@@ -46,18 +46,6 @@ def test_a_template_that_cannot_tell_the_last_reply_apart_is_rendered_anew() -> 
     assert (made.reason, made.keep, made.feed) == ("template", 2, [9])
 
 
-texts = st.text(max_size=6)
-messages = st.lists(st.tuples(st.sampled_from(["system", "user", "assistant"]), texts), max_size=4)
-
-
-@settings(deadline=None)  # the machine may be busy
-@given(messages, messages)
-def test_only_equal_messages_have_equal_digests(
-    one: list[tuple[str, str]], other: list[tuple[str, str]]
-) -> None:
-    assert (digest(one) == digest(other)) == (one == other)
-
-
 @pytest.mark.parametrize(
     ("reply", "pieces", "expected"),
     [

@@ -68,10 +68,7 @@ def test_a_client_that_does_not_echo_replies_still_continues(shared: Worker) -> 
     ("talk", "temperature", "reason"),
     [
         ([("system", "<red>"), *SECOND[1:]], 0.0, "history"),
-        ([*FIRST, ("assistant", "other"), ("user", "two")], 0.0, "edited"),
         (SECOND, 0.1, "sampler"),
-        (FIRST, 0.0, "retry"),
-        ([*SECOND, ("user", "three")], 0.0, "turns"),
     ],
 )
 def test_anything_else_is_rebuilt_and_reuses_the_tokens_that_are_the_same(
