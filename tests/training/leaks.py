@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 from functools import cache
-from itertools import chain, product
+from itertools import chain
 
 from training.coach.corpus import data, grammar, questions
 
@@ -40,22 +40,13 @@ def pattern(template: str) -> re.Pattern[str]:
     return re.compile(f" *{told.replace(chr(92) + ' ', ' *')} *")
 
 
-def texts(sequence: grammar.Sequence) -> Iterator[str]:
-    """Every text of a parsed template."""
-    parts = [
-        [node] if isinstance(node, str) else [text for option in node for text in texts(option)]
-        for node in sequence
-    ]
-    return ("".join(chosen) for chosen in product(*parts))
-
-
 @cache
 def names() -> frozenset[str]:
     """Everything that a frame may put in the place of a topic."""
     said = [name for topic in data.topics() for name in (*topic.noun, *topic.verb)]
     for topic in data.topics():
         said += data.texts("keywords", "words", topic.id)
-    every = (text.replace("{c}", "@") for name in said for text in texts(grammar.parse(name)))
+    every = (text.replace("{c}", "@") for name in said for text in grammar.every(name))
     return frozenset(" ".join(NOISE.sub("", text.lower()).split()) for text in every)
 
 

@@ -15,6 +15,7 @@ from runtime.bridge.cues.concepts import Inputs, choose_concept
 from training.coach.corpus import data, dialogue, laps, questions, readings, records, talk
 from training.coach.corpus.exchange import Exchange, sentences
 from training.coach.shape import CHAT_TEMPLATE
+from training.coach.vocabulary import taught
 
 ROOT = Path(__file__).resolve().parents[2]
 NUMBER = re.compile(r"\d+(?:[.:]\d+)*")
@@ -142,3 +143,12 @@ def test_the_chat_template_of_the_file_writes_what_the_model_was_trained_on() ->
     assert template.render(messages=told, add_generation_prompt=True) == dialogue.chatml(
         messages, generate=True
     )
+
+
+def test_only_the_words_of_the_assistant_and_their_end_are_taught() -> None:
+    start, end, user, coach = 2, 3, 10, 11
+    ids = [start, user, 20, 21, end, 30, start, coach, 40, 41, end, 30, start, user, 22, end]
+    marked = [
+        token for token, mark in zip(ids, taught(ids, [start, coach], end), strict=True) if mark
+    ]
+    assert marked == [40, 41, end]

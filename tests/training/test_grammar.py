@@ -38,21 +38,9 @@ def test_a_slot_without_a_value_is_an_error_and_not_an_empty_place() -> None:
         grammar.fill("at {c}", {})
 
 
-def test_the_braces_of_json_are_no_slots() -> None:
-    assert grammar.slots('{"lap": "{last}"}') == {"last"}
-    assert grammar.fill('{"lap": "{last}"}', {"last": "1:40.1"}) == '{"lap": "1:40.1"}'
-
-
 def test_noise_changes_words_but_never_a_slot() -> None:
     rng = random.Random(3)
     text = "Where should I brake for {c}, at which marker?"
     typed = [noise.disturb(text, rng, WORDS)[0] for _ in range(300)]
     assert len(set(typed)) > 50
     assert all("{c}" in version for version in typed)
-
-
-@pytest.mark.parametrize("word", ["brake", "turn", "throttle"])
-def test_a_slip_is_one_letter_away(word: str) -> None:
-    rng = random.Random(5)
-    slips = {noise.slip(word, rng) for _ in range(200)}
-    assert all(slip[0] == word[0] and abs(len(slip) - len(word)) <= 1 for slip in slips)

@@ -1,9 +1,9 @@
 """Writes the sentences about driving that the coach may repeat: `-m training.coach.teachings`."""
 
-import itertools
 import re
 import sys
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
@@ -36,19 +36,6 @@ _CLAIMS: Final = re.compile(
 """Beginnings of sentences that would be about the driver."""
 
 
-def wordings(text: str) -> Iterator[str]:
-    """The texts of a template, so many at most."""
-    return itertools.islice(_expanded(grammar.parse(text)), MOST)
-
-
-def _expanded(sequence: grammar.Sequence) -> Iterator[str]:
-    options = [
-        [node] if isinstance(node, str) else [one for way in node for one in _expanded(way)]
-        for node in sequence
-    ]
-    return ("".join(parts) for parts in itertools.product(*options))
-
-
 def texts() -> Iterator[str]:
     """The templates of what is true whoever drives."""
     for topic in data.topics():
@@ -68,7 +55,7 @@ def keys() -> list[str]:
     for template in texts():
         if grammar.slots(template) - {"c"}:
             continue
-        for wording in wordings(template):
+        for wording in islice(grammar.every(template), MOST):
             for corner in ("Turn 1", "the corner"):
                 found.update(_keys(grammar.fill(wording, {"c": corner})))
     return sorted(found)

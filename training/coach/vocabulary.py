@@ -8,7 +8,6 @@ from typing import Final
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
 from training.coach.corpus.dialogue import Message, chatml
-from training.coach.masks import taught
 from training.coach.shape import END, SPECIAL, START
 
 # Digits one by one, so that numbers can be copied; llama.cpp calls this split "smollm".
@@ -73,6 +72,19 @@ def encode(tokenizer: Tokenizer, conversations: Iterable[Sequence[Message]]) -> 
     for encoding in tokenizer.encode_batch(texts):
         ids: list[int] = encoding.ids
         yield Encoded(ids, taught(ids, head, end))
+
+
+def taught(ids: Sequence[int], head: Sequence[int], end: int) -> list[bool]:
+    """Marks what follows each *head*, up to and with the next *end*."""
+    marks = [False] * len(ids)
+    inside = False
+    for at, token in enumerate(ids):
+        marks[at] = inside
+        if token == end:
+            inside = False
+        elif token == head[-1] and list(ids[at + 1 - len(head) : at + 1]) == list(head):
+            inside = True
+    return marks
 
 
 def _id(tokenizer: Tokenizer, token: str) -> int:

@@ -14,6 +14,7 @@ from urllib.parse import quote, urljoin
 import aiohttp
 import orjson
 from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
+from tqdm import tqdm
 
 from runtime.llm.app import assemble, make_app
 from runtime.llm.documents.values import LESSON, digest_of, heading_of, metadata_text
@@ -370,34 +371,21 @@ def _choose_model(models: list[str]) -> str:
 
 async def _carry_out(client: Client, plan: Plan, model: str) -> None:
     """Write first, then remove: a lesson that was renamed can be searched all along."""
-    total, done = len(plan.write) + len(plan.remove), 0
-    shown = sys.stderr.isatty() and total > 0
-    gate = asyncio.Semaphore(PARALLEL)
+    pending = iter(plan.write)
+    total = len(plan.write) + len(plan.remove)
+    with tqdm(desc="ingest", total=total, disable=None) as bar:
 
-    def step() -> None:
-        nonlocal done
-        done += 1
-        if shown:
-            sys.stderr.write(f"\ringest: {done} of {total}")
-            sys.stderr.flush()
+        async def write() -> None:
+            for document in pending:
+                await client.write(document, model)
+                bar.update()
 
-    async def write(document: Document) -> None:
         try:
-            await client.write(document, model)
-        finally:
-            gate.release()
-        step()
-
-    try:
-        async with asyncio.TaskGroup() as group:
-            for document in plan.write:
-                await gate.acquire()
-                group.create_task(write(document))
+            async with asyncio.TaskGroup() as group:
+                for _ in range(PARALLEL):
+                    group.create_task(write())
+        except BaseExceptionGroup as several:
+            raise several.exceptions[0] from None
         for name in plan.remove:
             await client.remove(name)
-            step()
-    except BaseExceptionGroup as several:
-        raise several.exceptions[0] from None
-    finally:
-        if shown:
-            sys.stderr.write("\n")
+            bar.update()

@@ -13,7 +13,6 @@ from runtime.llm.models.catalogfile import (
     CatalogFile,
     Declaration,
     declare,
-    format_table,
     parse,
 )
 
@@ -155,18 +154,6 @@ def test_what_is_no_plain_file_is_named_and_never_waited_for(tmp_path: Path, cas
     assert catalog.errors() == [problem]
 
 
-def test_a_file_in_place_of_a_folder_counts_at_the_next_look(tmp_path: Path) -> None:
-    catalog = CatalogFile(tmp_path)
-    (tmp_path / "catalog.toml").mkdir()
-    assert catalog.read().broken
-
-    (tmp_path / "catalog.toml").rmdir()
-    (tmp_path / "catalog.toml").write_text(FULL)
-
-    assert "a" in catalog.read().models
-    assert catalog.errors == []
-
-
 def test_the_system_model_cannot_be_declared_in_a_folder() -> None:
     read = parse("[models.sysmodel-builtin]\nname = 'x'\n")
 
@@ -202,17 +189,6 @@ def test_a_half_saved_edit_leaves_the_last_good_catalog_in_force(tmp_path: Path)
     file.write_text("[models.a]\ncontext_tokens = 30")
     assert catalog.read().models["a"].context_tokens == 30
     assert catalog.errors == []
-
-
-def test_an_unchanged_catalog_is_not_read_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "catalog.toml").write_text(FULL)
-    catalog = CatalogFile(tmp_path)
-    first = catalog.read()
-    monkeypatch.setattr("runtime.llm.models.catalogfile.load", None)
-
-    assert catalog.read() is first
 
 
 def test_the_users_catalog_overrides_the_bundled_one_key_by_key(tmp_path: Path) -> None:
@@ -271,10 +247,6 @@ OLD = "[models.old]\ncontext_tokens = 512  # mine\n"
 
 def in_force(folder: Path) -> dict[str, Declaration]:
     return CatalogFile(folder).read().models
-
-
-def test_a_table_reads_back_as_what_was_declared() -> None:
-    assert parse(format_table("a.b-c d", NEW)).models == {"a.b-c d": NEW}
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,9 @@
 
 import random
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
+from itertools import product
 from typing import Final
 
 SLOT: Final = re.compile(r"\{([a-z_]+)\}")
@@ -61,6 +62,19 @@ def _expand(sequence: Sequence, rng: random.Random) -> str:
     return "".join(
         node if isinstance(node, str) else _expand(rng.choice(node), rng) for node in sequence
     )
+
+
+def every(text: str) -> Iterator[str]:
+    """Every text of the template."""
+    return _every(parse(text))
+
+
+def _every(sequence: Sequence) -> Iterator[str]:
+    parts = [
+        [node] if isinstance(node, str) else [text for option in node for text in _every(option)]
+        for node in sequence
+    ]
+    return ("".join(chosen) for chosen in product(*parts))
 
 
 def pattern(text: str, slots: Mapping[str, str], escape: re.Pattern[str] | None = None) -> str:

@@ -8,7 +8,6 @@ from runtime.llm.models.system.daemon import (
     as_error,
     cleaned,
     is_background_block,
-    is_busy,
 )
 from runtime.llm.models.system.daemon import parse_address as parse
 
@@ -147,23 +146,6 @@ def test_addresses_paths_and_class_names_are_removed(said: str, read: str) -> No
 
 def test_a_long_complaint_is_cut() -> None:
     assert len(cleaned("x " * 5000)) == 200
-
-
-@pytest.mark.parametrize(
-    ("status", "body", "header", "busy"),
-    [
-        (429, None, False, True),
-        (503, {"error": {"type": "unavailable_error", "message": "Loading model"}}, False, True),
-        (503, {"error": "server busy, please try again"}, False, True),
-        (503, {"error": "gone for good"}, False, False),
-        (503, {"error": "gone"}, True, True),
-        (500, {"error": "busy"}, True, False),
-    ],
-)
-def test_a_busy_daemon_is_told_from_a_broken_one(
-    status: int, body: object, header: bool, busy: bool
-) -> None:
-    assert is_busy(status, body, has_retry_after=header) is busy
 
 
 def test_a_prompt_over_the_context_carries_both_numbers() -> None:

@@ -340,19 +340,6 @@ async def test_without_its_file_the_model_says_what_is_missing(
             await collect(provider.generate(chat()))
 
 
-async def test_a_replaced_file_is_another_entry(tmp_path: Path) -> None:
-    path, shop = installed(tmp_path), Workshop()
-    async with managed(tmp_path, shop=shop) as provider:
-        await settled(provider)
-        await collect(provider.generate(chat()))
-        os.utime(path, ns=(1, 1))
-        await settled(provider)
-        await collect(provider.generate(chat()))
-
-    (before, _), (after, _) = shop.asked
-    assert before.fingerprint != after.fingerprint
-
-
 def shutting(*answers: bool) -> Callable[[], object]:
     left = list(answers)
 
@@ -481,19 +468,6 @@ async def test_closing_stops_a_check(model: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(verification, "_CHUNK", 1)
     assert (await verifier.look(wait_s=0)).verdict == "checking"
     await asyncio.wait_for(verifier.close(), 10)
-
-
-async def test_a_file_that_cannot_be_read_is_an_error(
-    model: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def broken(self: Verifier) -> str:
-        raise OSError("as it happens")
-
-    monkeypatch.setattr(Verifier, "_hash", broken)
-    verifier = made(model)
-    with pytest.raises(OSError, match="as it happens"):
-        await verifier.look(wait_s=10)
-    await verifier.close()
 
 
 def read(path: Path) -> bytes:

@@ -147,14 +147,6 @@ async def test_a_bundled_model_without_a_readable_description_is_not_used(
     assert await first_state(provider) == Availability(0, "model_card_unreadable")
 
 
-async def test_a_bundled_model_that_was_damaged_is_not_used(tmp_path: Path, bundled: Path) -> None:
-    put(bundled, "x" * len(MODEL))
-
-    provider = await made(tmp_path, bundled, {})
-
-    assert await first_state(provider) == Availability(0, "checksum_mismatch")
-
-
 @pytest.mark.parametrize(
     ("values", "reason"),
     [({"provider": "none"}, "not_configured"), ({"enabled": False}, "disabled")],
@@ -207,22 +199,6 @@ async def test_a_download_lands_in_the_data_folder_under_its_checksum(
 
     assert read(tmp_path / "data" / "sysmodel" / f"{sha256}.gguf") == MODEL
     assert provider._declared.context_tokens == 256
-
-
-async def test_offline_nothing_is_downloaded(tmp_path: Path, bundled: Path) -> None:
-    provider = await made(
-        tmp_path,
-        bundled,
-        {
-            "provider": "managed_gguf",
-            "url": bundled.as_uri(),
-            "sha256": SHA,
-            "size": 5,
-            "offline": True,
-        },
-    )
-
-    assert await first_state(provider) == Availability(0, "offline")
 
 
 async def test_a_daemon_is_spoken_to_as_the_settings_say(tmp_path: Path, bundled: Path) -> None:
