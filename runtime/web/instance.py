@@ -1,6 +1,7 @@
-"""A lock that lets only one server use a data directory."""
+"""A data folder: the lock that lets only one server use it, and renames in it that last."""
 
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Final
 
@@ -55,3 +56,13 @@ def _lock(descriptor: int) -> None:
         msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
     else:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def sync_folder(folder: Path) -> None:
+    """Make a rename durable; some systems cannot open a folder, and need not."""
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final
 
+from runtime.web.instance import sync_folder
+
 log = logging.getLogger(__name__)
 
 _DIGEST_BYTES: Final = 32
@@ -37,7 +39,7 @@ class IndexFiles:
                 os.fsync(file.fileno())
             digest = _digest(part)
             part.replace(path)
-            _sync_folder(self._folder)
+            sync_folder(self._folder)
         finally:
             part.unlink(missing_ok=True)
         return digest
@@ -100,13 +102,3 @@ def _unlink(path: Path) -> None:
         path.unlink(missing_ok=True)
     except OSError:
         log.warning("an old index file cannot be deleted", exc_info=True)
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make a rename durable; a system that cannot open folders does so by itself."""
-    with contextlib.suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)

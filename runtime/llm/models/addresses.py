@@ -4,6 +4,7 @@ import ipaddress
 import socket
 from collections.abc import Callable
 
+import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
 from aiohttp.resolver import ThreadedResolver
 
@@ -72,6 +73,17 @@ class GuardedResolver(AbstractResolver):
     def _permits(self, host: str) -> bool:
         ip = as_ip(host.partition("%")[0])
         return ip is not None and self.rule(ip)
+
+
+def plain_session(connector: aiohttp.BaseConnector, **waits: float) -> aiohttp.ClientSession:
+    """A session without cookies, proxies and decompression, whose *waits* are in seconds."""
+    return aiohttp.ClientSession(
+        connector=connector,
+        cookie_jar=aiohttp.DummyCookieJar(),
+        trust_env=False,
+        auto_decompress=False,
+        timeout=aiohttp.ClientTimeout(total=None, **waits),
+    )
 
 
 def _plain(ip: Ip) -> Ip:

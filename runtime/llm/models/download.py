@@ -10,7 +10,7 @@ import shutil
 import stat
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Final, NamedTuple, ParamSpec, TypeVar
@@ -25,9 +25,11 @@ from runtime.llm.models.addresses import (
     as_ip,
     is_local_name,
     loopback,
+    plain_session,
     public,
     reachable,
 )
+from runtime.web.instance import sync_folder
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -336,16 +338,6 @@ def _read_note(path: Path) -> str | None:
     return validator if isinstance(validator, str) and validator.isprintable() else None
 
 
-def sync_folder(folder: Path) -> None:
-    """Make a rename durable; some systems cannot open a folder, and need not."""
-    with suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
-
-
 # --- where the bytes come from
 
 
@@ -412,13 +404,8 @@ async def _open_http(
     url: str, offset: int, validator: str | None, stall_s: float
 ) -> AsyncIterator[Opened]:
     resolver = GuardedResolver(loopback if is_local_name(_host(url)) else reachable)
-    session = aiohttp.ClientSession(
-        connector=aiohttp.TCPConnector(resolver=resolver, force_close=True),
-        cookie_jar=aiohttp.DummyCookieJar(),
-        trust_env=False,
-        auto_decompress=False,
-        timeout=aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_S, sock_read=stall_s),
-    )
+    connector = aiohttp.TCPConnector(resolver=resolver, force_close=True)
+    session = plain_session(connector, sock_connect=_CONNECT_S, sock_read=stall_s)
     headers = {"Accept-Encoding": "identity"}
     if offset and validator is not None:
         headers |= {"Range": f"bytes={offset}-", "If-Range": validator}

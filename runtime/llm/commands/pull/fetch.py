@@ -22,9 +22,8 @@ from runtime.llm.models.download import (
     TransferFailed,
     check_source,
     size_of,
-    sync_folder,
 )
-from runtime.web.instance import LOCK_NAME, AlreadyRunning, claim
+from runtime.web.instance import LOCK_NAME, AlreadyRunning, claim, sync_folder
 
 ATTEMPTS: Final = 20
 """Attempts of one pull."""

@@ -44,6 +44,8 @@ class _Piece:
     origin: Origin
     target: Path
     digest: str
+    most: int | None = None
+    """Bytes that it may have."""
 
 
 def bring(request: Request, models: Path) -> str:
@@ -56,13 +58,24 @@ def bring(request: Request, models: Path) -> str:
     refuse_rivals(models, _whole(name))
     with waiting_room(models) as room:
         model = _Piece(request.model, models / _whole(name), request.model.digest())
-        pieces = [model]
+        beside = models / VOCABS[0].format(name.id)
+        pieces = [model]  # the vocabulary first, so that a listed model is always whole
         if vocab is not None:
-            target = models / VOCABS[0].format(name.id)
-            pieces.insert(0, _Piece(vocab, target, vocab.digest()))
+            pieces.insert(0, _Piece(vocab, beside, vocab.digest(), MAX_VOCAB))
         missing = [piece for piece in pieces if not _is_there(piece, request.force)]
-        if missing:
-            _put(missing, model, models, name, room)
+        came = {
+            piece.target: fetch(piece.origin, piece.digest, room, piece.most) for piece in missing
+        }
+        try:
+            if missing:
+                words = came.get(beside) or _beside(models, name.id) or beside
+                _check(came.get(model.target, model.target), words, name)
+        except PullFailed:
+            for path in came.values():
+                path.unlink(missing_ok=True)
+            raise
+        for target, waiting in came.items():
+            place(waiting, target)
     state = "ready" if missing else "there already, checked by its checksum"
     first = f"{name.id} is {state}"
     return "\n".join([first, *map(_line, pieces), "A running server lists it from now on."])
@@ -127,25 +140,8 @@ def _is_there(piece: _Piece, force: bool) -> bool:
     return False
 
 
-def _put(missing: list[_Piece], model: _Piece, models: Path, name: FileName, room: Path) -> None:
-    """Fetch, check, put in place; the vocabulary first, so that a listed model is always whole."""
-    came: dict[Path, Path] = {}
-    for piece in missing:
-        most = None if piece is model else MAX_VOCAB
-        came[piece.target] = fetch(piece.origin, piece.digest, room, most)
-    try:
-        _check(came, model.target, models, name)
-    except PullFailed:
-        for path in came.values():
-            path.unlink(missing_ok=True)
-        raise
-    for target, waiting in came.items():
-        place(waiting, target)
-
-
-def _check(came: dict[Path, Path], target: Path, models: Path, name: FileName) -> None:
+def _check(model: Path, vocab: Path, name: FileName) -> None:
     """Raise `PullFailed` for a model that could not be run, before it has its name."""
-    model = came.get(target, target)
     if name.format == "gguf":
         try:
             gguf.read(model)
@@ -156,8 +152,6 @@ def _check(came: dict[Path, Path], target: Path, models: Path, name: FileName) -
         onnxfile.check(model)
     except onnxfile.BadOnnxFile as problem:
         raise PullFailed(f"the file cannot be used: {problem}") from None
-    first = models / VOCABS[0].format(name.id)
-    vocab = came.get(first) or _beside(models, name.id) or first
     selftest.embedded(model, vocab)
 
 

@@ -21,6 +21,7 @@ from runtime.llm.models.addresses import (
     as_ip,
     is_local_name,
     loopback,
+    plain_session,
     reachable,
 )
 from runtime.web.errors import ApiError
@@ -253,13 +254,7 @@ class Daemon:
 
     def _connected(self) -> aiohttp.ClientSession:
         if self._session is None:
-            self._session = aiohttp.ClientSession(
-                connector=self._connector(),
-                cookie_jar=aiohttp.DummyCookieJar(),
-                trust_env=False,
-                auto_decompress=False,
-                timeout=aiohttp.ClientTimeout(total=None, sock_connect=self.patience.connect_s),
-            )
+            self._session = plain_session(self._connector(), sock_connect=self.patience.connect_s)
         return self._session
 
     def _connector(self) -> aiohttp.BaseConnector:

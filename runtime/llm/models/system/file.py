@@ -107,22 +107,15 @@ class ManagedFile(Provider):
         self._download = asyncio.create_task(self._fetch(transfer), name="sysmodel-download")
         return self._under_way(transfer)
 
-    async def cancel_download(self) -> None:
-        """Stop a download; what has arrived is kept and the next one goes on from there."""
-        task = self._download
-        if task is not None:
-            task.cancel()
-            await asyncio.wait({task})
-            if task.cancelled():  # perhaps before its first step, so it could not tidy up itself
-                self._download, self._transfer, self._failure = None, None, "cancelled"
-
     def generate(self, chat: SystemChat) -> Generation:
         """The reply; waits for its turn when another one is under way."""
         return Reply(lambda reply: self._answer(chat, reply))
 
     async def close(self) -> None:
-        """Stop the download and the check."""
-        await self.cancel_download()
+        """Stop the download and the check; what has arrived is kept for the next start."""
+        if self._download is not None:
+            self._download.cancel()
+            await asyncio.wait({self._download})
         await self._verifier.close()
 
     async def _look(self) -> tuple[Availability, Fingerprint | None]:

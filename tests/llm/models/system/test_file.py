@@ -227,15 +227,13 @@ async def test_a_wrong_file_at_the_source_ends_downloadable_with_the_reason(
         assert await settled(provider) == Availability(3)
 
 
-async def test_a_cancelled_download_is_downloadable_again_and_goes_on_where_it_was(
+async def test_a_download_that_was_cancelled_goes_on_where_it_was(
     tmp_path: Path, source: Path
 ) -> None:
     gate = Turnstile()
     async with managed(tmp_path, source=source, pace=Pace(60, 1 << 20, gate)) as provider:
         await provider.download()
         await gate.waiting.wait()
-        await provider.cancel_download()
-        assert await provider.probe() == Availability(2, "cancelled")
     gate = Turnstile(0)
     async with managed(tmp_path, source=source, pace=Pace(60, 1 << 20, gate)) as restarted:
         await restarted.download()
@@ -243,15 +241,6 @@ async def test_a_cancelled_download_is_downloadable_again_and_goes_on_where_it_w
         assert (await restarted.probe()).bytes_done == 3 << 18
         gate.open.set()
         assert await settled(restarted) == Availability(3)
-
-
-async def test_a_download_cancelled_before_its_first_step_is_over(
-    tmp_path: Path, source: Path
-) -> None:
-    async with managed(tmp_path, source=source) as provider:
-        await provider.download()
-        await provider.cancel_download()
-        assert await provider.probe() == Availability(2, "cancelled")
 
 
 async def test_a_reply_comes_from_an_engine_for_the_file(tmp_path: Path) -> None:
