@@ -17,8 +17,13 @@ SpeedBand: TypeAlias = Literal["low_speed", "med_speed", "high_speed"]
 BANDS: Final[tuple[SpeedBand, ...]] = ("low_speed", "med_speed", "high_speed")
 LOW_MAX_KMH: Final = 80.0
 MED_MAX_KMH: Final = 130.0
-LETTERS: Final = ((-1.0, "A"), (-3.0, "B"), (-5.0, "C"), (-8.0, "D"))
-UNGRADED: Final = "ungraded"
+SpeedGrade: TypeAlias = Literal["A", "B", "C", "D", "F", "ungraded"]
+LETTERS: Final[tuple[tuple[float, SpeedGrade], ...]] = (
+    (-1.0, "A"),
+    (-3.0, "B"),
+    (-5.0, "C"),
+    (-8.0, "D"),
+)
 TAIL: Final = 0.95
 CONTROLS: Final = ("steering_deg", "brake_bar", "throttle_pct")
 
@@ -99,23 +104,26 @@ class PassAverages:
 
 
 @dataclass(frozen=True, slots=True)
-class CornerReport:
-    """All passes of a corner; the differences are those of the best pass to the reference."""
+class CornerRecord:
+    """All passes of a corner; reference_delta_*: best pass minus reference file."""
 
     name: str
     n_passes: int
     best_pass: PassRecord | None
-    """The one with the largest minimum speed, the earliest of equals."""
+    """with the largest apex speed"""
     averages: PassAverages | None
-    grade: str
-    """A to F by the apex speed; ungraded without a reference."""
-    reference_delta_kmh: float | None
-    """Of the smallest speeds."""
-    reference_delta_entry_kmh: float | None
-    reference_delta_exit_kmh: float | None
-    reference_delta_time_s: float | None
-    """Positive: slower."""
+    grade: SpeedGrade
+    """by reference_delta_kmh: A from -1, B from -3, C from -5, D from -8, else F"""
+    reference_delta_kmh: Kmh | None
+    """km/h of the apex speeds"""
+    reference_delta_entry_kmh: Kmh | None
+    """km/h"""
+    reference_delta_exit_kmh: Kmh | None
+    """km/h"""
+    reference_delta_time_s: Seconds | None
+    """s; positive: slower"""
     passes: tuple[PassRecord, ...]
+    """by lap"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +133,7 @@ class CornerReports:
     track: str
     """Name of the circuit; empty where it has no file."""
     lap_count: int
-    corners: tuple[CornerReport, ...]
+    corners: tuple[CornerRecord, ...]
     reference_available: bool
     """Whether a reference file names any of them."""
 
@@ -146,7 +154,7 @@ def corner_reports(drive: Drive, references: References = NONE) -> CornerReports
     )
 
 
-def _report(drive: Drive, name: str, passes: Sequence[Pass], target: Target | None) -> CornerReport:
+def _report(drive: Drive, name: str, passes: Sequence[Pass], target: Target | None) -> CornerRecord:
     shown = tuple(_shown(drive, one) for one in passes)
     known = [one for one in shown if one.min_speed_kmh is not None]
     best = max(known, key=lambda one: one.min_speed_kmh or 0.0, default=None)
@@ -161,10 +169,10 @@ def _report(drive: Drive, name: str, passes: Sequence[Pass], target: Target | No
             difference(best.exit_speed_kmh, target.exit_speed_kmh),
             best.corner_time_s - target.corner_time_s,
         )
-    grade = UNGRADED if deltas[0] is None else corner_letter(deltas[0])
+    grade: SpeedGrade = "ungraded" if deltas[0] is None else corner_letter(deltas[0])
     averages = _averages(passes) if passes else None
     speed, entry, leave, time = deltas
-    return CornerReport(name, len(shown), best, averages, grade, speed, entry, leave, time, shown)
+    return CornerRecord(name, len(shown), best, averages, grade, speed, entry, leave, time, shown)
 
 
 def _shown(drive: Drive, one: Pass) -> PassRecord:
@@ -195,7 +203,7 @@ def _averages(passes: Sequence[Pass]) -> PassAverages:
     )
 
 
-def corner_letter(delta_kmh: float) -> str:
+def corner_letter(delta_kmh: float) -> SpeedGrade:
     """The grade of an apex speed that is so much above the reference's."""
     return next((name for least, name in LETTERS if delta_kmh >= least), "F")
 

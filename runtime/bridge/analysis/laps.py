@@ -10,7 +10,7 @@ from runtime.bridge.session.laps import TIE_S, Method
 from runtime.bridge.session.progress import Span, sector_times
 from runtime.bridge.session.ranking import time_text
 from runtime.bridge.session.stats import box_plot, deviation
-from runtime.bridge.session.units import KMH, Metres, Seconds, round_splits
+from runtime.bridge.session.units import KMH, Kmh, Metres, Seconds, round_splits
 from runtime.bridge.track.model import inside
 
 MINI_SECTORS: Final = 25
@@ -203,23 +203,32 @@ class SectorSplit:
 
 
 @dataclass(frozen=True, slots=True)
-class LapTime:
-    """A row of the table."""
+class LapRecord:
+    """A complete lap."""
 
     lap_number: int
-    lap_time_s: float
+    """from 1, in time order"""
+    lap_time_s: Seconds
+    """s"""
     time: str
-    """The same as m:ss.mmm."""
-    delta_to_best_s: float
+    """the same as m:ss.mmm"""
+    delta_to_best_s: Seconds
+    """s behind the best lap; 0 of the best itself"""
     is_best: bool
-    """True of exactly one lap: the fastest, the earliest of equals."""
+    """of one lap only: the fastest, the earliest of equals"""
     sectors: tuple[SectorSplit, ...]
     valid: bool
+    """whether the lap counts; all laps of this table do"""
     outlier: bool
-    t_start: float
-    t_end: float
-    max_speed_kmh: float | None
+    """more than 1.5 interquartile ranges from the quartiles, of five laps or more"""
+    t_start: Seconds
+    """s of the session's clock"""
+    t_end: Seconds
+    """s of the session's clock"""
+    max_speed_kmh: Kmh | None
+    """km/h: largest speed of the lap"""
     method: Method
+    """how it was found"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +237,7 @@ class LapTable:
 
     best_lap_s: float
     best_lap_number: int
-    laps: tuple[LapTime, ...]
+    laps: tuple[LapRecord, ...]
 
     @property
     def lap_count(self) -> int:
@@ -256,7 +265,7 @@ def lap_time_table(drive: Drive) -> LapTable:
         )
         top_speed = highest(drive.series["speed_ms"][lap.frames])
         laps.append(
-            LapTime(
+            LapRecord(
                 lap_number=lap.number or 0,
                 lap_time_s=lap.duration_s,
                 time=time_text(lap.duration_s),

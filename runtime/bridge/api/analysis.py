@@ -15,8 +15,7 @@ from pydantic import Field
 from runtime.bridge.analysis.corners import (
     LOW_MAX_KMH,
     MED_MAX_KMH,
-    PassAverages,
-    PassRecord,
+    CornerRecord,
     SpeedClassRecord,
     corner_classes,
     corner_reports,
@@ -34,11 +33,11 @@ from runtime.bridge.analysis.incidents import (
 )
 from runtime.bridge.analysis.laps import (
     ComposedLap,
+    LapRecord,
     LapSplits,
     OutlierLap,
     PartTime,
     SectorDefinition,
-    SectorSplit,
     all_sector_times,
     ideal_lap,
     lap_time_distribution,
@@ -65,7 +64,6 @@ from runtime.bridge.analysis.stats import StraightRecord, stats, straight_line_s
 from runtime.bridge.api.shapes import READ_ERRORS, Flag, SessionPath, Values, capped
 from runtime.bridge.errors import NoCompleteLap, NoGeometry, UnknownLap
 from runtime.bridge.service import SERVICE, Service
-from runtime.bridge.session.laps import Method
 from runtime.bridge.session.units import (
     Bar,
     Gravity,
@@ -165,25 +163,6 @@ class StatsAnswer(SessionNumbers, Analytic):
     """The numbers, at the top and once more as one object."""
 
     stats: SessionNumbers
-
-
-class LapRecord(Values):
-    """A complete lap."""
-
-    lap_number: int = Field(description="from 1, in time order")
-    lap_time_s: Seconds = Field(description="s")
-    time: str = Field(description="the same as m:ss.mmm")
-    delta_to_best_s: Seconds = Field(description="s behind the best lap; 0 of the best itself")
-    is_best: bool = Field(description="of one lap only: the fastest, the earliest of equals")
-    sectors: tuple[SectorSplit, ...]
-    valid: bool = Field(description="whether the lap counts; all laps of this table do")
-    outlier: bool = Field(
-        description="more than 1.5 interquartile ranges from the quartiles, of five laps or more"
-    )
-    t_start: Seconds = Field(description="s of the session's clock")
-    t_end: Seconds = Field(description="s of the session's clock")
-    max_speed_kmh: Kmh | None = Field(description="km/h: largest speed of the lap")
-    method: Method = Field(description="how it was found")
 
 
 class LapTimeTable(Analytic):
@@ -381,23 +360,6 @@ class ScorecardAnswer(Cornering):
 
     scorecard: ScorecardRecord
     corners: tuple[GradedCorner, ...]
-
-
-class CornerRecord(Values):
-    """All passes of a corner; reference_delta_*: best pass minus reference file."""
-
-    name: str
-    n_passes: int
-    best_pass: PassRecord | None = Field(description="with the largest apex speed")
-    averages: PassAverages | None
-    grade: Literal["A", "B", "C", "D", "F", "ungraded"] = Field(
-        description="by reference_delta_kmh: A from -1, B from -3, C from -5, D from -8, else F"
-    )
-    reference_delta_kmh: Kmh | None = Field(description="km/h of the apex speeds")
-    reference_delta_entry_kmh: Kmh | None = Field(description="km/h")
-    reference_delta_exit_kmh: Kmh | None = Field(description="km/h")
-    reference_delta_time_s: Seconds | None = Field(description="s; positive: slower")
-    passes: tuple[PassRecord, ...] = Field(description="by lap")
 
 
 class CornersAnswer(Cornering):

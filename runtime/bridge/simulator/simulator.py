@@ -24,10 +24,6 @@ FIRST_PATIENCE_S: Final = 0.05
 REACHED_OVER_S: Final = 5.0
 """Wall time over which the reached speed is told."""
 MARK_S: Final = 0.25
-SHORT: Final = 0.8
-"""Below this share of the speed that was asked for, the machine does not follow …"""
-SHORT_S: Final = 10.0
-"""… and after so long of it somebody is told."""
 
 log = logging.getLogger(__name__)
 BATCH: Final = 256
@@ -65,29 +61,21 @@ class Pacer:
 class SpeedMeter:
     """How many times as fast as the wall clock a drive really was in the last seconds."""
 
-    def __init__(self, speed: float) -> None:
-        self._speed = speed
+    def __init__(self) -> None:
         self._marks: deque[tuple[float, float]] = deque()
-        self._short_since: float | None = None
         self.factor: float | None = None
         """None: not known yet."""
 
-    def update(self, now: float, moment: float) -> bool:
-        """Tell how far the drive has come; whether it has been too slow for long."""
+    def update(self, now: float, moment: float) -> None:
+        """Tell how far the drive has come."""
         if self._marks and now - self._marks[-1][0] < MARK_S:
-            return False
+            return
         self._marks.append((now, moment))
         while len(self._marks) > 2 and now - self._marks[1][0] >= REACHED_OVER_S:
             self._marks.popleft()
         since, begin = self._marks[0]
-        if now - since < 4 * MARK_S:
-            return False
-        self.factor = (moment - begin) / (now - since)
-        if self.factor >= SHORT * self._speed:
-            self._short_since = None
-        elif self._short_since is None:
-            self._short_since = now
-        return self._short_since is not None and now - self._short_since >= SHORT_S
+        if now - since >= 4 * MARK_S:
+            self.factor = (moment - begin) / (now - since)
 
 
 class Room(NamedTuple):
@@ -158,7 +146,7 @@ class Simulator:
 
     Frames are stamped with the drive's clock, which begins at the schedule's anchor: at a hundred
     times the speed they are the same as at the usual one. *taken* tells how many frames the reader
-    of the bus has taken so far; no more than `pacing.WINDOW` are ever on their way to it, and while
+    of the bus has taken so far; no more than `WINDOW` are ever on their way to it, and while
     it takes none the drive's clock stands. Without *taken* the bus itself has to hold *send* up.
     """
 
@@ -185,8 +173,7 @@ class Simulator:
         self._drive_s = 0.0
         self._sent = 0
         self._held_up = False
-        self._reached = SpeedMeter(speed)
-        self._told_short = False
+        self._reached = SpeedMeter()
         self._error: str | None = None
 
     def start(self) -> None:
@@ -249,7 +236,7 @@ class Simulator:
         now = self._clock()
         pacer = Pacer(self._speed, now - self._drive_s / self._speed)
         pressure = Backpressure(self._reader()) if self._reader else None
-        self._reached = SpeedMeter(self._speed)
+        self._reached = SpeedMeter()
         while not ending.is_set():
             now = self._clock()
             room = pressure.room(self._reader(), now) if pressure and self._reader else None
@@ -264,20 +251,9 @@ class Simulator:
                     pressure.sent(len(batch), now, probing=room.probing)
             now = self._clock()
             pacer.limit_lag(now, self._ahead())
-            if self._reached.update(now, min(pacer.due(now), self._ahead())):
-                self._falls_short()
+            self._reached.update(now, min(pacer.due(now), self._ahead()))
             if len(batch) < most or not most:
                 ending.wait(self._pause(pacer))
-
-    def _falls_short(self) -> None:
-        """Say once that the clock is slower than it was asked to be."""
-        if not self._told_short:
-            log.warning(
-                "the synthetic car is to drive %g times as fast as the clock; %.1f are reached",
-                self._speed,
-                self._reached.factor or 0.0,
-            )
-        self._told_short = True
 
     def _take(self, until_s: float, most: int) -> list[CanFrame]:
         """The next frames that are due by then."""

@@ -2,8 +2,6 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from runtime.bridge.analysis.corners import corner_classes, corner_letter, corner_reports
 from runtime.bridge.analysis.pedals import (
@@ -262,24 +260,3 @@ def test_throttle_in_a_slow_car_is_a_change_of_speed() -> None:
     assert [found[0].speed_kmh, found[0].reference_kmh] == pytest.approx([90.0, 95.0])
     assert found[1].throttle_dot == pytest.approx(40 / 0.8, rel=0.05)
     assert changes_of_speed(driven(changed(session, g_lat=0.4), ring_track())) == ()
-
-
-@settings(max_examples=15, deadline=None)
-@given(seed=st.integers(0, 2**16), factor=st.floats(0.5, 2.0))
-def test_columns_that_do_not_matter_change_nothing_and_units_scale(
-    seed: int, factor: float
-) -> None:
-    chance = np.random.default_rng(seed)
-    session = pedalled(2, hz=20.0)
-    shuffled = changed(session, rpm=chance.uniform(0, 7000, len(session)), steering_deg=5.0)
-    plain, other = (driven(one, ring_track()) for one in (session, shuffled))
-
-    assert brake_ends(other) == brake_ends(plain)
-    assert throttle_boxes(other) == throttle_boxes(plain)
-    assert brake_acceleration(other) == brake_acceleration(plain)
-    scaled = changed(session, throttle_pct=session.columns["throttle_pct"] * factor)
-    for one, twice in zip(
-        throttle_boxes(plain), throttle_boxes(driven(scaled, ring_track())), strict=True
-    ):
-        assert one.mean_pct is not None
-        assert twice.mean_pct == pytest.approx(one.mean_pct * factor)

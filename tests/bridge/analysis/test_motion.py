@@ -240,22 +240,6 @@ def test_a_circle_has_no_straights() -> None:
     assert straight_line_speed(circled()) == ()
 
 
-def test_other_columns_change_nothing_and_units_scale() -> None:
-    frames = circle(130.0)
-    chance = np.random.default_rng(1)
-    noise = {name: chance.normal(size=len(frames)) for name in ("steering_deg", "rpm")}
-    one, other = (
-        drive_of(detect(each, gate=circle_gate(), track_length_m=1000.0))
-        for each in (frames, changed(frames, **noise))
-    )
-    assert stats(one) == stats(other)
-    assert hustle_map(one) == hustle_map(other)
-
-    double = changed(frames, speed_ms=2 * frames.columns["speed_ms"])
-    faster = stats(drive_of(detect(double, gate=circle_gate(), track_length_m=1000.0)))
-    assert faster.top_speed_kmh == 2 * (stats(one).top_speed_kmh or 0.0)
-
-
 def test_a_lap_at_one_hertz_and_over_midnight_is_whole() -> None:
     frames = circle(130.0, hz=1.0)
     late = changed(frames, timestamp=(frames.columns["timestamp"] + 86_350.0) % 86_400.0)

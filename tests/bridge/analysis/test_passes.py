@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from runtime.bridge.analysis.drive import Drive, NoGeometry
-from runtime.bridge.analysis.passes import Pass, mean_of, passes_of
+from runtime.bridge.analysis.passes import Pass, passes_of
 from runtime.bridge.session.recording import Frames, Numbers
 from tests.bridge.analysis.cornerkit import (
     LENGTH,
@@ -135,16 +135,6 @@ def test_steering_corrections_need_three_degrees_on_both_sides(
 
     p = one(driven(ring_frames(1, hz=100.0, steering_deg=steering), ring_track()))
     assert p.steering_corrections == corrections
-
-
-def test_noise_around_zero_is_no_correction() -> None:
-    chance = np.random.default_rng(1)
-
-    def steering(way: Numbers) -> Numbers:
-        return 20.0 * between(way, 200, 300) + chance.normal(0, 1, len(way))
-
-    p = one(driven(ring_frames(1, hz=50.0, steering_deg=steering), ring_track()))
-    assert p.steering_corrections == 0
 
 
 def test_largest_accelerations_are_without_sign() -> None:
@@ -311,9 +301,3 @@ def test_corner_times_and_stretches_between_add_up_to_the_lap(
         bounds = [lap.t_start, *(t for p in inside for t in (p.t_entry, p.t_exit)), lap.t_end]
         assert bounds == sorted(bounds)
         assert len(inside) in (len(TWO), len(TWO) - 1)  # at 2 Hz a fast corner has too few frames
-
-
-def test_means_leave_out_what_is_unknown() -> None:
-    assert mean_of([1.0, None, 3.0]) == 2.0
-    assert mean_of([None]) is None
-    assert mean_of([]) is None

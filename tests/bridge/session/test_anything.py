@@ -3,28 +3,14 @@
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from hypothesis.extra import numpy as arrays
 
 from runtime.bridge.session.geometry import Line
 from runtime.bridge.session.laps import detect
 from runtime.bridge.session.progress import lap_progress, sector_times, thirds
-from runtime.bridge.session.recording import WIDE, Frames, Gate, Numbers
-from runtime.bridge.session.stats import box_plot, quantile
+from runtime.bridge.session.recording import WIDE, Frames, Gate
 from tests.bridge.session.sessions import circle, circle_gate
 
 ANY = st.floats(allow_nan=True, allow_infinity=True, width=64)
-LIKELY = st.floats(-1000, 5000)
-COUNT = 60
-
-
-def column(count: int) -> st.SearchStrategy[Numbers]:
-    return arrays.arrays(np.float64, count, elements=st.one_of(ANY, LIKELY))
-
-
-@st.composite
-def any_frames(draw: st.DrawFn) -> Frames:
-    count = draw(st.integers(0, COUNT))
-    return Frames({name: draw(column(count)) for name in WIDE})
 
 
 @st.composite
@@ -73,30 +59,9 @@ GATES = st.sampled_from([None, circle_gate(), circle_gate(46.0), Gate(90.0, 180.
 LENGTHS = st.sampled_from([None, 1000.0, 30.0, 1e-3, 0.0])
 
 
-@settings(max_examples=120, deadline=None)
-@given(any_frames(), GATES, LENGTHS)
-def test_any_columns_make_ordered_disjoint_segments(
-    frames: Frames, gate: Gate | None, length: float | None
-) -> None:
-    check(frames, gate, length)
-
-
 @settings(max_examples=100, deadline=None)
 @given(disturbed_circle(), GATES, LENGTHS)
 def test_a_session_with_faulty_cells_makes_ordered_disjoint_segments(
     frames: Frames, gate: Gate | None, length: float | None
 ) -> None:
     check(frames, gate, length)
-
-
-@settings(max_examples=100, deadline=None)
-@given(arrays.arrays(np.float64, st.integers(0, 30), elements=st.floats(-1e6, 1e6)))
-def test_a_box_holds_its_quartiles_in_order(values: Numbers) -> None:
-    box = box_plot(values)
-
-    if box is None:
-        assert len(values) == 0
-        return
-    assert box.low_fence <= box.q1 <= box.median <= box.q3 <= box.high_fence
-    assert box.median == quantile(values, 0.5)
-    assert all(box.low <= v <= box.high for v in values if not box.is_outlier(float(v)))

@@ -53,16 +53,6 @@ def test_projection_finds_the_distance_and_the_side() -> None:
         np.testing.assert_allclose(found.offset, -outside, atol=0.05)  # outside is to the left
 
 
-def test_projection_mends_a_start_two_points_away() -> None:
-    path = circle_ring(100.0)
-    x, y = path.at(np.array([200.0]))
-    near = np.array([round(200.0 / path.step)])
-
-    for shift in (-2, -1, 0, 1, 2):
-        found = path.project(x, y, near + shift)
-        assert found.distance[0] == pytest.approx(200.0, abs=0.01)
-
-
 def test_a_ring_through_uneven_points_follows_the_curve_between_them() -> None:
     angle = np.sort(np.random.default_rng(3).uniform(0, 2 * math.pi, 60))
     angle[0] = 0.0

@@ -19,7 +19,6 @@ from runtime.bridge.simulator.simulator import (
     Pacer,
     Simulator,
     SourceSend,
-    SpeedMeter,
 )
 from tests.bridge.simulator.drivekit import vesper
 
@@ -176,31 +175,13 @@ def test_a_long_stop_is_not_caught_up_on_but_a_short_one_is() -> None:
     assert pacer.wait_s(106.0, 15.0) == 0.0
 
 
-def test_the_speed_that_is_reached_is_told_and_too_little_of_it_once(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    reached = SpeedMeter(100.0)
-    assert reached.factor is None
-    for n in range(40):
-        assert not reached.update(n / 2, n * 50.0)
-    assert reached.factor == pytest.approx(100.0)
-    short = [reached.update(20.0 + n / 2, 2000.0 + n * 10.0) for n in range(40)]
-    assert reached.factor == pytest.approx(20.0)
-    assert short == sorted(short)
-    assert 20 <= short.index(True) <= 24, "ten seconds after the first short one"
-
+def test_the_speed_that_is_reached_is_told() -> None:
     seconds = itertools.count(0.0, 0.5)
     simulator = Simulator(Bus(), vesper(), 100.0, clock=lambda: next(seconds))
     with driving(simulator):
-        eventually(lambda: bool(caplog.records))
-        state = simulator.state()
-        assert state.reached_x is not None
-        assert state.reached_x < 80.0
-        sent = state.frames_sent
-        eventually(lambda: simulator.state().frames_sent > 2 * sent)
+        eventually(lambda: simulator.state().reached_x is not None)
+        assert (simulator.state().reached_x or 0.0) < 80.0
     assert simulator.state().reached_x is None
-    (said,) = caplog.messages
-    assert "100 times" in said
 
 
 def test_a_lost_bus_is_told_and_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
