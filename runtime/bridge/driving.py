@@ -70,13 +70,9 @@ async def driving(
             await bus.start()
             watching = asyncio.create_task(_watch(service, bus, live))
             stack.callback(watching.cancel)
-        service.replays = Replays(
-            lambda: service.db,
-            live.publish,
-            service.hub.publish_control,
-            before=bus.pause if bus is not None else _nothing,
-            after=bus.resume if bus is not None else _nothing,
-        )
+        aside = {"before": bus.pause, "after": bus.resume} if bus is not None else {}
+        tell = service.hub.publish_control
+        service.replays = Replays(lambda: service.db, live.publish, tell, **aside)
         stack.push_async_callback(service.replays.close)
         if settings.spectator_port is not None:
             await stack.enter_async_context(
@@ -90,10 +86,6 @@ async def driving(
             )
         yield
         service.hub.close()
-
-
-async def _nothing() -> None:
-    """Where there is no bus, nothing makes way for a replay."""
 
 
 async def _watch(service: Service, bus: LiveBus, live: Live) -> None:

@@ -12,11 +12,10 @@ import pytest
 
 from runtime.bridge.driving import lap_seconds
 from runtime.bridge.settings import BridgeSettings
-from runtime.bridge.storage.values import SessionMeta
 from tests.bridge.bridgekit import Bridge, Json
 from tests.bridge.conftest import Start
 from tests.bridge.live.streamkit import listening, until
-from tests.bridge.simulator.drivekit import LARKFELL, flushed, vesper
+from tests.bridge.simulator.drivekit import LARKFELL, vesper
 
 LAP_S = 21.0
 FRAME_S = 0.1
@@ -65,6 +64,11 @@ async def test_simulated_laps_take_the_time_that_was_set(start: Start, backend: 
         assert frames["frame_idx"].to_pylist() == list(range(len(frames)))
         detail = await bridge.ok("GET", f"/session/{session_id}")
         assert detail["notes"], "the coach said nothing in four laps"
+        entries = (await bridge.ok("GET", "/leaderboard"))["entries"]
+        now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        assert detail["laps"]
+        # its clock runs ahead of the day's: nothing was recorded later than now
+        assert max(one["recorded_at"] for one in (*detail["laps"], *entries)) <= now
 
 
 async def every_channel_is_there(bridge: Bridge, session_id: str) -> None:
@@ -126,36 +130,6 @@ async def test_a_session_of_the_bus_that_was_ended_is_followed_by_another(start:
         await until(lambda: bridge.service.bus_session() not in (first, second))
 
 
-async def test_frames_of_a_car_do_not_go_on_in_a_live_session_that_was_ended(start: Start) -> None:
-    async with start() as bridge:
-        assert bridge.service.live is not None
-        assert bridge.service.recorder is not None
-        names = []
-        for _ in range(3):
-            bridge.service.live.bus(flushed(vesper().between(0.0, 2.0)))
-            await bridge.service.recorder.settled()
-            name = bridge.service.bus_session()
-            assert name is not None
-            names.append(name)
-            await bridge.ok("POST", f"/session/{name}/end")
-        assert names[0] == "_live"
-        assert len(set(names)) == 3
-        assert [name.startswith("live-") for name in names] == [False, True, True]
-
-
-async def test_laps_of_a_clock_that_runs_ahead_were_not_recorded_later_than_now(
-    start: Start,
-) -> None:
-    async with start(**FAST) as bridge:
-        session_id = await driven(bridge, 3)
-        laps = (await bridge.ok("GET", f"/session/{session_id}"))["laps"]
-        entries = (await bridge.ok("GET", "/leaderboard"))["entries"]
-        now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        assert laps
-        assert entries
-        assert max(one["recorded_at"] for one in (*laps, *entries)) <= now
-
-
 def test_the_usual_car_drives_at_its_own_pace_unless_a_time_is_set() -> None:
     usual, given = BridgeSettings(), BridgeSettings(simulate_lap_seconds=60.0)
     no_line = replace(LARKFELL, line=None)
@@ -167,7 +141,15 @@ def test_the_usual_car_drives_at_its_own_pace_unless_a_time_is_set() -> None:
     assert np.hypot(seen["lateral_accel_g"], seen["inline_accel_g"]).max() < 2.0
 
 
-async def test_a_stream_of_the_active_session_hears_the_bus(start: Start) -> None:
+async def _frame(following: Callable[[], Json]) -> Json:
+    """The next frame of a stream."""
+    while (event := await following()) is not None:
+        if event.name == "telemetry":
+            return event.data
+    raise AssertionError("the stream has ended")
+
+
+async def test_a_bus_is_heard_and_shown_and_stands_aside_for_a_replay(start: Start) -> None:
     async with (
         start(**FAST) as bridge,
         listening(bridge.http, "/telemetry/stream?session_id=_live") as everything,
@@ -178,60 +160,23 @@ async def test_a_stream_of_the_active_session_hears_the_bus(start: Start) -> Non
         assert first["speed"] == first["speed_ms"]
         async with listening(bridge.http, "/telemetry/stream?session_id=SIM") as active:
             assert (await _frame(active.next))["session_id"] == first["session_id"]
-
-
-async def _frame(following: Callable[[], Json]) -> Json:
-    """The next frame of a stream."""
-    while (event := await following()) is not None:
-        if event.name == "telemetry":
-            return event.data
-    raise AssertionError("the stream has ended")
-
-
-async def test_a_replay_puts_the_bus_aside_and_gives_it_back(start: Start) -> None:
-    async with start(**FAST) as bridge:
-        await until(lambda: bridge.service.bus_session() is not None)
-        source = {"timestamp": 0.0, "speed": 20.0}
-        body = {"frames": [{**source, "timestamp": at / 10} for at in range(100)]}
+        shown = await bridge.ok("GET", "/signals/registry?include_can_state=true")
+        assert shown["can_state"]["loaded"] is True
+        assert shown["unknown_can_ids"] == []
+        assert "can_state" not in await bridge.ok("GET", "/signals/registry")
+        body = {"frames": [{"timestamp": at / 10, "speed": 20.0} for at in range(100)]}
         await bridge.ok("POST", "/session/recorded/frames", body)
         replay = {"source_session_id": "recorded", "speed": 1.0, "loop": True}
         await bridge.ok("POST", "/session/replay/start", replay)
         state = await bridge.ok("GET", "/diagnostics/can")
         assert state["state"] == "stopped_for_replay"
-        status, code = await bridge.refused("POST", "/session/replay/start", replay)
-        assert (status, code) == (409, "replay_running")
+        refused = await bridge.refused("POST", "/session/replay/start", replay)
+        assert refused == (409, "replay_running")
         assert (await bridge.ok("GET", "/health"))["replay"]["running"] is True
         await bridge.ok("POST", "/session/replay/stop")
         state = await bridge.ok("GET", "/diagnostics/can")
         assert state["state"] in ("starting", "running")
         assert state["dbc_files"] == ["paddock-dash.dbc"]
-
-
-async def test_live_frames_of_an_earlier_run_become_a_session_of_their_own(
-    start: Start, backend: str
-) -> None:
-    async with start(db_backend=backend) as bridge:
-        await bridge.ok("POST", "/session/_live/frame", {"timestamp": 1.0, "speed": 5.0})
-        meta = SessionMeta(driver="Ada", track="Larkfell")
-        await bridge.service.db.append_signals("_live", {}, meta)
-    async with start(db_backend=backend) as bridge:
-        listed = (await bridge.ok("GET", "/sessions"))["sessions"]
-        assert [row["session_id"].rpartition("-")[0] for row in listed] != ["_live"]
-        assert bridge.service.db.session("_live") is None
-        (row,) = listed
-        assert row["ended_at"] is not None
-        detail = await bridge.ok("GET", f"/session/{row['session_id']}")
-        assert detail["n_frames"] == 1
-
-
-async def test_the_registry_can_show_what_the_bus_does(start: Start) -> None:
-    async with start(**FAST) as bridge:
-        await until(lambda: bridge.service.bus_session() is not None)
-        shown = await bridge.ok("GET", "/signals/registry?include_can_state=true")
-        assert shown["can_state"]["loaded"] is True
-        assert shown["unknown_can_ids"] == []
-        plain = await bridge.ok("GET", "/signals/registry")
-        assert "can_state" not in plain
 
 
 async def test_without_a_bus_the_diagnostics_say_so(start: Start) -> None:

@@ -1,14 +1,13 @@
 """Questions to the coach: answers at once or sentence by sentence, who answers, and the steps."""
 
-import math
 import re
 from contextlib import aclosing
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Annotated, Final
 
 import orjson
 from aiohttp import web
-from pydantic import BeforeValidator, Field, StrictStr
+from pydantic import BeforeValidator, Field, StrictStr, TypeAdapter, ValidationError
 
 from runtime.bridge.api.coaching import LessonRecord
 from runtime.bridge.api.shapes import READ_ERRORS, Short, Values
@@ -32,6 +31,7 @@ STEPS: Final = 200
 MOST_STEPS: Final = 1000
 ERRORS: Final = (QuestionsOff, TooManyQuestions, *READ_ERRORS)
 Milliseconds = Annotated[float, Decimals(3)]
+_MOMENT: Final = TypeAdapter(datetime)
 _WHOLE: Final = re.compile(r"[0-9]{1,9}")
 routes = Routes("coaching")
 
@@ -281,21 +281,11 @@ def _limit(text: str | None) -> int:
 
 
 def _micros(text: str | None) -> int | None:
-    """Unix microseconds of a moment; None for what is no moment."""
-    if not text:
-        return None
+    """Unix microseconds of a moment, ISO 8601 or Unix seconds; None for what is no moment."""
     try:
-        seconds = float(text)
-    except ValueError:
-        return _iso_micros(text)
-    return round(seconds * 1e6) if math.isfinite(seconds) and abs(seconds) < 1e11 else None
-
-
-def _iso_micros(text: str) -> int | None:
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
+        since = _MOMENT.validate_python(text)
+    except ValidationError:
         return None
-    moment = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
-    since = moment - datetime(1970, 1, 1, tzinfo=UTC)
-    return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
+    if since.tzinfo is None:
+        since = since.replace(tzinfo=UTC)
+    return (since - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)

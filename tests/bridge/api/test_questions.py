@@ -338,35 +338,6 @@ async def test_more_questions_than_are_taken_are_refused(start: Start) -> None:
         assert model.seen == []
 
 
-async def test_a_small_model_gets_one_line_and_no_page_of_facts(
-    start: Start, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async with (
-        serving(says("Sorry, I do not know. Release the brake more slowly.")) as model,
-        start(model_url=model.url) as bridge,
-    ):
-        await fill(bridge)
-
-        async def params(_: str) -> float:
-            return 2_263_104.0
-
-        monkeypatch.setattr(questions_of(bridge).passages, "params", params)
-        await bridge.service.desk.model.probe()  # type: ignore[union-attr]
-        balance = await ask(bridge, "How is the balance?")
-        assert model.seen[-1]["messages"] == [{"role": "user", "content": "How is the balance?"}]
-        assert balance["answer"].endswith("Release the brake more slowly.")
-        assert "Sorry" not in balance["answer"]
-        asked = len(model.seen)
-        goal = await ask(bridge, "Set me a goal")
-        assert goal["source"] == "template"
-        assert len(model.seen) == asked
-        open_one = await ask(bridge, "What is trail braking?")
-        assert model.seen[-1]["messages"][-1]["content"] == "What is trail braking?"
-        assert open_one["answer"].startswith("Trail the brake: ")
-        assert open_one["answer"].endswith("Release the brake more slowly.")
-        assert "Sorry" not in open_one["answer"]
-
-
 async def test_lessons_of_an_ingested_course_are_cited(start: Start) -> None:
     hit = {
         "text": "Hold a little brake into the corner.",
