@@ -6,6 +6,7 @@ import time
 from collections.abc import AsyncIterator, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime
+from functools import partial
 from typing import Final
 
 from aiohttp import web
@@ -70,9 +71,8 @@ async def driving(
             await bus.start()
             watching = asyncio.create_task(_watch(service, bus, live))
             stack.callback(watching.cancel)
-        aside = {"before": bus.pause, "after": bus.resume} if bus is not None else {}
-        tell = service.hub.publish_control
-        service.replays = Replays(lambda: service.db, live.publish, tell, **aside)
+        replays = partial(Replays, lambda: service.db, live.publish, service.hub.publish_control)
+        service.replays = replays(before=bus.pause, after=bus.resume) if bus else replays()
         stack.push_async_callback(service.replays.close)
         if settings.spectator_port is not None:
             await stack.enter_async_context(

@@ -466,6 +466,31 @@ class Subject:
         await self.compute(_is_whole)  # the guard
         return await self.service.analytics.drive(self.row, self.scope)
 
+    async def cornering(
+        self,
+        compute: Callable[Concatenate[Drive, P], T],
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> T | None:
+        """Like `compute`; None where nobody knows where the corners are."""
+        try:
+            return await self.compute(compute, *args, **kwargs)
+        except NoGeometry:
+            return None
+
+    async def assisted(self) -> tuple[Active, ...]:
+        """When assistance systems worked in the session."""
+        db, session_id = self.service.db, self.row.session_id
+        known = {row.name for row in db.registry()}
+        names = [name for name in ASSISTS if name in known]
+        if not names:
+            return ()
+
+        async def find() -> tuple[Active, ...]:
+            return activity(await db.read_signals(session_id, names))
+
+        return await self.service.analytics.once(self.row, (ASSISTS, *names), find)
+
     async def answer(self, model: type[M], *found: object, **values: object) -> M:
         """The answer: what *values* names and, for the rest, what *found* has."""
         about = await self.head()
@@ -671,8 +696,7 @@ def scorecard_record(session_id: str, card: Scorecard) -> ScorecardRecord:
 async def get_highlights(request: web.Request, *, path: SessionPath, query: LapQuery) -> Highlights:
     """List the eight moments that are most worth looking at again."""
     subject = subject_of(request, path, query)
-    active = await assistance(subject.service, path.sid)
-    found = await subject.compute(highlights, subject.references, active)
+    found = await subject.compute(highlights, subject.references, await subject.assisted())
     return await subject.answer(Highlights, highlights=found, count=len(found))
 
 
@@ -680,19 +704,5 @@ async def get_highlights(request: web.Request, *, path: SessionPath, query: LapQ
 async def get_incidents(request: web.Request, *, path: SessionPath, query: LapQuery) -> Incidents:
     """List what went wrong, or nearly did."""
     subject = subject_of(request, path, query)
-    found = await subject.compute(incidents, await assistance(subject.service, path.sid))
+    found = await subject.compute(incidents, await subject.assisted())
     return await subject.answer(Incidents, incidents=found, count=len(found))
-
-
-async def assistance(service: Service, session_id: str) -> tuple[Active, ...]:
-    """When assistance systems worked in a session. Raises `UnknownSession`."""
-    row = service.session(session_id)
-    known = {row.name for row in service.db.registry()}
-    names = [name for name in ASSISTS if name in known]
-    if not names:
-        return ()
-
-    async def find() -> tuple[Active, ...]:
-        return activity(await service.db.read_signals(session_id, names))
-
-    return await service.analytics.once(row, (ASSISTS, *names), find)

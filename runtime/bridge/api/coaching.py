@@ -1,7 +1,7 @@
 """What the coach says before and after sessions, remembers, teaches, and finds over several."""
 
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from datetime import UTC, date, datetime
 from typing import Annotated, Final, Literal, TypeVar
 
@@ -26,7 +26,7 @@ from runtime.bridge.analysis.grip import (
     slip_oscillations,
 )
 from runtime.bridge.analysis.highlights import Highlight, highlights
-from runtime.bridge.analysis.incidents import Active, IncidentRecord, incidents
+from runtime.bridge.analysis.incidents import IncidentRecord, incidents
 from runtime.bridge.analysis.pedals import (
     BrakeEndSummary,
     ChangeOfSpeedRecord,
@@ -43,7 +43,6 @@ from runtime.bridge.api.analysis import (
     ScorecardRecord,
     SessionNumbers,
     Subject,
-    assistance,
     scorecard_record,
 )
 from runtime.bridge.api.drivers import driver_name
@@ -51,8 +50,9 @@ from runtime.bridge.api.reviews import (
     Narrative,
     best_before,
     desk_of,
+    driven_here,
     events_here,
-    last_driven,
+    first_finding,
     review_of,
     tell_brief,
     tell_debrief,
@@ -73,7 +73,6 @@ from runtime.bridge.api.shapes import (
 from runtime.bridge.api.tracks import Hour, phase_of
 from runtime.bridge.coach.warm.brief import USUAL_GOAL, Plan, concept_of, placed_zones
 from runtime.bridge.coach.warm.emotion import felt
-from runtime.bridge.coach.warm.findings import Finding, chosen
 from runtime.bridge.coach.warm.grades import Grades, first_of, grades
 from runtime.bridge.coach.warm.insights import Driving, driving, insights, of_burst
 from runtime.bridge.coach.warm.model import ModelFailed
@@ -450,9 +449,8 @@ async def debrief(request: web.Request, *, body: DebriefRequest) -> DebriefAnswe
     service = request.app[SERVICE]
     row = await _session(request, service, body)
     driver = (body.driver_id or row.driver or "").strip()
-    scope = Scope(body.partial)
-    active = await assistance(service, row.session_id)
-    review = await review_of(service, row, scope, driver=driver, active=active)
+    subject = Subject(service, row, Scope(body.partial))
+    review = await review_of(subject, driver)
     told, given = await tell_debrief(service, review)
     added = 0
     if body.persist_to_profile and driver and not review.partial:
@@ -465,7 +463,7 @@ async def debrief(request: web.Request, *, body: DebriefRequest) -> DebriefAnswe
         told.focus[0] if told.focus else "",
         row.session_id,
     )
-    blocks = await _blocks(service, row, scope, active)
+    blocks = await _blocks(subject)
     return DebriefAnswer.of(
         told,
         review,
@@ -580,8 +578,7 @@ async def _graded(service: Service, row: SessionRow, focus: str, level: str) -> 
     """The grade, and which model gave it."""
     grader = desk_of(service).grader
     assert grader is not None
-    active = await assistance(service, row.session_id)
-    review = await review_of(service, row, Scope(), driver="", active=active)
+    review = await review_of(Subject(service, row, Scope()), "")
     prompt = score_prompt(aggregates(review), focus, level)
     try:
         async with grader.call("score", "post_session", prompt, session_id=row.session_id) as call:
@@ -619,9 +616,9 @@ async def _plan(service: Service, query: BriefQuery) -> Plan:
     hour, phase = phase_of(query.hour_local, service.active_track)
     driver = query.driver.strip()
     known = grades(await events_here(service, driver))
-    driven, work = await last_driven(service, driver)
+    driven, work = await first_finding(service, driven_here(service, driver))
     if not driven:  # sessions that were only said to be this driver's, when they were debriefed
-        driven, work = await _last_remembered(service, known)
+        driven, work = await first_finding(service, _remembered(service, known))
     if driven:  # what that session came to, as its debrief has it
         known = first_of(known, work.corner if work is not None else None)
     asked = short(felt(query.focus or "").text.split(","))
@@ -640,17 +637,11 @@ async def _plan(service: Service, query: BriefQuery) -> Plan:
     )
 
 
-async def _last_remembered(service: Service, known: Grades) -> tuple[bool, Finding | None]:
-    """What the newest of the sessions came to whose grades are remembered."""
+def _remembered(service: Service, known: Grades) -> list[SessionRow]:
+    """The sessions whose grades are remembered, the newest first."""
     names = {one.session_id for scores in known.corners.values() for one in scores}
     rows = [row for name in names if (row := service.db.session(name)) is not None]
-    references = service.references.current()
-    for row in sorted(rows, key=lambda one: (one.started_at, one.session_id), reverse=True):
-        try:
-            return True, await service.analytics.of(row, Scope(), chosen, references)
-        except (NoCompleteLap, NoRows):
-            continue
-    return False, None
+    return sorted(rows, key=lambda row: (row.started_at, row.session_id), reverse=True)
 
 
 def _day(text: str | None) -> date:
@@ -702,33 +693,23 @@ def _since(began: float) -> float:
     return round((time.monotonic() - began) * 1000, 1)
 
 
-async def _blocks(
-    service: Service, row: SessionRow, scope: Scope, active: tuple[Active, ...]
-) -> dict[str, object]:
+async def _blocks(subject: Subject) -> dict[str, object]:
     """The analytics of a session as their own routes answer them."""
-    of = Subject(service, row, scope).compute
-    references = service.references.current()
-    card = await _cornering(of(scorecard, references))
+    of, cornering, references = subject.compute, subject.cornering, subject.references
+    card = await cornering(scorecard, references)
+    active = await subject.assisted()
     return {
-        "scorecard": card and scorecard_record(row.session_id, card),
+        "scorecard": card and scorecard_record(subject.row.session_id, card),
         "highlights": await of(highlights, references, active),
         "stats": await of(stats),
-        "smoothness": await _cornering(of(smoothness)) or {},
+        "smoothness": await cornering(smoothness) or {},
         "friction": await of(friction_circle, references, SCATTER),
         "hustle_map": await of(hustle_map),
         "track_out": await of(track_out),
-        "trail_brake": await _cornering(of(trail_braking)) or (),
-        "eob": await _cornering(of(brake_ends)),
+        "trail_brake": await cornering(trail_braking) or (),
+        "eob": await cornering(brake_ends),
         "slip_band": await of(slip_bands, references),
         "slip_oscillations": await of(slip_oscillations, references),
-        "change_of_speed_events": await _cornering(of(changes_of_speed, references)) or (),
+        "change_of_speed_events": await cornering(changes_of_speed, references) or (),
         "incidents": await of(incidents, active),
     }
-
-
-async def _cornering(work: Awaitable[T]) -> T | None:
-    """What is said of corners; None where nobody knows where they are."""
-    try:
-        return await work
-    except NoGeometry:
-        return None

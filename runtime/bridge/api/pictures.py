@@ -36,7 +36,6 @@ from runtime.bridge.api.analysis import (
     LapQuery,
     Subject,
     WholeQuery,
-    assistance,
     subject_of,
 )
 from runtime.bridge.api.shapes import Flag, SessionPath, Values, capped
@@ -190,8 +189,7 @@ async def sync(request: web.Request, *, path: SessionPath, query: SyncQuery) -> 
 async def clips(request: web.Request, *, path: SessionPath, query: WholeQuery) -> ClipsAnswer:
     """List what to cut out of the video for each highlight."""
     subject = subject_of(request, path, query)
-    active = await assistance(subject.service, path.sid)
-    found = await subject.compute(highlights, subject.references, active)
+    found = await subject.compute(highlights, subject.references, await subject.assisted())
     made = make_clips(*await _filmed(subject), found)
     return await subject.answer(ClipsAnswer, clips=made, count=len(made))
 

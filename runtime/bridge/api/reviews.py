@@ -1,18 +1,18 @@
 """Briefs and debriefs of a running bridge: the evidence, and the model's words or plain ones."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from runtime.bridge.analysis.corners import ConsistencyRecord, consistency
+from runtime.bridge.analysis.corners import consistency
 from runtime.bridge.analysis.drive import Drive
-from runtime.bridge.analysis.grading import Scorecard, dangers, scorecard
+from runtime.bridge.analysis.grading import dangers, scorecard
 from runtime.bridge.analysis.highlights import highlights
-from runtime.bridge.analysis.incidents import Active
 from runtime.bridge.analysis.laps import ideal_lap, lap_time_table
 from runtime.bridge.analysis.stats import stats
+from runtime.bridge.api.analysis import Subject
 from runtime.bridge.coach.warm.brief import Plan, brief_evidence, brief_parts
 from runtime.bridge.coach.warm.debrief import debrief
 from runtime.bridge.coach.warm.desk import Desk
@@ -27,10 +27,10 @@ from runtime.bridge.coach.warm.prompts import (
     small_debrief_prompt,
 )
 from runtime.bridge.coach.warm.review import Fragments, Review, fragments
-from runtime.bridge.coach.warm.room import Room, coasting, held, rooms
+from runtime.bridge.coach.warm.room import coasting, held, rooms
 from runtime.bridge.coach.warm.told import focused, may_say, spoken, told_brief, told_debrief
 from runtime.bridge.cues.model import Emotion
-from runtime.bridge.errors import NoCompleteLap, NoGeometry
+from runtime.bridge.errors import NoCompleteLap
 from runtime.bridge.service import Service
 from runtime.bridge.storage.coaching import EventRow, driver_events
 from runtime.bridge.storage.derived import Scope
@@ -62,66 +62,38 @@ class Narrative(NamedTuple):
         return self.source == "template"
 
 
-class Corners(NamedTuple):
-    """What analytics of corners say; nothing where nobody knows where they are."""
-
-    card: Scorecard | None = None
-    consistency: ConsistencyRecord | None = None
-    places: tuple[Corner, ...] = ()
-    rooms: tuple[Room, ...] = ()
-    held: frozenset[str] = frozenset()
-    dangers: frozenset[str] = frozenset()
-
-
 def desk_of(service: Service) -> Desk:
     """The desk of a bridge that runs."""
     assert service.desk is not None
     return service.desk
 
 
-async def review_of(
-    service: Service,
-    row: SessionRow,
-    scope: Scope,
-    *,
-    driver: str,
-    active: tuple[Active, ...] = (),
-) -> Review:
+async def review_of(subject: Subject, driver: str) -> Review:
     """A session as a debrief looks at it. Raises what `Analyses.of` raises but `NoGeometry`."""
-    references, analyses = service.references.current(), service.analytics
-    drive = await analyses.drive(row, scope)
-    try:
-        corners = Corners(
-            await analyses.of(row, scope, scorecard, references),
-            await analyses.of(row, scope, consistency),
-            await analyses.of(row, scope, places_of),
-            await analyses.of(row, scope, rooms, references),
-            await analyses.of(row, scope, held, references),
-            frozenset(await analyses.of(row, scope, dangers)),
-        )
-    except NoGeometry:
-        corners = Corners()
+    service, row, references = subject.service, subject.row, subject.references
+    drive = await subject.drive()
+    card = await subject.cornering(scorecard, references)
+    known_rooms = await subject.cornering(rooms, references) or ()
+    held_back = await subject.cornering(held, references) or frozenset()
     lessons = desk_of(service).lessons
-    lap = await analyses.of(row, scope, coasting)
-    found = findings(corners.card, corners.rooms, lap, corners.held)
-    taught = pedagogy(found, lessons)
+    found = findings(card, known_rooms, await subject.compute(coasting), held_back)
     return Review(
         session_id=row.session_id,
         track=drive.track.name if drive.track is not None else row.track or "",
         driver=driver,
         partial=drive.partial,
-        stats=await analyses.of(row, scope, stats),
-        laps=await analyses.of(row, scope, lap_time_table),
-        ideal=await analyses.of(row, scope, ideal_lap),
-        moments=await analyses.of(row, scope, highlights, references, active),
-        card=corners.card,
-        consistency=corners.consistency,
-        corners=corners.places,
+        stats=await subject.compute(stats),
+        laps=await subject.compute(lap_time_table),
+        ideal=await subject.compute(ideal_lap),
+        moments=await subject.compute(highlights, references, await subject.assisted()),
+        card=card,
+        consistency=await subject.cornering(consistency),
+        corners=await subject.cornering(places_of) or (),
         found=found,
-        taught=taught,
+        taught=pedagogy(found, lessons),
         lesson=lesson_of(found[0] if found else None, lessons),
         best_before_s=await best_before(service, row, driver),
-        dangers=corners.dangers,
+        dangers=frozenset(await subject.cornering(dangers) or ()),
         placed=bool(np.isfinite(drive.series["lat"]).any()),
     )
 
@@ -174,11 +146,13 @@ def driven_here(service: Service, driver: str, track: str | None = None) -> list
     return found[:SESSIONS]
 
 
-async def last_driven(service: Service, driver: str) -> tuple[bool, Finding | None]:
-    """Whether the driver has a session here with a complete lap, and what the last one of them
-    came to first of all: the same that its debrief begins with."""
+async def first_finding(
+    service: Service, rows: Iterable[SessionRow]
+) -> tuple[bool, Finding | None]:
+    """Whether one of the sessions has a complete lap, and what the first such came to first of
+    all: the same that its debrief begins with."""
     references = service.references.current()
-    for row in driven_here(service, driver):
+    for row in rows:
         try:
             return True, await service.analytics.of(row, Scope(), chosen, references)
         except (NoCompleteLap, NoRows, StoreDamaged):

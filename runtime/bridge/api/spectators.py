@@ -186,10 +186,16 @@ class _Follower:
 
 
 def _admit(request: web.Request, route: Route | None) -> web.StreamResponse | None:
-    """Ask for a token, and see that it is for the session that is asked for."""
+    """Ask for a token, and see that it is for what is asked for."""
     if (grant := _granted(request)) is None:
         return _refused(request, route.path if route else None)
-    _check_session(request, grant)
+    if route is None or route.method != "GET" or route.path not in WATCHED:
+        raise TokenScope
+    asked = request.query.getall("session_id", [])
+    if (sid := request.match_info.get("sid")) is not None:
+        asked = [*asked, sid]
+    if any(name != grant.session_id for name in asked):
+        raise TokenScope
     request[GRANT] = grant
     return None
 
@@ -199,18 +205,14 @@ def presented(request: web.Request, route: Route | None) -> web.StreamResponse |
 
     With ``require_token_remote`` what a proxy forwards is judged as on the spectators' listener.
     """
-    forwarded = any(name in request.headers for name in FORWARDED) and (
+    if any(name in request.headers for name in FORWARDED) and (
         request.app[SERVICE].settings.require_token_remote
-    )
-    if not forwarded and "token" not in request.query and not _has_bearer(request):
-        return None
-    if (grant := _granted(request)) is None:
-        return _refused(request, route.path if route else None)
-    if forwarded:
-        if route is None or route.method != "GET" or route.path not in WATCHED:
-            raise TokenScope
-        _check_session(request, grant)
-    request[GRANT] = grant
+    ):
+        return _admit(request, route)
+    if "token" in request.query or _has_bearer(request):
+        if (grant := _granted(request)) is None:
+            return _refused(request, route.path if route else None)
+        request[GRANT] = grant
     return None
 
 
@@ -245,15 +247,6 @@ def _page(name: str, status: int = 200) -> web.Response:
             "X-Content-Type-Options": "nosniff",
         },
     )
-
-
-def _check_session(request: web.Request, grant: Grant) -> None:
-    """Raise `TokenScope` where another session is asked for than that of the token."""
-    asked = request.query.getall("session_id", [])
-    if (sid := request.match_info.get("sid")) is not None:
-        asked = [*asked, sid]
-    if any(name != grant.session_id for name in asked):
-        raise TokenScope
 
 
 def _has_bearer(request: web.Request) -> bool:

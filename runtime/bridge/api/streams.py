@@ -12,10 +12,17 @@ from aiohttp import web
 from pydantic import AfterValidator, ConfigDict, Field, StrictBool, StrictStr
 
 from runtime.bridge.api.shapes import READ_ERRORS, Flag, Short, Values, session_id
-from runtime.bridge.live.hub import EVERYTHING, KEEPALIVE, Subscription, TooManyListeners, hello
+from runtime.bridge.live.hub import (
+    EVERYTHING,
+    KEEPALIVE,
+    Hub,
+    Subscription,
+    TooManyListeners,
+    hello,
+)
 from runtime.bridge.live.replay import ReplayRunning, Replays, ReplayUnavailable
 from runtime.bridge.live.spectators import GRANT, MOST_VIEWS
-from runtime.bridge.service import SERVICE, Service
+from runtime.bridge.service import SERVICE
 from runtime.bridge.session.units import Seconds
 from runtime.bridge.storage.errors import NoRows, UnknownSession
 from runtime.web.routes import Routes
@@ -180,20 +187,16 @@ class ReplayStatus(Values):
 @routes.get("/cues/stream", stream=CueEvent, errors=(TooManyListeners,))
 async def cues(request: web.Request, *, query: CuesQuery) -> web.StreamResponse:
     """Follow the cues of a session; a client that comes back gets what it missed."""
-    service = request.app[SERVICE]
-    _check_room(request, service)
-    subscription = service.hub.subscribe(
-        "cues", [query.session_id], named=query.named, since_id=_last_id(request)
-    )
+    hub = _hub(request)
+    last, topics = _last_id(request), [query.session_id]
+    subscription = hub.subscribe("cues", topics, named=query.named, since_id=last)
     return await _follow(request, subscription, {"session_id": query.session_id}, beat_s=BEAT_S)
 
 
 @routes.get("/telemetry/stream", stream=TelemetryEvent, errors=(TooManyListeners,))
 async def telemetry(request: web.Request, *, query: TelemetryQuery) -> web.StreamResponse:
     """Follow the frames of a session while they come in or are replayed."""
-    service = request.app[SERVICE]
-    _check_room(request, service)
-    subscription = service.hub.subscribe("telemetry", [query.session_id], hz=query.hz)
+    subscription = _hub(request).subscribe("telemetry", [query.session_id], hz=query.hz)
     return await _follow(request, subscription, {"session_id": query.session_id}, beat_s=BEAT_S)
 
 
@@ -288,9 +291,12 @@ def _cut(request: web.Request, stream: EventStream) -> None:
         asyncio.get_running_loop().call_later(CUT_S, transport.abort)
 
 
-def _check_room(request: web.Request, service: Service) -> None:
+def _hub(request: web.Request) -> Hub:
+    """The hub, where there is a place for one more spectator. Raises `TooManyListeners`."""
+    service = request.app[SERVICE]
     if GRANT in request and service.spectators.views >= MOST_VIEWS:
         raise TooManyListeners
+    return service.hub
 
 
 def _tighten(request: web.Request) -> None:
