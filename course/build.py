@@ -14,11 +14,11 @@ from typing import Any, Final, NamedTuple, TypeVar
 from course.check import links
 from course.diagnostics import TOP, Problem, diagnostic, order
 from course.options import Options, Report
-from course.publish import assets, outcheck, resources, whole
+from course.publish import outcheck, resources, whole
 from course.publish.cache import Cache, digest_of, lesson_key, setup_key, tool_key
 from course.publish.lesson_page import LessonPages
 from course.publish.manifest import MANIFEST, tree_digest
-from course.publish.shell import Shell, SiteInfo
+from course.publish.shell import Shell, SiteInfo, bundle
 from course.publish.tree import Outputs, Refusal, Stage, locked
 from course.publish.unit import Unit, render
 from course.read import graph
@@ -149,7 +149,7 @@ class _Build:
     def publish(self, linked: Graph) -> list[Problem]:
         """Render everything and check the links of the pages; returns the problems."""
         sources, outputs = linked.sources, self.outputs
-        files = assets.bundle()
+        files = bundle()
         shell = Shell(_site_info(sources, self.options, files.paths))
         units, problems = self.render(linked, shell)
         others = whole.build(linked, units, shell, files, outputs.put)

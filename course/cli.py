@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Final
 from course.build import build
 from course.options import CACHE, OUT, Options, Report
 from course.publish.cache import remove_cache
-from course.publish.places import check_places
-from course.publish.tree import Refusal
+from course.publish.tree import Refusal, check_places
 
 if TYPE_CHECKING:
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001  (it has no other)

@@ -73,22 +73,15 @@ class _Page(HTMLParser):
             self.faults.append(f"</{tag}> closes nothing that is open")
 
 
-def parse(html: str) -> _Page:
-    """The page as a parser sees it."""
+def page_problems(path: str, html: str) -> Iterator[Problem]:
+    """Faults of the markup, and differences between the two ways to read it."""
     page = _Page()
     page.feed(html)
     page.close()
-    return page
-
-
-def page_problems(path: str, html: str) -> Iterator[Problem]:
-    """Faults of the markup, and differences between the two ways to read it."""
-    page = parse(html)
     faults = page.faults + [f"<{tag}> is never closed" for tag in page.open]
     for fault in faults:
-        yield Problem(
-            "OUT007", f"site/{path}", f"not well-formed: {fault}", hint="mend the template"
-        )
+        message = f"not well-formed: {fault}"
+        yield Problem("OUT007", f"site/{path}", message, hint="mend the template")
     quick = outcheck.facts(path, html)
     if page.ids != quick["ids"].split():
         yield Problem(

@@ -7,7 +7,7 @@ import html
 import re
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit
@@ -157,27 +157,11 @@ def _placed(loaded: Sources, link: Link, answer: Answer) -> Diagnostic:
     return diagnostic(problem, span_at(text, at, at + len(link.url)) if at >= 0 else TOP)
 
 
-@dataclass(slots=True)
-class _Hosts:
-    """Gives each request the time at which its host may be asked."""
-
-    delay_s: float
-    next_start: dict[str, float] = field(default_factory=dict)
-
-    async def turn(self, url: str) -> None:
-        """Wait until the host of *url* may be asked again."""
-        host = urlsplit(url).netloc.lower()
-        now = time.monotonic()
-        start = max(now, self.next_start.get(host, now))
-        self.next_start[host] = start + self.delay_s
-        await asyncio.sleep(start - now)
-
-
 async def probe(urls: list[str], limits: Limits) -> dict[str, Answer]:
     """The answer for each of *urls*: HEAD first, and GET where the host refuses that."""
     answers: dict[str, Answer] = {}
     waiting = list(reversed(urls))
-    hosts = _Hosts(limits.delay_s)
+    starts: dict[str, float] = {}
     timeout = aiohttp.ClientTimeout(total=limits.timeout_s)
     headers = {"User-Agent": _AGENT, "Accept": "*/*"}
     async with aiohttp.ClientSession(timeout=timeout, headers=headers) as session:
@@ -185,7 +169,7 @@ async def probe(urls: list[str], limits: Limits) -> dict[str, Answer]:
         async def work() -> None:
             while waiting:
                 url = waiting.pop()
-                answers[url] = await _ask(session, url, hosts, limits)
+                answers[url] = await _ask(session, url, starts, limits)
 
         async with asyncio.TaskGroup() as group:
             for _ in range(min(limits.workers, len(urls))):
@@ -193,11 +177,17 @@ async def probe(urls: list[str], limits: Limits) -> dict[str, Answer]:
     return answers
 
 
-async def _ask(session: aiohttp.ClientSession, url: str, hosts: _Hosts, limits: Limits) -> Answer:
+async def _ask(
+    session: aiohttp.ClientSession, url: str, starts: dict[str, float], limits: Limits
+) -> Answer:
+    """The answer of one address; *starts* holds when each host may be asked again."""
+    host = urlsplit(url).netloc.lower() if "[" not in url else url
     status = 0
     for method in ("HEAD", "GET"):
         try:
-            await hosts.turn(url)
+            start = max(time.monotonic(), starts.get(host, 0.0))
+            starts[host] = start + limits.delay_s
+            await asyncio.sleep(start - time.monotonic())
             async with session.request(method, url, max_redirects=limits.redirects) as response:
                 status = response.status
         except TimeoutError:

@@ -30,8 +30,8 @@ from course.check.reports import SHOWN, block, reader
 from course.options import Options, Report, plural
 from course.publish.hosting import PAGE
 from course.publish.manifest import MANIFEST
-from course.publish.places import CONTENT
 from course.publish.tree import Refusal
+from course.read.sources import CONTENT
 from course.serve_files import File, entity_tag, find, host_headers, is_allowed_host, names_tag
 
 GOODBYE_S: Final = 0.2

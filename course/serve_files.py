@@ -7,7 +7,6 @@ import ipaddress
 import os
 import re
 import socket
-import stat
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -101,25 +100,16 @@ def _parts(raw: str) -> list[str] | None:
 def _is_file(root: str, parts: list[str]) -> bool:
     path = Path(root, *parts)
     try:
-        return _stays(path) and stat.S_ISREG(path.stat().st_mode)
+        return _stays(path) and path.is_file()
     except OSError:
         return False
 
 
 def _read(root: str, parts: list[str]) -> bytes | None:
-    path = Path(root, *parts)
-    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     try:
-        descriptor = os.open(path, flags | getattr(os, "O_BINARY", 0)) if _stays(path) else -1
+        return Path(root, *parts).read_bytes() if _is_file(root, parts) else None
     except OSError:
         return None
-    if descriptor < 0:
-        return None
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        os.close(descriptor)
-        return None
-    with os.fdopen(descriptor, "rb") as file:
-        return file.read()
 
 
 def _stays(path: Path) -> bool:

@@ -444,7 +444,7 @@ def sarif_report(findings: Findings) -> str:
 
 
 def _sarif_rule(rule: Rule) -> dict[str, Any]:
-    bad, good = _sarif_code(rule.bad), _sarif_code(rule.good)
+    bad, good = _indented(rule.bad), _indented(rule.good)
     return {
         "id": rule.code,
         "shortDescription": {"text": rule.title},
@@ -457,7 +457,7 @@ def _sarif_rule(rule: Rule) -> dict[str, Any]:
     }
 
 
-def _sarif_code(example: str) -> str:
+def _indented(example: str) -> str:
     """*example* as an indented block: no fence inside it can end it."""
     return "\n".join(f"    {line}".rstrip() for line in example.split("\n"))
 
@@ -529,10 +529,6 @@ def explain(code: str) -> str:
         f"{rule.code} ({rule.severity}): {rule.title}\n\n{rule.text}\n\n"
         f"Wrong:\n\n{_indented(rule.bad)}\n\nRight:\n\n{_indented(rule.good)}"
     )
-
-
-def _indented(example: str) -> str:
-    return "\n".join(f"    {line}".rstrip() for line in example.split("\n"))
 
 
 def rule_list() -> str:

@@ -210,40 +210,19 @@ def escape_text(line: str) -> str:
     return _TO_ESCAPE.sub(lambda match: match[1] or "\\" + match[2], line)
 
 
-class QuizText(NamedTuple):
-    """The questions of one quiz as Markdown: each with whether it comes before the lesson.
-
-    ``answers`` holds the answer and the explanation of every question, and what each option says
-    about itself.
-    """
-
-    questions: tuple[tuple[bool, str], ...]
-    answers: str
-
-    def before(self) -> str:
-        """The questions to ask before the lesson; empty when there are none."""
-        return "\n\n".join([text for early, text in self.questions if early])
-
-    def after(self) -> str:
-        """All other questions."""
-        return "\n\n".join([text for early, text in self.questions if not early])
-
-    def every(self) -> str:
-        """All questions in order."""
-        return "\n\n".join([text for _, text in self.questions])
+def _ask(quiz: Mapping[str, Any], words: Labels, stages: str = "before during after") -> str:
+    """The questions of these stages without answers, numbered as in the whole quiz."""
+    numbered = enumerate(quiz["questions"], 1)
+    return "\n\n".join([_question(n, one, words) for n, one in numbered if one["stage"] in stages])
 
 
-def ask(quiz: Mapping[str, Any], words: Labels) -> QuizText:
-    """The questions without answers, numbered as in the whole quiz, and the answers."""
-    numbered = list(enumerate(quiz["questions"], 1))
-    return QuizText(
-        tuple([(one["stage"] == "before", _question(n, one, words)) for n, one in numbered]),
-        "\n\n".join(
-            [
-                f"**{number}.** {_answer(one)}\n\n{one['explanation'].strip()}{_reasons(one)}"
-                for number, one in numbered
-            ]
-        ),
+def _answers(quiz: Mapping[str, Any]) -> str:
+    """Answer and explanation of every question, and what each option says about itself."""
+    return "\n\n".join(
+        [
+            f"**{number}.** {_answer(one)}\n\n{one['explanation'].strip()}{_reasons(one)}"
+            for number, one in enumerate(quiz["questions"], 1)
+        ]
     )
 
 
@@ -324,13 +303,12 @@ def _text(lesson: Mapping[str, Any], words: Labels, root: str) -> str:
         parts += [lesson["notice"], escape_text(lesson["summary"]), goals]
         return "\n\n".join(parts) + "\n"
     check, content = lesson["check"], lesson["content"]
-    quiz = ask(lesson["quiz"], words)
     parts += [
         escape_text(lesson["summary"]),
         readdressed(content["markdown"], content["media"], root).strip("\n"),
         f"## {words['practice_questions']}\n\n*{words['quiz_label']}*",
-        quiz.every(),
-        f"### {words['answers']}\n\n{quiz.answers}",
+        _ask(lesson["quiz"], words),
+        f"### {words['answers']}\n\n{_answers(lesson['quiz'])}",
         f"## {words['check']}\n\n{escape_text(check['prompt'])}\n\n{check['answer'].strip()}",
         f"## {words['evidence']}\n\n"
         + "\n".join(f"- {escape_text(item)}" for item in lesson["evidence"]),
@@ -373,16 +351,16 @@ def notebook(lesson: Mapping[str, Any], words: Labels, root: str = "../") -> byt
 def _cells(
     lesson: Mapping[str, Any], words: Labels, root: str
 ) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    quiz = ask(lesson["quiz"], words)
+    quiz = lesson["quiz"]
     yield "markdown", _head(lesson, root, words), _OPEN
     label = f"*{words['quiz_label']}*"
-    if before := quiz.before():
+    if before := _ask(quiz, words, "before"):
         yield "markdown", f"## {words['before_reading']}\n\n{label}\n\n{before}", _OPEN
     for section in sections(lesson, root):
         yield from _section_cells(section, words)
-    if after := quiz.after():
+    if after := _ask(quiz, words, "during after"):
         yield "markdown", f"## {words['practice_questions']}\n\n{label}\n\n{after}", _OPEN
-    yield "markdown", f"## {words['answers']}\n\n{quiz.answers}", _FOLDED_TEXT
+    yield "markdown", f"## {words['answers']}\n\n{_answers(quiz)}", _FOLDED_TEXT
     yield "markdown", _evidence(lesson, words), _OPEN
 
 

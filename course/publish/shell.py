@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -14,6 +15,7 @@ from markupsafe import Markup
 from course.publish.inline import attribute, frequent, html, inline, plain, prose
 
 TEMPLATES: Final = Path(__file__).parent / "templates"
+ASSETS: Final = Path(__file__).parent / "assets"
 RIGHT_TO_LEFT: Final = frozenset({"ar", "dv", "fa", "he", "ps", "sd", "ug", "ur", "yi"})
 TOP, FLAT, DEEP = "", "../", "../../"  # from a page to the site root, by depth
 
@@ -268,3 +270,38 @@ def _escaped(texts: Mapping[str, str]) -> SimpleNamespace:
 def size(count: int) -> str:
     """A number of bytes for people: kB of 1,000, at least 1."""
     return f"{max(1, round(count / 1000)):,} kB"
+
+
+class Assets(NamedTuple):
+    """What goes into ``assets/``.
+
+    ``paths`` maps a logical name ("site.css") to its path from the site root
+    ("assets/site.3f9a12bc.css"); ``files`` maps that path to the bytes.
+    """
+
+    paths: Mapping[str, str]
+    files: Mapping[str, bytes]
+
+
+def bundle() -> Assets:
+    """Read the folder of assets once and name each file after its bytes.
+
+    Files directly inside keep their name; a subfolder ("site.css/") becomes one file of that
+    name, made of its parts in the order of their names.
+    """
+    paths: dict[str, str] = {}
+    files: dict[str, bytes] = {}
+    for entry in sorted(ASSETS.iterdir()):
+        parts = sorted(entry.iterdir()) if entry.is_dir() else [entry]
+        data = b"\n".join(part.read_bytes() for part in parts)
+        path = hashed_path(entry.name, data)
+        paths[entry.name] = path
+        files[path] = data
+    return Assets(paths, files)
+
+
+def hashed_path(name: str, data: bytes) -> str:
+    """The path from the site root: the first hex digits of the SHA-256 go before the suffix."""
+    stem, dot, suffix = name.rpartition(".")
+    digest = hashlib.sha256(data).hexdigest()[:8]
+    return f"assets/{stem}.{digest}{dot}{suffix}"

@@ -15,8 +15,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+from course.options import Options
 from course.publish.manifest import MANIFEST, File, is_safe, manifest_bytes, read_built
 
+CONTENT: Final = "content"
 CHANGED: Final = -1  # the size of a file that the last build did not leave like this
 _EXCHANGE: Final = 2
 _AT_FDCWD: Final = -100
@@ -55,6 +57,65 @@ class Refusal(Exception):
             f"{out.name}/ cannot be written: {error.strerror}; it is as it was before",
             "check the permissions of the folder and of the one above it",
         )
+
+
+def check_places(options: Options) -> None:
+    """Raise :class:`Refusal` when the output or the cache would lie where it does harm."""
+    content, cache = options.root / CONTENT, options.cache
+    _check_out(options.out, content, options.root)
+    if cache is not None and cache.is_symlink():
+        raise _refused(
+            "the cache cannot lie there", f"{cache} is a link", "give the folder that it points to"
+        )
+    if cache is not None and (_overlap(cache, content) or _overlap(cache, options.out)):
+        raise _refused(
+            "the cache cannot lie there",
+            f"{cache} overlaps the sources or the output",
+            "give a folder of its own",
+        )
+
+
+def _real(path: Path) -> Path:
+    return Path(os.path.realpath(path))
+
+
+def _overlap(one: Path, other: Path) -> bool:
+    one, other = _real(one), _real(other)
+    return one == other or one in other.parents or other in one.parents
+
+
+def _check_out(out: Path, content: Path, root: Path) -> None:
+    if out.is_symlink():
+        raise _refused(
+            "no site is written", f"{out} is a link", "give the folder that it points to"
+        )
+    if out.exists() and not out.is_dir():
+        raise _refused(
+            "no site is written", f"{out} is a file", "give a folder that is empty or not there yet"
+        )
+    place, root = _real(out), _real(root)
+    if place == Path(place.anchor) or place == root or place in root.parents:
+        raise _refused(
+            "no site is written",
+            f"{place} holds more than a site",
+            f"give a folder of its own, such as {root / 'site'}",
+        )
+    if _overlap(place, content):
+        raise _refused(
+            "no site is written",
+            f"{out} overlaps the sources in {CONTENT}/",
+            "give a folder outside it",
+        )
+    if (out / MANIFEST).exists() and read_built(out) is None:
+        raise _refused(
+            "no site is written",
+            f"{out / MANIFEST} cannot be read, so nobody knows which files are the build's",
+            "restore that file, or delete the whole folder if it held nothing but the site",
+        )
+
+
+def _refused(what: str, why: str, hint: str) -> Refusal:
+    return Refusal("CFG005", f"{what}: {why}", hint)
 
 
 def listing(folder: Path) -> dict[str, int]:

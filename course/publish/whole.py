@@ -7,13 +7,12 @@ from typing import Any, Final, NamedTuple
 
 from course.diagnostics import Problem
 from course.publish import outcheck, resources, search
-from course.publish.assets import Assets
 from course.publish.course_pages import CoursePages, not_found_hashes, not_found_page
 from course.publish.downloads import ROOT
 from course.publish.hosting import NOT_FOUND, atom, bundle, headers, robots, sitemap
 from course.publish.llms import llms_full, llms_txt
 from course.publish.openapi import openapi
-from course.publish.shell import Shell
+from course.publish.shell import Assets, Shell
 from course.publish.unit import Unit, lesson_resource
 from course.read import schema
 from course.read.graph import Graph

@@ -9,7 +9,7 @@ import hashlib
 import re
 import struct
 from collections.abc import Iterator
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 from xml.parsers import expat
 
 from course.diagnostics import Problem, Span, short
@@ -83,20 +83,11 @@ def problems(name: str, data: bytes, file: str) -> Iterator[Problem]:
     suffix = name.rpartition(".")[2].lower()
     harm = _SvgReader().read(data).harm if suffix == "svg" else None
     if harm is not None:
-        span = Span(harm.line, harm.column, harm.line, harm.column + 1)
         message = "the SVG holds a script or a reference to something outside"
-        yield Problem("SRC012", file, message, span=span, got=short(harm.what))
+        yield Problem("SRC012", file, message, span=harm[1], got=short(harm[0]))
     elif dimensions(suffix, data) is None:
         wanted = 'an <svg> root with a viewBox="0 0 W H"' if suffix == "svg" else f"a {suffix} file"
         yield Problem("SRC011", file, "the image cannot be read", expected=wanted)
-
-
-class Harm(NamedTuple):
-    """What an SVG holds and must not, with the line and column where it stands (from 1)."""
-
-    what: str
-    line: int
-    column: int
 
 
 class _SvgReader:
@@ -104,7 +95,7 @@ class _SvgReader:
 
     def __init__(self) -> None:
         self.size: tuple[int, int] | None = None
-        self.harm: Harm | None = None
+        self.harm: tuple[str, Span] | None = None
         self.depth = 0
         self.style = 0
         self.parser = parser = expat.ParserCreate(namespace_separator=" ")
@@ -126,8 +117,8 @@ class _SvgReader:
     def report(self, what: str) -> None:
         """Keep the first harmful part."""
         if self.harm is None:
-            parser = self.parser
-            self.harm = Harm(what, parser.CurrentLineNumber, parser.CurrentColumnNumber + 1)
+            line, column = self.parser.CurrentLineNumber, self.parser.CurrentColumnNumber + 1
+            self.harm = what, Span(line, column, line, column + 1)
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
         """An element of the SVG namespace that draws, with attributes that only describe."""

@@ -11,6 +11,7 @@ import yaml
 from yaml._yaml import CParser
 
 from course.diagnostics import TOP, Problem, Span, short
+from course.read.files import span_at
 
 MAX_DEPTH: Final = 24
 _NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]{0,14})(\.[0-9]{1,15}(?:[eE][-+]?[0-9]{1,2})?)?\Z")
@@ -62,7 +63,9 @@ def parse(text: str, file: str, first_line: int = 1) -> tuple[Any, list[Problem]
     at which *text* begins (2 for front matter).
     """
     if "\t" in text:
-        return None, [_tab(text, file, first_line)]
+        at = text.index("\t")
+        span = span_at(text, at, at + 1, first_line)
+        return None, [Problem("YML002", file, "a tab in YAML", span=span)]
     builder = _Builder(text, file, first_line)
     try:
         data = builder.build()
@@ -240,16 +243,13 @@ class _Builder:
     # -- problems ---------------------------------------------------------------------------
 
     def _refused(self, code: str, message: str, event: Any, hint: str) -> _RefusedError:
-        mark = event.start_mark
-        line, column = mark.line + self.first_line, mark.column + 1
-        span = Span(line, column, line, column + 1)
+        span = _at(event.start_mark, self.first_line)
         return _RefusedError(Problem(code, self.file, message, span=span, hint=hint))
 
     def _empty(self) -> _RefusedError:
-        span = Span(self.first_line, 1, self.first_line, 1)
-        hint = "write the data, or remove the file"
-        message = "the document is empty"
-        return _RefusedError(Problem("YML007", self.file, message, span=span, hint=hint))
+        hint, span = "write the data, or remove the file", _at(None, self.first_line)
+        problem = Problem("YML007", self.file, "the document is empty", span=span, hint=hint)
+        return _RefusedError(problem)
 
     def _control(self, char: str, event: Any) -> Problem:
         message = f"the text holds the control character U+{ord(char):04X}"
@@ -257,20 +257,16 @@ class _Builder:
         return Problem("SRC004", self.file, message, span=self._span(event), hint=hint)
 
 
-def _tab(text: str, file: str, first: int) -> Problem:
-    before = text[: text.index("\t")]
-    line = before.count("\n") + first
-    column = len(before) - before.rfind("\n")
-    span = Span(line, column, line, column + 1)
-    return Problem("YML002", file, "a tab in YAML", span=span)
+def _at(mark: Any, first: int) -> Span:
+    """The character at *mark* of a text whose first line is *first* of its file."""
+    line, column = (mark.line + first, mark.column + 1) if mark else (first, 1)
+    return Span(line, column, line, column + 1)
 
 
 def _syntax(error: yaml.MarkedYAMLError, file: str, first: int) -> Problem:
     mark = _beginning(error) or error.problem_mark or error.context_mark
     what = str(error.problem or error.context or "syntax error")
-    line, column = (mark.line + first, mark.column + 1) if mark else (first, 1)
-    span = Span(line, column, line, column + 1)
-    return Problem("YML001", file, what, span=span, hint=_cure(what))
+    return Problem("YML001", file, what, span=_at(mark, first), hint=_cure(what))
 
 
 def _beginning(error: yaml.MarkedYAMLError) -> Any:

@@ -8,11 +8,10 @@ from typing import Any
 
 import yaml
 
-from course.publish.assets import bundle
 from course.publish.course_pages import CoursePages, not_found_page
 from course.publish.lesson_page import LessonPages
 from course.publish.resources import catalog_entry
-from course.publish.shell import Shell, SiteInfo
+from course.publish.shell import Shell, SiteInfo, bundle
 from tests.course import mutations
 
 WORDS = Path(__file__).parents[2] / "content" / "ui" / "en.yaml"

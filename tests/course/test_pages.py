@@ -14,11 +14,10 @@ from typing import Any
 
 import pytest
 
-from course.publish.assets import FOLDER, bundle, hashed_path
 from course.publish.course_pages import not_found_hashes, not_found_page
 from course.publish.inline import inline, plain, prose
 from course.publish.lesson_page import LessonPages, move_body
-from course.publish.shell import TEMPLATES, Shell
+from course.publish.shell import ASSETS, TEMPLATES, Shell, bundle, hashed_path
 from tests.course import samples
 
 VOID = {"meta", "link", "input", "img", "br", "hr", "path", "circle", "rect"}
@@ -379,7 +378,7 @@ def test_prose_has_paragraphs_and_plain_text_has_no_markers() -> None:
 # -- style sheet ------------------------------------------------------------------------------
 
 STYLE = bundle().files[bundle().paths["site.css"]].decode()
-TOKENS = (FOLDER / "site.css" / "10-tokens.css").read_text(encoding="utf-8")
+TOKENS = (ASSETS / "site.css" / "10-tokens.css").read_text(encoding="utf-8")
 COLOURS = dict(re.findall(r"--([\w-]+): light-dark\((#\w{6}, #\w{6})\)", TOKENS))
 
 TEXT_ON = [

@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from course.publish.assets import FOLDER
 from course.publish.search import (
     STEP,
     build_index,
@@ -21,6 +20,7 @@ from course.publish.search import (
     shard_of,
     tokens,
 )
+from course.publish.shell import ASSETS
 from tests.course import samples
 
 needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
@@ -230,7 +230,7 @@ def test_the_index_of_a_thousand_lessons_stays_within_its_budget() -> None:
 
 def run_script(code: str) -> Any:
     """The JSON that *code* prints with the exports of search.js in scope."""
-    source = (FOLDER / "search.js").read_text(encoding="utf-8").replace("import.meta.url", '""')
+    source = (ASSETS / "search.js").read_text(encoding="utf-8").replace("import.meta.url", '""')
     done = subprocess.run(
         ["node", "--input-type=module", "-"],
         input=f"{source}\nconst print = (v) => console.log(JSON.stringify(v));\n{code}",
@@ -362,5 +362,5 @@ def test_common_words_of_a_question_find_nothing_that_begins_like_them(shard_abo
 
 
 def test_the_script_stays_small() -> None:
-    size = len(gzip.compress((FOLDER / "search.js").read_bytes()))
+    size = len(gzip.compress((ASSETS / "search.js").read_bytes()))
     assert size <= 4000
