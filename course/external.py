@@ -181,10 +181,10 @@ async def _ask(
     session: aiohttp.ClientSession, url: str, starts: dict[str, float], limits: Limits
 ) -> Answer:
     """The answer of one address; *starts* holds when each host may be asked again."""
-    host = urlsplit(url).netloc.lower() if "[" not in url else url
     status = 0
     for method in ("HEAD", "GET"):
         try:
+            host = urlsplit(url).netloc.lower()
             start = max(time.monotonic(), starts.get(host, 0.0))
             starts[host] = start + limits.delay_s
             await asyncio.sleep(start - time.monotonic())

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from course.publish.downloads import Code, Section, sections
+from course.publish.downloads import Section, sections
+from course.read.markdown import Code, Piece
 
 SHORTEST: Final = 200
 LONGEST: Final = 800
@@ -46,7 +47,7 @@ class _Passage:
         return "\n\n".join(self.pieces)
 
 
-def chunks(lesson: Mapping[str, Any]) -> list[dict[str, str]]:
+def chunks(lesson: Mapping[str, Any], pieces: Sequence[Piece]) -> list[dict[str, str]]:
     """Passages of 200 to 800 characters of plain words; none when planned.
 
     A passage begins at a block, paragraph or sentence; short neighbours are joined, and code is
@@ -56,7 +57,7 @@ def chunks(lesson: Mapping[str, Any]) -> list[dict[str, str]]:
     """
     if lesson["status"] == "planned":
         return []
-    passages = _even(list(_passages(lesson)))
+    passages = _even(list(_passages(lesson, pieces)))
     names = _concepts(lesson["concepts"], passages)
     seen: dict[str, int] = {}
     found = []
@@ -76,10 +77,10 @@ def chunks(lesson: Mapping[str, Any]) -> list[dict[str, str]]:
     return found
 
 
-def _passages(lesson: Mapping[str, Any]) -> Iterator[_Passage]:
+def _passages(lesson: Mapping[str, Any], pieces: Sequence[Piece]) -> Iterator[_Passage]:
     """Passages in order; only the last may be too short."""
     waiting: _Passage | None = None
-    for number, section in enumerate(sections(lesson)):
+    for number, section in enumerate(sections(lesson, pieces)):
         opening = _split(plain_words(lesson["summary"])) if number == 0 else iter(())
         *whole, last = _even(_packed(section, opening, waiting))
         yield from whole

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
 from typing import Any, Final, NamedTuple
 from zlib import crc32
 
@@ -14,10 +13,8 @@ from course.publish.inline import Labels, fill
 from course.publish.resources import json_bytes
 from course.read import links
 from course.read.code import PYTHON
+from course.read.markdown import INTRO, TEXT_KIND, Code, Piece
 
-_FENCE: Final = re.compile(r"\n[ \t]*[`~]{3}[^\n]*")
-_HEADING: Final = re.compile(r"\n(?= {0,3}##(?:[ \t\n]|\Z))")
-_MARKS: Final = ("```", "~~~")
 _TARGET: Final = re.compile(r"(\]\([ \t]*<?)([^)\s>]+)")
 _ANY_TARGET: Final = re.compile(r"(\]\([ \t]*<?|^\[[^\]\n]+\]:[ \t]+<?)([^)\s>]+)", re.MULTILINE)
 # Relative links are written from a lesson folder; its names do not matter for where they go.
@@ -27,14 +24,6 @@ ROOT: Final = "\x1e"  # stands for the way to the site root; no source file hold
 _AWAY: Final = ("https:", "mailto:", "#")
 _TO_ESCAPE: Final = re.compile(r"(`[^`]+`)|([\\<>\[\]_#|~])")
 _SPECIAL: Final = re.compile(r"[\\<>\[\]_#|~]")
-
-
-class Code(NamedTuple):
-    """One fenced block; `output` marks what the code before it prints."""
-
-    language: str
-    source: str
-    output: bool
 
 
 class Section(NamedTuple):
@@ -47,149 +36,60 @@ class Section(NamedTuple):
     id: str
     kind: str
     heading: str
-    parts: tuple[str | Code, ...]
+    parts: list[str | Code]
 
 
-class _Cut(NamedTuple):
-    """Headings (empty for the text before the first one), what follows each, and where code is.
-
-    `fences` holds the start and end of each fenced block in the Markdown; `defines` says whether
-    the text may define references (`[name]: address`).
-    """
-
-    heads: tuple[str, ...]
-    bodies: tuple[tuple[str | Code, ...], ...]
-    fences: tuple[tuple[int, int], ...]
-    defines: bool
-
-
-def sections(lesson: Mapping[str, Any], root: str | None = None) -> Sequence[Section]:
-    """The sections of an authored lesson, in the order of its blocks.
+def sections(
+    lesson: Mapping[str, Any], pieces: Sequence[Piece], root: str | None = None
+) -> list[Section]:
+    """The sections of an authored lesson, whose text consists of *pieces*.
 
     With *root* (a prefix such as ``../`` or an absolute base address), links to the course and
     its images are rewritten to start with it.
     """
-    content = lesson["content"]
-    cut = _cut(content["markdown"])
-    names = tuple([(block["id"], block["kind"]) for block in content["blocks"]])
-    if root is None:
-        return _named(names, cut.heads, cut.bodies)
-    move = _Rewriter([entry["url"] for entry in content["media"]], root, defines=cut.defines)
-    bodies = tuple(
-        [
-            tuple([part if isinstance(part, Code) else move(part) for part in body])
-            for body in cut.bodies
-        ]
-    )
-    return _named(names, cut.heads, bodies)
+    move = str if root is None else _Rewriter(lesson["content"], root)
+    found = [Section(INTRO, TEXT_KIND, "", [])]
+    for piece in pieces:
+        text = piece.text.strip()
+        if piece.head is not None:
+            heading = text.partition("\n")[0].strip(" \t#")
+            found.append(Section(*piece.head, heading, []))
+        if piece.code is not None:
+            found[-1].parts.append(piece.code)
+        elif text:
+            found[-1].parts.append(move(text))
+    return found if found[0].parts else found[1:]
 
 
 def readdressed(
-    markdown: str, media: Iterable[Mapping[str, Any]], root: str, index: str = ""
+    content: Mapping[str, Any], pieces: Iterable[Piece], root: str, index: str = ""
 ) -> str:
     """The Markdown of a lesson with its links starting at *root*; code is untouched.
 
-    *media* are the lesson's entries; *index* goes behind the folder of a page.
+    *index* goes behind the folder of a page.
     """
-    cut = _cut(markdown)
-    urls = [entry["url"] for entry in media]
-    return _Rewriter(urls, root, defines=cut.defines, index=index)(markdown, cut.fences)
-
-
-@lru_cache(maxsize=1)  # the companions of one lesson are made one after the other
-def _cut(markdown: str) -> _Cut:
-    text = f"\n{markdown}"
-    heads: list[str] = [""]
-    bodies: list[list[str | Code]] = [[]]
-    fences: list[tuple[int, int]] = []
-    last = 0
-    for start, end, code in _code_in(text):
-        _add_text(text[last:start], heads, bodies)
-        bodies[-1].append(code)
-        fences.append((start - 1, end - 1))
-        last = end
-    _add_text(text[last:], heads, bodies)
-    if not bodies[0]:
-        del heads[0], bodies[0]
-    return _Cut(tuple(heads), tuple(map(tuple, bodies)), tuple(fences), "\n[" in text)
-
-
-def _code_in(text: str) -> Iterator[tuple[int, int, Code]]:
-    """Start, end and content of each fenced block; *text* begins with a line break."""
-    opening: re.Match[str] | None = None
-    fence = info = ""
-    for line in _FENCE.finditer(text):
-        bare = line[0].strip()
-        if not bare.startswith(_MARKS):
-            continue
-        if opening is None:
-            info = bare.lstrip(bare[0])
-            if bare[0] == "~" or "`" not in info:
-                opening, fence = line, bare[: len(bare) - len(info)]
-        elif bare.startswith(fence) and not bare.strip(fence[0]):
-            source = text[opening.end() + 1 : line.start() + 1]
-            yield opening.start(), line.end(), _code(opening[0], info, source)
-            opening = None
-    if opening is not None:
-        source = text[opening.end() + 1 :]
-        yield opening.start(), len(text), _code(opening[0], info, source)
-
-
-def _code(opening: str, info: str, source: str) -> Code:
-    indent = opening[1 : len(opening) - len(opening[1:].lstrip(" \t"))]
-    if indent:
-        source = source.replace(f"\n{indent}", "\n").removeprefix(indent)
-    language, *options = info.split() or [""]
-    return Code(language, source, "expected" in options)
-
-
-def _add_text(text: str, heads: list[str], bodies: list[list[str | Code]]) -> None:
-    """Put *text* behind what is there, beginning a body at each second-level heading."""
-    first, *rest = _HEADING.split(text)
-    if stripped := first.strip():
-        bodies[-1].append(stripped)
-    for part in rest:
-        body = part.strip()
-        heads.append(body.partition("\n")[0].strip(" \t#"))
-        bodies.append([body])
-
-
-def _named(
-    names: tuple[tuple[str, str], ...],
-    heads: tuple[str, ...],
-    bodies: tuple[tuple[str | Code, ...], ...],
-) -> tuple[Section, ...]:
-    """Sections with the ids and kinds of the blocks; one section when they do not line up."""
-    if len(names) == len(heads):
-        named = zip(names, heads, bodies, strict=True)
-        return tuple([Section(name, kind, head, body) for (name, kind), head, body in named])
-    whole = tuple(part for body in bodies for part in body)
-    return (Section(names[0][0], "text", "", whole),)
+    move = _Rewriter(content, root, index)
+    return "".join([piece.text if piece.code else move(piece.text) for piece in pieces])
 
 
 class _Rewriter:
     """Rewrites the links of one lesson's Markdown."""
 
-    def __init__(self, media: Iterable[str], root: str, *, defines: bool, index: str = "") -> None:
+    def __init__(self, content: Mapping[str, Any], root: str, index: str = "") -> None:
         self.root = root
         self.file_urls = bool(index)
-        self.defines = defines
+        self.defines = "\n[" in f"\n{content['markdown']}"  # references ([name]: address)
         self.media: dict[str, str] = {}
-        for url in media:
-            stem, _, suffix = url.rpartition("/")[2].rpartition(".")
-            self.media[f"media/{stem.rpartition('.')[0]}.{suffix}"] = _UP + url
+        for entry in content["media"]:
+            stem, _, suffix = entry["url"].rpartition("/")[2].rpartition(".")
+            self.media[f"media/{stem.rpartition('.')[0]}.{suffix}"] = _UP + entry["url"]
 
-    def __call__(self, text: str, fences: tuple[tuple[int, int], ...] = ()) -> str:
-        """*text* with new addresses, except between the offsets of *fences*."""
+    def __call__(self, text: str) -> str:
+        """*text* with new addresses."""
         if "](" not in text and not self.defines:
             return text
-
-        def replaced(found: re.Match[str]) -> str:
-            at = found.start()
-            inside = fences and any(start <= at < end for start, end in fences)
-            return found[0] if inside else f"{found[1]}{self.address(found[2])}"
-
-        return (_ANY_TARGET if self.defines else _TARGET).sub(replaced, text)
+        pattern = _ANY_TARGET if self.defines else _TARGET
+        return pattern.sub(lambda match: f"{match[1]}{self.address(match[2])}", text)
 
     def address(self, raw: str) -> str:
         """Where *raw*, written in a lesson folder, leads from the new place."""
@@ -282,7 +182,9 @@ _FRONT: Final = (
 )
 
 
-def lesson_markdown(lesson: Mapping[str, Any], words: Labels, root: str = "../../") -> str:
+def lesson_markdown(
+    lesson: Mapping[str, Any], pieces: Sequence[Piece], words: Labels, root: str = "../../"
+) -> str:
     """Front matter and text of a lesson; links start with *root*, the way to the site root.
 
     Values in the front matter are written in JSON, which YAML reads as it is.
@@ -292,10 +194,10 @@ def lesson_markdown(lesson: Mapping[str, Any], words: Labels, root: str = "../..
         for key in _FRONT
         if key in lesson and lesson[key] != []
     ]
-    return "---\n" + "\n".join(lines) + f"\n---\n\n{_text(lesson, words, root)}"
+    return "---\n" + "\n".join(lines) + f"\n---\n\n{_text(lesson, pieces, words, root)}"
 
 
-def _text(lesson: Mapping[str, Any], words: Labels, root: str) -> str:
+def _text(lesson: Mapping[str, Any], pieces: Sequence[Piece], words: Labels, root: str) -> str:
     """The same without front matter: title, summary, body, questions with answers, evidence."""
     parts = [f"# {escape_text(lesson['title'])}"]
     if lesson["status"] == "planned":
@@ -305,7 +207,7 @@ def _text(lesson: Mapping[str, Any], words: Labels, root: str) -> str:
     check, content = lesson["check"], lesson["content"]
     parts += [
         escape_text(lesson["summary"]),
-        readdressed(content["markdown"], content["media"], root).strip("\n"),
+        readdressed(content, pieces, root).strip("\n"),
         f"## {words['practice_questions']}\n\n*{words['quiz_label']}*",
         _ask(lesson["quiz"], words),
         f"### {words['answers']}\n\n{_answers(lesson['quiz'])}",
@@ -325,14 +227,16 @@ _FOLDED_TEXT: Final = {"jp-MarkdownHeadingCollapsed": True, "tags": ["solution"]
 _OPEN: Final[dict[str, Any]] = {}
 
 
-def notebook(lesson: Mapping[str, Any], words: Labels, root: str = "../") -> bytes:
+def notebook(
+    lesson: Mapping[str, Any], pieces: Sequence[Piece], words: Labels, root: str = "../"
+) -> bytes:
     """The notebook of an authored lesson: text cells, one cell for each Python block, questions.
 
     Links start with *root*: the way from ``downloads/`` to the site root, or the site's absolute
     address. Solutions and answers are folded by cell metadata.
     """
     cells = []
-    for index, (kind, source, metadata) in enumerate(_cells(lesson, words, root)):
+    for index, (kind, source, metadata) in enumerate(_cells(lesson, pieces, words, root)):
         seed = f"{lesson['id']}\0{index}\0{source}".encode()
         cell: dict[str, Any] = {
             "cell_type": kind,
@@ -349,14 +253,14 @@ def notebook(lesson: Mapping[str, Any], words: Labels, root: str = "../") -> byt
 
 
 def _cells(
-    lesson: Mapping[str, Any], words: Labels, root: str
+    lesson: Mapping[str, Any], pieces: Sequence[Piece], words: Labels, root: str
 ) -> Iterator[tuple[str, str, dict[str, Any]]]:
     quiz = lesson["quiz"]
     yield "markdown", _head(lesson, root, words), _OPEN
     label = f"*{words['quiz_label']}*"
     if before := _ask(quiz, words, "before"):
         yield "markdown", f"## {words['before_reading']}\n\n{label}\n\n{before}", _OPEN
-    for section in sections(lesson, root):
+    for section in sections(lesson, pieces, root):
         yield from _section_cells(section, words)
     if after := _ask(quiz, words, "during after"):
         yield "markdown", f"## {words['practice_questions']}\n\n{label}\n\n{after}", _OPEN
@@ -406,7 +310,7 @@ _FUTURE: Final = re.compile(r"^from __future__ import [^\n(]+\n+", re.MULTILINE)
 _RULE: Final = 78
 
 
-def script(lesson: Mapping[str, Any], words: Labels) -> str:
+def script(lesson: Mapping[str, Any], pieces: Sequence[Piece], words: Labels) -> str:
     """Python code in order, headings and expected output as comments; empty without any code.
 
     ``from __future__`` lines move to the top, where Python wants them.
@@ -414,7 +318,7 @@ def script(lesson: Mapping[str, Any], words: Labels) -> str:
     body: list[str] = []
     future: set[str] = set()
     found = False
-    for section in sections(lesson):
+    for section in sections(lesson, pieces):
         if section.heading:
             body.append(f"# --- {section.heading} ".ljust(_RULE, "-"))
         for part in section.parts:

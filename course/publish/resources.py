@@ -144,7 +144,7 @@ def lesson_resource(record: Lesson, related: Mapping[str, Any]) -> dict[str, Any
     resource |= {key: related[key] for key in ("previous", "next") if related[key] is not None}
     if not record.authored:
         return {**resource, "notice": PLANNED_NOTICE}
-    content, questions = record.material or Material({}, [])
+    content, questions, _ = record.material or Material({}, [], [])
     quiz = {"formative": True, "label": QUIZ_LABEL, "questions": questions}
     return {"review": "none", "references": [], **resource, "content": content, "quiz": quiz}
 

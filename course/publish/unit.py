@@ -24,6 +24,7 @@ from course.publish.lesson_page import LessonPages
 from course.publish.manifest import File
 from course.publish.shell import SiteInfo
 from course.read.lesson import KIB, Lesson
+from course.read.markdown import Piece
 
 MEDIA_TYPES: Final = {
     "markdown": "text/markdown",
@@ -71,7 +72,8 @@ def lesson_resource(
     companions: dict[str, bytes] = {}
     if record.authored:
         resource["artifacts"] = artifacts = []
-        for kind, path, text in _companions(resource, site):
+        pieces = record.material.pieces if record.material else []
+        for kind, path, text in _companions(resource, pieces, site):
             data = companions[path] = text if isinstance(text, bytes) else text.encode()
             artifacts.append(
                 {
@@ -86,14 +88,16 @@ def lesson_resource(
     return resource, companions
 
 
-def _companions(resource: dict[str, Any], site: SiteInfo) -> Iterator[tuple[str, str, str | bytes]]:
+def _companions(
+    resource: dict[str, Any], pieces: list[Piece], site: SiteInfo
+) -> Iterator[tuple[str, str, str | bytes]]:
     """Kind, path and content of the files that readers take away."""
     name, words, root = resource["id"], site.words, site.base_url or "../"
-    yield "markdown", f"lessons/{name}/index.md", lesson_markdown(resource, words)
-    yield "notebook", f"downloads/{name}.ipynb", notebook(resource, words, root)
+    yield "markdown", f"lessons/{name}/index.md", lesson_markdown(resource, pieces, words)
+    yield "notebook", f"downloads/{name}.ipynb", notebook(resource, pieces, words, root)
     evidence = evidence_template(resource, words, root)
     yield "evidence", f"downloads/{name}-evidence.md", evidence
-    if code := script(resource, words):
+    if code := script(resource, pieces, words):
         yield "script", f"downloads/{name}.py", code
 
 
@@ -115,17 +119,15 @@ def render(
         outputs[f"api/v1/lessons/{alias}.json"] = outputs[resource["resource"]]
         facts[old] = outcheck.facts(old, text)
     problems += _page_problems(record, html, len(outputs[path]), page_limit)
-    content = resource.get("content")
+    content, pieces = resource.get("content"), record.material.pieces if record.material else []
     unit = Unit(
         id=record.id,
         key=key,
         entry=resources.catalog_entry(resource),
         files={},
         terms=search.lesson_terms(resource),
-        chunks="".join(orjson.dumps(chunk).decode() + "\n" for chunk in chunks(resource)),
-        body=readdressed(content["markdown"], content["media"], ROOT, pages.index)
-        if content
-        else "",
+        chunks="".join(orjson.dumps(chunk).decode() + "\n" for chunk in chunks(resource, pieces)),
+        body=readdressed(content, pieces, ROOT, pages.index) if content else "",
         printed=pages.printed(resource) if related["printed"] else "",
         facts=facts,
     )

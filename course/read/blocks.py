@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from html import escape
 from typing import Final
 
@@ -14,8 +15,11 @@ from course.read.markdown import (
     OPTIONS,
     TEXT_KIND,
     Body,
+    Code,
     CodeBlock,
+    Heading,
     Outline,
+    Piece,
     Source,
     read,
 )
@@ -43,7 +47,7 @@ def render(source: Source) -> Body:
     out = read(source)
     if not out.errors:
         _Writer(out).write()
-        out.body.markdown = _filled(out)
+        out.body.pieces = [*pieces(out)]
     return out.body
 
 
@@ -83,7 +87,7 @@ class _Writer:
         """The next code block with its name, or as the output of the one before it."""
         block = next(self.codes)
         entry = block.entry
-        html = highlight(entry["source"], entry["language"])
+        html = highlight(entry["source"], "text" if block.output else entry["language"])
         if block.output:
             return (
                 f'<div class="code output"><p class="code-name">{escape(self.words.output)}</p>'
@@ -155,19 +159,25 @@ class _Writer:
         return f'<span role="img" aria-label="{escape(name)}">{sign}</span>'
 
 
-def _filled(out: Outline) -> str:
-    """The text as written, with the code of every included file inside its fence."""
-    fills = [block for block in out.codes if "file" in block.entry]
-    if not fills:
-        return out.source.text
-    parts: list[str] = []
-    last = 0
-    for block in fills:
-        parts.append(out.bytes[last : block.at[0]].decode())
-        parts.append(_with_code(out.bytes[slice(*block.at)].decode(), block))
-        last = block.at[1]
-    parts.append(out.bytes[last:].decode())
-    return "".join(parts)
+def pieces(out: Outline) -> Iterator[Piece]:
+    """The text as written, cut at its blocks and fences, every included file in its fence."""
+    marks: list[Heading | CodeBlock] = [head for head in out.headings if head.level == 2]
+    marks += [block for block in out.codes if out.is_first(block.at[0]) or "file" in block.entry]
+    last, head = 0, None
+    for mark in sorted(marks, key=lambda mark: mark.at):
+        start, end = mark.at
+        if last < start:
+            yield Piece(out.bytes[last:start].decode(), None, head)
+            head = None
+        if isinstance(mark, Heading):
+            last, head = start, (mark.id, mark.kind)
+        else:
+            entry, text = mark.entry, out.bytes[start:end].decode()
+            code = Code(entry["language"].strip(), entry["source"], mark.output)
+            text = _with_code(text, mark) if "file" in entry else text
+            yield Piece(text, code if out.is_first(start) else None)
+            last = end
+    yield Piece(out.bytes[last:].decode(), None, head)
 
 
 def _with_code(text: str, block: CodeBlock) -> str:

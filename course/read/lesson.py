@@ -51,10 +51,14 @@ class Parts(NamedTuple):
 
 
 class Material(NamedTuple):
-    """What an authored lesson teaches with, in the shapes of the lesson resource."""
+    """What an authored lesson teaches with, in the shapes of the lesson resource.
+
+    ``pieces`` make up its Markdown.
+    """
 
     content: dict[str, Any]
     questions: list[dict[str, Any]]
+    pieces: list[markdown.Piece]
 
 
 @dataclass(slots=True)
@@ -128,6 +132,7 @@ class _Reader:
         self.lesson = Lesson(parts.folder, parts.phase, parts.name)
         self.content: dict[str, Any] = {"markdown": ""}
         self.content |= {key: [] for key in ("blocks", "toc", "code", "media")}
+        self.pieces: list[markdown.Piece] = []
         self.front_text = self.quiz_text = ""
 
     def read(self) -> Lesson:
@@ -162,7 +167,7 @@ class _Reader:
                     yield from self.body(body, line)
                 questions: list[dict[str, Any]] = []
                 yield from self.quiz(questions)
-                self.lesson.material = Material(self.content, questions)
+                self.lesson.material = Material(self.content, questions, self.pieces)
 
     def front(self, text: str) -> Iterator[Problem]:
         """Read and check the front matter; when it is unusable, the lesson keeps none."""
@@ -279,7 +284,9 @@ class _Reader:
                 got=f"{read.prose} characters",
             )
         yield from self.block_order(read.kinds, body, line)
-        self.content |= {key: getattr(read, key) for key in ("markdown", "blocks", "toc", "code")}
+        self.pieces = read.pieces
+        self.content["markdown"] = "".join([piece.text for piece in read.pieces])
+        self.content |= {key: getattr(read, key) for key in ("blocks", "toc", "code")}
         yield from self.used(read, code, pictures)
 
     def block_order(self, kinds: list[tuple[str, int]], body: str, line: int) -> Iterator[Problem]:

@@ -12,7 +12,7 @@ import unicodedata
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from html import escape
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import pyromark
 
@@ -92,6 +92,25 @@ class Source:
     file_urls: bool = False
 
 
+class Code(NamedTuple):
+    """One fenced block; ``output`` marks what the code before it prints."""
+
+    language: str
+    source: str
+    output: bool
+
+
+class Piece(NamedTuple):
+    """A part of a text as it was written: a fenced block with its ``code``, or what is between.
+
+    ``head`` has id and kind of the block that begins with this piece.
+    """
+
+    text: str
+    code: Code | None = None
+    head: tuple[str, str] | None = None
+
+
 @dataclass(slots=True)
 class Body:
     """What became of a Markdown text; the lists hold JSON-able values only.
@@ -99,7 +118,7 @@ class Body:
     ``kinds`` names the kind of each block and its line. A link has its place as ``at``.
     """
 
-    markdown: str = ""
+    pieces: list[Piece] = field(default_factory=list)
     blocks: list[dict[str, Any]] = field(default_factory=list)
     toc: list[dict[str, Any]] = field(default_factory=list)
     code: list[dict[str, Any]] = field(default_factory=list)
@@ -154,6 +173,10 @@ class Outline:
     def line(self, start: int) -> int:
         """The line of the file in which the byte *start* lies."""
         return self.bytes.count(b"\n", 0, start) + self.source.first_line
+
+    def is_first(self, start: int) -> bool:
+        """Whether nothing but blanks stands before the byte *start* on its line."""
+        return not self.bytes[self.bytes.rfind(b"\n", 0, start) + 1 : start].strip()
 
     def span(self, at: Range) -> Span:
         """The place of a byte range, cut at the end of its first line."""
@@ -552,11 +575,11 @@ def add_code(out: Outline, block: CodeBlock, info: str | None, inside: Range) ->
     language, _, rest = (info or "").partition(" ")
     _check_language(out, block, language, fenced=info is not None)
     options = rest.split()
+    block.entry["language"] = language
     if EXPECTED in options:
         _add_output(out, block)
         return
     block.entry["id"] = f"code-{len(out.body.code) + 1}"
-    block.entry["language"] = language
     for option in options:
         _read_option(out, block, option, inside)
     out.body.code.append(block.entry)
@@ -608,7 +631,6 @@ def _add_output(out: Outline, block: CodeBlock) -> None:
         out.report("MD007", "an expected output without code before it", block.at)
         return
     out.codes[-1].entry[EXPECTED] = block.entry["source"]
-    block.entry["language"] = "text"
     block.output = True
     out.codes.append(block)
 

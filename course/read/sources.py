@@ -137,7 +137,7 @@ class Sources:
         """The body and the quiz of an authored *record*, read again where they are not at hand."""
         if record.material is None and self.setup is not None:
             record.material = read_lesson(self.parts[record.folder], self.setup).material
-        return record.material or Material({}, [])
+        return record.material or Material({}, [], [])
 
     def place(self, problem: Problem) -> Diagnostic:
         """*problem* with its line and column, from the text of its file."""

@@ -19,19 +19,12 @@ import nbformat
 import pytest
 import yaml
 
-from course.publish.corpus import LONGEST, SHORTEST, chunks, plain_blocks
-from course.publish.downloads import (
-    Code,
-    evidence_template,
-    lesson_markdown,
-    notebook,
-    readdressed,
-    script,
-    sections,
-)
+from course.publish import corpus, downloads
+from course.publish.corpus import LONGEST, SHORTEST, plain_blocks
 from course.publish.hosting import atom, bundle, headers, robots, sitemap
 from course.publish.llms import SPLIT_ABOVE, llms_full, llms_txt
 from course.publish.openapi import openapi
+from course.read import blocks, markdown
 from tests.course import mutations, samples
 
 MARKDOWN = '''A lap time tells you *that* you were slow, never where.
@@ -97,6 +90,32 @@ def lesson(markdown: str = MARKDOWN, kinds: list[tuple[str, str]] = KINDS) -> di
     return resource
 
 
+def pieces(resource: dict[str, Any]) -> list[markdown.Piece]:
+    """The text of a lesson resource as the reader cuts it."""
+    words, kinds = samples.words()
+    labels = {key: words[key] for key in ("output", "table", "done", "to_do")}
+    terms = markdown.Words(kinds, **labels, alerts={})
+    text = resource.get("content", {"markdown": ""})["markdown"]
+    source = markdown.Source(text, "lesson.md", 1, "content/phases/10-a/10-b", terms)
+    return [*blocks.pieces(markdown.read(source))]
+
+
+def notebook(resource: dict[str, Any], root: str = "../") -> str:
+    return downloads.notebook(resource, pieces(resource), WORDS, root).decode()
+
+
+def script(resource: dict[str, Any]) -> str:
+    return downloads.script(resource, pieces(resource), WORDS)
+
+
+def lesson_markdown(resource: dict[str, Any]) -> str:
+    return downloads.lesson_markdown(resource, pieces(resource), WORDS)
+
+
+def chunks(resource: dict[str, Any]) -> list[dict[str, str]]:
+    return corpus.chunks(resource, pieces(resource))
+
+
 def planned() -> dict[str, Any]:
     resource: dict[str, Any] = mutations.load("lesson.v1")["examples"][1]
     return resource
@@ -111,13 +130,13 @@ def example(name: str) -> dict[str, Any]:
 
 
 def cells(resource: dict[str, Any]) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads(notebook(resource, WORDS))["cells"]
+    found: list[dict[str, Any]] = json.loads(notebook(resource))["cells"]
     return found
 
 
 def test_a_notebook_is_valid_and_has_one_code_cell_for_each_python_block() -> None:
     read: Callable[..., Any] = nbformat.reads
-    document = read(notebook(lesson(), WORDS).decode(), as_version=4)
+    document = read(notebook(lesson()), as_version=4)
     nbformat.validate(document)
     code = [cell.source for cell in document.cells if cell.cell_type == "code"]
     assert len(code) == 3
@@ -160,7 +179,7 @@ def test_links_of_a_notebook_leave_the_downloads_folder_but_code_stays_as_it_is(
     assert "[the basics](../lessons/read-a-lap/#idea)" in text
     assert "(../media/brake-trace/trace.0a1b2c3d.svg)" in text
     assert "# see [x](lesson:none)" in text
-    absolute = notebook(lesson(), WORDS, "https://example.org/course/").decode()
+    absolute = notebook(lesson(), "https://example.org/course/")
     assert "(https://example.org/course/lessons/read-a-lap/#idea)" in absolute
 
 
@@ -182,7 +201,7 @@ def run(code: str) -> str:
 
 
 def test_a_script_runs_alone_and_prints_what_the_blocks_print() -> None:
-    code = script(lesson(), WORDS)
+    code = script(lesson())
     ast.parse(code)
     assert run(code) == "125.0\nin a list\n50\n"
     assert "# Expected output:\n# 125.0\n" in code
@@ -191,11 +210,11 @@ def test_a_script_runs_alone_and_prints_what_the_blocks_print() -> None:
 
 
 def test_a_lesson_without_python_has_no_script() -> None:
-    assert script(lesson("Only words.\n", KINDS[:1]), WORDS) == ""
+    assert script(lesson("Only words.\n", KINDS[:1])) == ""
 
 
 def test_an_evidence_form_asks_for_each_item_and_holds_no_answer() -> None:
-    form = evidence_template(lesson(), WORDS)
+    form = downloads.evidence_template(lesson(), WORDS)
     assert form.count("Where it is:") == len(lesson()["evidence"])
     assert lesson()["check"]["prompt"] in form
     assert lesson()["check"]["answer"] not in form
@@ -209,7 +228,7 @@ def front_matter(text: str) -> dict[str, Any]:
 
 def test_the_markdown_of_a_lesson_has_readable_front_matter_and_the_body_with_page_links() -> None:
     resource = lesson() | {"title": 'A "quoted": title'}
-    text = lesson_markdown(resource, WORDS)
+    text = lesson_markdown(resource)
     front = front_matter(text)
     assert front["title"] == resource["title"]
     assert front["objectives"] == resource["objectives"]
@@ -222,7 +241,7 @@ def test_the_markdown_of_a_lesson_has_readable_front_matter_and_the_body_with_pa
 
 
 def test_the_markdown_of_a_planned_lesson_says_so_and_has_no_body() -> None:
-    text = lesson_markdown(planned(), WORDS)
+    text = lesson_markdown(planned())
     assert front_matter(text)["status"] == "planned"
     assert "\nPlanned. No lesson material exists yet.\n" in text
     assert "##" not in text
@@ -231,46 +250,22 @@ def test_the_markdown_of_a_planned_lesson_says_so_and_has_no_body() -> None:
 def test_marks_in_plain_fields_do_not_become_markup() -> None:
     resource = lesson() | {"objectives": ["Read `GET /x/<sid>` and a <b>_c_ [d] of *speed*."]}
     assert "- Read `GET /x/<sid>` and a \\<b\\>\\_c\\_ \\[d\\] of *speed*." in notebook(
-        resource, WORDS
-    ).decode().replace("\\\\", "\\")
+        resource
+    ).replace("\\\\", "\\")
 
 
 # -- cutting Markdown --------------------------------------------------------------------------
 
 
-def test_a_body_that_does_not_line_up_with_its_blocks_is_one_section_and_loses_nothing() -> None:
-    (section,) = sections(lesson(kinds=KINDS[:3]))
-    code = [part.source for part in section.parts if isinstance(part, Code)]
-    assert section.kind == "text"
-    assert len(code) == 5
-
-
-@pytest.mark.parametrize(
-    ("text", "code"),
-    [
-        ("```python\nx\n```", ["x\n"]),
-        ("~~~python\n```\n~~~", ["```\n"]),
-        ("````text\n```\n## no\n```\n````\n\nend", ["```\n## no\n```\n"]),
-        ("```text\n```", [""]),
-        ("```text\nnever closed", ["never closed"]),
-        ("```not a fence``` of code\n\n```text\ny\n```", ["y\n"]),
-        ("- a\n\n  ```text\n  y\n    z\n  ```", ["y\n  z\n"]),
-        ("~~`text\nno\n~~`", []),
-    ],
-)
-def test_fenced_blocks_are_found_as_commonmark_says(text: str, code: list[str]) -> None:
-    (section,) = sections(lesson(text, KINDS[:1]))
-    assert [part.source for part in section.parts if isinstance(part, Code)] == code
-
-
 def test_reference_definitions_and_relative_links_are_rewritten_too() -> None:
     text = "See [a] and [b](../20-late-apex/lesson.md#x), [c](#here), [d](https://e.org/).\n\n"
     text += "[a]: lesson:read-a-lap\n\n```python\nx = [1]\n[a]: lesson:no\n```\n"
-    moved = readdressed(text, (), "/r/")
+    resource = lesson(text)
+    moved = downloads.readdressed(resource["content"], pieces(resource), "/r/")
     assert "[b](/r/lessons/late-apex/#x), [c](#here), [d](https://e.org/)" in moved
     assert "\n[a]: /r/lessons/read-a-lap/\n" in moved
     assert "\n[a]: lesson:no\n" in moved
-    files = readdressed(text, (), "/r/", "index.html")
+    files = downloads.readdressed(resource["content"], pieces(resource), "/r/", "index.html")
     assert "[b](/r/lessons/late-apex/index.html#x), [c](#here), [d](https://e.org/)" in files
 
 
