@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001  (it has no other)
 
 OK, PROBLEMS, BAD_CALL = 0, 1, 2
-_COMMANDS: Final = ("build", "check", "serve", "new", "explain", "fmt", "stats", "deploy-list")
 _BASE_URL: Final = re.compile(
     r"https?://[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?(?::([0-9]{1,5}))?(/[A-Za-z0-9._~%/-]*)?"
 )
@@ -58,10 +57,8 @@ def main(arguments: Sequence[str]) -> int:
 
 def _with_command(arguments: list[str]) -> list[str]:
     """`build.py` alone builds; `build.py --check` checks."""
-    if arguments and (arguments[0] in _COMMANDS or arguments[0] in ("-h", "--help")):
+    if arguments and (arguments[0][:1] != "-" or arguments[0] in ("-h", "--help")):
         return arguments
-    if arguments and not arguments[0].startswith("-"):
-        return arguments  # a word that is no command: argparse names the ones that exist
     if "--check" in arguments:
         return ["check", *(one for one in arguments if one != "--check")]
     return ["build", *arguments]

@@ -162,10 +162,12 @@ class _Writer:
 def pieces(out: Outline) -> Iterator[Piece]:
     """The text as written, cut at its blocks and fences, every included file in its fence."""
     marks: list[Heading | CodeBlock] = [head for head in out.headings if head.level == 2]
-    marks += [block for block in out.codes if out.is_first(block.at[0]) or "file" in block.entry]
     last, head = 0, None
-    for mark in sorted(marks, key=lambda mark: mark.at):
+    for mark in sorted([*marks, *out.codes], key=lambda mark: mark.at):
         start, end = mark.at
+        first = out.is_first(start)
+        if isinstance(mark, CodeBlock) and not first and "file" not in mark.entry:
+            continue  # its lines have marks of a list or a quotation in front
         if last < start:
             yield Piece(out.bytes[last:start].decode(), None, head)
             head = None
@@ -174,8 +176,9 @@ def pieces(out: Outline) -> Iterator[Piece]:
         else:
             entry, text = mark.entry, out.bytes[start:end].decode()
             code = Code(entry["language"].strip(), entry["source"], mark.output)
-            text = _with_code(text, mark) if "file" in entry else text
-            yield Piece(text, code if out.is_first(start) else None)
+            yield Piece(
+                _with_code(text, mark) if "file" in entry else text, code if first else None
+            )
             last = end
     yield Piece(out.bytes[last:].decode(), None, head)
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import jsonschema_rs
+import orjson
 
 from course.diagnostics import Problem, meant, nearest, short
 
@@ -95,7 +96,7 @@ def check(name: str, data: object, file: str) -> list[Problem]:
         for error in compiled.iter_errors(data):
             found.extend(_problems(error, schema(name), file))
         found = _drop_consequences(found)
-    if not name.endswith(".v1") and isinstance(data, dict | list):
+    if not name.endswith(".v1") and b".0" in orjson.dumps(data):
         found += _fractions(data, (), schema(name), file)
     return found
 
@@ -107,7 +108,8 @@ def _fractions(
 
     JSON Schema takes it for a whole number, and readers of the resources may not.
     """
-    for key, value in data.items() if isinstance(data, dict) else enumerate(data):
+    pairs = data.items() if isinstance(data, dict) else enumerate(data)
+    for key, value in pairs if isinstance(data, dict | list) else ():
         at = (*path, key)
         if isinstance(value, dict | list):
             yield from _fractions(value, at, root, file)

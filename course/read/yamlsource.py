@@ -247,7 +247,8 @@ class _Builder:
         return _RefusedError(Problem(code, self.file, message, span=span, hint=hint))
 
     def _empty(self) -> _RefusedError:
-        hint, span = "write the data, or remove the file", _at(None, self.first_line)
+        hint, first = "write the data, or remove the file", self.first_line
+        span = Span(first, 1, first, 1)
         problem = Problem("YML007", self.file, "the document is empty", span=span, hint=hint)
         return _RefusedError(problem)
 
