@@ -313,6 +313,8 @@ class Worker:
             log.error("a worker process is killed: %s", error)
             self.kill()
         except (EOFError, OSError):
+            pass  # the process has ended
+        finally:
             self._hang_up()
 
     def _receive(self, number: int, event: object) -> None:
