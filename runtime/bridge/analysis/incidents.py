@@ -1,6 +1,6 @@
 """Moments in which something went wrong, or nearly did: spins, stops, leaving the line."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple, TypeAlias
 
@@ -40,7 +40,7 @@ OFF_LINE_S: Final = 0.5
 MOVING_MS: Final = 5.0
 STANDING_MS: Final = 2.0
 STANDING_S: Final = 3.0
-HARD_G: Final = -1.5
+HARD_G: Final = 1.5
 NOT_BRAKING_BAR: Final = 5.0
 ASSIST_S: Final = 0.3
 ASSIST_ON: Final = 0.5
@@ -275,13 +275,24 @@ def activity(samples: dict[str, Samples]) -> tuple[Active, ...]:
     return tuple(found)
 
 
+def _peaks(
+    kind: Kind,
+    stretches: Iterable[tuple[int, int]],
+    badness: Numbers,
+    limit: float,
+    reason: str,
+) -> Iterator[_Event]:
+    """An event for each stretch, as bad as its worst frame; *reason* has room for that value."""
+    for first, last in stretches:
+        worst = first + int(badness[first : last + 1].argmax())
+        most = float(badness[worst])
+        yield _Event(kind, first, last, worst, most / limit, reason.format(most))
+
+
 def _over_g(drive: Drive) -> Iterator[_Event]:
     combo = drive.series.combo_g
-    for first, last in runs(combo > OVER_G, drive.series.gap):
-        worst = first + int(combo[first : last + 1].argmax())
-        most = float(combo[worst])
-        reason = f"combined acceleration reached {most:.2f} g"
-        yield _Event("over_g", first, last, worst, most / OVER_G, reason)
+    reason = "combined acceleration reached {:.2f} g"
+    return _peaks("over_g", runs(combo > OVER_G, drive.series.gap), combo, OVER_G, reason)
 
 
 def _off_line(drive: Drive) -> Iterator[_Event]:
@@ -289,11 +300,8 @@ def _off_line(drive: Drive) -> Iterator[_Event]:
     half_width = drive.track.half_width_m if drive.track is not None else 0.0
     limit = max(half_width, OFF_LINE_M)
     off = (offset > limit) & (drive.series["speed_ms"] > MOVING_MS) & (drive.lap_of > 0)
-    for first, last in _lasting(drive, off, OFF_LINE_S):
-        worst = first + int(offset[first : last + 1].argmax())
-        most = float(offset[worst])
-        reason = f"the car was {most:.1f} m beside the line"
-        yield _Event("off_line", first, last, worst, most / limit, reason)
+    reason = "the car was {:.1f} m beside the line"
+    return _peaks("off_line", _lasting(drive, off, OFF_LINE_S), offset, limit, reason)
 
 
 def _stopped(drive: Drive) -> Iterator[_Event]:
@@ -306,13 +314,10 @@ def _stopped(drive: Drive) -> Iterator[_Event]:
 
 def _hard(drive: Drive) -> Iterator[_Event]:
     series = drive.series
-    g_long = series["g_long"]
-    hard = (g_long < HARD_G) & (series["brake_bar"] < NOT_BRAKING_BAR)
-    for first, last in runs(hard, series.gap):
-        worst = first + int(g_long[first : last + 1].argmin())
-        least = float(g_long[worst])
-        reason = f"the car slowed with {-least:.2f} g, hardly on the brakes"
-        yield _Event("hard_deceleration", first, last, worst, least / HARD_G, reason)
+    slowing = -series["g_long"]
+    hard = (slowing > HARD_G) & (series["brake_bar"] < NOT_BRAKING_BAR)
+    reason = "the car slowed with {:.2f} g, hardly on the brakes"
+    return _peaks("hard_deceleration", runs(hard, series.gap), slowing, HARD_G, reason)
 
 
 def _spins(drive: Drive) -> Iterator[_Event]:

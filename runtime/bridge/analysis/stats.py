@@ -6,8 +6,9 @@ from typing import Final
 import numpy as np
 
 from runtime.bridge.analysis.drive import Drive
+from runtime.bridge.analysis.windows import runs
 from runtime.bridge.session.recording import Numbers
-from runtime.bridge.session.series import Flags, Series
+from runtime.bridge.session.series import Series
 from runtime.bridge.session.units import KMH, Kmh, Metres
 from runtime.bridge.track.model import Straight
 
@@ -98,17 +99,13 @@ def _longest(series: Series, frames: slice) -> float | None:
     throttle, t = series["throttle_pct"][frames], series.t[frames]
     if np.isnan(throttle).all():
         return None
-    full: Flags = throttle >= FULL_THROTTLE_PCT
-    together = full[:-1] & full[1:] & ~series.gap[frames][: len(full) - 1]
-    begins = np.flatnonzero(full & ~np.concatenate([[False], together]))
-    if not len(begins):
-        return 0.0
-    ends = np.flatnonzero(full & ~np.append(together, False))
-    # The last frame lasts until the next one; before a pause nobody knows how long.
-    following = np.minimum(ends + 1, len(t) - 1)
-    pause = np.append(series.gap, True)[frames][ends]
-    until = np.where(pause, t[ends], t[following])
-    return float((until - t[begins]).max())
+    pause = np.append(series.gap, True)[frames]
+    longest = 0.0
+    for first, last in runs(throttle >= FULL_THROTTLE_PCT, pause[:-1]):
+        # The last frame lasts until the next one; before a pause nobody knows how long.
+        until = t[last] if pause[last] or last + 1 == len(t) else t[last + 1]
+        longest = max(longest, float(until - t[first]))
+    return longest
 
 
 @dataclass(frozen=True, slots=True)

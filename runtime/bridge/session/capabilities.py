@@ -1,19 +1,16 @@
 """Which coaches can use the signals of a session."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 
-@dataclass(frozen=True)
-class Coach:
+class Coach(NamedTuple):
     """Something that advises a driver, with the signals that it needs."""
 
     id: str
     name: str
-    requires: tuple[str, ...]
-    rates: Mapping[str, float]
-    """Least samples a second, where it matters."""
+    requires: Mapping[str, float]
+    """Least samples a second of each signal; 0: any."""
 
 
 class DisabledCoach(NamedTuple):
@@ -36,34 +33,25 @@ class Coaching(NamedTuple):
     disabled: tuple[DisabledCoach, ...]
 
 
-def _coach(id_: str, name: str, requires: str, **rates: float) -> Coach:
-    return Coach(id_, name, tuple(requires.split()), rates)
-
-
 COACHES: Final = (
-    _coach("base_pace_note", "Pace notes", "speed_ms distance_m"),
-    _coach("trail_brake_score", "Trail braking", "brake_bar throttle_pct g_lat speed_ms"),
-    _coach("oil_temp_warning", "Oil temperature", "oil_temp_c distance_m", oil_temp_c=1.0),
-    _coach("clutch_balance", "Clutch balance", "clutch_pos_pct rpm", clutch_pos_pct=5.0),
-    _coach(
+    Coach("base_pace_note", "Pace notes", {"speed_ms": 0.0, "distance_m": 0.0}),
+    Coach(
+        "trail_brake_score",
+        "Trail braking",
+        dict.fromkeys(("brake_bar", "throttle_pct", "g_lat", "speed_ms"), 0.0),
+    ),
+    Coach("oil_temp_warning", "Oil temperature", {"oil_temp_c": 1.0, "distance_m": 0.0}),
+    Coach("clutch_balance", "Clutch balance", {"clutch_pos_pct": 5.0, "rpm": 0.0}),
+    Coach(
         "tpms_drift",
-        "Tyre pressure drift",
-        "tpms_fl_kpa tpms_fr_kpa tpms_rl_kpa tpms_rr_kpa",
-        tpms_fl_kpa=0.2,  # real sensors send about once a second
+        "Tyre pressure drift",  # real sensors send about once a second
+        {"tpms_fl_kpa": 0.2, "tpms_fr_kpa": 0.0, "tpms_rl_kpa": 0.0, "tpms_rr_kpa": 0.0},
     ),
-    _coach(
-        "slip_angle_oscillation",
-        "Slip angle oscillation",
-        "combo_g g_lat",
-        combo_g=20.0,
-        g_lat=20.0,
-    ),
-    _coach(
+    Coach("slip_angle_oscillation", "Slip angle oscillation", {"combo_g": 20.0, "g_lat": 20.0}),
+    Coach(
         "mid_corner_coasting",
         "Coasting in mid-corner",
-        "brake_bar throttle_pct g_lat speed_ms",
-        brake_bar=10.0,
-        throttle_pct=10.0,
+        {"brake_bar": 10.0, "throttle_pct": 10.0, "g_lat": 0.0, "speed_ms": 0.0},
     ),
 )
 
@@ -76,8 +64,8 @@ def coaching(rates: Mapping[str, float]) -> Coaching:
         reasons = [f"missing signal: {name}" for name in coach.requires if name not in rates]
         reasons += [
             f"{name} came at {rates[name]:.1f} Hz, needs {least:g} Hz"
-            for name, least in coach.rates.items()
-            if name in rates and rates[name] < least
+            for name, least in coach.requires.items()
+            if rates.get(name, least) < least
         ]
         if reasons:
             disabled.append(DisabledCoach(coach.id, coach.name, tuple(reasons)))

@@ -27,17 +27,6 @@ UNTOLD_HZ: Final = 1.0
 """Of a message whose rate neither car nor database tells: tyre sensors."""
 
 
-class Straight(NamedTuple):
-    """A straight line from what is true to what is sent."""
-
-    factor: float = 1.0
-    offset: float = 0.0
-
-    def __call__(self, values: Numbers) -> Numbers:
-        """The values that are sent."""
-        return values * self.factor + self.offset
-
-
 class _Target(NamedTuple):
     """The signal of the car that a signal of the bus ends up as."""
 
@@ -60,35 +49,24 @@ _TARGETS: Final = {
     "brake_press_psi": _Target("brake_bar", BAR_PER_PSI, (200.0, 600.0)),
     "fuel_level_gal": _Target("fuel_level_l", LITRES_PER_GAL, (4.0, 8.0)),
 }
-UPSIDE_DOWN: Final = {"vertical_accel_g": Straight(-1.0)}
+UPSIDE_DOWN: Final[Mapping[str, tuple[float, float]]] = {"vertical_accel_g": (-1.0, 0.0)}
 """The usual logger, for a car whose file says nothing."""
 
 
-def find_logger(plan: Plan | None) -> dict[str, Straight]:
-    """By signal of the bus, what makes the car's file arrive at the true value.
+def find_logger(plan: Plan) -> dict[str, tuple[float, float]]:
+    """By signal of the bus, factor and offset that make the car's file arrive at the true value.
 
     Found by asking the file's own rules about two values; what they leave alone is absent.
     """
-    found = dict(UPSIDE_DOWN)
-    for raw, target in _TARGETS.items() if plan is not None else ():
-        low, high = (_result(plan, raw, probe, target.name) for probe in target.probes)
+    logger = dict(UPSIDE_DOWN)
+    for raw, target in _TARGETS.items():
+        probes = target.probes
+        low, high = (Rules(plan).feed_frame({raw: probe}).get(target.name) for probe in probes)
         if low is None or high is None or low == high:
             continue
-        slope = (high - low) / (target.probes[1] - target.probes[0])
-        rest = low - slope * target.probes[0]
-        found[raw] = Straight(target.unit / slope, -rest / slope)
-    return found
-
-
-def _result(plan: Plan | None, raw: str, probe: float, name: str) -> float | None:
-    assert plan is not None
-    return Rules(plan).feed_frame({raw: probe}).get(name)
-
-
-def as_logged(truth: Mapping[str, Numbers], logger: Mapping[str, Straight]) -> dict[str, Numbers]:
-    """The measurements as that logger sends them."""
-    same = Straight()
-    return {name: logger.get(name, same)(values) for name, values in truth.items()}
+        slope = (high - low) / (probes[1] - probes[0])
+        logger[raw] = target.unit / slope, probes[0] - low / slope
+    return logger
 
 
 def find_gearbox(file: CarFile | None) -> Gearbox:
@@ -122,7 +100,7 @@ class Schedule:
         messages: Mapping[int, Message],
         *,
         rates_hz: Mapping[int, float] | None = None,
-        logger: Mapping[str, Straight] | None = None,
+        logger: Mapping[str, tuple[float, float]] = UPSIDE_DOWN,
         anchor_s: float = 0.0,
     ) -> None:
         """*messages* by key; those with signals that the drive does not know are left out.
@@ -142,7 +120,7 @@ class Schedule:
             Sender(key, message, _period_ns(message, (rates_hz or {}).get(key)), place * SLOT_NS)
             for place, (key, message) in enumerate(able.items())
         )
-        self._logger = dict(find_logger(None) if logger is None else logger)
+        self._logger = logger
         self._limits = {
             one.name: _limits(one) for sender in self.senders for one in sender.message.signals
         }
@@ -190,10 +168,12 @@ class Schedule:
 
     def sent_at(self, t: Numbers) -> dict[str, list[float]]:
         """What the logger sends of every signal at moments, as far as its bits reach."""
-        values = as_logged(self.drive.signals(t), self._logger)
-        return {
-            name: np.clip(values[name], *limits).tolist() for name, limits in self._limits.items()
-        }
+        sent = {}
+        truth = self.drive.signals(t)
+        for name, limits in self._limits.items():
+            factor, offset = self._logger.get(name, (1.0, 0.0))
+            sent[name] = np.clip(truth[name] * factor + offset, *limits).tolist()
+        return sent
 
 
 def schedule_of(
@@ -214,7 +194,7 @@ def schedule_of(
     frames = file.frames if file else {}
     chosen = {key: message for key, message in messages.items() if key in frames} or messages
     rates = {key: frame.rate_hz for key, frame in frames.items() if frame.rate_hz is not None}
-    logger = find_logger(car.plan if car else None)
+    logger = find_logger(car.plan) if car else UPSIDE_DOWN
     return Schedule(drive, chosen, rates_hz=rates, logger=logger, anchor_s=anchor_s)
 
 
