@@ -14,6 +14,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Final, NamedTuple
 
@@ -189,16 +190,14 @@ def busy(server: Server) -> Iterator[None]:
                 return
             server.get(f"/session/hour/{route}")
 
-    threads = [threading.Thread(target=listen) for _ in range(LISTENERS)]
-    threads.append(threading.Thread(target=ask))
-    for thread in threads:
-        thread.start()
-    try:
-        yield
-    finally:
-        over.set()
-        for thread in threads:
-            thread.join()
+    with ThreadPoolExecutor(LISTENERS + 1) as pool:
+        running = [pool.submit(work) for work in [ask, *[listen] * LISTENERS]]
+        try:
+            yield
+        finally:
+            over.set()
+    for work in running:
+        work.result()
 
 
 def measure(name: str, seconds: float) -> Iterator[Figure]:

@@ -24,7 +24,7 @@ from runtime.llm.commands.ingest import (
     parse_chunks,
     read_chunks,
 )
-from runtime.llm.documents.values import digest_of, heading_of, metadata_text
+from runtime.llm.documents.values import digest_of, heading_of
 from runtime.web.instance import address_of
 from tests.llm.engine.onnxkit import write_tiny
 from tests.llm.serverkit import Json
@@ -184,31 +184,6 @@ def test_a_lesson_is_found_by_its_title_though_no_passage_has_its_words(
         assert hit["document_id"] == f"lesson/{name}"
         assert hit["text"] == LESSONS[name]
         assert hit["metadata"]["title"] == title
-
-
-def test_a_course_whose_vectors_have_no_titles_is_embedded_anew(
-    tmp_path: Path,
-    flags: list[str],
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    site = write_site(tmp_path, LESSONS, TITLES)
-    with monkeypatch.context() as as_before:
-        for user in ("api.documents", "commands.ingest"):
-            as_before.setattr(f"runtime.llm.{user}.heading_of", lambda _: "")
-        assert main([site, *flags]) == 0
-        assert main([site, *flags]) == 0
-        assert "0 written, 3 unchanged" in capsys.readouterr().out
-    with serving(flags) as url:
-        before = {name: search(url, title)[0] for name, title in TITLES.items()}
-        assert main([site, *flags]) == 0
-        assert "3 written, 0 unchanged, 0 removed" in capsys.readouterr().out
-        for name, title in TITLES.items():
-            (hit,) = search(url, title)
-            assert hit["document_id"] == f"lesson/{name}"
-            assert hit["score"] > before[name]["score"]
-        assert main([site, *flags]) == 0
-        assert "0 written, 3 unchanged, 0 removed" in capsys.readouterr().out
 
 
 def test_what_stands_in_the_way_is_one_line(
@@ -380,11 +355,6 @@ def test_carrying_a_plan_out_leaves_exactly_the_course(
 def test_the_digest_tells_apart_what_only_looks_the_same_in_a_row() -> None:
     assert digest_of("ab", "c", "m") != digest_of("a", "bc", "m")
     assert digest_of("a", None, "m") == digest_of("a", None, "m")
-
-
-def test_metadata_is_stored_as_it_was_written() -> None:
-    assert metadata_text({"b": "ü", "a": [1, 2.5, None, True]}) == '{"b":"ü","a":[1,2.5,null,true]}'
-    assert metadata_text(None) is None
 
 
 @pytest.mark.parametrize(

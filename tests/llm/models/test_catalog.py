@@ -200,15 +200,6 @@ def test_the_first_folder_wins_and_the_log_says_it_once(
     assert caplog.text.count("hides") == 1
 
 
-def test_a_folder_that_is_named_twice_hides_nothing(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    put(tmp_path, "a.gguf")
-
-    assert ids(tmp_path, tmp_path) == ["a"]
-    assert caplog.text == ""
-
-
 def test_a_file_copied_in_a_moment_ago_is_found_and_a_deleted_one_is_not(tmp_path: Path) -> None:
     catalog = Catalog([tmp_path])
     assert catalog.find("a") is None

@@ -1,13 +1,14 @@
 """Which provider the settings of the system model describe."""
 
-import json
-from collections.abc import Mapping
 from pathlib import Path
+from typing import Annotated
+
+from pydantic import BaseModel, Field, StringConstraints
 
 from runtime.llm.models.system.daemon import Daemon, Patience, parse_address
 from runtime.llm.models.system.file import Declared, Generate, ManagedFile
 from runtime.llm.models.system.ollama import PULL_STALL_S, Ollama
-from runtime.llm.models.system.settings import OLLAMA_URL, SHA256, SysmodelSettings
+from runtime.llm.models.system.settings import OLLAMA_URL, SysmodelSettings
 from runtime.llm.models.system.state import Provider
 from runtime.llm.models.system.upstream import Upstream
 
@@ -57,35 +58,33 @@ def _upstream(settings: SysmodelSettings) -> Upstream:
     return Ollama(Daemon(address, key=key), settings, pulling)
 
 
+class _Card(BaseModel):
+    """The JSON description beside a model file."""
+
+    sha256: Annotated[str, StringConstraints(pattern=r"^[0-9a-fA-F]{64}$", to_lower=True)]
+    size: int | None = Field(None, gt=0)
+    context_tokens: int = Field(_DEFAULT_CONTEXT, gt=0)
+
+
 def _declared(settings: SysmodelSettings, folder: Path, bundled: Path) -> Declared:
     """The file: downloaded, named by path, or the bundled one."""
-    context = settings.context_tokens
-    if settings.url is not None:
-        sha256 = (settings.sha256 or "").lower()
-        path = folder / f"{sha256}.gguf"
-        return Declared(path, sha256, settings.size, context or _DEFAULT_CONTEXT, settings.url)
+    sha256, size, context = settings.sha256 or "", settings.size, settings.context_tokens
+    sha256 = sha256.lower()
     path = settings.path or bundled
-    card = _card(path) or {}
-    sha256 = (settings.sha256 or str(card.get("sha256", ""))).lower()
+    if settings.url is not None:
+        path = folder / f"{sha256}.gguf"
+    elif (card := _card(path)) is not None:
+        sha256, size = sha256 or card.sha256, size or card.size
+        context = context or card.context_tokens
     if not sha256:
         raise ValueError(
             "sysmodel.sha256 is needed: no description with a checksum lies beside the model file"
         )
-    known = _positive(card, "context_tokens") or _DEFAULT_CONTEXT
-    return Declared(path, sha256, settings.size or _positive(card, "size"), context or known)
+    return Declared(path, sha256, size, context or _DEFAULT_CONTEXT, settings.url)
 
 
-def _card(model: Path) -> Mapping[str, object] | None:
-    """The JSON description beside *model*, when it has a checksum."""
+def _card(model: Path) -> _Card | None:
     try:
-        card = json.loads(model.with_suffix(".json").read_text("utf-8"))
+        return _Card.model_validate_json(model.with_suffix(".json").read_bytes())
     except (OSError, ValueError):
         return None
-    if not isinstance(card, dict) or not isinstance(card.get("sha256"), str):
-        return None
-    return card if SHA256.fullmatch(card["sha256"].lower()) else None
-
-
-def _positive(card: Mapping[str, object], key: str) -> int | None:
-    value = card.get(key)
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None

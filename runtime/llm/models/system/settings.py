@@ -21,7 +21,7 @@ from runtime.llm.models.system.state import Cell
 from runtime.web.auth import check_key
 
 OLLAMA_URL = "http://127.0.0.1:11434"
-SHA256 = re.compile(r"[0-9a-f]{64}")
+_SHA256 = re.compile(r"[0-9a-f]{64}")
 
 Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=256)]
 
@@ -100,7 +100,7 @@ class SysmodelSettings(BaseModel):
             raise ValueError(f"sysmodel.url {failure}") from None
 
     def _check_file(self) -> None:
-        if self.sha256 is not None and not SHA256.fullmatch(self.sha256.lower()):
+        if self.sha256 is not None and not _SHA256.fullmatch(self.sha256.lower()):
             raise ValueError("sysmodel.sha256 must be 64 hexadecimal digits")
         if self.path is not None and self.url is not None:
             raise ValueError("sysmodel.path and sysmodel.url exclude each other")

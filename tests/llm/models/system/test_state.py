@@ -242,10 +242,6 @@ def test_each_turn_is_a_paragraph_and_the_assistant_goes_on() -> None:
     )
 
 
-def test_blank_turns_are_left_out() -> None:
-    assert flatten([Turn("system", " \n"), Turn("user", "Hi")]) == "user: Hi\n\nassistant: "
-
-
 @pytest.mark.parametrize(
     ("text", "written"),
     [
