@@ -153,11 +153,10 @@ class Assembler:
             if before is not None and t[0] <= before.t[-1]:
                 t = spread_equal(t, float(before.t[-1]))
             told[name] = Samples(t, values)
-            self._last[name] = Samples(t[-2:], values[-2:])
             if before is not None and len(t) == 1:
-                self._last[name] = Samples(
-                    np.concatenate((before.t[-1:], t)), np.concatenate((before.value[-1:], values))
-                )
+                t = np.concatenate((before.t[-1:], t))
+                values = np.concatenate((before.value[-1:], values))
+            self._last[name] = Samples(t[-2:], values[-2:])
         return told
 
     def _row(self, t: float, told: Mapping[str, Samples]) -> dict[str, float]:

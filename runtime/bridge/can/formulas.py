@@ -3,8 +3,9 @@
 import ast
 import math
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
@@ -177,10 +178,14 @@ def _compile(node: ast.expr, depth: int) -> Node:
         case ast.BinOp(op=op, left=left, right=right) if type(op) in _BINARY:
             both = [_compile(left, depth), _compile(right, depth)]
             return _applied(_BINARY[type(op)], both)
-        case ast.Compare(ops=ops) if all(type(op) in _COMPARE for op in ops):
-            return _comparison(node, depth)
-        case ast.BoolOp():
-            return _boolean(node, depth)
+        case ast.Compare(left=left, ops=ops, comparators=others) if all(
+            type(op) in _COMPARE for op in ops
+        ):
+            tests = [_COMPARE[type(op)] for op in ops]
+            return _applied(partial(_compare, tests), [_compile(n, depth) for n in (left, *others)])
+        case ast.BoolOp(op=op, values=values):
+            join = partial(_join, isinstance(op, ast.And))
+            return _applied(join, [_compile(value, depth) for value in values])
         case ast.IfExp(test=test, body=body, orelse=other):
             parts = [_compile(part, depth) for part in (test, body, other)]
             return _applied(_choose, parts)
@@ -211,32 +216,20 @@ def _constant(value: object) -> Node:
     return lambda _values: column
 
 
-def _comparison(node: ast.Compare, depth: int) -> Node:
-    terms = [_compile(term, depth) for term in (node.left, *node.comparators)]
-    tests = [_COMPARE[type(op)] for op in node.ops]
-
-    def compare(values: Values) -> Numbers:
-        numbers = [term(values) for term in terms]
-        holds = _TRUE
-        for test, left, right in zip(tests, numbers, numbers[1:], strict=False):
-            holds = holds * test(left, right)
-        return _flag(holds, *numbers)
-
-    return compare
+def _compare(tests: Sequence[Operation], *numbers: Numbers) -> Numbers:
+    holds = _TRUE
+    for test, left, right in zip(tests, numbers, numbers[1:], strict=False):
+        holds = holds * test(left, right)
+    return _flag(holds, *numbers)
 
 
-def _boolean(node: ast.BoolOp, depth: int) -> Node:
-    terms = [_compile(term, depth) for term in node.values]
-    every = isinstance(node.op, ast.And)
-
-    def join(values: Values) -> Numbers:
-        result = terms[0](values)
-        for term in terms[1:]:  # a term counts only where those before it left it open
-            is_open = np.isfinite(result) & ((result != 0) == every)
-            result = np.where(is_open, term(values), result)
-        return _flag(result != 0, result)
-
-    return join
+def _join(every: bool, *terms: Numbers) -> Numbers:
+    """``and`` of the terms, else ``or``; a term counts only where those before it left it open."""
+    result = terms[0]
+    for term in terms[1:]:
+        is_open = np.isfinite(result) & ((result != 0) == every)
+        result = np.where(is_open, term, result)
+    return _flag(result != 0, result)
 
 
 def _call(node: ast.Call, depth: int) -> Node:

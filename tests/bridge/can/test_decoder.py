@@ -58,11 +58,6 @@ def compare(messages: dict[int, Message], seed: int, each: int) -> int:
     return compared
 
 
-def test_the_shipped_database_is_decoded_like_by_cantools() -> None:
-    pack = load_dbc(ROOT / "data" / "dbc" / "paddock-dash.dbc")
-    assert compare(dict(pack.messages), 1, 40) > 1000
-
-
 @pytest.mark.parametrize("path", sorted(SHARED.glob("*.dbc")), ids=lambda path: str(path.stem))
 def test_real_databases_are_decoded_like_by_cantools(path: Path) -> None:
     try:
@@ -99,7 +94,7 @@ def generated(seed: int) -> str:
     return "\n".join([*lines, "", *floats, ""])
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(4))
 def test_generated_databases_are_decoded_like_by_cantools(seed: int) -> None:
     pack = parse_dbc(generated(seed).encode(), "generated.dbc")
     assert compare(dict(pack.messages), seed, 30) > 300

@@ -9,7 +9,6 @@ import pytest
 
 from runtime.bridge.can.assembler import Assembler, Flush
 from runtime.bridge.can.bus import open_source
-from runtime.bridge.can.cars import load_car
 from runtime.bridge.can.clock import EpochClock
 from runtime.bridge.can.dbc import load_dbc
 from runtime.bridge.can.decoder import Decoder
@@ -144,22 +143,6 @@ def test_tries_to_open_are_made_for_ever_with_growing_pauses(
     until(lambda: bench.reader.snapshot().reconnects == 1)
     assert bench.pauses[6:] == [1.0]  # success begins anew
     assert bench.reader.snapshot().last_error == "unplugged"
-
-
-def test_while_it_waits_the_next_try_is_told(benches: Callable[..., Bench]) -> None:
-    def opening(settings: CanSettings, clock: EpochClock) -> Source:
-        raise SourceLost("not plugged in")
-
-    bench = benches(opening)
-    bench.patience.set()
-    bench.reader.start()
-    until(lambda: bench.state == "reconnecting")
-    bench.now += 0.25
-    seen = bench.reader.snapshot()
-    assert (seen.next_retry_in_s, seen.last_error) == (0.75, "not plugged in")
-    assert seen.last_error_at is not None
-    bench.reader.stop()
-    assert bench.reader.snapshot().next_retry_in_s is None
 
 
 def test_settings_that_cannot_work_end_in_failure_not_in_tries(
@@ -340,55 +323,3 @@ def test_two_hundred_times_unplugged_and_plugged_in_again(
     plugged.unplug()
     assert bench.reader.snapshot().reconnects in (199, 200)
     assert sum(len(flush.samples.get("speed_mph", ((),))[0]) for flush in bench.flushes) == 400
-
-
-def test_a_virtual_bus_gives_rows_of_the_shipped_car_in_right_units_and_signs() -> None:
-    car = load_car(ROOT / "data" / "cars" / "tarnhow-pip-180.yaml")
-    channel = "test-end-to-end"
-    flushes: list[Flush] = []
-    reader = CanReader(
-        CanSettings(channel=channel, keep_stamps=True),
-        DECODER,
-        lambda: Assembler(DECODER, car.plan),
-        flushes.extend,
-        BusStatistics(known_messages(MESSAGES, {}), 500_000),
-    )
-    reader.start()
-    until(lambda: reader.state == "running")
-    sender = open_source(CanSettings(channel=channel, listen_only=False, keep_stamps=True))
-    told = {
-        0x420: {"rpm": 5200, "speed_mph": 90.0, "gear": 0, "water_temp_f": 194.0},
-        0x421: {"water_press_psi": 14.5, "roll_rate_degs": 1.5, "oil_temp_f": 212.0,
-                "oil_press_psi": 60.0},
-        0x422: {"brake_press_psi": 600, "throttle_pos_pct": 0.0, "brake_switch": 1,
-                "pitch_rate_degs": -2.0},
-        0x423: {"steer_angle_deg": 45.0, "yaw_rate_degs": 20.0, "lateral_accel_g": 1.2,
-                "inline_accel_g": -0.5},
-        0x424: {"fuel_level_gal": 10.0, "battery_volt": 13.8, "vertical_accel_g": -0.99},
-        0x452: {"gps_lat": 54.1234567, "gps_lon": -2.7654321},
-    }  # fmt: skip
-    for n in range(101):
-        for key, signals in told.items():
-            data = MESSAGES[key].encode(signals)
-            sender.send(CanFrame(1e9 + n / 50, key, data))
-    until(lambda: len(flushes) == 20)
-    sender.close()
-    reader.stop()
-    row = flushes[19].wide
-    assert row is not None
-    assert row["timestamp"] == 1e9 + 2.0
-    assert row["speed_ms"] == pytest.approx(90.0 * 0.44704)
-    # The accelerometer says that it brakes, the speed does not: the speed weighs more.
-    assert row["distance_m"] == pytest.approx(80.0, abs=2.0)
-    assert row["brake_bar"] == pytest.approx(41.4, abs=0.1)
-    assert (row["throttle_pct"], row["rpm"]) == (0.0, 5200.0)
-    assert row["steering_deg"] == pytest.approx(45.0)
-    assert (row["g_lat"], row["g_long"]) == pytest.approx((1.2, -0.5))
-    assert row["combo_g"] == pytest.approx(1.3)
-    assert (row["lat"], row["lon"]) == pytest.approx((54.1234567, -2.7654321), abs=1e-7)
-    extras = flushes[19].extras
-    assert extras["g_vert"] == pytest.approx(0.99)
-    assert extras["oil_temp_c"] == pytest.approx(100.0)
-    assert extras["water_temp_c"] == pytest.approx(90.0)
-    assert extras["oil_press_bar"] == pytest.approx(4.137, abs=0.001)
-    assert len(flushes[10].samples["yaw_rate_dps"].t) == 5

@@ -1,7 +1,6 @@
 """What a logger of a race car records becomes what the coach needs, and nothing else."""
 
 import io
-import os
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -18,9 +17,6 @@ from runtime.bridge.session.recording import Gate, Numbers, Recording, Samples
 from tests.bridge.bridgekit import Bridge
 from tests.bridge.formats.aimkit import CHANNELS, Drive
 from tests.bridge.formats.logkit import BEGIN
-
-REAL_FILES = "PADDOCK_REAL_FILES"
-"""Environment variable: a folder with files of real loggers, which are no part of the project."""
 
 
 @pytest.fixture(scope="module")
@@ -217,28 +213,3 @@ def test_a_car_that_stood_all_the_time_has_no_dead_sensor() -> None:
     recording = record_channels(channels, {"speed": "m/s", "brake_press": "bar"}, form="mf4")
     assert set(recording.frames.columns["brake_bar"]) == {0.0}
     assert recording.doubts == ()
-
-
-@pytest.mark.slow
-def test_files_of_real_loggers_agree_with_themselves() -> None:
-    pytest.importorskip("libxrk")
-    folder = Path(os.environ.get(REAL_FILES, ""))
-    found = sorted(folder.glob("*.xr[kz]")) if os.environ.get(REAL_FILES) else []
-    if not found:
-        pytest.skip(f"{REAL_FILES} names no folder with .xrk or .xrz files")
-    for path in found:
-        with path.open("rb") as stream:
-            recording = read_recording(stream, path.name)
-        columns = recording.frames.columns
-        t, speed = columns["timestamp"], columns["speed_ms"]
-        assert (np.diff(t) > 0).all(), path.name
-        assert 0 <= np.nanmin(speed) <= np.nanmax(speed) < 120, path.name
-        assert np.nanmin(columns["brake_bar"], initial=0.0) == 0.0, path.name
-        told = [float(one) for one in recording.facts.get("logged_laps", "").split(", ") if one]
-        laps = detect(recording.frames, gate=recording.start).complete
-        if told and recording.start is not None:
-            assert [lap.duration_s for lap in laps] == pytest.approx(told, abs=0.05), path.name
-        moving = (speed > 10) & np.isfinite(columns["g_lat"]) & np.isfinite(columns["steering_deg"])
-        if moving.sum() > 1000:
-            likeness = np.corrcoef(columns["g_lat"][moving], columns["steering_deg"][moving])
-            assert likeness[0, 1] > 0.5, path.name

@@ -13,14 +13,34 @@ LIMIT = 2**20
 
 
 @pytest.fixture
-def inside(tmp_path: Path) -> Path:
-    folder = tmp_path / "inside"
+def inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a good file, and with whatever a client might name in its place."""
+    folder, outside = tmp_path / "inside", tmp_path / "outside"
     folder.mkdir()
+    outside.mkdir()
+    secret = outside / "secret.vbo"
+    secret.write_bytes(b"secret")
     (folder / "good.vbo").write_bytes(b"hello")
     (folder / "other.txt").write_bytes(b"hello")
-    outside = tmp_path / "outside"
-    outside.mkdir()
-    (outside / "secret.vbo").write_bytes(b"secret")
+    links = {
+        "link": secret,
+        "zero": "/dev/zero",
+        "environ": "/proc/self/environ",
+        "a": folder / "b.vbo",
+        "b": folder / "a.vbo",
+        "text": folder / "other.txt",
+    }
+    for name, target in links.items():
+        (folder / f"{name}.vbo").symlink_to(target)
+    (folder / "folder").symlink_to(outside)
+    os.link(secret, folder / "hard.vbo")
+    os.mkfifo(folder / "pipe.vbo")
+    (folder / "folder.vbo").mkdir()
+    with (folder / "large.vbo").open("wb") as file:
+        file.truncate(LIMIT + 1)
+    monkeypatch.chdir(folder)  # addresses of sockets are short
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind("socket.vbo")
     return folder
 
 
@@ -29,89 +49,30 @@ def opened(path: str, roots: list[Path] | None) -> bytes:
         return stream.read()
 
 
-def _link(inside: Path) -> str:
-    (inside / "link.vbo").symlink_to(inside.parent / "outside" / "secret.vbo")
-    return str(inside / "link.vbo")
-
-
-def _link_in_parent(inside: Path) -> str:
-    (inside / "folder").symlink_to(inside.parent / "outside")
-    return str(inside / "folder" / "secret.vbo")
-
-
-def _hard_link(inside: Path) -> str:
-    os.link(inside.parent / "outside" / "secret.vbo", inside / "hard.vbo")
-    return str(inside / "hard.vbo")
-
-
-def _pipe(inside: Path) -> str:
-    os.mkfifo(inside / "pipe.vbo")
-    return str(inside / "pipe.vbo")
-
-
-def _folder(inside: Path) -> str:
-    (inside / "folder.vbo").mkdir()
-    return str(inside / "folder.vbo")
-
-
-def _device(inside: Path) -> str:
-    (inside / "zero.vbo").symlink_to("/dev/zero")
-    return str(inside / "zero.vbo")
-
-
-def _process(inside: Path) -> str:
-    (inside / "environ.vbo").symlink_to("/proc/self/environ")
-    return str(inside / "environ.vbo")
-
-
-def _socket(inside: Path) -> str:
-    with socket.socket(socket.AF_UNIX) as listener:
-        os.chdir(inside)  # addresses of sockets are short
-        listener.bind("socket.vbo")
-    return str(inside / "socket.vbo")
-
-
-def _large(inside: Path) -> str:
-    with (inside / "large.vbo").open("wb") as file:
-        file.truncate(LIMIT + 1)
-    return str(inside / "large.vbo")
-
-
-def _circle(inside: Path) -> str:
-    (inside / "a.vbo").symlink_to(inside / "b.vbo")
-    (inside / "b.vbo").symlink_to(inside / "a.vbo")
-    return str(inside / "a.vbo")
-
-
-def _renamed(inside: Path) -> str:
-    (inside / "text.vbo").symlink_to(inside / "other.txt")
-    return str(inside / "text.vbo")
-
-
-REFUSED: dict[str, Callable[[Path], str]] = {
-    "a link that leads outside": _link,
-    "a folder that leads outside": _link_in_parent,
-    "a second name of a file outside": _hard_link,
-    "a pipe": _pipe,
-    "a folder": _folder,
-    "a device": _device,
-    "a file of the process": _process,
-    "a socket": _socket,
-    "too large a file": _large,
-    "links in a circle": _circle,
-    "a link to another kind": _renamed,
-    "a way out by dots": lambda inside: str(inside / ".." / "outside" / "secret.vbo"),
-    "a file outside": lambda inside: str(inside.parent / "outside" / "secret.vbo"),
-    "a missing file": lambda inside: str(inside / "missing.vbo"),
-    "a file below a file": lambda inside: str(inside / "good.vbo" / "x.vbo"),
-    "another kind": lambda inside: str(inside / "other.txt"),
-    "no kind": lambda inside: str(inside / "good"),
-    "a relative path": lambda inside: "good.vbo",
-    "a home": lambda inside: "~/good.vbo",
-    "nothing": lambda inside: "",
-    "a NUL": lambda inside: str(inside / "good.vbo") + "\x00.vbo",
-    "half a character": lambda inside: str(inside / "\ud800.vbo"),
-    "too long a name": lambda inside: str(inside / ("x" * 5000 + ".vbo")),
+REFUSED = {
+    "a link that leads outside": "{}/link.vbo",
+    "a folder that leads outside": "{}/folder/secret.vbo",
+    "a second name of a file outside": "{}/hard.vbo",
+    "a pipe": "{}/pipe.vbo",
+    "a folder": "{}/folder.vbo",
+    "a device": "{}/zero.vbo",
+    "a file of the process": "{}/environ.vbo",
+    "a socket": "{}/socket.vbo",
+    "too large a file": "{}/large.vbo",
+    "links in a circle": "{}/a.vbo",
+    "a link to another kind": "{}/text.vbo",
+    "a way out by dots": "{}/../outside/secret.vbo",
+    "a file outside": "{1}/secret.vbo",
+    "a missing file": "{}/missing.vbo",
+    "a file below a file": "{}/good.vbo/x.vbo",
+    "another kind": "{}/other.txt",
+    "no kind": "{}/good",
+    "a relative path": "good.vbo",
+    "a home": "~/good.vbo",
+    "nothing": "",
+    "a NUL": "{}/good.vbo\x00.vbo",
+    "half a character": "{}/\ud800.vbo",
+    "too long a name": "{}/" + "x" * 5000 + ".vbo",
 }
 
 
@@ -123,10 +84,9 @@ def descriptors() -> Callable[[], int]:
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_whatever_is_wrong_is_refused_in_the_same_words(
-    name: str, inside: Path, descriptors: Callable[[], int], monkeypatch: pytest.MonkeyPatch
+    name: str, inside: Path, descriptors: Callable[[], int]
 ) -> None:
-    monkeypatch.chdir(inside)  # put back afterwards: one case changes the folder
-    path = REFUSED[name](inside)
+    path = REFUSED[name].format(inside, inside.parent / "outside")
     before = descriptors()
     with pytest.raises(NotImportable) as error:
         opened(path, [inside])
@@ -139,9 +99,9 @@ def test_whatever_is_wrong_is_refused_in_the_same_words(
 
 
 def test_a_pipe_is_refused_at_once(inside: Path) -> None:
-    path = _pipe(inside)
     with pytest.raises(NotImportable):
-        opened(path, None)  # without O_NONBLOCK it would wait for a writer forever
+        # without O_NONBLOCK it would wait for a writer for ever
+        opened(str(inside / "pipe.vbo"), None)
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
@@ -158,17 +118,17 @@ def test_a_good_file_is_opened(inside: Path, roots: int | None) -> None:
 
 
 def test_links_that_stay_inside_are_followed(inside: Path, tmp_path: Path) -> None:
-    (inside / "link.vbo").symlink_to(inside / "good.vbo")
+    (inside / "way.vbo").symlink_to(inside / "good.vbo")
     (tmp_path / "door").symlink_to(inside)
-    assert opened(str(inside / "link.vbo"), [inside]) == b"hello"
+    assert opened(str(inside / "way.vbo"), [inside]) == b"hello"
     assert opened(str(tmp_path / "door" / "good.vbo"), [inside]) == b"hello"
     assert opened(str(inside / "good.vbo"), [tmp_path / "door"]) == b"hello"
     assert opened(str(inside / ".." / "inside" / "good.vbo"), [inside]) == b"hello"
 
 
 def test_without_roots_any_place_and_second_names_are_fine(inside: Path) -> None:
-    assert opened(_hard_link(inside), None) == b"secret"
-    assert opened(_link(inside), None) == b"secret"
+    assert opened(str(inside / "hard.vbo"), None) == b"secret"
+    assert opened(str(inside / "link.vbo"), None) == b"secret"
 
 
 def test_without_any_root_nothing_is_opened(inside: Path) -> None:
