@@ -276,7 +276,7 @@ async def import_session(request: web.Request, *, body: ImportRequest) -> Import
         source=name,
     )
     session_id, meta = name_session(
-        recording, asked, body.session_id, service.library.near, service.active_track
+        recording, asked, body.session_id, service.library, service.active_track
     )
     done = await store.import_recording(session_id, recording, meta)
     row = service.session(session_id)

@@ -181,7 +181,7 @@ class _Direct:
         try:
             recording = await asyncio.to_thread(self._read, file)
             session_id, meta = name_session(
-                recording, asked, chosen.session_id, self._library.near, self._active
+                recording, asked, chosen.session_id, self._library, self._active
             )
             done = await self._store.import_recording(session_id, recording, meta)
         except ApiError as problem:

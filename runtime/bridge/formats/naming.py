@@ -1,39 +1,28 @@
 """What an imported session is called, and where, by whom and in what it was driven."""
 
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final, Protocol, TypeAlias
+from typing import Final
 
 from runtime.bridge.can.cars import SUFFIXES
 from runtime.bridge.session.names import slug
 from runtime.bridge.session.recording import Recording
 from runtime.bridge.session.series import series
 from runtime.bridge.storage.values import SessionMeta
+from runtime.bridge.track.library import Library
+from runtime.bridge.track.model import Track
 
 UNNAMED: Final = "session"
-
-
-class Named(Protocol):
-    """A circuit."""
-
-    @property
-    def name(self) -> str:
-        """As people call it."""
-
-
-Near: TypeAlias = Callable[[float, float], Named | None]
-"""The circuit at a latitude and longitude."""
 
 
 def name_session(
     recording: Recording,
     asked: SessionMeta,
     session_id: str | None,
-    near: Near,
-    active: Named | None,
+    library: Library,
+    active: Track | None,
 ) -> tuple[str, SessionMeta]:
     """The id of a session, and what it keeps: as *asked*, else as the file says.
 
@@ -42,7 +31,7 @@ def name_session(
     car, decoded = asked.car, recording.facts.get("car", "none")
     if decoded != "none" and (not car or car.endswith(SUFFIXES)):
         car = decoded
-    track = asked.track or _place(recording, near, active)
+    track = asked.track or _place(recording, library, active)
     driver = asked.driver or recording.facts.get("driver") or asked.driver
     begun = recording.created if recording.created is not None else time.time()
     moment = datetime.fromtimestamp(begun, UTC)
@@ -50,7 +39,7 @@ def name_session(
     return name, replace(asked, driver=driver, track=track, car=car)
 
 
-def _place(recording: Recording, near: Near, active: Named | None) -> str:
+def _place(recording: Recording, library: Library, active: Track | None) -> str:
     """The known circuit at the positions, else the place that the file names.
 
     Without positions and such a name the active circuit.
@@ -59,7 +48,7 @@ def _place(recording: Recording, near: Near, active: Named | None) -> str:
     venue = recording.facts.get("venue", "")
     if centre is None:
         return venue or (active.name if active else "")
-    circuit = near(*centre)
+    circuit = library.near(*centre)
     return circuit.name if circuit else venue
 
 
