@@ -24,8 +24,8 @@ def inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (folder / "other.txt").write_bytes(b"hello")
     links = {
         "link": secret,
-        "zero": "/dev/zero",
-        "environ": "/proc/self/environ",
+        "zero": Path("/dev/zero"),
+        "environ": Path("/proc/self/environ"),
         "a": folder / "b.vbo",
         "b": folder / "a.vbo",
         "text": folder / "other.txt",
