@@ -270,7 +270,7 @@ async def health(request: web.Request) -> Health:
             transport=model.transport if model is not None else "none",
         ),
         replay=ReplayHealth(running=service.replays is not None and service.replays.running),
-        streams=StreamsHealth.of(service.hub.figures(), spectators=service.spectators.views),
+        streams=StreamsHealth.of(service.hub, spectators=service.spectators.views),
         db=_db(service),
         uptime_s=round(time.monotonic() - service.started, 1),
     )

@@ -156,18 +156,6 @@ class TooManyListeners(ApiError):
         )
 
 
-class HubFigures(NamedTuple):
-    """How the streams do."""
-
-    listeners: int
-    published: int
-    """Events that had at least one listener."""
-    dropped: int
-    """Events that a slow listener did not get."""
-    refused: int
-    """Listeners turned away because there were too many."""
-
-
 class Subscription:
     """The events of one listener, as bytes, until it or the hub closes; made by `Hub.subscribe`."""
 
@@ -267,8 +255,11 @@ class Hub:
         wall: Callable[[], float] = time.time,
     ) -> None:
         self.published = 0
+        """Events that had at least one listener."""
         self.dropped = 0
+        """Events that a slow listener did not get."""
         self.refused = 0
+        """Listeners turned away because there were too many."""
         self.closed = False
         self._most = most
         self._clock, self._wall = clock, wall
@@ -283,9 +274,10 @@ class Hub:
         """Let *active_session* say which session is active, ``""`` for none; asked each time."""
         self._active = active_session
 
-    def figures(self) -> HubFigures:
-        """How the streams do."""
-        return HubFigures(len(self._all), self.published, self.dropped, self.refused)
+    @property
+    def listeners(self) -> int:
+        """How many there are."""
+        return len(self._all)
 
     @property
     def hears_telemetry(self) -> bool:

@@ -8,7 +8,7 @@ whole commit or none of it.
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import Final, NamedTuple, Self
+from typing import Any, Final, NamedTuple, Self
 
 import numpy as np
 
@@ -40,8 +40,8 @@ class Span(NamedTuple):
 
     def joined(self, more: "Span") -> "Span":
         """This span and further samples."""
-        start, end = min(self.t_start, more.t_start), max(self.t_end, more.t_end)
-        return Span(self.n + more.n, start, end)
+        start = more.t_start if more.t_start < self.t_start else self.t_start
+        return Span(self.n + more.n, start, more.t_end if more.t_end > self.t_end else self.t_end)
 
 
 Spans = Mapping[int, Span]
@@ -113,21 +113,23 @@ class Session(SessionRow):
 
     def heard(self, more: Spans) -> Self:
         """The same with further samples; its own spans must be loaded."""
-        if not more:
-            return self
+        return replace(self, **self._changes(more))
+
+    def _changes(self, more: Spans) -> dict[str, Any]:
+        """What further samples change."""
         spans = dict(self.spans or {})
+        first, last = self.t_start, self.t_end
+        pair: tuple[Span | None, Span | None] = (None, None)
+        joined = Span(0, 0.0, 0.0)
         for signal, span in more.items():
             before = spans.get(signal)
-            spans[signal] = before.joined(span) if before else span
-        first = min(span.t_start for span in more.values())
-        last = max(span.t_end for span in more.values())
-        return replace(
-            self,
-            spans=spans,
-            n_signals=len(spans),
-            t_start=first if self.t_start is None else min(first, self.t_start),
-            t_end=last if self.t_end is None else max(last, self.t_end),
-        )
+            if before is not pair[0] or span is not pair[1]:  # most columns of frames are alike
+                pair = before, span
+                joined = before.joined(span) if before else span
+            spans[signal] = joined
+            first = span.t_start if first is None or span.t_start < first else first
+            last = span.t_end if last is None or span.t_end > last else last
+        return {"spans": spans, "n_signals": len(spans), "t_start": first, "t_end": last}
 
     def travelled(self, numbers: Numbers, wide: Mapping[str, int], writes: int = 0) -> Self:
         """The session after further frames; fills the null distances of *numbers* in place.
@@ -141,14 +143,15 @@ class Session(SessionRow):
         known = ~np.isnan(numbers[1:])
         whole = Span(len(t), float(t.min()), float(t.max()))
         more = {}
-        for name, there, n in zip(WIDE_SIGNALS, known, known.sum(axis=1).tolist(), strict=True):
-            if n == len(t):
-                more[wide[name]] = whole
-            elif n:
-                more[wide[name]] = Span(n, float(t[there].min()), float(t[there].max()))
+        for at, n in enumerate(known.sum(axis=1).tolist()):
+            if n:
+                some = t[known[at]] if n < len(t) else None
+                span = whole if some is None else Span(n, float(some.min()), float(some.max()))
+                more[wide[WIDE_SIGNALS[at]]] = span
         reached = odometer.distance_m
         return replace(
-            self.heard(more),
+            self,
+            **self._changes(more),
             n_frames=self.n_frames + len(t),
             distance_m=None if reached != reached else reached,
             odometer=odometer,

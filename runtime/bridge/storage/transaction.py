@@ -274,12 +274,13 @@ class Transaction:
     def flush(self) -> None:
         """Hand everything that waits to the database."""
         waiting, self._frames = self._frames, {}
+        wide = self.state.wide if waiting else {}
         for session_id, parts in waiting.items():
             session = self.existing(session_id)
             numbers = parts[0][0]
             if len(parts) > 1:
                 numbers = np.concatenate([part for part, _ in parts], axis=1)
-            self.put(session.travelled(numbers, self.state.wide, len(parts)), save=False)
+            self.put(session.travelled(numbers, wide, len(parts)), save=False)
             self.connection.insert_frames(session.key, session.n_frames, numbers)
             for part, appended in parts:
                 at = appended.first_idx - session.n_frames

@@ -53,13 +53,13 @@ async def test_a_page_follows_a_session_over_a_restart(window: Window, begin: Be
     async with begin(port) as live:
         live.hub.follow(lambda: "s")
         live.hub.publish_cue(cue("while the page was away"))
-        await until(lambda: live.hub.figures().listeners == 2)
+        await until(lambda: live.hub.listeners == 2)
         live.hub.publish_frame(frame(t=3.0))
         live.hub.publish_cue(cue("after"))
         await got("times", [1.0, 2.0, 3.0])
         await got("cues", ["before", "while the page was away", "after"])
         await asyncio.to_thread(window.js, "frames_.close(); cues_.close();")
-        await until(lambda: not live.hub.figures().listeners)
+        await until(lambda: not live.hub.listeners)
 
 
 @pytest.mark.browser
@@ -72,7 +72,7 @@ async def test_the_line_of_the_readme_hears_a_cue(window: Window, begin: Begin, 
         typed = line.replace(":8765/", f":{live.main.port}/")
         typed = typed.replace("console.log(", "heard.push(")
         await asyncio.to_thread(window.js, f"window.heard = []; {typed}")
-        await until(lambda: live.hub.figures().listeners == 1)
+        await until(lambda: live.hub.listeners == 1)
         live.hub.publish_cue(cue("Brake at the 100 m board."))
 
         def heard() -> bool:

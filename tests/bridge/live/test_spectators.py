@@ -173,11 +173,11 @@ async def test_a_spectator_that_never_reads_is_cut_off_with_its_token(live: Live
         assert connection is not None
         assert connection.transport is not None
         connection.transport.pause_reading()
-        while not live.hub.figures().dropped:
+        while not live.hub.dropped:
             live.hub.publish_frame(frame(t=1.0))
             await asyncio.sleep(0)
         assert await live.service.spectators.revoke(token)
-        await until(lambda: not live.hub.figures().listeners)
+        await until(lambda: not live.hub.listeners)
 
 
 async def test_a_token_ends_with_its_time(live: Live, monkeypatch: pytest.MonkeyPatch) -> None:

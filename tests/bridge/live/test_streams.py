@@ -53,7 +53,7 @@ async def test_head_tells_the_type_and_opens_nothing(live: Live) -> None:
         async with live.http.head(path) as response:
             assert response.status == 200
             assert response.content_type == "text/event-stream"
-    assert live.hub.figures().listeners == 0
+    assert live.hub.listeners == 0
 
 
 WRONG = (
@@ -152,9 +152,9 @@ async def test_there_are_places_for_so_many_and_they_become_free(live: Live) -> 
             assert "retry-after" in refused.headers
         async with live.http.get("/health") as response:
             assert response.status == 200
-    await until(lambda: not live.hub.figures().listeners)
+    await until(lambda: not live.hub.listeners)
     async with listening(live.http, path):
-        assert live.hub.figures().listeners == 1
+        assert live.hub.listeners == 1
 
 
 @asynccontextmanager
@@ -194,14 +194,14 @@ async def test_listeners_that_never_read_slow_nobody_and_are_cut_off(
             await stack.enter_async_context(listening(live.http, "/telemetry/stream?session_id=s"))
             for _ in range(readers)
         ]
-        await until(lambda: live.hub.figures().listeners == readers + idle)
+        await until(lambda: live.hub.listeners == readers + idle)
         reading = [asyncio.create_task(read(listener)) for listener in opened]
         for at in range(frames):
             live.hub.publish_frame(frame(t=at / 50, speed_ms=30.0, lat=52.1, lon=-1.2))
             await asyncio.sleep(0.002)
         live.hub.publish_control("s", "end", {})
         got = await asyncio.gather(*reading)
-        await until(lambda: live.hub.figures().listeners == readers)
+        await until(lambda: live.hub.listeners == readers)
     assert min(got) >= 0.99 * frames
 
 
@@ -212,7 +212,7 @@ async def test_a_slow_reader_hears_of_its_gap_and_gets_the_newest(live: Live) ->
         transport = wire.writer.transport
         assert isinstance(transport, asyncio.ReadTransport)
         transport.pause_reading()
-        while live.hub.figures().dropped < 200:
+        while live.hub.dropped < 200:
             live.hub.publish_frame(frame(t=1.0))
             await asyncio.sleep(0)
         live.hub.publish_control("s", "end", {"last": True})
@@ -238,8 +238,8 @@ async def test_a_reader_that_is_stuck_does_not_hold_up_the_end(
     monkeypatch.setattr(streams, "STALL_S", 120.0)
     life = live.main.app[LIFECYCLE]
     async with stuck(live):
-        await until(lambda: live.hub.figures().listeners == 1)
-        while not live.hub.figures().dropped:
+        await until(lambda: live.hub.listeners == 1)
+        while not live.hub.dropped:
             live.hub.publish_frame(frame())
             await asyncio.sleep(0)
         life.drain()
