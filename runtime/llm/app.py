@@ -26,13 +26,13 @@ from runtime.llm.api import (
 )
 from runtime.llm.api.wire import ErrorAnswer
 from runtime.llm.awake import KeepAwake, command_for
-from runtime.llm.chats import Admission, Chats, Preflight, Ticket
+from runtime.llm.chats import Admission, Chats, Ticket
 from runtime.llm.discovery import Announcer, reachable_addresses
 from runtime.llm.documents.store import DocumentStore, StoreSettings
 from runtime.llm.documents.values import StoreUnusable
 from runtime.llm.engine.embedding import Embedder
 from runtime.llm.engine.pool import Pool, shutting_down
-from runtime.llm.errors import BenchmarkFailed, JsonObject, SysmodelUnavailable, render
+from runtime.llm.errors import BenchmarkFailed, JsonObject, render
 from runtime.llm.hostinfo import host_info
 from runtime.llm.identity import client_id, header_safe
 from runtime.llm.models.catalog import Catalog, Entry
@@ -173,11 +173,12 @@ def assemble(settings: LlmSettings) -> Service:
             catalog,
             pool,
             provider,
-            _preflight(settings, catalog, probing),
+            probing,
             admission,
             request_s=settings.request_timeout_ms / 1000,
             queue_s=settings.queue_timeout_ms / 1000,
             one_lane=settings.sysmodel.share_cpu_lane,
+            auto_download=settings.sysmodel.auto_download,
         ),
         admission=admission,
         provider=provider,
@@ -200,21 +201,6 @@ async def _generate(pool: Pool, entry: Entry, chat: SystemChat) -> Generation:
     job = await pool.prepare(entry, chat.turns, chat.max_total, "system")
     room = min(job.room, chat.max_output or job.room)
     return job.run(chat.sampling, job.release, max_output=room)
-
-
-def _preflight(settings: LlmSettings, catalog: Catalog, probing: CachedProbe) -> Preflight:
-    async def check() -> None:
-        try:
-            await probing.preflight(auto_download=settings.sysmodel.auto_download)
-        except SysmodelUnavailable as unavailable:
-            local = await asyncio.to_thread(_chat_models, catalog)
-            raise SysmodelUnavailable(unavailable.message, local_models=local) from None
-
-    return check
-
-
-def _chat_models(catalog: Catalog) -> tuple[str, ...]:
-    return tuple(entry.id for entry in catalog.entries() if catalog.meta(entry).kind == "chat")
 
 
 async def _lifetime(app: web.Application) -> AsyncIterator[None]:

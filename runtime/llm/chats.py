@@ -5,16 +5,16 @@ import contextlib
 import hashlib
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
 from runtime.llm.engine.pool import Job, Pool
-from runtime.llm.errors import EngineDied, ModelNotFound
+from runtime.llm.errors import EngineDied, ModelNotFound, SysmodelUnavailable
 from runtime.llm.models.catalog import Catalog
 from runtime.llm.models.system.reply import SystemChat
-from runtime.llm.models.system.state import Provider
+from runtime.llm.models.system.state import CachedProbe, Provider
 from runtime.llm.values import SYSTEM_MODEL, Generation, Sampling, Turn
 from runtime.web.errors import ApiError, RequestTimeout, TooMany
 
@@ -303,10 +303,6 @@ def fingerprint(*parts: str) -> str:
     return "fp_" + hashlib.sha256("\x1f".join(parts).encode()).hexdigest()[:12]
 
 
-Preflight = Callable[[], Awaitable[None]]
-"""Returns when the system model is available, else raises the rich error of its state."""
-
-
 class Chats:
     """Runs chat requests: admission, engine or provider, lane, time limits, clean end.
 
@@ -319,12 +315,13 @@ class Chats:
         catalog: Catalog,
         pool: Pool,
         provider: Provider,
-        preflight: Preflight,
+        probing: CachedProbe,
         admission: Admission,
         *,
         request_s: float = 120.0,
         queue_s: float = 0.0,
         one_lane: bool = False,
+        auto_download: bool = False,
     ) -> None:
         self.catalog = catalog
         self.pool = pool
@@ -332,7 +329,7 @@ class Chats:
         self.admission = admission
         self.local = Lane("local")
         self.system = self.local if one_lane else Lane("sysmodel", provider.max_concurrency)
-        self._preflight = preflight
+        self._probing, self._auto_download = probing, auto_download
         self.request_s, self.queue_s = request_s, queue_s
 
     def admit(self, number: int, client: str, model: str) -> Ticket:
@@ -362,6 +359,18 @@ class Chats:
         except EngineDied:  # another request's crash is not this one's failure
             job = await self.pool.prepare(entry, ask.turns, ask.max_tokens)
         return Ready(ask, fingerprint(job.engine.key), job)
+
+    async def _preflight(self) -> None:
+        """Return when the system model is available; raise the rich error of its state."""
+        try:
+            await self._probing.preflight(auto_download=self._auto_download)
+        except SysmodelUnavailable as error:
+            local = await asyncio.to_thread(self._chat_models)
+            raise SysmodelUnavailable(error.message, local_models=local) from None
+
+    def _chat_models(self) -> tuple[str, ...]:
+        entries = self.catalog.entries()
+        return tuple(entry.id for entry in entries if self.catalog.meta(entry).kind == "chat")
 
     @contextlib.asynccontextmanager
     async def running(self, ticket: Ticket, ready: Ready) -> AsyncIterator[Generation]:

@@ -57,7 +57,6 @@ class Announcer:
         *,
         interfaces: Sequence[str] | None = None,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
-        poll_s: float = POLL_S,
     ) -> None:
         """*addresses* is called in a thread; *interfaces* are the local addresses that
         multicast goes through, None for all.
@@ -66,7 +65,6 @@ class Announcer:
         self._addresses = addresses
         self._interfaces = InterfaceChoice.All if interfaces is None else list(interfaces)
         self._sleep = sleep
-        self._poll_s = poll_s
         self._server = f"llmsvc-{secrets.token_hex(4)}.local."
         self._task: asyncio.Task[None] | None = None
         self._name: str | None = None
@@ -91,15 +89,15 @@ class Announcer:
         while True:
             addresses = await self._look()
             if not addresses:
-                await self._sleep(self._poll_s)
+                await self._sleep(POLL_S)
                 continue
             try:
                 async with self._announced(port, auth, addresses):
                     while addresses == await self._look():
-                        await self._sleep(self._poll_s)
+                        await self._sleep(POLL_S)
             except (Error, OSError, RuntimeError, TimeoutError) as error:
                 self._log_failure(error)
-                await self._sleep(self._poll_s)
+                await self._sleep(POLL_S)
 
     async def _look(self) -> list[str]:
         """The addresses now; none when the system does not tell."""

@@ -1,8 +1,7 @@
 """A sentence encoder in a worker process, whatever the format of its file."""
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from runtime.llm.engine.protocol import (
     MAX_HEAD,
@@ -19,6 +18,10 @@ from runtime.llm.engine.protocol import (
 from runtime.llm.engine.worker import resources
 from runtime.llm.engine.worker.resources import Refused
 
+if TYPE_CHECKING:  # a process imports only what its model needs
+    from runtime.llm.engine.worker.llama import LlamaEncoder
+    from runtime.llm.engine.worker.onnx import OnnxEncoder
+
 MIN_TOKENS: Final = 3
 """Of a longest input: two special tokens and one of the text."""
 MAX_TOKENS: Final = 8192
@@ -31,22 +34,7 @@ _MOST_JSON: Final = 6  # bytes of a character, quotes and commas left aside
 _ONNX_MEMORY: Final = 2  # times the file: it is read whole before the weights are laid out
 
 
-class Encoder(Protocol):
-    """A loaded model."""
-
-    @property
-    def width(self) -> int:
-        """Numbers a vector."""
-
-    @property
-    def max_tokens(self) -> int:
-        """Longest input, special tokens counted."""
-
-    def count(self, text: str) -> int:
-        """Tokens of a whole text, special ones counted."""
-
-    def embed(self, texts: Sequence[str]) -> Embedded:
-        """The vectors; raises `Refused`."""
+Encoder: TypeAlias = "LlamaEncoder | OnnxEncoder"
 
 
 def load(command: LoadEncoder) -> Encoder:
