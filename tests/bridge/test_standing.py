@@ -1,6 +1,7 @@
 """A car that stops in a lap is a car that stopped, however its telemetry came."""
 
 from collections.abc import Callable, Coroutine
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -43,6 +44,7 @@ def moments(hz: float) -> tuple[Numbers, Numbers]:
     return t, np.interp(t, fine, come)
 
 
+@cache
 def told() -> list[CanFrame]:
     """The drive with the stop, as the bus tells it 20 times a second."""
     t, come = moments(20.0)

@@ -491,12 +491,12 @@ class Subject:
 
         return await self.service.analytics.once(self.row, (ASSISTS, *names), find)
 
-    async def answer(self, model: type[M], *found: object, **values: object) -> M:
-        """The answer: what *values* names and, for the rest, what *found* has."""
+    async def answer(self, model: type[M], *sources: object, **values: object) -> M:
+        """The answer: what *values* names and, for the rest, what *sources* have."""
         about = await self.head()
         if issubclass(model, Cornering):
             about["geometry"] = await self.compute(_geometry)
-        return model.of(*found, **about | values)
+        return model.of(*sources, **about | values)
 
     async def head(self) -> dict[str, object]:
         """What every answer begins with."""
@@ -527,8 +527,8 @@ def _length_m(drive: Drive) -> float:
 async def session_stats(request: web.Request, *, path: SessionPath, query: LapQuery) -> StatsAnswer:
     """Sum a session up: speeds, accelerations, pedals, duration."""
     subject = subject_of(request, path, query)
-    found = await subject.compute(stats)
-    return await subject.answer(StatsAnswer, found, stats=found)
+    numbers = await subject.compute(stats)
+    return await subject.answer(StatsAnswer, numbers, stats=numbers)
 
 
 @routes.get("/session/{sid}/lap_time_table", errors=GUARD)
@@ -551,11 +551,11 @@ async def distribution(
 async def ideal(request: web.Request, *, path: SessionPath, query: WholeQuery) -> IdealLapAnswer:
     """Add up the best sectors, and beside them the best of finer parts of the lap."""
     subject = subject_of(request, path, query)
-    found = await subject.compute(ideal_lap)
-    sectors = found.sectors
+    composed = await subject.compute(ideal_lap)
+    sectors = composed.sectors
     return await subject.answer(
         IdealLapAnswer,
-        found,
+        composed,
         ideal_lap_s=sectors.lap_s,
         gain_potential_s=sectors.gain_s,
         best_sectors=sectors.parts,
@@ -577,8 +577,8 @@ async def friction(
 ) -> FrictionAnswer:
     """Show how much of the grip was used, and for how long."""
     subject = subject_of(request, path, query)
-    found = await subject.compute(friction_circle, subject.references, query.samples)
-    return await subject.answer(FrictionAnswer, friction=found)
+    circle = await subject.compute(friction_circle, subject.references, query.samples)
+    return await subject.answer(FrictionAnswer, friction=circle)
 
 
 @routes.get("/session/{sid}/hustle_map", errors=ONE_LAP)
@@ -595,9 +595,9 @@ async def pedals(request: web.Request, *, path: SessionPath, query: PedalQuery) 
         if value < 0:
             raise BadQuery(f"{name}: must be 0 or more", param=name)
     subject = subject_of(request, path, query)
-    found = await subject.compute(pedal_behavior, query.throttle_th, query.brake_th)
+    states = await subject.compute(pedal_behavior, query.throttle_th, query.brake_th)
     thresholds = PedalThresholds(throttle_pct=query.throttle_th, brake_bar=query.brake_th)
-    return await subject.answer(PedalAnswer, found, thresholds=thresholds)
+    return await subject.answer(PedalAnswer, states, thresholds=thresholds)
 
 
 @routes.get("/session/{sid}/straight_line_speed", errors=ONE_LAP)
@@ -617,8 +617,8 @@ async def get_scorecard(
 ) -> ScorecardAnswer:
     """Grade the corners of a session from A to F, and say where the time went."""
     subject = subject_of(request, path, WholeQuery(partial=query.partial))
-    found = await subject.compute(scorecard, subject.references, lap=query.lap)
-    card = scorecard_record(path.sid, found)
+    grades = await subject.compute(scorecard, subject.references, lap=query.lap)
+    card = scorecard_record(path.sid, grades)
     return await subject.answer(ScorecardAnswer, scorecard=card, corners=card.corners)
 
 
@@ -626,8 +626,8 @@ async def get_scorecard(
 async def get_corners(request: web.Request, *, path: SessionPath, query: LapQuery) -> CornersAnswer:
     """List the passes of every corner, the best of them beside the reference file."""
     subject = subject_of(request, path, query)
-    found = await subject.compute(corner_reports, subject.references)
-    return await subject.answer(CornersAnswer, found)
+    reports = await subject.compute(corner_reports, subject.references)
+    return await subject.answer(CornersAnswer, reports)
 
 
 @routes.get("/session/{sid}/reference", errors=CORNERS)
@@ -636,8 +636,8 @@ async def get_reference(
 ) -> ReferenceAnswer:
     """Show a complete lap, the best one where none is named, as a reference file holds it."""
     subject = subject_of(request, path, WholeQuery(partial=query.partial))
-    found = await subject.compute(reference_lap, query.lap, path.sid)
-    return ReferenceAnswer.model_validate(reference_json(found))
+    lap = await subject.compute(reference_lap, query.lap, path.sid)
+    return ReferenceAnswer.model_validate(reference_json(lap))
 
 
 @routes.get("/session/{sid}/eob", errors=CORNERS)
@@ -696,13 +696,13 @@ def scorecard_record(session_id: str, card: Scorecard) -> ScorecardRecord:
 async def get_highlights(request: web.Request, *, path: SessionPath, query: LapQuery) -> Highlights:
     """List the eight moments that are most worth looking at again."""
     subject = subject_of(request, path, query)
-    found = await subject.compute(highlights, subject.references, await subject.assisted())
-    return await subject.answer(Highlights, highlights=found, count=len(found))
+    moments = await subject.compute(highlights, subject.references, await subject.assisted())
+    return await subject.answer(Highlights, highlights=moments, count=len(moments))
 
 
 @routes.get("/session/{sid}/incidents", errors=ONE_LAP)
 async def get_incidents(request: web.Request, *, path: SessionPath, query: LapQuery) -> Incidents:
     """List what went wrong, or nearly did."""
     subject = subject_of(request, path, query)
-    found = await subject.compute(incidents, await subject.assisted())
-    return await subject.answer(Incidents, incidents=found, count=len(found))
+    moments = await subject.compute(incidents, await subject.assisted())
+    return await subject.answer(Incidents, incidents=moments, count=len(moments))

@@ -96,13 +96,13 @@ async def analyze(request: web.Request, *, body: AnalyzeRequest) -> AnalyzeAnswe
     """Coach a driver by a second of telemetry; no language model is asked."""
     service = request.app[SERVICE]
     burst = body.burst()
-    found = service.cues.analyze(burst, time.monotonic())
+    analysis = service.cues.analyze(burst, time.monotonic())
     note_id = None
-    if found.cue is not None:  # the burst is of a session
+    if analysis.cue is not None:  # the burst is of a session
         keep(service, burst)
-        note_id = await service.note(found.cue)
-        service.hub.publish_cue(found.cue)
-    return AnalyzeAnswer.of(found, note_id=note_id)
+        note_id = await service.note(analysis.cue)
+        service.hub.publish_cue(analysis.cue)
+    return AnalyzeAnswer.of(analysis, note_id=note_id)
 
 
 def make_cues(service: Service) -> CueEngine:

@@ -522,25 +522,25 @@ async def get_insights(request: web.Request, *, query: InsightsQuery) -> Insight
         and _same(row.track, query.track, service.library.key)
     ]
     references = service.references.current()
-    found: list[Driving] = []
+    drives: list[Driving] = []
     for row in rows[:LOOKED_AT]:
-        if len(found) == query.limit_sessions:
+        if len(drives) == query.limit_sessions:
             break
         try:
             scope = Scope(lap=query.lap)
-            found.append(await service.analytics.of(row, scope, driving, references))
+            drives.append(await service.analytics.of(row, scope, driving, references))
         except (NoCompleteLap, UnknownLap, NoRows, StoreDamaged):
             continue
     bursts = _bursts(service, query, {row.session_id for row in rows})
     lessons = desk_of(service).lessons
-    shown = insights(found, [of_burst(one) for one in bursts])
+    shown = insights(drives, [of_burst(one) for one in bursts])
     return InsightsAnswer(
         insights=[
             InsightRecord.of(one, rank=rank, lesson=lessons.of(one.concept))
             for rank, one in enumerate(shown, start=1)
         ],
         session_bursts=len(bursts),
-        sessions=len(found),
+        sessions=len(drives),
         generated_at=iso(now_ms()) or "",
     )
 
@@ -570,8 +570,8 @@ async def score(request: web.Request, *, body: ScoreRequest) -> ScoreAnswer:
     if desk_of(service).grader is None:
         raise NoGrader
     focus = (body.focus or "").strip() or USUAL_FOCUS
-    found, model = await _graded(service, row, focus, body.driver_level or row.driver_level or "")
-    return ScoreAnswer.of(found, session_id=row.session_id, model=model, focus=focus)
+    grade, model = await _graded(service, row, focus, body.driver_level or row.driver_level or "")
+    return ScoreAnswer.of(grade, session_id=row.session_id, model=model, focus=focus)
 
 
 async def _graded(service: Service, row: SessionRow, focus: str, level: str) -> tuple[Verdict, str]:
@@ -583,14 +583,14 @@ async def _graded(service: Service, row: SessionRow, focus: str, level: str) -> 
     try:
         async with grader.call("score", "post_session", prompt, session_id=row.session_id) as call:
             try:
-                found = verdict(await call.text())
+                grade = verdict(await call.text())
             except BadReply as problem:
                 raise ModelFailed("bad_reply", str(problem)) from problem
     except ModelFailed as failed:
         if failed.reason == "timeout":
             raise GraderLate from failed
         raise (GraderBusy if failed.reason == "busy" else GraderFailed)() from failed
-    return found, grader.state.model or ""
+    return grade, grader.state.model or ""
 
 
 def _bursts(service: Service, query: InsightsQuery, sessions: set[str]) -> list[Burst]:

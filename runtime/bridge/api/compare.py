@@ -144,8 +144,8 @@ async def compare(
         await _chosen(service, row, name, getattr(query, name), ref, where)
         for name, ref in zip("ab", wanted, strict=True)
     ]
-    found = compared(a.side, b.side, where)
-    return _answer(path.sid, a, b, where, found)
+    comparison = compared(a.side, b.side, where)
+    return _answer(path.sid, a, b, where, comparison)
 
 
 def _reference(name: str, text: str) -> Reference:
@@ -216,12 +216,12 @@ def _who(row: SessionRow) -> tuple[str, str]:
 
 
 def _answer(
-    session_id: str, a: ChosenLap, b: ChosenLap, where: Circuit, found: Comparison
+    session_id: str, a: ChosenLap, b: ChosenLap, where: Circuit, both: Comparison
 ) -> web.StreamResponse:
     channels = {
         name: {
-            "a": _short(getattr(found.a, name), digits),
-            "b": _short(getattr(found.b, name), digits),
+            "a": _short(getattr(both.a, name), digits),
+            "b": _short(getattr(both.b, name), digits),
         }
         for name, digits in CHANNELS
     }
@@ -231,15 +231,15 @@ def _answer(
         "b": _lap(b),
         "track": where.track,
         "length_m": round(where.length_m, 2),
-        "step_m": found.step_m,
-        "delta_s": rounded(found.gap_s, 3),
-        "distance_m": _short(found.distance_m, 2),
-        "time_delta_s": _short(found.delta_s, 3),
+        "step_m": both.step_m,
+        "delta_s": rounded(both.gap_s, 3),
+        "distance_m": _short(both.distance_m, 2),
+        "time_delta_s": _short(both.delta_s, 3),
         **channels,
-        "sectors": [PartRecord.of(one, one.span).model_dump() for one in found.sectors],
-        "mini_sectors": [PartRecord.of(one, one.span).model_dump() for one in found.mini_sectors],
+        "sectors": [PartRecord.of(one, one.span).model_dump() for one in both.sectors],
+        "mini_sectors": [PartRecord.of(one, one.span).model_dump() for one in both.mini_sectors],
         "corners": [
-            ComparedCorner.of(one, one.part, one.part.span).model_dump() for one in found.corners
+            ComparedCorner.of(one, one.part, one.part.span).model_dump() for one in both.corners
         ],
     }
     return json_bytes(orjson.dumps(body, option=orjson.OPT_SERIALIZE_NUMPY))

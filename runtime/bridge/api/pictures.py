@@ -164,10 +164,10 @@ async def session_map(
 ) -> web.StreamResponse:
     """Draw the circuit, its corners by grade, and the line of each lap."""
     subject = subject_of(request, path, query)
-    found = await subject.compute(track_map)
+    drawn = await subject.compute(track_map)
     whole = subject_of(request, path, WholeQuery(partial=query.partial))
     colours = dict(await whole.compute(corner_colours, whole.references))
-    body = await subject.head() | _map(found, colours, found.track or subject.row.track)
+    body = await subject.head() | _map(drawn, colours, drawn.track or subject.row.track)
     return json_bytes(await asyncio.to_thread(_json, body))
 
 
@@ -189,8 +189,8 @@ async def sync(request: web.Request, *, path: SessionPath, query: SyncQuery) -> 
 async def clips(request: web.Request, *, path: SessionPath, query: WholeQuery) -> ClipsAnswer:
     """List what to cut out of the video for each highlight."""
     subject = subject_of(request, path, query)
-    found = await subject.compute(highlights, subject.references, await subject.assisted())
-    made = make_clips(*await _filmed(subject), found)
+    moments = await subject.compute(highlights, subject.references, await subject.assisted())
+    made = make_clips(*await _filmed(subject), moments)
     return await subject.answer(ClipsAnswer, clips=made, count=len(made))
 
 
@@ -241,16 +241,16 @@ def _points(lat: Numbers, lon: Numbers) -> Numbers:
 
 
 def _sync(head: dict[str, object], drive: Drive, video: Footage, ask: Ask) -> bytes:
-    found = matched(drive, video, ask)
-    rows = _rows(drive, video, found)
-    more = {"rows": rows, "count": len(rows), "more": found.more}
+    matches = matched(drive, video, ask)
+    rows = _rows(drive, video, matches)
+    more = {"rows": rows, "count": len(rows), "more": matches.more}
     return _json({**head, "window_s": ask.window_s, **more})
 
 
-def _rows(drive: Drive, video: Footage, found: Matched) -> list[dict[str, object]]:
+def _rows(drive: Drive, video: Footage, matches: Matched) -> list[dict[str, object]]:
     """Frames and their video frames side by side."""
-    series, frames = drive.series, found.frames
-    seen = found.video >= 0
+    series, frames = drive.series, matches.frames
+    seen = matches.video >= 0
     whole = Footage(
         np.append(video.t, np.nan),
         files=(*video.files, ""),
@@ -264,10 +264,10 @@ def _rows(drive: Drive, video: Footage, found: Matched) -> list[dict[str, object
         series.t[frames].round(3).tolist(),
         *read,
         seen.tolist(),
-        [whole.files[i] or None for i in whole.file[found.video].tolist()],
-        _short(whole.offset[found.video], 3),
-        [None if math.isnan(ms) else int(ms) for ms in whole.avitime_ms[found.video].tolist()],
-        _short(found.dt_s * 1000.0, 3),
+        [whole.files[i] or None for i in whole.file[matches.video].tolist()],
+        _short(whole.offset[matches.video], 3),
+        [None if math.isnan(ms) else int(ms) for ms in whole.avitime_ms[matches.video].tolist()],
+        _short(matches.dt_s * 1000.0, 3),
         strict=True,
     )
     return [dict(zip(SyncRow.model_fields, row, strict=True)) for row in shown]
@@ -275,8 +275,8 @@ def _rows(drive: Drive, video: Footage, found: Matched) -> list[dict[str, object
 
 def _short(values: Numbers, digits: int) -> list[object]:
     """Rounded; NaN becomes null on the wire."""
-    found: list[object] = (values.round(digits) + 0.0).tolist()
-    return found
+    numbers: list[object] = (values.round(digits) + 0.0).tolist()
+    return numbers
 
 
 def _json(body: dict[str, object]) -> bytes:

@@ -231,14 +231,14 @@ async def traces(request: web.Request, *, query: TracesQuery) -> TraceList:
     limit = _limit(query.limit)
     wanted = query.session_id or None
     try:
-        found = await service.store.read(lambda inner: coaching.traces(inner, wanted, since, limit))
+        steps = await service.store.read(lambda inner: coaching.traces(inner, wanted, since, limit))
     except (NoDatabase, StoreBusy, StoreFailed) as problem:
         return _nothing(problem.message, query.since_ts)
     return TraceList(
         available=True,
-        traces=[TraceRecord.of(row) for row in found],
-        count=len(found),
-        next_since_ts=_moment(found[-1].ts) if found else query.since_ts,
+        traces=[TraceRecord.of(row) for row in steps],
+        count=len(steps),
+        next_since_ts=_moment(steps[-1].ts) if steps else query.since_ts,
     )
 
 

@@ -111,7 +111,7 @@ async def best_before(service: Service, row: SessionRow | None, driver: str) -> 
     """
     own = row.session_id if row is not None else None
     track = row.track if row is not None else None
-    found = [
+    times = [
         event.value
         for event in await events_here(service, driver, track)
         if event.kind == "pb_lap_s" and event.session_id != own
@@ -121,8 +121,8 @@ async def best_before(service: Service, row: SessionRow | None, driver: str) -> 
         if earlier and one.session_id != own:
             summary = await service.book.seen(one)
             if summary is not None and summary.best_s is not None:
-                found.append(summary.best_s)
-    return min(found, default=None)
+                times.append(summary.best_s)
+    return min(times, default=None)
 
 
 def driven_here(service: Service, driver: str, track: str | None = None) -> list[SessionRow]:
@@ -135,15 +135,15 @@ def driven_here(service: Service, driver: str, track: str | None = None) -> list
     active = service.active_track.name if service.active_track else ""
     key = service.library.key
     wanted, name = key(track or active), driver.strip().casefold()
-    found = [
+    rows = [
         row
         for row in service.db.sessions()
         if row.n_frames
         and (row.driver or "").strip().casefold() == name
         and (not wanted or key(row.track or active) == wanted)
     ]
-    found.sort(key=lambda row: (row.started_at, row.session_id), reverse=True)
-    return found[:SESSIONS]
+    rows.sort(key=lambda row: (row.started_at, row.session_id), reverse=True)
+    return rows[:SESSIONS]
 
 
 async def first_finding(
