@@ -133,6 +133,8 @@ async def test_a_stream_over_the_cap_keeps_what_was_below(
     async def body() -> AsyncIterator[bytes]:
         for n in range(200):
             yield b"".join(line(n + k / 100) for k in range(100))
+            if n == 0:
+                await until_stored(bridge, 100)
 
     answer = await send(bridge, body())
     assert (answer.status, answer.json["code"]) == (413, "body_too_large")
