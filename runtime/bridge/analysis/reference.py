@@ -20,7 +20,6 @@ from runtime.bridge.track.model import Note, Number, Text, Track, TrackError
 Basis: TypeAlias = Literal["reference_file", "session_best"]
 LARGEST: Final = 1e5
 log = logging.getLogger(__name__)
-_NOTHING: Final[tuple[tuple[str, int, int], ...]] = ()
 
 
 def _above_zero(seconds: float) -> float:
@@ -195,7 +194,7 @@ class ReferenceBook:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._seen: tuple[tuple[str, int, int], ...] = _NOTHING
+        self._seen: tuple[tuple[str, int, int], ...] = ()
         self._current = NONE
 
     def current(self) -> References:
@@ -215,7 +214,7 @@ class ReferenceBook:
             with os.scandir(self.folder) as entries:
                 facts = [(e.name, e.stat()) for e in entries if e.name.endswith(".json")]
         except OSError:
-            return _NOTHING
+            return ()
         return tuple(sorted((name, stat.st_mtime_ns, stat.st_size) for name, stat in facts))
 
 

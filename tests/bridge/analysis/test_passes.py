@@ -11,6 +11,7 @@ from runtime.bridge.session.recording import Frames, Numbers
 from tests.bridge.analysis.cornerkit import (
     LENGTH,
     TWO,
+    Curve,
     between,
     corner,
     driven,
@@ -56,37 +57,26 @@ def test_speeds_are_those_of_the_places_not_of_the_frames() -> None:
     assert p.corner_time_s == pytest.approx(2 * 5 * np.log(1.5), abs=0.01)
 
 
-def test_braking_is_measured_from_the_entry() -> None:
-    session = ring_frames(
-        1, hz=100.0, brake_bar=lambda way: 40.0 * between(way, 120, 230), throttle_pct=0.0
-    )
+@pytest.mark.parametrize(
+    ("brake", "peak", "point", "release"),
+    [
+        (lambda way: 40.0 * between(way, 120, 230), 40.0, 80.0, 30.0),
+        (lambda way: 8.0 * between(way, 220, 240), 8.0, -20.0, 40.0),  # inside the window
+        (0.0, 0.0, None, None),
+        (4.9, 4.9, None, None),  # hardly touched
+        (9.0, 9.0, 200.0, None),  # still held at the exit
+    ],
+)
+def test_braking_is_measured_from_the_entry(
+    brake: Curve | float, peak: float, point: float | None, release: float | None
+) -> None:
+    p = one(driven(ring_frames(1, hz=100.0, brake_bar=brake, throttle_pct=0.0), ring_track()))
 
-    p = one(driven(session, ring_track()))
-    assert p.peak_brake_bar == 40.0
-    assert p.brake_point_m == pytest.approx(80.0, abs=0.5)
-    assert p.brake_release_m == pytest.approx(30.0, abs=0.5)
-    assert p.trail_brake_bar_at_apex == 0.0
-
-
-def test_braking_inside_the_window_has_a_negative_distance() -> None:
-    session = ring_frames(1, hz=100.0, brake_bar=lambda way: 8.0 * between(way, 220, 240))
-
-    assert one(driven(session, ring_track())).brake_point_m == pytest.approx(-20.0, abs=0.5)
-
-
-@pytest.mark.parametrize("pressure", [0.0, 4.9])
-def test_a_brake_that_is_hardly_touched_has_no_point(pressure: float) -> None:
-    p = one(driven(ring_frames(1, brake_bar=pressure), ring_track()))
-
-    assert (p.brake_point_m, p.brake_release_m) == (None, None)
-    assert p.peak_brake_bar == pressure
-
-
-def test_a_brake_still_held_at_the_exit_has_no_release() -> None:
-    p = one(driven(ring_frames(1, brake_bar=9.0, throttle_pct=0.0), ring_track()))
-
-    assert p.brake_release_m is None
+    assert p.peak_brake_bar == peak
+    assert p.brake_point_m == (None if point is None else pytest.approx(point, abs=0.5))
+    assert p.brake_release_m == (None if release is None else pytest.approx(release, abs=0.5))
     assert p.nothing_time_s == 0.0
+    assert p.trail_brake_bar_at_apex == (brake if isinstance(brake, float) else 0.0)
 
 
 def test_braking_for_the_last_corner_is_not_that_for_this_one() -> None:
@@ -100,30 +90,21 @@ def test_braking_for_the_last_corner_is_not_that_for_this_one() -> None:
     assert p.brake_point_m == pytest.approx(20.0, abs=0.5)
 
 
-def test_time_on_no_pedal_and_coasting() -> None:
+@pytest.mark.parametrize(
+    ("released_m", "opened_m", "seconds"), [(230, 280, 50 / 25), (260, 240, 0.0)]
+)
+def test_time_on_no_pedal_and_coasting(released_m: float, opened_m: float, seconds: float) -> None:
     session = ring_frames(
         1,
         hz=100.0,
-        brake_bar=lambda way: 30.0 * between(way, 150, 230),
-        throttle_pct=lambda way: 80.0 * between(way, 280, 150),
+        brake_bar=lambda way: 30.0 * between(way, 150, released_m),
+        throttle_pct=lambda way: 80.0 * between(way, opened_m, 150),
     )
 
     p = one(driven(session, ring_track()))
-    assert p.nothing_time_s == pytest.approx(50 / 25, abs=0.011)
-    assert p.coast_seconds == pytest.approx(50 / 25, abs=0.011)
+    assert p.nothing_time_s == pytest.approx(seconds, abs=0.011)
+    assert p.coast_seconds == pytest.approx(seconds, abs=0.011)
     assert p.throttle_at_exit_pct == 80.0
-
-
-def test_pedals_that_overlap_leave_no_time_between() -> None:
-    session = ring_frames(
-        1,
-        hz=100.0,
-        brake_bar=lambda way: 30.0 * between(way, 150, 260),
-        throttle_pct=lambda way: 40.0 * between(way, 240, 150),
-    )
-
-    p = one(driven(session, ring_track()))
-    assert (p.nothing_time_s, p.coast_seconds) == (0.0, 0.0)
 
 
 @pytest.mark.parametrize(("amplitude", "corrections"), [(10.0, 4), (3.0, 4), (2.9, 0), (0.0, 0)])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from runtime.bridge.session.geometry import Line
-from runtime.bridge.session.laps import detect
+from runtime.bridge.session.laps import Laps, detect
 from runtime.bridge.session.progress import (
     APART_M,
     Progress,
@@ -37,11 +37,16 @@ def apart(found: Numbers, expected: Numbers) -> float:
     return float(np.abs((found - expected + LENGTH / 2) % LENGTH - LENGTH / 2).max())
 
 
-def progress_of(session: Frames, line: Line | None = None) -> tuple[Progress, Numbers]:
+def placed(session: Frames, line: Line | None = None) -> tuple[Laps, Progress]:
     laps = detect(session, gate=GATE, track_length_m=LENGTH)
-    found = lap_progress(laps, line)
-    assert found is not None
-    return found, (laps.series.t * 25.0 - 200.0) % LENGTH
+    progress = lap_progress(laps, line)
+    assert progress is not None
+    return laps, progress
+
+
+def progress_of(session: Frames, line: Line | None = None) -> tuple[Progress, Numbers]:
+    laps, progress = placed(session, line)
+    return progress, (laps.series.t * 25.0 - 200.0) % LENGTH
 
 
 def test_positions_are_projected_on_the_line() -> None:
@@ -117,9 +122,7 @@ def test_without_a_line_and_a_length_there_is_no_progress() -> None:
 
 
 def test_a_lap_is_continuous_though_its_first_fix_falls_before_the_line() -> None:
-    laps = detect(circle(130), gate=GATE, track_length_m=LENGTH)
-    found = lap_progress(laps, circle_line())
-    assert found is not None
+    laps, found = placed(circle(130), circle_line())
     early = found._replace(p=(found.p - 3.0) % LENGTH)
 
     level = within(early, laps.complete[1])
@@ -132,9 +135,7 @@ def test_a_lap_is_continuous_though_its_first_fix_falls_before_the_line() -> Non
 
 @pytest.mark.parametrize("line", [circle_line(), None], ids=["line", "distance"])
 def test_places_are_reached_at_interpolated_moments(line: Line | None) -> None:
-    laps = detect(circle(130), gate=GATE, track_length_m=LENGTH)
-    found = lap_progress(laps, line)
-    assert found is not None
+    laps, found = placed(circle(130), line)
 
     times = crossing_times(laps.series, found, laps.complete[1], [0.0, 1.0, 250.0, 999.9, LENGTH])
 
@@ -145,9 +146,7 @@ def test_places_are_reached_at_interpolated_moments(line: Line | None) -> None:
 def test_a_place_that_was_passed_during_a_pause_has_no_moment() -> None:
     session = circle(130)
     t = session.columns[TIMESTAMP]
-    laps = detect(kept(session, (t < 60) | (t > 61.5)), gate=GATE, track_length_m=LENGTH)
-    found = lap_progress(laps, circle_line())
-    assert found is not None
+    laps, found = placed(kept(session, (t < 60) | (t > 61.5)), circle_line())
 
     times = crossing_times(laps.series, found, laps.complete[1], [200.0, 320.0, 400.0])
 
@@ -156,9 +155,7 @@ def test_a_place_that_was_passed_during_a_pause_has_no_moment() -> None:
 
 
 def test_sectors_add_up_to_the_lap() -> None:
-    laps = detect(circle(130), gate=GATE, track_length_m=LENGTH)
-    found = lap_progress(laps, circle_line())
-    assert found is not None
+    laps, found = placed(circle(130), circle_line())
     sectors = [Span("S1", 0, 100), Span("S2", 100, 600), Span("S3", 600, LENGTH)]
 
     for lap in laps.complete:
@@ -180,9 +177,7 @@ def test_a_pause_takes_the_sectors_away_in_which_it_lies(
     session = circle(130)
     t = session.columns[TIMESTAMP]
     keep = (t < pause[0]) | (t > pause[1])
-    laps = detect(kept(session, keep), gate=GATE, track_length_m=LENGTH)
-    progress = lap_progress(laps, circle_line())
-    assert progress is not None
+    laps, progress = placed(kept(session, keep), circle_line())
 
     times = sector_times(laps, progress, laps.complete[1], thirds(LENGTH))
 
