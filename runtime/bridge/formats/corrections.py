@@ -1,6 +1,6 @@
 """Mends columns of frames whose sign, zero or range the rest of the frames disproves."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
@@ -95,10 +95,11 @@ def correct_frames(frames: Frames) -> Correction:
     return work
 
 
-def turn_signs(columns: Mapping[str, Numbers], names: Iterable[str]) -> Correction:
+def turn_signs(columns: Mapping[str, Numbers], names: Sequence[str]) -> Correction:
     """The columns with those of *names* turned that are the wrong way round."""
     work = Correction(dict(columns))
-    _turn(work, _motion(work.columns), names)
+    if names:
+        _turn(work, _motion(work.columns), names)
     return work
 
 

@@ -122,7 +122,8 @@ def read_vbo(stream: BinaryIO, options: Options = NO_OPTIONS) -> Recording:
         created=head.created.timestamp() if head.created else None,
         comments=[line for line in comments if line][:MOST_COMMENTS],
     )
-    turned = turn_signs(recording.frames.columns, ("g_lat", "steering_deg"))
+    signed = [name for name in ("g_lat", "steering_deg") if name in kept.wide]
+    turned = turn_signs(recording.frames.columns, signed)
     video, thinned = _video(head, t, tall.get("avitime_ms"), first_of(channels, VIDEO_FILE))
     columns = recording.frames.columns
     path = driven_path(columns["lat"], columns["lon"])
