@@ -145,10 +145,12 @@ def refusal(
             "this server does not answer to that host name; the setting allowed_hosts adds names"
         )
     # Repeated headers are no browser's; each of them has to pass.
-    sites = [site.lower() for site in headers.getall("Sec-Fetch-Site", [])]
-    origins = headers.getall("Origin", [])
+    sites = [site.lower() for site in headers.getall("Sec-Fetch-Site", ())]
+    origins = headers.getall("Origin", ())
+    if not origins and not sites:
+        return None
     others = [origin.lower() for origin in origins if not policy.lists(origin)]
-    if not others and (origins or not sites):
+    if origins and not others:
         return None
     own = (f"http://{host}".lower(), f"https://{host}".lower())
     ours = all(origin in own for origin in others)

@@ -152,12 +152,6 @@ def documents(
     return Page(tuple(DocumentInfo(*row) for row in rows[:limit]), len(rows) > limit)
 
 
-def chunk_ids(connection: sqlite3.Connection, number: int) -> list[int]:
-    """The ids of all chunks of a collection, ascending."""
-    rows = connection.execute("SELECT id FROM chunks WHERE collection = ? ORDER BY id", (number,))
-    return [id_ for (id_,) in rows]
-
-
 def vectors(connection: sqlite3.Connection, number: int, ids: Iterable[int]) -> Block:
     """Those of the chunks that are still in the collection."""
     return _block(

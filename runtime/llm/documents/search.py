@@ -28,7 +28,6 @@ from runtime.llm.documents.vectors import (
     Matrix,
     Near,
     check_vectors,
-    difference,
     matrix,
     scores,
 )
@@ -54,14 +53,6 @@ INLINE: Final = 64
 """Chunks at most that a search adds to a graph itself; more are added in the background."""
 MAX_WASTED: Final = 0.25
 """A graph with a larger share of removed vectors is rebuilt."""
-MAX_GROWTH: Final = 2.0
-"""So is one that has grown by this factor since its recall was measured."""
-MAX_DIFFERENCE: Final = 0.25
-"""A file that differs from the rows by more than this share of the chunks is not used."""
-_YOUNG: Final = 1_000
-"""Vectors up to which growth is no reason to rebuild."""
-_MEASURED_K: Final = 10
-"""As many as most searches ask for."""
 _FAILURES: Final = (sqlite3.Error, OSError, RuntimeError, MemoryError, ValueError)
 
 
@@ -92,9 +83,6 @@ class LiveIndex:
         """Generation of the file."""
         self._pending: list[Change] = []
         self._lock = threading.Lock()
-        self._recall_is_good = True
-        self._measured_at = 0
-        """How many vectors the graph had when its recall was measured."""
 
     @property
     def nbytes(self) -> int:
@@ -118,8 +106,7 @@ class LiveIndex:
             return False
         if isinstance(self._inner, ExactIndex):
             return len(self._inner) > self._exact_max
-        most = max(_YOUNG, MAX_GROWTH * self._measured_at)
-        return self._inner.nodes > most or self._inner.wasted > MAX_WASTED
+        return self._inner.wasted > MAX_WASTED
 
     def note(self, change: Change) -> None:
         """Note a commit; called in the order of the commits."""
@@ -128,7 +115,7 @@ class LiveIndex:
     def build(
         self, connection: sqlite3.Connection, files: IndexFiles, go_on: Callable[[], None]
     ) -> bool:
-        """Read the index from its file or the rows, and measure its recall; False: it is gone.
+        """Read the index from its file or the rows; False: it is gone.
 
         Not from a snapshot, which would keep deleted text in the log for as long as this takes:
         what is committed meanwhile is noted, and applied afterwards. *go_on* is called between
@@ -137,14 +124,9 @@ class LiveIndex:
         now = rows.collection(connection, self.collection)
         if now is None:
             return False
-        if not self._read_file(connection, files, now, go_on):
+        if not self._read_file(files, now):
             inner = ExactIndex() if now.chunks <= self._exact_max else HnswIndex()
             self._read_rows(inner, connection, now, go_on)
-        if self.graph:
-            self._recall_is_good = self.graph.prove(_MEASURED_K, neighbours(_MEASURED_K), go_on)
-            self._measured_at = self.graph.nodes
-            if not self._recall_is_good:
-                log.info("a graph misses too much; searches of its collection compare all chunks")
         return True
 
     def catch_up(self, connection: sqlite3.Connection, go_on: Callable[[], None]) -> None:
@@ -173,7 +155,7 @@ class LiveIndex:
         now = rows.collection(connection, self.collection)
         if now is None:
             return []
-        if not self._recall_is_good or not self._lock.acquire(timeout=PATIENCE_S):
+        if not self._lock.acquire(timeout=PATIENCE_S):
             raise Unanswerable
         try:
             if self._inner is None:  # a small one: reading it takes as long as scanning it
@@ -190,28 +172,17 @@ class LiveIndex:
             self._lock.release()
         return _rescore(connection, self.collection, near, query, k)
 
-    def _read_file(
-        self,
-        connection: sqlite3.Connection,
-        files: IndexFiles,
-        now: rows.Collection,
-        go_on: Callable[[], None],
-    ) -> bool:
-        """Load the graph's file if there is one that is of use."""
-        if now.chunks <= self._exact_max or now.file_format != KIND:
+    def _read_file(self, files: IndexFiles, now: rows.Collection) -> bool:
+        """Load the graph's file where it is of this generation and of this software."""
+        if now.chunks <= self._exact_max or now.file_format != KIND or not now.file_digest:
             return False
-        if now.file_generation is None or now.file_digest is None:
+        if now.file_generation != now.generation:
             return False
-        path = files.find(now.id, now.file_generation, now.file_digest)
+        path = files.find(now.id, now.generation, now.file_digest)
         if path is None:
             return False
-        graph = HnswIndex.load(path)
-        if now.file_generation != now.generation:
-            removed, added = difference(graph.ids(), rows.chunk_ids(connection, now.id))
-            if len(removed) + len(added) > MAX_DIFFERENCE * now.chunks:
-                return False
-            self._apply(graph, connection, removed, added, go_on)
-        self._inner, self.generation, self._saved = graph, now.generation, now.file_generation
+        self._inner = HnswIndex.load(path)
+        self.generation = self._saved = now.generation
         return True
 
     def _read_rows(
@@ -243,24 +214,15 @@ class LiveIndex:
             added.update(change.added)
         if until is not None and self.graph is not None and len(added) > INLINE:
             raise Unanswerable
-        self._apply(self._inner, connection, removed, sorted(added), go_on)
+        self._inner.remove(removed)
+        new = sorted(added)
+        for at in range(0, len(new), rows.BLOCK):
+            go_on()
+            block = rows.vectors(connection, self.collection, new[at : at + rows.BLOCK])
+            self._inner.add(block.ids, matrix(block.vectors))
         if pending:
             self.generation = max(self.generation, pending[-1].generation)
             del self._pending[: len(pending)]
-
-    def _apply(
-        self,
-        inner: ExactIndex | HnswIndex,
-        connection: sqlite3.Connection,
-        removed: Iterable[int],
-        added: list[int],
-        go_on: Callable[[], None],
-    ) -> None:
-        inner.remove(removed)
-        for at in range(0, len(added), rows.BLOCK):
-            go_on()
-            block = rows.vectors(connection, self.collection, added[at : at + rows.BLOCK])
-            inner.add(block.ids, matrix(block.vectors))
 
 
 class Search:

@@ -23,7 +23,6 @@ from runtime.llm.documents.values import (
     TenantInfo,
     Where,
     Written,
-    check_query,
 )
 
 if TYPE_CHECKING:
@@ -218,10 +217,8 @@ class TenantDocuments:
     ) -> list[Hit]:
         """The *k* chunks of this tenant and model nearest to *query*, a unit vector; best first.
 
-        Equal scores are ordered by document id, then chunk index. Raises ValueError for a query
-        that is not a unit vector.
+        Equal scores are ordered by document id, then chunk index.
         """
-        check_query(query)
         search = await self._store.searcher()
         return await search.search(self._tenant, model, query, k, where)
 

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import struct
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
@@ -137,14 +136,6 @@ class StoreFailed(ApiError):
 
 class StoreUnusable(Exception):
     """The store cannot be opened and its file was left as it was; the text says why."""
-
-
-def check_query(query: bytes) -> None:
-    """Raise ValueError unless *query* is one unit vector; without NumPy, for it is only one."""
-    if len(query) != VECTOR_BYTES:
-        raise ValueError(f"a query is one vector of {VECTOR_BYTES} bytes")
-    if not sum(x * x for x in struct.unpack(f"<{WIDTH}f", query)) <= MAX_LENGTH:
-        raise ValueError("a query must have unit length")
 
 
 def heading_of(metadata: object) -> str:

@@ -2,7 +2,7 @@
 
 import hashlib
 import struct
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -23,11 +23,6 @@ CONNECTIVITY: Final = 16
 EXPANSION_ADD: Final = 128
 EXPANSION_SEARCH: Final = 256
 """Recall@10 of 100,000 clustered vectors: 0.973 with 64, 0.990 with 128, 0.997 with this."""
-EXPANSIONS: Final = (EXPANSION_SEARCH, 512, 1024)
-"""What is tried, one after the other, until the recall is good."""
-GOOD_RECALL: Final = 0.98
-SAMPLE: Final = 32
-"""Stored vectors that a graph is asked for, and as many near stored ones."""
 KIND: Final = f"usearch {usearch.__version__} ip f16 {WIDTH} {CONNECTIVITY} {EXPANSION_ADD} keys 1"
 """What a graph's file must have been written by to be read."""
 _STORED: Final = np.dtype("<f4")
@@ -35,8 +30,6 @@ _SLICE: Final = 4096
 _NOBODY: Final = -1
 _LOWEST: Final = np.float32(-2.0)
 _SMALLEST: Final = 64
-_LEAN: Final = 0.3
-_BLUR: Final = 1e-6
 _YOUNG: Final = 4_096
 """Up to this size chunks are put in one by one, later on all cores: those that enter a small graph
 at the same time do not see each other, and a few are never found (measured: 1 of 2,500)."""
@@ -247,46 +240,6 @@ class HnswIndex:
         keys = np.asarray(self._graph.search(query, count).keys).tolist()
         return Near([tuple(self._chunks[key]) for key in keys], len(keys) >= self.nodes)
 
-    def prove(self, k: int, count: int, go_on: Callable[[], None]) -> bool:
-        """Whether the graph finds what an exact search finds, after widening its search if needed.
-
-        A search for the *k* best takes *count* vectors of it. Some searches are tried, which takes
-        about a second for 100,000 vectors. *go_on* is called between steps; what it raises is
-        passed on.
-        """
-        if self.nodes <= count:
-            return True
-        queries = self._queries()
-        go_on()
-        last = np.asarray(self._graph.search(queries, k, exact=True).distances)[:, k - 1 : k]
-        for expansion in EXPANSIONS:
-            go_on()
-            self._search_wider(expansion)
-            distances = np.asarray(self._graph.search(queries, count).distances)[:, :k]
-            if float((distances <= last + _BLUR).mean()) >= GOOD_RECALL:
-                return True
-        return False
-
-    def _search_wider(self, expansion: int) -> None:
-        # mypy takes the setter for that of another property
-        self._graph.expansion_search = expansion  # type: ignore[misc]
-
-    def _queries(self) -> Matrix:
-        """Stored vectors, and others as far from those as questions are; the same for one graph.
-
-        Of the others one half leans to another stored vector, the other half anywhere.
-        """
-        source = np.random.default_rng(self.nodes)
-        keys = source.choice(np.fromiter(self._chunks, np.uint64, self.nodes), 2 * SAMPLE)
-        rows = np.vstack(self._graph.get(keys)).astype(np.float32)  # type: ignore[arg-type]
-        stored, others = rows[:SAMPLE], rows[SAMPLE:]
-        half = SAMPLE // 2
-        away = source.standard_normal((half, WIDTH)) / WIDTH**0.5
-        moved = np.concatenate((others[:half] + away, others[half:] + _LEAN * stored[half:]))
-        lengths = np.maximum(np.linalg.norm(moved, axis=1, keepdims=True), _BLUR)
-        queries: Matrix = np.concatenate((stored, moved / lengths)).astype(np.float32)
-        return queries
-
     def save(self, path: Path) -> None:
         """Write the graph; raises RuntimeError or OSError where that is not possible."""
         self._graph.save(str(path))
@@ -303,7 +256,8 @@ class HnswIndex:
         """
         index = cls()
         index._graph.load(str(path))
-        index._search_wider(EXPANSION_SEARCH)  # the file may bring its own
+        # The file may bring its own; mypy takes the setter for that of another property.
+        index._graph.expansion_search = EXPANSION_SEARCH  # type: ignore[misc]
         with path.open("rb") as file:
             end = file.seek(-_FOOT.size, 2)
             (count,) = _FOOT.unpack(file.read(_FOOT.size))
@@ -320,11 +274,3 @@ def _hash(row: Matrix) -> int:
     """A key of 63 bits: two of a million vectors share one once in 18 million stores."""
     digest = hashlib.blake2b(row.tobytes(), digest_size=8).digest()
     return int.from_bytes(digest, "little") >> 1
-
-
-def difference(have: Ids, want: Sequence[int]) -> tuple[list[int], list[int]]:
-    """What must be removed from an index that has *have*, and added, so that it has *want*."""
-    target = np.asarray(want, np.int64)
-    removed: list[int] = np.setdiff1d(have, target).tolist()
-    added: list[int] = np.setdiff1d(target, have).tolist()
-    return removed, added

@@ -5,7 +5,7 @@ import sqlite3
 import numpy as np
 import pytest
 
-from runtime.llm.documents import search, vectors
+from runtime.llm.documents import search
 from runtime.llm.documents.store import DocumentStore
 from runtime.llm.documents.values import WIDTH, NewDocument
 from tests.llm.documents.conftest import Open
@@ -17,7 +17,6 @@ from tests.llm.documents.kit import (
     clustered,
     document,
     query,
-    randoms,
     unit,
 )
 
@@ -117,25 +116,3 @@ async def test_nearly_equal_chunks_are_all_compared(
     await both.answer_alike(ASKED)
 
     assert 0 < len(scanned) < len(ASKED)
-
-
-async def test_a_collection_on_which_a_graph_finds_too_little_is_searched_exactly(
-    opened: Open, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(vectors, "EXPANSIONS", (16, 17))
-    rows, asked = randoms(3000, seed=1), randoms(8, seed=2)
-    both = Both(await opened(exact_max=100), Model())
-    for number in range(10):
-        await both.replace(page(number, rows[number::10]))
-    await both.answer_alike(asked[:1])
-    await both.store.settle()
-    scanned = scans(monkeypatch)
-
-    await both.answer_alike(asked)
-    await both.store.close()
-    both.store = await opened(exact_max=100)
-    await both.answer_alike(asked[:1])
-    await both.store.settle()
-    await both.answer_alike(asked)
-
-    assert len(scanned) == 2 * len(asked) + 1

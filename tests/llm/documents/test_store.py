@@ -138,12 +138,6 @@ async def test_vectors_that_are_none_are_refused_before_anything_is_stored(
     assert (await store.figures())[:3] == (0, 0, 0)
 
 
-@pytest.mark.parametrize("bad", [b"", bytes(1535), BAD["too long"][0].tobytes(), b"\xff" * 1536])
-async def test_a_query_that_is_no_unit_vector_is_refused(store: DocumentStore, bad: bytes) -> None:
-    with pytest.raises(ValueError, match="query"):
-        await store.for_tenant("a").search(bad, MODEL, 5)
-
-
 async def test_documents_without_chunks_id_or_readable_metadata_are_refused(
     store: DocumentStore,
 ) -> None:

@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from runtime.llm.documents import vectors
 from runtime.llm.documents.search import neighbours
 from runtime.llm.documents.values import WIDTH
 from runtime.llm.documents.vectors import Best, ExactIndex, HnswIndex, scores
@@ -153,14 +152,3 @@ def test_many_equal_chunks_hide_no_others() -> None:
     rows[np.random.default_rng(4).permutation(6000)[:2500]] = rows[0]
 
     assert recall(rows, subspace(100, seed=2)) >= 0.99
-
-
-@pytest.mark.parametrize(("expansions", "good"), [((16,), False), ((16, 1024), True)])
-def test_a_graph_is_searched_wider_until_it_finds_enough(
-    monkeypatch: pytest.MonkeyPatch, expansions: tuple[int, ...], good: bool
-) -> None:
-    monkeypatch.setattr(vectors, "EXPANSIONS", expansions)
-    index = HnswIndex()
-    index.add(range(3000), randoms(3000, seed=1))
-
-    assert index.prove(10, neighbours(10), lambda: None) is good
