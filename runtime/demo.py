@@ -3,21 +3,25 @@
 import argparse
 import asyncio
 import contextlib
+import ctypes
+import errno
 import os
 import re
 import signal
+import socket
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Final, NoReturn
 
-from runtime.demo_ports import choose, port_number
 from runtime.web.instance import AlreadyRunning, address_of, claim, tell
 
 PARENT: Final = os.getppid()
 """Asked for at once: it may end before anything else is done."""
+C_LIBRARY: Final = ctypes.CDLL(None) if sys.platform == "linux" else None
+PR_SET_PDEATHSIG: Final = 1
 ROOT: Final = Path(__file__).resolve().parents[1]
 DATA: Final = ROOT / ".demo"
 LLM_DATA: Final = DATA / "llm"
@@ -30,6 +34,9 @@ LAST_WORDS_S: Final = 2.0
 LOOK_S: Final = 0.5
 LONGEST_LINE: Final = 2000
 BAD_USE: Final = 2
+HIGHEST_PORT: Final = 65535
+NEIGHBOURS: Final = 20
+"""Ports above a taken one that are tried before any other."""
 
 
 class DidNotStart(Exception):
@@ -86,13 +93,20 @@ def preparations(course: int) -> list[tuple[str, ...]]:
 async def launch(
     command: tuple[str, ...], held: IO[str], *, quiet: bool = False
 ) -> asyncio.subprocess.Process:
-    """Start a program of ours, which ends with us and keeps *held* open until then.
+    """Start a program of ours, which keeps *held* open; Linux ends it with us, however we end.
 
     It gets a session of its own: Ctrl-C of the terminal is ours alone.
     """
+    ours = os.getpid()
+
+    def end_with_us() -> None:
+        if C_LIBRARY is not None:
+            C_LIBRARY.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+        if os.getppid() != ours:  # ended before it was asked
+            os._exit(128 + signal.SIGTERM)
+
     return await asyncio.create_subprocess_exec(
         sys.executable,
-        *("-I", "-S", str(ROOT / "runtime" / "demo_part.py"), str(os.getpid())),
         *command,
         cwd=ROOT,
         stdin=asyncio.subprocess.DEVNULL,
@@ -100,6 +114,7 @@ async def launch(
         stderr=asyncio.subprocess.PIPE if quiet else None,
         start_new_session=True,
         pass_fds=(held.fileno(),),
+        preexec_fn=end_with_us,
     )
 
 
@@ -114,7 +129,7 @@ class Running:
 
     @classmethod
     async def start(cls, part: Part, held: IO[str]) -> "Running":
-        """Start the program."""
+        """Start the program; only the course may write to the terminal."""
         return cls(part, await launch(part.command, held, quiet=part.name != "course"))
 
     async def _keep_written(self) -> None:
@@ -157,7 +172,7 @@ class Running:
         if self.process.returncode is not None:
             return
         with contextlib.suppress(ProcessLookupError):
-            self.process.send_signal(signal.SIGINT)
+            self.process.terminate()
         try:
             await asyncio.wait_for(self.process.wait(), STOP_S)
         except TimeoutError:
@@ -320,6 +335,49 @@ def alone(folder: Path) -> Iterator[tuple[IO[str], IO[str]]]:
                 yield own, held
             return
         raise AlreadyRunning("parts of a demo that was killed still run; end them first")
+
+
+def port_number(text: str) -> int:
+    """A port; raises the error that argparse shows."""
+    if not text.isdecimal() or int(text) > HIGHEST_PORT:
+        raise argparse.ArgumentTypeError(f"{text} is no port; use 0 to {HIGHEST_PORT}, 0 for any")
+    return int(text)
+
+
+def choose(wanted: Sequence[int]) -> list[int]:
+    """A free port for each of *wanted*, no two the same; 0 is any.
+
+    They are chosen here, not by the programs that listen on them, since one is told another's.
+    """
+    chosen: list[int] = []
+    for index, port in enumerate(wanted):
+        chosen.append(_free(port, {*chosen, *wanted[index + 1 :]} - {0}))
+    return chosen
+
+
+def _free(port: int, avoided: Collection[int]) -> int:
+    """*port* where nothing listens on it, else another, and a line that says so."""
+    bound, why = _probe(port)
+    why = "is meant for two" if port in avoided else why
+    if not why:
+        return bound
+    nearby = range(port + 1, min(port + NEIGHBOURS, HIGHEST_PORT) + 1)
+    usable = (other for other in nearby if other not in avoided and not _probe(other)[1])
+    other = next(usable, None) or _probe(0)[0]
+    sys.stderr.write(f"demo: port {port} {why}, using {other}\n")
+    return other
+
+
+def _probe(port: int) -> tuple[int, str]:
+    """The port that was bound, and why none was; the second is empty where one was."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError as error:
+            taken = error.errno == errno.EADDRINUSE
+            return 0, "is taken" if taken else f"cannot be used ({error.strerror})"
+        return probe.getsockname()[1], ""
 
 
 class _Parser(argparse.ArgumentParser):

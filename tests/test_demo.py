@@ -15,8 +15,7 @@ from urllib.request import urlopen
 
 import pytest
 
-from runtime.demo import DidNotStart, Part, Running, alone, main
-from runtime.demo_ports import choose
+from runtime.demo import DidNotStart, Part, Running, alone, choose, main
 from runtime.web.instance import AlreadyRunning, claim
 
 ROOT = Path(__file__).resolve().parent.parent
