@@ -68,6 +68,7 @@ class Ticket:
         self.stream = False
         self.chunks = 0
         self.completion_tokens = 0
+        self.first_token_ms: float | None = None
         self.stopped_by: ApiError | None = None
         self.position = 1 + len(lane.unfinished)
         self.depth = self.position

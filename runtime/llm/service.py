@@ -99,7 +99,7 @@ class Service:
             figures = self.clients.setdefault(name, ClientFigures())
         return figures
 
-    def count(self, ticket: Ticket, outcome: Outcome, first_token_ms: float | None) -> None:
+    def count(self, ticket: Ticket, outcome: Outcome) -> None:
         """Count a completed request."""
         ticket.completion_tokens = outcome.completion_tokens or 0
         self.tokens.prompt += outcome.prompt_tokens or 0
@@ -110,8 +110,8 @@ class Service:
         if ticket.started is not None and ticket.ended is not None:
             figures.seconds += ticket.ended - ticket.started
             self.queue_wait = self.queue_wait.observe(ticket.started - ticket.entered)
-        if first_token_ms is not None:
-            self.first_token = self.first_token.observe(first_token_ms / 1000)
+        if ticket.first_token_ms is not None:
+            self.first_token = self.first_token.observe(ticket.first_token_ms / 1000)
 
 
 SERVICE: Final = web.AppKey("service", Service)

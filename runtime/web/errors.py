@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import ClassVar
 
+from runtime.web import logs
+
 
 class ApiError(Exception):
     """An answer that is an error: the class fixes status and code, the instance says what happened.
@@ -110,6 +112,6 @@ class ShuttingDown(ApiError):
 class Internal(ApiError):
     """Something broke on our side; the log has the details under the same request id."""
 
-    def __init__(self, request_id: str) -> None:
-        super().__init__("something went wrong on our side; the log of the server says what")
-        self.request_id = request_id
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.request_id = logs.request_id.get()

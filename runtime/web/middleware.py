@@ -80,7 +80,7 @@ def install(app: web.Application, door: Door) -> Lifecycle:
             except ReaderGone:
                 return request[STREAM]
             except Exception as exc:  # noqa: BLE001 - whatever broke becomes an answer
-                response = _answer(request, door, exc, number)
+                response = _answer(request, door, route, exc)
             status = response.status
             return response
         finally:
@@ -103,7 +103,7 @@ def install(app: web.Application, door: Door) -> Lifecycle:
 
 
 def _answer(
-    request: web.Request, door: Door, problem: Exception, number: str
+    request: web.Request, door: Door, route: Route | None, problem: Exception
 ) -> web.StreamResponse:
     """What the client of a request that failed gets."""
     match problem:
@@ -116,7 +116,8 @@ def _answer(
                 return web.Response(status=204, headers=allowed)
         case _:
             _LOG.error("unexpected failure in %s", request.path, exc_info=problem)
-            error = Internal(number)
+            failure = route.options.get("failure", Internal) if route else Internal
+            error = failure("something went wrong on our side; the log of the server says what")
     begun: web.StreamResponse | None = request.get(STREAM)
     if begun is not None:
         # The status line is out: a cut connection is the only way left to say that it failed.

@@ -4,7 +4,7 @@ import inspect
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator
-from functools import cached_property
+from functools import cache
 from typing import Any, Final, Literal
 
 from aiohttp import web
@@ -82,25 +82,13 @@ def dump(document: Json) -> str:
 REFERENCE: Final = Routes("reference")
 
 
-class _Document:
-    """A description that is made when it is first asked for."""
-
-    def __init__(self, describe: Callable[[], Json]) -> None:
-        self._describe = describe
-
-    @cached_property
-    def text(self) -> bytes:
-        """As JSON."""
-        return dump(self._describe()).encode()
-
-
-_DOCUMENT: Final = web.AppKey("openapi", _Document)
+_DOCUMENT: Final = web.AppKey("openapi", Callable[[], bytes])
 
 
 @REFERENCE.get("/openapi.json", text="application/json")
 async def openapi_document(request: web.Request) -> web.StreamResponse:
     """This description."""
-    return json_bytes(request.app[_DOCUMENT].text)
+    return json_bytes(request.app[_DOCUMENT]())
 
 
 def publish(app: web.Application, description: Callable[[], Json]) -> None:
@@ -108,7 +96,7 @@ def publish(app: web.Application, description: Callable[[], Json]) -> None:
 
     It is made when it is first asked for: that takes longer than the rest of a start.
     """
-    app[_DOCUMENT] = _Document(description)
+    app[_DOCUMENT] = cache(lambda: dump(description()).encode())
     mount(app, REFERENCE)
 
 
@@ -149,11 +137,7 @@ def _operation(route: Route, refs: dict[Key, Json], schemas: Json, failures: Jso
     }
     if rest:
         operation["description"] = rest
-    parameters = [
-        *_parameters("path", route, refs, schemas),
-        *_parameters("query", route, refs, schemas),
-    ]
-    if parameters:
+    if parameters := list(_parameters(route, refs, schemas)):
         operation["parameters"] = parameters
     if model := route.inputs.get("body"):
         required = any(field.is_required() for field in model.model_fields.values())
@@ -175,27 +159,23 @@ def _operation(route: Route, refs: dict[Key, Json], schemas: Json, failures: Jso
     return operation
 
 
-def _parameters(where: str, route: Route, refs: dict[Key, Json], schemas: Json) -> Iterator[Json]:
-    model = route.inputs.get(where)
-    if model is None:
-        return
-    schema = schemas[refs[model, "validation"]["$ref"].rpartition("/")[2]]
-    for name, entry in schema.get("properties", {}).items():
-        shape = {key: value for key, value in entry.items() if key not in ("description", "title")}
-        parameter: Json = {"name": name, "in": where, "schema": shape}
-        parameter["required"] = where == "path" or name in schema.get("required", ())
-        if "description" in entry:
-            parameter["description"] = entry["description"]
-        yield parameter
+def _parameters(route: Route, refs: dict[Key, Json], schemas: Json) -> Iterator[Json]:
+    for where in ("path", "query"):
+        if (model := route.inputs.get(where)) is None:
+            continue
+        schema = schemas[refs[model, "validation"]["$ref"].rpartition("/")[2]]
+        for name, entry in schema.get("properties", {}).items():
+            shape = {key: entry[key] for key in entry if key not in ("description", "title")}
+            parameter: Json = {"name": name, "in": where, "schema": shape}
+            parameter["required"] = where == "path" or name in schema.get("required", ())
+            if "description" in entry:
+                parameter["description"] = entry["description"]
+            yield parameter
 
 
 def _answers(route: Route, refs: dict[Key, Json]) -> Json:
     answers: Json = {}
-    headers = {
-        name: {"schema": {"type": "string"}, "description": text}
-        for name, text in route.options.get("headers", {}).items()
-    }
-    for status, model in route.answers.items():
+    for status, model in (route.answers or {200: None}).items():
         answer = answers[str(status)] = _bare(status)
         if model is not None:
             answer["content"] = {"application/json": {"schema": refs[model, "serialization"]}}
@@ -212,12 +192,14 @@ def _answers(route: Route, refs: dict[Key, Json]) -> Json:
     if text := route.options.get("text"):
         shape = {} if text == "application/json" else {"type": "string"}
         answers.setdefault("200", _bare(200)).setdefault("content", {})[text] = {"schema": shape}
-    if not answers:
-        answers["200"] = _bare(200)
-    for answer in answers.values():
-        if headers:
-            answer["headers"] = headers
-    return answers
+    headers = {
+        name: {"schema": {"type": "string"}, "description": text}
+        for name, text in route.options.get("headers", {}).items()
+    }
+    return {
+        status: answer | ({"headers": headers} if headers else {})
+        for status, answer in answers.items()
+    }
 
 
 def _bare(status: int) -> Json:

@@ -69,6 +69,8 @@ class Options(TypedDict, total=False):
     """Shape of the ``data:`` of each event; the route may answer ``text/event-stream``."""
     text: str
     """Media type of an answer that is neither JSON nor events, such as ``text/plain``."""
+    failure: type[ApiError]
+    """Class of the answer to an unexpected failure; `Internal` if absent."""
     gated: bool
     """Whether the key is asked for; true if absent."""
     body_cap: Cap

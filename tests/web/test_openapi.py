@@ -64,49 +64,6 @@ def test_gated_routes_name_the_key_and_open_ones_do_not(document: Json) -> None:
     assert document["components"]["securitySchemes"]["bearer"]["scheme"] == "bearer"
 
 
-def test_parameters_carry_their_limits(document: Json) -> None:
-    limit, reverse = document["paths"]["/v1/items"]["get"]["parameters"]
-    assert limit == {
-        "name": "limit",
-        "in": "query",
-        "required": False,
-        "description": "Entries at most",
-        "schema": {"type": "integer", "minimum": 1, "maximum": 100, "default": 10},
-    }
-    assert reverse["schema"]["type"] == "boolean"
-    (name,) = document["paths"]["/v1/items/{name}"]["get"]["parameters"]
-    assert (name["in"], name["required"]) == ("path", True)
-
-
-def test_a_stream_a_text_and_headers_are_described(document: Json) -> None:
-    stream = document["paths"]["/v1/ticks"]["get"]["responses"]["200"]["content"]
-    data = stream["text/event-stream"]["schema"]["properties"]["data"]
-    assert data["contentSchema"]["$ref"].endswith("/Tick")
-    text = document["paths"]["/slow"]["get"]["responses"]["200"]["content"]
-    assert text == {"text/plain": {"schema": {"type": "string"}}}
-    assert "X-Total" in document["paths"]["/v1/items"]["get"]["responses"]["200"]["headers"]
-
-
-def test_errors_share_one_envelope_with_an_example_of_each(document: Json) -> None:
-    missing = document["paths"]["/v1/items/{name}"]["get"]["responses"]["404"]
-    content = missing["content"]["application/json"]
-    assert content["schema"] == {"$ref": "#/components/schemas/ErrorBody"}
-    assert content["examples"]["NoItem"]["value"] == {
-        "error": "there is no item of that name",
-        "code": "no_item",
-    }
-
-
-def test_summary_and_description_come_from_the_docstring(document: Json) -> None:
-    operation = document["paths"]["/v1/items"]["get"]
-    assert (operation["summary"], operation["description"]) == ("All items.", "Sorted by name.")
-
-
-def test_a_body_is_required_where_a_field_is(document: Json) -> None:
-    assert document["paths"]["/v1/items"]["post"]["requestBody"]["required"] is True
-    assert document["paths"]["/v1/bench"]["post"]["requestBody"]["required"] is False
-
-
 def test_only_models_that_are_used_become_components(document: Json) -> None:
     expected = ["ErrorBody", "Item", "ItemList", "NewItem", "Part", "Tick", "Times"]
     assert list(document["components"]["schemas"]) == expected

@@ -14,7 +14,7 @@ from pydantic import AfterValidator, Field
 
 from runtime.web.errors import BadField, BadJson, BadQuery, NotFound
 from runtime.web.middleware import error_response
-from runtime.web.routes import Reply, Routes, mount
+from runtime.web.routes import Routes, mount
 from runtime.web.serve import Running, started
 from runtime.web.wire import Plain, Wire, json_response, parse_body, parse_path, parse_query
 from tests.web.sample import make_app
@@ -194,25 +194,6 @@ def test_a_handler_with_an_input_of_unknown_kind_is_refused_at_once() -> None:
         @routes.get("/")
         async def handler(request: web.Request, *, cookie: Body) -> Body:
             return cookie
-
-
-def test_what_a_handler_answers_is_read_from_its_signature() -> None:
-    routes = Routes("t")
-
-    @routes.get("/a", status=202, answers={200: Body})
-    async def plain(request: web.Request) -> Inner | web.Response:
-        return Inner(depth_mm=1)
-
-    @routes.get("/b")
-    async def replies(request: web.Request) -> Reply[Inner] | Reply[None]:
-        return Reply(None, status=204)
-
-    @routes.get("/c")
-    async def raw(request: web.Request) -> web.StreamResponse:
-        return web.Response()
-
-    found = [route.answers for route in routes.routes]
-    assert found == [{202: Inner, 200: Body}, {200: Inner, 204: None}, {}]
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ import asyncio
 import secrets
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from aiohttp import web
@@ -59,21 +58,6 @@ HEADERS: Final[Mapping[str, str]] = {
 
 class RateLimited(TooMany):
     """The client's bucket is empty."""
-
-
-@dataclass
-class _Call:
-    """One request on its way: what is known before the first token and counted after it."""
-
-    number: int
-    ask: Ask
-    ticket: Ticket
-    created: int
-    first_token_ms: float | None = None
-
-    @property
-    def completion_id(self) -> str:
-        return f"chatcmpl-{self.number}"
 
 
 async def take_token(request: web.Request) -> None:
@@ -135,13 +119,12 @@ async def chat_completions(
     service.client(client).admitted += 1
     ticket.stream = bool(body.stream)
     request[QUEUE] = ticket.headers()
-    call = _Call(number, ask, ticket, int(time.time()))
     try:
         async with service.awake.hold():
             if body.stream:
                 usage = body.stream_options is not None and bool(body.stream_options.include_usage)
-                return await _stream(request, service, call, with_usage=usage)
-            return await _whole(service, call)
+                return await _stream(request, service, ticket, ask, with_usage=usage)
+            return await _whole(service, ticket, ask)
     except (asyncio.CancelledError, ReaderGone):
         service.admission.finish(ticket, State.CANCELLED)
         raise
@@ -184,24 +167,23 @@ def ask_of(body: ChatRequest, service: Service, headers: Mapping[str, str]) -> A
     )
 
 
-async def _whole(service: Service, call: _Call) -> web.Response:
+async def _whole(service: Service, ticket: Ticket, ask: Ask) -> web.Response:
     """The reply as one JSON object."""
-    ticket = call.ticket
     pieces: list[str] = []
     with ticket.stoppable():
-        ready = await service.chats.ready(call.ask)
+        ready = await service.chats.ready(ask)
         async with service.chats.running(ticket, ready) as generation:
             async for piece in generation:
-                _first_token(call)
+                _note_first(ticket)
                 pieces.append(piece)
         outcome = generation.outcome
         ticket.chunks = 1
-        _complete(service, call, outcome)
+        _complete(service, ticket, outcome)
     finish, truncated = finish_of(outcome, report_length=service.settings.report_length)
     completion = ChatCompletion(
-        id=call.completion_id,
-        created=call.created,
-        model=call.ask.model,
+        id=_name(ticket),
+        created=int(ticket.created),
+        model=ticket.model,
         choices=[
             Choice(
                 message=ReplyMessage(content="".join(pieces)),
@@ -211,7 +193,7 @@ async def _whole(service: Service, call: _Call) -> web.Response:
         ],
         usage=usage_of(outcome),
         system_fingerprint=ready.fingerprint,
-        timings=_timings(call, ready, outcome),
+        timings=_timings(ticket, ready, outcome),
     )
     return web.Response(
         body=completion.model_dump_json(exclude_none=True).encode(),
@@ -221,12 +203,12 @@ async def _whole(service: Service, call: _Call) -> web.Response:
 
 
 async def _stream(
-    request: web.Request, service: Service, call: _Call, *, with_usage: bool
+    request: web.Request, service: Service, ticket: Ticket, ask: Ask, *, with_usage: bool
 ) -> web.StreamResponse:
     """The reply as events; a failure before the commit is an ordinary error answer."""
-    preparing = asyncio.ensure_future(service.chats.ready(call.ask))
+    preparing = asyncio.ensure_future(service.chats.ready(ask))
     try:
-        with call.ticket.stoppable():
+        with ticket.stoppable():
             done, _ = await asyncio.wait({preparing}, timeout=service.settings.stream_commit_s)
             if done:
                 preparing.result()  # a failure is raised here and has its own status
@@ -234,10 +216,10 @@ async def _stream(
         heartbeat_s, stall_s = settings.heartbeat_ms / 1000, settings.stall_ms / 1000
         async with EventStream(request, heartbeat_s=heartbeat_s, stall_s=stall_s) as stream:
             try:
-                with call.ticket.stoppable():
-                    await _send_reply(stream, service, call, await preparing, with_usage)
+                with ticket.stoppable():
+                    await _send_reply(stream, service, ticket, await preparing, with_usage)
             except ApiError as error:
-                service.admission.finish(call.ticket, state_after(error))
+                service.admission.finish(ticket, state_after(error))
                 await stream.send(error_frame(error))
             await stream.send(DONE)
         return stream.response
@@ -246,18 +228,17 @@ async def _stream(
 
 
 async def _send_reply(
-    stream: EventStream, service: Service, call: _Call, ready: Ready, with_usage: bool
+    stream: EventStream, service: Service, ticket: Ticket, ready: Ready, with_usage: bool
 ) -> None:
-    frames = Frames(call.completion_id, call.created, call.ask.model)
-    ticket = call.ticket
+    frames = Frames(_name(ticket), int(ticket.created), ticket.model)
     async with service.chats.running(ticket, ready) as generation:
         await stream.send(frames.delta(role="assistant"))
         async for piece in generation:
-            _first_token(call)
+            _note_first(ticket)
             ticket.chunks += 1
             await stream.send(frames.delta(content=piece))
     outcome = generation.outcome
-    _complete(service, call, outcome)
+    _complete(service, ticket, outcome)
     finish, truncated = finish_of(outcome, report_length=service.settings.report_length)
     await stream.send(frames.delta(finish=finish, truncated=truncated))
     usage = usage_of(outcome)
@@ -274,26 +255,28 @@ def finish_of(outcome: Outcome, *, report_length: bool) -> tuple[Finish, bool]:
     return ("length" if cut and report_length else "stop"), cut
 
 
-def _first_token(call: _Call) -> None:
-    started = call.ticket.started
-    if call.first_token_ms is None and started is not None:
-        call.first_token_ms = (time.monotonic() - started) * 1000
+def _name(ticket: Ticket) -> str:
+    return f"chatcmpl-{ticket.number}"
 
 
-def _complete(service: Service, call: _Call, outcome: Outcome) -> None:
-    service.admission.finish(call.ticket, State.COMPLETED)
-    service.count(call.ticket, outcome, call.first_token_ms)
+def _note_first(ticket: Ticket) -> None:
+    if ticket.first_token_ms is None and ticket.started is not None:
+        ticket.first_token_ms = (time.monotonic() - ticket.started) * 1000
 
 
-def _timings(call: _Call, ready: Ready, outcome: Outcome) -> Timings:
-    ticket = call.ticket
+def _complete(service: Service, ticket: Ticket, outcome: Outcome) -> None:
+    service.admission.finish(ticket, State.COMPLETED)
+    service.count(ticket, outcome)
+
+
+def _timings(ticket: Ticket, ready: Ready, outcome: Outcome) -> Timings:
     waited = (ticket.started or ticket.entered) - ticket.entered
-    prompt = outcome.prompt_tokens
+    prompt, first = outcome.prompt_tokens, ticket.first_token_ms
     return Timings(
         queue_ms=round(waited * 1000, 3),
         load_ms=round(ready.load_ms, 3),
         prompt_ms=round(outcome.prompt_ms, 3),
-        first_token_ms=None if call.first_token_ms is None else round(call.first_token_ms, 3),
+        first_token_ms=None if first is None else round(first, 3),
         predicted_ms=round(outcome.predicted_ms, 3),
         prompt_n=None if prompt is None else max(0, prompt - outcome.cached_tokens),
         cache_n=outcome.cached_tokens,

@@ -21,15 +21,12 @@ from runtime.llm.api.tenants import (
     TENANT,
     UNREACHABLE,
     check_encoding,
-    guarded,
     resolve,
 )
 from runtime.llm.api.wire import Clamped
 from runtime.llm.documents.store import TenantDocuments
 from runtime.llm.documents.values import (
     WIDTH,
-    DocumentInfo,
-    Hit,
     NewDocument,
     StoreFailed,
     StoreFull,
@@ -192,8 +189,8 @@ def document_cap(app: web.Application) -> int:
     body_cap=document_cap,
     headers=HEADERS,
     errors=(*EMBEDDING_ERRORS, StoreFailed, StoreFull, StoreLimit, TooLarge),
+    failure=ApiFailure,
 )
-@guarded
 async def add_document(request: web.Request, *, body: DocumentRequest) -> DocumentAnswer:
     """Store a document, in place of one of the same id."""
     service, tenant = request.app[SERVICE], request[TENANT]
@@ -231,21 +228,34 @@ async def add_document(request: web.Request, *, body: DocumentRequest) -> Docume
     )
 
 
-@routes.get("/v1/documents", before=resolve, headers=HEADERS, errors=STORE_ERRORS)
-@guarded
+@routes.get(
+    "/v1/documents",
+    before=resolve,
+    headers=HEADERS,
+    errors=STORE_ERRORS,
+    failure=ApiFailure,
+)
 async def list_documents(request: web.Request, *, query: DocumentsQuery) -> DocumentPage:
     """List the tenant's documents."""
     tenant = request[TENANT]
     page = await _own(request).documents(limit=query.limit, after=query.after)
     return DocumentPage(
-        data=[_record(document, tenant) for document in page.documents],
+        data=[
+            DocumentRecord(**(vars(info) | {"document_id": info.id, "tenant_id": tenant}))
+            for info in page.documents
+        ],
         tenant_id=tenant,
         has_more=page.more,
     )
 
 
-@routes.delete("/v1/documents/{id}", before=resolve, headers=HEADERS, errors=STORE_ERRORS)
-@guarded
+@routes.delete(
+    "/v1/documents/{id}",
+    before=resolve,
+    headers=HEADERS,
+    errors=STORE_ERRORS,
+    failure=ApiFailure,
+)
 async def delete_document(request: web.Request, *, path: DocumentPath) -> DocumentDeleted:
     """Delete a document of the tenant."""
     check_encoding(request)
@@ -267,8 +277,8 @@ async def delete_document(request: web.Request, *, path: DocumentPath) -> Docume
     body_cap=body_cap,
     headers=HEADERS,
     errors=(*EMBEDDING_ERRORS, StoreFailed, TooLarge),
+    failure=ApiFailure,
 )
-@guarded
 async def search(request: web.Request, *, body: SearchRequest) -> SearchAnswer:
     """Find the chunks of the tenant that are most similar to a text."""
     service = request.app[SERVICE]
@@ -290,7 +300,10 @@ async def search(request: web.Request, *, body: SearchRequest) -> SearchAnswer:
                 min_score=body.min_score,
             ),
         )
-    return SearchAnswer(data=[_hit(hit) for hit in hits], model=entry.id, tenant_id=request[TENANT])
+    data = [
+        SearchHit(**(vars(hit) | {"metadata": json.loads(hit.metadata or "null")})) for hit in hits
+    ]
+    return SearchAnswer(data=data, model=entry.id, tenant_id=request[TENANT])
 
 
 async def _model(service: Service, model: str) -> Entry:
@@ -330,25 +343,3 @@ def _metadata(given: object) -> str | None:
     if text is not None and len(text.encode()) > MAX_METADATA:
         raise TooLarge(f"the metadata has more than {MAX_METADATA} bytes", param="metadata")
     return text
-
-
-def _record(document: DocumentInfo, tenant: str) -> DocumentRecord:
-    return DocumentRecord(
-        document_id=document.id,
-        chunk_count=document.chunk_count,
-        model=document.model,
-        tenant_id=tenant,
-        created=document.created,
-        chars=document.chars,
-        digest=document.digest,
-    )
-
-
-def _hit(hit: Hit) -> SearchHit:
-    return SearchHit(
-        document_id=hit.document_id,
-        chunk_index=hit.chunk_index,
-        text=hit.text,
-        score=hit.score,
-        metadata=None if hit.metadata is None else json.loads(hit.metadata),
-    )

@@ -8,7 +8,7 @@ from pydantic import Field, StrictInt, StrictStr, field_validator
 
 from runtime.llm.api.chat import body_cap
 from runtime.llm.api.models import embedding_model
-from runtime.llm.api.tenants import guarded, touch
+from runtime.llm.api.tenants import touch
 from runtime.llm.engine.embedding import Vectors
 from runtime.llm.errors import ApiFailure, EmbedBusy, EmbedFailed, ModelNotFound
 from runtime.llm.models.catalog import Entry
@@ -86,8 +86,8 @@ class EmbeddingsAnswer(Wire):
     before=touch,
     body_cap=body_cap,
     errors=(ModelNotFound, TooLarge, EmbedBusy, EmbedFailed, ApiFailure),
+    failure=ApiFailure,
 )
-@guarded
 async def create_embeddings(request: web.Request, *, body: EmbeddingsRequest) -> EmbeddingsAnswer:
     """Make a vector of each text."""
     service = request.app[SERVICE]

@@ -7,7 +7,6 @@ from typing import Final, Literal
 from aiohttp import web
 from pydantic import Field
 
-from runtime.llm.documents.store import DocumentStore, Figures
 from runtime.llm.engine.pool import Engine
 from runtime.llm.errors import ModelNotFound
 from runtime.llm.exposition import families
@@ -21,6 +20,9 @@ from runtime.web.routes import Reply, Routes
 from runtime.web.wire import Wire, absent
 
 WARM_BUDGET_S: Final = 60.0
+Outcome = dict[str, object]
+"""What became of a model: fields of a `WarmAnswer`."""
+WARM: Final[Outcome] = {"status": "warm", "engine_loaded": True}
 routes = Routes("health")
 
 
@@ -115,14 +117,18 @@ class WarmAnswer(Wire):
 async def health(request: web.Request) -> Health:
     """Say that the server is up, what is loaded and how the system model stands."""
     service = request.app[SERVICE]
-    engines = service.pool.loaded()
+    engines, figures = service.pool.loaded(), await service.documents.figures()
     return Health(
         version=service.version,
         queue_depth=service.chats.local.waiting,
         engines_loaded=len(engines),
         engines=[_engine(engine) for engine in engines],
         embedding_engines=[_engine(encoder) for encoder in service.pool.loaded("embedding")],
-        documents=_store(service.documents, await service.documents.figures()),
+        documents=StoreRecord(
+            **figures._asdict(),
+            disk_full=figures.full,
+            recovered_from=service.documents.recovered_from,
+        ),
         sysmodel=await _sysmodel(service),
         inflight=service.chats.local.running,
         uptime_s=int(time.monotonic() - service.began),
@@ -145,17 +151,17 @@ async def warm(request: web.Request, *, query: WarmQuery) -> Reply[WarmAnswer]:
     try:
         async with asyncio.timeout(WARM_BUDGET_S):
             if model == SYSTEM_MODEL:
-                answer = await _warm_system(service, deep=query.deep)
+                outcome = await _warm_system(service, deep=query.deep)
             else:
-                answer = await _warm_local(service, model)
+                outcome = await _warm_local(service, model)
     except ApiError as error:
-        answer = WarmAnswer(model="", status="error", ms=0, error=error.message)
+        outcome = {"status": "error", "error": error.message}
     except TimeoutError:
         timeout = WarmAnswer(model=model, status="timeout", ms=round(WARM_BUDGET_S * 1000))
         return Reply(timeout, status=504)
     ms = round((time.monotonic() - began) * 1000)
-    whole = answer.model_copy(update={"model": model, "ms": ms})
-    return Reply(whole, status=200 if whole.status == "warm" else 503)
+    answer = WarmAnswer.model_validate({**outcome, "model": model, "ms": ms})
+    return Reply(answer, status=200 if answer.status == "warm" else 503)
 
 
 @routes.get("/metrics", gated=False, text="text/plain")
@@ -178,16 +184,6 @@ def _engine(engine: Engine) -> EngineRecord:
     return EngineRecord(key=engine.key, backend=engine.backend, attempts=[attempt])
 
 
-def _store(store: DocumentStore, figures: Figures) -> StoreRecord:
-    return StoreRecord(
-        tenants=figures.tenants,
-        documents=figures.documents,
-        chunks=figures.chunks,
-        disk_full=figures.full,
-        recovered_from=store.recovered_from,
-    )
-
-
 async def _sysmodel(service: Service) -> SysmodelHealth:
     name = service.provider.name
     state = await service.probing.state()
@@ -200,17 +196,17 @@ async def _sysmodel(service: Service) -> SysmodelHealth:
     )
 
 
-async def _warm_system(service: Service, *, deep: bool) -> WarmAnswer:
+async def _warm_system(service: Service, *, deep: bool) -> Outcome:
     state = await service.probing.state()
     code = Status.UNAVAILABLE if isinstance(state, ProbeError) else state.code
     if code != Status.AVAILABLE:
-        return WarmAnswer(model="", status="sysmodel_not_ready", ms=0, sysmodel_status=label(code))
+        return {"status": "sysmodel_not_ready", "sysmodel_status": label(code)}
     if deep:
         await wait_for_token(service.provider.generate(WARM_UP))
-    return WarmAnswer(model="", status="warm", ms=0, engine_loaded=True)
+    return WARM
 
 
-async def _warm_local(service: Service, model: str) -> WarmAnswer:
+async def _warm_local(service: Service, model: str) -> Outcome:
     entry = await asyncio.to_thread(service.catalog.find, model)
     if entry is None:
         raise ModelNotFound("there is no such model on this machine")
@@ -219,4 +215,4 @@ async def _warm_local(service: Service, model: str) -> WarmAnswer:
         await service.embedder.warm(entry)
     else:
         await service.pool.warm(entry)
-    return WarmAnswer(model="", status="warm", ms=0, engine_loaded=True)
+    return WARM

@@ -85,14 +85,7 @@ def _local(service: Service, entry: Entry) -> ModelEntry:
         id=entry.id,
         created=entry.created,
         owned_by="local",
-        meta=ModelMeta(
-            kind=meta.kind,
-            size=meta.size,
-            n_ctx_train=meta.n_ctx_train,
-            n_params=meta.n_params,
-            quant=meta.quant,
-            loaded=service.pool.is_loaded(entry.id),
-        ),
+        meta=ModelMeta(**vars(meta), loaded=service.pool.is_loaded(entry.id)),
     )
 
 

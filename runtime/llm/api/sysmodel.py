@@ -90,16 +90,11 @@ async def sysmodel_status(request: web.Request, *, query: StatusQuery) -> Sysmod
         status_code=known.code,
         status=label(known.code) if known is state else "unavailable",
         available=known.code == Status.AVAILABLE,
-        soc_model=service.host.soc_model,
-        device=service.host.device,
-        manufacturer=service.host.manufacturer,
         provider=service.provider.name,
         error=None if known is state else str(state),
-        reason=known.reason,
-        progress=known.progress,
-        bytes_done=known.bytes_done,
-        bytes_total=known.bytes_total,
         configs=cells,
+        **vars(known),
+        **service.host._asdict(),
     )
 
 

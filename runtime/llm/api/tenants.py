@@ -1,10 +1,7 @@
 """The tenant of a request; who has stored documents, and deleting all of a tenant's."""
 
-import asyncio
-import functools
-import logging
 from collections.abc import Mapping
-from typing import Any, Final, Literal, TypeVar
+from typing import Final, Literal
 from urllib.parse import unquote
 
 from aiohttp import web
@@ -14,8 +11,8 @@ from runtime.llm.documents.values import StoreFailed
 from runtime.llm.errors import ApiFailure
 from runtime.llm.identity import header_safe, named_tenant, tenant_id
 from runtime.llm.service import SERVICE, Service
-from runtime.web.errors import ApiError, BadRequest, Forbidden
-from runtime.web.routes import Handler, Result, Routes
+from runtime.web.errors import BadRequest, Forbidden
+from runtime.web.routes import Routes
 from runtime.web.wire import Wire
 
 routes = Routes("tenants")
@@ -26,8 +23,6 @@ HEADERS: Final[Mapping[str, str]] = {
 }
 UNREACHABLE: Final = (".", "..")
 """Names that most clients resolve as folders when they stand in a path, however encoded."""
-log = logging.getLogger(__name__)
-H = TypeVar("H", bound=Handler)
 
 
 def check_encoding(request: web.Request) -> None:
@@ -59,24 +54,6 @@ async def sign(request: web.Request, response: web.StreamResponse) -> None:
         response.headers["X-Tenant-Id"] = header_safe(tenant)
 
 
-def guarded(handler: H) -> H:
-    """Wrap *handler* so that its unexpected failures are answered with the type ``api_error``."""
-
-    @functools.wraps(handler)
-    async def run(request: web.Request, **values: Any) -> Result:
-        try:
-            return await handler(request, **values)
-        except (ApiError, asyncio.CancelledError, web.HTTPException):
-            raise
-        except Exception as error:
-            log.exception("unexpected failure in %s", request.path)
-            raise ApiFailure(
-                "something went wrong on our side; the log of the server says what"
-            ) from error
-
-    return run  # type: ignore[return-value] # of the same signature
-
-
 class TenantRecord(Wire):
     """A tenant that has documents."""
 
@@ -106,8 +83,13 @@ class TenantDeleted(Wire):
     chunks_removed: int
 
 
-@routes.get("/v1/tenants", before=resolve, headers=HEADERS, errors=(StoreFailed, ApiFailure))
-@guarded
+@routes.get(
+    "/v1/tenants",
+    before=resolve,
+    headers=HEADERS,
+    errors=(StoreFailed, ApiFailure),
+    failure=ApiFailure,
+)
 async def list_tenants(request: web.Request) -> TenantList:
     """List every tenant with documents; only the own one where the setting tenant_admin says so."""
     service = request.app[SERVICE]
@@ -125,8 +107,8 @@ async def list_tenants(request: web.Request) -> TenantList:
     before=resolve,
     headers=HEADERS,
     errors=(Forbidden, StoreFailed, ApiFailure),
+    failure=ApiFailure,
 )
-@guarded
 async def delete_tenant(request: web.Request, *, path: TenantPath) -> TenantDeleted:
     """Delete every document of a tenant."""
     service = request.app[SERVICE]
