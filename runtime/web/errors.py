@@ -3,8 +3,6 @@
 from collections.abc import Mapping
 from typing import ClassVar
 
-from runtime.web import logs
-
 
 class ApiError(Exception):
     """An answer that is an error: the class fixes status and code, the instance says what happened.
@@ -112,6 +110,6 @@ class ShuttingDown(ApiError):
 class Internal(ApiError):
     """Something broke on our side; the log has the details under the same request id."""
 
-    def __init__(self, message: str) -> None:
+    def __init__(self, message: str, request_id: str | None = None) -> None:
         super().__init__(message)
-        self.request_id = logs.request_id.get()
+        self.request_id = request_id

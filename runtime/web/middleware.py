@@ -116,8 +116,9 @@ def _answer(
                 return web.Response(status=204, headers=allowed)
         case _:
             _LOG.error("unexpected failure in %s", request.path, exc_info=problem)
-            failure = route.options.get("failure", Internal) if route else Internal
-            error = failure("something went wrong on our side; the log of the server says what")
+            words = "something went wrong on our side; the log of the server says what"
+            failure = route.options.get("failure") if route else None
+            error = failure(words) if failure else Internal(words, logs.request_id.get())
     begun: web.StreamResponse | None = request.get(STREAM)
     if begun is not None:
         # The status line is out: a cut connection is the only way left to say that it failed.

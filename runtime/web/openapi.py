@@ -82,7 +82,7 @@ def dump(document: Json) -> str:
 REFERENCE: Final = Routes("reference")
 
 
-_DOCUMENT: Final = web.AppKey("openapi", Callable[[], bytes])
+_DOCUMENT: Final[web.AppKey[Callable[[], bytes]]] = web.AppKey("openapi")
 
 
 @REFERENCE.get("/openapi.json", text="application/json")
@@ -96,7 +96,8 @@ def publish(app: web.Application, description: Callable[[], Json]) -> None:
 
     It is made when it is first asked for: that takes longer than the rest of a start.
     """
-    app[_DOCUMENT] = cache(lambda: dump(description()).encode())
+    document: Callable[[], bytes] = cache(lambda: dump(description()).encode())
+    app[_DOCUMENT] = document
     mount(app, REFERENCE)
 
 

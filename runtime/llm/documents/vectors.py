@@ -27,9 +27,7 @@ KIND: Final = f"usearch {usearch.__version__} ip f16 {WIDTH} {CONNECTIVITY} {EXP
 """What a graph's file must have been written by to be read."""
 _STORED: Final = np.dtype("<f4")
 _SLICE: Final = 4096
-_NOBODY: Final = -1
 _LOWEST: Final = np.float32(-2.0)
-_SMALLEST: Final = 64
 _YOUNG: Final = 4_096
 """Up to this size chunks are put in one by one, later on all cores: those that enter a small graph
 at the same time do not see each other, and a few are never found (measured: 1 of 2,500)."""
@@ -78,9 +76,9 @@ class Best:
         self.scores: Scores = np.zeros(0, np.float32)
 
     def push(self, ids: Ids, rows: Matrix) -> None:
-        """Add a block of chunks; an id below 0 is an empty row."""
+        """Add a block of chunks."""
         rough = rows @ self._query
-        rough[~((ids >= 0) & (rough >= _LOWEST))] = -np.inf  # NaN as well
+        rough[np.isnan(rough)] = -np.inf
         floor = max(self._last(rough), self._last(self.scores), _LOWEST) - MARGIN
         near = np.flatnonzero(rough >= floor)
         self.ids = np.concatenate((self.ids, ids[near]))
@@ -98,55 +96,39 @@ class Best:
 
 
 class ExactIndex:
-    """Vectors in one matrix that doubles when it is full; rows of removed chunks are reused."""
+    """Vectors in one matrix, all of which are compared."""
 
     def __init__(self) -> None:
-        self._rows: Matrix = np.zeros((_SMALLEST, WIDTH), np.float32)
-        self._ids: Ids = np.full(_SMALLEST, _NOBODY, np.int64)
-        self._row_of: dict[int, int] = {}
-        self._free: list[int] = []
-        self._used = 0
+        self._ids: Ids = np.zeros(0, np.int64)
+        self._rows: Matrix = np.zeros((0, WIDTH), np.float32)
 
     def __len__(self) -> int:
-        return len(self._row_of)
+        return len(self._ids)
 
     @property
     def nbytes(self) -> int:
         """Memory, near enough."""
-        return self._rows.nbytes + self._ids.nbytes + 128 * len(self._row_of)
+        return self._rows.nbytes + self._ids.nbytes
 
     def add(self, ids: Sequence[int], rows: Matrix) -> None:
         """Add chunks; one that is there already stays as it is."""
-        for id_, row in zip(ids, rows, strict=True):
-            if id_ in self._row_of:
-                continue
-            at = self._free.pop() if self._free else self._next()
-            self._rows[at] = row
-            self._ids[at] = id_
-            self._row_of[id_] = at
+        given, first = np.unique(np.asarray(ids, np.int64), return_index=True)
+        new = first[~np.isin(given, self._ids)]
+        if len(new):
+            self._ids = np.concatenate((self._ids, np.asarray(ids, np.int64)[new]))
+            self._rows = np.concatenate((self._rows, rows[new]))
 
     def remove(self, ids: Iterable[int]) -> None:
         """Remove chunks; one that is not there is ignored."""
-        for id_ in ids:
-            at = self._row_of.pop(id_, None)
-            if at is not None:
-                self._ids[at] = _NOBODY
-                self._rows[at] = 0.0
-                self._free.append(at)
+        if gone := list(ids):
+            keep = ~np.isin(self._ids, gone)
+            self._ids, self._rows = self._ids[keep], self._rows[keep]
 
     def best(self, query: Matrix, k: int) -> Best:
         """The *k* best chunks, and those that are as good as the last of them."""
         best = Best(query, k)
-        best.push(self._ids[: self._used], self._rows[: self._used])
+        best.push(self._ids, self._rows)
         return best
-
-    def _next(self) -> int:
-        if self._used == len(self._ids):
-            more = len(self._ids)
-            self._rows = np.concatenate((self._rows, np.zeros((more, WIDTH), np.float32)))
-            self._ids = np.concatenate((self._ids, np.full(more, _NOBODY, np.int64)))
-        self._used += 1
-        return self._used - 1
 
 
 class Near(NamedTuple):

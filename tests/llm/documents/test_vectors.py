@@ -45,19 +45,6 @@ def test_an_exact_index_has_what_was_put_in_and_not_taken_out(
     assert set(index.best(ROWS[7], k).ids.tolist()) == truly_best(have, ROWS[7], k)
 
 
-def test_an_exact_index_grows_and_uses_free_rows_again() -> None:
-    index, rows = ExactIndex(), randoms(1000, seed=2)
-    index.add(range(1000), rows)
-    size = index.nbytes
-
-    for start in range(1000, 10_000, 1000):
-        index.remove(range(start - 1000, start))
-        index.add(range(start, start + 1000), rows)
-
-    assert index.nbytes == size
-    assert index.best(rows[5], 1).ids.tolist() == [9005]
-
-
 def test_best_does_not_depend_on_how_the_chunks_are_cut_into_blocks() -> None:
     rows, ids = clustered(500, seed=1), np.arange(500)
     rows[100:200] = rows[0]
