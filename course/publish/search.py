@@ -80,12 +80,7 @@ def lesson_terms(lesson: Mapping[str, Any]) -> dict[str, Any]:
         counts = dict(Counter(tokens(_TARGET.sub("] ", prose))))
         for number in [*filter(str.isdigit, counts)]:
             del counts[number]
-    known = counts.get
-    for weight, text in _fields(lesson):
-        for word in tokens(text):
-            counts[word] = known(word, 0) + weight
-    for word in counts.keys() & _IGNORED:
-        del counts[word]
+    _add(counts, _fields(lesson))
     return {
         "id": lesson["id"],
         "title": plain(lesson["title"]),
@@ -98,12 +93,8 @@ def lesson_terms(lesson: Mapping[str, Any]) -> dict[str, Any]:
 
 def page_terms(kind: str, entry: Mapping[str, Any]) -> dict[str, Any]:
     """What the index needs of a resource of one of :data:`KINDS`: its title and its summary."""
-    counts: Counter[str] = Counter()
-    for weight, text in ((TITLE, entry["title"]), (HEADING, entry["summary"])):
-        for word in tokens(text):
-            counts[word] += weight
-    for word in counts.keys() & _IGNORED:
-        del counts[word]
+    counts: dict[str, int] = {}
+    _add(counts, ((TITLE, entry["title"]), (HEADING, entry["summary"])))
     return {
         "url": entry["url"],
         "title": plain(entry["title"]),
@@ -112,6 +103,16 @@ def page_terms(kind: str, entry: Mapping[str, Any]) -> dict[str, Any]:
         "kind": 1 + KINDS.index(kind),
         "terms": ["", *_by_level(counts)],
     }
+
+
+def _add(counts: dict[str, int], fields: Iterable[tuple[int, str]]) -> None:
+    """Count the words of weighted *fields*, and forget those that nobody searches for."""
+    known = counts.get
+    for weight, text in fields:
+        for word in tokens(text):
+            counts[word] = known(word, 0) + weight
+    for word in counts.keys() & _IGNORED:
+        del counts[word]
 
 
 def _asides(lesson: Mapping[str, Any], known: Mapping[str, int]) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from course.read import models
 from course.read.files import folder_id
 from course.read.lesson import Lesson
-from course.read.sources import Item, PhaseSource, ProjectSource, S, Sources
+from course.read.sources import Item, ItemT, PhaseSource, ProjectSource, Sources
 
 Path = tuple[str | int, ...]
 
@@ -105,9 +105,9 @@ def build(sources: Sources) -> Graph:
     return graph
 
 
-def _by_id(items: Iterable[S]) -> dict[str, S]:
+def _by_id(items: Iterable[ItemT]) -> dict[str, ItemT]:
     """*items* by id; of two with one id the first."""
-    found: dict[str, S] = {}
+    found: dict[str, ItemT] = {}
     for item in items:
         found.setdefault(item.id, item)
     return found

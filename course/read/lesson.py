@@ -132,6 +132,7 @@ class _Reader:
         self.lesson = Lesson(parts.folder, parts.phase, parts.name)
         self.content: dict[str, Any] = {"markdown": ""}
         self.content |= {key: [] for key in ("blocks", "toc", "code", "media")}
+        self.questions: list[dict[str, Any]] = []
         self.pieces: list[markdown.Piece] = []
         self.front_text = self.quiz_text = ""
 
@@ -165,9 +166,8 @@ class _Reader:
                 yield from self.missing()
                 if len(self.parts.files["lesson.md"]) <= self.setup.lesson_limit:
                     yield from self.body(body, line)
-                questions: list[dict[str, Any]] = []
-                yield from self.quiz(questions)
-                self.lesson.material = Material(self.content, questions, self.pieces)
+                yield from self.quiz()
+                self.lesson.material = Material(self.content, self.questions, self.pieces)
 
     def front(self, text: str) -> Iterator[Problem]:
         """Read and check the front matter; when it is unusable, the lesson keeps none."""
@@ -325,9 +325,10 @@ class _Reader:
 
     # -- quiz -------------------------------------------------------------------------------
 
-    def quiz(self, questions: list[dict[str, Any]]) -> Iterator[Problem]:
-        """Check quiz.yaml and put its published form into *questions*."""
-        file, found = f"{self.parts.folder}/quiz.yaml", list[Problem]()
+    def quiz(self) -> Iterator[Problem]:
+        """Check quiz.yaml and keep its published form."""
+        found: list[Problem] = []
+        file = f"{self.parts.folder}/quiz.yaml"
         data = self.parts.files.get("quiz.yaml")
         text = None if data is None else text_of(data, file, found)
         yield from found
@@ -342,7 +343,7 @@ class _Reader:
             broken = quiz.counted(schema.check("quiz", tree, file), count)
             found += broken or quiz.problems(tree["questions"], count, file)
             if not broken:
-                questions += quiz.published(tree["questions"])
+                self.questions = quiz.published(tree["questions"])
         yield from found
 
 

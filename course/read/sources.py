@@ -32,7 +32,7 @@ from course.read.lesson import KIB, Lesson, Material, Parts, Setup, place, read_
 from course.read.models import LESSON_KIB, MEDIA_KIB
 
 M = TypeVar("M")
-E = TypeVar("E", Entry, Folder)
+EntryT = TypeVar("EntryT", Entry, Folder)
 CONTENT: Final = "content"
 PROJECT_FILE_LIMIT: Final = 512 * KIB
 _ROOT_FILES: Final = ("course.yaml", "concepts.yaml", "retired.yaml", "ids.lock")
@@ -63,7 +63,7 @@ class Item(Generic[M]):
         self.id, self.view = name, None
 
 
-S = TypeVar("S", bound=Item[Any])
+ItemT = TypeVar("ItemT", bound=Item[Any])
 
 
 @dataclass(slots=True)
@@ -237,11 +237,11 @@ class _Loader:
 
     def take(
         self,
-        entries: Iterable[E],
+        entries: Iterable[EntryT],
         known: Sequence[str],
         where: str,
         fits: Callable[[str], bool] | None = None,
-    ) -> list[E]:
+    ) -> list[EntryT]:
         """Those of *entries* that have a place in *where*; the others are reported.
 
         *known* says what stands there; without *fits* these are names.
@@ -372,7 +372,7 @@ class _Loader:
             )
         return number[1] if number else stem
 
-    def item(self, kind_of: type[S], entry: Entry, kind: str, name: str) -> S:
+    def item(self, kind_of: type[ItemT], entry: Entry, kind: str, name: str) -> ItemT:
         """One YAML source of *kind*."""
         data = self.data(entry, kind)
         if data is None:

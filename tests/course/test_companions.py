@@ -209,10 +209,6 @@ def test_a_script_runs_alone_and_prints_what_the_blocks_print() -> None:
     assert code.index("from __future__") < code.index("speed_ms = 50")
 
 
-def test_a_lesson_without_python_has_no_script() -> None:
-    assert script(lesson("Only words.\n", KINDS[:1])) == ""
-
-
 def test_an_evidence_form_asks_for_each_item_and_holds_no_answer() -> None:
     form = downloads.evidence_template(lesson(), WORDS)
     assert form.count("Where it is:") == len(lesson()["evidence"])
@@ -326,11 +322,6 @@ def test_a_passage_names_its_block_and_has_no_code() -> None:
     assert "speed_ms" not in text
     assert "s = v^2 / (2 * a)" in text
     assert "brake_bar, bar." in text
-
-
-def test_a_passage_before_the_first_heading_leads_to_the_page_itself() -> None:
-    (found,) = chunks(lesson(LONG * 5, KINDS[:1]))
-    assert (found["id"], found["url"]) == ("brake-trace.intro", "lessons/brake-trace/")
 
 
 def test_ids_of_other_sections_stay_when_one_section_changes() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import copy
 import hashlib
 import re
 import shutil
@@ -272,15 +271,6 @@ def test_edit_links_appear_only_when_the_repository_is_known() -> None:
     html = pages.page(samples.lesson(), samples.related(), "content/a b/lesson.md")
     assert 'href="https://example.org/edit/main/content/a b/lesson.md"' in html
     assert "Edit this page" not in PAGES["lessons/brake-trace/index.html"]
-
-
-def test_rendering_twice_gives_the_same_bytes_and_leaves_the_input_alone() -> None:
-    lesson = samples.lesson()
-    before = copy.deepcopy(lesson)
-    pages = LessonPages(Shell(samples.site()))
-    first = pages.page(lesson, samples.related(), "a")
-    assert pages.page(lesson, samples.related(), "a") == first
-    assert lesson == before
 
 
 # -- 404.html ---------------------------------------------------------------------------------

@@ -136,11 +136,6 @@ def test_a_planned_lesson_is_found_by_its_brief_and_is_labelled() -> None:
     assert json.loads(files["search/index.json"])["lessons"][0][3] == 1
 
 
-def test_index_data_survives_a_cache_in_json() -> None:
-    found = lesson_terms(samples.lesson())
-    assert json.loads(json.dumps(found)) == found
-
-
 def test_the_index_gives_back_each_lesson_of_a_word_in_order() -> None:
     entries = [entry(f"lesson-{n}", "apex " * (n % 3) + "corner") for n in range(40)]
     files = build_index(entries)
@@ -203,12 +198,6 @@ def test_pathways_roles_domains_and_projects_have_their_rows_after_the_lessons()
     title, summary = "Lap review kit", "A tool that cuts laps and sectors."
     assert head["others"] == [["projects/lap-review-kit/", title, summary, 1, length, 4]]
     assert "others" not in json.loads(build_index(entries)["search/index.json"])
-
-
-def test_a_course_without_lessons_has_an_index() -> None:
-    head = json.loads(build_index([])["search/index.json"])
-    assert head["lessons"] == []
-    assert head["words"] == ""
 
 
 def test_the_index_of_a_thousand_lessons_stays_within_its_budget() -> None:
