@@ -152,16 +152,15 @@ class _Build:
         files = bundle()
         shell = Shell(_site_info(sources, self.options, files.paths))
         units, problems = self.render(linked, shell)
-        others = whole.build(linked, units, shell, files, outputs.put)
+        facts, more = whole.build(linked, units, shell, files, outputs.put)
         for node in linked.lessons.values():
             for url, source in node.record.media_files.items():
                 name = source.rpartition("/")[2]  # a cache is not trusted with a path
                 path = self.options.root / node.record.folder / "media" / name
                 outputs.put(url, path.read_bytes())
-        facts = others.facts
         for unit in units.values():
             facts |= unit.facts
-        problems += others.problems
+        problems += more
         problems += outcheck.problems(facts, {*outputs.files, MANIFEST})
         return problems
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import orjson
 
@@ -53,14 +53,6 @@ class Unit:
     facts: dict[str, dict[str, Any]]
 
 
-class Rendered(NamedTuple):
-    """A unit whose ``files`` are still to come, their bytes by path, and what is wrong."""
-
-    unit: Unit
-    outputs: dict[str, bytes]
-    problems: list[Problem]
-
-
 def lesson_resource(
     record: Lesson, related: Mapping[str, Any], site: SiteInfo
 ) -> tuple[dict[str, Any], dict[str, bytes]]:
@@ -103,8 +95,11 @@ def _companions(
 
 def render(
     record: Lesson, related: Mapping[str, Any], key: str, pages: LessonPages, page_limit: int
-) -> Rendered:
-    """Page, resource, aliases and companions of a lesson; *page_limit* is in bytes."""
+) -> tuple[Unit, dict[str, bytes], list[Problem]]:
+    """Page, resource, aliases and companions of a lesson; *page_limit* is in bytes.
+
+    Returns a unit whose ``files`` are still to come, their bytes by path, and what is wrong.
+    """
     resource, outputs = lesson_resource(record, related, pages.site)
     problems = [*resources.problems("lesson.v1", resource, record.file)]
     path = f"{resource['url']}index.html"
@@ -131,7 +126,7 @@ def render(
         printed=pages.printed(resource) if related["printed"] else "",
         facts=facts,
     )
-    return Rendered(unit, outputs, problems)
+    return unit, outputs, problems
 
 
 def _page_problems(record: Lesson, html: str, size: int, limit: int) -> Iterator[Problem]:

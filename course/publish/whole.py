@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from course.diagnostics import Problem
 from course.publish import outcheck, resources, search
@@ -19,19 +19,19 @@ from course.read.graph import Graph
 
 _RESOURCES: Final = ("catalog", "pathways", "roles", "projects")
 Resource = dict[str, Any]
+Facts = dict[str, Any]  # of a page, from outcheck
 Put = Callable[[str, bytes], object]
 
 
-class Whole(NamedTuple):
-    """What the output check needs of the pages of the course, and the problems met."""
+def build(
+    graph: Graph, units: Mapping[str, Unit], shell: Shell, assets: Assets, put: Put
+) -> tuple[dict[str, Facts], list[Problem]]:
+    """Hand every output that is not a lesson's own to *put*.
 
-    facts: dict[str, dict[str, Any]]
-    problems: list[Problem]
-
-
-def build(graph: Graph, units: Mapping[str, Unit], shell: Shell, assets: Assets, put: Put) -> Whole:
-    """Hand every output that is not a lesson's own to *put*."""
-    out = Whole({}, [])
+    Returns the facts of the pages by path, and the problems met.
+    """
+    facts: dict[str, Facts] = {}
+    problems: list[Problem] = []
     bundles = {
         name: bundle(project.files)
         for name, project in graph.projects.items()
@@ -47,7 +47,7 @@ def build(graph: Graph, units: Mapping[str, Unit], shell: Shell, assets: Assets,
     }
     for name, resource in named.items():
         path = f"{resources.API}/{name}.json"
-        out.problems.extend(resources.problems(f"{name}.v1", resource, f"site/{path}"))
+        problems += resources.problems(f"{name}.v1", resource, f"site/{path}")
         put(path, resources.json_bytes(resource))
     for name in schema.names():
         put(resources.schema_url(name), schema.source(name))
@@ -62,7 +62,7 @@ def build(graph: Graph, units: Mapping[str, Unit], shell: Shell, assets: Assets,
     printed = {name: unit.printed for name, unit in units.items()}
     for path, html in pages.pages(readmes, printed):
         put(path, html.encode())
-        out.facts[path] = outcheck.facts(path, html)
+        facts[path] = outcheck.facts(path, html)
     _put_texts(graph, units, shell, named, put)
     put("404.html", not_found_page(shell).encode())
     put("404.json", resources.json_bytes(NOT_FOUND))
@@ -72,13 +72,13 @@ def build(graph: Graph, units: Mapping[str, Unit], shell: Shell, assets: Assets,
         entries = (f"{unit.entry['url']}index.html" for unit in units.values())
         addresses = [
             path.removesuffix("index.html") + shell.index
-            for path in [*out.facts, *entries]
+            for path in [*facts, *entries]
             if path.endswith("index.html")
         ]
         put("sitemap.xml", sitemap(base_url, addresses).encode())
         put("robots.txt", robots(base_url).encode())
         put("feed.xml", atom(named["catalog"], base_url, index=shell.index).encode())
-    return out
+    return facts, problems
 
 
 def _put_texts(
