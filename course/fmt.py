@@ -330,7 +330,8 @@ def _block(data: Any, comments: Comments, place: Place, indent: int) -> Iterator
         else:
             yield f"{head} {_quoted(value)}{beside}"
             continue
-        yield f"{head}{beside}" if keyed or head[-1] != "-" else f"{head} {next(lines).lstrip()}"
+        nested = not keyed and isinstance(value, dict | list)
+        yield f"{head} {next(lines).lstrip()}" if nested else f"{head}{beside}"
         yield from lines
 
 

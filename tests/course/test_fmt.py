@@ -64,6 +64,7 @@ from tests.course.coursekit import BRAKE_TRACE, write_course
         # longer texts
         ('answer: "a\\nb\\n"\n', "answer: |\n  a\n  b\n"),
         ('answer: "a\\n\\n  b"\n', "answer: |-\n  a\n\n    b\n"),
+        ('evidence: ["a\\nb"]\n', "evidence:\n  - |-\n    a\n    b\n"),
         ('answer: "a\\n\\n"\n', 'answer: "a\\n\\n"\n'),
         ('answer: "a \\nb"\n', 'answer: "a \\nb"\n'),
         ("answer: >-\n  a\n  b\n\n  c\n", "answer: |-\n  a b\n  c\n"),
