@@ -7,7 +7,7 @@ from typing import Final, Literal, TypeVar, cast
 
 import numpy as np
 
-from runtime.bridge.session.geometry import Indices, Line, Plane
+from runtime.bridge.session.geometry import Indices, Plane, Ring, ring
 from runtime.bridge.session.laps import TIE_S, Laps, Segment
 from runtime.bridge.session.progress import Progress, Span, lap_progress, thirds, within
 from runtime.bridge.session.series import Series
@@ -99,13 +99,6 @@ class Drive:
         scale = self.length_m / self.track.length_m
         return tuple(Span(s.name, s.start_m * scale, s.end_m * scale) for s in own)
 
-    @cached_property
-    def line(self) -> Line | None:
-        """That of the track file, else the fastest lap; None where positions are no good."""
-        if self.track is not None and self.track.line is not None:
-            return self.track.line
-        return driven_line(self)
-
     @property
     def geometry(self) -> Literal["track", "detected"] | None:
         """Where the corners come from; None: they are not known."""
@@ -134,9 +127,13 @@ class Drive:
         """Corners found in the circuit's line, else in the fastest lap; None without either."""
         if self.whole is not None:  # the corners do not depend on which lap is looked at
             return self.whole.detected
-        if self.line is None:
+        if self.track is not None and self.track.line is not None:
+            path: Ring | None = self.track.line.ring
+        else:
+            path = driven_line(self)
+        if path is None:
             return None
-        return tuple(_corner(i, bent) for i, bent in enumerate(detect_corners(self.line.ring), 1))
+        return tuple(_corner(i, bent) for i, bent in enumerate(detect_corners(path), 1))
 
 
 def once_per_drive(compute: Callable[[Drive], T]) -> Callable[[Drive], T]:
@@ -184,8 +181,8 @@ def _along(laps: Laps) -> Progress:
     return Progress(p, length, "distance", np.full(len(laps.series), np.nan))
 
 
-def driven_line(drive: Drive) -> Line | None:
-    """The fastest lap as a line; None where positions are not good enough."""
+def driven_line(drive: Drive) -> Ring | None:
+    """The fastest lap as a path of 5 m steps; None where positions are not good enough."""
     series, lap = drive.series, drive.best
     if not series.gps_usable or drive.partial:
         return None
@@ -195,8 +192,7 @@ def driven_line(drive: Drive) -> Line | None:
     if fixed.sum() < LEAST_FIXES:
         return None
     lat, lon = series["lat"][lap.frames][fixed], series["lon"][lap.frames][fixed]
-    plane = Plane(float(lat[0]), float(lon[0]))
-    x, y = plane.xy(lat, lon)
+    x, y = Plane(float(lat[0]), float(lon[0])).xy(lat, lon)
     at = np.maximum.accumulate(within(drive.progress, lap)[fixed])
     inside = (at >= 0) & (at < drive.length_m) & np.append(True, np.diff(at) > 0)
     if inside.sum() < LEAST_FIXES:
@@ -209,8 +205,7 @@ def driven_line(drive: Drive) -> Line | None:
         x = np.append(x[-1] + share * (x[0] - x[-1]), x)
         y = np.append(y[-1] + share * (y[0] - y[-1]), y)
         at = np.append(0.0, at)
-    lat, lon = plane.latlon(x, y)
-    return Line(at, lat, lon, np.full(len(at), np.nan), drive.length_m)
+    return ring(x, y, at, drive.length_m)
 
 
 def _corner(number: int, bent: DetectedCorner) -> Corner:

@@ -5,10 +5,10 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from runtime.bridge.analysis.drive import Drive, NoGeometry
+from runtime.bridge.analysis.drive import Drive, NoGeometry, driven_line
 from runtime.bridge.analysis.grading import scorecard
 from runtime.bridge.analysis.reference import NONE, References
-from runtime.bridge.session.geometry import Indices, Line
+from runtime.bridge.session.geometry import Indices, Line, Plane, Ring
 from runtime.bridge.session.laps import Segment
 from runtime.bridge.session.recording import Numbers
 from runtime.bridge.track.model import Corner, DangerZone, Marker, Spot
@@ -76,13 +76,15 @@ class TrackMap(NamedTuple):
 def track_map(drive: Drive) -> TrackMap:
     """The map of a drive; without positions, what the track file gives of it."""
     track = drive.track
-    line = drive.line
+    line, ring, plane = _centre(drive)
     laps = tuple(one for lap in drive.counted if len((one := _driven(drive, lap)).lat))
-    lat = lon = np.zeros(0)
-    if track is not None and track.line is not None:
-        lat, lon = track.line.lat, track.line.lon
-    elif line is not None:
-        lat, lon = line.plane.latlon(line.ring.x, line.ring.y)
+    if line is not None:
+        lat, lon = line.lat, line.lon
+    elif ring is not None and plane is not None:
+        lat, lon = plane.latlon(ring.x, ring.y)
+    else:
+        lat = lon = np.zeros(0)
+    places = _Places(ring, plane)
     try:
         corners = drive.corners
     except NoGeometry:
@@ -92,8 +94,8 @@ def track_map(drive: Drive) -> TrackMap:
     return TrackMap(
         track=track.name if track is not None else None,
         length_m=drive.length_m,
-        corners=tuple(MapCorner(c, *_place(line, c.apex)) for c in corners),
-        pins=tuple(MapPin(m, *_place(line, m)) for m in (track.markers if track else ())),
+        corners=tuple(MapCorner(c, *places.of(c.apex)) for c in corners),
+        pins=tuple(MapPin(m, *places.of(m)) for m in (track.markers if track else ())),
         danger_zones=track.danger_zones if track else (),
         laps=laps,
         centre_lat=lat,
@@ -102,11 +104,36 @@ def track_map(drive: Drive) -> TrackMap:
     )
 
 
-def _place(line: Line | None, place: Spot | Marker) -> tuple[float | None, float | None]:
-    """As the track file gives it, else on the line."""
-    if place.lat is not None and place.lon is not None:
-        return place.lat, place.lon
-    return line.place(place.distance_m) if line is not None else (None, None)
+class _Places(NamedTuple):
+    """Where distances of the centre line lie."""
+
+    ring: Ring | None
+    plane: Plane | None
+
+    def at(self, distance_m: float) -> tuple[float | None, float | None]:
+        """Latitude and longitude."""
+        if self.ring is None or self.plane is None:
+            return None, None
+        lat, lon = self.plane.latlon(*self.ring.at(np.array([distance_m])))
+        return float(lat[0]), float(lon[0])
+
+    def of(self, place: Spot | Marker) -> tuple[float | None, float | None]:
+        """As the track file gives it, else on the line."""
+        known = place.lat is not None and place.lon is not None
+        return (place.lat, place.lon) if known else self.at(place.distance_m)
+
+
+def _centre(drive: Drive) -> tuple[Line | None, Ring | None, Plane | None]:
+    """The centre line as it was given, and as even steps in a plane."""
+    line = drive.track.line if drive.track is not None else None
+    if line is not None:
+        return line, line.ring, line.plane
+    ring, lap = driven_line(drive), drive.best
+    if ring is None:
+        return None, None, None
+    fixed = np.flatnonzero(drive.series.fixed[lap.frames])
+    at = lap.first + int(fixed[0])  # `driven_line` measures from the lap's first fix
+    return None, ring, Plane(float(drive.series["lat"][at]), float(drive.series["lon"][at]))
 
 
 def _driven(drive: Drive, lap: Segment) -> LapLine:

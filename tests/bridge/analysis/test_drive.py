@@ -167,10 +167,9 @@ def test_a_part_of_a_lap_has_no_line_of_its_own() -> None:
 
 
 def test_a_driven_line_lies_where_was_driven() -> None:
-    line = driven_line(driven(ring_frames(2, hz=10.0)))
+    path = driven_line(driven(ring_frames(2, hz=10.0)))
 
-    assert line is not None
-    path = line.ring
+    assert path is not None
     centre_x, centre_y = path.x.mean(), path.y.mean()
     radius = np.hypot(path.x - centre_x, path.y - centre_y)
     np.testing.assert_allclose(radius, LENGTH / (2 * math.pi), rtol=5e-3)
