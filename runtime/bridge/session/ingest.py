@@ -44,7 +44,6 @@ ALIASES: Final[Mapping[str, tuple[tuple[str, float], ...]]] = {
 }
 """Other names of a column with the factor to its unit; an earlier one wins, the column's own first.
 A null says nothing, so that a later name counts."""
-Row: TypeAlias = Mapping[str, object]
 
 
 class BadBatch(ValueError):
@@ -191,10 +190,15 @@ def _parts(sample: object, names: Mapping[int, str]) -> tuple[object, object, ob
     return None, None, None
 
 
-_ORDERED: Final = tuple((column, ((column, 1.0), *others)) for column, others in ALIASES.items())
-_SPELLED: Final = frozenset(name for _, spellings in _ORDERED for name, _ in spellings)
-
-_TAKEN: Final = _SPELLED | _NOT_SIGNALS
+_SPELLINGS: Final = {
+    name: (WIDE.index(column), rank, factor)
+    for column, others in ALIASES.items()
+    for rank, (name, factor) in enumerate(((column, 1.0), *others))
+}
+"""Row of the column, place among its spellings, and factor to its unit, by name."""
+_UNSAID: Final = 99
+_TIME: Final = WIDE.index(TIMESTAMP)
+_TAKEN: Final = _SPELLINGS.keys() | _NOT_SIGNALS
 
 
 class Ignored(NamedTuple):
@@ -218,12 +222,6 @@ class FrameBatch:
     """Further keys with values that are no numbers; by name."""
 
 
-class _Cells(NamedTuple):
-    rows: Indices
-    """Which frame each of the values belongs to."""
-    values: Sequence[object]
-
-
 def read_frames(frames: object) -> FrameBatch:
     """The frames of a JSON array; raises `BadBatch`, also where not one of them can be used.
 
@@ -235,9 +233,79 @@ def read_frames(frames: object) -> FrameBatch:
         raise BadBatch("frames must be an array with at least one frame")
     if len(frames) > MAX_FRAMES:
         raise BatchTooLarge(f"at most {MAX_FRAMES} frames fit one request")
-    rows: list[Row] = [frame if isinstance(frame, dict) else {} for frame in frames]
-    odd = np.array([not isinstance(frame, dict) for frame in frames])
-    return _assemble(len(rows), _cells(rows), [(odd, "not an object")])
+    keys = set().union(*(frame for frame in frames if isinstance(frame, dict))) - _TAKEN
+    if len(keys) > MAX_NAMES:
+        raise BatchTooLarge(f"at most {MAX_NAMES} different names fit one request")
+    names = signal_names(keys)
+    rows: list[list[float]] = []
+    further: dict[str, tuple[list[int], list[float]]] = {}
+    not_numbers: set[str] = set()
+    rejected: list[Rejected] = []
+    for index, frame in enumerate(frames):
+        try:
+            row, signals = _read_row(frame, names, not_numbers)
+        except _Unusable as reason:
+            rejected.append(Rejected(index, str(reason)))
+            continue
+        for name, value in signals:
+            indices, values = further.setdefault(name, ([], []))
+            indices.append(len(rows))
+            values.append(value)
+        rows.append(row)
+    kept = tuple(rejected[:REASONS_KEPT])
+    if not rows:
+        raise NoUsableFrame(kept)
+    columns = dict(zip(WIDE, np.array(rows).T + 0.0, strict=True))
+    columns[TIMESTAMP] = t = seconds(columns[TIMESTAMP])
+    with np.errstate(over="ignore"):
+        combined = np.hypot(columns["g_lat"], columns["g_long"])
+    computed = np.isnan(columns["combo_g"]) & np.isfinite(combined)
+    np.copyto(columns["combo_g"], combined, where=computed)
+    extras = {
+        name: Samples(t[indices], np.array(values) + 0.0)
+        for name, (indices, values) in sorted(further.items())
+    }
+    ignored = tuple(Ignored(key[:LONGEST_NAME], "not a number") for key in sorted(not_numbers))
+    return FrameBatch(Frames(columns), extras, len(rejected), kept, ignored)
+
+
+class _Unusable(Exception):
+    """A frame that is left out; the text says why."""
+
+
+def _read_row(
+    frame: object, names: Mapping[str, str], not_numbers: set[str]
+) -> tuple[list[float], list[tuple[str, float]]]:
+    """The columns of a frame in the order of `WIDE`, and its further signals by name.
+
+    Keys of *names* with a value that is no number are added to *not_numbers*.
+    """
+    if not isinstance(frame, dict):
+        raise _Unusable("not an object")
+    row = [NAN] * len(WIDE)
+    ranks = [_UNSAID] * len(WIDE)
+    signals: list[tuple[str, float]] = []
+    for key, value in frame.items():
+        if value is None or key in _NOT_SIGNALS:
+            continue
+        number = _number(value, booleans=key in names)
+        spelling = _SPELLINGS.get(key)
+        if spelling is None:
+            if number != number:
+                not_numbers.add(key)
+            elif math.isinf(number):
+                raise _Unusable(f"{key} is infinite")
+            else:
+                signals.append((names[key], number))
+            continue
+        if not math.isfinite(number):
+            raise _Unusable(f"{key} is no number")
+        column, rank, factor = spelling
+        if rank < ranks[column]:
+            row[column], ranks[column] = number * factor, rank
+    if ranks[_TIME] == _UNSAID:
+        raise _Unusable("timestamp is missing")
+    return row, signals
 
 
 def read_columns(columns: object) -> FrameBatch:
@@ -247,11 +315,11 @@ def read_columns(columns: object) -> FrameBatch:
     lengths = {len(values) for values in columns.values()}
     if len(lengths) != 1 or 0 in lengths:
         raise BadBatch("columns must hold arrays of one length, of at least one value")
-    length = lengths.pop()
-    if length > MAX_FRAMES:
+    if lengths.pop() > MAX_FRAMES:
         raise BatchTooLarge(f"at most {MAX_FRAMES} frames fit one request")
-    rows = np.arange(length)
-    return _assemble(length, {name: _Cells(rows, values) for name, values in columns.items()}, [])
+    return read_frames(
+        [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    )
 
 
 def read_frame(frame: object) -> FrameBatch:
@@ -285,76 +353,3 @@ def signal_names(keys: Set[str]) -> dict[str, str]:
         taken |= {name}
         names[key] = name
     return {key: names[key] for key in sorted(names)}
-
-
-def _cells(frames: Sequence[Row]) -> dict[str, _Cells]:
-    """The values under each name that occurs, whatever they are."""
-    shapes = set(map(tuple, frames))
-    names = {name for shape in shapes for name in shape}
-    if len(names) > len(_SPELLED) + MAX_NAMES:
-        raise BatchTooLarge(f"at most {MAX_NAMES} different names fit one request")
-    if len(shapes) == 1:
-        every = np.arange(len(frames))
-        return {name: _Cells(every, list(map(itemgetter(name), frames))) for name in names}
-    rows: dict[str, list[int]] = {name: [] for name in names}
-    values: dict[str, list[object]] = {name: [] for name in names}
-    for index, frame in enumerate(frames):
-        for name, value in frame.items():
-            rows[name].append(index)
-            values[name].append(value)
-    return {name: _Cells(np.array(rows[name], np.intp), values[name]) for name in names}
-
-
-def _assemble(
-    length: int, given: Mapping[str, _Cells], faults: list[tuple[Flags, str]]
-) -> FrameBatch:
-    """The batch of these cells; *faults* are known already."""
-
-    def refuse(rows: Indices, reason: str) -> None:
-        flags = np.zeros(length, np.bool_)
-        flags[rows] = True
-        faults.append((flags, reason))
-
-    columns = {name: np.full(length, NAN) for name in WIDE}
-    for column, spellings in _ORDERED:
-        for name, factor in spellings:
-            if name not in given:
-                continue
-            rows = given[name].rows
-            values, bad = numbers_of(given[name].values, null=True, booleans=False)
-            if bad.any():
-                refuse(rows[bad], f"{name} is no number")
-            known = columns[column][rows]
-            columns[column][rows] = np.where(np.isnan(known), values * factor, known)
-    further: dict[str, tuple[Indices, Numbers]] = {}
-    ignored: list[Ignored] = []
-    keys = given.keys() - _TAKEN
-    if len(keys) > MAX_NAMES:
-        raise BatchTooLarge(f"at most {MAX_NAMES} different names fit one request")
-    for key, name in signal_names(keys).items():
-        rows = given[key].rows
-        values, bad = numbers_of(given[key].values, null=True, booleans=True)
-        if bad.any():
-            infinite = np.isinf(values)
-            refuse(rows[infinite], f"{key} is infinite")
-            if (bad & ~infinite).any():
-                ignored.append(Ignored(key[:LONGEST_NAME], "not a number"))
-        finite = np.isfinite(values)
-        if finite.any():
-            further[name] = rows[finite], values[finite]
-    columns[TIMESTAMP] = seconds(columns[TIMESTAMP])
-    faults.append((np.isnan(columns[TIMESTAMP]), "timestamp is missing"))
-    good = ~np.logical_or.reduce([flags for flags, _ in faults])
-    if not good.any():
-        raise NoUsableFrame(reasons(faults))
-    with np.errstate(over="ignore"):
-        combined = np.hypot(columns["g_lat"], columns["g_long"])
-    computed = np.isnan(columns["combo_g"]) & np.isfinite(combined)
-    np.copyto(columns["combo_g"], combined, where=computed)
-    extras = {
-        name: Samples(columns[TIMESTAMP][rows[good[rows]]], values[good[rows]] + 0.0)
-        for name, (rows, values) in further.items()
-        if good[rows].any()
-    }
-    frames = Frames({name: columns[name][good] + 0.0 for name in WIDE})
-    return FrameBatch(frames, extras, int((~good).sum()), reasons(faults), tuple(ignored))

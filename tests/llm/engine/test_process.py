@@ -152,3 +152,13 @@ async def test_a_start_that_is_given_up_leaves_no_process() -> None:
         if isinstance(found, Worker):
             await found.close()
     assert processes_below(os.getpid()) == before
+
+
+async def test_settings_of_the_server_do_not_reach_the_engine(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("LLMSVC_API_KEY", "secret")
+    monkeypatch.delenv("OMP_WAIT_POLICY", raising=False)
+    environment = process.environment()
+    assert "secret" not in environment.values()
+    assert environment["OMP_WAIT_POLICY"] == "PASSIVE"
