@@ -35,7 +35,7 @@ async def test_an_idle_context_goes_while_another_of_its_file_is_in_the_middle_o
         assert engine.worker.alive
 
 
-async def test_warming_has_its_own_time_and_goes_on_after_its_answer(
+async def test_warming_has_its_own_time_and_the_next_call_warms_the_same_engine(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await server.ask("recall", max_completion_tokens=1)
@@ -49,9 +49,10 @@ async def test_warming_has_its_own_time_and_goes_on_after_its_answer(
     assert (late.status, late.json["status"]) == (504, "timeout")
     assert engine.worker.alive
     os.kill(engine.worker.pid, signal.SIGCONT)
-    await until(lambda: engine.model.warm)
+    monkeypatch.undo()
     again = await server.request("POST", "/health/warm?model=recall")
     assert again.json["status"] == "warm"
+    assert server.service.pool.loaded() == [engine]
 
 
 async def test_an_embedding_model_asked_to_chat_is_told_so_and_nothing_failed(
