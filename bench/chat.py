@@ -7,6 +7,7 @@ given with `--llama-server` is used as it is.
 
 import json
 import os
+import platform
 import shutil
 import socket
 import statistics
@@ -30,6 +31,8 @@ QUESTION: Final = "Turn 7: brake 34 bar, throttle 12 %, apex 88 km/h. Where do I
 TURNS: Final = 10
 BUILT: Final = TOOLS / "llama-build" / "bin" / "llama-server"
 FLAGS: Final = ("-DCMAKE_BUILD_TYPE=Release", "-DLLAMA_CURL=OFF", "-DLLAMA_BUILD_TESTS=OFF")
+# As in runtime/llm/llama-build.cmake: GCC 12 compiles the AMX kernels so that they crash.
+WITHOUT_AMX: Final = "-mno-amx-tile -mno-amx-int8 -mno-amx-bf16"
 
 
 class Reply(NamedTuple):
@@ -121,7 +124,10 @@ def build_peer() -> None:
             packed.extractall(folder, filter="data")
         source = next(Path(folder).glob("*/vendor/llama.cpp"))
         target = BUILT.parents[1]
-        subprocess.run(["cmake", "-S", str(source), "-B", str(target), *FLAGS], check=True)
+        flags = list(FLAGS)
+        if platform.machine() in ("x86_64", "AMD64"):
+            flags += [f"-DCMAKE_{language}_FLAGS={WITHOUT_AMX}" for language in ("C", "CXX")]
+        subprocess.run(["cmake", "-S", str(source), "-B", str(target), *flags], check=True)
         build = ["cmake", "--build", str(target), "--target", "llama-server", "-j"]
         subprocess.run([*build, str(os.cpu_count() or 1)], check=True)
 
