@@ -25,9 +25,8 @@ from runtime.web.errors import (
 )
 from runtime.web.hosts import HostPolicy, cors_headers, is_loopback, preflight_headers, refusal
 from runtime.web.lifecycle import LIFECYCLE, Lifecycle
-from runtime.web.routes import MOUNTED, Options, Route
+from runtime.web.routes import MOUNTED, Options, Route, json_bytes
 from runtime.web.sse import STREAM, ReaderGone
-from runtime.web.wire import json_bytes
 
 MAX_HEAD_BYTES: Final = 16 * 1024
 NAME: Final = "paddock"

@@ -23,8 +23,7 @@ from runtime.web.errors import (
     UnsupportedEncoding,
 )
 from runtime.web.middleware import Render
-from runtime.web.routes import Route, Routes, mount
-from runtime.web.wire import NDJSON, json_bytes
+from runtime.web.routes import NDJSON, Route, Routes, json_bytes, mount
 
 Json = dict[str, Any]
 Mode = Literal["validation", "serialization"]

@@ -15,7 +15,7 @@ from runtime.llm.errors import EngineFailed, LocalInitFailed, SysmodelBackground
 from runtime.llm.models.system.benchmark import MAX_WARMUP
 from runtime.llm.values import Outcome, Turn
 from runtime.web.errors import ApiError, BadRequest
-from runtime.web.wire import parse_body
+from runtime.web.routes import parse_body
 
 
 def request(*messages: str, rest: str = "") -> ChatRequest:

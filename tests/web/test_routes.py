@@ -14,9 +14,9 @@ from pydantic import AfterValidator, Field
 
 from runtime.web.errors import BadField, BadJson, BadQuery, NotFound
 from runtime.web.middleware import error_response
-from runtime.web.routes import Routes, mount
+from runtime.web.routes import Routes, json_response, mount, parse_body, parse_path, parse_query
 from runtime.web.serve import Running, started
-from runtime.web.wire import Plain, Wire, json_response, parse_body, parse_path, parse_query
+from runtime.web.wire import Plain, Wire
 from tests.web.sample import make_app
 
 

@@ -31,8 +31,8 @@ from runtime.bridge.session.units import Kmh, Metres, Seconds
 from runtime.bridge.storage.derived import Scope
 from runtime.bridge.storage.values import SessionRow
 from runtime.web.errors import BadQuery
-from runtime.web.routes import Routes
-from runtime.web.wire import Wire, json_bytes
+from runtime.web.routes import Routes, json_bytes
+from runtime.web.wire import Wire
 
 LAP_WORDS: Final = (
     "a lap number; <session>:<lap> or <session>:best; best: of this session; ideal: its best "

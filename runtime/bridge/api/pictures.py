@@ -43,8 +43,8 @@ from runtime.bridge.api.tracks import ZoneRecord
 from runtime.bridge.session.recording import Numbers
 from runtime.bridge.session.units import KMH, Degrees, Metres
 from runtime.web.errors import BadQuery
-from runtime.web.routes import Routes
-from runtime.web.wire import Wire, json_bytes
+from runtime.web.routes import Routes, json_bytes
+from runtime.web.wire import Wire
 
 MOST_ROWS = 50_000
 CHANNELS = (

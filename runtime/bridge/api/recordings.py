@@ -34,8 +34,8 @@ from runtime.bridge.storage.values import SessionRow
 from runtime.bridge.track.file import track_text
 from runtime.bridge.track.model import TrackError
 from runtime.web.errors import BadQuery
-from runtime.web.routes import Routes
-from runtime.web.wire import Wire, absent, json_bytes
+from runtime.web.routes import Routes, json_bytes
+from runtime.web.wire import Wire, absent
 
 PARQUET: Final = "application/octet-stream"
 HEADERS: Final = {

@@ -8,7 +8,7 @@ import pytest
 from aiohttp import ClientError
 
 from runtime.bridge.storage.errors import StoreFull
-from runtime.web.wire import BODY_DEADLINE_S, LINE_CAP
+from runtime.web.routes import BODY_DEADLINE_S, LINE_CAP
 from tests.bridge.bridgekit import Answer, Bridge, Json
 from tests.bridge.conftest import Start
 
