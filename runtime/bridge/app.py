@@ -32,10 +32,10 @@ from runtime.bridge.can.cars import LoadedCar, Wiring, find_car, load_car
 from runtime.bridge.can.dbc import load_dbc, merged
 from runtime.bridge.can.registry import load_registry
 from runtime.bridge.can.settings import check_interface
-from runtime.bridge.checking import doubts, must_work, refuse, track_doubts
+from runtime.bridge.checking import must_work, track_warnings, validate, warnings
 from runtime.bridge.coach.agents.opening import open_coach
 from runtime.bridge.coach.warm.desk import Desk
-from runtime.bridge.driving import can_settings, driving
+from runtime.bridge.driving import can_settings, run_live
 from runtime.bridge.errors import ErrorAnswer, JsonObject, render
 from runtime.bridge.service import SERVICE, Service
 from runtime.bridge.settings import BridgeSettings
@@ -111,7 +111,7 @@ def make_app(service: Service) -> web.Application:
             pages=spectators.PAGES,
         ),
         exposed_headers=EXPOSED,
-        admit=spectators.presented,
+        admit=spectators.check_token,
     )
     install(app, door)
     mount(app, *GROUPS)
@@ -122,19 +122,19 @@ def make_app(service: Service) -> web.Application:
 
 def assemble(settings: BridgeSettings) -> Service:
     """Every part that needs no running loop. Raises `CannotStart`, which names the setting."""
-    refuse(settings)
+    validate(settings)
     with must_work("data_dir: registry/"):
         catalogue = load_registry(settings.registry_file)
     library = Library.read(settings.tracks_dir)
-    warnings = list(doubts(settings))
-    warnings += [
-        f"track {id_}: {one.detail}" for id_, all_ in library.doubts.items() for one in all_
+    notes = list(warnings(settings))
+    notes += [
+        f"track {id_}: {doubt.detail}" for id_, all_ in library.doubts.items() for doubt in all_
     ]
-    warnings += [f"track {id_} is left out: {why}" for id_, why in library.unreadable.items()]
+    notes += [f"track {id_} is left out: {why}" for id_, why in library.unreadable.items()]
     with must_work("can_session_id: "):
         recording_id(settings.can_session_id)
     active = _active(settings, library)
-    for warning in (*warnings, *track_doubts(active, settings)):
+    for warning in (*notes, *track_warnings(active, settings)):
         log.warning("%s", warning)
     if active is not None and active is not library.by_id(active.id):  # one of another folder
         library = replace(library, tracks={**library.tracks, active.id: active})
@@ -160,11 +160,11 @@ def _wiring(settings: BridgeSettings) -> Wiring:
     """DBC files and car of the settings, which must be good."""
     packs = []
     for name in settings.can_dbc or [DEFAULT_DBC]:
-        known = settings.data_dir / "dbc" / f"{name}.dbc"
-        if not settings.can_dbc and not known.is_file():
+        own = settings.data_dir / "dbc" / f"{name}.dbc"
+        if not settings.can_dbc and not own.is_file():
             continue  # a data folder of one's own need not hold ours
         with must_work("can_dbc: "):
-            packs.append(load_dbc(known if known.is_file() else Path(name)))
+            packs.append(load_dbc(own if own.is_file() else Path(name)))
     return Wiring(merged(packs), _car(settings), tuple(pack.name for pack in packs))
 
 
@@ -210,7 +210,7 @@ async def _lifetime(app: web.Application) -> AsyncIterator[None]:
     desk = service.desk = await Desk.open(service.settings, service.store)
     service.questions = open_coach(service, service.settings, desk.model, desk.lessons)
     try:
-        async with driving(app, service, GROUPS):
+        async with run_live(app, service, GROUPS):
             yield
     finally:
         await service.close()

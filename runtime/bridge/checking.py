@@ -1,7 +1,4 @@
-"""What can be known of a configuration before the bridge starts: what refuses it, what surprises.
-
-What is refused here is refused by the start too, and what is doubted is a warning in its log.
-"""
+"""Checks a configuration before the bridge starts: errors that prevent the start, and warnings."""
 
 import asyncio
 import re
@@ -42,7 +39,7 @@ def must_work(setting: str) -> Iterator[None]:
         raise CannotStart(str(error), BAD_CONFIGURATION) from error
 
 
-def refuse(settings: BridgeSettings) -> None:
+def validate(settings: BridgeSettings) -> None:
     """Raise `CannotStart` for values that can never work; the text names the setting."""
     for name, url in (("model_url", settings.model_url), ("grading_url", settings.grading_url)):
         if url.strip() and not _is_address(url.strip()):
@@ -61,9 +58,9 @@ def refuse(settings: BridgeSettings) -> None:
             raise _bad("allowed_hosts", f"{host!r} is no host name: without scheme, port and path")
 
 
-def doubts(settings: BridgeSettings) -> Iterator[str]:
-    """What of the settings will not do what one may expect, a sentence each."""
-    yield from _model_doubts(settings)
+def warnings(settings: BridgeSettings) -> Iterator[str]:
+    """What of the settings does not do what a user may expect, a sentence each."""
+    yield from _model_warnings(settings)
     for folder in settings.import_roots:
         if not folder.is_dir():
             yield f"import_roots: there is no folder {folder} now: nothing is imported from it"
@@ -73,11 +70,11 @@ def doubts(settings: BridgeSettings) -> Iterator[str]:
     course = settings.course.strip()
     if course and "://" not in course and not (Path(course) / CATALOG).is_file():
         yield f"course: no course is built in {course} ({CATALOG} is missing): lessons have no link"
-    yield from _bus_doubts(settings)
+    yield from _bus_warnings(settings)
 
 
-def track_doubts(track: Track | None, settings: BridgeSettings) -> Iterator[str]:
-    """What of the active track will not do what one may expect."""
+def track_warnings(track: Track | None, settings: BridgeSettings) -> Iterator[str]:
+    """What of the active track does not do what a user may expect."""
     if track is None or not settings.live_cues or (track.line is not None and len(track.line) > 2):
         return
     yield (
@@ -87,13 +84,13 @@ def track_doubts(track: Track | None, settings: BridgeSettings) -> Iterator[str]
     )
 
 
-def tried(settings: BridgeSettings) -> list[str]:
-    """Take database, addresses and course as the start will, and let them go; what would surprise.
+def probe_startup(settings: BridgeSettings) -> list[str]:
+    """Open database, addresses and course as the start will, and close them again; the warnings.
 
-    Nothing is changed by it; blocks. Raises `CannotStart`; of the addresses `CannotBind`.
+    Changes nothing; blocks. Raises `CannotStart`; of the addresses `CannotBind`.
     """
     with must_work("db: "):
-        found = check_database(settings.database, settings.db_backend)
+        notes = check_database(settings.database, settings.db_backend)
     with ExitStack() as stack:
         stack.enter_context(bind(settings.host, settings.port, "port", BIND_CODES))
         if settings.spectator_port is not None:
@@ -101,7 +98,7 @@ def tried(settings: BridgeSettings) -> list[str]:
             stack.enter_context(bind(host, port, "spectator_port", BIND_CODES))
     if settings.course.strip():
         asyncio.run(lessons_of(settings.course.strip()))  # which warns by itself
-    return [f"db: {one}" for one in found]
+    return [f"db: {note}" for note in notes]
 
 
 def _bad(setting: str, why: str) -> CannotStart:
@@ -119,7 +116,7 @@ def _is_address(url: str) -> bool:
     return parts.scheme in ("http", "https") and bool(parts.hostname) and plain
 
 
-def _model_doubts(settings: BridgeSettings) -> Iterator[str]:
+def _model_warnings(settings: BridgeSettings) -> Iterator[str]:
     for name, url in (("model_url", settings.model_url), ("grading_url", settings.grading_url)):
         if url.strip() and not _VERSIONED.fullmatch(urlsplit(url.strip()).path):
             yield f"{name}: {url} does not end in /v1, where OpenAI-compatible servers answer"
@@ -127,7 +124,7 @@ def _model_doubts(settings: BridgeSettings) -> Iterator[str]:
         yield "grading_url and grading_key belong together: /score is off"
 
 
-def _bus_doubts(settings: BridgeSettings) -> Iterator[str]:
+def _bus_warnings(settings: BridgeSettings) -> Iterator[str]:
     if settings.simulate and settings.can_session_id != LIVE_SESSION:
         yield (
             f"can_session_id: {settings.can_session_id} is not used by --simulate, "
@@ -150,8 +147,8 @@ def _bus_doubts(settings: BridgeSettings) -> Iterator[str]:
         if not device.exists():
             yield f"can_channel: there is no {channel} now; it is read as soon as it is there"
         elif not device.is_char_device():
-            yield f"can_channel: {channel} is no serial device"
+            yield f"can_channel: {channel} is not a serial device"
     if kind == "socketcan" and NETWORK.is_dir() and not (NETWORK / channel).exists():
-        yield f"can_channel: there is no network interface {channel} now; it is tried again"
+        yield f"can_channel: there is no network interface {channel} now; it is probe_startup again"
     if kind == "pcan" and not _PCAN.fullmatch(channel):
-        yield f"can_channel: {channel} is no channel of a pcan adapter, as PCAN_USBBUS1 is"
+        yield f"can_channel: {channel} is not a channel of a pcan adapter, as PCAN_USBBUS1 is"

@@ -1,4 +1,4 @@
-"""What runs while the bridge does, besides answering: bus, replay, coach, listeners."""
+"""What runs beside the routes while the bridge is up: bus, replay, coach, listeners."""
 
 import asyncio
 import logging
@@ -38,7 +38,7 @@ log = logging.getLogger(__name__)
 
 
 @asynccontextmanager
-async def driving(
+async def run_live(
     app: web.Application, service: Service, groups: Iterable[Routes]
 ) -> AsyncIterator[None]:
     """Everything live, for as long as the block runs. The database is open before and after."""
@@ -128,7 +128,7 @@ async def _end_begun(store: Store, settings: BridgeSettings) -> None:
         now_ms = int(time.time() * 1000)
         await store.write(lambda tx: end_begun_by_bus(tx, kept, now_ms))
     except ApiError as problem:
-        log.warning("sessions that the bus began stay open: %s", problem)
+        log.warning("could not close bus sessions: %s", problem)
 
 
 class OwnSession:
@@ -192,8 +192,8 @@ def _bus(service: Service, live: Live) -> LiveBus | None:
 
 def lap_seconds(settings: BridgeSettings, track: Track | None) -> float:
     """Of a synthetic lap: as it was set; else what the usual car needs, where it has a line."""
-    given = "simulate_lap_seconds" in settings.model_fields_set
-    if given or track is None or track.line is None:
+    is_set = "simulate_lap_seconds" in settings.model_fields_set
+    if is_set or track is None or track.line is None:
         return settings.simulate_lap_seconds
     return natural_seconds(track)
 

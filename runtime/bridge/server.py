@@ -10,7 +10,7 @@ from aiohttp import web
 
 from runtime.bridge import VERSION
 from runtime.bridge.app import ENDING, assemble, make_app
-from runtime.bridge.checking import BAD_CONFIGURATION, tried
+from runtime.bridge.checking import BAD_CONFIGURATION, probe_startup
 from runtime.bridge.errors import BIND_CODES
 from runtime.bridge.service import Service
 from runtime.bridge.settings import BridgeSettings
@@ -84,13 +84,13 @@ def _ready(service: Service, running: Running) -> None:
 
 
 def _checked(settings: BridgeSettings, warnings: "_Warnings") -> int:
-    """Say what is to be said of good settings. Raises `CannotStart` where they are not."""
-    for one in tried(settings):
-        log.warning("%s", one)
-    told = "the configuration is good"
+    """Report on good settings. Raises `CannotStart` for others."""
+    for warning in probe_startup(settings):
+        log.warning("%s", warning)
+    verdict = "the configuration is good"
     if warnings.count:
-        told = f"the configuration can be used; warnings: {warnings.count}"
-    sys.stdout.write(f"{told}\n")
+        verdict = f"the configuration can be used; warnings: {warnings.count}"
+    sys.stdout.write(f"{verdict}\n")
     return 0
 
 

@@ -24,7 +24,7 @@ class BridgeSettings(Settings):
     )
     host: str = Field("127.0.0.1", description="address to listen on; others need --allow-remote")
     allow_remote: bool = Field(False, description="let --host be an address of the network")
-    allowed_hosts: list[str] = Field([], description="host names answered besides the own ones")
+    allowed_hosts: list[str] = Field([], description="further host names to accept")
     cors_origins: list[str] = Field(
         [], description="origins of pages that may call, as http://pit.example:5173; * for any"
     )

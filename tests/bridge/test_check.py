@@ -9,7 +9,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from runtime.bridge.checking import doubts, refuse, tried
+from runtime.bridge.checking import probe_startup, validate, warnings
 from runtime.bridge.commands.tracks import main as build
 from runtime.bridge.server import main
 from runtime.bridge.storage.opening import check, open_database
@@ -157,7 +157,7 @@ def test_a_value_that_can_never_work_is_refused_by_check_and_start(
 
 async def test_an_entry_without_anything_in_it_lets_nobody_in(tmp_path: Path) -> None:
     settings = settings_for(tmp_path, cors_origins=["", " "], allowed_hosts=[""])
-    refuse(settings)
+    validate(settings)
     async with bridging(settings) as bridge:
         for origin in ("", "http://pit.example"):
             answer = await bridge.get("/health", headers={"Origin": origin})
@@ -181,9 +181,9 @@ RIGHT: list[dict[str, Json]] = [
 def test_what_can_work_is_neither_refused_nor_doubted(tmp_path: Path) -> None:
     for given in RIGHT:
         settings = settings_for(tmp_path, **given)
-        refuse(settings)
-        assert list(doubts(settings)) == []
-        assert tried(settings) == []
+        validate(settings)
+        assert list(warnings(settings)) == []
+        assert probe_startup(settings) == []
 
 
 ODD: list[tuple[str, dict[str, Json]]] = [
@@ -200,7 +200,7 @@ ODD: list[tuple[str, dict[str, Json]]] = [
     ("no can_channel", {"can_interface": "slcan"}),
     ("only this program", {"can_channel": "/dev/ttyACM0"}),
     ("no /dev/none", {"can_interface": "slcan", "can_channel": "/dev/none"}),
-    ("no serial device", {"can_interface": "slcan", "can_channel": "{folder}/file"}),
+    ("not a serial device", {"can_interface": "slcan", "can_channel": "{folder}/file"}),
     ("PCAN_USBBUS1", {"can_interface": "pcan", "can_channel": "can0"}),
     ("no network interface can1", {"can_interface": "socketcan", "can_channel": "can1"}),
     ("can_car_config", {"can_car_config": "oberling-vesper-30", "can_no_car_config": True}),
@@ -217,10 +217,10 @@ def test_what_does_not_do_what_one_expects_is_doubted_and_started(
     for words, given in ODD:
         placed = json.loads(json.dumps(given).replace("{folder}", str(tmp_path)))
         settings = settings_for(tmp_path, **placed)
-        refuse(settings)
-        assert any(words in told for told in doubts(settings)), given
+        validate(settings)
+        assert any(words in told for told in warnings(settings)), given
     there = settings_for(tmp_path, can_interface="socketcan", can_channel="can0")
-    assert list(doubts(there)) == []
+    assert list(warnings(there)) == []
 
 
 def test_an_unknown_track_is_warned_of_with_those_there_are(

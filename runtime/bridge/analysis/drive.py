@@ -166,10 +166,10 @@ def drive_of(
     if progress is None:
         progress = _along(laps)
     drive = Drive(laps, complete, progress, track, partial=whole)
-    return drive if lap is None else only(drive, lap)
+    return drive if lap is None else restrict_to_lap(drive, lap)
 
 
-def only(drive: Drive, lap: int) -> Drive:
+def restrict_to_lap(drive: Drive, lap: int) -> Drive:
     """One complete lap of a drive, on the circuit of the whole. Raises `UnknownLap`."""
     return replace(drive, counted=(drive.lap(lap),), chosen=lap, whole=drive, memo={})
 

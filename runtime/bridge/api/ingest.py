@@ -373,7 +373,7 @@ def _unplaced(batch: SampleBatch, placed: Mapping[str, Sequence[float]]) -> list
 def _tell(service: Service, session_id: str, batch: FrameBatch, done: Appended) -> None:
     """What is on disk goes to listeners and coach."""
     if service.live is not None:
-        service.live.ingested(
+        service.live.publish_stored(
             session_id, batch.frames, batch.extras, done.first_idx, done.distance_m
         )
 

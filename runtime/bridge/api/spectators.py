@@ -165,7 +165,7 @@ async def spectating(
         async with serving(app, listener, limits=LIMITS) as running:
             follower = _Follower(app[LIFECYCLE])
             main.streams.add(follower)
-            log.info("spectators are let in on port %d", running.port)
+            log.info("spectator listener on port %d", running.port)
             try:
                 yield running
             finally:
@@ -200,7 +200,7 @@ def _admit(request: web.Request, route: Route | None) -> web.StreamResponse | No
     return None
 
 
-def presented(request: web.Request, route: Route | None) -> web.StreamResponse | None:
+def check_token(request: web.Request, route: Route | None) -> web.StreamResponse | None:
     """On the main listener: no token is needed, but one that is presented must be good.
 
     With ``require_token_remote`` what a proxy forwards is judged as on the spectators' listener.

@@ -292,7 +292,7 @@ async def can(request: web.Request) -> CanDiagnostics:
 
 
 async def can_state(service: Service) -> CanDiagnostics:
-    """All there is to say about the bus."""
+    """Current state of the bus."""
     now = service.bus.snapshot() if service.bus is not None else NO_READER
     wiring = service.wiring
     return CanDiagnostics.of(

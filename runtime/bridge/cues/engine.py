@@ -225,7 +225,7 @@ class SessionMemory:
         wide, nan = frame.wide, math.nan
         # Who sends frames says what the distance counts; nobody says it of a bus or a recording.
         sent = frame.source == "ingest"
-        counter = frame.told_m if sent else self._counter.update(frame.told_m)
+        counter = frame.device_distance_m if sent else self._counter.update(frame.device_distance_m)
         told = Report(
             wide.get("lat", nan), wide.get("lon", nan), counter, wide.get("speed_ms", nan)
         )

@@ -15,7 +15,7 @@ from runtime.bridge.live.recorder import Recorder
 from runtime.bridge.session.recording import TIMESTAMP, WIDE, Frames, LiveFrame, Numbers, Samples
 
 BACKFILL: Final = 1000
-"""A request with more frames brings a recording: only its last frame is told."""
+"""A request with more frames counts as an upload: only its last frame is published."""
 COACHED_HZ: Final = 500.0
 """Frames of one session a second that the coach hears in requests; more are an upload."""
 MOST_WATCHED: Final = 256
@@ -23,29 +23,29 @@ MOST_WATCHED: Final = 256
 log = logging.getLogger(__name__)
 
 
-class Floods:
-    """Tells sessions that bring more frames than a car does; what is refused is counted too.
+class UploadGuard:
+    """Recognises uploads: sessions that bring more frames than a car does.
 
-    A session is one from the moment it has brought more than a second's worth too many, until it
-    has brought less than that for a second.
+    A session is an upload from the moment it has brought more than a second's worth too many,
+    until it has brought less than that for a second. Frames that nobody coached count too.
     """
 
     def __init__(self, per_s: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._per_s, self._clock = per_s, clock
         self._sessions: dict[str, list[float]] = {}
-        """What a session has brought too much, and when that was reckoned."""
+        """Frames that a session has brought too many, and when they were counted."""
 
-    def rises(self, session_id: str, much: int) -> bool:
-        """Whether *session_id* is flooded, now that it has brought so much more."""
+    def is_upload(self, session_id: str, count: int) -> bool:
+        """Whether *session_id* is uploaded, now that it has brought *count* more frames."""
         now = self._clock()
-        known = self._sessions.get(session_id)
-        if known is None:
+        excess = self._sessions.get(session_id)
+        if excess is None:
             while len(self._sessions) >= MOST_WATCHED:
                 del self._sessions[next(iter(self._sessions))]
-            known = self._sessions[session_id] = [0.0, now]
-        level = known[0] - (now - known[1]) * self._per_s
-        level = much if level < 0.0 else level + much
-        known[0], known[1] = min(level, 2 * self._per_s), now
+            excess = self._sessions[session_id] = [0.0, now]
+        level = excess[0] - (now - excess[1]) * self._per_s
+        level = count if level < 0.0 else level + count
+        excess[0], excess[1] = min(level, 2 * self._per_s), now
         return level > self._per_s
 
 
@@ -80,9 +80,9 @@ class Live:
         self._destination = destination
         self._spoken = spoken
         self._anew = anew
-        self._floods = Floods(COACHED_HZ)
+        self._uploads = UploadGuard(COACHED_HZ)
         self._bus_session = ""
-        self._told_m = self._offset_m = self._reached_m = 0.0
+        self._counter_m = self._offset_m = self._reached_m = 0.0
 
     @property
     def bus_session(self) -> str:
@@ -90,18 +90,22 @@ class Live:
         return self._bus_session
 
     def bus(self, flushes: Sequence[Flush]) -> None:
-        """What a CAN bus told."""
+        """Take what a CAN bus brought."""
         goal = self._destination()
         for flush in flushes:
             if flush.wide is not None:
                 wide = self._placed(goal, flush.wide)
                 flush = flush._replace(wide=wide)
-                told = _told(flush)
-                self.publish(LiveFrame(goal.session_id, "can", wide, flush.extras, told_m=told))
+                device_m = _device_distance(flush)
+                self.publish(
+                    LiveFrame(
+                        goal.session_id, "can", wide, flush.extras, device_distance_m=device_m
+                    )
+                )
             if self._recorder is not None:
                 self._recorder.take(goal.session_id, flush)
 
-    def ingested(
+    def publish_stored(
         self,
         session_id: str,
         frames: Frames,
@@ -109,13 +113,13 @@ class Live:
         first_idx: int,
         distance_m: Numbers,
     ) -> None:
-        """What a request brought, once it is on disk; *distance_m* is what the store made of it.
+        """Publish what a request brought, once it is on disk; *distance_m* as it is stored.
 
-        The coach hears what a car can send; a flood is an upload, and nobody drives it.
+        The coach hears what a car can send; nobody drives an upload.
         """
         count = len(frames)
         begin = 0 if count <= BACKFILL else count - 1
-        coached = self._cues is not None and not self._floods.rises(session_id, count - begin)
+        coached = self._cues is not None and not self._uploads.is_upload(session_id, count - begin)
         if not coached and not self.hub.hears_telemetry:
             return
         columns = {name: frames.columns[name][begin:].tolist() for name in WIDE}
@@ -124,7 +128,9 @@ class Live:
         for at, numbers in enumerate(zip(*columns.values(), strict=True)):
             wide = dict(zip(WIDE, numbers, strict=True))
             index = first_idx + begin + at
-            frame = LiveFrame(session_id, "ingest", wide, latest[at], index, told_m=sent[at])
+            frame = LiveFrame(
+                session_id, "ingest", wide, latest[at], index, device_distance_m=sent[at]
+            )
             self.publish(frame, coached=coached)
 
     def publish(self, frame: LiveFrame, *, coached: bool = True) -> None:
@@ -148,22 +154,22 @@ class Live:
 
     def _placed(self, goal: Destination, wide: Mapping[str, float]) -> Mapping[str, float]:
         """The frame with the distance of its session, which goes on where it stood."""
-        told = wide["distance_m"]
+        counter = wide["distance_m"]
         if goal.session_id != self._bus_session:
             if self._bus_session:
                 self._anew()
             self._bus_session, self._reached_m = goal.session_id, goal.distance_m
-            self._told_m = math.inf
-        if math.isnan(told):
+            self._counter_m = math.inf
+        if math.isnan(counter):
             return wide
-        if told < self._told_m:  # the bus counts from 0 again
-            self._offset_m = self._reached_m - told
-        self._told_m, self._reached_m = told, told + self._offset_m
+        if counter < self._counter_m:  # the bus counts from 0 again
+            self._offset_m = self._reached_m - counter
+        self._counter_m, self._reached_m = counter, counter + self._offset_m
         return {**wide, "distance_m": self._reached_m}
 
 
-def _told(flush: Flush) -> float:
-    """What a counter on the bus said since the flush before; NaN: nothing."""
+def _device_distance(flush: Flush) -> float:
+    """Metres of the counter on the bus since the flush before; NaN: none."""
     counted = flush.samples.get(GPS_DISTANCE)
     return float(counted.value[-1]) if counted is not None and len(counted.value) else math.nan
 

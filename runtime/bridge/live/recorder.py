@@ -99,10 +99,12 @@ class Recorder:
     async def _stored(self, batch: Sequence[_Waiting]) -> bool:
         session_id = batch[0].session_id
         rows = [waiting.flush.wide for waiting in batch if waiting.flush.wide is not None]
-        samples = joined([waiting.flush.samples for waiting in batch])
+        samples = join_samples([waiting.flush.samples for waiting in batch])
         try:
             if rows:
-                await self._store.append_frames(session_id, framed(rows), samples, self._meta)
+                await self._store.append_frames(
+                    session_id, rows_to_frames(rows), samples, self._meta
+                )
             elif samples:
                 await self._store.append_signals(session_id, samples, self._meta, spare=True)
         except (StoreBusy, StoreFull, StoreFailed) as problem:
@@ -117,12 +119,12 @@ class Recorder:
         return True
 
 
-def framed(rows: Sequence[Mapping[str, float]]) -> Frames:
+def rows_to_frames(rows: Sequence[Mapping[str, float]]) -> Frames:
     """Rows as columns."""
     return Frames({name: np.array([row[name] for row in rows]) for name in WIDE})
 
 
-def joined(parts: Sequence[Mapping[str, Samples]]) -> dict[str, Samples]:
+def join_samples(parts: Sequence[Mapping[str, Samples]]) -> dict[str, Samples]:
     """The samples of each signal behind each other."""
     mine: dict[str, list[Samples]] = {}
     for part in parts:

@@ -85,7 +85,7 @@ class Spectators:
             try:
                 grants = await read_grants(store, self._now_ms())
             except StoreFailed as problem:
-                log.error("earlier tokens are good no more: %s", problem)
+                log.error("earlier tokens are no longer valid: %s", problem)
                 grants = []
             self._grants = {grant.digest: grant for grant in grants}
 

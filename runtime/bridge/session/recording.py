@@ -120,7 +120,7 @@ class LiveFrame(NamedTuple):
     frame_idx: int | None = None
     """Index in the session; None while it is not known yet."""
     replay_id: str | None = None
-    told_m: float = math.nan
+    device_distance_m: float = math.nan
     """The distance that the car's own device told, not one that was reckoned from its speed."""
 
     @property

@@ -29,7 +29,7 @@ class Connection(Protocol):
     """One connection, used by one thread at a time. Everything blocks.
 
     Statements are plain SQL that both engines read alike, with ``?`` for values. Errors are those
-    of the engine; `Engine.translated` knows them.
+    of the engine; `Engine.translate_error` knows them.
     """
 
     def rows(self, sql: str, values: Sequence[object] = ()) -> list[Row]:
@@ -98,17 +98,17 @@ class Engine(Protocol):
     def checkpoint(self) -> None:
         """Bring what was logged into the main file, if nobody is in the way."""
 
-    def tend(self) -> None:
-        """What has to be done now and then; called behind each commit."""
+    def maintain(self) -> None:
+        """What has to be done now and then; called after each commit."""
 
-    def revive(self, error: Exception) -> bool:
-        """Open the database anew if *error* made it useless; whether it did.
+    def reopen(self, error: Exception) -> bool:
+        """Reopen the database if *error* made it useless; whether it did.
 
         The writer's connection goes on as the same object, readers from their next transaction on.
-        What is known by heart has to be read again.
+        The state in memory has to be loaded again.
         """
 
-    def translated(self, error: Exception) -> Exception:
+    def translate_error(self, error: Exception) -> Exception:
         """`StoreFull`, `Damaged` or `StoreFailed` for a failure of the engine."""
 
     def close(self) -> None:

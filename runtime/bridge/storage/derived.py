@@ -20,7 +20,7 @@ from runtime.bridge.session.recording import Frames
 from runtime.bridge.session.series import series
 from runtime.bridge.storage.errors import NoRows, StoreBusy, StoreDamaged
 from runtime.bridge.storage.store import Store
-from runtime.bridge.storage.values import BUSES, SessionRow, recorded
+from runtime.bridge.storage.values import BUSES, SessionRow, recording_from_meta
 from runtime.bridge.track.build import Built, from_laps
 from runtime.bridge.track.library import NEAR_M, Library
 from runtime.bridge.track.model import Track, TrackError
@@ -154,7 +154,7 @@ class LapBook:
         track = self.circuit(row, whole.centre)
         if track is not None:
             return detect_laps(whole, gate=track.start, track_length_m=track.length_m), track
-        return detect_laps(whole, gate=recorded(row.meta).start), None
+        return detect_laps(whole, gate=recording_from_meta(row.meta).start), None
 
     def _summary(self, frames: Frames, row: SessionRow) -> Summary:
         return summarise(*self._find(frames, row))
@@ -249,7 +249,7 @@ class Analyses:
     async def _made(self, row: SessionRow, scope: Scope) -> Drive:
         if scope.lap is not None:
             whole = await self.drive(row, Scope(scope.partial))
-            return await _aside(row, scope, lambda: pure.only(whole, scope.lap or 0))
+            return await _aside(row, scope, lambda: pure.restrict_to_lap(whole, scope.lap or 0))
         laps, track = await self._book.found(row)
         return await _aside(row, scope, lambda: pure.drive_of(laps, track, partial=scope.partial))
 

@@ -231,7 +231,7 @@ class Duck:
         self._checkpoint_at = LOG_BYTES
         self._readers: weakref.WeakSet[DuckConnection] = weakref.WeakSet()
         self.generation = 0
-        """Counts how often the database had to be opened anew."""
+        """Counts how often the database was reopened."""
         with _opening():
             plain = duckdb.connect(str(path), config=settings())
             self.writer = DuckConnection(self, plain)
@@ -258,12 +258,12 @@ class Duck:
         with contextlib.suppress(duckdb.TransactionException):
             self.writer.inner.execute("CHECKPOINT")
 
-    def tend(self) -> None:
+    def maintain(self) -> None:
         if self._logged() >= self._checkpoint_at:
             self.checkpoint()
             self._checkpoint_at = self._logged() + LOG_BYTES
 
-    def revive(self, error: Exception) -> bool:
+    def reopen(self, error: Exception) -> bool:
         """What DuckDB calls fatal makes all connections to the file useless."""
         if not isinstance(error, duckdb.FatalException):
             return False
@@ -282,7 +282,7 @@ class Duck:
     def _logged(self) -> int:
         return self._log.stat().st_size if self._log.exists() else 0
 
-    def translated(self, error: Exception) -> Exception:
+    def translate_error(self, error: Exception) -> Exception:
         text = str(error).lower()
         if "no space left" in text or "disk quota" in text or "could not write" in text:
             return StoreFull()

@@ -22,7 +22,7 @@ from runtime.bridge.storage.backend import Columns, Run
 from runtime.bridge.storage.errors import BadFrames, SessionExists
 from runtime.bridge.storage.state import Session, span_of
 from runtime.bridge.storage.transaction import Transaction, video_columns, write_spans
-from runtime.bridge.storage.values import Imported, SessionMeta, said
+from runtime.bridge.storage.values import Imported, SessionMeta, recording_to_meta
 from runtime.bridge.storage.writer import Steps
 
 PIECE: Final = 32_768
@@ -55,7 +55,7 @@ def import_recording(
     Returns what it brought (`Imported`). A crash leaves telemetry without a session, which the
     next start deletes.
     """
-    whole = replace(meta, meta={**said(recording), **(meta.meta or {})})
+    whole = replace(meta, meta={**recording_to_meta(recording), **(meta.meta or {})})
     work = _Import(session_id, recording, whole, now_ms)
     try:
         yield from work.steps()
@@ -77,7 +77,7 @@ class _Import:
     recording: Recording
     meta: SessionMeta
     now_ms: int
-    session: Session = field(default_factory=lambda: Session.begun(0, "", 0))
+    session: Session = field(default_factory=lambda: Session.new(0, "", 0))
     tall: int = 0
     left_out: dict[str, None] = field(default_factory=dict)
 
@@ -117,7 +117,7 @@ class _Import:
     def add_frames(self, tx: Transaction, numbers: Numbers) -> None:
         tx.changes += 1
         first = self.session.n_frames
-        self.session = self.session.travelled(numbers, tx.state.wide)
+        self.session = self.session.with_frames(numbers, tx.state.wide)
         tx.connection.insert_frames(self.session.key, first, numbers)
 
     def add_samples(self, tx: Transaction, name: str, samples: Samples) -> None:
@@ -127,7 +127,7 @@ class _Import:
         signal = tx.existing_signal(name).signal_id
         tx.changes += 1
         tx.connection.insert_samples([Run(self.session.key, signal, samples)])
-        self.session = self.session.heard({signal: span_of(samples)})
+        self.session = self.session.with_samples({signal: span_of(samples)})
 
     def add_video(self, tx: Transaction, columns: Columns) -> None:
         tx.changes += 1
@@ -140,7 +140,7 @@ class _Import:
         staged = self.session
         spans = staged.spans or {}
         started, ended = driven_ms(self.recording, staged.t_start, staged.t_end, self.now_ms)
-        fresh = replace(Session.begun(staged.key, self.session_id, started), ended_at=ended)
+        fresh = replace(Session.new(staged.key, self.session_id, started), ended_at=ended)
         if there is not None:
             tx.run("DELETE FROM sessions WHERE session_key = ?", (there.key,))
             tx.run(
@@ -149,7 +149,7 @@ class _Import:
             )
             fresh = replace(there, key=staged.key)
         bound = replace(
-            fresh.filled(canonical.row(self.meta)).counted(spans),
+            fresh.with_meta(canonical.row(self.meta)).with_spans(spans),
             n_frames=staged.n_frames,
             distance_m=staged.distance_m,
             odometer=staged.odometer,

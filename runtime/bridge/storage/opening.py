@@ -64,20 +64,20 @@ def open_database(path: Path, choice: Choice, seed: Sequence[SignalRow]) -> Open
     with _folder_usable():
         lock = instance.claim(path.with_name(path.name + ".lock"), SETTING)
     try:
-        backend = chosen(path, choice)
+        backend = choose_backend(path, choice)
         engine, aside = _mended(path, backend)
         try:
             _forget_unused(engine)
-            state, owed = loaded(engine, seed)
+            state, owed = load_state(engine, seed)
         except Exception as error:
-            broken = isinstance(engine.translated(error), Damaged)
+            broken = isinstance(engine.translate_error(error), Damaged)
             engine.close()
             if not broken:
                 raise
             log.exception("the database cannot be read")
             aside = salvage.set_aside(path, _ENDS[backend])
             engine = _engine(path, backend)
-            state, owed = loaded(engine, seed)
+            state, owed = load_state(engine, seed)
     except BaseException:
         lock.close()
         raise
@@ -100,7 +100,7 @@ def check(path: Path, choice: Choice) -> list[str]:
     made, and `AlreadyRunning`.
     """
     _refuse_devices(path)
-    backend = chosen(path, choice)
+    backend = choose_backend(path, choice)
     lock = path.with_name(path.name + ".lock")
     folder = path.parent
     while not folder.exists():
@@ -141,7 +141,7 @@ def _refuse_devices(path: Path) -> None:
         raise StoreUnusable(f"{SETTING} must be a file or a folder")
 
 
-def chosen(path: Path, choice: Choice) -> Backend:
+def choose_backend(path: Path, choice: Choice) -> Backend:
     """The engine for *path*: that of the file that is there, else the one that fits the machine.
 
     Raises `StoreUnusable` where the file is another engine's, or its engine is not installed.
@@ -266,10 +266,10 @@ def _forget_unused(engine: Engine) -> None:
     count = int(engine.writer.rows(counted + unused)[0][0])
     forget = f"DELETE FROM signal_registry WHERE {unused}"  # noqa: S608 - constants
     if count and _written(engine, State(), lambda tx: tx.run(forget)):
-        log.info("the catalogue forgets %d names of which nothing is stored", count)
+        log.info("removed %d unused signal names", count)
 
 
-def loaded(engine: Engine, seed: Sequence[SignalRow] = ()) -> tuple[State, Write | None]:
+def load_state(engine: Engine, seed: Sequence[SignalRow] = ()) -> tuple[State, Write | None]:
     """The state as the database has it; what a crash left uncounted is counted.
 
     On a full disk nothing is written: what should have been is returned, too.
@@ -312,9 +312,9 @@ def _written(engine: Engine, state: State, write: Write) -> bool:
     except Exception as error:
         with contextlib.suppress(Exception):
             engine.writer.rollback()
-        if not isinstance(engine.translated(error), StoreFull):
+        if not isinstance(engine.translate_error(error), StoreFull):
             raise
-        engine.revive(error)
+        engine.reopen(error)
         return False
     tx.apply()
     return True
@@ -323,7 +323,7 @@ def _written(engine: Engine, state: State, write: Write) -> bool:
 def _recounted(connection: Connection, session: Session, state: State) -> Session:
     counted = transaction.count_telemetry(connection, session.key, state.wide)
     return replace(
-        session.counted(counted.spans or {}),
+        session.with_spans(counted.spans or {}),
         n_frames=counted.n_frames,
         distance_m=counted.distance_m,
         odometer=counted.odometer,

@@ -81,7 +81,7 @@ class Readers:
         except ApiError:
             raise
         except Exception as error:
-            known = self._engine.translated(error)
+            known = self._engine.translate_error(error)
             log.error("a read failed: %s", known, exc_info=error)
             if isinstance(known, Damaged):
                 self.damaged = True

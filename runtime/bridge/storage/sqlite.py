@@ -329,15 +329,15 @@ class Sqlite:
         with contextlib.suppress(sqlite3.OperationalError):  # also empties a log nobody needs
             self.writer.inner.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
-    def tend(self) -> None:
+    def maintain(self) -> None:
         """SQLite does it by itself."""
 
-    def revive(self, error: Exception) -> bool:
+    def reopen(self, error: Exception) -> bool:
         """There is nothing that SQLite would not come back from."""
         return False
 
-    def translated(self, error: Exception) -> Exception:
-        return _translated(error, self._path)
+    def translate_error(self, error: Exception) -> Exception:
+        return _translate_error(error, self._path)
 
     def close(self) -> None:
         self.writer.close()
@@ -449,7 +449,7 @@ def _tables(plain: sqlite3.Connection) -> list[str]:
     return [str(name) for (name,) in rows]
 
 
-def _translated(error: Exception, path: Path) -> Exception:
+def _translate_error(error: Exception, path: Path) -> Exception:
     """What an error of the database at *path* means."""
     if isinstance(error, sqlite3.Error):
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
@@ -469,7 +469,7 @@ def _opening(path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
-        known = _translated(error, path)
+        known = _translate_error(error, path)
         if isinstance(known, Damaged):
             raise known from error
         if isinstance(known, StoreFull):

@@ -68,7 +68,7 @@ class Session(SessionRow):
     """None: not loaded."""
 
     @classmethod
-    def begun(cls, key: int, session_id: str, started_at: int) -> Self:
+    def new(cls, key: int, session_id: str, started_at: int) -> Self:
         """A session without telemetry, of which nothing else is known."""
         return cls(session_id=session_id, started_at=started_at, key=key, spans={})
 
@@ -93,7 +93,7 @@ class Session(SessionRow):
         last = (None if number != number else number for number in self.odometer)
         return (self.key, *same, meta, *last, int(self.dirty))
 
-    def filled(self, meta: SessionMeta) -> Self:
+    def with_meta(self, meta: SessionMeta) -> Self:
         """The same with what *meta* knows where it knew nothing; itself if that is nothing."""
         if meta == NOTHING:
             return self
@@ -107,11 +107,11 @@ class Session(SessionRow):
             return self
         return replace(self, **known, meta=both)
 
-    def counted(self, spans: Spans) -> Self:
+    def with_spans(self, spans: Spans) -> Self:
         """The same with these spans in place of its own."""
-        return replace(self, spans={}, n_signals=0, t_start=None, t_end=None).heard(spans)
+        return replace(self, spans={}, n_signals=0, t_start=None, t_end=None).with_samples(spans)
 
-    def heard(self, more: Spans) -> Self:
+    def with_samples(self, more: Spans) -> Self:
         """The same with further samples; its own spans must be loaded."""
         return replace(self, **self._changes(more))
 
@@ -131,7 +131,7 @@ class Session(SessionRow):
             last = span.t_end if last is None or span.t_end > last else last
         return {"spans": spans, "n_signals": len(spans), "t_start": first, "t_end": last}
 
-    def travelled(self, numbers: Numbers, wide: Mapping[str, int], writes: int = 0) -> Self:
+    def with_frames(self, numbers: Numbers, wide: Mapping[str, int], writes: int = 0) -> Self:
         """The session after further frames; fills the null distances of *numbers* in place.
 
         *wide* are the ids of the wide columns, *writes* says how many writes brought the frames.

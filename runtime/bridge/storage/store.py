@@ -67,7 +67,7 @@ class Store:
         self._loop = asyncio.get_running_loop()
         self._readers = Readers(opened.engine)
         self._writer = Writer(
-            opened.engine, opened.state, self._finished, opening.loaded, opened.owed
+            opened.engine, opened.state, self._finished, opening.load_state, opened.owed
         )
         self._exports = Exports(opened.state, self._readers)
         self.backend: Backend = opened.engine.kind
@@ -86,9 +86,9 @@ class Store:
 
         Raises `AlreadyRunning`, `StoreUnusable`, `SchemaTooNew`; each says what to do.
         """
-        made = cls(await asyncio.to_thread(opening.open_database, path, backend, list(seed)))
-        made._looking = asyncio.create_task(made._readers.look_over())  # nobody waits for it
-        return made
+        store = cls(await asyncio.to_thread(opening.open_database, path, backend, list(seed)))
+        store._looking = asyncio.create_task(store._readers.look_over())  # nobody waits for it
+        return store
 
     async def close(self) -> None:
         """Finish what was accepted, write down what was only counted, close."""
@@ -255,9 +255,8 @@ class Store:
         """Bring in a whole recording, all or nothing, in pieces between the live frames.
 
         A session without telemetry is filled; a new one takes its times from the recording and is
-        ended. Gates and facts go into its *meta* (`values.recorded`). Signals for which the
-        catalogue has no room are left out (`Imported.left_out`). Raises `SessionExists`,
-        `BadFrames`.
+        ended. Gates and facts go into its *meta*. Signals for which the catalogue has no room are
+        left out (`Imported.left_out`). Raises `SessionExists`, `BadFrames`.
         """
         now = unix_ms() if now_ms is None else now_ms
         future: asyncio.Future[Any] = self._loop.create_future()
@@ -282,9 +281,9 @@ class Store:
             for name in names
             if (signal := self._state.signals.get(name)) is not None
         }
-        found = await self.read(lambda reader: reader.samples(key, list(ids.values())))
+        stored = await self.read(lambda reader: reader.samples(key, list(ids.values())))
         nothing = Samples(np.empty(0), np.empty(0))
-        return {name: found.get(ids.get(name, -1), nothing) for name in names}
+        return {name: stored.get(ids.get(name, -1), nothing) for name in names}
 
     async def video(self, session_id: str) -> list[VideoFrame]:
         """By time, then by file. Raises `UnknownSession`."""

@@ -171,9 +171,9 @@ class Transaction:
             meta = canonical.row(meta)
         session = self.session(session_id)
         if session is None:
-            made = Session.begun(self.next_number("session_key"), session_id, now_ms)
-            return self.put(made.filled(meta))
-        filled = session.filled(meta)
+            made = Session.new(self.next_number("session_key"), session_id, now_ms)
+            return self.put(made.with_meta(meta))
+        filled = session.with_meta(meta)
         if filled.spans is None:
             loaded = replace(filled, spans=spans_of(self.connection, filled.key))
             return self.put(loaded, save=filled is not session)
@@ -224,7 +224,7 @@ class Transaction:
             stored = before[signal].n if signal in before else 0
             more[signal] = span
             self._runs.append(Run(session.key, signal, samples, stored))
-        self.touch(session.heard(more))
+        self.touch(session.with_samples(more))
 
     def existing_signal(self, name: str) -> SignalRow:
         """An entry that `discover` or the seed has made."""
@@ -280,7 +280,7 @@ class Transaction:
             numbers = parts[0][0]
             if len(parts) > 1:
                 numbers = np.concatenate([part for part, _ in parts], axis=1)
-            self.put(session.travelled(numbers, wide, len(parts)), save=False)
+            self.put(session.with_frames(numbers, wide, len(parts)), save=False)
             self.connection.insert_frames(session.key, session.n_frames, numbers)
             for part, appended in parts:
                 at = appended.first_idx - session.n_frames
@@ -319,13 +319,13 @@ def select(
         for at, part in enumerate(parts)
         if isinstance(part.default, bool | tuple)
     }
-    made = []
+    selected = []
     for row in rows:
         cells = list(row)
         for at, form in special.items():
             cells[at] = bool(cells[at]) if form is bool else tuple(json.loads(cells[at] or "[]"))
-        made.append(kind(*cells))
-    return made
+        selected.append(kind(*cells))
+    return selected
 
 
 def spans_of(connection: Connection, key: int) -> Spans:
@@ -358,14 +358,14 @@ def write_spans(connection: Connection, key: int, spans: Spans) -> None:
 
 def count_telemetry(connection: Connection, key: int, wide: Mapping[str, int]) -> Session:
     """Number of frames, odometer and spans of a session, counted from what is stored."""
-    session = Session.begun(key, "", 0)
+    session = Session.new(key, "", 0)
     while True:
         numbers = connection.frames(key, session.n_frames, session.n_frames + _COUNTED)
         if not numbers.shape[1]:
             break
-        session = session.travelled(numbers, wide)
+        session = session.with_frames(numbers, wide)
     signals = sorted(connection.signals(key))
-    return session.heard(
+    return session.with_samples(
         {signal: span_of(connection.samples(key, [signal])[signal]) for signal in signals}
     )
 
@@ -447,7 +447,7 @@ def _fill(
         more[tx.state.wide[name]] = Span(len(t), float(t.min()), float(t.max()))
         placed[name] = tuple(samples.t[fits].tolist())
     if placed:
-        tx.touch(tx.ensure(session_id, meta, now_ms).heard(more))
+        tx.touch(tx.ensure(session_id, meta, now_ms).with_samples(more))
     return placed
 
 
@@ -571,7 +571,7 @@ def recount(tx: Transaction, session_id: str, version: int, spans: Spans) -> int
     if session.version != version:
         return None
     write_spans(tx.connection, session.key, spans)
-    tx.put(session.counted(spans))
+    tx.put(session.with_spans(spans))
     return len(spans)
 
 

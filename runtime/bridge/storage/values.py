@@ -213,7 +213,7 @@ class Recorded:
 _RECORDING: Final = "recording"
 
 
-def said(recording: Recording) -> Json:
+def recording_to_meta(recording: Recording) -> Json:
     """The part of *recording* that goes into a session's *meta*."""
     return {
         _RECORDING: {
@@ -227,7 +227,7 @@ def said(recording: Recording) -> Json:
     }
 
 
-def recorded(meta: Json) -> Recorded:
+def recording_from_meta(meta: Json) -> Recorded:
     """The gates and facts that an import left in a session's *meta*."""
     kept = meta.get(_RECORDING)
     if not isinstance(kept, dict):

@@ -152,7 +152,7 @@ class Writer:
             if long is not None:
                 self._advance(long)
             self._settle_quiet(everything=ended)
-            self._tend()
+            self._maintain()
             if ended:
                 return
 
@@ -208,8 +208,8 @@ class Writer:
             return error
         except Exception as error:  # noqa: BLE001 - whatever happened, the writer goes on
             self._roll_back()
-            reason = self._translated(error)
-            self._revive(error)
+            reason = self._translate_error(error)
+            self._reopen(error)
             return reason
         tx.apply()
         self._commits.append((time.perf_counter() - started, size))
@@ -222,7 +222,7 @@ class Writer:
         self._checkpoint = self._checkpoint or tx.checkpoint
         return None
 
-    def _tend(self) -> None:
+    def _maintain(self) -> None:
         """What the last commits have left to do, now that they are answered."""
         if not self._untended:
             return
@@ -230,24 +230,24 @@ class Writer:
         try:
             if checkpoint:
                 self._engine.checkpoint()
-            self._engine.tend()
+            self._engine.maintain()
         except Exception as error:
             log.warning("the log could not be brought into the database", exc_info=True)
-            self._revive(error)
+            self._reopen(error)
 
-    def _revive(self, error: Exception) -> None:
+    def _reopen(self, error: Exception) -> None:
         """Begin again with what is on disk, if the engine can go on in no other way."""
         try:
-            if self._engine.revive(error):
+            if self._engine.reopen(error):
                 fresh, owed = self._reload(self._engine)
                 self._owed = self._owed or owed
                 self._state.become(fresh)
-                log.warning("the database was opened anew")
+                log.warning("the database was reopened")
         except Exception:
-            log.exception("the database cannot be opened anew")
+            log.exception("the database cannot be reopened")
 
-    def _translated(self, error: Exception) -> Exception:
-        known = self._engine.translated(error)
+    def _translate_error(self, error: Exception) -> Exception:
+        known = self._engine.translate_error(error)
         if isinstance(known, Damaged):
             self.damaged = True
             known = StoreDamaged()
@@ -273,7 +273,7 @@ class Writer:
         except ApiError as refused:
             long.error = refused
         except Exception as failed:  # noqa: BLE001 - whatever happened, the writer goes on
-            long.error = failed if failed is failure else self._translated(failed)
+            long.error = failed if failed is failure else self._translate_error(failed)
         with self._changed:
             self._long.popleft()
         self._answer([long])

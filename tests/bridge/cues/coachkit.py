@@ -106,7 +106,7 @@ def engine(of: Track | None, **options: object) -> CueEngine:
 def frame(t: float, session: str = "s", **numbers: float) -> LiveFrame:
     """A live frame that a device sent; what is not named was not measured."""
     wide = {**dict.fromkeys(WIDE, NAN), "timestamp": t, **numbers}
-    return LiveFrame(session, "ingest", wide, told_m=wide["distance_m"])
+    return LiveFrame(session, "ingest", wide, device_distance_m=wide["distance_m"])
 
 
 def straight(t: float, distance: float, session: str = "s", **numbers: float) -> LiveFrame:

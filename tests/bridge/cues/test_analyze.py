@@ -243,7 +243,7 @@ async def test_corners_are_spoken_of_only_where_the_car_tells_its_place(
     *,
     each: bool,
 ) -> None:
-    monkeypatch.setattr("runtime.bridge.live.live.Floods.rises", lambda *_: False)
+    monkeypatch.setattr("runtime.bridge.live.live.UploadGuard.is_upload", lambda *_: False)
     start = {"session_id": "s", "track": larkfell().name}
     await bridge.ok("POST", "/session/start", start)
     names = SENT[channels]

@@ -42,7 +42,7 @@ frames = st.builds(
         session,
         source,
         {"timestamp": t, **dict(zip(WIDE_SIGNALS, values, strict=True))},
-        told_m=told,
+        device_distance_m=told,
     ),
     st.sampled_from(["a", "b"]),
     st.sampled_from(["can", "replay", "ingest"]),

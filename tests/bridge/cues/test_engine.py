@@ -304,7 +304,7 @@ def reckoned(driven: Drive, *, source: str = "ingest", told: bool = False) -> li
         one._replace(
             source=source,  # type: ignore[arg-type]
             wide={**one.wide, "lat": NAN, "lon": NAN},
-            told_m=one.wide["distance_m"] if told else NAN,
+            device_distance_m=one.wide["distance_m"] if told else NAN,
         )
         for one in frames_of(driven)
     ]
@@ -357,7 +357,7 @@ def test_a_bus_that_counts_the_metres_of_each_lap_is_believed_from_the_second_on
 )
 def test_coasting_is_told_without_any_place(glat: float, spoken: list[str]) -> None:
     coasting = [
-        straight(at / 10, NAN, throttle_pct=0.0, g_lat=glat)._replace(told_m=NAN)
+        straight(at / 10, NAN, throttle_pct=0.0, g_lat=glat)._replace(device_distance_m=NAN)
         for at in range(100)
     ]
 
@@ -369,7 +369,7 @@ def test_coasting_is_told_without_any_place(glat: float, spoken: list[str]) -> N
 
 def test_a_car_that_is_elsewhere_may_coast() -> None:
     road = [
-        straight(at / 10, NAN, throttle_pct=0.0, lat=45.0, lon=7.0)._replace(told_m=NAN)
+        straight(at / 10, NAN, throttle_pct=0.0, lat=45.0, lon=7.0)._replace(device_distance_m=NAN)
         for at in range(100)
     ]
 
@@ -377,6 +377,8 @@ def test_a_car_that_is_elsewhere_may_coast() -> None:
 
 
 def test_over_the_grip_is_said_without_any_place() -> None:
-    slide = [straight(at / 10, NAN, combo_g=2.6)._replace(told_m=NAN) for at in range(10)]
+    slide = [
+        straight(at / 10, NAN, combo_g=2.6)._replace(device_distance_m=NAN) for at in range(10)
+    ]
 
     assert [cue.priority for _, cue in listen(engine_of(small()), slide)] == [3]

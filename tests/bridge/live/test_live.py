@@ -16,8 +16,8 @@ from runtime.bridge.live.live import (
     COACHED_HZ,
     MOST_WATCHED,
     Destination,
-    Floods,
     Live,
+    UploadGuard,
 )
 from runtime.bridge.session.recording import TIMESTAMP, WIDE, Frames, LiveFrame, Samples
 
@@ -107,48 +107,48 @@ def test_a_distance_that_is_not_known_stays_so() -> None:
 def test_further_signals_of_a_request_stand_at_their_frames_and_stay() -> None:
     drive = Drive()
     extras: Mapping[str, Samples] = {"oil": Samples(np.array([1.0]), np.array([90.0]))}
-    drive.live.ingested("s", frames(3), extras, 40, np.zeros(3))
+    drive.live.publish_stored("s", frames(3), extras, 40, np.zeros(3))
     assert [frame.extras for frame in drive.hub.frames] == [{}, {"oil": 90.0}, {"oil": 90.0}]
     assert [frame.frame_idx for frame in drive.hub.frames] == [40, 41, 42]
 
 
 def test_of_a_recording_that_is_sent_only_the_last_frame_is_told() -> None:
     drive = Drive()
-    drive.live.ingested("s", frames(BACKFILL + 1), {}, 0, np.zeros(BACKFILL + 1))
+    drive.live.publish_stored("s", frames(BACKFILL + 1), {}, 0, np.zeros(BACKFILL + 1))
     assert [frame.frame_idx for frame in drive.hub.frames] == [BACKFILL]
 
 
 def test_a_flood_of_frames_does_not_reach_the_coach() -> None:
     drive = Drive()
     for _ in range(30):
-        drive.live.ingested("s", frames(100), {}, 0, np.zeros(100))
+        drive.live.publish_stored("s", frames(100), {}, 0, np.zeros(100))
     assert len(drive.hub.frames) == 3000
     assert COACHED_HZ <= drive.engine.fed < 3000
 
 
 def test_a_flood_lasts_until_a_second_has_brought_less() -> None:
     now = [0.0]
-    floods = Floods(10.0, lambda: now[0])
-    assert not floods.rises("s", 10)
-    assert floods.rises("s", 1)
-    assert not floods.rises("other", 10)
+    uploads = UploadGuard(10.0, lambda: now[0])
+    assert not uploads.is_upload("s", 10)
+    assert uploads.is_upload("s", 1)
+    assert not uploads.is_upload("other", 10)
     for _ in range(50):
         now[0] += 0.05
-        assert floods.rises("s", 1)
+        assert uploads.is_upload("s", 1)
     now[0] += 0.5
-    assert floods.rises("s", 1)
+    assert uploads.is_upload("s", 1)
     now[0] += 1.0
-    assert not floods.rises("s", 1)
+    assert not uploads.is_upload("s", 1)
     for _ in range(50):
         now[0] += 0.1
-        assert not floods.rises("s", 1)
+        assert not uploads.is_upload("s", 1)
 
 
 def test_only_so_many_sessions_are_watched() -> None:
-    floods = Floods(10.0, lambda: 0.0)
+    uploads = UploadGuard(10.0, lambda: 0.0)
     for number in range(2 * MOST_WATCHED):
-        assert floods.rises(f"s{number}", 11)
-    assert not floods.rises("s0", 1)
+        assert uploads.is_upload(f"s{number}", 11)
+    assert not uploads.is_upload("s0", 1)
 
 
 def test_what_the_coach_says_to_a_replay_is_no_note() -> None:
@@ -172,9 +172,9 @@ def test_what_a_device_told_is_kept_apart_from_what_was_reckoned() -> None:
     sent.columns["distance_m"][:] = [math.nan, 70.0]
     counted = {GPS_DISTANCE: Samples(np.array([0.1, 0.2]), np.array([40.0, 41.0]))}
 
-    drive.live.ingested("s", sent, {}, 0, np.array([12.0, 70.0]))
+    drive.live.publish_stored("s", sent, {}, 0, np.array([12.0, 70.0]))
     drive.live.bus([flush(14.0), flush(15.0)._replace(samples=counted)])
 
-    found = [(frame.wide["distance_m"], frame.told_m) for frame in drive.hub.frames]
+    found = [(frame.wide["distance_m"], frame.device_distance_m) for frame in drive.hub.frames]
     expected = [(12.0, math.nan), (70.0, 70.0), (0.0, math.nan), (1.0, 41.0)]
     assert np.array(found) == pytest.approx(np.array(expected), nan_ok=True)

@@ -31,7 +31,7 @@ from runtime.bridge.storage.values import (
     NoteRow,
     SessionMeta,
     SignalRow,
-    recorded,
+    recording_from_meta,
 )
 from tests.bridge.storage.storekit import (
     DRIVER,
@@ -335,8 +335,8 @@ async def test_a_recording_is_brought_in_whole(store: Store) -> None:
     assert row is not None
     assert (result.n_frames, result.n_signals, result.capabilities_count) == (3000, 2, 11)
     assert (row.started_at, row.ended_at) == (1_600_000_000_000, 1_600_000_029_990)
-    assert recorded(row.meta).start == gate
-    assert recorded(row.meta).facts == {"coordinate_encoding": "minutes"}
+    assert recording_from_meta(row.meta).start == gate
+    assert recording_from_meta(row.meta).facts == {"coordinate_encoding": "minutes"}
     read = await store.read_frames("s")
     assert read.columns["rpm"][100] == 5000.0
     assert np.array_equal(read.columns["g_lat"], given.frames.columns["g_lat"])
