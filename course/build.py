@@ -7,31 +7,102 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field
 from functools import partial
 from multiprocessing import get_context
-from typing import Any, Final, NamedTuple, TypeVar
+from pathlib import Path
+from typing import Any, Final, TypeVar
 
 from course.check import links
-from course.diagnostics import TOP, Problem, diagnostic, order
-from course.options import Options, Report
-from course.publish import outcheck, resources, whole
-from course.publish.cache import Cache, digest_of, lesson_key, setup_key, tool_key
-from course.publish.lesson_page import LessonPages
-from course.publish.manifest import MANIFEST, tree_digest
+from course.check.pages import link_problems
+from course.diagnostics import TOP, Diagnostic, Problem, diagnostic, order
+from course.publish import whole
+from course.publish.cache import Cache
+from course.publish.lesson import LessonPages, Unit, relate_lessons, render
 from course.publish.shell import Shell, SiteInfo, bundle
-from course.publish.tree import Outputs, Refusal, Stage, locked
-from course.publish.unit import Unit, render
+from course.publish.tree import MANIFEST, Outputs, Refusal, Stage, output_lock, tree_digest
 from course.read import graph
 from course.read.graph import Graph
 from course.read.lesson import KIB, Lesson, Parts, Setup, read_lesson
 from course.read.models import plain
 from course.read.sources import Sources, load
 
+CACHE: Final = ".course-cache"
+OUT: Final = "site"
 _SOME: Final = 5  # foreign files that a refusal names
 _WORTH_A_PROCESS: Final = 150  # lessons; fewer are done before a second process has started
 _CHUNK: Final = 16  # lessons handed to a process at once
 T = TypeVar("T")
 R = TypeVar("R")
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Where a build reads and writes, and what its outputs depend on besides the sources.
+
+    ``cache`` is the cache folder (None: read and write no cache); ``jobs`` the number of
+    processes that read and render lessons (0: one, or two when many lessons changed);
+    ``updated`` replaces the date of course.yaml (``YYYY-MM-DD``); ``verify`` reads the files of
+    the output before they are kept, instead of trusting their size.
+    """
+
+    root: Path
+    out: Path
+    base_url: str | None = None
+    file_urls: bool = False
+    force: bool = False
+    jobs: int = 0
+    cache: Path | None = None
+    updated: str | None = None
+    verify: bool = False
+
+
+@dataclass(slots=True)
+class Report:
+    """What a check or a build found and did; ``digest`` names the whole output."""
+
+    diagnostics: list[Diagnostic] = field(default_factory=list)
+    lessons: int = 0
+    authored: int = 0
+    sources: list[str] = field(default_factory=list)
+    files: int = 0
+    changed: int = 0
+    seconds: float = 0.0
+    digest: str = ""
+    written: bool = False
+    notes: list[str] = field(default_factory=list)
+
+    def count(self, severity: str) -> int:
+        """How many diagnostics are an ``error`` (these stop a build), ``warning`` or ``info``."""
+        return sum(row.severity == severity for row in self.diagnostics)
+
+    @property
+    def errors(self) -> int:
+        """How many diagnostics stop a build."""
+        return self.count("error")
+
+    @property
+    def planned(self) -> int:
+        """Lessons that are announced and not yet written."""
+        return self.lessons - self.authored
+
+    def counts(self) -> str:
+        """``2 errors, 1 warning``; the empty string when nothing was found."""
+        numbers = {severity: self.count(severity) for severity in ("error", "warning", "info")}
+        return ", ".join(plural(number, word) for word, number in numbers.items() if number)
+
+    def summary(self) -> str:
+        """The last line of a build."""
+        return (
+            f"{self.lessons:,} lessons ({self.authored:,} authored, {self.planned:,} planned), "
+            f"{self.files:,} files, {self.changed:,} changed, {self.seconds:.2f} s, "
+            f"tree {self.digest[:12]}"
+        )
+
+
+def plural(number: int, word: str) -> str:
+    """``1 error``, ``1,200 errors``."""
+    return f"{number:,} {word}" if number == 1 else f"{number:,} {word}s"
 
 
 def check(options: Options) -> Report:
@@ -49,7 +120,7 @@ def build(options: Options) -> Report:
     """
     started = time.monotonic()
     cache = Cache(options.cache)
-    with locked(options.out):
+    with output_lock(options.out):
         stage = Stage(options.out, verify=options.verify)
         foreign = _foreign(stage, options)
         try:
@@ -106,22 +177,13 @@ def run(options: Options, outputs: Outputs, cache: Cache) -> Report:
     return report
 
 
-class _Task(NamedTuple):
-    """A lesson to render, with what the course around it says and the key of its unit."""
-
-    record: Lesson
-    related: dict[str, Any]
-    key: str
-
-
 class _Build:
-    """One way from the sources to the outputs, with the keys of what it read."""
+    """One way from the sources to the outputs."""
 
     def __init__(self, options: Options, outputs: Outputs, cache: Cache) -> None:
         self.options = options
         self.outputs = outputs
         self.cache = cache
-        self.keys: dict[str, str] = {}
 
     def link(self) -> tuple[Sources, Graph]:
         """Load all sources, relate them and check every reference."""
@@ -134,17 +196,13 @@ class _Build:
         return sources, linked
 
     def read(self, parts: list[Parts], setup: Setup) -> list[Lesson]:
-        """The lessons of *parts*, in order, from the cache where their bytes are unchanged."""
-        key = setup_key(setup)
-        self.keys = {one.folder: lesson_key(one, key) for one in parts}
-        records = {
-            one.folder: self.cache.lesson(one.folder, self.keys[one.folder]) for one in parts
-        }
-        changed = [one for one in parts if records[one.folder] is None]
+        """The lessons of *parts*, in order; only those that changed are read."""
+        records = self.cache.fresh_lessons(parts, setup)
+        changed = [entry for entry in parts if entry.folder not in records]
         read = partial(read_lesson, setup=setup)
         for record in in_processes(read, changed, self.options.jobs):
             records[record.folder] = record
-        return [record for record in records.values() if record is not None]
+        return [records[entry.folder] for entry in parts]
 
     def publish(self, linked: Graph) -> list[Problem]:
         """Render everything and check the links of the pages; returns the problems."""
@@ -161,44 +219,33 @@ class _Build:
         for unit in units.values():
             facts |= unit.facts
         problems += more
-        problems += outcheck.problems(facts, {*outputs.files, MANIFEST})
+        problems += link_problems(facts, {*outputs.files, MANIFEST})
         return problems
 
     def render(self, linked: Graph, shell: Shell) -> tuple[dict[str, Unit], list[Problem]]:
-        """The unit of every lesson: from the cache where its key and its files are unchanged."""
-        numbers, printed = resources.numbers(linked), resources.printed(linked)
-        site_key = digest_of(tool_key(), shell.site)
-        units: dict[str, Unit] = {}
-        tasks: list[_Task] = []
-        for node in linked.lessons.values():
-            folder = node.record.folder
-            related = resources.relations(linked, node, numbers[node.phase.id])
-            related["printed"] = node.id in printed
-            key = digest_of(self.keys[folder], related, site_key)
-            unit = self.cache.unit(folder, key)
-            if unit is None or not all(map(self.outputs.keep, unit.files, unit.files.values())):
-                tasks.append(_Task(node.record, related, key))
-            else:
-                units[node.id] = unit
-                self.cache.add(self.keys[folder], node.record, unit)
+        """The unit of every lesson; only those that changed are rendered."""
+        lessons = [(node.record, related) for node, related in relate_lessons(linked)]
+        units = self.cache.fresh_units(lessons, shell.site, self.outputs)
+        tasks = [(record, related) for record, related in lessons if record.id not in units]
         problems: list[Problem] = []
         pages = LessonPages(shell)
         course = linked.sources.course
         limit = (course.limits.page_kib if course else 0) * KIB
 
-        def render_lesson(task: _Task) -> tuple[Unit, list[Problem]]:
-            linked.sources.material(task.record)
-            unit, files, problems = render(task.record, task.related, task.key, pages, limit)
+        def render_lesson(task: tuple[Lesson, dict[str, Any]]) -> tuple[Unit, list[Problem]]:
+            record, related = task
+            linked.sources.material(record)
+            unit, files, broken = render(record, related, pages, limit)
             unit.files = {path: self.outputs.put(path, data) for path, data in files.items()}
-            return unit, problems
+            return unit, broken
 
         rendered = in_processes(render_lesson, tasks, self.options.jobs)
-        for task, (unit, broken) in zip(tasks, rendered, strict=True):
+        for (record, _), (unit, broken) in zip(tasks, rendered, strict=True):
             units[unit.id] = unit
             self.outputs.files |= unit.files
             problems += broken
             if not broken:
-                self.cache.add(self.keys[task.record.folder], task.record, unit)
+                self.cache.add(record, unit)
         return {name: units[name] for name in linked.lessons}, problems
 
 

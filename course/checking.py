@@ -7,51 +7,53 @@ import subprocess
 import sys
 from argparse import Namespace
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from course.build import check, link_course
-from course.check.ids import current
-from course.check.reports import FORMATS, SHOWN, Findings, job_summary, reader
-from course.diagnostics import nearest, order
-from course.options import Options, Report
-from course.publish.tree import Refusal
-from course.read.files import folder_id
+from course.build import Options, Report, check, link_course, run
+from course.check.links import current
+from course.check.pages import markup_problems
+from course.diagnostics import TOP, Diagnostic, diagnostic, nearest, order
+from course.publish.cache import Cache
+from course.publish.tree import File, Outputs, Refusal
+from course.read.files import folder_id, replace_file
 from course.read.ids import LOCK_FILE, write_lock
+from course.reports import FORMATS, SHOWN, Findings, job_summary, reader
 
 OK, PROBLEMS = 0, 1
 _NAMED = (".yaml", "/lesson.md")
 _IDS = "an id is the name of its folder or file behind the number"
 
 
-def run_check(options: Options, given: Namespace) -> int:
+def run_check(options: Options, arguments: Namespace) -> int:
     """Check, print, and say by the exit status whether the course may be built.
 
-    *given* are the arguments of the command.
+    *arguments* are the arguments of the command.
     """
-    if given.report is not None and not given.report.parent.is_dir():
-        message = f"there is no folder {given.report.parent} for the report"
+    if arguments.report is not None and not arguments.report.parent.is_dir():
+        message = f"there is no folder {arguments.report.parent} for the report"
         raise Refusal("CFG005", message, "create it first: a check makes no folders")
-    if given.accept_ids:
+    if arguments.accept_ids:
         print(accept_ids(options))
     report = check(options)
-    if given.deep and not report.errors:
-        from course.deepcheck import deep_problems
-
+    if arguments.deep and not report.errors:
         report.diagnostics = order([*report.diagnostics, *deep_problems(options)])
-    if given.only:
-        for name in given.only:
+    if arguments.only:
+        for name in arguments.only:
             if not any(_concerns(file, [name]) for file in report.sources):
                 named = {folder_id(file) for file in report.sources if file.endswith(_NAMED)}
                 hint = nearest(name, sorted(named)) or _IDS
                 raise Refusal("CFG011", f'nothing here has the id "{name}"', hint)
-        report.diagnostics = [one for one in report.diagnostics if _concerns(one.file, given.only)]
-    failed = report.errors > 0 or (given.strict and report.count("warning") > 0)
-    if given.external_links:
+        report.diagnostics = [
+            row for row in report.diagnostics if _concerns(row.file, arguments.only)
+        ]
+    failed = report.errors > 0 or (arguments.strict and report.count("warning") > 0)
+    if arguments.external_links:
         from course.external import external_problems
 
         report.diagnostics = order([*report.diagnostics, *external_problems(options)])
-    _write(options.root, given, report)
-    if given.reproducible and not failed:
+    _write(options.root, arguments, report)
+    if arguments.reproducible and not failed:
         from course.reproducible import differences
 
         lines = differences(options)
@@ -75,23 +77,23 @@ def as_text(root: Path, report: Report) -> str:
     return FORMATS["text"](Findings(report, reader(root))).rstrip()
 
 
-def _write(root: Path, given: Namespace, report: Report) -> None:
-    terminal = given.report is None and sys.stdout.isatty()
+def _write(root: Path, arguments: Namespace, report: Report) -> None:
+    terminal = arguments.report is None and sys.stdout.isatty()
     found = Findings(
         report,
         reader(root),
         colour=terminal and not os.environ.get("NO_COLOR"),
-        limit=None if given.all else SHOWN,
-        changed=_changed(root) if given.format == "github" else frozenset(),
-        strict=given.strict,
+        limit=None if arguments.all else SHOWN,
+        changed=_changed(root) if arguments.format == "github" else frozenset(),
+        strict=arguments.strict,
     )
-    if given.format == "github" and (path := os.environ.get("GITHUB_STEP_SUMMARY")):
+    if arguments.format == "github" and (path := os.environ.get("GITHUB_STEP_SUMMARY")):
         with Path(path).open("a", encoding="utf-8") as file:
             file.write(job_summary(found))
-    text = FORMATS[given.format](found).rstrip() + "\n"
-    if given.report is not None:
-        given.report.write_text(text, encoding="utf-8")
-        print(f"{report.counts() or 'no problems'}; the report is in {given.report}")
+    text = FORMATS[arguments.format](found).rstrip() + "\n"
+    if arguments.report is not None:
+        arguments.report.write_text(text, encoding="utf-8")
+        print(f"{report.counts() or 'no problems'}; the report is in {arguments.report}")
     else:
         sys.stdout.write(text)
 
@@ -114,9 +116,9 @@ def accept_ids(options: Options) -> str:
     from half a course would promise the wrong thing.
     """
     sources, graph = link_course(options)
-    broken = [one for one in sources.diagnostics if one.severity == "error"]
+    broken = [row for row in sources.diagnostics if row.severity == "error"]
     if broken:
-        first = min(broken, key=lambda one: (one.file, one.line))
+        first = min(broken, key=lambda row: (row.file, row.line))
         raise Refusal(
             "CFG010",
             f"ids are accepted only from a course without errors: {first.file}:{first.line} "
@@ -128,12 +130,39 @@ def accept_ids(options: Options) -> str:
     known.update(current(graph))
     text = write_lock(known)
     path = options.root / LOCK_FILE
-    beside = path.with_suffix(".lock.new")
-    beside.write_text(text, encoding="utf-8", newline="\n")
-    beside.replace(path)
+    replace_file(path, text.encode())
     added = sorted(set(known) - set(before))
     updated = sorted(name for name in before if known[name] != before[name])
     if not added and not updated:
         return f"{LOCK_FILE}: nothing to add, {len(known)} ids"
     parts = [f"{len(added)} added" if added else "", f"{len(updated)} updated" if updated else ""]
     return f"{LOCK_FILE}: {', '.join(part for part in parts if part)}, {len(known)} ids"
+
+
+class _Memory(Outputs):
+    """Keeps the pages; nothing is there already, so that every page is rendered."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.pages: dict[str, str] = {}
+
+    def put(self, path: str, data: bytes) -> File:
+        """Keep the file *path* when it is a page."""
+        if path.endswith(".html"):
+            self.pages[path] = data.decode()
+        return super().put(path, data)
+
+    def keep(self, path: str, file: File) -> bool:
+        """Have every page made again."""
+        return False
+
+
+def deep_problems(options: Options) -> list[Diagnostic]:
+    """The problems that only a parser finds, over all pages of the course."""
+    target = _Memory()
+    run(replace(options, jobs=1), target, Cache(None))  # what another process keeps is lost here
+    return [
+        diagnostic(problem, TOP)
+        for path, html in target.pages.items()
+        for problem in markup_problems(path, html)
+    ]

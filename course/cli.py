@@ -13,8 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from course.build import build
-from course.options import CACHE, OUT, Options, Report
+from course.build import CACHE, OUT, Options, Report, build
 from course.publish.cache import remove_cache
 from course.publish.tree import Refusal, check_places
 
@@ -60,7 +59,7 @@ def _with_command(arguments: list[str]) -> list[str]:
     if arguments and (arguments[0][:1] != "-" or arguments[0] in ("-h", "--help")):
         return arguments
     if "--check" in arguments:
-        return ["check", *(one for one in arguments if one != "--check")]
+        return ["check", *(word for word in arguments if word != "--check")]
     return ["build", *arguments]
 
 
@@ -165,26 +164,26 @@ def _jobs(text: str) -> int:
     return int(text)
 
 
-def _options(given: argparse.Namespace) -> Options:
-    root = _root(given)
-    cache = None if given.no_cache else (given.cache or root / CACHE)
-    out = getattr(given, "out", None) or root / OUT
+def _options(arguments: argparse.Namespace) -> Options:
+    root = _root(arguments)
+    cache = None if arguments.no_cache else (arguments.cache or root / CACHE)
+    out = getattr(arguments, "out", None) or root / OUT
     return Options(
         root=root,
         out=Path(os.path.abspath(out)),  # noqa: PTH100  (a link is refused, not followed)
-        base_url=getattr(given, "base_url", None),
-        file_urls=getattr(given, "file_urls", False),
-        force=getattr(given, "force", False),
-        jobs=getattr(given, "jobs", 0),
+        base_url=getattr(arguments, "base_url", None),
+        file_urls=getattr(arguments, "file_urls", False),
+        force=getattr(arguments, "force", False),
+        jobs=getattr(arguments, "jobs", 0),
         cache=cache,
         updated=_epoch_date(),
-        verify=getattr(given, "clean", False),
+        verify=getattr(arguments, "clean", False),
     )
 
 
-def _root(given: argparse.Namespace) -> Path:
+def _root(arguments: argparse.Namespace) -> Path:
     """The folder that holds ``content/``."""
-    root: Path = given.root
+    root: Path = arguments.root
     if not (root / "content").is_dir():
         raise Refusal(
             "CFG002",
@@ -209,78 +208,78 @@ def _epoch_date() -> str | None:
     )
 
 
-def _build(given: argparse.Namespace) -> int:
+def _build(arguments: argparse.Namespace) -> int:
     os.umask(0o022)  # the files are for others to read, whoever builds
     gc.disable()  # a build keeps nearly all it makes: collections cost 4 % and find nothing
-    options = _options(given)
-    check_places(options)
-    if given.clean and options.cache is not None:
+    options = _options(arguments)
+    check_places(options.root, options.out, options.cache)
+    if arguments.clean and options.cache is not None:
         remove_cache(options.cache)
     report = build(options)
     for note in report.notes:
         print(f"note: {note}", file=sys.stderr)
     if report.diagnostics:
         print(_text(options.root, report), file=sys.stderr if report.written else sys.stdout)
-    if not report.errors and not given.quiet:
+    if not report.errors and not arguments.quiet:
         print(report.summary())
     return PROBLEMS if report.errors else OK
 
 
-def _check(given: argparse.Namespace) -> int:
+def _check(arguments: argparse.Namespace) -> int:
     from course.checking import run_check
 
-    return run_check(_options(given), given)
+    return run_check(_options(arguments), arguments)
 
 
-def _serve(given: argparse.Namespace) -> int:
+def _serve(arguments: argparse.Namespace) -> int:
     from course.serve import serve
 
     os.umask(0o022)
-    options = _options(given)
-    check_places(options)
+    options = _options(arguments)
+    check_places(options.root, options.out, options.cache)
     return serve(
         options,
-        given.host,
-        given.port,
-        given.prefix,
-        open_browser=given.open,
-        watch=not given.no_watch,
+        arguments.host,
+        arguments.port,
+        arguments.prefix,
+        open_browser=arguments.open,
+        watch=not arguments.no_watch,
     )
 
 
-def _new(given: argparse.Namespace) -> int:
+def _new(arguments: argparse.Namespace) -> int:
     from course.scaffold import new
 
-    return new(_root(given), given.kind, given.names, planned=given.planned)
+    return new(_root(arguments), arguments.kind, arguments.names, planned=arguments.planned)
 
 
-def _explain(given: argparse.Namespace) -> int:
-    from course.check.reports import UnknownRule, explain, rule_list
+def _explain(arguments: argparse.Namespace) -> int:
+    from course.reports import UnknownRule, explain, rule_list
 
     try:
-        print(rule_list() if given.code is None else explain(given.code))
+        print(rule_list() if arguments.code is None else explain(arguments.code))
     except UnknownRule as error:
         print(error.args[0], file=sys.stderr)
         return BAD_CALL
     return OK
 
 
-def _fmt(given: argparse.Namespace) -> int:
+def _fmt(arguments: argparse.Namespace) -> int:
     from course.fmt import fmt
 
-    return fmt(_root(given), check=given.check)
+    return fmt(_root(arguments), check=arguments.check)
 
 
-def _stats(given: argparse.Namespace) -> int:
+def _stats(arguments: argparse.Namespace) -> int:
     from course.stats import stats
 
-    return stats(_options(given), form=given.format)
+    return stats(_options(arguments), form=arguments.format)
 
 
-def _deploy_list(given: argparse.Namespace) -> int:
+def _deploy_list(arguments: argparse.Namespace) -> int:
     from course import deploylist
 
-    return deploylist.run(_options(given).out, given.since)
+    return deploylist.run(_options(arguments).out, arguments.since)
 
 
 def _text(root: Path, report: Report) -> str:

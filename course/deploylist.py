@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from course.publish.hosting import stage
-from course.publish.manifest import MANIFEST, Manifest, ManifestError, read_manifest
+from course.publish.tree import MANIFEST, Manifest, ManifestError, read_manifest
 
 
 def run(site: Path, since: Path) -> int:

@@ -104,9 +104,9 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
     import difflib  # only a build with mistakes asks
 
     match = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
-    return meant(match[0]) if match else None
+    return did_you_mean(match[0]) if match else None
 
 
-def meant(word: str) -> str:
+def did_you_mean(word: str) -> str:
     """The sentence that offers *word*."""
     return f'did you mean "{word}"?'

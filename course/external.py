@@ -14,9 +14,8 @@ from urllib.parse import urlsplit
 
 import aiohttp
 
-from course.build import link_course
+from course.build import Options, link_course
 from course.diagnostics import TOP, Diagnostic, Problem, diagnostic, order
-from course.options import Options
 from course.publish.cache import LINKS, read_json, write_json
 from course.read.files import span_at
 from course.read.models import plain

@@ -7,7 +7,6 @@ on one line. Comments and blank lines stay beside their entries.
 from __future__ import annotations
 
 import json
-import os
 import re
 import sys
 from collections.abc import Iterator, Mapping
@@ -21,7 +20,7 @@ from yaml.nodes import MappingNode, Node, SequenceNode
 
 from course.diagnostics import Problem
 from course.read import schema, yamlsource
-from course.read.files import TEXT_LIMIT, Entry, read_bytes, scan, text_of
+from course.read.files import TEXT_LIMIT, Entry, read_bytes, replace_file, scan, text_of
 from course.read.lesson import split_front
 from course.read.sources import CONTENT
 
@@ -102,7 +101,7 @@ def run(root: Path, *, check: bool = False) -> Formatted:
         if new != text:
             result.changed.append(entry.file)
             if not check:
-                _replace(Path(entry.path), new)
+                replace_file(Path(entry.path), new.encode())
     return result
 
 
@@ -412,14 +411,3 @@ def _sources(root: Path) -> Iterator[tuple[Entry, str]]:
             for pattern, name in _SCHEMAS:
                 if pattern.match(place):
                     yield entry, name
-
-
-def _replace(path: Path, text: str) -> None:
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        beside.write_bytes(text.encode())
-        beside.chmod(path.stat().st_mode & 0o777)
-        beside.replace(path)
-    except OSError:
-        beside.unlink(missing_ok=True)
-        raise

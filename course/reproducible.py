@@ -10,8 +10,8 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
-from course.options import Options
-from course.publish.manifest import MANIFEST, read_built
+from course.build import Options
+from course.publish.tree import MANIFEST, read_built
 
 _DOOR: Final = Path(__file__).resolve().parent.parent / "build.py"
 _ONE: Final = {"PYTHONHASHSEED": "1", "TZ": "UTC", "LC_ALL": "C"}

@@ -11,9 +11,8 @@ from pathlib import Path
 from string import Template
 from typing import Final
 
-from course.build import link_course
+from course.build import Options, link_course
 from course.diagnostics import nearest
-from course.options import Options
 from course.read import ids, schema
 from course.read.files import split_number
 from course.read.graph import Graph

@@ -25,13 +25,11 @@ import orjson
 from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
 
-from course.build import build
-from course.check.reports import SHOWN, block, reader
-from course.options import Options, Report, plural
+from course.build import Options, Report, build, plural
 from course.publish.hosting import PAGE
-from course.publish.manifest import MANIFEST
-from course.publish.tree import Refusal
+from course.publish.tree import MANIFEST, Refusal
 from course.read.sources import CONTENT
+from course.reports import SHOWN, block, reader
 from course.serve_files import File, entity_tag, find, host_headers, is_allowed_host, names_tag
 
 GOODBYE_S: Final = 0.2

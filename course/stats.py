@@ -9,8 +9,7 @@ from typing import Any, Final
 
 import orjson
 
-from course.build import link_course
-from course.options import Options
+from course.build import Options, link_course
 from course.read.graph import Graph, LessonNode
 
 _PRETTY: Final = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE

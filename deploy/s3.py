@@ -20,7 +20,7 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError
 
 from course.publish.hosting import NEVER, Stage, cache_control, content_type, stage
-from course.publish.manifest import (
+from course.publish.tree import (
     MANIFEST,
     File,
     Manifest,

@@ -6,8 +6,7 @@ is safe to delete and never trusted: a cache that somebody restored may hold any
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cache
 from hashlib import sha256
@@ -18,8 +17,10 @@ from typing import Any, Final
 import orjson
 
 from course.diagnostics import Diagnostic
-from course.publish.manifest import File
-from course.publish.unit import Unit
+from course.publish.lesson import Unit
+from course.publish.shell import SiteInfo
+from course.publish.tree import File, Outputs
+from course.read.files import replace_file
 from course.read.lesson import Lesson, Parts, Setup
 
 _FILE: Final = "lessons.json"
@@ -30,7 +31,7 @@ _TOOL: Final = (_PACKAGE, _PACKAGE.parent / "schemas" / "course")
 
 
 @cache
-def tool_key() -> str:
+def _tool_key() -> str:
     """A digest of this package, its schemas and the versions of the libraries that it uses."""
     digest = sha256("".join(f"{name}={version(name)};" for name in _LIBRARIES).encode())
     for folder in _TOOL:
@@ -41,7 +42,7 @@ def tool_key() -> str:
     return digest.hexdigest()
 
 
-def digest_of(*values: object) -> str:
+def _digest_of(*values: object) -> str:
     """A digest of JSON-able *values*; sets, mappings and records of the reader may be inside."""
     data = orjson.dumps(values, default=_as_json, option=orjson.OPT_SORT_KEYS)
     return sha256(data).hexdigest()
@@ -53,54 +54,89 @@ def _as_json(value: Any) -> Any:
     return dict(value) if isinstance(value, Mapping) else list(value)
 
 
-def lesson_key(parts: Parts, setup: str) -> str:
-    """The key of a lesson as read: its bytes, its place and the digest of its *setup*."""
-    digest = sha256(digest_of(setup, parts.folder, parts.name, parts.phase, parts.unread).encode())
+def _lesson_key(parts: Parts, shared: str) -> str:
+    """The key of a lesson as read: its bytes, its place and the digest of what all share."""
+    digest = sha256(
+        _digest_of(shared, parts.folder, parts.name, parts.phase, parts.unread).encode()
+    )
     for name, data in parts.files.items():
         digest.update(b"%s\0%d\0" % (name.encode(), len(data)))
         digest.update(data)
     return digest.hexdigest()
 
 
-def setup_key(setup: Setup) -> str:
-    """The key of what all lessons are read with."""
-    return digest_of(tool_key(), setup)
-
-
 class Cache:
-    """The cache file below *folder*; without a folder it finds and keeps nothing."""
+    """The cache file below *folder*; without a folder it finds and keeps nothing.
+
+    It answers what is fresh: lessons whose bytes and setup are unchanged, and the units of those
+    whose surroundings and files are unchanged as well.
+    """
 
     def __init__(self, folder: Path | None) -> None:
         self._path = folder / _FILE if folder else None
         self._entries = read_json(self._path) if self._path else {}
         self._new: dict[str, dict[str, Any]] = {}
+        self._keys: dict[str, str] = {}  # by folder, as are those of the units
+        self._unit_keys: dict[str, str] = {}
         self._changed = False
 
-    def lesson(self, folder: str, key: str) -> Lesson | None:
-        """The lesson that was read from the same bytes, without its material."""
+    def fresh_lessons(self, parts: Iterable[Parts], setup: Setup) -> dict[str, Lesson]:
+        """The lessons that were read from the same bytes, without their material, by folder."""
+        shared = _digest_of(_tool_key(), setup)
+        self._keys = {entry.folder: _lesson_key(entry, shared) for entry in parts}
+        lessons = {folder: self._lesson(folder, key) for folder, key in self._keys.items()}
+        return {folder: lesson for folder, lesson in lessons.items() if lesson is not None}
+
+    def _lesson(self, folder: str, key: str) -> Lesson | None:
         try:
             entry = self._entries[folder]
             lesson = Lesson(**entry["lesson"]) if entry["key"] == key else None
             if lesson is not None:
-                lesson.diagnostics = [Diagnostic(**one) for one in entry["lesson"]["diagnostics"]]
+                lesson.diagnostics = [Diagnostic(**row) for row in entry["lesson"]["diagnostics"]]
             return lesson
         except (TypeError, KeyError):
             return None
 
-    def unit(self, folder: str, key: str) -> Unit | None:
-        """What was rendered of the same lesson in the same surroundings."""
+    def fresh_units(
+        self, lessons: Iterable[tuple[Lesson, Mapping[str, Any]]], site: SiteInfo, outputs: Outputs
+    ) -> dict[str, Unit]:
+        """The units, by id, that *outputs* holds as the same lessons would be rendered today.
+
+        Each lesson comes with what the course around it says.
+        """
+        shared = _digest_of(_tool_key(), site)
+        units: dict[str, Unit] = {}
+        for lesson, related in lessons:
+            folder = lesson.folder
+            key = self._unit_keys[folder] = _digest_of(self._keys[folder], related, shared)
+            unit = self._unit(folder, key)
+            if unit is not None and all(map(outputs.keep, unit.files, unit.files.values())):
+                units[unit.id] = unit
+                self._keep(lesson, unit)
+        return units
+
+    def _unit(self, folder: str, key: str) -> Unit | None:
         try:
-            unit = Unit(**self._entries[folder]["unit"])
-            unit.files = {path: File(*file) for path, file in unit.files.items()}
+            entry = self._entries[folder]
+            unit = Unit(**entry["unit"]) if entry["unitKey"] == key else None
+            if unit is not None:
+                unit.files = {path: File(*file) for path, file in unit.files.items()}
+            return unit
         except (TypeError, KeyError, AttributeError):
             return None
-        return unit if unit.key == key else None
 
-    def add(self, key: str, lesson: Lesson, unit: Unit) -> None:
-        """Keep a lesson, read under *key*, and its unit for the next build."""
-        lesson = replace(lesson, material=None)
-        self._new[lesson.folder] = {"key": key, "lesson": lesson, "unit": unit}
-        self._changed |= self.unit(lesson.folder, unit.key) is None
+    def add(self, lesson: Lesson, unit: Unit) -> None:
+        """Keep a lesson and its new unit for the next build."""
+        self._keep(lesson, unit)
+        self._changed |= self._unit(lesson.folder, self._unit_keys[lesson.folder]) is None
+
+    def _keep(self, lesson: Lesson, unit: Unit) -> None:
+        self._new[lesson.folder] = {
+            "key": self._keys[lesson.folder],
+            "lesson": replace(lesson, material=None),
+            "unitKey": self._unit_keys[lesson.folder],
+            "unit": unit,
+        }
 
     def save(self) -> None:
         """Replace the file in one step by what was added, if that is something new."""
@@ -128,6 +164,4 @@ def read_json(path: Path) -> dict[str, Any]:
 def write_json(path: Path, data: object) -> None:
     """Replace a file of the cache in one step; its folder is made."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(f"{path.name}.{os.getpid()}")
-    beside.write_bytes(orjson.dumps(data, default=list))
-    beside.replace(path)
+    replace_file(path, orjson.dumps(data, default=list))

@@ -10,10 +10,9 @@ from typing import Any
 
 from markupsafe import Markup
 
-from course.publish.inline import plain
-from course.publish.resources import is_printable
+from course.publish.lesson import is_printable
 from course.publish.search import fold
-from course.publish.shell import DEEP, FLAT, TEMPLATES, TOP, Frame, Ref, Resource, Shell
+from course.publish.shell import DEEP, FLAT, TEMPLATES, TOP, Frame, Ref, Resource, Shell, plain
 
 Page = tuple[str, str]  # path from the site root, HTML
 

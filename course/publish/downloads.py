@@ -9,8 +9,8 @@ from zlib import crc32
 
 import orjson
 
-from course.publish.inline import Labels, fill
-from course.publish.resources import json_bytes
+from course.publish.shell import Labels, fill
+from course.publish.tree import json_bytes
 from course.read import links
 from course.read.code import PYTHON
 from course.read.markdown import INTRO, TEXT_KIND, Code, Piece

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from course.publish.downloads import escape_text
-from course.publish.inline import Labels, fill
+from course.publish.shell import Labels, fill
 
 SPLIT_ABOVE: Final = 1_000_000  # bytes of full text; up to here it is one file
 FULL: Final = "llms-full.txt"

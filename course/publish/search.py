@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import orjson
 
-from course.publish.inline import plain
+from course.publish.shell import plain
 
 SHARD_ABOVE: Final = 1000  # lessons; up to here the whole index is one file
 LEVELS: Final = (1, 2, 4, 8)  # weighted count from which a level holds; a posting keeps the level

@@ -1,4 +1,4 @@
-"""The output folder: prepared beside the live one, then exchanged whole.
+"""The output folder and its manifest: prepared beside the live one, then exchanged whole.
 
 So the site is never half old and half new, whenever a build is killed.
 """
@@ -8,20 +8,91 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
+import re
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, NamedTuple
 
-from course.options import Options
-from course.publish.manifest import MANIFEST, File, is_safe, manifest_bytes, read_built
+import orjson
 
+MANIFEST: Final = "build-manifest.json"
 CONTENT: Final = "content"
 CHANGED: Final = -1  # the size of a file that the last build did not leave like this
 _EXCHANGE: Final = 2
 _AT_FDCWD: Final = -100
+_SHA256: Final = re.compile(r"[0-9a-f]{64}\Z")
+
+
+class ManifestError(ValueError):
+    """The bytes are not a build manifest that this version understands."""
+
+
+class File(NamedTuple):
+    """One published file: its size in bytes and the hex SHA-256 of its content."""
+
+    bytes: int
+    sha256: str
+
+
+Manifest = Mapping[str, File]
+
+
+def read_manifest(data: bytes) -> dict[str, File]:
+    """Files by path; raises ManifestError for all but schema version 1 with safe paths."""
+    try:
+        document: Any = orjson.loads(data)
+    except ValueError as error:
+        raise ManifestError("it is not JSON") from error
+    if not isinstance(document, dict) or document.get("schemaVersion") != 1:
+        raise ManifestError("its schemaVersion is not 1")
+    entries = document.get("files")
+    if not isinstance(entries, list):
+        raise ManifestError('it has no list "files"')
+    files: dict[str, File] = {}
+    for entry in entries:
+        if not isinstance(entry, dict):
+            raise ManifestError("an entry is not an object")
+        path, size, sha256 = entry.get("path"), entry.get("bytes"), entry.get("sha256")
+        if not isinstance(path, str) or not is_safe(path):
+            raise ManifestError(f"an entry has the unusable path {path!r}")
+        if not isinstance(size, int) or not isinstance(sha256, str) or not _SHA256.match(sha256):
+            raise ManifestError(f"the entry of {path} lacks its bytes or its SHA-256")
+        files[path] = File(size, sha256)
+    return files
+
+
+def read_built(site: Path) -> dict[str, File] | None:
+    """The files that the last build wrote into *site*; None without a readable manifest."""
+    try:
+        return read_manifest((site / MANIFEST).read_bytes())
+    except (OSError, ManifestError):
+        return None
+
+
+def json_bytes(data: object) -> bytes:
+    """*data* as it is published: sorted keys, two spaces, one line end at the end."""
+    form = orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE
+    return orjson.dumps(data, option=form)
+
+
+def manifest_bytes(files: Manifest) -> bytes:
+    """``build-manifest.json``: every file but itself, by path."""
+    entries = [{**file._asdict(), "path": path} for path, file in sorted(files.items())]
+    return json_bytes({"files": entries, "schemaVersion": 1})
+
+
+def tree_digest(files: Manifest) -> str:
+    """One digest for the whole site: equal bytes everywhere, equal digest."""
+    lines = [f"{path}\0{digest}\n" for path, (_, digest) in sorted(files.items())]
+    return hashlib.sha256("".join(lines).encode()).hexdigest()
+
+
+def is_safe(path: str) -> bool:
+    """Whether *path* stays below the folder that it is joined to."""
+    return "\\" not in path and "\0" not in path and not {"", ".", ".."} & set(path.split("/"))
 
 
 class Refusal(Exception):
@@ -59,15 +130,15 @@ class Refusal(Exception):
         )
 
 
-def check_places(options: Options) -> None:
+def check_places(root: Path, out: Path, cache: Path | None) -> None:
     """Raise :class:`Refusal` when the output or the cache would lie where it does harm."""
-    content, cache = options.root / CONTENT, options.cache
-    _check_out(options.out, content, options.root)
+    content = root / CONTENT
+    _check_out(out, content, root)
     if cache is not None and cache.is_symlink():
         raise _refused(
             "the cache cannot lie there", f"{cache} is a link", "give the folder that it points to"
         )
-    if cache is not None and (_overlap(cache, content) or _overlap(cache, options.out)):
+    if cache is not None and (_overlap(cache, content) or _overlap(cache, out)):
         raise _refused(
             "the cache cannot lie there",
             f"{cache} overlaps the sources or the output",
@@ -145,7 +216,7 @@ def listing(folder: Path) -> dict[str, int]:
 
 
 @contextmanager
-def locked(out: Path) -> Iterator[None]:
+def output_lock(out: Path) -> Iterator[None]:
     """Hold the lock of the output folder; the system frees it when the process ends."""
     path = out.parent / f".{out.name}.lock"
     try:

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from itertools import islice
 from typing import Any, Final
 
+from course.check.pages import read_facts
 from course.diagnostics import Problem
-from course.publish import outcheck, resources, search
+from course.publish import resources, search
 from course.publish.course_pages import CoursePages, not_found_hashes, not_found_page
 from course.publish.downloads import ROOT
 from course.publish.hosting import NOT_FOUND, atom, bundle, headers, robots, sitemap
+from course.publish.lesson import API, Unit, lesson_resource, relate_lessons, resource_problems
 from course.publish.llms import llms_full, llms_txt
 from course.publish.openapi import openapi
 from course.publish.shell import Assets, Shell
-from course.publish.unit import Unit, lesson_resource
+from course.publish.tree import json_bytes
 from course.read import schema
 from course.read.graph import Graph
 
 _RESOURCES: Final = ("catalog", "pathways", "roles", "projects")
 Resource = dict[str, Any]
-Facts = dict[str, Any]  # of a page, from outcheck
+Facts = dict[str, Any]  # of a page, from read_facts
 Put = Callable[[str, bytes], object]
 
 
@@ -46,12 +49,12 @@ def build(
         "projects": resources.projects(graph, bundles),
     }
     for name, resource in named.items():
-        path = f"{resources.API}/{name}.json"
-        problems += resources.problems(f"{name}.v1", resource, f"site/{path}")
-        put(path, resources.json_bytes(resource))
+        path = f"{API}/{name}.json"
+        problems += resource_problems(f"{name}.v1", resource, f"site/{path}")
+        put(path, json_bytes(resource))
     for name in schema.names():
         put(resources.schema_url(name), schema.source(name))
-    put(resources.SCHEMA_INDEX, resources.json_bytes(resources.schema_index()))
+    put(resources.SCHEMA_INDEX, json_bytes(resources.schema_index()))
     for path, data in assets.files.items():
         put(path, data)
     pages = CoursePages(shell, *(named[name] for name in _RESOURCES))
@@ -62,10 +65,10 @@ def build(
     printed = {name: unit.printed for name, unit in units.items()}
     for path, html in pages.pages(readmes, printed):
         put(path, html.encode())
-        facts[path] = outcheck.facts(path, html)
+        facts[path] = read_facts(path, html)
     _put_texts(graph, units, shell, named, put)
     put("404.html", not_found_page(shell).encode())
-    put("404.json", resources.json_bytes(NOT_FOUND))
+    put("404.json", json_bytes(NOT_FOUND))
     put("_headers", headers(not_found_hashes()).encode())
     put(".nojekyll", b"")
     if base_url := shell.site.base_url:
@@ -106,10 +109,7 @@ def _put_texts(
     for path, data in search.build_index(terms, others=others).items():
         put(path, data)
     examples = dict(named)
-    first = next((node for node in graph.lessons.values() if node.authored), None)
-    if first is not None:
+    for first, related in islice((pair for pair in relate_lessons(graph) if pair[0].authored), 1):
         graph.sources.material(first.record)
-        number = resources.numbers(graph)[first.phase.id]
-        related = resources.relations(graph, first, number)
         examples["lesson"], _ = lesson_resource(first.record, related, site)
-    put("openapi.json", resources.json_bytes(openapi(examples)))
+    put("openapi.json", json_bytes(openapi(examples)))

@@ -136,7 +136,7 @@ def _ordered(node: dict[str, Any]) -> dict[str, Any]:
     return {key: node[key] for key in sorted(node, key=_ORDER.index)}
 
 
-def written(value: Any, indent: int = 0, before: int = 0) -> str:
+def format_json(value: Any, indent: int = 0, before: int = 0) -> str:
     """*value* as JSON, with on one line what fits there; *before* is the width of its key."""
     line = json.dumps(value, ensure_ascii=False)
     if not isinstance(value, dict | list) or not value:
@@ -146,9 +146,9 @@ def written(value: Any, indent: int = 0, before: int = 0) -> str:
     inner = indent + 2
     if isinstance(value, dict):
         keys = {key: f"{json.dumps(key, ensure_ascii=False)}: " for key in value}
-        parts = [keys[key] + written(value[key], inner, len(keys[key])) for key in value]
+        parts = [keys[key] + format_json(value[key], inner, len(keys[key])) for key in value]
     else:
-        parts = [written(item, inner) for item in value]
+        parts = [format_json(item, inner) for item in value]
     opening, closing = "{}" if isinstance(value, dict) else "[]"
     pad = " " * inner
     return f"{opening}\n{pad}" + f",\n{pad}".join(parts) + f"\n{' ' * indent}{closing}"
@@ -159,7 +159,7 @@ def main(arguments: list[str]) -> int:
     stale = []
     for name in models.SOURCES:
         path = schema.FOLDER / f"{name}{schema.SUFFIX}"
-        text = written(export(name)) + "\n"
+        text = format_json(export(name)) + "\n"
         if not path.exists() or path.read_text("utf-8") != text:
             stale.append(path.name)
             if "--check" not in arguments:

@@ -330,3 +330,16 @@ def is_regular(path: Path) -> bool:
         return stat.S_ISREG(os.lstat(path).st_mode)
     except OSError:
         return False
+
+
+def replace_file(path: Path, data: bytes) -> None:
+    """Replace the content of *path* in one step; its permissions stay."""
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        beside.write_bytes(data)
+        if path.exists():
+            beside.chmod(path.stat().st_mode & 0o777)
+        beside.replace(path)
+    except OSError:
+        beside.unlink(missing_ok=True)
+        raise

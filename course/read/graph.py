@@ -71,6 +71,10 @@ class Graph:
                     found.update(self.pathway_lessons.get(name, ()))
         return found
 
+    def phase_numbers(self) -> dict[str, str]:
+        """The number of every phase, by id."""
+        return {name: f"{place:02d}" for place, name in enumerate(self.phases, 1)}
+
     def pathway_phases(self, pathway: str) -> list[str]:
         """The phases that a pathway touches, in the order of its lessons."""
         found: dict[str, None] = {}

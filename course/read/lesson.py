@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
 
-from course.diagnostics import TOP, Diagnostic, Problem, Span, diagnostic, meant, nearest
+from course.diagnostics import TOP, Diagnostic, Problem, Span, diagnostic, did_you_mean, nearest
 from course.read import blocks, ids, images, markdown, quiz, schema, yamlsource
 from course.read.files import find_unfinished, span_at, text_of
 
@@ -233,7 +233,7 @@ class _Reader:
         """What an authored lesson lacks."""
         misspelt = {one.hint for one in self.lesson.diagnostics if one.code == "SCH003"}
         for key, code, what in _REQUIRED:
-            if key not in self.lesson.front and meant(key) not in misspelt:
+            if key not in self.lesson.front and did_you_mean(key) not in misspelt:
                 yield Problem(code, self.file, f"an authored lesson must state {what}", (key,))
         if "quiz.yaml" not in {*self.parts.files, *self.parts.unread}:
             yield Problem("LES016", self.file, "an authored lesson must have a quiz", ("status",))
@@ -340,10 +340,10 @@ class _Reader:
         if tree is not None:
             given = self.lesson.front.get("objectives")
             count = len(given) if isinstance(given, list) else MOST_OBJECTIVES
-            broken = quiz.counted(schema.check("quiz", tree, file), count)
+            broken = quiz.fit_objective_errors(schema.check("quiz", tree, file), count)
             found += broken or quiz.problems(tree["questions"], count, file)
             if not broken:
-                self.questions = quiz.published(tree["questions"])
+                self.questions = quiz.publish_questions(tree["questions"])
         yield from found
 
 

@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple
 import pyromark
 
 from course import rules
-from course.diagnostics import Problem, Span, meant, nearest, short
+from course.diagnostics import Problem, Span, did_you_mean, nearest, short
 from course.read import links
 from course.read.code import PYTHON, is_known, python_fault
 from course.read.files import control
@@ -371,7 +371,7 @@ class _Reader:
                 head.at,
                 expected=", ".join(names),
                 got=short(prefix),
-                hint=meant(close[0]),
+                hint=did_you_mean(close[0]),
             )
 
     def anchor(self, head: Heading) -> str:

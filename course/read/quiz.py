@@ -40,7 +40,7 @@ def problems(questions: list[dict[str, Any]], objectives: int, file: str) -> Ite
     yield from _guessable(questions, file)
 
 
-def counted(broken: list[Problem], objectives: int) -> list[Problem]:
+def fit_objective_errors(broken: list[Problem], objectives: int) -> list[Problem]:
     """The schema problems *broken*; a limit of the objective becomes that of the lesson."""
     return [
         _no_objective(one, objectives)
@@ -159,7 +159,7 @@ def _longest_is_correct(options: list[dict[str, Any]], marks: list[bool]) -> boo
     return lengths.count(most) == 1 and marks[lengths.index(most)]
 
 
-def published(questions: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def publish_questions(questions: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The questions as the lesson resource carries them: shuffled, with letters and answers."""
     return [_published(question) for question in questions]
 

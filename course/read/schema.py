@@ -11,7 +11,7 @@ from typing import Any, Final
 import jsonschema_rs
 import orjson
 
-from course.diagnostics import Problem, meant, nearest, short
+from course.diagnostics import Problem, did_you_mean, nearest, short
 
 FOLDER: Final = Path(__file__).resolve().parents[2] / "schemas" / "course"
 SUFFIX: Final = ".schema.json"
@@ -139,7 +139,7 @@ def _drop_consequences(found: list[Problem]) -> list[Problem]:
     return [
         one
         for one in found
-        if not (one.code == "SCH002" and (*_parent(one), meant(str(_last(one)))) in misspelt)
+        if not (one.code == "SCH002" and (*_parent(one), did_you_mean(str(_last(one)))) in misspelt)
         and not (one.path in no_day and one.message.endswith(_NO_FORM))
     ]
 

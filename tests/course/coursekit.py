@@ -10,9 +10,8 @@ from typing import Any, Final
 
 import yaml
 
-from course.build import build, check
+from course.build import Options, Report, build, check
 from course.diagnostics import Diagnostic
-from course.options import Options, Report
 
 RULES: Final = Path(__file__).parent / "rules"
 BASE: Final = RULES / "_base"

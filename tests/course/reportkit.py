@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from course.check.reports import Findings
+from course.build import Report
 from course.diagnostics import Diagnostic
-from course.options import Report
+from course.reports import Findings
 
 LESSON = "content/phases/10-see-the-car/20-brake-trace"
 QUIZ = f"{LESSON}/quiz.yaml"

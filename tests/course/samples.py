@@ -9,8 +9,7 @@ from typing import Any
 import yaml
 
 from course.publish.course_pages import CoursePages, not_found_page
-from course.publish.lesson_page import LessonPages
-from course.publish.resources import catalog_entry
+from course.publish.lesson import LessonPages, catalog_entry
 from course.publish.shell import Shell, SiteInfo, bundle
 from tests.course import mutations
 

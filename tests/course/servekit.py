@@ -11,7 +11,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, context
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from course.options import Options
+from course.build import Options
 from course.serve import Server
 
 T = TypeVar("T")

@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urldefrag, urljoin, urlsplit
 
-from course.build import build
-from course.options import Options
+from course.build import Options, build
 
 TYPES: Final = {".md": "text/markdown", ".ipynb": "application/x-ipynb+json"}
 

@@ -14,10 +14,9 @@ from typing import Any, Final
 
 import pytest
 
-from course.build import build, check
+from course.build import Options, build, check
 from course.checking import accept_ids
 from course.fmt import fmt
-from course.options import Options
 from course.read.files import CODE_SUFFIXES, MEDIA_SUFFIXES
 from course.read.links import KINDS
 from course.read.markdown import ALERTS

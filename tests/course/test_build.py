@@ -18,10 +18,8 @@ from pathlib import Path
 
 import pytest
 
-from course.build import build, check, in_processes, processes
-from course.options import Options
-from course.publish.manifest import MANIFEST, Manifest, read_built
-from course.publish.tree import Refusal, Stage, listing, locked
+from course.build import Options, build, check, in_processes, processes
+from course.publish.tree import MANIFEST, Manifest, Refusal, Stage, listing, output_lock, read_built
 from tests.course.coursekit import BRAKE_TRACE, READ_A_LAP, edited, write_course
 from tests.forker import forking
 
@@ -149,7 +147,7 @@ def test_a_folder_that_no_build_made_is_refused(course: Options) -> None:
 
 
 def test_a_second_build_at_the_same_time_is_refused(course: Options) -> None:
-    with locked(course.out), pytest.raises(Refusal) as refusal:
+    with output_lock(course.out), pytest.raises(Refusal) as refusal:
         build(course)
     assert refusal.value.code == "CFG004"
     assert build(course).written
@@ -397,7 +395,7 @@ def test_an_error_in_a_second_process_is_raised_in_the_first(
     def broken(*_: object) -> None:
         raise RuntimeError("no page today")
 
-    monkeypatch.setattr("course.publish.unit.outcheck.facts", broken)
+    monkeypatch.setattr("course.publish.lesson.pages.read_facts", broken)
     with pytest.raises(RuntimeError, match="no page today"):
         build(Options(root=course.root, out=course.out, jobs=2))
     assert not course.out.exists()

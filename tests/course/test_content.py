@@ -12,8 +12,7 @@ from typing import Any, Final
 
 import pytest
 
-from course.build import build
-from course.options import Options
+from course.build import Options, build
 
 CONTENT: Final = Path(__file__).resolve().parents[2] / "content"
 AUTHORED: Final = sorted(

@@ -9,10 +9,8 @@ from typing import Final
 
 import pytest
 
-from course.build import build, check
-from course.options import Options
-from course.publish.manifest import MANIFEST
-from course.publish.tree import listing
+from course.build import Options, build, check
+from course.publish.tree import MANIFEST, listing
 from tests.course.coursekit import BRAKE_TRACE, LAP_KIT, QUIZ, READ_A_LAP, edited, write_course
 
 BRAKING: Final = "content/phases/20-braking"

@@ -15,10 +15,9 @@ import pytest
 from aiohttp import web
 
 from course import external
-from course.build import link_course
+from course.build import Options, link_course
 from course.diagnostics import Diagnostic
 from course.external import Answer, Limits, external_problems, probe
-from course.options import Options
 from tests.course.coursekit import BRAKE_TRACE, edited, write_course
 from tests.course.servekit import in_thread
 

@@ -10,8 +10,7 @@ from typing import Any, Final
 import pytest
 import yaml
 
-from course.build import build
-from course.options import Options
+from course.build import Options, build
 from tests.course.coursekit import WORDS, built, edited, with_body, write_course
 
 MARK: Final = "Ž"

@@ -14,7 +14,7 @@ from tests.course import mutations
 
 @pytest.mark.parametrize("name", SOURCES)
 def test_a_schema_is_what_the_model_says(name: str) -> None:
-    assert export.written(export.export(name)) + "\n" == schema.source(name).decode()
+    assert export.format_json(export.export(name)) + "\n" == schema.source(name).decode()
 
 
 @pytest.mark.parametrize("name", SOURCES)

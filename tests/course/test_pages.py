@@ -14,9 +14,8 @@ from typing import Any
 import pytest
 
 from course.publish.course_pages import not_found_hashes, not_found_page
-from course.publish.inline import inline, plain, prose
-from course.publish.lesson_page import LessonPages, move_body
-from course.publish.shell import ASSETS, TEMPLATES, Shell, bundle, hashed_path
+from course.publish.lesson import LessonPages, move_body
+from course.publish.shell import ASSETS, TEMPLATES, Shell, bundle, hashed_path, inline, plain, prose
 from tests.course import samples
 
 VOID = {"meta", "link", "input", "img", "br", "hr", "path", "circle", "rect"}

@@ -12,7 +12,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from course import rules
-from course.check.reports import (
+from course.build import Report
+from course.diagnostics import TOP
+from course.reports import (
     FORMATS,
     WIDTH,
     Findings,
@@ -23,8 +25,6 @@ from course.check.reports import (
     reader,
     rule_list,
 )
-from course.diagnostics import TOP
-from course.options import Report
 from tests.course.reportkit import ONE, QUIZ, SIZES, findings, many
 
 SAMPLE = f"""\

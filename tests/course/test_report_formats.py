@@ -16,9 +16,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from course import rules
-from course.check.reports import FORMATS, Findings, job_summary, sendable, sentences
+from course.build import Report
 from course.diagnostics import Diagnostic
-from course.options import Report
+from course.reports import FORMATS, Findings, job_summary, sentences, utf8_safe
 from tests.course import mutations
 from tests.course.reportkit import ONE, QUIZ, SEVERITY, SIZES, findings, many
 
@@ -210,7 +210,7 @@ def test_no_text_breaks_a_format(found: list[Diagnostic]) -> None:
     mutations.reference("diagnostics.v1").validate(json.loads(texts["json"]))
     jsonschema.Draft202012Validator(SARIF).validate(json.loads(texts["sarif"]))
     assert [(place["file"], message) for _, place, message in commands(texts["github"])] == [
-        (one.file, "\n".join(sentences(one))) for one in map(sendable, found)
+        (one.file, "\n".join(sentences(one))) for one in map(utf8_safe, found)
     ]
     suite = ElementTree.fromstring(texts["junit"])[0]
     assert len(suite) == len({*whole.report.sources, *(one.file for one in found)})

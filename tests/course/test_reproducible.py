@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from course.build import build
-from course.options import Options
+from course.build import Options, build
 from course.reproducible import differences
 from tests.course.coursekit import write_course
 

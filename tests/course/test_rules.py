@@ -12,13 +12,11 @@ import pytest
 import yaml
 
 from course import rules
-from course.build import build
-from course.checking import accept_ids
+from course.build import Options, build
+from course.checking import accept_ids, deep_problems
 from course.cli import main
-from course.deepcheck import deep_problems
-from course.options import Options
 from course.publish import tree
-from course.publish.lesson_page import LessonPages
+from course.publish.lesson import LessonPages
 from course.publish.tree import Refusal
 from course.read.sources import page_words
 from tests.course.coursekit import (

@@ -15,8 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from course.build import build
-from course.options import Options, Report
+from course.build import Options, Report, build
 from course.publish.tree import Refusal
 from course.serve import LISTENERS, ServeError, normal_prefix, serve
 from tests.course.coursekit import BRAKE_TRACE, edited, write_course
@@ -26,7 +25,7 @@ PROGRAM = """
 import sys
 from pathlib import Path
 import course.serve
-from course.options import Options
+from course.build import Options
 root = Path(sys.argv[1])
 course.serve.GOODBYE_S = 600.0
 sys.exit(course.serve.serve(Options(root, root / "site"), port=int(sys.argv[2])))

@@ -20,8 +20,7 @@ import pytest
 import yaml
 
 from bench.lessons import make_lessons, write_content
-from course.build import build
-from course.options import Options
+from course.build import Options, build
 from tests.course.coursekit import LAP_KIT, WORDS, edited, write_course
 from tests.course.sitekit import (
     Page,

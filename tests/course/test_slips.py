@@ -7,10 +7,9 @@ from typing import NamedTuple
 
 import pytest
 
-from course.build import build
+from course.build import Options, build
 from course.cli import main
 from course.diagnostics import Diagnostic
-from course.options import Options
 from course.read.code import python_fault
 from tests.course.coursekit import (
     BRAKE_TRACE,

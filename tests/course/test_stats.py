@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from course.build import link_course
-from course.options import Options
+from course.build import Options, link_course
 from course.stats import collect, stats
 from tests.course.coursekit import BRAKE_TRACE, READ_A_LAP, edited, write_course
 

@@ -13,7 +13,7 @@ from course.publish.hosting import (
     content_type,
     stage,
 )
-from course.publish.manifest import File, ManifestError, manifest_bytes, read_manifest
+from course.publish.tree import File, ManifestError, manifest_bytes, read_manifest
 from deploy.s3 import make_plan
 
 HEADERS = [

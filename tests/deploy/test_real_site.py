@@ -11,7 +11,7 @@ from urllib.request import urlopen
 import pytest
 
 from course.publish.hosting import TYPES
-from course.publish.manifest import read_manifest
+from course.publish.tree import read_manifest
 from deploy.s3 import main
 
 RESOURCES = ("catalog", "pathways", "roles", "projects", "lessons/read-a-lap")

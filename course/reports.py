@@ -16,8 +16,8 @@ from xml.etree import ElementTree
 import orjson
 
 from course import rules
+from course.build import Report, plural
 from course.diagnostics import TOP, Diagnostic, nearest, short
-from course.options import Report, plural
 from course.read.files import TEXT_LIMIT, is_regular
 from course.rules import Rule
 
@@ -90,7 +90,7 @@ def sentences(one: Diagnostic) -> list[str]:
     return told + ([f"hint: {one.hint}"] if one.hint else [])
 
 
-def sendable(one: Diagnostic) -> Diagnostic:
+def utf8_safe(one: Diagnostic) -> Diagnostic:
     """*one* with texts that UTF-8 can hold and ``got`` within its limit.
 
     A file name that is not UTF-8 reaches us with lone surrogates, which no format can store.
@@ -282,7 +282,7 @@ def json_report(findings: Findings) -> str:
     document = {
         "version": 1,
         "summary": {**counts, "files": len(report.sources)},
-        "diagnostics": [sendable(one).as_json() for one in findings.report.diagnostics],
+        "diagnostics": [utf8_safe(one).as_json() for one in findings.report.diagnostics],
     }
     return orjson.dumps(document, option=orjson.OPT_INDENT_2).decode() + "\n"
 
@@ -300,7 +300,7 @@ def github_report(findings: Findings) -> str:
         same = [one for one in findings.report.diagnostics if one.severity == severity]
         same.sort(key=lambda one: one.file not in findings.changed)
         more = len(same) - ANNOTATIONS
-        lines += [_command(command, sendable(one)) for one in same[:ANNOTATIONS]]
+        lines += [_command(command, utf8_safe(one)) for one in same[:ANNOTATIONS]]
         if more > 0:
             again = f"and {plural(more, f'more {severity}')}, all of them in the job summary"
             lines[-1] += _data(f"\n({again})")
@@ -430,7 +430,7 @@ def sarif_report(findings: Findings) -> str:
         "rules": [_sarif_rule(rules.book()[c]) for c in codes],
     }
     results = [
-        _sarif_result(sendable(one), index[one.code], mark)
+        _sarif_result(utf8_safe(one), index[one.code], mark)
         for one, mark in zip(found, _fingerprints(found, findings.source), strict=True)
     ]
     run = {

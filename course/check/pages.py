@@ -1,4 +1,4 @@
-"""The output check: every link, anchor and reference of the pages that were written."""
+"""The rules of pages: every link, anchor and reference, and the markup as a parser sees it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import posixpath
 import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
+from html.parser import HTMLParser
 from typing import Any, Final
 
 from course.diagnostics import Problem, short
@@ -20,7 +21,7 @@ _FREE: Final = ("https:", "http:", "mailto:", "data:")
 _FOLDER: Final = "index.html"
 
 
-def facts(path: str, html: str) -> dict[str, Any]:
+def read_facts(path: str, html: str) -> dict[str, Any]:
     """Ids, targets and faults of one page, as data that JSON can hold.
 
     ``ids`` are its anchors and ``refs`` the other files it names (``path#anchor`` from the site
@@ -54,7 +55,7 @@ def facts(path: str, html: str) -> dict[str, Any]:
 
 
 def targets(path: str, addresses: list[str]) -> set[str]:
-    """The ``refs`` of :func:`facts` from addresses that a parser found."""
+    """The ``refs`` of :func:`read_facts` from addresses that a parser found."""
     folder = posixpath.dirname(path)
     climb = _climb(folder)
     return {
@@ -89,8 +90,8 @@ def _normal(folder: str, value: str) -> str:
     return f"{full}{mark}{anchor}" if anchor else full
 
 
-def problems(pages: Mapping[str, Mapping[str, Any]], files: set[str]) -> Iterator[Problem]:
-    """Broken targets of all *pages* (path to :func:`facts`) in a site of *files*."""
+def link_problems(pages: Mapping[str, Mapping[str, Any]], files: set[str]) -> Iterator[Problem]:
+    """Broken targets of all *pages* (path to :func:`read_facts`) in a site of *files*."""
     anchors: dict[str, frozenset[str]] = {}
     for path, page in pages.items():
         for code, text in page["faults"]:
@@ -116,3 +117,67 @@ _FAULTS: Final = {
 
 def _lost(code: str, path: str, got: str, message: str) -> Problem:
     return Problem(code, f"site/{path}", message, got=short(got))
+
+
+# -- the deep check: a real parser against the fast one -------------------------------------------
+
+_VOID: Final = frozenset(
+    "area base br col embed hr img input link meta param source track wbr".split()
+)
+
+
+class _Page(HTMLParser):
+    """Ids, addresses and the balance of the tags of one page."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ids: list[str] = []
+        self.addresses: list[str] = []
+        self.open: list[str] = []
+        self.faults: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Note what the element points to."""
+        names = [name for name, _ in attrs]
+        if len(set(names)) != len(names):
+            self.faults.append(f"<{tag}> has an attribute twice")
+        for name, value in attrs:
+            if name == "id":
+                self.ids.append(value or "")
+            elif name in ("href", "src"):
+                self.addresses.append(value or "")
+        if tag not in _VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """A void element, or one of SVG that closes itself."""
+        self.handle_starttag(tag, attrs)
+        if tag not in _VOID:
+            self.open.pop()
+
+    def handle_endtag(self, tag: str) -> None:
+        """Tags close in the order in which they were opened."""
+        if not self.open or self.open.pop() != tag:
+            self.faults.append(f"</{tag}> closes nothing that is open")
+
+
+def markup_problems(path: str, html: str) -> Iterator[Problem]:
+    """Faults of the markup, and differences between the two ways to read it."""
+    page = _Page()
+    page.feed(html)
+    page.close()
+    faults = page.faults + [f"<{tag}> is never closed" for tag in page.open]
+    for fault in faults:
+        message = f"not well-formed: {fault}"
+        yield Problem("OUT007", f"site/{path}", message, hint="mend the template")
+    quick = read_facts(path, html)
+    if page.ids != quick["ids"].split():
+        yield Problem(
+            "OUT007",
+            f"site/{path}",
+            "the fast check and the parser see different ids",
+            expected=", ".join(page.ids[:5]),
+            got=", ".join(quick["ids"].split()[:5]),
+        )
+    if targets(path, page.addresses) != set(quick["refs"].split()):
+        yield Problem("OUT007", f"site/{path}", "the fast check and the parser see different links")

@@ -1,0 +1,530 @@
+"""Everything that one lesson puts on the site: resource, page and companions."""
+
+from __future__ import annotations
+
+import hashlib
+import posixpath
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import orjson
+from markupsafe import Markup
+
+from course.check import pages
+from course.diagnostics import Problem, short
+from course.publish import search
+from course.publish.corpus import chunks
+from course.publish.downloads import (
+    ROOT,
+    evidence_template,
+    lesson_markdown,
+    notebook,
+    readdressed,
+    script,
+)
+from course.publish.shell import (
+    DEEP,
+    FLAT,
+    Ref,
+    Resource,
+    Shell,
+    SiteInfo,
+    attribute,
+    attribute_cached,
+    html,
+    paragraphs,
+    plain,
+    prose,
+    size,
+)
+from course.publish.tree import File, json_bytes
+from course.read import schema
+from course.read.graph import Graph, LessonNode
+from course.read.lesson import KIB, Lesson, Material
+from course.read.markdown import Piece
+from course.read.sources import Item
+
+API: Final = "api/v1"
+QUIZ_LABEL: Final = "Practice questions. Answers are included; this is not an exam."
+PLANNED_NOTICE: Final = "Planned. No lesson material exists yet."
+MEDIA_TYPES: Final = {
+    "markdown": "text/markdown",
+    "notebook": "application/x-ipynb+json",
+    "script": "text/x-python",
+    "evidence": "text/markdown",
+}
+# A printed pathway joins its lessons on one page; beyond this a browser struggles with it.
+PRINT_LIMIT: Final = 100
+# The fields of a lesson that the catalog repeats, in the order of the contract.
+ENTRY_FIELDS: Final = (
+    "id",
+    "title",
+    "status",
+    "summary",
+    "objectives",
+    "minutes",
+    "level",
+    "prerequisites",
+    "unlocks",
+    "equipment",
+    "concepts",
+    "tags",
+    "review",
+    "contentHash",
+    "aliases",
+    "phaseId",
+    "position",
+    "url",
+    "resource",
+)
+_LISTS: Final = ("prerequisites", "equipment", "concepts", "tags", "aliases")
+_UNPUBLISHED: Final = ("interfaces", "tracking")
+_WORDS: Final = (
+    "check_answer",
+    "choose_all",
+    "choose_first",
+    "correct",
+    "not_yet",
+    "question",
+    "right",
+    "show_answer",
+    "stage_during",
+    "wrong",
+    "your_number",
+)
+_NUMBER: Final = '<input type="number" step="any" inputmode="decimal" autocomplete="off">'
+_TAG: Final = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*)([^<>]*)>")
+_ADDRESS: Final = re.compile(r'\b(href|src)="([^"]*)"')
+_ID: Final = re.compile(r'\b(id|for|aria-labelledby|aria-describedby)="([^"]*)"')
+_SCHEME: Final = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:")
+
+
+@dataclass(slots=True)
+class Unit:
+    """What one lesson contributes to the site, as the cache keeps it.
+
+    ``body`` is its Markdown for the full text, where each link into the site begins with
+    ``ROOT``; ``printed`` its HTML on a page to print, empty when there is none.
+    """
+
+    id: str
+    entry: dict[str, Any]
+    files: dict[str, File]
+    terms: dict[str, Any]
+    chunks: str
+    body: str
+    printed: str
+    facts: dict[str, dict[str, Any]]
+
+
+def render(
+    record: Lesson, related: Mapping[str, Any], templates: LessonPages, page_limit: int
+) -> tuple[Unit, dict[str, bytes], list[Problem]]:
+    """Page, resource, aliases and companions of a lesson; *page_limit* is in bytes.
+
+    Returns a unit whose ``files`` are still to come, their bytes by path, and what is wrong.
+    """
+    resource, outputs = lesson_resource(record, related, templates.site)
+    problems = [*resource_problems("lesson.v1", resource, record.file)]
+    path = f"{resource['url']}index.html"
+    html = templates.page(resource, related, record.file)
+    outputs[path] = html.encode()
+    outputs[resource["resource"]] = json_bytes(resource)
+    facts = {path: pages.read_facts(path, html)}
+    for alias in related["aliases"]:
+        old = f"lessons/{alias}/index.html"
+        text = templates.alias(alias, resource)
+        outputs[old] = text.encode()
+        outputs[f"api/v1/lessons/{alias}.json"] = outputs[resource["resource"]]
+        facts[old] = pages.read_facts(old, text)
+    problems += _page_problems(record, html, len(outputs[path]), page_limit)
+    content, pieces = resource.get("content"), record.material.pieces if record.material else []
+    unit = Unit(
+        id=record.id,
+        entry=catalog_entry(resource),
+        files={},
+        terms=search.lesson_terms(resource),
+        chunks="".join(orjson.dumps(chunk).decode() + "\n" for chunk in chunks(resource, pieces)),
+        body=readdressed(content, pieces, ROOT, templates.index) if content else "",
+        printed=templates.printed(resource) if related["printed"] else "",
+        facts=facts,
+    )
+    return unit, outputs, problems
+
+
+def _page_problems(record: Lesson, html: str, size: int, limit: int) -> Iterator[Problem]:
+    if size > limit:
+        message = "the page of this lesson is larger than its budget"
+        expected, got = f"at most {limit // KIB} KiB", f"{size / KIB:.0f} KiB"
+        yield Problem("OUT006", record.file, message, expected=expected, got=got)
+    if not record.authored and 'class="planned' not in html:
+        message = "the page of a planned lesson does not say Planned"
+        yield Problem("LES003", record.file, message)
+
+
+# -- the resource
+
+
+def content_hash(resource: Mapping[str, Any]) -> str:
+    """``sha256:`` and the hex digest of *resource* without its hash and revision."""
+    left = {key: resource[key] for key in resource if key not in ("contentHash", "revision")}
+    canonical = orjson.dumps(left, option=orjson.OPT_SORT_KEYS)
+    return f"sha256:{hashlib.sha256(canonical).hexdigest()}"
+
+
+def resource_problems(name: str, resource: dict[str, Any], file: str) -> Iterator[Problem]:
+    """OUT005 for each way in which *resource*, made from *file*, breaks the schema *name*."""
+    for problem in schema.check(name, resource, file):
+        where = short("/".join(map(str, problem.path or ()))) or "its top"
+        message = f"would break its schema at {where}: {problem.message}"
+        message = f"the resource {resource.get('resource', name)} {message}"
+        yield replace(problem, code="OUT005", message=message, path=None, hint=None)
+
+
+def page_url(kind: str, name: str) -> str:
+    """The address of a page from the site root, with final slash."""
+    return f"{kind}/{name}/"
+
+
+def lesson_ref(graph: Graph, name: str) -> dict[str, str]:
+    """A lesson as other resources name it."""
+    view = graph.lessons[name].view
+    return {"id": name, "title": view.title, "status": view.status}
+
+
+def relate_lessons(graph: Graph) -> Iterator[tuple[LessonNode, dict[str, Any]]]:
+    """Each lesson, and what its page and resource say about other sources."""
+    routes = graph.pathway_lessons.values()
+    printed = {name for lessons in routes if is_printable(lessons) for name in lessons}
+    numbers = graph.phase_numbers()
+    for node in graph.lessons.values():
+        number = numbers[node.phase.id]
+        yield node, {**_relations(graph, node, number), "printed": node.id in printed}
+
+
+def _relations(graph: Graph, node: LessonNode, number: str) -> dict[str, Any]:
+    names = [record.id for record in node.phase.lessons]
+    at, sources = node.position - 1, graph.sources
+    titles = {concept.id: concept.title for concept in sources.concepts}
+
+    def linked(kind: str, items: Mapping[str, Item[Any]], of: list[str]) -> list[dict[str, str]]:
+        return [
+            {"id": name, "title": items[name].data.title, "url": page_url(kind, name)}
+            for name in of
+        ]
+
+    return {
+        "revision": sources.course.version if sources.course else "",
+        "position": node.position,
+        "aliases": [old for old, name in graph.aliases.items() if name == node.id],
+        "phase": {"id": node.phase.id, "number": number, "title": node.phase.data.title},
+        "previous": lesson_ref(graph, names[at - 1]) if at else None,
+        "next": lesson_ref(graph, names[at + 1]) if at + 1 < len(names) else None,
+        **{
+            key: [{**lesson_ref(graph, name), "url": page_url("lessons", name)} for name in of]
+            for key, of in (
+                ("prerequisites", node.view.prerequisites),
+                ("unlocks", graph.unlocks.get(node.id, ())),
+            )
+        },
+        "concepts": [{"id": name, "title": titles[name]} for name in node.view.concepts],
+        "pathways": linked("pathways", graph.pathways, graph.lesson_pathways.get(node.id, [])),
+        "projects": linked("projects", graph.projects, graph.lesson_projects.get(node.id, [])),
+    }
+
+
+def is_printable(lessons: Sequence[str]) -> bool:
+    """Whether a pathway of these lessons gets a page to print."""
+    return len(lessons) <= PRINT_LIMIT
+
+
+def lesson_resource(
+    record: Lesson, related: Mapping[str, Any], site: SiteInfo
+) -> tuple[dict[str, Any], dict[str, bytes]]:
+    """The resource of a lesson and the companions that it names, by path.
+
+    *related* is what :func:`relate_lessons` says.
+    """
+    name = record.id
+    resource: dict[str, Any] = {key: [] for key in _LISTS}
+    resource |= {key: fact for key, fact in record.front.items() if key not in _UNPUBLISHED}
+    resource |= {key: related[key] for key in ("revision", "phase", "position")}
+    resource |= {
+        "schemaVersion": 1,
+        "url": page_url("lessons", name),
+        "resource": f"{API}/lessons/{name}.json",
+        "unlocks": [ref["id"] for ref in related["unlocks"]],
+        "phaseId": related["phase"]["id"],
+        "pathwayIds": [ref["id"] for ref in related["pathways"]],
+        "projectIds": [ref["id"] for ref in related["projects"]],
+    }
+    resource |= {key: related[key] for key in ("previous", "next") if related[key] is not None}
+    if not record.authored:
+        return {**resource, "notice": PLANNED_NOTICE}, {}
+    content, questions, pieces = record.material or Material({}, [], [])
+    quiz = {"formative": True, "label": QUIZ_LABEL, "questions": questions}
+    resource = {"review": "none", "references": [], **resource, "content": content, "quiz": quiz}
+    companions: dict[str, bytes] = {}
+    resource["artifacts"] = artifacts = []
+    for kind, path, text in _companions(resource, pieces, site):
+        data = companions[path] = text if isinstance(text, bytes) else text.encode()
+        artifacts.append(
+            {
+                "kind": kind,
+                "url": path,
+                "mediaType": MEDIA_TYPES[kind],
+                "bytes": len(data),
+                "sha256": hashlib.sha256(data).hexdigest(),
+            }
+        )
+    resource["contentHash"] = content_hash(resource)
+    return resource, companions
+
+
+def _companions(
+    resource: dict[str, Any], pieces: list[Piece], site: SiteInfo
+) -> Iterator[tuple[str, str, str | bytes]]:
+    """Kind, path and content of the files that readers take away."""
+    name, words, root = resource["id"], site.words, site.base_url or "../"
+    yield "markdown", f"lessons/{name}/index.md", lesson_markdown(resource, pieces, words)
+    yield "notebook", f"downloads/{name}.ipynb", notebook(resource, pieces, words, root)
+    evidence = evidence_template(resource, words, root)
+    yield "evidence", f"downloads/{name}-evidence.md", evidence
+    if code := script(resource, pieces, words):
+        yield "script", f"downloads/{name}.py", code
+
+
+def catalog_entry(resource: Mapping[str, Any]) -> dict[str, Any]:
+    """The part of a lesson resource that the catalog repeats."""
+    return {key: resource[key] for key in ENTRY_FIELDS if key in resource}
+
+
+# -- the page
+
+
+class LessonPages:
+    """Renders lessons from their resources."""
+
+    def __init__(self, shell: Shell) -> None:
+        self.site = shell.site
+        self.index = shell.index
+        self._shell = shell
+        self._words = shell.words
+        self._safe = w = {key: shell.word(key) for key in _WORDS}
+        self._script_words = "|".join(
+            [w["check_answer"], w["correct"], w["not_yet"], w["choose_first"]]
+        )
+        self._answer = f'<details class="answer"><summary>{w["show_answer"]}</summary>'
+
+    def page(self, lesson: Resource, related: Mapping[str, Any], source_path: str) -> str:
+        """``lessons/<id>/index.html``; *source_path* counts from the repository root.
+
+        *related* is what the course around the lesson says about it: ``previous``, ``next``,
+        ``prerequisites``, ``unlocks``, ``concepts``, ``pathways``, ``projects``.
+        """
+        shell, words = self._shell, self._words
+        authored = lesson["status"] == "authored"
+        phase = lesson["phase"]
+        title = lesson["title"] if authored else f"{words['planned']}: {lesson['title']}"
+        trail = [("phases/", words["course"]), (f"phases/{phase['id']}/", phase["title"])]
+        frame = shell.frame(lesson["url"], title, lesson["summary"], "phases", trail)
+        values: dict[str, str] = {
+            "authored": "1" if authored else "",
+            "number": attribute(f"{phase['number']}.{lesson['position']}"),
+            "title": html(lesson["title"]),
+            "summary": html(lesson["summary"]),
+            "minutes": str(lesson.get("minutes", "")),
+            "level": shell.word(f"level_{lesson['level']}") if "level" in lesson else "",
+            "equipment": attribute(shell.equipment(lesson["equipment"])),
+            "prerequisites": shell.names(related["prerequisites"], DEEP),
+            "concepts": shell.concepts(related["concepts"], DEEP),
+            "toc": "",
+            "objectives": _points(lesson["objectives"]),
+            "evidence": _points(lesson.get("evidence", ())),
+            "references": shell.references(lesson.get("references", ())),
+            "downloads": "",
+            "part_of": shell.items([*related["pathways"], *related["projects"]], DEEP),
+            "unlocks": shell.items(related["unlocks"], DEEP),
+            "nearby": shell.nearby(*map(_with_url, (related["previous"], related["next"]))),
+            "edit": attribute(shell.site.edit_base + source_path) if shell.site.edit_base else "",
+        }
+        if authored:
+            values |= self._material(lesson)
+        safe = {name: Markup(value) for name, value in values.items()}  # noqa: S704  (escaped above)
+        return shell.render("lesson.html", page=frame, root=DEEP, **safe)
+
+    def _material(self, lesson: Resource) -> dict[str, str]:
+        """What only an authored lesson shows."""
+        quiz = lesson["quiz"]
+        first = [question for question in quiz["questions"] if question["stage"] == "before"]
+        rest = [question for question in quiz["questions"] if question["stage"] != "before"]
+        return {
+            "toc": self._toc(lesson["content"]),
+            "review": self._shell.word(f"review_{lesson.get('review', 'none')}"),
+            "prompt": html(lesson["check"]["prompt"]),
+            "answer": paragraphs(lesson["check"]["answer"]),
+            "before": self._questions("page-before", "before_reading", first),
+            "body": self.body(lesson),
+            "after": self._questions("page-quiz", "practice", rest),
+            "downloads": self._downloads(lesson["artifacts"]),
+            "hash": lesson["contentHash"].partition(":")[2][:8],
+        }
+
+    def _toc(self, content: Resource) -> str:
+        """List items for the headings of the first two levels, with the kinds of their blocks."""
+        words = self._shell.site.kinds
+        kinds = {
+            block["id"]: words[block["kind"]]
+            for block in content["blocks"]
+            if block["kind"] != "text"
+        }
+        items: list[str] = []
+        for entry in content["toc"]:
+            if entry["level"] <= 3:
+                anchor, title = entry["id"], entry["title"]
+                kind = kinds.get(anchor, title)
+                lead = f"<span>{attribute(kind)}:</span> " if kind != title else ""
+                deeper = ' class="deeper"' if entry["level"] > 2 else ""
+                link = f'<a href="#{attribute(anchor)}">{lead}{html(title)}</a>'
+                items.append(f"<li{deeper}>{link}</li>")
+        return "\n".join(items)
+
+    def body(self, lesson: Resource) -> str:
+        """The teaching blocks, each as the resource carries it: no raw HTML passed that step."""
+        blocks = [
+            f'<div class="block {block["kind"]}">{block["html"]}</div>'
+            for block in lesson["content"]["blocks"]
+        ]
+        return "\n".join(blocks)
+
+    def _questions(self, anchor: str, heading: str, questions: Sequence[Resource]) -> str:
+        """A section with all *questions*, numbered from 1."""
+        if not questions:
+            return ""
+        fieldsets = [
+            self._question(number, question) for number, question in enumerate(questions, 1)
+        ]
+        return (
+            f'<section class="end quiz" id="{anchor}" data-words="{self._script_words}">\n'
+            f"<h2>{attribute(self._words[heading])}</h2>\n"
+            f'<p class="formative">{attribute(self._words["quiz_label"])}</p>\n'
+            f"{''.join(fieldsets)}</section>"
+        )
+
+    def _question(self, number: int, question: Mapping[str, Any]) -> str:
+        during = f", {self._safe['stage_during']}" if question["stage"] == "during" else ""
+        legend = (
+            f'<legend><span class="count">{self._safe["question"]} {number}{during}</span> '
+            f"{html(question['prompt'])}</legend>"
+        )
+        render = self._numeric if question["kind"] == "numeric" else self._choice
+        reasons = paragraphs(question["explanation"])
+        return f"{render(question, legend)}{reasons}\n</details>\n</fieldset>\n"
+
+    def _numeric(self, question: Mapping[str, Any], legend: str) -> str:
+        value, tolerance = question["value"], question.get("tolerance", 0)
+        unit = html(question["unit"]) if "unit" in question else ""
+        margin = f" (± {tolerance})" if tolerance else ""
+        return (
+            f'<fieldset class="question" data-value="{value}" data-tolerance="{tolerance}">\n'
+            f"{legend}\n"
+            f'<label class="number-field">{self._safe["your_number"]} {_NUMBER} {unit}</label>\n'
+            f"{self._answer}\n"
+            f"<p><strong>{value} {unit}</strong>{margin}</p>\n"
+        )
+
+    def _choice(self, question: Mapping[str, Any], legend: str) -> str:
+        words, answers = self._safe, question["answer"]
+        single = question["kind"] == "single"
+        hint = "" if single else f'<p class="hint">{words["choose_all"]}</p>\n'
+        opening = (
+            f'<label class="option"><input type="{"radio" if single else "checkbox"}" '
+            f'name="{attribute(question["id"])}" value="'
+        )
+        labels: list[str] = []
+        verdicts: list[str] = []
+        for option in question["options"]:
+            text = html(option["text"])
+            letter = attribute_cached(option["id"])
+            labels.append(f'{opening}{letter}" autocomplete="off"> <span>{text}</span></label>\n')
+            why = f' <span class="why">{html(option["why"])}</span>' if "why" in option else ""
+            if option["id"] in answers:
+                verdict = f' class="right"><strong>{words["right"]}:</strong>'
+            else:
+                verdict = f"><strong>{words['wrong']}:</strong>"
+            verdicts.append(f"<li{verdict} {text}{why}</li>\n")
+        return (
+            f'<fieldset class="question" data-answer="{attribute_cached(" ".join(answers))}">\n'
+            f"{legend}\n{hint}{''.join(labels)}{self._answer}\n"
+            f'<ul class="verdicts">\n{"".join(verdicts)}</ul>\n'
+        )
+
+    def _downloads(self, artifacts: Iterable[Resource]) -> str:
+        items = [
+            f'<li><a href="{DEEP}{attribute(file["url"])}" download>'
+            f"{self._shell.word('artifact_' + file['kind'])}</a> ({size(file['bytes'])})</li>"
+            for file in artifacts
+        ]
+        return "\n".join(items)
+
+    def alias(self, old_id: str, lesson: Ref) -> str:
+        """``lessons/<old_id>/index.html``: sends readers on to the lesson's present page."""
+        address = lesson["url"] + self._shell.index
+        return self._shell.render(
+            "alias.html",
+            old_id=old_id,
+            root=DEEP,
+            title=plain(lesson["title"]),
+            url=lesson["url"],
+            canonical=(self.site.base_url or DEEP) + address,
+        )
+
+    def printed(self, lesson: Resource) -> str:
+        """The body of a lesson as a page to print shows it."""
+        if "content" not in lesson:
+            return prose(f"{self._words['planned']}. {self._words['planned_notice']}")
+        return move_body(self.body(lesson), lesson["id"], lesson["url"], FLAT)
+
+
+def _with_url(ref: Ref | None) -> Ref | None:
+    return {**ref, "url": f"lessons/{ref['id']}/"} if ref else None
+
+
+def _points(texts: Iterable[str]) -> str:
+    """List items, one for each text; empty for none."""
+    return "\n".join([f"<li>{html(text)}</li>" for text in texts])
+
+
+def move_body(html: str, owner: str, folder: str, root: str) -> str:
+    """*html* of a page in *folder* as part of a page whose site root is *root*.
+
+    Ids and links to them get the prefix *owner*, relative addresses are rewritten, headings go
+    down one level and folded solutions open.
+    """
+
+    def identify(match: re.Match[str]) -> str:
+        ids = " ".join(f"{owner}--{name}" for name in match[2].split())
+        return f'{match[1]}="{ids}"'
+
+    def readdress(match: re.Match[str]) -> str:
+        address = match[2]
+        if address.startswith("#"):
+            return f'{match[1]}="#{owner}--{address[1:]}"'
+        if _SCHEME.match(address):
+            return match[0]
+        path = posixpath.normpath(posixpath.join(folder, address))
+        slash = "/" if address.endswith("/") else ""
+        return f'{match[1]}="{root}{path}{slash}"'
+
+    def retag(match: re.Match[str]) -> str:
+        close, name, attributes = match[1], match[2], match[3]
+        if len(name) == 2 and name[0] == "h" and "1" <= name[1] <= "5":
+            name = f"h{int(name[1]) + 1}"
+        if name == "details" and not close and " open" not in attributes:
+            attributes += " open"
+        attributes = _ID.sub(identify, _ADDRESS.sub(readdress, attributes))
+        return f"<{close}{name}{attributes}>"
+
+    return _TAG.sub(retag, html)
