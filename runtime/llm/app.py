@@ -92,12 +92,12 @@ def describe_api() -> JsonObject:
         VERSION,
         GROUPS,
         error_model=ErrorAnswer,
-        render=draw,
+        render=render_error,
         description="OpenAI-compatible chat and embeddings on this device, with a document store.",
     )
 
 
-def draw(error: ApiError) -> JsonObject:
+def render_error(error: ApiError) -> JsonObject:
     """The body of an error answer."""
     if isinstance(error, BenchmarkRefused | BenchmarkFailed):
         return error_body(error)
@@ -111,7 +111,7 @@ def make_app(service: Service) -> web.Application:
     app[SERVICE] = service
     origins = settings.cors_origins or list(LOOPBACK_ORIGINS)
     door = Door(
-        render=draw,
+        render=render_error,
         hosts=HostPolicy.bound_to(
             settings.host,
             allowed_hosts=settings.allowed_hosts,
@@ -175,10 +175,7 @@ def assemble(settings: LlmSettings) -> Service:
             provider,
             probing,
             admission,
-            request_s=settings.request_timeout_ms / 1000,
-            queue_s=settings.queue_timeout_ms / 1000,
-            one_lane=settings.sysmodel.share_cpu_lane,
-            auto_download=settings.sysmodel.auto_download,
+            settings,
         ),
         admission=admission,
         provider=provider,

@@ -15,6 +15,7 @@ from runtime.llm.errors import EngineDied, ModelNotFound, SysmodelUnavailable
 from runtime.llm.models.catalog import Catalog
 from runtime.llm.models.system.reply import SystemChat
 from runtime.llm.models.system.state import CachedProbe, Provider
+from runtime.llm.settings import LlmSettings
 from runtime.llm.values import SYSTEM_MODEL, Generation, Sampling, Turn
 from runtime.web.errors import ApiError, RequestTimeout, TooMany
 
@@ -307,7 +308,7 @@ def fingerprint(*parts: str) -> str:
 class Chats:
     """Runs chat requests: admission, engine or provider, lane, time limits, clean end.
 
-    Two limits run apart: *queue_s* for waiting, 0 for as long as the client does, and *request_s*
+    Two limits run apart: `queue_s` for waiting, 0 for as long as the client does, and `request_s`
     for generating.
     """
 
@@ -318,20 +319,19 @@ class Chats:
         provider: Provider,
         probing: CachedProbe,
         admission: Admission,
-        *,
-        request_s: float = 120.0,
-        queue_s: float = 0.0,
-        one_lane: bool = False,
-        auto_download: bool = False,
+        settings: LlmSettings,
     ) -> None:
         self.catalog = catalog
         self.pool = pool
         self.provider = provider
         self.admission = admission
         self.local = Lane("local")
+        one_lane = settings.sysmodel.share_cpu_lane
         self.system = self.local if one_lane else Lane("sysmodel", provider.max_concurrency)
-        self._probing, self._auto_download = probing, auto_download
-        self.request_s, self.queue_s = request_s, queue_s
+        self._probing = probing
+        self._auto_download = settings.sysmodel.auto_download
+        self.request_s = settings.request_timeout_ms / 1000
+        self.queue_s = settings.queue_timeout_ms / 1000
 
     def admit(self, number: int, client: str, model: str) -> Ticket:
         """A place in the queue of the model's lane; raises `QueueFull`."""

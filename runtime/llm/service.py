@@ -115,3 +115,8 @@ class Service:
 
 
 SERVICE: Final = web.AppKey("service", Service)
+
+
+def body_cap(app: web.Application) -> int:
+    """Bytes that a request body may have."""
+    return app[SERVICE].settings.body_cap

@@ -78,7 +78,7 @@ class LlmSettings(Settings):
         [], description="origins with scheme and port; * for any; empty: loopback origins"
     )
     allowed_hosts: Annotated[list[str], AfterValidator(_check_hosts)] = Field(
-        [], description="host names answered besides the own ones"
+        [], description="further host names to accept"
     )
     models_dir: Annotated[Path | None, BeforeValidator(_check_folder)] = Field(
         None, description="folder of model files; data_dir/models"

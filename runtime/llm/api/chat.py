@@ -35,7 +35,7 @@ from runtime.llm.errors import (
     SysmodelUnknown,
 )
 from runtime.llm.identity import client_id, header_safe, tenant_id
-from runtime.llm.service import SERVICE, Service
+from runtime.llm.service import SERVICE, Service, body_cap
 from runtime.llm.values import SYSTEM_MODEL, Finish, Outcome, Sampling
 from runtime.web import logs
 from runtime.web.errors import ApiError, RequestTimeout, ShuttingDown, TooMany
@@ -72,11 +72,6 @@ async def take_token(request: web.Request) -> None:
             "too many requests of this client; try again later",
             headers={"Retry-After": str(wait), "X-RateLimit-Client": header_safe(client)},
         )
-
-
-def body_cap(app: web.Application) -> int:
-    """Bytes that a request body may have."""
-    return app[SERVICE].settings.body_cap
 
 
 @routes.post(

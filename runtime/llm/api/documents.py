@@ -14,7 +14,6 @@ from pydantic import (
     field_validator,
 )
 
-from runtime.llm.api.chat import body_cap
 from runtime.llm.api.models import embedding_model
 from runtime.llm.api.tenants import (
     HEADERS,
@@ -39,7 +38,7 @@ from runtime.llm.documents.values import (
 from runtime.llm.errors import ApiFailure, EmbedBusy, EmbedFailed, ModelNotFound
 from runtime.llm.identity import plain_text
 from runtime.llm.models.catalog import Entry
-from runtime.llm.service import SERVICE, Service
+from runtime.llm.service import SERVICE, Service, body_cap
 from runtime.web.errors import BadField, BadRequest, TooLarge
 from runtime.web.routes import Routes
 from runtime.web.wire import Wire

@@ -6,13 +6,12 @@ from typing import Annotated, Final, Literal
 from aiohttp import web
 from pydantic import Field, StrictInt, StrictStr, field_validator
 
-from runtime.llm.api.chat import body_cap
 from runtime.llm.api.models import embedding_model
 from runtime.llm.api.tenants import touch
 from runtime.llm.engine.embedding import Vectors
 from runtime.llm.errors import ApiFailure, EmbedBusy, EmbedFailed, ModelNotFound
 from runtime.llm.models.catalog import Entry
-from runtime.llm.service import SERVICE
+from runtime.llm.service import SERVICE, body_cap
 from runtime.web.errors import BadField, TooLarge
 from runtime.web.routes import Routes
 from runtime.web.wire import Wire, absent

@@ -9,7 +9,7 @@ from runtime.llm.api.wire import Clamped
 from runtime.llm.errors import BenchmarkFailed, BenchmarkMissing, SysmodelUnavailable
 from runtime.llm.models.system.benchmark import BenchmarkRecord, BenchmarkRefused
 from runtime.llm.models.system.state import Availability, ProbeError, Status, label
-from runtime.llm.service import SERVICE, Service
+from runtime.llm.service import SERVICE, Service, body_cap
 from runtime.web.errors import ApiError, TooLarge, TooMany
 from runtime.web.routes import Reply, Routes
 from runtime.web.wire import Wire, absent
@@ -116,7 +116,7 @@ async def sysmodel_download(request: web.Request) -> Reply[DownloadAnswer]:
 @routes.post(
     "/v1/sysmodel/benchmark",
     lenient_body=True,
-    body_cap=lambda app: app[SERVICE].settings.body_cap,
+    body_cap=body_cap,
     errors=(BenchmarkRefused, BenchmarkFailed, TooLarge, TooMany),
 )
 async def run_benchmark(request: web.Request, *, body: BenchmarkRequest) -> BenchmarkRecord:

@@ -42,7 +42,7 @@ from runtime.llm.errors import (
     PromptTooLong,
 )
 from runtime.llm.models import gguf
-from runtime.llm.models.catalog import Entry, Fingerprint
+from runtime.llm.models.catalog import Entry, Fingerprint, read_header
 from runtime.llm.settings import LlmSettings
 from runtime.llm.values import Backend, Generation, Sampling, Turn
 from runtime.web.errors import ApiError, ShuttingDown
@@ -51,7 +51,8 @@ log = logging.getLogger(__name__)
 
 _Result = TypeVar("_Result")
 
-Shelf = Literal["chat", "embedding", "system"]
+ChatShelf = Literal["chat", "system"]
+Shelf = ChatShelf | Literal["embedding"]
 
 LOW_MEMORY: Final = 0.10
 CELL_STEP: Final = 256
@@ -73,7 +74,7 @@ class Attempt(NamedTuple):
     at: float
 
 
-class Wish(NamedTuple):
+class EngineSpec(NamedTuple):
     """What an engine is loaded for; a change of anything in it needs another engine."""
 
     shelf: Shelf
@@ -90,14 +91,14 @@ class Model:
 
     worker: Worker
     loaded: ChatLoaded | EncoderLoaded
-    wish: Wish
+    spec: EngineSpec
     contexts: set[str] = field(default_factory=set)
     warm: bool = False
     warming: asyncio.Lock = field(default_factory=asyncio.Lock)
 
-    def serves(self, wish: Wish) -> bool:
+    def serves(self, spec: EngineSpec) -> bool:
         """Whether it still lives and is the file that is wanted, loaded as is wanted."""
-        same = (self.wish.fingerprint, self.wish.load) == (wish.fingerprint, wish.load)
+        same = (self.spec.fingerprint, self.spec.load) == (spec.fingerprint, spec.load)
         return same and self.worker.alive
 
 
@@ -134,7 +135,7 @@ class Engine:
 class _Failure(NamedTuple):
     """The last load of a model that failed."""
 
-    wish: Wish
+    spec: EngineSpec
     error: ApiError
     number: int
     until: float
@@ -223,7 +224,6 @@ class Pool:
         self._processes: set[Model] = set()
         """All that have not been told to end."""
         self._locks: dict[str, asyncio.Lock] = {}
-        self._headers: dict[str, tuple[Fingerprint, gguf.Header]] = {}
         self._failed: dict[str, _Failure] = {}
         self._loads: dict[asyncio.Task[Engine], Shelf] = {}
         self._places: list[Shelf] = []  # taken by engines that are loaded just now
@@ -268,13 +268,16 @@ class Pool:
 
     # --- using an engine
 
-    async def acquire(self, entry: Entry, max_tokens: int | None = None) -> Engine:
+    async def acquire(
+        self, entry: Entry, max_tokens: int | None = None, shelf: ChatShelf = "chat"
+    ) -> Engine:
         """A chat engine for *entry*, loaded if need be and kept until `release`.
 
         Raises `LocalInitFailed` and `ShuttingDown`. A caller that leaves does not stop a load that
         is under way.
         """
-        return await self._acquire(await self._chat_wish("chat", entry, max_tokens), entry)
+        number = next(self._numbers)
+        return await self._acquire(await self._chat_spec(shelf, entry, max_tokens), entry, number)
 
     async def acquire_encoder(self, entry: Entry) -> Engine:
         """The encoder for *entry*; as `acquire`, but raises `EmbedFailed` and `EmbedBusy`."""
@@ -289,20 +292,20 @@ class Pool:
             declared.dims,
         )
         key = engine_key(entry.id, None, entry.backend)
-        wish = Wish("embedding", key, entry.fingerprint, load, 0)
+        spec = EngineSpec("embedding", key, entry.fingerprint, load, 0)
         reason = entry.fault
         if reason is None and entry.backend != "LOCAL_CPU":
             reason = f"embedding models run on the CPU; {entry.backend} is declared for this one"
         if reason is not None:
-            raise self._failure(wish, entry, self._clock(), reason)
-        return await self._acquire(wish, entry)
+            raise self._failure(spec, entry, self._clock(), reason)
+        return await self._acquire(spec, entry, next(self._numbers))
 
     async def prepare(
         self,
         entry: Entry,
         turns: Sequence[Turn],
         max_tokens: int | None = None,
-        shelf: Literal["chat", "system"] = "chat",
+        shelf: ChatShelf = "chat",
     ) -> Job:
         """A prompt on an engine; *max_tokens* bounds prompt and reply.
 
@@ -311,7 +314,7 @@ class Pool:
         """
         began = self._clock()
         size = max_tokens if shelf == "chat" else None
-        engine = await self._acquire(await self._chat_wish(shelf, entry, size), entry)
+        engine = await self.acquire(entry, size, shelf)
         load_ms = (self._clock() - began) * 1000
         try:
             prepared = await engine.worker.prepare(engine.context, turns)
@@ -369,7 +372,7 @@ class Pool:
         for task in loads:
             task.cancel()
         for model in self._processes:
-            if model.wish.shelf == shelf:
+            if model.spec.shelf == shelf:
                 model.worker.kill()
         if loads:
             await asyncio.wait(loads)
@@ -393,7 +396,7 @@ class Pool:
 
     # --- inside: getting an engine
 
-    async def _chat_wish(self, shelf: Shelf, entry: Entry, max_tokens: int | None) -> Wish:
+    async def _chat_spec(self, shelf: Shelf, entry: Entry, max_tokens: int | None) -> EngineSpec:
         """What to load for a chat; raises `LocalInitFailed` for a file that is not for it."""
         began = self._clock()
         try:
@@ -415,35 +418,32 @@ class Pool:
             entry.chat_template or "",
         )
         key = engine_key(entry.id, limit, entry.backend)
-        return Wish(shelf, key, entry.fingerprint, load, limit or budget)
+        return EngineSpec(shelf, key, entry.fingerprint, load, limit or budget)
 
     async def _header(self, entry: Entry) -> gguf.Header:
-        """The checked header, read once for each state of the file; raises `LocalInitFailed`."""
+        """The checked header; raises `LocalInitFailed`."""
         if entry.fault is not None:
             raise LocalInitFailed(entry.fault)
         if entry.backend == "LOCAL_NPU":
             raise LocalInitFailed("this build of the engine has no NPU backend")
         if entry.kind == "embedding":
             raise NotForChat(entry.id)
-        state, header = self._headers.get(entry.id, (None, None))
-        if header is None or state != entry.fingerprint:
-            try:
-                header = await asyncio.to_thread(gguf.read, entry.path)
-            except gguf.BadModelFile as error:
-                text = f"the file of {entry.id} is not a usable model: {error}"
-                raise LocalInitFailed(text) from error
-            self._headers[entry.id] = (entry.fingerprint, header)
+        try:
+            header = await asyncio.to_thread(_read_header, entry)
+        except gguf.BadModelFile as error:
+            text = f"the file of {entry.id} is not a usable model: {error}"
+            raise LocalInitFailed(text) from error
         if header.embedding_only:
             raise NotForChat(entry.id)
         return header
 
-    async def _acquire(self, wish: Wish, entry: Entry) -> Engine:
+    async def _acquire(self, spec: EngineSpec, entry: Entry, number: int) -> Engine:
         if self.closed:
             raise shutting_down()
-        if (engine := self._loaded(wish)) is not None:
+        if (engine := self._loaded(spec)) is not None:
             return engine
-        task = self._own(self._load(wish, entry, next(self._numbers)))
-        self._loads[task] = wish.shelf
+        task = self._own(self._load(spec, entry, number))
+        self._loads[task] = spec.shelf
         task.add_done_callback(self._loads.pop)
         try:
             return await asyncio.shield(task)
@@ -454,10 +454,10 @@ class Pool:
             task.add_done_callback(self._unwanted)
             raise
 
-    def _loaded(self, wish: Wish) -> Engine | None:
+    def _loaded(self, spec: EngineSpec) -> Engine | None:
         """The engine that is wanted, with one user more, if it is in memory."""
-        engine = self._engines.get(wish.key)
-        if engine is None or engine.budget != wish.budget or not engine.model.serves(wish):
+        engine = self._engines.get(spec.key)
+        if engine is None or engine.budget != spec.budget or not engine.model.serves(spec):
             return None
         engine.users += 1
         self._touch(engine)
@@ -468,30 +468,30 @@ class Pool:
         if not task.cancelled() and task.exception() is None:
             self.release(task.result())
 
-    async def _load(self, wish: Wish, entry: Entry, number: int) -> Engine:
+    async def _load(self, spec: EngineSpec, entry: Entry, number: int) -> Engine:
         """Load an engine; those who ask for it meanwhile share it, or the failure."""
         async with self._locks.setdefault(entry.id, asyncio.Lock()):
-            if (engine := self._loaded(wish)) is not None:
+            if (engine := self._loaded(spec)) is not None:
                 return engine
             failure = self._failed.get(entry.id)
             if (
                 failure is not None
-                and failure.wish == wish
+                and failure.spec == spec
                 and (failure.number > number or self._clock() < failure.until)
             ):
                 raise failure.error.with_traceback(None)
-            if (older := self._engines.get(wish.key)) is not None:
+            if (older := self._engines.get(spec.key)) is not None:
                 self._forget(older)
-            await self._wait_for_place(wish.shelf)
-            self._places.append(wish.shelf)
+            await self._wait_for_place(spec.shelf)
+            self._places.append(spec.shelf)
             try:
-                engine = await self._bring(wish, entry)
+                engine = await self._bring(spec, entry)
             finally:
-                self._places.remove(wish.shelf)
+                self._places.remove(spec.shelf)
                 self._freed.set()
-            self._engines[wish.key] = engine
+            self._engines[spec.key] = engine
             self._touch(engine)
-            self._trim(wish.shelf, 0)
+            self._trim(spec.shelf, 0)
             return engine
 
     async def _wait_for_place(self, shelf: Shelf) -> None:
@@ -508,75 +508,75 @@ class Pool:
         except TimeoutError:
             raise EmbedBusy("the embedding models in memory are all in use") from None
 
-    async def _bring(self, wish: Wish, entry: Entry) -> Engine:
+    async def _bring(self, spec: EngineSpec, entry: Entry) -> Engine:
         began = self._clock()
-        context = f"{wish.key} {next(self._numbers)}"
+        context = f"{spec.key} {next(self._numbers)}"
         try:
             async with asyncio.timeout(self._load_timeout_s):
-                model = await self._open(wish, entry.id, context)
+                model = await self._open(spec, entry.id, context)
         except (WorkerFailed, OSError, TimeoutError) as error:
             no_room = isinstance(error, ShortOfMemory)
             text = failure_text(error) + (self._in_use() if no_room else "")
-            failure = self._failure(wish, entry, began, text, no_room=no_room)
-            lasting = wish.shelf == "embedding" and type(error) is WorkerFailed
+            failure = self._failure(spec, entry, began, text, no_room=no_room)
+            lasting = spec.shelf == "embedding" and type(error) is WorkerFailed
             until = self._clock() + (REFUSED_S if lasting else 0.0)
-            self._failed[entry.id] = _Failure(wish, failure, next(self._numbers), until)
+            self._failed[entry.id] = _Failure(spec, failure, next(self._numbers), until)
             raise failure from error
-        attempt = self._attempt(wish.key, entry, began, "ok")
+        attempt = self._attempt(spec.key, entry, began, "ok")
         return Engine(
-            *(wish.shelf, wish.key, context, entry.id, entry.backend, wish.budget),
+            *(spec.shelf, spec.key, context, entry.id, entry.backend, spec.budget),
             model,
             attempt,
             users=1,
         )
 
-    async def _model(self, wish: Wish, model_id: str) -> Model:
+    async def _model(self, spec: EngineSpec, model_id: str) -> Model:
         """The process with this file, started if need be."""
         model = self._models.get(model_id)
         if model is not None:
-            if model.serves(wish):
+            if model.serves(spec):
                 return model
             del self._models[model_id]  # its engines go as soon as nobody uses them
             for engine in [e for e in self._engines.values() if e.model is model]:
                 self._forget(engine)
         worker = await self._start_worker()
-        kind = ChatLoaded if isinstance(wish.load, LoadChat) else EncoderLoaded
+        kind = ChatLoaded if isinstance(spec.load, LoadChat) else EncoderLoaded
         try:
-            loaded: ChatLoaded | EncoderLoaded = await worker.ask(wish.load, kind, None)
+            loaded: ChatLoaded | EncoderLoaded = await worker.ask(spec.load, kind, None)
         except BaseException:
             worker.kill()
             self._own(worker.close())
             raise
-        model = self._models[model_id] = Model(worker, loaded, wish)
+        model = self._models[model_id] = Model(worker, loaded, spec)
         self._processes.add(model)
         return model
 
-    async def _open(self, wish: Wish, model_id: str, context: str) -> Model:
+    async def _open(self, spec: EngineSpec, model_id: str, context: str) -> Model:
         """The loaded file with a context; idle engines go where there is no room for it."""
         while True:
             try:
-                model = await self._model(wish, model_id)
-                await self._open_context(model, context, wish)
+                model = await self._model(spec, model_id)
+                await self._open_context(model, context, spec)
             except ShortOfMemory as error:
                 never = error.needed > self._memory  # then no engine should go for it
-                if never or not await self._give_way():
+                if never or not await self._unload_idlest():
                     raise
             else:
                 return model
 
-    async def _open_context(self, model: Model, context: str, wish: Wish) -> None:
+    async def _open_context(self, model: Model, context: str, spec: EngineSpec) -> None:
         model.contexts.add(context)
         if not isinstance(model.loaded, ChatLoaded):
             return
-        session_bytes = self._settings.session_bytes if wish.shelf == "chat" else 0
-        cells = cells_for(wish.budget, model.loaded.kv_bytes_per_token, session_bytes)
+        session_bytes = self._settings.session_bytes if spec.shelf == "chat" else 0
+        cells = cells_for(spec.budget, model.loaded.kv_bytes_per_token, session_bytes)
         try:
-            await model.worker.ask(Open(context, wish.budget, cells), Ok, COMPUTE_S)
+            await model.worker.ask(Open(context, spec.budget, cells), Ok, COMPUTE_S)
         except BaseException:
             self._close_context(model, context)  # it may be open, or may yet be
             raise
 
-    async def _give_way(self) -> bool:
+    async def _unload_idlest(self) -> bool:
         """Unload the least recently used idle engine and see its memory freed; False: all work."""
         idle = next((engine for engine in self._engines.values() if not engine.users), None)
         if idle is None:
@@ -600,15 +600,15 @@ class Pool:
         return Attempt(key, entry.backend, result, ms, time.time())
 
     def _failure(
-        self, wish: Wish, entry: Entry, began: float, why: str, *, no_room: bool = False
+        self, spec: EngineSpec, entry: Entry, began: float, why: str, *, no_room: bool = False
     ) -> ApiError:
         """The error of a load that failed, which is also recorded."""
-        if wish.shelf != "system":
-            attempt = self._attempt(wish.key, entry, began, f"failed: {why}")
+        if spec.shelf != "system":
+            attempt = self._attempt(spec.key, entry, began, f"failed: {why}")
             self.failures.appendleft(attempt)
         text = f"the model {entry.id} cannot be loaded: {why}"
-        log.warning("engine %s failed: %s", wish.key, why)
-        if wish.shelf == "embedding":
+        log.warning("engine %s failed: %s", spec.key, why)
+        if spec.shelf == "embedding":
             return EmbedFailed(text)
         return NoRoom(text) if no_room else LocalInitFailed(text)
 
@@ -679,6 +679,11 @@ class Pool:
 async def _close(worker: Worker, context: str) -> None:
     with contextlib.suppress(WorkerFailed):
         await worker.ask(Close(context), Ok)
+
+
+def _read_header(entry: Entry) -> gguf.Header:
+    """The header of a file; one that could not be read is tried again. Raises `BadModelFile`."""
+    return read_header(entry.path, entry.fingerprint) or gguf.read(entry.path)
 
 
 def engine_key(model_id: str, max_tokens: int | None, backend: Backend) -> str:

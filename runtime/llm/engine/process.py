@@ -328,7 +328,7 @@ class Worker:
             return
         reply = self._reply
         if reply is None or reply.number != number or not isinstance(event, Piece | Ended):
-            raise ValueError("it sent what nobody asked for")
+            raise ValueError("unsolicited message")
         if isinstance(event, Ended):
             self._reply = None
         reply.push(event)

@@ -176,7 +176,7 @@ class EncoderLoaded:
     width: int
     """Numbers of a vector."""
     max_tokens: int
-    """Longest input; what is behind is cut."""
+    """Longest input; longer ones are truncated."""
 
 
 @dataclass(frozen=True)

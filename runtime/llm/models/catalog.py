@@ -39,7 +39,7 @@ class Fingerprint(NamedTuple):
     size: int
     """Bytes of all files together."""
     mtime_ns: int
-    """Of the newest file."""
+    """Of the newest file, the vocabulary too."""
 
 
 @dataclass(frozen=True)
@@ -58,11 +58,8 @@ class Entry:
     """Every part of a split GGUF in order; empty for a file that is not split."""
     vocab: Path | None = None
     """The vocabulary of an ONNX model."""
-
-    @property
-    def created(self) -> int:
-        """When the newest of its files was last written, Unix seconds."""
-        return max(0, self.fingerprint.mtime_ns // 10**9)
+    created: int = 0
+    """When the model file, or the newest part of it, was last written, Unix seconds."""
 
     @property
     def size(self) -> int:
@@ -81,7 +78,7 @@ class Entry:
 
     @property
     def context_tokens(self) -> int | None:
-        """The declared budget; see `Catalog.budget` for the one in force."""
+        """The declared budget; see `pool.model_budget` for the one in force."""
         return self.declared.context_tokens
 
     @property
@@ -184,6 +181,7 @@ def _entry(model: str, form: Format, files: Sequence[_File], vocab: _File | None
         fingerprint,
         parts=tuple(file.path for file in files) if len(files) > 1 else (),
         vocab=vocab.path if vocab else None,
+        created=max(0, *(file.state.mtime_ns // 10**9 for file in files)),
     )
 
 
@@ -256,7 +254,7 @@ class Catalog:
         """
         header = None
         if entry.format == "gguf":
-            header = _read_header(entry.path, entry.fingerprint)
+            header = read_header(entry.path, entry.fingerprint)
         if header is None:
             return Meta(entry.kind, entry.size)
         return Meta(
@@ -285,8 +283,8 @@ class Catalog:
 
 
 @lru_cache(maxsize=_REMEMBERED)
-def _read_header(path: Path, fingerprint: Fingerprint) -> gguf.Header | None:
-    """The header of a GGUF file; None where it cannot be read."""
+def read_header(path: Path, fingerprint: Fingerprint) -> gguf.Header | None:
+    """The header of a GGUF file, read once for each state of it; None where it cannot be read."""
     del fingerprint  # only the key under which the answer is remembered
     try:
         return gguf.read(path)

@@ -121,10 +121,12 @@ def test_a_models_folder_that_is_a_file_is_named_in_the_log(
 @pytest.mark.parametrize("vocab", ["e-vocab.txt", "e.vocab.txt", "e_vocab.txt"])
 def test_an_onnx_model_is_one_with_a_vocabulary_beside_it(tmp_path: Path, vocab: str) -> None:
     put(tmp_path, "e.onnx", vocab)
+    os.utime(tmp_path / vocab, ns=(1, 4_000_000_000_000_000_000))
 
     entry = the(Catalog([tmp_path]), "e")
 
     assert (entry.kind, entry.format, entry.vocab) == ("embedding", "onnx", tmp_path / vocab)
+    assert entry.created == int((tmp_path / "e.onnx").stat().st_mtime)
 
 
 def test_a_split_model_is_one_entry_with_all_its_parts(tmp_path: Path) -> None:

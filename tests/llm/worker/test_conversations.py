@@ -5,8 +5,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from runtime.llm.engine.worker.chat import StopScanner
-from runtime.llm.engine.worker.conversations import Memory, Prompt, cut_behind, digest, plan
-from runtime.llm.engine.worker.quoting import Part, Parts
+from runtime.llm.engine.worker.conversations import (
+    Memory,
+    Part,
+    Parts,
+    Prompt,
+    cut_behind,
+    digest,
+    plan,
+)
 
 FIRST = [("system", "Coach."), ("user", "Turn 9?")]
 MEMORY = Memory(1, digest(FIRST), 2, "Brake late.", (0.5, 40), [1, 2, 3, 4], [5], " end")

@@ -9,10 +9,9 @@ import pytest
 
 from runtime.llm.engine.protocol import Ended, Run
 from runtime.llm.engine.worker import native
-from runtime.llm.engine.worker.chat import Engine, tokens_of
-from runtime.llm.engine.worker.conversations import Prompt
-from runtime.llm.engine.worker.prompts import Chatml
-from runtime.llm.engine.worker.quoting import Pairs, Quoter
+from runtime.llm.engine.worker.chat import Engine
+from runtime.llm.engine.worker.conversations import Pairs, Prompt
+from runtime.llm.engine.worker.prompt import Chatml, Quoter, tokens_of
 from tests.llm import tinymodel
 
 WORDS = [[b"red1 ", b"red2"], [b"green1 ", b"green2"]]

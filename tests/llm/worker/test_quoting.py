@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 
 from runtime.llm.engine.protocol import Prepared
 from runtime.llm.engine.worker import native
-from runtime.llm.engine.worker.chat import tokens_of
-from runtime.llm.engine.worker.prompts import CHATML
-from runtime.llm.engine.worker.quoting import Pairs, Part, Quoter
+from runtime.llm.engine.worker.conversations import Pairs, Part
+from runtime.llm.engine.worker.prompt import CHATML, Quoter, tokens_of
 from runtime.llm.engine.worker.template import Template
 from tests.llm import tinymodel
 from tests.llm.worker.harness import engine

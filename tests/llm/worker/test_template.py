@@ -8,7 +8,7 @@ from datetime import datetime
 import psutil
 import pytest
 
-from runtime.llm.engine.worker.prompts import (
+from runtime.llm.engine.worker.prompt import (
     CHATML,
     Chatml,
     Renderer,

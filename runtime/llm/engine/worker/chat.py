@@ -18,17 +18,27 @@ from runtime.llm.engine.protocol import (
     Run,
 )
 from runtime.llm.engine.worker import native
-from runtime.llm.engine.worker.conversations import Memory, Plan, Prompt, cut_behind, digest, plan
-from runtime.llm.engine.worker.prompts import (
+from runtime.llm.engine.worker.conversations import (
+    Memory,
+    Parts,
+    Plan,
+    Prompt,
+    cut_behind,
+    digest,
+    plan,
+)
+from runtime.llm.engine.worker.prompt import (
     CHATML,
     Chatml,
+    Quoter,
     Renderer,
     TemplateBroken,
     TemplateFailed,
     is_chatml,
+    join_parts,
+    tokens_of,
     unrenderable,
 )
-from runtime.llm.engine.worker.quoting import Parts, Quoter, joined
 from runtime.llm.engine.worker.resources import (
     Refused,
     fastest_threads,
@@ -208,19 +218,6 @@ class ChatModel:
         return ended
 
 
-def tokens_of(model: native.Model, parts: Parts, *, whole: bool = False) -> list[int]:
-    """Tokens of a prompt, or of a piece of it; *whole* adds the begin token if it must be."""
-    tokens: list[int] = []
-    if parts and parts[0].quoted:
-        tokens, whole = model.tokenize("", whole=whole), False
-    for at, part in enumerate(parts):
-        if part.quoted:
-            tokens += model.letters(part.text)
-        else:
-            tokens += model.tokenize(part.text, whole=whole and not at)
-    return tokens
-
-
 class _Reply:
     """A reply under way."""
 
@@ -323,7 +320,7 @@ class Engine:
 
     def _behind(self, tail: str, after: Parts) -> list[int]:
         """Tokens of the end of a reply and of what follows it."""
-        return tokens_of(self._context.model, joined([*self._quoter.parts(tail), *after]))
+        return tokens_of(self._context.model, join_parts([*self._quoter.parts(tail), *after]))
 
     def _evict(self, but: str | None) -> list[str]:
         """Drop the least recently used conversation other than *but*, if there is one."""

@@ -5,7 +5,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from runtime.llm.engine.worker.quoting import Pairs, Parts
+Pairs = Sequence[Sequence[str]]
+"""Role and content of each turn."""
+
+
+class Part(NamedTuple):
+    """A stretch of a prompt."""
+
+    text: str
+    quoted: bool
+    """Whether a control marker in it is letters like any other."""
+
+
+Parts = tuple[Part, ...]
 
 
 class Prompt(NamedTuple):

@@ -49,7 +49,7 @@ def load(command: LoadEncoder) -> Encoder:
     except (OSError, ValueError):
         raise Refused("the file cannot be read") from None
     resources.refuse_shortage(size if is_gguf else _ONNX_MEMORY * size)
-    resources.give_way(resources.ENCODER_NICE - resources.CHAT_NICE)
+    resources.lower_priority(resources.ENCODER_NICE - resources.CHAT_NICE)
     encoder: Encoder
     if is_gguf:
         from runtime.llm.engine.worker.llama import LlamaEncoder

@@ -81,13 +81,13 @@ def fastest_threads(
     return chosen
 
 
-def give_way(nice: int) -> None:
+def lower_priority(nice: int) -> None:
     """Let the server's loop run first where cores are short: a health check takes 1 ms of it."""
     with contextlib.suppress(OSError):
         os.nice(nice)
 
 
-def take_blame() -> None:
+def prefer_oom_kill() -> None:
     """Ask the out-of-memory killer to end this process before the server; best effort."""
     with contextlib.suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text("800", encoding="ascii")

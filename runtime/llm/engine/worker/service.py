@@ -223,8 +223,8 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the server decides when to stop
     with contextlib.suppress(OSError, ValueError):
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a core would hold what people wrote
-    resources.take_blame()
-    resources.give_way(resources.CHAT_NICE)
+    resources.prefer_oom_kill()
+    resources.lower_priority(resources.CHAT_NICE)
     connection = socket.socket(fileno=options.socket)
     connection.setblocking(True)
     Service(connection, mmap.mmap(options.flag, 2)).serve()

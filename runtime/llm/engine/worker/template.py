@@ -1,6 +1,6 @@
 """The process that renders a chat template, which is untrusted code, in Jinja's sandbox.
 
-`prompts.Renderer` starts it as ``python -m runtime.llm.engine.worker.template`` and talks to
+`prompt.Renderer` starts it as ``python -m runtime.llm.engine.worker.template`` and talks to
 it over its standard streams.
 """
 
@@ -18,7 +18,8 @@ from jinja2.ext import Extension, loopcontrols
 from jinja2.parser import Parser
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from runtime.llm.engine.worker.prompts import (
+from runtime.llm.engine.worker.conversations import Pairs
+from runtime.llm.engine.worker.prompt import (
     MEMORY_LIMIT,
     Rendering,
     TemplateBroken,
@@ -28,7 +29,6 @@ from runtime.llm.engine.worker.prompts import (
     send,
     unrenderable,
 )
-from runtime.llm.engine.worker.quoting import Pairs
 
 SOURCE_LIMIT: Final = 256 * 1024  # characters of a template
 OUTPUT_LIMIT: Final = 8_000_000  # characters of a prompt

@@ -191,8 +191,8 @@ class Daemon:
                     *lines, rest = (rest + (data or b"\n")).split(b"\n")
                     if max(map(len, (*lines, rest))) > LINE_CAP:
                         raise DaemonTrouble("the system model's daemon sent an overlong line")
-                    said = [line.decode("utf-8", "replace").strip() for line in lines]
-                    for line in said:
+                    texts = [line.decode("utf-8", "replace").strip() for line in lines]
+                    for line in texts:
                         if line and not line.startswith(":"):
                             yield line
                             deadline = loop.time() + self.patience.stall_s
@@ -317,7 +317,7 @@ def _seconds(header: str | None) -> float:
     return min(max(seconds, 0.1), _BUSY_MAX_S) if math.isfinite(seconds) else _BUSY_S
 
 
-def said(body: object) -> str:
+def error_text(body: object) -> str:
     """The words in a daemon's error: ``{"error": {"message"}}``, ``{"error": "…"}`` or a text."""
     inner = _inner(body)
     if isinstance(inner, dict):
@@ -325,7 +325,7 @@ def said(body: object) -> str:
     return inner if isinstance(inner, str) else ""
 
 
-def cleaned(text: str) -> str:
+def sanitise(text: str) -> str:
     """The first line of *text* without addresses, paths and class names, cut to a length."""
     line = next((part.strip() for part in text[:2000].splitlines() if part.strip()), "")
     line = _PRIVATE.sub("…", "".join(char for char in line if char.isprintable()))
@@ -339,7 +339,7 @@ def is_background_block(body: object) -> bool:
         codes = [inner.get(key) for key in ("code", "errorCode", "error_code")]
         if any(_is_thirty(code) for code in codes) or "SYSMODEL_BACKGROUND_BLOCKED" in codes:
             return True
-    text = said(body).lower()
+    text = error_text(body).lower()
     named = "foreground" in text and any(name in text for name in _SERVICE_NAMES)
     return named or _SAYS_BACKGROUND.search(text) is not None
 
@@ -350,7 +350,7 @@ def is_busy(status: int, body: object, *, has_retry_after: bool) -> bool:
         return True
     inner = _inner(body)
     kind = inner.get("type") if isinstance(inner, dict) else None
-    words = f"{said(body)} {kind}"
+    words = f"{error_text(body)} {kind}"
     return status == 503 and (has_retry_after or _BUSY_WORDS.search(words) is not None)
 
 
@@ -363,7 +363,7 @@ def as_error(trouble: DaemonTrouble) -> ApiError:
     too_long = _prompt_too_long(trouble.body)
     if too_long is not None:
         return too_long
-    words = cleaned(said(trouble.body))
+    words = sanitise(error_text(trouble.body))
     return SysmodelRuntimeError(f"{trouble.text}: {words}" if words else trouble.text)
 
 

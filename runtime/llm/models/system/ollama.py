@@ -11,10 +11,10 @@ from runtime.llm.models.system.daemon import (
     Daemon,
     DaemonTrouble,
     as_json,
-    cleaned,
     count,
+    error_text,
     member,
-    said,
+    sanitise,
 )
 from runtime.llm.models.system.settings import SysmodelSettings
 from runtime.llm.models.system.state import Availability, ProbeError, Status
@@ -133,7 +133,7 @@ class Pull:
             await self._follow()
         except DaemonTrouble as trouble:
             self.failure = "download_failed"
-            log.warning("pull failed: %s (%s)", trouble.text, cleaned(said(trouble.body)))
+            log.warning("pull failed: %s (%s)", trouble.text, sanitise(error_text(trouble.body)))
         except TimeoutError:
             self.failure = "stalled"
             log.warning("pull failed: no progress")

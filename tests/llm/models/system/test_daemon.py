@@ -6,8 +6,8 @@ from runtime.llm.errors import PromptTooLong, SysmodelBackgroundBlocked, Sysmode
 from runtime.llm.models.system.daemon import (
     DaemonTrouble,
     as_error,
-    cleaned,
     is_background_block,
+    sanitise,
 )
 from runtime.llm.models.system.daemon import parse_address as parse
 
@@ -141,11 +141,11 @@ def test_other_failures_are_no_background_block(body: object) -> None:
     ],
 )
 def test_addresses_paths_and_class_names_are_removed(said: str, read: str) -> None:
-    assert cleaned(said) == read
+    assert sanitise(said) == read
 
 
 def test_a_long_complaint_is_cut() -> None:
-    assert len(cleaned("x " * 5000)) == 200
+    assert len(sanitise("x " * 5000)) == 200
 
 
 def test_a_prompt_over_the_context_carries_both_numbers() -> None:

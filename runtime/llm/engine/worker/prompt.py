@@ -1,21 +1,31 @@
-"""From messages to a prompt: plain ChatML here, any other chat template in a process of its own.
+"""From messages to the tokens of a prompt: quote control markers, render the template, tokenize.
 
-A chat template of a model file is untrusted code. Jinja's sandbox keeps it from the system, not
-from endless loops or huge strings. In a child process the kernel ends both: an alarm whose default
-action is the end of the process, and a cap on memory. A message is a four-byte length and JSON.
+Plain ChatML is rendered here, any other chat template in a process of its own. A chat template of a
+model file is untrusted code. Jinja's sandbox keeps it from the system, not from endless loops or
+huge strings. In a child process the kernel ends both: an alarm whose default action is the end of
+the process, and a cap on memory. A message is a four-byte length and JSON.
 """
 
 import contextlib
+import re
+import secrets
 import signal
 import struct
 import subprocess
 import sys
+from collections.abc import Iterable, Sequence
+from itertools import groupby
 from pathlib import Path
-from typing import IO, Any, Final, NamedTuple
+from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple
 
 import orjson
 
-from runtime.llm.engine.worker.quoting import Pairs
+from runtime.llm.engine.worker.conversations import Pairs, Part, Parts
+
+if TYPE_CHECKING:  # the process of a template imports no engine
+    from runtime.llm.engine.worker import native
+
+_OPEN, _SHUT = "\uf8f1", "\uf8f2"  # of the private use area: no template strips or changes them
 
 CHATML: Final = (
     "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"
@@ -27,6 +37,83 @@ TIME_LIMIT_S: Final = 3.0
 MEMORY_LIMIT: Final = 768 * 1024 * 1024
 _TOO_MUCH: Final = "it takes too much time or memory"
 _ROOT: Final = Path(__file__).resolve().parents[4]
+
+
+# --- control markers in what people wrote count as letters
+
+
+class Quoted(NamedTuple):
+    """Messages that may be rendered, and the way back."""
+
+    messages: Pairs
+    markers: Sequence[str]
+    """What the stand-ins stand for, in the order of their numbers."""
+    stand_in: str
+    """Begins every stand-in; the number and an end follow."""
+
+    def parts(self, text: str) -> Parts:
+        """A *text* that was rendered from the messages, with the markers in it quoted."""
+        if not self.markers:
+            return (Part(text, quoted=False),)
+        pieces = re.split(f"{self.stand_in}([0-9]{{1,9}}){_SHUT}", text)
+        parts = [Part(part, quoted=False) for part in pieces]
+        for at in range(1, len(pieces), 2):
+            number = int(pieces[at])
+            known = number < len(self.markers)
+            parts[at] = Part(self.markers[number] if known else pieces[at], quoted=True)
+        return join_parts(parts)
+
+
+class Quoter:
+    """Finds the control markers of a vocabulary in what people wrote, the longest first."""
+
+    def __init__(self, markers: Iterable[str]) -> None:
+        texts = sorted(filter(None, markers), key=len, reverse=True)
+        self._marker: Final = re.compile("|".join(map(re.escape, texts))) if texts else None
+
+    def quote(self, messages: Pairs) -> Quoted:
+        """Put a stand-in for each marker: a template passes it on like any word.
+
+        Messages without a marker stay as they are.
+        """
+        pattern = self._marker
+        if pattern is None or not any(pattern.search(text) for _, text in messages):
+            return Quoted(messages, (), "")
+        numbers: dict[str, int] = {}
+        stand_in = f"{_OPEN}{secrets.randbelow(10**9)}{_OPEN}"  # not to be met in a text by chance
+
+        def replace(match: re.Match[str]) -> str:
+            return f"{stand_in}{numbers.setdefault(match[0], len(numbers))}{_SHUT}"
+
+        safe = [(role, pattern.sub(replace, text)) for role, text in messages]
+        return Quoted(safe, list(numbers), stand_in)
+
+    def parts(self, text: str) -> Parts:
+        """A text of a message as it stands."""
+        quoted = self.quote([("", text)])
+        return quoted.parts(quoted.messages[0][1]) if text else ()
+
+
+def join_parts(parts: Iterable[Part]) -> Parts:
+    """Without empty parts, and neighbours of a kind as one, so that they are tokenized as one."""
+    kinds = groupby((part for part in parts if part.text), key=lambda part: part.quoted)
+    return tuple(Part("".join(part.text for part in same), quoted=quoted) for quoted, same in kinds)
+
+
+def tokens_of(model: "native.Model", parts: Parts, *, whole: bool = False) -> list[int]:
+    """Tokens of a prompt, or of a piece of it; *whole* adds the begin token if it must be."""
+    tokens: list[int] = []
+    if parts and parts[0].quoted:
+        tokens, whole = model.tokenize("", whole=whole), False
+    for at, part in enumerate(parts):
+        if part.quoted:
+            tokens += model.letters(part.text)
+        else:
+            tokens += model.tokenize(part.text, whole=whole and not at)
+    return tokens
+
+
+# --- rendering
 
 
 class TemplateBroken(Exception):
