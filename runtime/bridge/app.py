@@ -29,7 +29,7 @@ from runtime.bridge.api import (
 from runtime.bridge.api.shapes import recording_id
 from runtime.bridge.can.carfile import CarError
 from runtime.bridge.can.cars import LoadedCar, Wiring, find_car, load_car
-from runtime.bridge.can.dbc import load_dbc, merged
+from runtime.bridge.can.dbc import load_dbc, merge_messages
 from runtime.bridge.can.registry import load_registry
 from runtime.bridge.can.settings import check_interface
 from runtime.bridge.checking import must_work, track_warnings, validate, warnings
@@ -165,7 +165,7 @@ def _wiring(settings: BridgeSettings) -> Wiring:
             continue  # a data folder of one's own need not hold ours
         with must_work("can_dbc: "):
             packs.append(load_dbc(own if own.is_file() else Path(name)))
-    return Wiring(merged(packs), _car(settings), tuple(pack.name for pack in packs))
+    return Wiring(merge_messages(packs), _car(settings), tuple(pack.name for pack in packs))
 
 
 def _car(settings: BridgeSettings) -> LoadedCar | None:

@@ -303,7 +303,7 @@ class Comparison(NamedTuple):
         return self.a.time_s - self.b.time_s if known else None  # type: ignore[operator]
 
 
-def compared(a: Side, b: Side, where: Circuit) -> Comparison:
+def compare_sides(a: Side, b: Side, where: Circuit) -> Comparison:
     """The two laps on the circuit they were scaled to."""
     length, at = where.length_m, axis(where.length_m)
     corners = []

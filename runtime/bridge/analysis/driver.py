@@ -24,7 +24,7 @@ UNDER_LIMIT: Final = 0.75
 OSCILLATING: Final = 0.10
 
 
-class Driven(NamedTuple):
+class DriverSession(NamedTuple):
     """A session of the driver, with what its telemetry shows."""
 
     session_id: str
@@ -72,13 +72,13 @@ class Progress:
     gain: CornerGain | None
 
 
-def steps(sessions: Sequence[Driven]) -> list[Step]:
+def steps(sessions: Sequence[DriverSession]) -> list[Step]:
     """The sessions by their start."""
     ordered = sorted(sessions, key=lambda one: (one.started_at, one.session_id))
     return [_step(at, one) for at, one in enumerate(ordered, start=1)]
 
 
-def progress(sessions: Sequence[Driven]) -> Progress | None:
+def progress(sessions: Sequence[DriverSession]) -> Progress | None:
     """What the sessions show together; None where none has a lap."""
     ordered = sorted(sessions, key=lambda one: (one.started_at, one.session_id))
     bests = [best for one in ordered if (best := one.summary.best_s) is not None]
@@ -115,7 +115,7 @@ def biggest_gain(apexes: Sequence[dict[str, float]]) -> CornerGain | None:
     return best if best is not None and best.slope > 0 else None
 
 
-def _step(index: int, one: Driven) -> Step:
+def _step(index: int, one: DriverSession) -> Step:
     times = [lap.time_s for lap in one.summary.laps]
     return Step(
         session_id=one.session_id,

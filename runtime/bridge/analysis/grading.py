@@ -399,11 +399,10 @@ def _grade(
     )
 
 
-def weakest(grades: Sequence[CornerGrade]) -> list[CornerGrade]:
-    """Graded corners by the seconds that they cost, the most first; others are left out.
+def costliest(grades: Sequence[CornerGrade]) -> list[CornerGrade]:
+    """The corners that cost time, the most first.
 
-    It is the one order of what costs time: the usual pass beside the best one, or the best pass
-    beside a reference.
+    What counts is the usual pass against the best one, or the best pass against a reference.
     """
     costly = [one for one in grades if one.delta_time_s is not None and one.delta_time_s > 0]
     return sorted(costly, key=lambda one: -(one.delta_time_s or 0.0))
@@ -425,7 +424,7 @@ def _summary(best_s: float, reference_s: float | None, graded: Sequence[CornerGr
         return f"{subject} {near} {against}."
     if gap < MEANINGFUL_S:
         return f"{subject} has a meaningful gap of {gap:.3f} s to {against}."
-    names = [one.corner for one in weakest(graded)[:NAMED]]
+    names = [one.corner for one in costliest(graded)[:NAMED]]
     where = f"; most is to be found in {_joined(names)}" if names else ""
     return f"{subject} is {gap:.3f} s behind {against}{where}."
 

@@ -90,7 +90,7 @@ from runtime.bridge.cues.concepts import CONCEPTS
 from runtime.bridge.cues.model import Burst, Emotion
 from runtime.bridge.errors import NoCompleteLap, NoGeometry, NothingRecorded, UnknownLap
 from runtime.bridge.formats.files import NotImportable
-from runtime.bridge.formats.reading import UnparsableVbo
+from runtime.bridge.formats.options import UnparsableVbo
 from runtime.bridge.service import SERVICE, Service
 from runtime.bridge.session.names import slug
 from runtime.bridge.session.units import Quality, Tenths

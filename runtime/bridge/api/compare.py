@@ -14,7 +14,7 @@ from runtime.bridge.analysis.compare import (
     Reference,
     Side,
     circuit,
-    compared,
+    compare_sides,
     driven_side,
     ideal_side,
     reference,
@@ -144,7 +144,7 @@ async def compare(
         await _chosen(service, row, name, getattr(query, name), ref, where)
         for name, ref in zip("ab", wanted, strict=True)
     ]
-    comparison = compared(a.side, b.side, where)
+    comparison = compare_sides(a.side, b.side, where)
     return _answer(path.sid, a, b, where, comparison)
 
 

@@ -6,7 +6,7 @@ from typing import Annotated, Final, Literal
 from aiohttp import web
 from pydantic import AfterValidator, Field, StrictInt
 
-from runtime.bridge.analysis.driver import ENOUGH, Driven, Step, progress, steps
+from runtime.bridge.analysis.driver import ENOUGH, DriverSession, Step, progress, steps
 from runtime.bridge.api.sessions import recorded_ms, reported
 from runtime.bridge.api.shapes import (
     READ_ERRORS,
@@ -329,10 +329,10 @@ def _sessions_of(service: Service, driver: str) -> list[SessionRow]:
     return [row for row in service.db.sessions() if (row.driver or "").strip().casefold() == name]
 
 
-async def _driven(service: Service, rows: Sequence[SessionRow]) -> list[Driven]:
+async def _driven(service: Service, rows: Sequence[SessionRow]) -> list[DriverSession]:
     """Those of the sessions that have telemetry."""
     summaries = [(row, await service.book.seen(row)) for row in rows]
-    return [Driven(row.session_id, row.started_at, laps) for row, laps in summaries if laps]
+    return [DriverSession(row.session_id, row.started_at, laps) for row, laps in summaries if laps]
 
 
 def _step(step: Step) -> EvolutionStep:

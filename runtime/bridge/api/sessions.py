@@ -34,8 +34,8 @@ from runtime.bridge.formats.formats import (
     VBO_SUFFIXES,
     read_recording,
 )
-from runtime.bridge.formats.naming import car_asked, name_session
-from runtime.bridge.formats.reading import (
+from runtime.bridge.formats.naming import car_file_name, name_session
+from runtime.bridge.formats.options import (
     BusChoice,
     BusNotFound,
     FormatNotInstalled,
@@ -466,7 +466,7 @@ def _bus(service: Service, body: ImportRequest) -> BusChoice:
     """What a CAN log is decoded with: as asked, else as the bridge is set up."""
     settings = service.settings
     asked = [body.dbc] if isinstance(body.dbc, str) and body.dbc else list(body.dbc)
-    car = car_asked(settings.cars_dir, body.car)
+    car = car_file_name(settings.cars_dir, body.car)
     usual_car = None if settings.can_no_car_config else settings.can_car_config
     return BusChoice(
         settings.data_dir,

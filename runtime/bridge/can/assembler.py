@@ -20,7 +20,7 @@ from runtime.bridge.can.rows import (
     spread_equal,
     wide_columns,
 )
-from runtime.bridge.can.rules import NO_RULES, Emitted, Plan, Rules
+from runtime.bridge.can.rules import NO_RULES, Plan, Rules, SignalOutput
 from runtime.bridge.can.values import Batch, CanFrame, batch_of
 from runtime.bridge.session.recording import TIMESTAMP, WIDE, Numbers, Samples
 
@@ -139,7 +139,7 @@ class Assembler:
         """What a batch told of each signal; remembers the last of it."""
         if not len(batch):
             return {}
-        emitted: dict[str, Emitted] = self._rules.feed(self._decoder.decode(batch))
+        emitted: dict[str, SignalOutput] = self._rules.feed(self._decoder.decode(batch))
         if _DISTANCE in emitted:
             emitted[GPS_DISTANCE] = emitted.pop(_DISTANCE)
         told = {}
@@ -165,9 +165,9 @@ class Assembler:
         row = {name: float(values[0]) for name, values in columns.items()}
         row[TIMESTAMP] = t
         self._move(t, told)
-        if self._distance.started:
+        if self._distance.has_started:
             if not _is_fresh(self._last.get(_ACCELERATION), t, STALE_S, LONGEST_PAUSE_S):
-                self._distance.coasting()
+                self._distance.drop_acceleration()
             row[_DISTANCE] = self._distance.at(t)
         return row
 
@@ -180,9 +180,10 @@ class Assembler:
             if samples is not None:
                 pairs = zip(samples.t.tolist(), samples.value.tolist(), strict=True)
                 events += [(at, kind, value) for at, value in pairs]
-        measure = (self._distance.accelerated, self._distance.moving, self._distance.travelled)
+        way = self._distance
+        add = (way.add_acceleration, way.add_speed, way.add_distance)
         for at, kind, value in sorted(events):
-            measure[kind](at, value)
+            add[kind](at, value)
 
     def _speed(self, t: float, told: Mapping[str, Samples]) -> Samples | None:
         """The speeds since the row before, by the best signal that is not silent."""

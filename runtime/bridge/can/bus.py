@@ -8,7 +8,7 @@ from typing import Final
 import can
 
 from runtime.bridge.can.clock import Aligner, EpochClock, Spread
-from runtime.bridge.can.settings import SLCAN, VIRTUAL, CanSettings, silent
+from runtime.bridge.can.settings import SLCAN, VIRTUAL, CanSettings, listen_only_error
 from runtime.bridge.can.slcan import NOTHING, SlcanSource
 from runtime.bridge.can.values import EXTENDED, CanFrame, Received, Source, SourceLost
 
@@ -86,7 +86,7 @@ class PythonCanSource:
     def send(self, frame: CanFrame) -> None:
         """Put a frame on the bus; raises `SourceLost`, ValueError for what is no frame."""
         if self._settings.listen_only:
-            raise silent()
+            raise listen_only_error()
         message = can.Message(
             timestamp=frame.t,
             arbitration_id=frame.key & ~EXTENDED,

@@ -60,7 +60,7 @@ def load_dbc(path: Path) -> DbcPack:
     return parse_dbc(data, path.name)
 
 
-def merged(packs: Iterable[DbcPack]) -> dict[MessageKey, Message]:
+def merge_messages(packs: Iterable[DbcPack]) -> dict[MessageKey, Message]:
     """The messages of all packs by id; later packs win."""
     messages: dict[MessageKey, Message] = {}
     for pack in packs:

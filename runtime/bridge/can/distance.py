@@ -45,21 +45,21 @@ class DistanceFilter:
         self._reached = 0.0
 
     @property
-    def started(self) -> bool:
+    def has_started(self) -> bool:
         """Whether anything was told that a distance can be made of."""
         return self._t is not None
 
-    def accelerated(self, t: float, g_long: float) -> None:
+    def add_acceleration(self, t: float, g_long: float) -> None:
         """The acceleration from here on, in g."""
         if self._t is not None:
             self._advance(t)
         self._acceleration = g_long * STANDARD_GRAVITY
 
-    def coasting(self) -> None:
+    def drop_acceleration(self) -> None:
         """The acceleration is not known any longer."""
         self._acceleration = 0.0
 
-    def moving(self, t: float, speed_ms: float) -> None:
+    def add_speed(self, t: float, speed_ms: float) -> None:
         """A measured speed."""
         self._advance(t)
         self._still = speed_ms < STILL_MS
@@ -67,7 +67,7 @@ class DistanceFilter:
         state = self._state
         self._correct(speed_ms - state.speed, state.dv, state.vv, state.vv + noise * noise)
 
-    def travelled(self, t: float, distance_m: float) -> None:
+    def add_distance(self, t: float, distance_m: float) -> None:
         """A measured distance, from anywhere: only how it grows counts."""
         self._advance(t)
         state = self._state

@@ -59,7 +59,7 @@ class Steps(NamedTuple):
     derive: tuple[tuple[str, Bound], ...]
 
 
-class Making(NamedTuple):
+class DerivedSignal(NamedTuple):
     """A signal that is made of others."""
 
     name: str
@@ -72,7 +72,7 @@ class Plan(NamedTuple):
 
     signals: Mapping[str, Steps]
     """What needs the result of another stands behind it, as below."""
-    makings: tuple[Making, ...]
+    makings: tuple[DerivedSignal, ...]
     """Methods last."""
 
 
@@ -80,7 +80,7 @@ NO_RULES: Final = Plan({}, ())
 """Every signal goes out as the bus has it."""
 
 
-class Emitted(NamedTuple):
+class SignalOutput(NamedTuple):
     """What a signal told in a batch."""
 
     rows: Rows
@@ -112,7 +112,7 @@ class Rules:
         self._plan = plan
         self._latest: dict[str, float] = {}
 
-    def feed(self, columns: Sequence[Column]) -> dict[str, Emitted]:
+    def feed(self, columns: Sequence[Column]) -> dict[str, SignalOutput]:
         """The signals of the next batch by name."""
         sources = _sources(columns)
         rules = [name for name in self._plan.signals if name in sources]
@@ -125,7 +125,7 @@ class Rules:
         for name, (_, _, values) in series.items():
             if len(values):
                 self._latest[name] = float(values[-1])
-        return {name: Emitted(one.rows, one.values) for name, one in series.items()}
+        return {name: SignalOutput(one.rows, one.values) for name, one in series.items()}
 
     def feed_frame(self, decoded: Mapping[str, float]) -> dict[str, float]:
         """The same for the values of a single frame."""
@@ -151,7 +151,7 @@ class Rules:
             late = source._replace(order=source.order + at)
             self._emit(name, self._applied(bound, late, series), 0, series)
 
-    def _make(self, place: int, making: Making, series: dict[str, _Series]) -> None:
+    def _make(self, place: int, making: DerivedSignal, series: dict[str, _Series]) -> None:
         mine = [
             one.rows[one.order - one.rows * (_PLACES * _STEPS) < place * _STEPS]
             for name in sorted(making.inputs)
@@ -234,13 +234,13 @@ def compile_plan(car: CarFile) -> Plan:
     derived = {}
     for name, made in car.derived.items():
         bound = _bound(f"derived.{name}", made.formula, made.bind, own=False)
-        derived[name] = Making(name, frozenset(signal for _, signal in bound.signals), bound)
+        derived[name] = DerivedSignal(name, frozenset(signal for _, signal in bound.signals), bound)
         if not derived[name].inputs:
             raise CarError(f"derived.{name}.bind: no signal is bound")
     methods = []
     for name, use in car.methods.items():
         method = _gear(use)
-        methods.append(Making(name, frozenset(method.inputs), method))
+        methods.append(DerivedSignal(name, frozenset(method.inputs), method))
     _check_names(signals, (*derived, *car.methods))
     makers = {name: raw for raw, steps in signals.items() for name in _out(steps)}
     needs = {}

@@ -62,6 +62,6 @@ def check_interface(interface: str) -> None:
         raise ValueError(f"there is no CAN interface {interface!r}; known: {known}")
 
 
-def silent() -> SourceLost:
+def listen_only_error() -> SourceLost:
     """What sending on a bus that is only listened to comes to."""
     return SourceLost("the CAN bus is only listened to: nothing is sent")

@@ -12,7 +12,7 @@ from typing import Final
 import serial  # type: ignore[import-untyped]
 
 from runtime.bridge.can.clock import EpochClock, Spread
-from runtime.bridge.can.settings import SLCAN_BITRATES, CanSettings, silent
+from runtime.bridge.can.settings import SLCAN_BITRATES, CanSettings, listen_only_error
 from runtime.bridge.can.values import EXTENDED, CanFrame, Received, SourceLost
 
 LONGEST_LINE: Final = 256
@@ -191,7 +191,7 @@ class SlcanSource:
     def send(self, frame: CanFrame) -> None:
         """Put a frame on the bus; raises `SourceLost`, ValueError for what is no frame."""
         if self._settings.listen_only:
-            raise silent()
+            raise listen_only_error()
         self._write(encode(frame))
 
     def close(self) -> None:

@@ -16,11 +16,11 @@ from tqdm import tqdm
 
 from runtime.bridge.can.registry import RegistryError, load_registry
 from runtime.bridge.commands.flags import add_server_flags
-from runtime.bridge.commands.sessions import CannotMake, address, asked, circuits
+from runtime.bridge.commands.sessions import CannotMake, address, circuits, request_text
 from runtime.bridge.formats.files import open_inside
 from runtime.bridge.formats.formats import MAX_BYTES, SUFFIXES, read_recording
-from runtime.bridge.formats.naming import car_asked, name_session
-from runtime.bridge.formats.reading import BusChoice, Options
+from runtime.bridge.formats.naming import car_file_name, name_session
+from runtime.bridge.formats.options import BusChoice, Options
 from runtime.bridge.session.recording import Recording
 from runtime.bridge.session.series import series
 from runtime.bridge.settings import BridgeSettings
@@ -140,7 +140,7 @@ def _bring_through(url: str, chosen: argparse.Namespace, file: Path) -> Json:
             for name, path in paths
         ]
     try:
-        answer: Json = json.loads(asked(url, "/session/import", body, LONGEST_S))
+        answer: Json = json.loads(request_text(url, "/session/import", body, LONGEST_S))
     except ValueError:
         answer = {}
     if "session_id" not in answer:
@@ -156,7 +156,7 @@ class _Direct:
         self._chosen = chosen
         self._library, self._active = circuits(settings)
         self._book = LapBook(store, self._library, self._active)
-        car = car_asked(settings.cars_dir, chosen.car)
+        car = car_file_name(settings.cars_dir, chosen.car)
         usual = None if settings.can_no_car_config else settings.can_car_config
         self._bus = BusChoice(
             settings.data_dir,
@@ -170,7 +170,7 @@ class _Direct:
     async def bring(self, file: Path) -> Json:
         """See `Bring`."""
         chosen = self._chosen
-        asked = SessionMeta(
+        meta = SessionMeta(
             driver=chosen.driver or None,
             driver_level=chosen.driver_level or "intermediate",
             track=chosen.track or None,
@@ -181,7 +181,7 @@ class _Direct:
         try:
             recording = await asyncio.to_thread(self._read, file)
             session_id, meta = name_session(
-                recording, asked, chosen.session_id, self._library, self._active
+                recording, meta, chosen.session_id, self._library, self._active
             )
             done = await self._store.import_recording(session_id, recording, meta)
         except ApiError as problem:

@@ -16,7 +16,7 @@ from runtime.bridge.analysis.reference import (
     write_reference,
 )
 from runtime.bridge.commands.flags import add_server_flags
-from runtime.bridge.commands.sessions import CannotMake, address, asked, stored
+from runtime.bridge.commands.sessions import CannotMake, address, open_session, request_text
 from runtime.bridge.settings import BridgeSettings
 from runtime.bridge.track.library import is_safe_id
 from runtime.bridge.track.model import TrackError
@@ -74,7 +74,7 @@ def _lap(arguments: argparse.Namespace, settings: BridgeSettings) -> ReferenceLa
 
 async def _read(settings: BridgeSettings, session: str, number: int | None) -> ReferenceLap:
     try:
-        async with stored(settings, session) as found:
+        async with open_session(settings, session) as found:
             drive = drive_of(found.laps, found.track)
             return _with_corners(reference_lap(drive, number, session))
     except NoCompleteLap:
@@ -94,7 +94,9 @@ def _with_corners(lap: ReferenceLap) -> ReferenceLap:
 def _asked(url: str, session: str, number: int | None) -> ReferenceLap:
     """The lap as a running bridge gives it."""
     query = "" if number is None else f"?lap={number}"
-    return parse_reference(asked(url, f"/session/{quote(session, safe='')}/reference{query}"))
+    return parse_reference(
+        request_text(url, f"/session/{quote(session, safe='')}/reference{query}")
+    )
 
 
 def _fail(text: str) -> int:

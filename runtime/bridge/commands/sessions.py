@@ -32,7 +32,7 @@ class CannotMake(Exception):
         """As the bridge answers it."""
 
 
-class Stored(NamedTuple):
+class OpenSession(NamedTuple):
     """A session with its laps, as the routes see them."""
 
     store: Store
@@ -42,7 +42,7 @@ class Stored(NamedTuple):
 
 
 @asynccontextmanager
-async def stored(settings: BridgeSettings, session: str) -> AsyncIterator[Stored]:
+async def open_session(settings: BridgeSettings, session: str) -> AsyncIterator[OpenSession]:
     """The session out of the database, which stays open within.
 
     Raises `CannotMake`, `TrackError`, and `AlreadyRunning` where a bridge has the database open.
@@ -59,7 +59,7 @@ async def stored(settings: BridgeSettings, session: str) -> AsyncIterator[Stored
         if row is None or not row.n_frames:
             raise CannotMake("there is no such session, or it has no telemetry")
         book = LapBook(store, library, active)
-        yield Stored(store, row, *await book.found(row))
+        yield OpenSession(store, row, *await book.found(row))
     finally:
         await store.close()
 
@@ -83,7 +83,7 @@ def address(settings: BridgeSettings) -> str:
     return told or f"http://{settings.host}:{settings.port}"
 
 
-def asked(url: str, path: str, body: Json | None = None, wait_s: float = WAIT_S) -> str:
+def request_text(url: str, path: str, body: Json | None = None, wait_s: float = WAIT_S) -> str:
     """The text that a running bridge answers, to a POST where there is a body.
 
     Raises `CannotMake`.

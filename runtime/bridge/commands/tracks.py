@@ -13,7 +13,7 @@ from urllib.parse import quote, urlencode
 from runtime.bridge.commands.flags import add_server_flags
 from runtime.bridge.session.names import slug
 from runtime.bridge.settings import BridgeSettings
-from runtime.bridge.track.build import Built, from_centreline, from_frames
+from runtime.bridge.track.build import BuiltTrack, from_centreline, from_frames
 from runtime.bridge.track.file import parse_track, track_text, write_file
 from runtime.bridge.track.geojson import read_geojson
 from runtime.bridge.track.model import TrackError
@@ -77,7 +77,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _built(source: str, arguments: argparse.Namespace, settings: BridgeSettings) -> Built:
+def _built(source: str, arguments: argparse.Namespace, settings: BridgeSettings) -> BuiltTrack:
     # Imported here: reading recordings costs start-up time that a centre line need not pay.
     file, name = Path(source), arguments.name or ""
     suffix = file.suffix.casefold()
@@ -93,14 +93,14 @@ def _built(source: str, arguments: argparse.Namespace, settings: BridgeSettings)
     return _of_session(source, name, arguments.url, settings)
 
 
-def _of_line(file: Path, name: str) -> Built:
+def _of_line(file: Path, name: str) -> BuiltTrack:
     read = read_geojson(file.read_text(encoding="utf-8-sig"))
     return from_centreline(read.trace, name or read.name or file.stem)
 
 
-def _of_recording(file: Path, name: str, settings: BridgeSettings) -> Built:
+def _of_recording(file: Path, name: str, settings: BridgeSettings) -> BuiltTrack:
     from runtime.bridge.formats.formats import read_recording
-    from runtime.bridge.formats.reading import BusChoice, Options
+    from runtime.bridge.formats.options import BusChoice, Options
 
     car = None if settings.can_no_car_config else settings.can_car_config
     dbc = tuple(settings.can_dbc)
@@ -112,41 +112,41 @@ def _of_recording(file: Path, name: str, settings: BridgeSettings) -> Built:
     return from_frames(recording.frames, called, gate=recording.start, altitude=heights)
 
 
-def _of_session(session: str, name: str, url: str | None, settings: BridgeSettings) -> Built:
-    from runtime.bridge.commands.sessions import CannotMake, address, asked
+def _of_session(session: str, name: str, url: str | None, settings: BridgeSettings) -> BuiltTrack:
+    from runtime.bridge.commands.sessions import CannotMake, address, request_text
 
     query = f"?{urlencode({'name': name})}" if name else ""
     path = f"/session/{quote(session, safe='')}/track{query}"
     try:
         if url:
-            return _told(asked(url, path))
+            return _told(request_text(url, path))
         try:
             return asyncio.run(_read(settings, session, name))
         except AlreadyRunning:
-            return _told(asked(address(settings), path))
+            return _told(request_text(address(settings), path))
     except CannotMake as error:
         raise TrackError(str(error)) from None
 
 
-async def _read(settings: BridgeSettings, session: str, name: str) -> Built:
-    from runtime.bridge.commands.sessions import stored
+async def _read(settings: BridgeSettings, session: str, name: str) -> BuiltTrack:
+    from runtime.bridge.commands.sessions import open_session
     from runtime.bridge.storage.derived import build_track
 
-    async with stored(settings, session) as found:
+    async with open_session(settings, session) as found:
         return await build_track(found.store, found.row, found.laps, name)
 
 
-def _told(text: str) -> Built:
+def _told(text: str) -> BuiltTrack:
     """The circuit that a bridge made."""
     try:
         told = json.loads(text)
         track, _ = parse_track(json.dumps(told["track"]), told["track_id"])
-        return Built(track, tuple(map(str, told["derived"])))
+        return BuiltTrack(track, tuple(map(str, told["derived"])))
     except (KeyError, TypeError, ValueError) as error:
         raise TrackError(f"the bridge gave no circuit that can be read: {error}") from None
 
 
-def _titled(built: Built, source: str) -> Built:
+def _titled(built: BuiltTrack, source: str) -> BuiltTrack:
     """The circuit with the name of the file that it came from."""
     if not slug(built.track.name):
         raise TrackError("the name needs a letter or a digit")

@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 
 from runtime.bridge.can.rows import even_times, wide_columns
-from runtime.bridge.formats.channels import About, convert, describe, guess
+from runtime.bridge.formats.channels import ChannelStats, convert, describe, match_columns
 from runtime.bridge.formats.corrections import correct_frames
 from runtime.bridge.formats.lapmarks import Lap, add_laps
 from runtime.bridge.formats.motion import distance, forward, longest_step, spikes
@@ -15,9 +15,9 @@ from runtime.bridge.session.names import LONGEST_NAME, clean_name
 from runtime.bridge.session.recording import (
     TIMESTAMP,
     WIDE,
-    Doubt,
     Frames,
     Numbers,
+    ReadWarning,
     Recording,
     Samples,
 )
@@ -36,7 +36,7 @@ def record(
     *,
     unmapped: tuple[str, ...],
     facts: Mapping[str, str],
-    doubts: Iterable[Doubt],
+    doubts: Iterable[ReadWarning],
     created: float | None,
     comments: Iterable[str],
 ) -> Recording:
@@ -52,10 +52,10 @@ def record(
     if bad.any():
         lat, lon = np.where(bad, np.nan, lat), np.where(bad, np.nan, lon)
         text = "positions that no car can have reached"
-        doubts.append(Doubt("position_jumps", text, int(bad.sum())))
+        doubts.append(ReadWarning("position_jumps", text, int(bad.sum())))
     if late := len(t) - len(forward(t)):
         text = "rows whose time is not after every earlier one"
-        doubts.append(Doubt("time_not_increasing", text, late))
+        doubts.append(ReadWarning("time_not_increasing", text, late))
     nothing = np.full(len(t), np.nan)
     nothing.flags.writeable = False
     columns = {**wide, "lat": lat, "lon": lon}
@@ -138,7 +138,7 @@ def record_channels(
     the *laps* as well. A signal that the catalog knows has its name and unit, others their own.
     """
     named, known = _named(channels, units, functions or {}, offset)
-    guesses = guess(known)
+    guesses = match_columns(known)
     helpers = {one.column: convert(one, named[one.channel]) for one in guesses.columns}
     signals = {one.column: convert(one, named[one.channel]) for one in guesses.signals}
     renamed = {one.channel for one in guesses.signals}
@@ -147,9 +147,9 @@ def record_channels(
     doubts = []
     if dead := guesses.dead:
         detail = f"channels that never change fill no column: {', '.join(dead)}"
-        doubts.append(Doubt("dead_channels", detail, len(dead)))
+        doubts.append(ReadWarning("dead_channels", detail, len(dead)))
     if pauses := int(np.count_nonzero(np.diff(times) > longest_step(times))):
-        doubts.append(Doubt("pauses", "pauses of the recording, or of its positions", pauses))
+        doubts.append(ReadWarning("pauses", "pauses of the recording, or of its positions", pauses))
     told = {"format": form, "time_base": "utc" if offset else "zero"}
     if created is not None:
         told["start_date"] = "as written, read as UTC"
@@ -171,11 +171,11 @@ def _named(
     units: Mapping[str, str],
     functions: Mapping[str, str],
     offset: float,
-) -> tuple[dict[str, Samples], dict[str, About]]:
+) -> tuple[dict[str, Samples], dict[str, ChannelStats]]:
     """The channels in order of time, under names that can be stored, and what is told of them."""
     moved: dict[int, Numbers] = {}  # channels of one clock share their times
     named: dict[str, Samples] = {}
-    about: dict[str, About] = {}
+    about: dict[str, ChannelStats] = {}
     for name, samples in channels.items():
         order = _sorted(samples)
         t = moved.setdefault(id(samples.t), order.t + offset)

@@ -10,19 +10,19 @@ import numpy as np
 
 from runtime.bridge.can.carfile import CarError
 from runtime.bridge.can.cars import SUFFIXES, Wiring, find_car, load_car
-from runtime.bridge.can.dbc import DbcError, load_dbc, merged
+from runtime.bridge.can.dbc import DbcError, load_dbc, merge_messages
 from runtime.bridge.can.decoder import Decoder
 from runtime.bridge.can.rows import GPS_DISTANCE, StampClock, even_times, spread_equal
 from runtime.bridge.can.rules import NO_RULES, Rules
 from runtime.bridge.can.values import Batch
 from runtime.bridge.formats.assemble import frames_at
-from runtime.bridge.formats.channels import convert, describe, guess
+from runtime.bridge.formats.channels import convert, describe, match_columns
 from runtime.bridge.formats.corrections import correct_frames
-from runtime.bridge.formats.reading import BusChoice, BusNotFound, Options, UnreadableRecording
+from runtime.bridge.formats.options import BusChoice, BusNotFound, Options, UnreadableRecording
 from runtime.bridge.session.recording import (
     WIDE,
-    Doubt,
     Numbers,
+    ReadWarning,
     Recording,
     Samples,
 )
@@ -175,7 +175,7 @@ class _Log:
         guessing = self._bus.car is None or unmatched
         if guessing:
             about = {name: describe(one, self._units.get(name, "")) for name, one in joined.items()}
-            guesses = guess(about)
+            guesses = match_columns(about)
             for one in (*guesses.columns, *guesses.signals):
                 helpers[one.column] = convert(one, joined[one.channel])
             joined |= {one.column: helpers[one.column] for one in guesses.signals}
@@ -227,7 +227,7 @@ class _Log:
             **tally.notes,
         }
 
-    def _doubts(self, tally: Tally, *, unmatched: bool) -> list[Doubt]:
+    def _doubts(self, tally: Tally, *, unmatched: bool) -> list[ReadWarning]:
         decoder = self._decoder
         worst = [f"0x{key & 0x1FFF_FFFF:x}" for key, _ in decoder.unknown.most_common(_SHOWN)]
         unknown = f"frames of ids that the DBC does not know, most of them {', '.join(worst)}"
@@ -255,8 +255,8 @@ class _Log:
             ("channels_mixed", "several channels are taken as one bus", int(several)),
             ("car_unused", "no signal of the log has a rule in the car file", int(unmatched)),
         ]
-        doubts = [Doubt(code, detail, times) for code, detail, times in told if times]
-        return [*doubts, *(Doubt(code, detail) for code, detail in tally.doubts)]
+        doubts = [ReadWarning(code, detail, times) for code, detail, times in told if times]
+        return [*doubts, *(ReadWarning(code, detail) for code, detail in tally.doubts)]
 
 
 def _nothing(tally: Tally) -> str:
@@ -291,7 +291,7 @@ def load_bus(choice: BusChoice) -> Wiring:
             car = load_car(find_car(choice.data_dir / "cars", choice.car))
         except CarError as error:
             raise BusNotFound(f"car: {error}", "car") from None
-    return Wiring(merged(packs), car, tuple(pack.name for pack in packs))
+    return Wiring(merge_messages(packs), car, tuple(pack.name for pack in packs))
 
 
 def _dbc(folder: Path, name: str, choice: BusChoice) -> Path:

@@ -1,8 +1,8 @@
 """Names and units of channels: under which ones loggers write what the bridge knows.
 
 `WIDE_CHANNELS` and `TALL_CHANNELS` are the one table. `sort_channels` maps the columns of formats
-whose names are fixed (VBO, RaceChrono); `guess` maps channels that are named freely (AiM, MF4, CAN
-logs without a car file).
+whose names are fixed (VBO, RaceChrono); `match_columns` maps channels that are named freely (AiM,
+MF4, CAN logs without a car file).
 """
 
 import re
@@ -14,7 +14,7 @@ import numpy as np
 
 from runtime.bridge.formats.motion import FASTEST_MS
 from runtime.bridge.session.names import LONGEST_NAME, clean_name
-from runtime.bridge.session.recording import WIDE, Doubt, Numbers, Samples
+from runtime.bridge.session.recording import WIDE, Numbers, ReadWarning, Samples
 from runtime.bridge.session.units import KMH
 
 TIME: Final = ("time", "utc_time", "utc", "timestamp")
@@ -295,7 +295,7 @@ def unique_names(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(unique)
 
 
-def aligned(lines: Sequence[str], count: int) -> tuple[str, ...]:
+def align_texts(lines: Sequence[str], count: int) -> tuple[str, ...]:
     """One text a column from a section; shorter sections belong to the last columns.
 
     Blank lines in the middle count; a section of one line holds one word a column.
@@ -324,12 +324,12 @@ class Sorted(NamedTuple):
     tall: Mapping[str, Numbers]
     unmapped: tuple[str, ...]
     """The names of *tall* that are the file's own."""
-    doubts: tuple[Doubt, ...]
+    doubts: tuple[ReadWarning, ...]
 
 
 def sort_channels(channels: Sequence[Channel]) -> Sorted:
     """Map channels to signals, converted and without the numbers that stand for no reading."""
-    doubts: list[Doubt] = []
+    doubts: list[ReadWarning] = []
     used: set[str] = set()
     found: dict[str, dict[str, Numbers]] = {"wide": {}, "tall": {}}
     for kind, targets in (("wide", WIDE_CHANNELS), ("tall", TALL_CHANNELS)):
@@ -358,28 +358,30 @@ def sort_channels(channels: Sequence[Channel]) -> Sorted:
     return Sorted(found["wide"], tall, tuple(own), tuple(doubts))
 
 
-def _converted(channel: Channel, name: str, known: Known, doubts: list[Doubt]) -> Numbers:
+def _converted(channel: Channel, name: str, known: Known, doubts: list[ReadWarning]) -> Numbers:
     texts = (channel.name, channel.described, channel.unit)
     scale = scale_of(known.units, *texts, default=known.default)
     values = scale(channel.values)
     if name == "throttle_pct" and channel.unit != "%":
         highest = np.nanmax(values, initial=-np.inf)
         if 0.2 < highest <= 1.05:
-            doubts.append(Doubt("throttle_fraction", "throttle runs from 0 to 1: times 100"))
+            doubts.append(ReadWarning("throttle_fraction", "throttle runs from 0 to 1: times 100"))
             return values * 100.0
     if name == "speed_ms":
         below, above = values < 0.0, values > FASTEST_MS
         if below.any():
-            doubts.append(Doubt("speed_negative", "speeds below zero are null", int(below.sum())))
+            doubts.append(
+                ReadWarning("speed_negative", "speeds below zero are null", int(below.sum()))
+            )
         if above.any():
             text = f"speeds above {FASTEST_MS * KMH:.0f} km/h, which no car can have, are null"
-            doubts.append(Doubt("speed_impossible", text, int(above.sum())))
+            doubts.append(ReadWarning("speed_impossible", text, int(above.sum())))
         if below.any() or above.any():
             return np.where(below | above, np.nan, values)
     return values
 
 
-def _without_sentinels(key: str, values: Numbers, name: str, doubts: list[Doubt]) -> Numbers:
+def _without_sentinels(key: str, values: Numbers, name: str, doubts: list[ReadWarning]) -> Numbers:
     if key == "steering_deg" or key.startswith("steering_angle"):
         bad = np.abs(values) > LARGEST_STEERING_DEG
     else:
@@ -388,11 +390,11 @@ def _without_sentinels(key: str, values: Numbers, name: str, doubts: list[Doubt]
     if not bad.any():
         return values
     text = f"{clean_name(name)}: numbers that stand for no reading"
-    doubts.append(Doubt("sentinel_values", text, int(bad.sum())))
+    doubts.append(ReadWarning("sentinel_values", text, int(bad.sum())))
     return np.where(bad, np.nan, values)
 
 
-class About(NamedTuple):
+class ChannelStats(NamedTuple):
     """What is known of a channel."""
 
     unit: str = ""
@@ -408,7 +410,7 @@ class About(NamedTuple):
     """As the file has it, where it is kept under another one."""
 
 
-class Guess(NamedTuple):
+class ColumnMatch(NamedTuple):
     """A channel that fills a column of the frames, or is a signal of the catalog."""
 
     column: str
@@ -432,12 +434,12 @@ class Guess(NamedTuple):
         return f"{self.column}: {self.channel or 'none'} ({'; '.join(parts)})" if parts else ""
 
 
-class Guesses(NamedTuple):
+class ColumnMatches(NamedTuple):
     """What the channels of a recording are."""
 
-    columns: tuple[Guess, ...]
-    signals: tuple[Guess, ...]
-    refused: tuple[Guess, ...]
+    columns: tuple[ColumnMatch, ...]
+    signals: tuple[ColumnMatch, ...]
+    refused: tuple[ColumnMatch, ...]
     """Columns without a channel that lives."""
 
     @property
@@ -457,16 +459,16 @@ class Guesses(NamedTuple):
         return told
 
 
-def describe(samples: Samples, unit: str = "", function: str = "") -> About:
+def describe(samples: Samples, unit: str = "", function: str = "") -> ChannelStats:
     """What is to be known of a channel; *samples* by time."""
     t, value = samples
     few = value[:: max(1, len(value) // _SAMPLED)].tolist()
     levels = len(set(few))
     dead = levels == 1 and bool(t[-1] - t[0] >= DEAD_S) and bool((value == value[0]).all())
-    return About(unit, function, dead, levels, max(few, default=0.0))
+    return ChannelStats(unit, function, dead, levels, max(few, default=0.0))
 
 
-def guess(channels: Mapping[str, About]) -> Guesses:
+def match_columns(channels: Mapping[str, ChannelStats]) -> ColumnMatches:
     """The best channel for each signal that is not there under its own name.
 
     Names count more than functions, earlier names more. A dead channel is the last choice, and
@@ -479,7 +481,7 @@ def guess(channels: Mapping[str, About]) -> Guesses:
         if about.function:
             by_function.setdefault(key_of(about.function), []).append(name)
 
-    def best(column: str, known: Known) -> Guess | None:
+    def best(column: str, known: Known) -> ColumnMatch | None:
         keys = (*known.names, *known.aliases)
         named = [by_name[key] for key in keys if key in by_name]
         meant = [name for function in known.functions for name in by_function.get(function, ())]
@@ -493,7 +495,7 @@ def guess(channels: Mapping[str, About]) -> Guesses:
         dead = tuple(name for name in fitting if channels[name].dead)
         others = tuple(name for name in fitting[1:] if name not in dead)
         scale = _scale(column, fitting[0], channels[fitting[0]].unit, known.units)
-        return Guess(column, fitting[0], scale, others, dead)
+        return ColumnMatch(column, fitting[0], scale, others, dead)
 
     columns = [one for name, known in WIDE_CHANNELS.items() if (one := best(name, known))]
     signals = [
@@ -502,22 +504,24 @@ def guess(channels: Mapping[str, About]) -> Guesses:
     speed = next((one for one in columns if one.column == _SPEED), None)
     moved = speed is not None and speed.scale.factor * channels[speed.channel].most > _DRIVING_MS
     columns += _places(channels, by_name)
-    kept: list[Guess] = []
-    refused: list[Guess] = []
+    kept: list[ColumnMatch] = []
+    refused: list[ColumnMatch] = []
     for one in columns:
         if one.column not in channels:
             is_dead = moved and one.channel in one.dead
             (refused if is_dead else kept).append(one._replace(channel="") if is_dead else one)
     living = [one for one in signals if not (moved and one.channel in one.dead)]
     unnamed = tuple(one for one in living if one.column not in channels)
-    return Guesses(tuple(kept), unnamed, tuple(refused))
+    return ColumnMatches(tuple(kept), unnamed, tuple(refused))
 
 
-def _places(channels: Mapping[str, About], by_name: Mapping[str, str]) -> Iterator[Guess]:
+def _places(
+    channels: Mapping[str, ChannelStats], by_name: Mapping[str, str]
+) -> Iterator[ColumnMatch]:
     for column, keys in _PLACES.items():
         for name in (by_name[key] for key in keys if key in by_name):
             if channels[name].unit.strip().lower() in ("", *ANGLE):
-                yield Guess(column, name)
+                yield ColumnMatch(column, name)
                 break
 
 
@@ -532,7 +536,7 @@ def _scale(column: str, name: str, unit: str, known: Units) -> Scale:
     return scale_of(known, unit, name, default=FROM_KMH if kmh else SAME)
 
 
-def convert(one: Guess, samples: Samples) -> Samples:
+def convert(one: ColumnMatch, samples: Samples) -> Samples:
     """The samples of a channel in the unit of its column."""
     return Samples(samples.t, one.scale(samples.value))
 

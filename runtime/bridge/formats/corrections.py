@@ -15,7 +15,7 @@ from runtime.bridge.formats.motion import (
     nominal_period,
     turning_g,
 )
-from runtime.bridge.session.recording import TIMESTAMP, Doubt, Frames, Numbers
+from runtime.bridge.session.recording import TIMESTAMP, Frames, Numbers, ReadWarning
 
 FEW: Final = 30
 MANY: Final = 300
@@ -61,7 +61,7 @@ class Correction:
 
     columns: dict[str, Numbers]
     facts: dict[str, str] = field(default_factory=dict)
-    doubts: list[Doubt] = field(default_factory=list)
+    doubts: list[ReadWarning] = field(default_factory=list)
 
     @property
     def frames(self) -> Frames:
@@ -82,7 +82,7 @@ def correct_frames(frames: Frames) -> Correction:
     if beyond.any():
         columns["steering_deg"] = np.where(beyond, np.nan, angle)
         text = "steering angles that stand for no reading"
-        work.doubts.append(Doubt("sentinel_values", text, int(beyond.sum())))
+        work.doubts.append(ReadWarning("sentinel_values", text, int(beyond.sum())))
     lateral, along = columns["g_lat"], columns["g_long"]
     motion = _motion(columns)
     _turn(work, motion, _SIGNED)
@@ -130,7 +130,7 @@ def _turn(work: Correction, motion: _Motion, names: Iterable[str]) -> None:
             work.columns[column] = 0.0 - work.columns[column]
             word = column.removesuffix("_deg")
             work.facts[f"{word}_sign"] = "flipped"
-            work.doubts.append(Doubt(f"{word}_sign_flipped", detail))
+            work.doubts.append(ReadWarning(f"{word}_sign_flipped", detail))
 
 
 def _likeness(values: Numbers, true: Numbers) -> float:
@@ -153,7 +153,7 @@ def _move_zeros(work: Correction, motion: _Motion) -> None:
             work.columns[column] = work.columns[column] - offset + 0.0
             work.facts[f"{column}_offset"] = f"{offset:+.3f} g taken out"
             detail = f"{word} acceleration read {offset:+.2f} g at zero, standing still and driving"
-            work.doubts.append(Doubt(f"{column}_offset", detail))
+            work.doubts.append(ReadWarning(f"{column}_offset", detail))
 
 
 def _offset(columns: Mapping[str, Numbers], column: str, places: Places, true: Numbers) -> float:
@@ -192,7 +192,7 @@ def _stretch_throttle(work: Correction) -> None:
     ends = f"{low:.1f} to {full:.1f} %"
     work.facts["throttle_range"] = f"{ends} became 0 to 100 %"
     text = f"the pedal rests and ends at {ends}: stretched to 0 to 100 %"
-    work.doubts.append(Doubt("throttle_stretched", text))
+    work.doubts.append(ReadWarning("throttle_stretched", text))
 
 
 def _move_brake(work: Correction) -> None:
@@ -206,7 +206,7 @@ def _move_brake(work: Correction) -> None:
             pressure = pressure - rest
             work.facts["brake_offset"] = f"{rest:+.2f} bar taken out"
             text = f"brake pressure read {rest:+.2f} bar at full throttle, taken as its zero"
-            work.doubts.append(Doubt("brake_offset", text))
+            work.doubts.append(ReadWarning("brake_offset", text))
     below = pressure < 0.0
     if below.any():
         pressure = np.where(below, 0.0, pressure) + 0.0

@@ -16,7 +16,7 @@ from typing import IO, BinaryIO, Final, NamedTuple
 
 import numpy as np
 
-from runtime.bridge.formats.reading import FormatNotInstalled, UnreadableRecording
+from runtime.bridge.formats.options import FormatNotInstalled, UnreadableRecording
 from runtime.bridge.session.recording import Numbers, Samples
 
 LONGEST_S: Final = 300.0

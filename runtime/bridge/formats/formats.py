@@ -11,13 +11,13 @@ from typing import BinaryIO, Final, NamedTuple, TypeAlias
 from runtime.bridge.formats.canlog import ReadFrames, read_log
 from runtime.bridge.formats.logs import asc_frames, blf_frames, candump_frames, trc_frames
 from runtime.bridge.formats.mf4 import read_mf4
-from runtime.bridge.formats.racechrono import is_racechrono, read_racechrono
-from runtime.bridge.formats.reading import (
+from runtime.bridge.formats.options import (
     NO_OPTIONS,
     Options,
     UnparsableVbo,
     UnreadableRecording,
 )
+from runtime.bridge.formats.racechrono import is_racechrono, read_racechrono
 from runtime.bridge.formats.rows import LARGEST_FILE
 from runtime.bridge.formats.vbo.reader import read_vbo
 from runtime.bridge.formats.xrk import read_xrk

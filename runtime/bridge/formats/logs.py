@@ -18,7 +18,7 @@ from can.io.blf import BLFParseError
 
 from runtime.bridge.can.values import EXTENDED, LARGEST_ID, LONGEST, Batch, batch_of
 from runtime.bridge.formats.canlog import CHUNK, LATEST, Tally, line_blocks
-from runtime.bridge.formats.reading import UnreadableRecording
+from runtime.bridge.formats.options import UnreadableRecording
 
 _ERROR: Final = 0x2000_0000
 """Flag of an error frame in an id of candump's."""

@@ -14,7 +14,7 @@ from runtime.bridge.formats import foreign
 from runtime.bridge.formats.assemble import record_channels
 from runtime.bridge.formats.canlog import CHUNK, LATEST, Tally, read_log
 from runtime.bridge.formats.foreign import Foreign, Refused
-from runtime.bridge.formats.reading import Options
+from runtime.bridge.formats.options import Options
 from runtime.bridge.session.recording import Numbers, Recording
 
 Column: TypeAlias = np.ndarray[tuple[int, ...], np.dtype[Any]]

@@ -52,7 +52,7 @@ def _place(recording: Recording, library: Library, active: Track | None) -> str:
     return circuit.name if circuit else venue
 
 
-def car_asked(folder: Path, car: str | None) -> str | None:
+def car_file_name(folder: Path, car: str | None) -> str | None:
     """*car* where it names a car file; None where it is just what a car is called."""
     if not car:
         return None

@@ -9,10 +9,10 @@ import numpy as np
 from runtime.bridge.formats.assemble import finish, record, texts_of
 from runtime.bridge.formats.channels import Channel, first_of, sort_channels, unique_names
 from runtime.bridge.formats.motion import valid_fixes
-from runtime.bridge.formats.reading import NO_OPTIONS, Options, UnreadableRecording
+from runtime.bridge.formats.options import NO_OPTIONS, Options, UnreadableRecording
 from runtime.bridge.formats.rows import LONGEST_LINE, read_table
 from runtime.bridge.formats.vbo.reader import MOST_COLUMNS, parse_date
-from runtime.bridge.session.recording import TIMESTAMP, Doubt, Numbers, Recording
+from runtime.bridge.session.recording import TIMESTAMP, Numbers, ReadWarning, Recording
 
 OPENING: Final = b"This file is created using RaceChrono"
 _LATEST: Final = 1e11
@@ -47,7 +47,9 @@ def read_racechrono(stream: BinaryIO, _options: Options = NO_OPTIONS) -> Recordi
     stream.seek(0)
     head = _read_head(stream)
     table = read_table(stream, len(head.names), commas=True)
-    doubts = [Doubt(code, code.replace("_", " "), n) for code, n in table.skipped.items() if n]
+    doubts = [
+        ReadWarning(code, code.replace("_", " "), n) for code, n in table.skipped.items() if n
+    ]
     names = unique_names(_with_sources(head.names, head.sources))
     rows = zip(names, table.columns, head.units, strict=True)
     channels = [Channel(name, values, unit) for name, values, unit in rows]
@@ -58,12 +60,14 @@ def read_racechrono(stream: BinaryIO, _options: Options = NO_OPTIONS) -> Recordi
     if not timed.any():
         raise UnreadableRecording("no row of the file has a time")
     if not timed.all():
-        doubts.append(Doubt("rows_without_time", "rows left out", int(np.sum(~timed))))
+        doubts.append(ReadWarning("rows_without_time", "rows left out", int(np.sum(~timed))))
         channels = [channel._replace(values=channel.values[timed]) for channel in channels]
     return _recording(head, channels, time.values[timed].round(6), doubts)
 
 
-def _recording(head: _Head, channels: list[Channel], t: Numbers, doubts: list[Doubt]) -> Recording:
+def _recording(
+    head: _Head, channels: list[Channel], t: Numbers, doubts: list[ReadWarning]
+) -> Recording:
     lat, lon = first_of(channels, ("latitude",)), first_of(channels, ("longitude",))
     special = {"timestamp", lat.name if lat else "", lon.name if lon else ""}
     kept = sort_channels([channel for channel in channels if channel.name not in special])
@@ -73,7 +77,7 @@ def _recording(head: _Head, channels: list[Channel], t: Numbers, doubts: list[Do
         odd = int(np.sum(~valid & np.isfinite(lat.values) & np.isfinite(lon.values)))
         if odd:
             text = "positions at 0 N 0 E, or on no globe, are null"
-            doubts.append(Doubt("positions_impossible", text, odd))
+            doubts.append(ReadWarning("positions_impossible", text, odd))
         north, east = np.where(valid, lat.values, np.nan), np.where(valid, lon.values, np.nan)
     created = parse_date(" ".join(head.told.get("Created", ())))
     told = {name: " ".join(cells).strip() for name, cells in head.told.items()}

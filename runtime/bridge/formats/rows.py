@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 from pyarrow import csv as arrow_csv
 
-from runtime.bridge.formats.reading import UnreadableRecording
+from runtime.bridge.formats.options import UnreadableRecording
 from runtime.bridge.session.recording import Numbers
 
 LONGEST_LINE: Final = 65_536

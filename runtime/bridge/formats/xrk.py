@@ -14,7 +14,7 @@ from runtime.bridge.formats import foreign
 from runtime.bridge.formats.assemble import record_channels, texts_of
 from runtime.bridge.formats.foreign import Refused
 from runtime.bridge.formats.lapmarks import Lap
-from runtime.bridge.formats.reading import NO_OPTIONS, Options
+from runtime.bridge.formats.options import NO_OPTIONS, Options
 from runtime.bridge.session.recording import Numbers, Recording
 
 _TOLD: Final = ("Driver", "Vehicle", "Venue", "Session", "Long Comment", "Device Name")

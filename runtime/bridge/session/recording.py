@@ -76,8 +76,8 @@ class Gate(NamedTuple):
     half_width_m: float = 25.0
 
 
-class Doubt(NamedTuple):
-    """Something that a reader of files noticed and went on."""
+class ReadWarning(NamedTuple):
+    """Something odd in a file that does not keep it from being read."""
 
     code: str
     """snake_case."""
@@ -99,7 +99,7 @@ class Recording:
     start: Gate | None = None
     """Start/finish line as the file gives it."""
     splits: tuple[Gate, ...] = ()
-    doubts: tuple[Doubt, ...] = ()
+    doubts: tuple[ReadWarning, ...] = ()
     facts: Mapping[str, str] = field(default_factory=dict)
     """What was decided while reading, such as ``coordinate_encoding`` and ``time_encoding``."""
     unmapped: tuple[str, ...] = ()

@@ -21,7 +21,7 @@ from runtime.bridge.session.series import series
 from runtime.bridge.storage.errors import NoRows, StoreBusy, StoreDamaged
 from runtime.bridge.storage.store import Store
 from runtime.bridge.storage.values import BUSES, SessionRow, recording_from_meta
-from runtime.bridge.track.build import Built, from_laps
+from runtime.bridge.track.build import BuiltTrack, from_laps
 from runtime.bridge.track.library import NEAR_M, Library
 from runtime.bridge.track.model import Track, TrackError
 
@@ -266,7 +266,7 @@ async def _aside(row: SessionRow, scope: Scope, work: Callable[[], T]) -> T:
         raise errors.NoGeometry(row.session_id) from problem
 
 
-async def build_track(store: Store, row: SessionRow, laps: Laps, name: str = "") -> Built:
+async def build_track(store: Store, row: SessionRow, laps: Laps, name: str = "") -> BuiltTrack:
     """The circuit of a session's median lap, called *name*, else as the session says.
 
     Raises `TrackError` where no lap is good enough, or the name has no letter.

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import ClassVar, Final, Literal, NamedTuple, TypeAlias
 
-from runtime.bridge.session.recording import Doubt, Gate, Numbers, Recording
+from runtime.bridge.session.recording import Gate, Numbers, ReadWarning, Recording
 
 Backend: TypeAlias = Literal["analytical", "lightweight"]
 Choice: TypeAlias = Literal["auto", "analytical", "lightweight"]
@@ -169,13 +169,13 @@ class Imported(NamedTuple):
     """Signals for which the catalogue had no room."""
 
     @property
-    def doubts(self) -> tuple[Doubt, ...]:
+    def doubts(self) -> tuple[ReadWarning, ...]:
         """What of the recording could not be kept."""
         if not self.left_out:
             return ()
         names = ", ".join(self.left_out[:_NAMED]) + (", …" if len(self.left_out) > _NAMED else "")
         detail = f"the catalogue of signals is full; not kept: {names}"
-        return (Doubt("registry_full", detail, len(self.left_out)),)
+        return (ReadWarning("registry_full", detail, len(self.left_out)),)
 
 
 @dataclass(frozen=True, slots=True)

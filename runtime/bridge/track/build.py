@@ -23,7 +23,7 @@ PROFILE_M: Final = 10.0
 MOST_POINTS: Final = 200_000
 
 
-class Built(NamedTuple):
+class BuiltTrack(NamedTuple):
     """A circuit, and where each part of it came from."""
 
     track: Track
@@ -47,7 +47,7 @@ def from_frames(
     gate: Gate | None = None,
     altitude: Samples | None = None,
     corner_prefix: str = "Turn ",
-) -> Built:
+) -> BuiltTrack:
     """A circuit from the median lap of a recording; see `from_laps`."""
     laps = detect(frames, gate=gate)
     return from_laps(laps, name, altitude=altitude, corner_prefix=corner_prefix)
@@ -55,7 +55,7 @@ def from_frames(
 
 def from_laps(
     laps: Laps, name: str, *, altitude: Samples | None = None, corner_prefix: str = "Turn "
-) -> Built:
+) -> BuiltTrack:
     """A circuit from a complete lap without a gap; start/finish is where it begins.
 
     Of several it is the one of median time, of an even number the faster of both: the fastest may
@@ -76,10 +76,10 @@ def from_laps(
         *built.derived[1:],
         f"Typical speeds are those of that lap; {braked} corners have a brake point.",
     ]
-    return Built(track, tuple(said))
+    return BuiltTrack(track, tuple(said))
 
 
-def from_centreline(trace: Trace, name: str, *, corner_prefix: str = "Turn ") -> Built:
+def from_centreline(trace: Trace, name: str, *, corner_prefix: str = "Turn ") -> BuiltTrack:
     """A circuit from points along its middle; start/finish is the first of them.
 
     Raises `TrackError` for a line that is too short, too long or no line at all.
@@ -111,7 +111,7 @@ def from_centreline(trace: Trace, name: str, *, corner_prefix: str = "Turn ") ->
         "Three sectors that part on the longest straights, else thirds.",
         "Heights are from the file." if known else "No heights: the file has none.",
     )
-    return Built(track, derived)
+    return BuiltTrack(track, derived)
 
 
 def _trace(laps: Laps, lap: Segment, altitude: Samples | None) -> Trace:

@@ -14,7 +14,7 @@ import numpy as np
 from pydantic import TypeAdapter, ValidationError
 
 from runtime.bridge.session.geometry import Line
-from runtime.bridge.session.recording import Doubt, Gate, Numbers
+from runtime.bridge.session.recording import Gate, Numbers, ReadWarning
 from runtime.bridge.track.model import (
     HALF_WIDTH_M,
     LONGEST_M,
@@ -269,7 +269,7 @@ class _File:
         return records
 
 
-def parse_track(text: str, track_id: str = "") -> tuple[Track, tuple[Doubt, ...]]:
+def parse_track(text: str, track_id: str = "") -> tuple[Track, tuple[ReadWarning, ...]]:
     """The circuit of a file, and a doubt for each part of it that had to be left out.
 
     Raises `TrackError`, which names the place, for what is no JSON object or lacks a length or
@@ -302,7 +302,7 @@ def parse_track(text: str, track_id: str = "") -> tuple[Track, tuple[Doubt, ...]
         elevation=file.attempt(lambda: _profile(file)),
         markers=_place_markers(file.each("markers", MARKER, judge), inner, length, line),
     )
-    return track, tuple(Doubt("track_element", complaint) for complaint in file.complaints)
+    return track, tuple(ReadWarning("track_element", complaint) for complaint in file.complaints)
 
 
 def _start(file: _File, line: Line | None) -> Gate:

@@ -7,7 +7,7 @@ from typing import Final
 
 from runtime.bridge.session.geometry import metres_between
 from runtime.bridge.session.names import slug
-from runtime.bridge.session.recording import Doubt
+from runtime.bridge.session.recording import ReadWarning
 from runtime.bridge.track.file import parse_track, read_file, read_folder
 from runtime.bridge.track.model import Track
 
@@ -21,7 +21,7 @@ def is_safe_id(text: str) -> bool:
     return 0 < len(text) <= LONGEST_ID and not forbidden and text.strip() == text
 
 
-def read_track(path: Path) -> tuple[Track, tuple[Doubt, ...]]:
+def read_track(path: Path) -> tuple[Track, tuple[ReadWarning, ...]]:
     """The circuit of one file, whose stem is its id; raises `TrackError`, which names the file."""
     return read_file(path, lambda text: parse_track(text, path.stem))
 
@@ -32,7 +32,7 @@ class Library:
 
     tracks: Mapping[str, Track] = field(default_factory=dict)
     """By id, in the order of the ids."""
-    doubts: Mapping[str, tuple[Doubt, ...]] = field(default_factory=dict)
+    doubts: Mapping[str, tuple[ReadWarning, ...]] = field(default_factory=dict)
     """What was left out of which circuit."""
     unreadable: Mapping[str, str] = field(default_factory=dict)
     """Why a file is no circuit, by the id it would have had."""

@@ -10,7 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from runtime.bridge.analysis.compare import circuit, compared, driven_side, ideal_side, target_side
+from runtime.bridge.analysis.compare import (
+    circuit,
+    compare_sides,
+    driven_side,
+    ideal_side,
+    target_side,
+)
 from runtime.bridge.analysis.corners import (
     consistency,
     corner_classes,
@@ -223,7 +229,7 @@ def test_a_damaged_session_has_numbers_or_nulls(seed: int) -> None:
         where, lap = circuit(found), found.counted[0].number
         sides = [driven_side(found, lap, where), ideal_side(found), target_side(found, 50.0)]
         for side in sides:
-            result = compared(sides[0], side, where)
+            result = compare_sides(sides[0], side, where)
             assert len(result.delta_s) == len(result.distance_m)
             assert all(math.isfinite(n) for n in numbers(result.mini_sectors))
 

@@ -10,7 +10,7 @@ from runtime.bridge.analysis.compare import (
     axis,
     channel_at,
     circuit,
-    compared,
+    compare_sides,
     driven_side,
     ideal_side,
     reference,
@@ -29,7 +29,7 @@ TWO = [(20.0, 20.0, 20.0), (30.0, 20.0, 10.0)]
 
 def laps_of(drive: Drive, a: int | None, b: int | None) -> Comparison:
     where = circuit(drive)
-    return compared(driven_side(drive, a, where), driven_side(drive, b, where), where)
+    return compare_sides(driven_side(drive, a, where), driven_side(drive, b, where), where)
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def test_laps_of_sessions_of_different_lengths_are_scaled_before_they_are_subtra
     assert long.length_m == pytest.approx(1030.0)
     where = circuit(short)
 
-    found = compared(driven_side(short, 1, where), driven_side(long, 1, where), where)
+    found = compare_sides(driven_side(short, 1, where), driven_side(long, 1, where), where)
 
     assert np.abs(found.delta_s).max() < 0.01
     assert why_apart(where, circuit(long)) is None
@@ -138,7 +138,7 @@ def test_the_ideal_lap_has_times_of_parts_only() -> None:
     drive = lapped(TWO)
     where = circuit(drive)
 
-    found = compared(driven_side(drive, 1, where), ideal_side(drive), where)
+    found = compare_sides(driven_side(drive, 1, where), ideal_side(drive), where)
 
     assert found.b.time_s == pytest.approx(50.0)
     assert [one.delta_s for one in found.sectors] == pytest.approx([0.0, 0.0, 10.0])

@@ -13,10 +13,10 @@ from runtime.bridge.analysis.grading import (
     ADVICE,
     SINGLE,
     attribution,
+    costliest,
     phrase,
     score,
     scorecard,
-    weakest,
     weights,
 )
 from runtime.bridge.analysis.passes import passes_of
@@ -249,8 +249,8 @@ def test_corners_are_ordered_by_the_seconds_that_they_cost_whatever_they_weigh()
     light = first._replace(weight=0.01, delta_time_s=0.2)
     heavy = second._replace(weight=0.99, delta_time_s=0.1)
 
-    assert weakest((heavy, light)) == [light, heavy]
-    assert weakest((heavy._replace(delta_time_s=0.0), light._replace(delta_time_s=-0.1))) == []
+    assert costliest((heavy, light)) == [light, heavy]
+    assert costliest((heavy._replace(delta_time_s=0.0), light._replace(delta_time_s=-0.1))) == []
 
 
 def test_a_wide_spread_lowers_the_grade() -> None:

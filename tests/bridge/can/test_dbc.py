@@ -10,7 +10,7 @@ from cantools.database.can import Database
 from runtime.bridge.can.dbc import (
     DbcError,
     load_dbc,
-    merged,
+    merge_messages,
     parse_dbc,
 )
 from runtime.bridge.can.values import EXTENDED
@@ -64,7 +64,7 @@ ONE = 'VERSION ""\nBU_: A\nBO_ {id} {name}: 8 A\n SG_ s : 0|8@1+ (1,0) [0|0] "" 
 def test_a_later_pack_wins_and_wide_ids_stand_apart(tmp_path: Path) -> None:
     for name, id_ in (("one", 5), ("two", 5), ("wide", 5 | EXTENDED)):
         (tmp_path / f"{name}.dbc").write_text(ONE.format(id=id_, name=name))
-    messages = merged(load_dbc(tmp_path / f"{name}.dbc") for name in ("one", "two", "wide"))
+    messages = merge_messages(load_dbc(tmp_path / f"{name}.dbc") for name in ("one", "two", "wide"))
     assert messages[5].name == "two"
     assert messages[5 | EXTENDED].name == "wide"
     with pytest.raises(DbcError, match=r"missing\.dbc"):

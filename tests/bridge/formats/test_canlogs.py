@@ -9,7 +9,7 @@ import pytest
 
 from runtime.bridge.can.values import EXTENDED
 from runtime.bridge.formats.canlog import Tally
-from runtime.bridge.formats.reading import UnreadableRecording
+from runtime.bridge.formats.options import UnreadableRecording
 from tests.bridge.formats.logkit import FORMS, Frame, frames_of, messages, plain, write
 
 FRAMES = 3000

@@ -3,13 +3,14 @@
 import numpy as np
 import pytest
 
-from runtime.bridge.formats.channels import About, convert, describe, guess
+from runtime.bridge.formats.channels import ChannelStats as Stats
+from runtime.bridge.formats.channels import convert, describe, match_columns
 from runtime.bridge.session.recording import Samples
 
 
-def column(channels: dict[str, About], name: str) -> str:
+def column(channels: dict[str, Stats], name: str) -> str:
     """Which channel fills a column."""
-    found = {one.column: one.channel for one in guess(channels).columns}
+    found = {one.column: one.channel for one in match_columns(channels).columns}
     return found.get(name, "")
 
 
@@ -38,30 +39,30 @@ def column(channels: dict[str, About], name: str) -> str:
 def test_a_channel_fills_the_column_that_it_is(
     name: str, unit: str, function: str, filled: str
 ) -> None:
-    found = guess({name: About(unit, function)})
+    found = match_columns({name: Stats(unit, function)})
     assert [one.column for one in found.columns] == ([filled] if filled else [])
 
 
 @pytest.mark.parametrize(
     ("channels", "best"),
     [
-        ({"TPS": About("%"), "Foo": About("%", "Percentage Throttle Load", levels=9)}, "TPS"),
-        ({"TPS": About("%", dead=True), "Foo": About("%", "Percentage Throttle Load")}, "Foo"),
-        ({"TPS": About("V"), "Foo": About("%", "Percentage Throttle Load")}, "Foo"),
-        ({"pps": About("%"), "throttle": About("%")}, "throttle"),
+        ({"TPS": Stats("%"), "Foo": Stats("%", "Percentage Throttle Load", levels=9)}, "TPS"),
+        ({"TPS": Stats("%", dead=True), "Foo": Stats("%", "Percentage Throttle Load")}, "Foo"),
+        ({"TPS": Stats("V"), "Foo": Stats("%", "Percentage Throttle Load")}, "Foo"),
+        ({"pps": Stats("%"), "throttle": Stats("%")}, "throttle"),
         (
             {
-                "a": About("%", "Percentage Throttle Load", levels=3),
-                "b": About("%", "Percentage Throttle Load", levels=90),
+                "a": Stats("%", "Percentage Throttle Load", levels=3),
+                "b": Stats("%", "Percentage Throttle Load", levels=90),
             },
             "b",
         ),
-        ({"TPS": About("%", dead=True)}, "TPS"),
-        ({"TPS": About("%", dead=True), "speed": About("m/s", most=9.0)}, ""),
-        ({"TPS": About("%", dead=True), "speed": About("km/h", most=9.0)}, "TPS"),
+        ({"TPS": Stats("%", dead=True)}, "TPS"),
+        ({"TPS": Stats("%", dead=True), "speed": Stats("m/s", most=9.0)}, ""),
+        ({"TPS": Stats("%", dead=True), "speed": Stats("km/h", most=9.0)}, "TPS"),
     ],
 )
-def test_the_best_of_several_is_taken(channels: dict[str, About], best: str) -> None:
+def test_the_best_of_several_is_taken(channels: dict[str, Stats], best: str) -> None:
     assert column(channels, "throttle_pct") == best
 
 
@@ -81,7 +82,7 @@ def test_the_best_of_several_is_taken(channels: dict[str, About], best: str) -> 
     ],
 )
 def test_signals_of_the_catalog_are_known(name: str, unit: str, signal: str, value: float) -> None:
-    found = guess({name: About(unit)}).signals
+    found = match_columns({name: Stats(unit)}).signals
     assert [one.column for one in found] == ([signal] if signal else [])
     if signal:
         told_value = convert(found[0], Samples(np.zeros(1), np.full(1, 212.0))).value[0]
@@ -89,9 +90,9 @@ def test_signals_of_the_catalog_are_known(name: str, unit: str, signal: str, val
 
 
 def test_what_is_there_under_its_own_name_is_not_guessed() -> None:
-    channels = {"oil_temp_c": About("C"), "Oil Temp": About("C"), "rpm": About(), "RPM 2": About()}
-    assert guess(channels).signals == ()
-    assert guess(channels).columns == ()
+    channels = {"oil_temp_c": Stats("C"), "Oil Temp": Stats("C"), "rpm": Stats(), "RPM 2": Stats()}
+    assert match_columns(channels).signals == ()
+    assert match_columns(channels).columns == ()
 
 
 @pytest.mark.parametrize(
@@ -105,8 +106,8 @@ def test_a_channel_that_never_changes_is_dead(
 
 
 def test_facts_tell_what_was_chosen_and_what_not() -> None:
-    many = {f"p{n}": About("bar", "Brake Circuit Pressure", levels=n) for n in range(7)}
-    facts = guess(many).facts()
+    many = {f"p{n}": Stats("bar", "Brake Circuit Pressure", levels=n) for n in range(7)}
+    facts = match_columns(many).facts()
     assert facts["columns"] == "brake_bar from p6"
     assert facts["choices"] == "brake_bar: p6 (rather than p5, p4, p3, p2 and 2 more)"
-    assert guess({}).facts() == {"columns": "none"}
+    assert match_columns({}).facts() == {"columns": "none"}

@@ -15,7 +15,7 @@ import pytest
 
 from runtime.bridge.can.dbc import load_dbc
 from runtime.bridge.formats.formats import read_recording
-from runtime.bridge.formats.reading import (
+from runtime.bridge.formats.options import (
     BusChoice,
     FormatNotInstalled,
     Options,

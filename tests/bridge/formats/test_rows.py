@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from runtime.bridge.formats import rows as reading
-from runtime.bridge.formats.reading import UnreadableRecording
+from runtime.bridge.formats.options import UnreadableRecording
 from runtime.bridge.formats.rows import Table, read_blocks, read_table
 
 

@@ -5,7 +5,7 @@ from typing import Final
 
 from runtime.bridge.analysis.corners import consistency
 from runtime.bridge.analysis.drive import Drive
-from runtime.bridge.analysis.grading import CornerGrade, Scorecard, scorecard
+from runtime.bridge.analysis.grading import CornerGrade, Scorecard, costliest, scorecard
 from runtime.bridge.analysis.passes import Pass, passes_of
 from runtime.bridge.analysis.reference import NONE, Aim, References, aims
 from runtime.bridge.coach.agents.corner_words import reasons, speeds_of, why_slow
@@ -68,12 +68,6 @@ def side_by_side(drive: Drive, references: References, names: tuple[str, ...]) -
     facts = tuple(fact for one in found for fact in one.facts)
     told = " ".join(dict.fromkeys(one.summary for one in found))
     return Found("corner_history", told, (), facts, empty=all(one.empty for one in found))
-
-
-def costliest(grades: Sequence[CornerGrade]) -> list[CornerGrade]:
-    """Corners in which seconds were lost to what they are measured by, the most first."""
-    costly = [one for one in grades if one.delta_time_s is not None and one.delta_time_s > 0]
-    return sorted(costly, key=lambda one: -(one.delta_time_s or 0.0))
 
 
 def _line(grade: CornerGrade) -> str:

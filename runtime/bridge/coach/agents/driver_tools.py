@@ -5,7 +5,7 @@ from statistics import median
 from typing import Final
 
 from runtime.bridge.analysis.drive import Drive
-from runtime.bridge.analysis.driver import Driven, progress, steps
+from runtime.bridge.analysis.driver import DriverSession, progress, steps
 from runtime.bridge.analysis.grip import slip_bands
 from runtime.bridge.analysis.passes import passes_of
 from runtime.bridge.analysis.reference import NONE, References
@@ -33,7 +33,7 @@ WET_HINT: Final = (
 )
 
 
-def progress_report(driver_id: str, driven: Sequence[Driven]) -> Found:
+def progress_report(driver_id: str, driven: Sequence[DriverSession]) -> Found:
     """How the best laps of a driver developed over the sessions."""
     ordered = [one for one in steps(driven) if one.best_s is not None]
     found = progress(driven)

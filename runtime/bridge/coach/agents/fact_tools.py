@@ -7,7 +7,7 @@ from typing import Final
 
 from runtime.bridge.analysis import drive as pure
 from runtime.bridge.analysis.drive import Drive
-from runtime.bridge.analysis.driver import Driven
+from runtime.bridge.analysis.driver import DriverSession
 from runtime.bridge.analysis.highlights import highlights
 from runtime.bridge.analysis.incidents import ASSISTS
 from runtime.bridge.analysis.stats import stats
@@ -209,7 +209,7 @@ async def _safety(_: Sources, question: Question, __: Mapping[str, object]) -> F
     return safety.first_of_all(question.text)
 
 
-async def driven_sessions(sources: Sources, question: Question) -> tuple[str, list[Driven]]:
+async def driven_sessions(sources: Sources, question: Question) -> tuple[str, list[DriverSession]]:
     """The driver of a question, and their sessions on its circuit, in the order of time."""
     row = sources.session(question.session_id)
     driver = (row.driver if row else None) or question.driver_id
@@ -223,7 +223,7 @@ async def driven_sessions(sources: Sources, question: Question) -> tuple[str, li
             continue
         summary = await sources.book.seen(one)
         if summary is not None:
-            driven.append(Driven(one.session_id, one.started_at, summary))
+            driven.append(DriverSession(one.session_id, one.started_at, summary))
     return driver, driven
 
 

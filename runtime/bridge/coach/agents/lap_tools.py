@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from statistics import median
 from typing import Final
 
-from runtime.bridge.analysis.compare import CornerDelta, circuit, compared, driven_side
+from runtime.bridge.analysis.compare import CornerDelta, circuit, compare_sides, driven_side
 from runtime.bridge.analysis.drive import Drive
 from runtime.bridge.analysis.highlights import highlights
 from runtime.bridge.analysis.incidents import Active, incidents
@@ -86,7 +86,7 @@ def lap_delta(drive: Drive, laps: tuple[int, ...] = ()) -> Found:
     if slower is faster:
         return Found("lap_delta", "There is only one complete lap, and nothing beside it.")
     where = circuit(drive)
-    found = compared(
+    found = compare_sides(
         driven_side(drive, slower.number, where), driven_side(drive, faster.number, where), where
     )
     gap = slower.duration_s - faster.duration_s

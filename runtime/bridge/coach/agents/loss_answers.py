@@ -5,12 +5,12 @@ from statistics import median
 from typing import Final
 
 from runtime.bridge.analysis.drive import Drive
-from runtime.bridge.analysis.grading import CornerGrade, dangers, scorecard
+from runtime.bridge.analysis.grading import CornerGrade, costliest, dangers, scorecard
 from runtime.bridge.analysis.laps import parts
 from runtime.bridge.analysis.passes import passes_of
 from runtime.bridge.analysis.reference import NONE, Aim, References, aims
 from runtime.bridge.coach.agents.asked import Topic
-from runtime.bridge.coach.agents.corner_tools import beside_of, costliest
+from runtime.bridge.coach.agents.corner_tools import beside_of
 from runtime.bridge.coach.agents.corner_words import reasons, why_slow
 from runtime.bridge.coach.agents.lap_answers import Missing, laps_of, losses, where
 from runtime.bridge.coach.agents.lap_tools import LEAST_PART_S

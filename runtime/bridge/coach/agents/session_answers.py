@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from statistics import median
 from typing import Final
 
-from runtime.bridge.analysis.driver import Driven
+from runtime.bridge.analysis.driver import DriverSession
 from runtime.bridge.coach.agents.asked import Topic
 from runtime.bridge.coach.agents.lap_tools import SAME_S
 from runtime.bridge.coach.agents.values import Fact, Found
@@ -70,7 +70,9 @@ def beside_driver(
     return Found("other_driver", f"{text}.", (more,), tuple(facts))
 
 
-def ever(driver: str, driven: Sequence[Driven], session_id: str, *, beaten: bool = False) -> Found:
+def ever(
+    driver: str, driven: Sequence[DriverSession], session_id: str, *, beaten: bool = False
+) -> Found:
     """The driver's best lap on the circuit, and whether a session holds it.
 
     *beaten*: it is asked whether the session holds it.
@@ -105,7 +107,7 @@ def ever(driver: str, driven: Sequence[Driven], session_id: str, *, beaten: bool
     return Found("last_session", summary, (), tuple(facts))
 
 
-def before(driver: str, driven: Sequence[Driven], session_id: str) -> Found:
+def before(driver: str, driven: Sequence[DriverSession], session_id: str) -> Found:
     """A session's best lap beside that of the one before it; *driven* in the order of time.
 
     Without a session, the latest one.

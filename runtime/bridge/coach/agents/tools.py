@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from runtime.bridge.analysis.drive import Drive
-from runtime.bridge.analysis.grading import scorecard, weakest
+from runtime.bridge.analysis.grading import costliest, scorecard
 from runtime.bridge.analysis.reference import References
 from runtime.bridge.coach.agents import (
     corner_tools,
@@ -222,7 +222,7 @@ async def _work(sources: Sources, question: Question) -> tuple[SessionRow | None
 def _costly(drive: Drive, references: References) -> tuple[str, ...]:
     first = chosen(drive, references)  # the focus of its debrief
     lead = (first.corner,) if first is not None else ()
-    costly = (one.corner for one in weakest(scorecard(drive, references).corners))
+    costly = (one.corner for one in costliest(scorecard(drive, references).corners))
     return tuple(dict.fromkeys((*lead, *costly)))
 
 

@@ -10,8 +10,8 @@ from runtime.bridge.analysis.grading import (
     CornerGrade,
     Scorecard,
     TimeLoss,
+    costliest,
     scorecard,
-    weakest,
 )
 from runtime.bridge.analysis.highlights import Moment
 from runtime.bridge.analysis.reference import NONE, References
@@ -128,7 +128,7 @@ def findings(
     lost = (_loss(one, pedals=one.corner not in held) for one in grades)
     losses = sorted(filter(None, lost), key=lambda one: -one.lost_s)
     wins = _wins(grades, rooms)
-    focus = next((one.corner for one in weakest(grades)), None)
+    focus = next((one.corner for one in costliest(grades)), None)
     first = next((one for one in (*losses, *wins) if one.corner == focus), None)
     found = [first] if first is not None else []
     told = {one.corner for one in found}

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from runtime.bridge.analysis.corners import ConsistencyRecord
-from runtime.bridge.analysis.grading import CornerGrade, Scorecard, weakest
+from runtime.bridge.analysis.grading import CornerGrade, Scorecard, costliest
 from runtime.bridge.analysis.highlights import Moment
 from runtime.bridge.analysis.laps import IdealLap, LapTable
 from runtime.bridge.analysis.stats import Stats
@@ -145,7 +145,7 @@ def _corners(review: Review) -> list[Json]:
     assert review.card is not None
     best = best_corner(review.card.corners)
     told = {one.corner for one in review.found}
-    chosen = [one for one in weakest(review.card.corners) if one.causes][:CORNERS]
+    chosen = [one for one in costliest(review.card.corners) if one.causes][:CORNERS]
     chosen += [one for one in review.card.corners if one.corner in told and one not in chosen]
     chosen += [best] if best is not None and best not in chosen else []
     return [_corner(one) for one in chosen]

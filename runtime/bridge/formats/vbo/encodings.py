@@ -15,7 +15,7 @@ from runtime.bridge.formats.motion import (
     path_ratio,
     valid_fixes,
 )
-from runtime.bridge.session.recording import Doubt, Numbers
+from runtime.bridge.session.recording import Numbers, ReadWarning
 
 TimeEncoding: TypeAlias = Literal["hhmmss", "seconds"]
 CoordinateEncoding: TypeAlias = Literal["minutes", "degrees", "ddmm"]
@@ -133,7 +133,7 @@ class Positions(NamedTuple):
     encoding: CoordinateEncoding
     east: float
     """The sign of the file's longitudes in the east."""
-    doubts: tuple[Doubt, ...] = ()
+    doubts: tuple[ReadWarning, ...] = ()
 
 
 def decode(value: Numbers, encoding: CoordinateEncoding, east: float = 1.0) -> Numbers:
@@ -157,9 +157,9 @@ def read_positions(
     """Find how coordinates are written and decode them. Speed in m/s; NaN where unknown."""
     silent = (lat == 0.0) & (lon == 0.0)
     lat, lon = _blank(lat, silent), _blank(lon, silent)
-    doubts: list[Doubt] = []
+    doubts: list[ReadWarning] = []
     if zeros := int(silent.sum()):
-        doubts.append(Doubt("positions_zero", "positions at 0 N 0 E are null", zeros))
+        doubts.append(ReadWarning("positions_zero", "positions at 0 N 0 E are null", zeros))
     if forced is None:
         encoding, doubt = _find(lat, lon, t, speed)
         doubts += [doubt] if doubt else []
@@ -170,10 +170,12 @@ def read_positions(
     valid = valid_fixes(north, across)
     if encoding != "degrees" and _mirrored(north, across, heading, marks(t, valid, speed)):
         east, across = -east, -across
-        doubts.append(Doubt("longitude_east_positive", "longitudes of this file grow to the east"))
+        doubts.append(
+            ReadWarning("longitude_east_positive", "longitudes of this file grow to the east")
+        )
     odd = int(np.sum(~valid & np.isfinite(lat) & np.isfinite(lon)))
     if odd:
-        doubts.append(Doubt("positions_impossible", "positions that lie on no globe", odd))
+        doubts.append(ReadWarning("positions_impossible", "positions that lie on no globe", odd))
     north, across = _blank(north, ~valid), _blank(across, ~valid)
     return Positions(north, across, encoding, east, tuple(doubts))
 
@@ -184,7 +186,7 @@ def _blank(values: Numbers, where: Flags) -> Numbers:
 
 def _find(
     lat: Numbers, lon: Numbers, t: Numbers, speed: Numbers
-) -> tuple[CoordinateEncoding, Doubt | None]:
+) -> tuple[CoordinateEncoding, ReadWarning | None]:
     known = np.isfinite(lat) & np.isfinite(lon)
     if not known.any():
         return "minutes", None
@@ -199,14 +201,18 @@ def _find(
         return "ddmm", None
     minutes, ddmm = _miss(lat, lon, "minutes", way), _miss(lat, lon, "ddmm", way)
     if ddmm < minutes - _TIE:
-        return "ddmm", Doubt("coordinates_ddmm", "speed fits degrees with minutes better")
+        return "ddmm", ReadWarning("coordinates_ddmm", "speed fits degrees with minutes better")
     return "minutes", None
 
 
-def _by_speed(lat: Numbers, lon: Numbers, way: Marks) -> tuple[CoordinateEncoding, Doubt | None]:
+def _by_speed(
+    lat: Numbers, lon: Numbers, way: Marks
+) -> tuple[CoordinateEncoding, ReadWarning | None]:
     """Degrees, or minutes near 0 N 0 E: a path is 60 times as long in degrees."""
     degrees, minutes = _miss(lat, lon, "degrees", way), _miss(lat, lon, "minutes", way)
-    unsure = Doubt("coordinates_uncertain", "ranges fit degrees and minutes, speed decides neither")
+    unsure = ReadWarning(
+        "coordinates_uncertain", "ranges fit degrees and minutes, speed decides neither"
+    )
     if not math.isfinite(degrees):
         return "degrees", unsure
     better: CoordinateEncoding = "degrees" if degrees <= minutes else "minutes"

@@ -9,7 +9,7 @@ import numpy as np
 
 from runtime.bridge.formats.motion import angle_between, bearing, haversine
 from runtime.bridge.formats.vbo.encodings import CoordinateEncoding, decode
-from runtime.bridge.session.recording import Doubt, Gate, Numbers
+from runtime.bridge.session.recording import Gate, Numbers, ReadWarning
 
 NEAR_M: Final = 1000.0
 _MOST_GATES: Final = 64
@@ -31,7 +31,7 @@ class Gates(NamedTuple):
 
     start: Gate | None = None
     splits: tuple[Gate, ...] = ()
-    doubts: tuple[Doubt, ...] = ()
+    doubts: tuple[ReadWarning, ...] = ()
 
 
 def driven_path(lat: Numbers, lon: Numbers, every_m: float = 2.0) -> Path:
@@ -83,7 +83,7 @@ def read_gates(
             len(found) - _MOST_GATES,
         ),
     )
-    doubts = tuple(Doubt(code, text, times) for code, text, times in told if times > 0)
+    doubts = tuple(ReadWarning(code, text, times) for code, text, times in told if times > 0)
     return Gates(start, tuple(splits), doubts)
 
 

@@ -15,13 +15,13 @@ from runtime.bridge.formats.channels import (
     TIME,
     VIDEO_FILE,
     Channel,
-    aligned,
+    align_texts,
     first_of,
     sort_channels,
     unique_names,
 )
 from runtime.bridge.formats.corrections import turn_signs
-from runtime.bridge.formats.reading import NO_OPTIONS, Options, UnreadableRecording
+from runtime.bridge.formats.options import NO_OPTIONS, Options, UnreadableRecording
 from runtime.bridge.formats.rows import LONGEST_LINE, Table, read_table
 from runtime.bridge.formats.vbo.encodings import (
     CoordinateEncoding,
@@ -30,7 +30,7 @@ from runtime.bridge.formats.vbo.encodings import (
     read_positions,
 )
 from runtime.bridge.formats.vbo.laptiming import driven_path, read_gates
-from runtime.bridge.session.recording import TIMESTAMP, Doubt, Numbers, Recording, VideoFrame
+from runtime.bridge.session.recording import TIMESTAMP, Numbers, ReadWarning, Recording, VideoFrame
 
 LONGEST_HEAD: Final = 1_048_576
 MOST_COLUMNS: Final = 256
@@ -69,14 +69,14 @@ def read_vbo(stream: BinaryIO, options: Options = NO_OPTIONS) -> Recording:
     """Read a file from a binary stream at its start.
 
     Where the options do not force how coordinates and times are decoded the file's own numbers
-    decide, and `Recording.facts` says how. Whatever was odd is a counted `Doubt`. Timestamps are
+    decide, and `Recording.facts` says how. What was odd is a counted `ReadWarning`. Timestamps are
     Unix seconds where the file gives a date and times of day, else seconds since its first row.
     Raises `UnreadableRecording`, and nothing else, for a file that cannot be read.
     """
     head = read_head(stream)
     table = read_table(stream, len(head.names), commas=head.commas)
     skipped = sorted(table.skipped.items(), key=lambda item: item[0] != "values_unreadable")
-    doubts = [Doubt(code, _SKIPPED[code], n) for code, n in skipped if n]
+    doubts = [ReadWarning(code, _SKIPPED[code], n) for code, n in skipped if n]
     channels = _channels(head, table)
     time = first_of(channels, TIME)
     if time is None:
@@ -90,7 +90,7 @@ def read_vbo(stream: BinaryIO, options: Options = NO_OPTIONS) -> Recording:
         raise UnreadableRecording("no row of the file has a time")
     if not timed.all():
         detail = "rows without a time, or with one out of line, are left out"
-        doubts.append(Doubt("rows_without_time", detail, int(np.sum(~timed))))
+        doubts.append(ReadWarning("rows_without_time", detail, int(np.sum(~timed))))
         channels = [channel._replace(values=channel.values[timed]) for channel in channels]
         t = t[timed]
     lat, lon = first_of(channels, LAT), first_of(channels, LON)
@@ -101,10 +101,10 @@ def read_vbo(stream: BinaryIO, options: Options = NO_OPTIONS) -> Recording:
     positions = _positions(lat, lon, t, kept.wide, tall, options.coordinate_encoding)
     doubts += positions.doubts
     if clock.midnights:
-        doubts.append(Doubt("midnight", "the time of day starts again", clock.midnights))
+        doubts.append(ReadWarning("midnight", "the time of day starts again", clock.midnights))
     if clock.base == "utc" and head.created and _days_apart(head.created, t):
         text = "the time in the head is of no time zone of the rows: their day may be another one"
-        doubts.append(Doubt("date_uncertain", text))
+        doubts.append(ReadWarning("date_uncertain", text))
     comments = [line.strip()[:LONGEST_COMMENT] for line in head.sections.get("comments", ())]
     recording = record(
         {**kept.wide, TIMESTAMP: t, "lat": positions.lat, "lon": positions.lon},
@@ -238,8 +238,8 @@ def _days_apart(created: datetime, t: Numbers) -> bool:
 def _channels(head: Head, table: Table) -> list[Channel]:
     count = len(head.names)
     described = [line for line in head.sections.get("header", ()) if line.strip()]
-    texts = aligned(described, count) if len(described) == count else ("",) * count
-    units = aligned(head.sections.get("channel units", ()), count)
+    texts = align_texts(described, count) if len(described) == count else ("",) * count
+    units = align_texts(head.sections.get("channel units", ()), count)
     names = unique_names(head.names)
     rows = zip(names, table.columns, units, texts, strict=True)
     channels = [Channel(name, values, unit, text) for name, values, unit, text in rows]
@@ -280,14 +280,14 @@ def _positions(
     """Null while no satellite is seen: loggers then repeat the last one."""
     nothing = np.full(len(t), np.nan)
     if lat is None or lon is None:
-        doubt = Doubt("no_positions", "the file has no columns of latitude and longitude")
+        doubt = ReadWarning("no_positions", "the file has no columns of latitude and longitude")
         return Positions(nothing, nothing, forced or "minutes", -1.0, (doubt,))
-    doubts: list[Doubt] = []
+    doubts: list[ReadWarning] = []
     raw, satellites = lat.values, tall.get("satellites", nothing)
     blind = satellites == 0
     if blind.any() and np.any(satellites > 0):  # a logger that always says 0 does not count them
         text = "rows without a satellite have no position"
-        doubts.append(Doubt("no_fix", text, int(blind.sum())))
+        doubts.append(ReadWarning("no_fix", text, int(blind.sum())))
         raw = np.where(blind, np.nan, raw)
     speed, heading = wide.get("speed_ms", nothing), tall.get("heading_deg", nothing)
     positions = read_positions(raw, lon.values, t, speed, heading, forced)
@@ -296,7 +296,7 @@ def _positions(
 
 def _video(
     head: Head, t: Numbers, ms: Numbers | None, index: Channel | None
-) -> tuple[list[VideoFrame], list[Doubt]]:
+) -> tuple[list[VideoFrame], list[ReadWarning]]:
     """A place in a video file for each row that has a new one; avitime is in milliseconds."""
     if index is None or ms is None:
         return [], []
@@ -309,7 +309,7 @@ def _video(
     doubts = []
     if len(at) > MOST_VIDEO_FRAMES:
         text = "video places are thinned out"
-        doubts.append(Doubt("video_frames_thinned", text, len(at) - MOST_VIDEO_FRAMES))
+        doubts.append(ReadWarning("video_frames_thinned", text, len(at) - MOST_VIDEO_FRAMES))
         at = at[np.linspace(0, len(at) - 1, MOST_VIDEO_FRAMES).astype(np.intp)]
     words = [line.strip() for line in head.sections.get("avi", ()) if line.strip()]
     prefix = words[0] if words else ""

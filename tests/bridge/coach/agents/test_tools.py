@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from runtime.bridge.analysis.drive import Drive
-from runtime.bridge.analysis.driver import Driven
+from runtime.bridge.analysis.driver import DriverSession
 from runtime.bridge.analysis.reference import NONE
 from runtime.bridge.analysis.summary import summarise
 from runtime.bridge.coach.agents import corner_tools, driver_tools, lap_tools
@@ -169,11 +169,11 @@ def test_the_hands_show_where_a_car_is_not_settled() -> None:
     assert blind.summary == "Without the steering angle the data show nothing of the car's balance."
 
 
-def driven_sessions(*times: float) -> list[Driven]:
+def driven_sessions(*times: float) -> list[DriverSession]:
     made = []
     for at, seconds in enumerate(times):
         frames = session([(seconds / 3,) * 3] * 2)
-        made.append(Driven(f"s{at}", at, summarise(detect(frames, track_length_m=LENGTH))))
+        made.append(DriverSession(f"s{at}", at, summarise(detect(frames, track_length_m=LENGTH))))
     return made
 
 

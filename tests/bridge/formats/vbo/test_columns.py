@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from runtime.bridge.formats.channels import aligned, unique_names
-from runtime.bridge.formats.reading import UnreadableRecording
+from runtime.bridge.formats.channels import align_texts, unique_names
+from runtime.bridge.formats.options import UnreadableRecording
 from runtime.bridge.session.recording import Recording
 from tests.bridge.formats.vbo.vbokit import read
 
@@ -55,7 +55,7 @@ def test_units_are_converted(
     ],
 )
 def test_units_belong_to_the_last_columns(lines: list[str], expected: tuple[str, ...]) -> None:
-    assert aligned(lines, 4) == expected
+    assert align_texts(lines, 4) == expected
 
 
 @pytest.mark.parametrize(

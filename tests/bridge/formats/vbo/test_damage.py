@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from runtime.bridge.formats.reading import UnreadableRecording
+from runtime.bridge.formats.options import UnreadableRecording
 from runtime.bridge.session.recording import TIMESTAMP, WIDE, Recording
 from tests.bridge.formats.vbo.vbokit import ALL_DIALECTS, drive, read, vbo_bytes
 

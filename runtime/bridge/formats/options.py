@@ -1,4 +1,4 @@
-"""What every reader of a format is given, and what it raises."""
+"""How a file is to be read, and the errors of reading it."""
 
 from dataclasses import dataclass
 from pathlib import Path
