@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from tqdm import tqdm
 
 from tests.browser.window import installed
 
@@ -32,6 +33,7 @@ def pytest_configure() -> None:
     """
     settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
     settings.load_profile("busy")
+    tqdm.monitor_interval = 0  # its thread would keep the course from forking
     here = threading.current_thread() is threading.main_thread()
     if here and signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)

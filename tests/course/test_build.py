@@ -415,7 +415,10 @@ def test_a_refusal_in_another_process_is_raised_as_it_was() -> None:
 
 
 def test_a_process_that_is_killed_is_an_error_and_no_endless_wait() -> None:
+    this = os.getpid()
+
     def die(_: int) -> None:
+        assert os.getpid() != this, "the work was not given to another process"
         os.kill(os.getpid(), signal.SIGKILL)
 
     with pytest.raises(BrokenProcessPool):
