@@ -57,7 +57,7 @@ def run_check(options: Options, arguments: Namespace) -> int:
         from course.reproducible import differences
 
         lines = differences(options)
-        print("\n".join(lines) if lines else "reproducible: both builds gave the same bytes")
+        print("\n".join(lines) if lines else "reproducible: all builds gave the same bytes")
         failed = bool(lines)
     return PROBLEMS if failed else OK
 
@@ -79,18 +79,18 @@ def as_text(root: Path, report: Report) -> str:
 
 def _write(root: Path, arguments: Namespace, report: Report) -> None:
     terminal = arguments.report is None and sys.stdout.isatty()
-    found = Findings(
+    findings = Findings(
         report,
         reader(root),
         colour=terminal and not os.environ.get("NO_COLOR"),
         limit=None if arguments.all else SHOWN,
-        changed=_changed(root) if arguments.format == "github" else frozenset(),
+        changed=_changed_files(root) if arguments.format == "github" else frozenset(),
         strict=arguments.strict,
     )
     if arguments.format == "github" and (path := os.environ.get("GITHUB_STEP_SUMMARY")):
         with Path(path).open("a", encoding="utf-8") as file:
-            file.write(job_summary(found))
-    text = FORMATS[arguments.format](found).rstrip() + "\n"
+            file.write(job_summary(findings))
+    text = FORMATS[arguments.format](findings).rstrip() + "\n"
     if arguments.report is not None:
         arguments.report.write_text(text, encoding="utf-8")
         print(f"{report.counts() or 'no problems'}; the report is in {arguments.report}")
@@ -98,15 +98,15 @@ def _write(root: Path, arguments: Namespace, report: Report) -> None:
         sys.stdout.write(text)
 
 
-def _changed(root: Path) -> frozenset[str]:
+def _changed_files(root: Path) -> frozenset[str]:
     """Files that the pull request changes, by git; empty where git does not know."""
     base = os.environ.get("GITHUB_BASE_REF")
     command = ["git", "diff", "--name-only", f"origin/{base}...HEAD" if base else "HEAD~1"]
     try:
-        done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
+        process = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
     except OSError:
         return frozenset()
-    return frozenset(done.stdout.split("\n")) - {""} if done.returncode == 0 else frozenset()
+    return frozenset(process.stdout.split("\n")) - {""} if process.returncode == 0 else frozenset()
 
 
 def accept_ids(options: Options) -> str:
@@ -125,18 +125,18 @@ def accept_ids(options: Options) -> str:
             f"{first.code} {first.message}",
             "run: python build.py check",
         )
-    known = {name: (locked.kind, locked.status) for name, locked in sources.lock.items()}
-    before = dict(known)
-    known.update(current(graph))
-    text = write_lock(known)
+    locked_ids = {name: (locked.kind, locked.status) for name, locked in sources.lock.items()}
+    before = dict(locked_ids)
+    locked_ids.update(current(graph))
+    text = write_lock(locked_ids)
     path = options.root / LOCK_FILE
     replace_file(path, text.encode())
-    added = sorted(set(known) - set(before))
-    updated = sorted(name for name in before if known[name] != before[name])
+    added = sorted(set(locked_ids) - set(before))
+    updated = sorted(name for name in before if locked_ids[name] != before[name])
     if not added and not updated:
-        return f"{LOCK_FILE}: nothing to add, {len(known)} ids"
+        return f"{LOCK_FILE}: nothing to add, {len(locked_ids)} ids"
     parts = [f"{len(added)} added" if added else "", f"{len(updated)} updated" if updated else ""]
-    return f"{LOCK_FILE}: {', '.join(part for part in parts if part)}, {len(known)} ids"
+    return f"{LOCK_FILE}: {', '.join(part for part in parts if part)}, {len(locked_ids)} ids"
 
 
 class _Memory(Outputs):

@@ -109,7 +109,9 @@ def _add_check(commands: Commands, emit: argparse.ArgumentParser) -> None:
     parser.add_argument("--only", nargs="+", metavar="ID", help="problems of these ids only")
     parser.add_argument("--external-links", action="store_true", help="try the https links")
     parser.add_argument("--accept-ids", action="store_true", help="add new ids to ids.lock")
-    parser.add_argument("--reproducible", action="store_true", help="build twice and compare")
+    parser.add_argument(
+        "--reproducible", action="store_true", help="build three or four ways and compare"
+    )
     parser.add_argument("--deep", action="store_true", help="parse every page as a browser would")
     parser.set_defaults(run=_check)
 

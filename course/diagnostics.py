@@ -87,9 +87,9 @@ def diagnostic(problem: Problem, span: Span) -> Diagnostic:
     )
 
 
-def order(found: Iterable[Diagnostic]) -> list[Diagnostic]:
-    """*found* without repetitions, by file, line, column and code."""
-    return sorted(set(found), key=lambda d: (d.file, d.line, d.column, d.code, d.message))
+def order(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
+    """*diagnostics* without repetitions, by file, line, column and code."""
+    return sorted(set(diagnostics), key=lambda d: (d.file, d.line, d.column, d.code, d.message))
 
 
 def short(value: object) -> str:

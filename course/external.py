@@ -72,13 +72,13 @@ def external_problems(options: Options, limits: Limits | None = None) -> list[Di
     chosen = limits or Limits()
     urls = [url for url in uses if url.startswith(chosen.schemes) and not _allowed(url)]
     answers = _answers(urls, options.cache, chosen)
-    found = [
-        _placed(loaded, link, answers[url])
+    dead = [
+        _place(loaded, link, answers[url])
         for url in urls
         if not answers[url].good
         for link in uses[url]
     ]
-    return order(found)
+    return order(dead)
 
 
 def links(loaded: Sources) -> Iterator[Link]:
@@ -136,7 +136,7 @@ def _is_fresh(when: object, now: int) -> bool:
     return isinstance(when, int) and 0 <= now - when < FRESH_S
 
 
-def _placed(loaded: Sources, link: Link, answer: Answer) -> Diagnostic:
+def _place(loaded: Sources, link: Link, answer: Answer) -> Diagnostic:
     problem = Problem(
         "LNK007",
         link.file,

@@ -94,7 +94,7 @@ def run(root: Path, *, check: bool = False) -> Formatted:
             result.left.append((entry.file, problems[-1].message))
             continue
         try:
-            new = formatted(text, name, front_matter=entry.file.endswith(".md"))
+            new = format_text(text, name, front_matter=entry.file.endswith(".md"))
         except LeftAloneError as why:
             result.left.append((entry.file, str(why)))
             continue
@@ -105,7 +105,7 @@ def run(root: Path, *, check: bool = False) -> Formatted:
     return result
 
 
-def formatted(text: str, name: str, *, front_matter: bool = False) -> str:
+def format_text(text: str, name: str, *, front_matter: bool = False) -> str:
     """The canonical form of *text*, a source of the schema *name*.
 
     Raises :class:`LeftAloneError` when the text breaks the YAML profile or a comment has no
@@ -128,7 +128,7 @@ def _canonical(text: str, name: str) -> str:
         raise LeftAloneError("the document is neither a mapping nor a list")
     node = _compose(text)
     comments = read_comments(text, node)
-    new = _written(_ordered(_spelled(node, data), schema.schema(name)), comments)
+    new = _write_document(_order(_keep_spelling(node, data), schema.schema(name)), comments)
     same = yamlsource.parse(new, "") == (data, [])
     if not same or not comments.same(read_comments(new, _compose(new))):
         raise LeftAloneError("its comments have no safe place in the canonical form")
@@ -142,28 +142,28 @@ def _compose(text: str) -> Node:
     return node
 
 
-def _spelled(node: Any, data: Any) -> Any:
+def _keep_spelling(node: Any, data: Any) -> Any:
     """*data* with numbers, booleans and nulls as their author spelled them."""
     if isinstance(node, MappingNode):
-        return {key.value: _spelled(value, data[key.value]) for key, value in node.value}
+        return {key.value: _keep_spelling(value, data[key.value]) for key, value in node.value}
     if isinstance(node, SequenceNode):
-        return [_spelled(item, one) for item, one in zip(node.value, data, strict=True)]
+        return [_keep_spelling(item, plain) for item, plain in zip(node.value, data, strict=True)]
     return data if isinstance(data, str) else Verbatim(node.value or "null")
 
 
-def _ordered(data: Any, part: Mapping[str, Any], root: Mapping[str, Any] | None = None) -> Any:
+def _order(data: Any, part: Mapping[str, Any], root: Mapping[str, Any] | None = None) -> Any:
     """*data* with the keys of every mapping in schema order; unknown ones last, as they came."""
     root = part if root is None else root
     if "$ref" in part:
         part = root["$defs"][part["$ref"].rpartition("/")[2]]
     if isinstance(data, list):
-        return [_ordered(item, part.get("items", {}), root) for item in data]
+        return [_order(item, part.get("items", {}), root) for item in data]
     if not isinstance(data, dict):
         return data
     known = part.get("properties", {})
     place = {key: number for number, key in enumerate(known)}
     keys = sorted(data, key=lambda key: place.get(key, len(place)))
-    return {key: _ordered(data[key], known.get(key, {}), root) for key in keys}
+    return {key: _order(data[key], known.get(key, {}), root) for key in keys}
 
 
 # -- comments ---------------------------------------------------------------------------------
@@ -207,7 +207,7 @@ def read_comments(text: str, root: Node) -> Comments:
     inside a value, or beside a document without entries.
     """
     entries = sorted(_entries(root, ()))
-    found = Comments()
+    comments = Comments()
     waiting: list[str] = []
     upcoming = 0
     for start, end in _gaps(text):
@@ -224,7 +224,7 @@ def read_comments(text: str, root: Node) -> Comments:
                 if not owner:
                     message = f"line {number + 1} holds a comment beside the whole document"
                     raise LeftAloneError(message)
-                found.beside[owner[-1][2]] = comment[0].rstrip()
+                comments.beside[owner[-1][2]] = comment[0].rstrip()
             elif comment:
                 waiting.append(comment[0].rstrip())
             elif (number > at or begins) and number - at < len(lines) - 1:
@@ -232,16 +232,19 @@ def read_comments(text: str, root: Node) -> Comments:
         here = text.count("\n", 0, end)
         while upcoming < len(entries) and entries[upcoming][0] <= here:
             if waiting:
-                found.above[entries[upcoming][2]], waiting = waiting, []
+                comments.above[entries[upcoming][2]], waiting = waiting, []
             upcoming += 1
-        if not entries and end < len(text) and not found.header:
-            found.header, waiting = _opening(waiting), []
-    found.footer = waiting
+        if not entries and end < len(text) and not comments.header:
+            comments.header, waiting = _opening(waiting), []
+    comments.footer = waiting
     if entries:  # what a blank line sets apart from the first entry belongs to the file
-        lines = found.above.get(entries[0][2], [])
+        lines = comments.above.get(entries[0][2], [])
         blank = max((number for number, line in enumerate(lines) if not line), default=-1)
-        found.header, found.above[entries[0][2]] = _opening(lines[: blank + 1]), lines[blank + 1 :]
-    return found
+        comments.header, comments.above[entries[0][2]] = (
+            _opening(lines[: blank + 1]),
+            lines[blank + 1 :],
+        )
+    return comments
 
 
 def _gaps(text: str) -> Iterator[tuple[int, int]]:
@@ -281,10 +284,10 @@ def _entries(node: Node, place: Place) -> Iterator[tuple[int, int, Place]]:
 def _opening(lines: list[str]) -> list[str]:
     """*lines* from the first comment on."""
     first = next((number for number, line in enumerate(lines) if line), len(lines))
-    return _squeezed(lines[first:])
+    return _squeeze(lines[first:])
 
 
-def _squeezed(lines: list[str]) -> list[str]:
+def _squeeze(lines: list[str]) -> list[str]:
     """*lines* with at most one blank line in a row."""
     return [line for line, before in zip(lines, ["x", *lines], strict=False) if line or before]
 
@@ -298,10 +301,10 @@ class Verbatim(str):
     __slots__ = ()
 
 
-def _written(data: Any, comments: Comments) -> str:
+def _write_document(data: Any, comments: Comments) -> str:
     """The text of *data* in the order that it has, with its comments."""
     lines = _block(data, comments, (), 0) if data else [_flat(data)]
-    text = "\n".join([*comments.header, *lines, *_squeezed(comments.footer)])
+    text = "\n".join([*comments.header, *lines, *_squeeze(comments.footer)])
     return text.rstrip("\n") + "\n"
 
 
@@ -311,11 +314,11 @@ def _block(data: Any, comments: Comments, place: Place, indent: int) -> Iterator
     flat = not keyed and _all_short(data, comments, place, indent)
     for number, (key, value) in enumerate(data.items() if keyed else enumerate(data)):
         at = (*place, key)
-        above = _squeezed(comments.above.get(at, []))
+        above = _squeeze(comments.above.get(at, []))
         if not number and above and not above[0]:
             del above[0]
         yield from (f"{pad}{line}" if line else "" for line in above)
-        head = f"{pad}{_quoted(key)}:" if keyed else f"{pad}-"
+        head = f"{pad}{_quote(key)}:" if keyed else f"{pad}-"
         beside = f"  {comments.beside[at]}" if at in comments.beside else ""
         if isinstance(value, dict | list):
             if not value or flat or _fits(value, comments, at, len(head)):
@@ -327,7 +330,7 @@ def _block(data: Any, comments: Comments, place: Place, indent: int) -> Iterator
             lines = iter([f"{pad}  {line}" if line else "" for line in body])
             head += " |" if value.endswith("\n") else " |-"
         else:
-            yield f"{head} {_quoted(value)}{beside}"
+            yield f"{head} {_quote(value)}{beside}"
             continue
         nested = not keyed and isinstance(value, dict | list)
         yield f"{head} {next(lines).lstrip()}" if nested else f"{head}{beside}"
@@ -355,11 +358,12 @@ def _all_short(items: list[Any], comments: Comments, place: Place, indent: int) 
 def _flat(data: Any) -> str:
     """A list or mapping of scalars on one line."""
     if isinstance(data, dict):
-        return f"{{{', '.join(f'{_quoted(key)}: {_quoted(one)}' for key, one in data.items())}}}"
-    return f"[{', '.join(map(_quoted, data))}]"
+        pairs = (f"{_quote(key)}: {_quote(value)}" for key, value in data.items())
+        return f"{{{', '.join(pairs)}}}"
+    return f"[{', '.join(map(_quote, data))}]"
 
 
-def _quoted(value: str) -> str:
+def _quote(value: str) -> str:
     """A scalar on one line, in quotes where it needs them."""
     if isinstance(value, Verbatim) or _plain(value, flow=False):
         return value

@@ -75,32 +75,32 @@ def lesson_of(file: str) -> str:
     return match[0] if match else ""
 
 
-def requirement(one: Diagnostic) -> str:
+def requirement(problem: Diagnostic) -> str:
     """``expected X, got Y`` as far as the two are known."""
-    expected = f"expected {one.expected}" if one.expected else ""
-    got = f"got {one.got}" if one.got else ""
+    expected = f"expected {problem.expected}" if problem.expected else ""
+    got = f"got {problem.got}" if problem.got else ""
     return ", ".join(filter(None, (expected, got)))
 
 
-def sentences(one: Diagnostic) -> list[str]:
-    """What a reader is told about *one*: message, requirement, hint; nothing twice."""
-    wanted = requirement(one)
-    told = [] if one.message == wanted else [one.message]
-    told += [wanted] if wanted else []
-    return told + ([f"hint: {one.hint}"] if one.hint else [])
+def sentences(problem: Diagnostic) -> list[str]:
+    """What a reader is told about *problem*: message, requirement, hint; nothing twice."""
+    wanted = requirement(problem)
+    lines = [] if problem.message == wanted else [problem.message]
+    lines += [wanted] if wanted else []
+    return lines + ([f"hint: {problem.hint}"] if problem.hint else [])
 
 
-def utf8_safe(one: Diagnostic) -> Diagnostic:
-    """*one* with texts that UTF-8 can hold and ``got`` within its limit.
+def utf8_safe(problem: Diagnostic) -> Diagnostic:
+    """*problem* with texts that UTF-8 can hold and ``got`` within its limit.
 
     A file name that is not UTF-8 reaches us with lone surrogates, which no format can store.
     """
     fields = ("file", "message", "pointer", "expected", "got", "hint")
-    texts = {name: value for name in fields if (value := getattr(one, name)) is not None}
+    texts = {name: value for name in fields if (value := getattr(problem, name)) is not None}
     clean: dict[str, Any] = {name: _utf8(value) for name, value in texts.items()}
     if "got" in clean:
         clean["got"] = short(clean["got"])
-    return one if clean == texts else replace(one, **clean)
+    return problem if clean == texts else replace(problem, **clean)
 
 
 def _utf8(text: str) -> str:
@@ -112,12 +112,12 @@ def reader(root: Path) -> Source:
 
     Links, devices and files above 1 MiB have no lines; bytes that are not UTF-8 show as U+FFFD.
     """
-    known: dict[str, list[str] | None] = {}
+    cached: dict[str, list[str] | None] = {}
 
     def read(file: str) -> list[str] | None:
-        if file not in known:
-            known[file] = _read_lines(root / file)
-        return known[file]
+        if file not in cached:
+            cached[file] = _read_lines(root / file)
+        return cached[file]
 
     return read
 
@@ -136,63 +136,63 @@ def _read_lines(path: Path) -> list[str] | None:
 
 def text_report(findings: Findings) -> str:
     """The first ``limit`` problems in full, how many more there are, and the summary."""
-    found = findings.report.diagnostics
-    shown = found[: findings.limit]
-    parts = [block(one, findings.source, colour=findings.colour) + "\n" for one in shown]
-    if len(found) > len(shown):
-        parts.append(f"{len(found) - len(shown):,} more not shown; --all prints them\n")
+    problems = findings.report.diagnostics
+    shown = problems[: findings.limit]
+    parts = [block(problem, findings.source, colour=findings.colour) + "\n" for problem in shown]
+    if len(problems) > len(shown):
+        parts.append(f"{len(problems) - len(shown):,} more not shown; --all prints them\n")
     return "\n".join([*parts, f"{conclusion(findings.report)}\n"])
 
 
-def block(one: Diagnostic, source: Source, *, colour: bool = False) -> str:
-    """*one* as several lines without a final line end.
+def block(problem: Diagnostic, source: Source, *, colour: bool = False) -> str:
+    """*problem* as several lines without a final line end.
 
     A problem of the whole file, and one in a file without lines to show, has no excerpt.
     """
-    place = visible(f"{one.file}:{one.line}:{one.column}")
-    pointer = f" {visible(one.pointer)}" if one.pointer else ""
-    severity = _paint(one.severity, one.severity, colour)
-    head = f"{_paint(place, 'bold', colour)}: {severity} {one.code}{pointer}"
-    wanted = requirement(one)
+    place = visible(f"{problem.file}:{problem.line}:{problem.column}")
+    pointer = f" {visible(problem.pointer)}" if problem.pointer else ""
+    severity = _paint(problem.severity, problem.severity, colour)
+    head = f"{_paint(place, 'bold', colour)}: {severity} {problem.code}{pointer}"
+    wanted = requirement(problem)
     return "\n".join(
         [
             head,
-            *([] if one.message == wanted else [f"  {visible(one.message)}"]),
-            *_lines(one, source, colour),
+            *([] if problem.message == wanted else [f"  {visible(problem.message)}"]),
+            *_lines(problem, source, colour),
             *([f"  {visible(wanted)}"] if wanted else []),
-            *([f"  hint: {visible(one.hint)}"] if one.hint else []),
+            *([f"  hint: {visible(problem.hint)}"] if problem.hint else []),
         ]
     )
 
 
 def conclusion(report: Report) -> str:
     """What was checked and what came of it, in one line."""
-    found = report.diagnostics
-    if not found:
+    problems = report.diagnostics
+    if not problems:
         return f"{plural(report.lessons, 'lesson')} checked, no problems"
-    files = {one.file for one in found}
+    files = {problem.file for problem in problems}
     lessons = {lesson_of(file) for file in files}
     if "" in lessons:
         where = _share(files, report.sources, "file")
     else:
         where = _share(lessons, filter(None, map(lesson_of, report.sources)), "lesson")
-    first = next((one for one in found if one.severity == "error"), found[0])
+    first = next((problem for problem in problems if problem.severity == "error"), problems[0])
     return f'{report.counts()} in {where}; run "build.py explain {first.code}" for the rule'
 
 
-def _share(found: set[str], every: Iterable[str], word: str) -> str:
-    return f"{len(found):,} of {plural(len(found.union(every)), word)}"
+def _share(names: set[str], every: Iterable[str], word: str) -> str:
+    return f"{len(names):,} of {plural(len(names.union(every)), word)}"
 
 
-def _lines(one: Diagnostic, source: Source, colour: bool) -> list[str]:
-    if (one.line, one.column, one.end_line, one.end_column) == TOP:
+def _lines(problem: Diagnostic, source: Source, colour: bool) -> list[str]:
+    if (problem.line, problem.column, problem.end_line, problem.end_column) == TOP:
         return []
-    lines = source(one.file)
+    lines = source(problem.file)
     if not lines:
         return []
-    end = one.end_column if one.end_line == one.line else None
-    shown = excerpt(lines, one.line, one.column, end)
-    styles = ["dim"] * (len(shown) - 1) + [one.severity]
+    end = problem.end_column if problem.end_line == problem.line else None
+    shown = excerpt(lines, problem.line, problem.column, end)
+    styles = ["dim"] * (len(shown) - 1) + [problem.severity]
     return [_paint(line, style, colour) for line, style in zip(shown, styles, strict=False)]
 
 
@@ -205,10 +205,10 @@ def _paint(text: str, style: str, colour: bool) -> str:
 
 def visible(text: str) -> str:
     """*text* on one line, with what a terminal would obey or hide written as escapes."""
-    return "".join(map(_seen, text))
+    return "".join(map(_escape, text))
 
 
-def _seen(char: str) -> str:
+def _escape(char: str) -> str:
     if char.isprintable() or char in _JOINERS:
         return char
     return char.encode("unicode_escape").decode("ascii")
@@ -216,19 +216,19 @@ def _seen(char: str) -> str:
 
 def cells(text: str) -> list[str]:
     """*text* by terminal column: a wide character takes two (the second is empty)."""
-    found: list[str] = []
+    columns: list[str] = []
     for char in text:
         if char == "\t":
-            found += " " * (_TAB - len(found) % _TAB)
+            columns += " " * (_TAB - len(columns) % _TAB)
         elif not char.isprintable() and char not in _JOINERS:
-            found += _seen(char)
-        elif found and (char in _JOINERS or unicodedata.category(char) in ("Mn", "Me")):
-            found[-1] += char
+            columns += _escape(char)
+        elif columns and (char in _JOINERS or unicodedata.category(char) in ("Mn", "Me")):
+            columns[-1] += char
         elif unicodedata.east_asian_width(char) in "WF":
-            found += [char, ""]
+            columns += [char, ""]
         else:
-            found.append(char)
-    return found
+            columns.append(char)
+    return columns
 
 
 def excerpt(lines: list[str], line: int, column: int, end_column: int | None) -> list[str]:
@@ -282,7 +282,7 @@ def json_report(findings: Findings) -> str:
     document = {
         "version": 1,
         "summary": {**counts, "files": len(report.sources)},
-        "diagnostics": [utf8_safe(one).as_json() for one in findings.report.diagnostics],
+        "diagnostics": [utf8_safe(problem).as_json() for problem in findings.report.diagnostics],
     }
     return orjson.dumps(document, option=orjson.OPT_INDENT_2).decode() + "\n"
 
@@ -297,23 +297,27 @@ def github_report(findings: Findings) -> str:
     """
     lines: list[str] = []
     for severity, command in _COMMANDS.items():
-        same = [one for one in findings.report.diagnostics if one.severity == severity]
-        same.sort(key=lambda one: one.file not in findings.changed)
+        same = [problem for problem in findings.report.diagnostics if problem.severity == severity]
+        same.sort(key=lambda problem: problem.file not in findings.changed)
         more = len(same) - ANNOTATIONS
-        lines += [_command(command, utf8_safe(one)) for one in same[:ANNOTATIONS]]
+        lines += [_command(command, utf8_safe(problem)) for problem in same[:ANNOTATIONS]]
         if more > 0:
             again = f"and {plural(more, f'more {severity}')}, all of them in the job summary"
             lines[-1] += _data(f"\n({again})")
     return "".join(f"{line}\n" for line in lines)
 
 
-def _command(command: str, one: Diagnostic) -> str:
-    place: dict[str, str | int] = {"file": one.file, "line": one.line, "endLine": one.end_line}
-    if one.line == one.end_line:
-        place |= {"col": one.column, "endColumn": one.end_column}
-    place["title"] = f"{one.code} {rules.book()[one.code].title}"
+def _command(command: str, problem: Diagnostic) -> str:
+    place: dict[str, str | int] = {
+        "file": problem.file,
+        "line": problem.line,
+        "endLine": problem.end_line,
+    }
+    if problem.line == problem.end_line:
+        place |= {"col": problem.column, "endColumn": problem.end_column}
+    place["title"] = f"{problem.code} {rules.book()[problem.code].title}"
     properties = ",".join(f"{name}={_property(str(value))}" for name, value in place.items())
-    return f"::{command} {properties}::{_data(chr(10).join(sentences(one)))}"
+    return f"::{command} {properties}::{_data(chr(10).join(sentences(problem)))}"
 
 
 def _data(text: str) -> str:
@@ -338,7 +342,7 @@ def job_summary(findings: Findings, *, limit: int = SUMMARY_LIMIT) -> str:
     if not findings.report.diagnostics:
         return text
     text += "\n| Severity | Rule | Place | Problem |\n|---|---|---|---|\n"
-    rows = [_row(one) for one in findings.report.diagnostics]
+    rows = [_row(problem) for problem in findings.report.diagnostics]
     room = limit - len(text.encode())
     if sum(len(row.encode()) for row in rows) <= room:
         return text + "".join(rows)
@@ -352,9 +356,9 @@ def job_summary(findings: Findings, *, limit: int = SUMMARY_LIMIT) -> str:
     return text + "".join(rows[:kept]) + _NOTE.format(len(rows) - kept, limit)
 
 
-def _row(one: Diagnostic) -> str:
-    place = f"<code>{_cell(f'{one.file}:{one.line}:{one.column}')}</code>"
-    row = (one.severity, one.code, place, "<br>".join(map(_cell, sentences(one))))
+def _row(problem: Diagnostic) -> str:
+    place = f"<code>{_cell(f'{problem.file}:{problem.line}:{problem.column}')}</code>"
+    row = (problem.severity, problem.code, place, "<br>".join(map(_cell, sentences(problem))))
     return f"| {' | '.join(row)} |\n"
 
 
@@ -372,9 +376,11 @@ def junit_report(findings: Findings) -> str:
     Other problems stand in the case's output, so that it passes exactly when the check does.
     """
     by_case: defaultdict[tuple[str, str], list[Diagnostic]] = defaultdict(list)
-    for one in findings.report.diagnostics:
-        by_case[family(one.code), one.file].append(one)
-    files = sorted({*findings.report.sources, *(one.file for one in findings.report.diagnostics)})
+    for problem in findings.report.diagnostics:
+        by_case[family(problem.code), problem.file].append(problem)
+    files = sorted(
+        {*findings.report.sources, *(problem.file for problem in findings.report.diagnostics)}
+    )
     top = ElementTree.Element("testsuites", name="course check")
     failures = 0
     for name in dict.fromkeys(family(code) for code in rules.book()):
@@ -405,9 +411,9 @@ def _case(
     )
     if not problems:
         return False
-    body = "\n\n".join(block(one, findings.source) for one in problems)
+    body = "\n\n".join(block(problem, findings.source) for problem in problems)
     failing = ("error", "warning") if findings.strict else ("error",)
-    if not any(one.severity in failing for one in problems):
+    if not any(problem.severity in failing for problem in problems):
         ElementTree.SubElement(case, "system-out").text = body
         return False
     first = f"{problems[0].code}: {visible(problems[0].message)}"
@@ -422,16 +428,16 @@ def _case(
 
 def sarif_report(findings: Findings) -> str:
     """One run with every problem and one rule for each code that occurs."""
-    found = findings.report.diagnostics
-    codes = sorted({one.code for one in found})
+    problems = findings.report.diagnostics
+    codes = sorted({problem.code for problem in problems})
     index = {code: number for number, code in enumerate(codes)}
     driver = {
         "name": "Paddock course check",
         "rules": [_sarif_rule(rules.book()[c]) for c in codes],
     }
     results = [
-        _sarif_result(utf8_safe(one), index[one.code], mark)
-        for one, mark in zip(found, _fingerprints(found, findings.source), strict=True)
+        _sarif_result(utf8_safe(problem), index[problem.code], mark)
+        for problem, mark in zip(problems, _fingerprints(problems, findings.source), strict=True)
     ]
     run = {
         "tool": {"driver": driver},
@@ -444,7 +450,7 @@ def sarif_report(findings: Findings) -> str:
 
 
 def _sarif_rule(rule: Rule) -> dict[str, Any]:
-    bad, good = _indented(rule.bad), _indented(rule.good)
+    bad, good = _indent(rule.bad), _indent(rule.good)
     return {
         "id": rule.code,
         "shortDescription": {"text": rule.title},
@@ -457,26 +463,26 @@ def _sarif_rule(rule: Rule) -> dict[str, Any]:
     }
 
 
-def _indented(example: str) -> str:
+def _indent(example: str) -> str:
     """*example* as an indented block: no fence inside it can end it."""
     return "\n".join(f"    {line}".rstrip() for line in example.split("\n"))
 
 
-def _sarif_result(one: Diagnostic, index: int, fingerprint: str) -> dict[str, Any]:
+def _sarif_result(problem: Diagnostic, index: int, fingerprint: str) -> dict[str, Any]:
     return {
-        "ruleId": one.code,
+        "ruleId": problem.code,
         "ruleIndex": index,
-        "level": _LEVELS[one.severity],
-        "message": {"text": "\n".join(sentences(one))},
+        "level": _LEVELS[problem.severity],
+        "message": {"text": "\n".join(sentences(problem))},
         "locations": [
             {
                 "physicalLocation": {
-                    "artifactLocation": {"uri": quote(one.file), "uriBaseId": _ROOT},
+                    "artifactLocation": {"uri": quote(problem.file), "uriBaseId": _ROOT},
                     "region": {
-                        "startLine": one.line,
-                        "startColumn": one.column,
-                        "endLine": one.end_line,
-                        "endColumn": one.end_column,
+                        "startLine": problem.line,
+                        "startColumn": problem.column,
+                        "endLine": problem.end_line,
+                        "endColumn": problem.end_column,
                     },
                 }
             }
@@ -485,19 +491,21 @@ def _sarif_result(one: Diagnostic, index: int, fingerprint: str) -> dict[str, An
     }
 
 
-def _fingerprints(found: Sequence[Diagnostic], source: Source) -> list[str]:
-    """One for each of *found*: code, pointer and line without its spaces, counted in its file.
+def _fingerprints(problems: Sequence[Diagnostic], source: Source) -> list[str]:
+    """One for each of *problems*: code, pointer and line without its spaces, counted in its file.
 
     The name of the field that holds it is the only one that GitHub reads.
     """
     seen: Counter[tuple[str, str]] = Counter()
     marks: list[str] = []
-    for one in found:
-        line = " ".join("".join((source(one.file) or [])[one.line - 1 : one.line]).split())
-        key = "\0".join((one.code, one.pointer or "", line))
+    for problem in problems:
+        line = " ".join(
+            "".join((source(problem.file) or [])[problem.line - 1 : problem.line]).split()
+        )
+        key = "\0".join((problem.code, problem.pointer or "", line))
         digest = sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:16]
-        seen[one.file, digest] += 1
-        marks.append(f"{digest}:{seen[one.file, digest]}")
+        seen[problem.file, digest] += 1
+        marks.append(f"{digest}:{seen[problem.file, digest]}")
     return marks
 
 
@@ -527,7 +535,7 @@ def explain(code: str) -> str:
         raise UnknownRule(f'there is no rule "{code}"' + (f"; {near}" if near else ""))
     return (
         f"{rule.code} ({rule.severity}): {rule.title}\n\n{rule.text}\n\n"
-        f"Wrong:\n\n{_indented(rule.bad)}\n\nRight:\n\n{_indented(rule.good)}"
+        f"Wrong:\n\n{_indent(rule.bad)}\n\nRight:\n\n{_indent(rule.good)}"
     )
 
 

@@ -71,7 +71,7 @@ def _build(
         command += ["--base-url", options.base_url]
     if options.file_urls:
         command.append("--file-urls")
-    done = subprocess.run(
+    process = subprocess.run(
         command,
         env={**os.environ, **environment},
         umask=umask,
@@ -79,4 +79,4 @@ def _build(
         text=True,
         check=False,
     )
-    return None if done.returncode == 0 else f"a build failed: {done.stdout}{done.stderr}"
+    return None if process.returncode == 0 else f"a build failed: {process.stdout}{process.stderr}"

@@ -93,10 +93,10 @@ def create(
 
 
 def _first_phase(graph: Graph) -> str:
-    found = next(iter(graph.phases), None)
-    if found is None:
+    first = next(iter(graph.phases), None)
+    if first is None:
         raise ScaffoldError("a pathway leads through phases, and there is none", "create one first")
-    return found
+    return first
 
 
 def _base(graph: Graph, planned: bool) -> tuple[str, str]:
@@ -115,24 +115,29 @@ def _numbered(root: Path, owner: str, name: str) -> str:
 
 def _check_id(name: str, graph: Graph) -> None:
     problems = schema.check("phase", {"id": name}, "")
-    if bad := next((one for one in problems if one.path == ("id",)), None):
+    if bad := next((identity for identity in problems if identity.path == ("id",)), None):
         raise ScaffoldError(f'"{name}" is not a valid id', bad.hint or str(bad.expected))
     if bad := next(iter(ids.form_problems(name, "", None)), None):
         raise ScaffoldError(bad.message, bad.hint or "choose another id")
-    taken = {one: kind for kind, names in graph.known.items() if kind != "part" for one in names}
+    taken = {
+        identity: kind
+        for kind, names in graph.known.items()
+        if kind != "part"
+        for identity in names
+    }
     taken |= dict.fromkeys(graph.aliases, "alias of a lesson")
     taken |= {entry.id: "retired id" for entry in graph.sources.retired}
-    for one, locked in graph.sources.lock.items():
-        taken.setdefault(one, f"published {locked.kind}")
+    for identity, locked in graph.sources.lock.items():
+        taken.setdefault(identity, f"published {locked.kind}")
     if name in taken:
         raise ScaffoldError(f'the id "{name}" is taken: {taken[name]}', "choose another id")
 
 
 def _phase_folder(phase: str, graph: Graph) -> str:
     """The folder of the phase with this id or folder name, from the root."""
-    for known in graph.phases.values():
-        folder = known.file.rpartition("/")[0]
-        if phase in (known.id, folder.rpartition("/")[2]):
+    for source in graph.phases.values():
+        folder = source.file.rpartition("/")[0]
+        if phase in (source.id, folder.rpartition("/")[2]):
             return folder
     known_ids = list(graph.phases)
     hint = nearest(phase, known_ids) or f"one of: {', '.join(known_ids)}"

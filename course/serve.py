@@ -246,18 +246,18 @@ def attempt(options: Options) -> tuple[State, str, bool]:
     except Exception:  # noqa: BLE001  (a fault of the tool must not end the author's session)
         return State("", f"the build broke off\n\n{traceback.format_exc()}"), "", False
     if report.errors:
-        return State("", explained(report, options)), "", False
+        return State("", explain_failure(report, options)), "", False
     return State(report.digest), report.summary(), False
 
 
-def explained(report: Report, options: Options) -> str:
+def explain_failure(report: Report, options: Options) -> str:
     """The problems that stopped a build, as text for people: the first ones in full."""
-    errors = [one for one in report.diagnostics if one.severity == "error"]
+    errors = [problem for problem in report.diagnostics if problem.severity == "error"]
     source = reader(options.root)
-    told = [block(one, source) for one in errors[:SHOWN]]
+    blocks = [block(problem, source) for problem in errors[:SHOWN]]
     if len(errors) > SHOWN:
-        told.append(f"{len(errors) - SHOWN:,} more not shown")
-    return "\n\n".join([*told, plural(len(errors), "error")])
+        blocks.append(f"{len(errors) - SHOWN:,} more not shown")
+    return "\n\n".join([*blocks, plural(len(errors), "error")])
 
 
 async def off_loop(work: Callable[[], T]) -> T:
@@ -360,17 +360,17 @@ class Server:
         if not state.site:
             return web.Response(status=503, body=self.failure_page(state), headers=_PAGE_HEADERS)
         out = self.live.options.out
-        found, headers = await asyncio.to_thread(_look_up, out, raw)
-        if found.status == 301:
-            where = f"{self.prefix}/{found.location}{query}"
+        result, headers = await asyncio.to_thread(_look_up, out, raw)
+        if result.status == 301:
+            where = f"{self.prefix}/{result.location}{query}"
             return web.Response(status=301, headers={**_NEVER, "Location": where})
-        body = found.body
-        if self.watch and found.type == PAGE:
+        body = result.body
+        if self.watch and result.type == PAGE:
             body = self.with_script(body, state.site)
-        headers["Content-Type"] = found.type
-        if found.status == 200:
+        headers["Content-Type"] = result.type
+        if result.status == 200:
             return _unless_known(request, body, headers)
-        return web.Response(status=found.status, body=body, headers=headers)
+        return web.Response(status=result.status, body=body, headers=headers)
 
     def outside(self, path: str) -> web.Response:
         """A path that the site does not own: its start leads in, everything else is a 404."""
@@ -424,8 +424,8 @@ class Server:
 
 
 def _look_up(out: Path, raw: str) -> tuple[File, dict[str, str]]:
-    found = find(out, raw)
-    return found, host_headers(out, found.path or "404.html")
+    file = find(out, raw)
+    return file, host_headers(out, file.path or "404.html")
 
 
 def _unless_known(request: web.BaseRequest, body: bytes, headers: dict[str, str]) -> web.Response:

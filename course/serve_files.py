@@ -58,7 +58,7 @@ def host_headers(out: Path, path: str) -> dict[str, str]:
 
     While an author works only what carries a hash in its name may be used unasked.
     """
-    found: dict[str, str] = {}
+    headers: dict[str, str] = {}
     text = _read(os.path.realpath(out), [_HEADERS]) or b""
     active = False
     for line in text.decode("utf-8", "replace").splitlines():
@@ -66,10 +66,10 @@ def host_headers(out: Path, path: str) -> dict[str, str]:
             active = fnmatchcase(f"/{path}", line.replace("[", "[[]"))
         elif active and ":" in line:
             name, _, value = line.strip().partition(":")
-            found[name] = value.strip()
+            headers[name] = value.strip()
     if not path.startswith(_HASHED):
-        found["Cache-Control"] = "no-cache"
-    return found
+        headers["Cache-Control"] = "no-cache"
+    return headers
 
 
 def entity_tag(body: bytes) -> str:

@@ -55,9 +55,9 @@ def collect(graph: Graph) -> dict[str, Any]:
         "parts": parts,
         "phases": phases,
         "orphans": [name for name in graph.lessons if name not in graph.lesson_pathways],
-        "concepts": {one.id: graph.taught.get(one.id, []) for one in sources.concepts},
+        "concepts": {item.id: graph.taught.get(item.id, []) for item in sources.concepts},
         "equipment": dict(sorted(equipment.items(), key=lambda pair: (-pair[1], pair[0]))),
-        "unreadable": [one.file for one in sources.lessons() if one.id not in graph.lessons],
+        "unreadable": [item.file for item in sources.lessons() if item.id not in graph.lessons],
     }
 
 

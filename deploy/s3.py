@@ -202,10 +202,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"s3: {error}", file=sys.stderr)
         print(f"s3: {NO_CREDENTIALS if lacks_credentials(error) else AGAIN}", file=sys.stderr)
         return 1
-    done = "to upload" if options.dry_run else "uploaded"
+    count = "to upload" if options.dry_run else "uploaded"
     left = "to delete" if options.dry_run else "deleted"
     gone = len(plan.obsolete) if options.delete else 0
-    print(f"{len(plan.changed):,} {done}, {plan.unchanged:,} unchanged, {gone:,} {left}")
+    print(f"{len(plan.changed):,} {count}, {plan.unchanged:,} unchanged, {gone:,} {left}")
     return 0
 
 

@@ -202,7 +202,7 @@ def cycles(
 ) -> Iterator[Problem]:
     """One problem for each cycle of *edges*, with the way around in its message."""
     order = list(edges)
-    left = {name: [one for one in needed if one in edges] for name, needed in edges.items()}
+    left = {name: [other for other in needed if other in edges] for name, needed in edges.items()}
     while circle := _circle(left):
         first = circle.index(min(circle, key=order.index))
         circle = circle[first:] + circle[:first]
@@ -499,7 +499,7 @@ def _authored(
 
 
 def _code(project: ProjectSource, file: str) -> Iterator[Problem]:
-    """Learners begin with these files; one that is no Python stops them at the first command."""
+    """Learners begin with these files; one that is not Python stops them at the first command."""
     folder = file.rpartition("/")[0]
     for name, data in project.files.items():
         if not name.endswith(".py"):
@@ -510,7 +510,7 @@ def _code(project: ProjectSource, file: str) -> Iterator[Problem]:
             yield Problem(
                 "PRJ008",
                 f"{folder}/{name}",
-                f"this is no Python: {fault.message}",
+                f"not valid Python: {fault.message}",
                 span=Span(fault.line, fault.column, fault.line, fault.column + 1),
             )
 
@@ -520,26 +520,26 @@ def _code(project: ProjectSource, file: str) -> Iterator[Problem]:
 
 def current(graph: Graph) -> dict[str, tuple[str, str]]:
     """Every id with its kind and, for lessons, its status: what the lock file records."""
-    found: dict[str, tuple[str, str]] = {}
-    for kind, one in graph.sources.named():
-        found.setdefault(one.id, (kind, ""))
+    ids: dict[str, tuple[str, str]] = {}
+    for kind, source in graph.sources.named():
+        ids.setdefault(source.id, (kind, ""))
     for name, node in graph.lessons.items():
-        if found[name][0] == "lesson":
-            found[name] = ("lesson", node.view.status)
+        if ids[name][0] == "lesson":
+            ids[name] = ("lesson", node.view.status)
     for concept in graph.sources.concepts:
-        found.setdefault(concept.id, ("concept", ""))
-    return found
+        ids.setdefault(concept.id, ("concept", ""))
+    return ids
 
 
 def id_problems(graph: Graph) -> Iterator[Problem]:
     """Broken rules of ids, aliases, retired ids and the lock file."""
     first: dict[str, tuple[str, str]] = {}
-    for kind, one in graph.sources.named():
-        if one.id in first:
-            other_kind, other = first[one.id]
-            message = f'the id "{one.id}" is taken by a {other_kind}'
-            yield Problem("IDS003", one.file, message, ("id",), got=f"also in {other}")
-        first.setdefault(one.id, (kind, one.file))
+    for kind, source in graph.sources.named():
+        if source.id in first:
+            other_kind, other = first[source.id]
+            message = f'the id "{source.id}" is taken by a {other_kind}'
+            yield Problem("IDS003", source.file, message, ("id",), got=f"also in {other}")
+        first.setdefault(source.id, (kind, source.file))
     yield from _aliases(graph, first)
     yield from _retired(graph, first)
     if graph.sources.has_lock:

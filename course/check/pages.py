@@ -41,16 +41,16 @@ def read_facts(path: str, html: str) -> dict[str, Any]:
             inside += value.split()
         elif value.startswith("#"):
             inside.append(value[1:])
-        elif (ref := _climbed(climb, value)) is not None:
+        elif (ref := _climb_target(climb, value)) is not None:
             refs[ref] = None
         elif value.startswith("/") or ("://" in value and not value.startswith(_FREE)):
             faults.append(["OUT004", value])
         elif not value.startswith(_FREE):
             refs[_normal(folder, value)] = None
-    known = set(ids)
-    if len(known) != len(ids):
-        faults += [["OUT003", one] for one in sorted(known) if ids.count(one) > 1]
-    faults += [["OUT002", one] for one in dict.fromkeys(inside) if one not in known]
+    anchors = set(ids)
+    if len(anchors) != len(ids):
+        faults += [["OUT003", anchor] for anchor in sorted(anchors) if ids.count(anchor) > 1]
+    faults += [["OUT002", anchor] for anchor in dict.fromkeys(inside) if anchor not in anchors]
     return {"ids": " ".join(ids), "refs": " ".join(refs), "faults": faults}
 
 
@@ -59,7 +59,7 @@ def targets(path: str, addresses: list[str]) -> set[str]:
     folder = posixpath.dirname(path)
     climb = _climb(folder)
     return {
-        _climbed(climb, value) or _normal(folder, value)
+        _climb_target(climb, value) or _normal(folder, value)
         for value in addresses
         if not value.startswith((*_FREE, "/", "#")) and "://" not in value
     }
@@ -71,7 +71,7 @@ def _climb(folder: str) -> str:
 
 
 @lru_cache(maxsize=100_000)
-def _climbed(climb: str, value: str) -> str | None:
+def _climb_target(climb: str, value: str) -> str | None:
     """What an address names that climbs to the root, in any such folder; None for others."""
     below = value[len(climb) :]
     if not value.startswith(climb) or "://" in value or below.startswith("../"):

@@ -57,15 +57,15 @@ def chunks(lesson: Mapping[str, Any], pieces: Sequence[Piece]) -> list[dict[str,
     """
     if lesson["status"] == "planned":
         return []
-    passages = _even(list(_passages(lesson, pieces)))
+    passages = _balance(list(_passages(lesson, pieces)))
     names = _concepts(lesson["concepts"], passages)
     seen: dict[str, int] = {}
-    found = []
+    rows = []
     for passage, concepts in zip(passages, names, strict=True):
         number = seen[passage.anchor] = seen.get(passage.anchor, 0) + 1
         tail = f".{number}" if number > 1 else ""
         title = f"{lesson['title']}: {passage.heading}" if passage.heading else lesson["title"]
-        found.append(
+        rows.append(
             {
                 "id": f"{lesson['id']}.{passage.anchor}{tail}",
                 "lessonId": lesson["id"],
@@ -74,7 +74,7 @@ def chunks(lesson: Mapping[str, Any], pieces: Sequence[Piece]) -> list[dict[str,
                 "text": passage.text,
             }
         )
-    return found
+    return rows
 
 
 def _passages(lesson: Mapping[str, Any], pieces: Sequence[Piece]) -> Iterator[_Passage]:
@@ -82,7 +82,7 @@ def _passages(lesson: Mapping[str, Any], pieces: Sequence[Piece]) -> Iterator[_P
     waiting: _Passage | None = None
     for number, section in enumerate(sections(lesson, pieces)):
         opening = _split(plain_words(lesson["summary"])) if number == 0 else iter(())
-        *whole, last = _even(_packed(section, opening, waiting))
+        *whole, last = _balance(_pack(section, opening, waiting))
         yield from whole
         waiting = None if last.size >= SHORTEST else last
         if waiting is None:
@@ -91,7 +91,7 @@ def _passages(lesson: Mapping[str, Any], pieces: Sequence[Piece]) -> Iterator[_P
         yield waiting
 
 
-def _packed(section: Section, opening: Iterator[str], waiting: _Passage | None) -> list[_Passage]:
+def _pack(section: Section, opening: Iterator[str], waiting: _Passage | None) -> list[_Passage]:
     """The text of one section, behind what waits from the one before, in as few as fit."""
     heading = plain_words(section.heading)
     passage = waiting or _Passage(section.id, heading)
@@ -106,20 +106,20 @@ def _packed(section: Section, opening: Iterator[str], waiting: _Passage | None) 
 
 def _pieces(section: Section, *, spoken: bool) -> list[str]:
     """The section's text in pieces that fit; with its heading when *spoken*."""
-    found: list[str] = []
+    pieces: list[str] = []
     silent = bool(section.heading) and not spoken
     for part in section.parts:
         if isinstance(part, Code):
             if part.language == "text" and not part.output and len(part.source) <= _FORMULA:
-                found.append(" ".join(part.source.split()))
+                pieces.append(" ".join(part.source.split()))
         else:
             for unit in plain_blocks(part.partition("\n")[2] if silent else part):
                 if len(unit) <= _PIECE:
-                    found.append(unit)
+                    pieces.append(unit)
                 else:
-                    found.extend(_split(unit))
+                    pieces.extend(_split(unit))
         silent = False
-    return found
+    return pieces
 
 
 def _split(text: str) -> Iterator[str]:
@@ -130,13 +130,13 @@ def _split(text: str) -> Iterator[str]:
         return
     for cut, glue in ((text.split("\n"), "\n"), (_SENTENCE.split(text), " "), (text.split(), " ")):
         if len(cut) > 1:
-            for group in _grouped(cut, glue):
+            for group in _group(cut, glue):
                 yield from _split(group)
             return
     yield from (text[start : start + _PIECE] for start in range(0, len(text), _PIECE))
 
 
-def _grouped(parts: list[str], glue: str) -> Iterator[str]:
+def _group(parts: list[str], glue: str) -> Iterator[str]:
     group: list[str] = []
     size = 0
     for part in parts:
@@ -148,7 +148,7 @@ def _grouped(parts: list[str], glue: str) -> Iterator[str]:
     yield glue.join(group)
 
 
-def _even(passages: list[_Passage]) -> list[_Passage]:
+def _balance(passages: list[_Passage]) -> list[_Passage]:
     """The same, a last passage that is too short joined to or balanced with the one before."""
     if len(passages) < 2 or passages[-1].size >= SHORTEST:
         return passages
@@ -195,18 +195,18 @@ def _concepts(concepts: Sequence[str], passages: list[_Passage]) -> list[list[st
 
 def plain_blocks(markdown: str) -> list[str]:
     """Each block of *markdown* (no fenced code) without its marks; lists and tables keep lines."""
-    found: list[str] = []
+    texts: list[str] = []
     for raw in plain_words(markdown).split("\n\n"):
         block = raw.strip()
         if not block:
             continue
         if block[0] not in _STRUCTURED:
-            found.append(" ".join(block.split()) if "\n" in block else block)
+            texts.append(" ".join(block.split()) if "\n" in block else block)
         elif _is_plain_list(block):
-            found.append(block[2:].replace("\n- ", "\n"))
+            texts.append(block[2:].replace("\n- ", "\n"))
         elif text := "\n".join(_lines(block)):
-            found.append(text)
-    return found
+            texts.append(text)
+    return texts
 
 
 def _is_plain_list(block: str) -> bool:
@@ -219,7 +219,7 @@ def _is_plain_list(block: str) -> bool:
 def plain_words(text: str) -> str:
     """*text* without inline marks: link texts, alternative texts, code and emphasis stay."""
     if "``" in text:
-        text = _LONG_SPAN.sub(lambda found: f"`{found[2].replace('`', '')}`", text)
+        text = _LONG_SPAN.sub(lambda match: f"`{match[2].replace('`', '')}`", text)
     if "[" in text:
         text = _without_links(text)
     if "`" not in text:
@@ -232,7 +232,7 @@ def plain_words(text: str) -> str:
 def _without_links(text: str) -> str:
     """*text* with links, images, footnotes and alerts cut down to their words."""
     if "[!" in text:
-        text = _ALERT.sub(lambda found: f"{found[1].capitalize()}:", text)
+        text = _ALERT.sub(lambda match: f"{match[1].capitalize()}:", text)
     if "[^" in text:
         text = _FOOTNOTE.sub("", text)
     if "]:" in text:

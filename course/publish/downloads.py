@@ -48,20 +48,20 @@ def sections(
     its images are rewritten to start with it.
     """
     move = str if root is None else _Rewriter(lesson["content"], root)
-    found = [Section(INTRO, TEXT_KIND, "", [])]
+    result = [Section(INTRO, TEXT_KIND, "", [])]
     for piece in pieces:
         text = piece.text.strip()
         if piece.head is not None:
             heading = text.partition("\n")[0].strip(" \t#")
-            found.append(Section(*piece.head, heading, []))
+            result.append(Section(*piece.head, heading, []))
         if piece.code is not None:
-            found[-1].parts.append(piece.code)
+            result[-1].parts.append(piece.code)
         elif text:
-            found[-1].parts.append(move(text))
-    return found if found[0].parts else found[1:]
+            result[-1].parts.append(move(text))
+    return result if result[0].parts else result[1:]
 
 
-def readdressed(
+def readdress(
     content: Mapping[str, Any], pieces: Iterable[Piece], root: str, index: str = ""
 ) -> str:
     """The Markdown of a lesson with its links starting at *root*; code is untouched.
@@ -113,15 +113,17 @@ def escape_text(line: str) -> str:
 def _ask(quiz: Mapping[str, Any], words: Labels, stages: str = "before during after") -> str:
     """The questions of these stages without answers, numbered as in the whole quiz."""
     numbered = enumerate(quiz["questions"], 1)
-    return "\n\n".join([_question(n, one, words) for n, one in numbered if one["stage"] in stages])
+    return "\n\n".join(
+        [_question(n, question, words) for n, question in numbered if question["stage"] in stages]
+    )
 
 
 def _answers(quiz: Mapping[str, Any]) -> str:
     """Answer and explanation of every question, and what each option says about itself."""
     return "\n\n".join(
         [
-            f"**{number}.** {_answer(one)}\n\n{one['explanation'].strip()}{_reasons(one)}"
-            for number, one in enumerate(quiz["questions"], 1)
+            f"**{number}.** {_answer(entry)}\n\n{entry['explanation'].strip()}{_reasons(entry)}"
+            for number, entry in enumerate(quiz["questions"], 1)
         ]
     )
 
@@ -207,7 +209,7 @@ def _text(lesson: Mapping[str, Any], pieces: Sequence[Piece], words: Labels, roo
     check, content = lesson["check"], lesson["content"]
     parts += [
         escape_text(lesson["summary"]),
-        readdressed(content, pieces, root).strip("\n"),
+        readdress(content, pieces, root).strip("\n"),
         f"## {words['practice_questions']}\n\n*{words['quiz_label']}*",
         _ask(lesson["quiz"], words),
         f"### {words['answers']}\n\n{_answers(lesson['quiz'])}",
@@ -278,12 +280,12 @@ def _section_cells(section: Section, words: Labels) -> Iterator[tuple[str, str, 
                 pending = []
             yield "code", part.source.rstrip("\n"), _FOLDED_CODE if folded else _OPEN
         else:
-            pending.append(_fenced(part, words) if isinstance(part, Code) else part)
+            pending.append(_fence(part, words) if isinstance(part, Code) else part)
     if pending:
         yield "markdown", "\n\n".join(pending), _FOLDED_TEXT if folded else _OPEN
 
 
-def _fenced(code: Code, words: Labels) -> str:
+def _fence(code: Code, words: Labels) -> str:
     fence = "```"
     while fence in code.source:
         fence += "`"
@@ -317,7 +319,7 @@ def script(lesson: Mapping[str, Any], pieces: Sequence[Piece], words: Labels) ->
     """
     body: list[str] = []
     future: set[str] = set()
-    found = False
+    has_code = False
     for section in sections(lesson, pieces):
         if section.heading:
             body.append(f"# --- {section.heading} ".ljust(_RULE, "-"))
@@ -327,13 +329,13 @@ def script(lesson: Mapping[str, Any], pieces: Sequence[Piece], words: Labels) ->
             if part.output:
                 body.append(_comment(f"{words['expected_output']}\n{part.source}"))
                 continue
-            found = True
+            has_code = True
             source = part.source
             if "__future__" in source:
                 future.update(line.strip() for line in _FUTURE.findall(source))
                 source = _FUTURE.sub("", source)
             body.append(source.strip("\n"))
-    if not found:
+    if not has_code:
         return ""
     head = [_comment(f"{lesson['title']}\n{lesson['summary']}"), *sorted(future)]
     return "\n\n".join(head + body) + "\n"

@@ -21,7 +21,7 @@ from course.publish.downloads import (
     evidence_template,
     lesson_markdown,
     notebook,
-    readdressed,
+    readdress,
     script,
 )
 from course.publish.shell import (
@@ -147,7 +147,7 @@ def render(
         files={},
         terms=search.lesson_terms(resource),
         chunks="".join(orjson.dumps(chunk).decode() + "\n" for chunk in chunks(resource, pieces)),
-        body=readdressed(content, pieces, ROOT, templates.index) if content else "",
+        body=readdress(content, pieces, ROOT, templates.index) if content else "",
         printed=templates.printed(resource) if related["printed"] else "",
         facts=facts,
     )
@@ -209,7 +209,7 @@ def _relations(graph: Graph, node: LessonNode, number: str) -> dict[str, Any]:
     at, sources = node.position - 1, graph.sources
     titles = {concept.id: concept.title for concept in sources.concepts}
 
-    def linked(kind: str, items: Mapping[str, Item[Any]], of: list[str]) -> list[dict[str, str]]:
+    def list_refs(kind: str, items: Mapping[str, Item[Any]], of: list[str]) -> list[dict[str, str]]:
         return [
             {"id": name, "title": items[name].data.title, "url": page_url(kind, name)}
             for name in of
@@ -230,8 +230,8 @@ def _relations(graph: Graph, node: LessonNode, number: str) -> dict[str, Any]:
             )
         },
         "concepts": [{"id": name, "title": titles[name]} for name in node.view.concepts],
-        "pathways": linked("pathways", graph.pathways, graph.lesson_pathways.get(node.id, [])),
-        "projects": linked("projects", graph.projects, graph.lesson_projects.get(node.id, [])),
+        "pathways": list_refs("pathways", graph.pathways, graph.lesson_pathways.get(node.id, [])),
+        "projects": list_refs("projects", graph.projects, graph.lesson_projects.get(node.id, [])),
     }
 
 

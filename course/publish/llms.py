@@ -80,9 +80,9 @@ def llms_full(
             size += len(whole[-1].encode()) + (1 if len(whole) > 1 else 0)
         if size > SPLIT_ABOVE:
             whole.clear()
-            for one in waiting:
-                lessons = _phase(one, body, root or "../", index, words)
-                yield _part(one), f"# {escape_text(one['title'])}\n\n{lessons}"
+            for part in waiting:
+                lessons = _phase(part, body, root or "../", index, words)
+                yield _part(part), f"# {escape_text(part['title'])}\n\n{lessons}"
             waiting.clear()
     yield FULL, head + ("".join(listed) if size > SPLIT_ABOVE else "\n".join(whole))
 

@@ -56,7 +56,7 @@ def _operation(name: str, examples: Mapping[str, Any]) -> dict[str, Any]:
     operation_id, summary = _RESOURCES[name]
     media: dict[str, Any] = {"schema": _schema(name)}
     if name in examples:
-        media["example"] = _shortened(name, examples[name])
+        media["example"] = _shorten(name, examples[name])
     responses: dict[str, Any] = {
         "200": {
             "description": summary,
@@ -96,7 +96,7 @@ def _parameter(examples: Mapping[str, Any]) -> dict[str, Any]:
     return parameter
 
 
-def _shortened(name: str, resource: Mapping[str, Any]) -> dict[str, Any]:
+def _shorten(name: str, resource: Mapping[str, Any]) -> dict[str, Any]:
     """The resource with at most one item in its long lists, still valid by its schema."""
     short = dict(resource)
     if name == "catalog":

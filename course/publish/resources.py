@@ -113,13 +113,13 @@ def _step(graph: Graph, step: models.Step, number: int) -> dict[str, Any]:
         names, title = [record.id for record in phase.lessons], phase.data.title
     else:
         names = list(step.lessons or ())
-        title = _joined([graph.lessons[name].view.title for name in names])
+        title = _join_titles([graph.lessons[name].view.title for name in names])
     facts = _dump(step, phase="phaseId")
     facts.pop("lessons", None)
     return facts | {"number": number, "title": title, "lessonIds": names}
 
 
-def _joined(titles: list[str]) -> str:
+def _join_titles(titles: list[str]) -> str:
     """The titles of a step in one line; a long list is cut and counted."""
     shown = titles[:3]
     text = ", ".join(shown)

@@ -56,14 +56,14 @@ def tokens(text: str) -> list[str]:
     folded = fold(text)
     if folded.isascii() or not any(map(str.isalnum, "".join(_NOT_ASCII.findall(folded)))):
         return folded.encode("ascii", "replace").translate(_SEPARATORS).decode().split()
-    found: list[str] = []
+    words: list[str] = []
     pattern = re.compile(_CJK)  # 2 ms the first time: most courses are spared them
     for word in _WORD.findall(folded):
         runs = pattern.findall(word)
         for run in runs:
-            found.extend(run[i : i + 2] for i in range(max(1, len(run) - 1)))
-        found.extend(part for part in pattern.split(word) if part)
-    return found
+            words.extend(run[i : i + 2] for i in range(max(1, len(run) - 1)))
+        words.extend(part for part in pattern.split(word) if part)
+    return words
 
 
 def lesson_terms(lesson: Mapping[str, Any]) -> dict[str, Any]:
@@ -118,10 +118,10 @@ def _add(counts: dict[str, int], fields: Iterable[tuple[int, str]]) -> None:
 def _asides(lesson: Mapping[str, Any], known: Mapping[str, int]) -> str:
     """Words of questions, evidence and references that are not *known* from anywhere else."""
     lines = [*lesson.get("evidence", ())]
-    lines += [one["title"] for one in lesson.get("references", ())]
+    lines += [entry["title"] for entry in lesson.get("references", ())]
     if "content" in lesson:
         lines.append(lesson["check"]["prompt"])
-        lines += [one["prompt"] for one in lesson["quiz"]["questions"]]
+        lines += [entry["prompt"] for entry in lesson["quiz"]["questions"]]
     new = set(tokens("\n".join(lines))).difference(known, _IGNORED)
     return " ".join(sorted(filterfalse(str.isdigit, new)))
 

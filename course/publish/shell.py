@@ -234,8 +234,8 @@ class Shell:
     def references(self, references: Iterable[Resource]) -> Markup:
         """List items that link to other sites."""
         items = [
-            f'<li><a rel="external" href="{attribute(one["url"])}">{html(one["title"])}</a></li>'
-            for one in references
+            f'<li><a rel="external" href="{attribute(link["url"])}">{html(link["title"])}</a></li>'
+            for link in references
         ]
         return Markup("\n".join(items))  # noqa: S704  (escaped above)
 
@@ -322,14 +322,14 @@ class Shell:
         facts["dir"] = "rtl" if language in RIGHT_TO_LEFT else "ltr"
         assets = {name.replace(".", "_"): path for name, path in self.site.assets.items()}
         return {
-            "w": _escaped(self.words),
-            "c": _escaped(facts),
-            "asset": _escaped(assets),
+            "w": _escape_all(self.words),
+            "c": _escape_all(facts),
+            "asset": _escape_all(assets),
             "index": self.index,
         }
 
 
-def _escaped(texts: Mapping[str, str]) -> SimpleNamespace:
+def _escape_all(texts: Mapping[str, str]) -> SimpleNamespace:
     """*texts* as they stand in an attribute; no engine that reads the page again finds a tag."""
     safe = {key: attribute(text).replace("{", "&#123;") for key, text in texts.items()}
     return SimpleNamespace(**{key: Markup(text) for key, text in safe.items()})  # noqa: S704

@@ -135,11 +135,11 @@ def check_places(root: Path, out: Path, cache: Path | None) -> None:
     content = root / CONTENT
     _check_out(out, content, root)
     if cache is not None and cache.is_symlink():
-        raise _refused(
+        raise _refusal(
             "the cache cannot lie there", f"{cache} is a link", "give the folder that it points to"
         )
     if cache is not None and (_overlap(cache, content) or _overlap(cache, out)):
-        raise _refused(
+        raise _refusal(
             "the cache cannot lie there",
             f"{cache} overlaps the sources or the output",
             "give a folder of its own",
@@ -150,42 +150,42 @@ def _real(path: Path) -> Path:
     return Path(os.path.realpath(path))
 
 
-def _overlap(one: Path, other: Path) -> bool:
-    one, other = _real(one), _real(other)
-    return one == other or one in other.parents or other in one.parents
+def _overlap(first: Path, second: Path) -> bool:
+    first, second = _real(first), _real(second)
+    return first == second or first in second.parents or second in first.parents
 
 
 def _check_out(out: Path, content: Path, root: Path) -> None:
     if out.is_symlink():
-        raise _refused(
+        raise _refusal(
             "no site is written", f"{out} is a link", "give the folder that it points to"
         )
     if out.exists() and not out.is_dir():
-        raise _refused(
+        raise _refusal(
             "no site is written", f"{out} is a file", "give a folder that is empty or not there yet"
         )
     place, root = _real(out), _real(root)
     if place == Path(place.anchor) or place == root or place in root.parents:
-        raise _refused(
+        raise _refusal(
             "no site is written",
             f"{place} holds more than a site",
             f"give a folder of its own, such as {root / 'site'}",
         )
     if _overlap(place, content):
-        raise _refused(
+        raise _refusal(
             "no site is written",
             f"{out} overlaps the sources in {CONTENT}/",
             "give a folder outside it",
         )
     if (out / MANIFEST).exists() and read_built(out) is None:
-        raise _refused(
+        raise _refusal(
             "no site is written",
-            f"{out / MANIFEST} cannot be read, so nobody knows which files are the build's",
+            f"{out / MANIFEST} cannot be read, so it is unknown which files the build wrote",
             "restore that file, or delete the whole folder if it held nothing but the site",
         )
 
 
-def _refused(what: str, why: str, hint: str) -> Refusal:
+def _refusal(what: str, why: str, hint: str) -> Refusal:
     return Refusal("CFG005", f"{what}: {why}", hint)
 
 
@@ -293,8 +293,8 @@ class Stage(Outputs):
 
     def foreign(self) -> list[str]:
         """Files in the output folder that no build wrote."""
-        known = self.live or {}
-        return sorted(path for path in self.present if path not in known and path != MANIFEST)
+        built = self.live or {}
+        return sorted(path for path in self.present if path not in built and path != MANIFEST)
 
     def put(self, path: str, data: bytes) -> File:
         """Add *data* as the file *path*; a path that leaves the folder is refused."""
@@ -401,14 +401,14 @@ def _write(path: str, data: bytes) -> None:
         os.close(descriptor)
 
 
-def _exchange(one: Path, other: Path) -> bool:
+def _exchange(live: Path, other: Path) -> bool:
     """Swap two folders in one step; False where the system has no such call."""
     if os.name != "posix":
         return False
     import ctypes  # only a build that changes something needs it
 
     library = ctypes.CDLL(None, use_errno=True)
-    first, second = os.fsencode(one), os.fsencode(other)
+    first, second = os.fsencode(live), os.fsencode(other)
     if hasattr(library, "renameat2"):
         status = library.renameat2(_AT_FDCWD, first, _AT_FDCWD, second, _EXCHANGE)
     elif hasattr(library, "renamex_np"):

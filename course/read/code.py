@@ -149,8 +149,8 @@ def _by_pygments(code: str, language: str) -> str:
         kind = next((short for prefix, short in _PYGMENTS if name.startswith(prefix)), None)
         text = escape(value, quote=False)
         parts.append(f'<span class="{kind}">{text}</span>' if kind and value.strip() else text)
-    done = "".join(parts)
-    return done if code.endswith("\n") else done.removesuffix("\n")
+    end = "".join(parts)
+    return end if code.endswith("\n") else end.removesuffix("\n")
 
 
 def is_known(language: str) -> bool:

@@ -50,15 +50,15 @@ def export(name: str) -> dict[str, Any]:
 
 
 @cache
-def _shared() -> dict[str, tuple[str, dict[str, Any]]]:
+def _shared_types() -> dict[str, tuple[str, dict[str, Any]]]:
     """Name and schema of each shared type of the models, by title."""
-    found: dict[str, tuple[str, dict[str, Any]]] = {}
+    shared: dict[str, tuple[str, dict[str, Any]]] = {}
     for name, value in vars(models).items():
         facts = getattr(value, "__metadata__", (None,))[0]
         if isinstance(facts, FieldInfo) and facts.title and value not in models.SOURCES.values():
-            made = TypeAdapter(value).json_schema(schema_generator=_Generator)
-            found[facts.title] = (_name(name), made)
-    return found
+            json_schema = TypeAdapter(value).json_schema(schema_generator=_Generator)
+            shared[facts.title] = (_name(name), json_schema)
+    return shared
 
 
 class _Export:
@@ -76,38 +76,38 @@ class _Export:
         order = [_name(entry) for entry in vars(models)]
         order.sort(key=lambda entry: self.used.get(entry, {}).get("type") == "object")
         top["$defs"] = {entry: self.used[entry] for entry in order if entry in self.used}
-        self.whole = _ordered(top)
+        self.whole = _order_keys(top)
 
     def convert(self, node: dict[str, Any], *, keep_title: bool = False) -> dict[str, Any]:
         """*node* of pydantic's schema in the form of ours."""
         if "$ref" in node:
             return self.reference(node)
-        if not keep_title and node.get("title") in _shared():
-            name, shared = _shared()[node["title"]]
+        if not keep_title and node.get("title") in _shared_types():
+            name, shared = _shared_types()[node["title"]]
             self.used[name] = self.convert(shared, keep_title=True)
             return {"$ref": f"#/$defs/{name}"}
-        made = dict(node)
+        result = dict(node)
         if not keep_title:
-            made.pop("title", None)
-        if "enum" in made or "const" in made:
-            del made["type"]
-        if "properties" in made:
-            fields = made["properties"].items()
-            made["properties"] = {key: self.described(field) for key, field in fields}
+            result.pop("title", None)
+        if "enum" in result or "const" in result:
+            del result["type"]
+        if "properties" in result:
+            fields = result["properties"].items()
+            result["properties"] = {key: self.describe(field) for key, field in fields}
         for key in ("items", "additionalProperties"):
-            if isinstance(made.get(key), dict):
-                made[key] = self.convert(made[key])
-        match made.get("anyOf"):
+            if isinstance(result.get(key), dict):
+                result[key] = self.convert(result[key])
+        match result.get("anyOf"):
             case [{"type": kind} as value, {"type": "null"}]:
-                del made["anyOf"]
-                made = {**value, **made, "type": [kind, "null"]}
-                made.pop("title", None)
-        return _ordered(made)
+                del result["anyOf"]
+                result = {**value, **result, "type": [kind, "null"]}
+                result.pop("title", None)
+        return _order_keys(result)
 
-    def described(self, node: dict[str, Any]) -> dict[str, Any]:
+    def describe(self, node: dict[str, Any]) -> dict[str, Any]:
         """A field; one without a description of its own has that of its model."""
         text = node.get("description") or self.classes[_class_of(node)]["description"]
-        return _ordered({**self.convert(node), "description": text})
+        return _order_keys({**self.convert(node), "description": text})
 
     def reference(self, node: dict[str, Any]) -> dict[str, Any]:
         """A model: a shared definition when it has a title, else written out."""
@@ -118,9 +118,9 @@ class _Export:
             self.used[_name(name)] = {}  # it may refer to itself
             self.used[_name(name)] = self.convert(whole, keep_title=True)
             return {"$ref": f"#/$defs/{_name(name)}"}
-        made = self.convert(whole)
-        del made["description"]
-        return made
+        result = self.convert(whole)
+        del result["description"]
+        return result
 
 
 def _class_of(node: dict[str, Any]) -> str:
@@ -132,7 +132,7 @@ def _name(of: str) -> str:
     return of[0].lower() + of[1:]
 
 
-def _ordered(node: dict[str, Any]) -> dict[str, Any]:
+def _order_keys(node: dict[str, Any]) -> dict[str, Any]:
     return {key: node[key] for key in sorted(node, key=_ORDER.index)}
 
 

@@ -115,8 +115,8 @@ def scan(path: Path, file: str, problems: list[Problem]) -> Folder:
 
 def _scan(folder: Folder, problems: list[Problem]) -> None:
     seen: dict[str, str] = {}
-    with os.scandir(folder.path) as found:
-        entries = sorted(found, key=lambda entry: place(entry.name))
+    with os.scandir(folder.path) as iterator:
+        entries = sorted(iterator, key=lambda entry: place(entry.name))
     for entry in entries:
         name = entry.name
         if name[0] in "._":
@@ -298,7 +298,7 @@ def missing(folder: Folder, name: str, what: str) -> list[Problem]:
     if name in folder.refused:
         return []
     there = [entry.name for entry in folder.files]
-    near = next((one for one in there if _stem(one) == _stem(name)), None)
+    near = next((file_name for file_name in there if _stem(file_name) == _stem(name)), None)
     got = short(", ".join([*there, *(f"{sub.name}/" for sub in folder.folders)]))
     message = f"the folder of {what} holds no {name}"
     hint = f"create {name}, or begin the folder name with _ while it is a draft"

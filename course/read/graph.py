@@ -59,7 +59,7 @@ class Graph:
 
     def required(self, pathway: str) -> set[str]:
         """The lessons of all pathways that *pathway* requires, directly or not."""
-        found: set[str] = set()
+        lessons: set[str] = set()
         seen: set[str] = {pathway}
         todo = [pathway]
         while todo:
@@ -68,8 +68,8 @@ class Graph:
                 if name not in seen:
                     seen.add(name)
                     todo.append(name)
-                    found.update(self.pathway_lessons.get(name, ()))
-        return found
+                    lessons.update(self.pathway_lessons.get(name, ()))
+        return lessons
 
     def phase_numbers(self) -> dict[str, str]:
         """The number of every phase, by id."""
@@ -77,10 +77,10 @@ class Graph:
 
     def pathway_phases(self, pathway: str) -> list[str]:
         """The phases that a pathway touches, in the order of its lessons."""
-        found: dict[str, None] = {}
+        phases: dict[str, None] = {}
         for name in self.pathway_lessons.get(pathway, ()):
-            found[self.lessons[name].phase.id] = None
-        return list(found)
+            phases[self.lessons[name].phase.id] = None
+        return list(phases)
 
 
 def build(sources: Sources) -> Graph:
@@ -111,10 +111,10 @@ def build(sources: Sources) -> Graph:
 
 def _by_id(items: Iterable[ItemT]) -> dict[str, ItemT]:
     """*items* by id; of two with one id the first."""
-    found: dict[str, ItemT] = {}
+    by_id: dict[str, ItemT] = {}
     for item in items:
-        found.setdefault(item.id, item)
-    return found
+        by_id.setdefault(item.id, item)
+    return by_id
 
 
 def _restore_ids(sources: Sources) -> None:
@@ -123,15 +123,15 @@ def _restore_ids(sources: Sources) -> None:
     The rule about the name of the folder tells of the slip; nobody who names the id is to blame.
     """
     named = list(sources.named())
-    taken = {one.id for _, one in named}
-    for kind, one in named:
-        if one.id in sources.lock:
+    taken = {source.id for _, source in named}
+    for kind, source in named:
+        if source.id in sources.lock:
             continue
-        name = folder_id(one.file)
+        name = folder_id(source.file)
         locked = sources.lock.get(name)
-        moved = isinstance(one, Lesson) and name in (one.front.get("aliases") or ())
+        moved = isinstance(source, Lesson) and name in (source.front.get("aliases") or ())
         if locked is not None and locked.kind == kind and name not in taken and not moved:
-            one.rename(name)
+            source.rename(name)
 
 
 def _unread(sources: Sources) -> Iterator[str]:

@@ -41,13 +41,13 @@ def form_problems(value: object, file: str, folder_name: str | None) -> list[Pro
     """What is wrong with the id *value* of *file*, beyond its schema."""
     if not isinstance(value, str) or not _FORM.match(value):
         return []
-    found: list[Problem] = []
+    problems: list[Problem] = []
     if value in RESERVED or value in DEVICE_NAMES:
-        found.append(Problem("IDS002", file, f'"{value}" is a reserved word', ("id",)))
+        problems.append(Problem("IDS002", file, f'"{value}" is a reserved word', ("id",)))
     elif _NUMBERED.search(value):
-        found.append(Problem("IDS007", file, f'the id "{value}" ends in a number', ("id",)))
+        problems.append(Problem("IDS007", file, f'the id "{value}" ends in a number', ("id",)))
     if folder_name is not None and value != folder_name:
-        found.append(
+        problems.append(
             Problem(
                 "IDS008",
                 file,
@@ -57,12 +57,12 @@ def form_problems(value: object, file: str, folder_name: str | None) -> list[Pro
                 got=value,
             )
         )
-    return found
+    return problems
 
 
 def read_lock(text: str) -> tuple[dict[str, Locked], list[Problem]]:
     """The published ids of a lock file."""
-    known: dict[str, Locked] = {}
+    ids: dict[str, Locked] = {}
     problems: list[Problem] = []
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip() or line.startswith("#"):
@@ -80,11 +80,11 @@ def read_lock(text: str) -> tuple[dict[str, Locked], list[Problem]]:
                 )
             )
             continue
-        known[match[2]] = Locked(match[1], (match[3] or "").strip(), number)
-    return known, problems
+        ids[match[2]] = Locked(match[1], (match[3] or "").strip(), number)
+    return ids, problems
 
 
-def write_lock(known: Mapping[str, tuple[str, str]]) -> str:
-    """The lock file for *known*: id to kind and status."""
-    lines = sorted(f"{kind} {name} {status}".rstrip() for name, (kind, status) in known.items())
+def write_lock(ids: Mapping[str, tuple[str, str]]) -> str:
+    """The lock file for *ids*: id to kind and status."""
+    lines = sorted(f"{kind} {name} {status}".rstrip() for name, (kind, status) in ids.items())
     return LOCK_HEADER + "".join(f"{line}\n" for line in lines)

@@ -138,19 +138,19 @@ class _Reader:
 
     def read(self) -> Lesson:
         """The lesson, its problems placed."""
-        found = self.lesson.diagnostics
+        diagnostics = self.lesson.diagnostics
         for problem in self.problems():
             if problem.file.endswith("/quiz.yaml"):
-                found.append(place(problem, self.quiz_text))
+                diagnostics.append(place(problem, self.quiz_text))
             else:
-                found.append(place(problem, self.front_text, first_line=2))
+                diagnostics.append(place(problem, self.front_text, first_line=2))
         return self.lesson
 
     def problems(self) -> Iterator[Problem]:
         """Front matter, then body and quiz by status."""
-        found: list[Problem] = []
-        text = text_of(self.parts.files["lesson.md"], self.file, found)
-        yield from found
+        faults: list[Problem] = []
+        text = text_of(self.parts.files["lesson.md"], self.file, faults)
+        yield from faults
         if text is None:
             return
         split = split_front(text)
@@ -231,7 +231,7 @@ class _Reader:
 
     def missing(self) -> Iterator[Problem]:
         """What an authored lesson lacks."""
-        misspelt = {one.hint for one in self.lesson.diagnostics if one.code == "SCH003"}
+        misspelt = {problem.hint for problem in self.lesson.diagnostics if problem.code == "SCH003"}
         for key, code, what in _REQUIRED:
             if key not in self.lesson.front and did_you_mean(key) not in misspelt:
                 yield Problem(code, self.file, f"an authored lesson must state {what}", (key,))
@@ -246,13 +246,13 @@ class _Reader:
         code = {name: "" for name in unread if name.startswith("code/")}
         pictures: dict[str, dict[str, Any]] = {}
         for name, data in self.parts.files.items():
-            found: list[Problem] = []
+            problems: list[Problem] = []
             if name.startswith("code/"):
-                code[name] = text_of(data, f"{folder}/{name}", found) or ""
+                code[name] = text_of(data, f"{folder}/{name}", problems) or ""
             elif name.startswith("media/"):
-                found += images.problems(name, data, f"{folder}/{name}")
+                problems += images.problems(name, data, f"{folder}/{name}")
                 pictures[name] = images.describe(name, data, self.lesson.id)
-            yield from found
+            yield from problems
         urls = {name: f"../../{entry['url']}" for name, entry in pictures.items()}
         source = markdown.Source(
             body,
@@ -327,24 +327,24 @@ class _Reader:
 
     def quiz(self) -> Iterator[Problem]:
         """Check quiz.yaml and keep its published form."""
-        found: list[Problem] = []
+        problems: list[Problem] = []
         file = f"{self.parts.folder}/quiz.yaml"
         data = self.parts.files.get("quiz.yaml")
-        text = None if data is None else text_of(data, file, found)
-        yield from found
+        text = None if data is None else text_of(data, file, problems)
+        yield from problems
         if text is None:
             return
         self.quiz_text = text
-        tree, found = yamlsource.parse(text, file)
-        found += _unfinished(text, file)
+        tree, problems = yamlsource.parse(text, file)
+        problems += _unfinished(text, file)
         if tree is not None:
-            given = self.lesson.front.get("objectives")
-            count = len(given) if isinstance(given, list) else MOST_OBJECTIVES
+            objectives = self.lesson.front.get("objectives")
+            count = len(objectives) if isinstance(objectives, list) else MOST_OBJECTIVES
             broken = quiz.fit_objective_errors(schema.check("quiz", tree, file), count)
-            found += broken or quiz.problems(tree["questions"], count, file)
+            problems += broken or quiz.problems(tree["questions"], count, file)
             if not broken:
                 self.questions = quiz.publish_questions(tree["questions"])
-        yield from found
+        yield from problems
 
 
 def _unfinished(text: str, file: str) -> Iterator[Problem]:

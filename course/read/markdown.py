@@ -603,7 +603,7 @@ def _check_python(out: Outline, block: CodeBlock, start: int) -> None:
         Problem(
             "MD013",
             file,
-            f"this is no Python: {fault.message}",
+            f"not valid Python: {fault.message}",
             span=Span(line, column, line, column + 1),
         )
     )

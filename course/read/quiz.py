@@ -43,10 +43,10 @@ def problems(questions: list[dict[str, Any]], objectives: int, file: str) -> Ite
 def fit_objective_errors(broken: list[Problem], objectives: int) -> list[Problem]:
     """The schema problems *broken*; a limit of the objective becomes that of the lesson."""
     return [
-        _no_objective(one, objectives)
-        if one.code == "SCH007" and one.path and one.path[-1] == "objective"
-        else one
-        for one in broken
+        _no_objective(problem, objectives)
+        if problem.code == "SCH007" and problem.path and problem.path[-1] == "objective"
+        else problem
+        for problem in broken
     ]
 
 
@@ -161,21 +161,21 @@ def _longest_is_correct(options: list[dict[str, Any]], marks: list[bool]) -> boo
 
 def publish_questions(questions: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The questions as the lesson resource carries them: shuffled, with letters and answers."""
-    return [_published(question) for question in questions]
+    return [_publish(question) for question in questions]
 
 
-def _published(question: dict[str, Any]) -> dict[str, Any]:
+def _publish(question: dict[str, Any]) -> dict[str, Any]:
     entry: dict[str, Any] = {**QUESTION_DEFAULTS, **question}
     entry.pop("shuffle", None)
-    given = question.get("options", [])
-    order = list(range(len(given)))
+    choices = question.get("options", [])
+    order = list(range(len(choices)))
     if question.get("shuffle", True):
         seed = question["id"].encode()
         ranks = [blake2b(b"%s/%d" % (seed, n), digest_size=8).digest() for n in order]
         order.sort(key=ranks.__getitem__)
     options, answer = [], []
     for letter, index in zip(LETTERS, order, strict=False):
-        option = given[index]
+        option = choices[index]
         shown = {"id": letter, "text": option["text"]}
         if "why" in option:
             shown["why"] = option["why"]

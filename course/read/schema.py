@@ -91,14 +91,14 @@ def validator(name: str) -> jsonschema_rs.Draft202012Validator:
 def check(name: str, data: object, file: str) -> list[Problem]:
     """Every way in which *data* breaks the schema *name*; empty when it is valid."""
     compiled = validator(name)
-    found: list[Problem] = []
+    problems: list[Problem] = []
     if not compiled.is_valid(data):
         for error in compiled.iter_errors(data):
-            found.extend(_problems(error, schema(name), file))
-        found = _drop_consequences(found)
+            problems.extend(_problems(error, schema(name), file))
+        problems = _drop_consequences(problems)
     if not name.endswith(".v1") and b".0" in orjson.dumps(data):
-        found += _fractions(data, (), schema(name), file)
-    return found
+        problems += _fractions(data, (), schema(name), file)
+    return problems
 
 
 def _fractions(
@@ -132,15 +132,20 @@ def _is_whole(root: dict[str, Any], path: tuple[str | int, ...]) -> bool:
     return node.get("type") == "integer" or isinstance(node.get("const"), int)
 
 
-def _drop_consequences(found: list[Problem]) -> list[Problem]:
-    """*found* without what only follows from another problem at the same place."""
-    misspelt = {(*_parent(one), one.hint) for one in found if one.code == "SCH003"}
-    no_day = {one.path for one in found if one.message.endswith(_NO_DAY)}
+def _drop_consequences(problems: list[Problem]) -> list[Problem]:
+    """*problems* without what only follows from another problem at the same place."""
+    misspelt = {
+        (*_parent(problem), problem.hint) for problem in problems if problem.code == "SCH003"
+    }
+    no_day = {problem.path for problem in problems if problem.message.endswith(_NO_DAY)}
     return [
-        one
-        for one in found
-        if not (one.code == "SCH002" and (*_parent(one), did_you_mean(str(_last(one)))) in misspelt)
-        and not (one.path in no_day and one.message.endswith(_NO_FORM))
+        problem
+        for problem in problems
+        if not (
+            problem.code == "SCH002"
+            and (*_parent(problem), did_you_mean(str(_last(problem)))) in misspelt
+        )
+        and not (problem.path in no_day and problem.message.endswith(_NO_FORM))
     ]
 
 
@@ -222,7 +227,9 @@ def _words(
     name = next((str(step) for step in reversed(path) if isinstance(step, str)), "the value")
     if kind == "Type":
         wanted = part.get("type", "")
-        kinds = [_TYPES[one] for one in (wanted if isinstance(wanted, list) else [wanted])]
+        kinds = [
+            _TYPES[kind_name] for kind_name in (wanted if isinstance(wanted, list) else [wanted])
+        ]
         return (
             f"{name} has the wrong type",
             " or ".join(kinds),
@@ -305,10 +312,10 @@ def _subschema(root: dict[str, Any], path: list[str | int]) -> dict[str, Any]:
 
 
 def _resolve(node: dict[str, Any], root: dict[str, Any]) -> dict[str, Any]:
-    found: Any = root
+    target: Any = root
     for step in str(node["$ref"]).removeprefix("#/").split("/"):
-        found = found[step]
-    return dict(found)
+        target = target[step]
+    return dict(target)
 
 
 def _meaning(part: dict[str, Any], key: str, root: dict[str, Any]) -> str | None:

@@ -208,13 +208,15 @@ class _Loader:
         self.lesson_limit = self.budget("lessonKiB", LESSON_KIB)
         out.setup = Setup(words, interfaces(), self.lesson_limit, self.file_urls)
         parts, owners = self.phases(tree)
-        out.parts = {one.folder: one for one in parts}
+        out.parts = {lesson.folder: lesson for lesson in parts}
         records = read(parts, out.setup)
         self.others(tree)
         passed_over = () if self.has_words else _NEED_WORDS
         for record, owner in zip(records, owners, strict=True):
             owner.lessons.append(record)
-            out.diagnostics += [one for one in record.diagnostics if one.code not in passed_over]
+            out.diagnostics += [
+                lesson for lesson in record.diagnostics if lesson.code not in passed_over
+            ]
         out.report(self.problems)
         return out
 
@@ -248,7 +250,9 @@ class _Loader:
         """
         fits = fits or (lambda name: name in known)
         own = [entry for entry in entries if fits(entry.name)]
-        self.problems += [unknown(one, list(known), where) for one in entries if one not in own]
+        self.problems += [
+            unknown(other, list(known), where) for other in entries if other not in own
+        ]
         return own
 
     def text(self, entry: Entry, limit: int = TEXT_LIMIT) -> str | None:
@@ -300,11 +304,11 @@ class _Loader:
     def words(self, tree: Folder, lang: str) -> markdown.Words:
         """The interface words of the course language; other languages must have equal keys."""
         folder = tree.folder("ui")
-        found: dict[str, dict[str, Any]] = {}
+        languages: dict[str, dict[str, Any]] = {}
         for entry in self.take(folder.files, [f"{lang}.yaml"], "the folder ui", _is_words):
             if (data := self.data(entry, "ui")) is not None:
-                found[entry.name.removesuffix(".yaml")] = data
-        own = found.get(lang)
+                languages[entry.name.removesuffix(".yaml")] = data
+        own = languages.get(lang)
         if own is None:
             self.has_words = False
             if not folder.get(f"{lang}.yaml"):
@@ -320,8 +324,8 @@ class _Loader:
             own = {"kinds": {kind: kind.title() for kind in kinds}}
         else:
             self.problems += _lacking(page_words() - set(own), f"{CONTENT}/ui/{lang}.yaml")
-            for tag in sorted(set(found) - {lang}):
-                self.problems += _unequal(own, found[tag], f"{CONTENT}/ui/{tag}.yaml", lang)
+            for tag in sorted(set(languages) - {lang}):
+                self.problems += _unequal(own, languages[tag], f"{CONTENT}/ui/{tag}.yaml", lang)
         self.out.kinds = dict(own["kinds"])
         words = self.out.words = {key: word for key, word in own.items() if key != "kinds"}
         labels = {key: words.get(key, key) for key in ("output", "table", "done", "to_do")}
@@ -347,11 +351,11 @@ class _Loader:
             self.take(folder.files, ["phase.yaml", "NN-lesson-id/"], "a phase folder")
             for sub in folder.folders:
                 name = self.numbered(sub, "lesson")
-                one = self.lesson_parts(sub, name, phase.id)
-                if one is None:
+                lesson = self.lesson_parts(sub, name, phase.id)
+                if lesson is None:
                     phase.lessons.append(Lesson(sub.file, phase.id, name))
                 else:
-                    parts.append(one)
+                    parts.append(lesson)
                     owners.append(phase)
         return parts, owners
 
@@ -419,7 +423,7 @@ class _Loader:
         folder, known, where = tree.folder(plural), [f"NN-{kind}-id.yaml"], f"the folder {plural}"
         self.take(folder.folders, known, where)
         entries = self.take(folder.files, known, where, partial(_ends, (".yaml",)))
-        return [self.item(Item[Any], one, kind, self.numbered(one, kind)) for one in entries]
+        return [self.item(Item[Any], entry, kind, self.numbered(entry, kind)) for entry in entries]
 
     def projects(self, tree: Folder) -> None:
         """The folders of ``projects/`` by name."""

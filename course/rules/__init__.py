@@ -29,8 +29,8 @@ def book() -> dict[str, Rule]:
     """Every rule by code, in order of family and number."""
     import yaml  # a build without a diagnostic asks for no rule
 
-    found: dict[str, Rule] = {}
+    rules: dict[str, Rule] = {}
     for path in sorted(Path(__file__).parent.glob("*.yaml")):
         for code, fields in yaml.load(path.read_text("utf-8"), yaml.CSafeLoader).items():
-            found[code] = Rule(code, **{key: value.strip("\n") for key, value in fields.items()})
-    return found
+            rules[code] = Rule(code, **{key: value.strip("\n") for key, value in fields.items()})
+    return rules

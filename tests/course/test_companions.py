@@ -257,11 +257,11 @@ def test_reference_definitions_and_relative_links_are_rewritten_too() -> None:
     text = "See [a] and [b](../20-late-apex/lesson.md#x), [c](#here), [d](https://e.org/).\n\n"
     text += "[a]: lesson:read-a-lap\n\n```python\nx = [1]\n[a]: lesson:no\n```\n"
     resource = lesson(text)
-    moved = downloads.readdressed(resource["content"], pieces(resource), "/r/")
+    moved = downloads.readdress(resource["content"], pieces(resource), "/r/")
     assert "[b](/r/lessons/late-apex/#x), [c](#here), [d](https://e.org/)" in moved
     assert "\n[a]: /r/lessons/read-a-lap/\n" in moved
     assert "\n[a]: lesson:no\n" in moved
-    files = downloads.readdressed(resource["content"], pieces(resource), "/r/", "index.html")
+    files = downloads.readdress(resource["content"], pieces(resource), "/r/", "index.html")
     assert "[b](/r/lessons/late-apex/index.html#x), [c](#here), [d](https://e.org/)" in files
 
 

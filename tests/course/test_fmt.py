@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from course.fmt import SOURCES, LeftAloneError, fmt, formatted, run
+from course.fmt import SOURCES, LeftAloneError, fmt, format_text, run
 from course.read import schema, yamlsource
 from tests.course.coursekit import BRAKE_TRACE, write_course
 
@@ -85,8 +85,8 @@ from tests.course.coursekit import BRAKE_TRACE, write_course
     ],
 )
 def test_a_text_has_one_form(before: str, after: str) -> None:
-    assert formatted(before, "lesson") == after
-    assert formatted(after, "lesson") == after
+    assert format_text(before, "lesson") == after
+    assert format_text(after, "lesson") == after
 
 
 @pytest.mark.parametrize(
@@ -108,26 +108,26 @@ def test_a_text_has_one_form(before: str, after: str) -> None:
 )
 def test_a_text_that_cannot_be_kept_is_left_alone(text: str, why: str) -> None:
     with pytest.raises(LeftAloneError, match=why):
-        formatted(text, "lesson")
+        format_text(text, "lesson")
 
 
 def test_front_matter_changes_and_the_body_does_not() -> None:
     body = "\n# *Body*   \n\ttabs, trailing   \n---\nid: not yaml\n"
     text = f'---\ntitle: "T"\nid: one\n---\n{body}'
-    assert formatted(text, "lesson", front_matter=True) == f"---\nid: one\ntitle: T\n---\n{body}"
+    assert format_text(text, "lesson", front_matter=True) == f"---\nid: one\ntitle: T\n---\n{body}"
 
 
 def test_a_text_without_front_matter_is_left_alone() -> None:
     with pytest.raises(LeftAloneError, match="front matter"):
-        formatted("id: one\n", "lesson", front_matter=True)
+        format_text("id: one\n", "lesson", front_matter=True)
 
 
 @pytest.mark.parametrize("name", SOURCES)
 def test_the_examples_of_a_schema_survive(name: str) -> None:
     for example in schema.schema(name)["examples"]:
-        text = formatted(json.dumps(example), name)
+        text = format_text(json.dumps(example), name)
         assert yamlsource.parse(text, "") == (example, [])
-        assert formatted(text, name) == text
+        assert format_text(text, name) == text
 
 
 # -- files --------------------------------------------------------------------------------------

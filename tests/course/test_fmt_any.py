@@ -9,7 +9,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from course.fmt import SOURCES, LeftAloneError, formatted
+from course.fmt import SOURCES, LeftAloneError, format_text
 from course.read import schema, yamlsource
 from course.read.files import text_of
 
@@ -101,9 +101,9 @@ def test_any_data_reads_back_equal_and_formats_to_the_same_text_twice(
     name, data, text = case
     if yamlsource.parse(text, "") != (data, []) or text_of(text.encode(), "", []) is None:
         return  # PyYAML wrote a number as YAML 1.1 spells it, a tab or a bare U+2028
-    once = formatted(text, name)
+    once = format_text(text, name)
     assert yamlsource.parse(once, "") == (data, [])
-    assert formatted(once, name) == once
+    assert format_text(once, name) == once
     problems: list[Any] = []
     assert text_of(once.encode(), "", problems) == once, problems
 
@@ -123,14 +123,14 @@ def test_comments_between_the_lines_are_kept_or_the_file_is_left_alone(
     text = "\n".join(lines) + "\n"
     expected, problems = yamlsource.parse(text, "")
     try:
-        once = formatted(text, name)
+        once = format_text(text, name)
     except LeftAloneError:
         return
     assert not problems
     assert yamlsource.parse(once, "") == (expected, [])
     for word in comments_of(text, expected):
         assert once.count(word) == 1
-    assert formatted(once, name) == once
+    assert format_text(once, name) == once
 
 
 def comments_of(text: str, data: Any) -> list[str]:
