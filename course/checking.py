@@ -22,7 +22,7 @@ from course.reports import FORMATS, SHOWN, Findings, job_summary, reader
 
 OK, PROBLEMS = 0, 1
 _NAMED = (".yaml", "/lesson.md")
-_IDS = "an id is the name of its folder or file behind the number"
+_IDS = "an id is the name of its folder or file after the number"
 
 
 def run_check(options: Options, arguments: Namespace) -> int:

@@ -60,7 +60,7 @@ class Formatted:
 
 
 class LeftAloneError(Exception):
-    """A text that cannot be written anew without a loss; the message says why."""
+    """A text that cannot be rewritten without a loss; the message says why."""
 
 
 def fmt(root: Path, *, check: bool = False) -> int:
@@ -296,7 +296,7 @@ def _squeeze(lines: list[str]) -> list[str]:
 
 
 class Verbatim(str):
-    """A scalar that is no text (number, boolean, null), in the spelling of its author."""
+    """A scalar that is not text (number, boolean, null), in the spelling of its author."""
 
     __slots__ = ()
 

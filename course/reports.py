@@ -70,7 +70,7 @@ def family(code: str) -> str:
 
 
 def lesson_of(file: str) -> str:
-    """The lesson folder that *file* belongs to; empty when it is no lesson's file."""
+    """The lesson folder that *file* belongs to; empty for any other file."""
     match = _LESSON.match(file)
     return match[0] if match else ""
 

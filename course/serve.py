@@ -57,7 +57,7 @@ _LOG: Final = logging.getLogger(__name__)
 
 
 def _is_ours(record: logging.LogRecord) -> bool:
-    """A request that is no HTTP (a browser that tries https) is answered, and no fault of ours."""
+    """False for a request that is not HTTP (a browser that tries https): it was answered."""
     error = record.exc_info[1] if record.exc_info else None
     return not isinstance(error, HttpProcessingError)
 
@@ -97,7 +97,7 @@ def serve(
 
 
 def normal_prefix(prefix: str) -> str:
-    """*prefix* with a slash in front and none behind; raises :class:`ServeError`."""
+    """*prefix* with a slash in front and none at the end; raises :class:`ServeError`."""
     path = "/" + prefix.strip("/") if prefix.strip("/") else ""
     if not _PREFIX.match(path):
         raise ServeError(f'the prefix "{prefix}" is not a plain path such as /course')

@@ -109,7 +109,7 @@ class Bucket:
             )
 
     def delete(self, paths: Sequence[str]) -> None:
-        """Delete these objects; one that is not there is no error."""
+        """Delete these objects; a missing one is not an error."""
         for first in range(0, len(paths), DELETE_BATCH):
             keys = [{"Key": self._key(path)} for path in paths[first : first + DELETE_BATCH]]
             with _refusals(f"could not delete {len(keys)} objects"):

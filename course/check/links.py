@@ -38,7 +38,7 @@ def reference_problems(graph: Graph) -> Iterator[Problem]:
     yield from _lesson_problems(graph)
     prerequisites = {
         node.id: () if node.id in node.view.prerequisites else node.view.prerequisites
-        for node in graph.lessons.values()  # LES023 tells of a lesson that requires itself
+        for node in graph.lessons.values()  # LES023 reports a lesson that requires itself
     }
     files = {node.id: node.record.file for node in graph.lessons.values()}
     yield from cycles(prerequisites, files, "prerequisites")
@@ -49,7 +49,7 @@ def reference_problems(graph: Graph) -> Iterator[Problem]:
 def unresolved(
     graph: Graph, kind: str, names: Iterable[str], file: str, path: Path, *, single: bool = False
 ) -> Iterator[Problem]:
-    """REF001 for each of *names* that is no known *kind*."""
+    """REF001 for each of *names* that is not a known *kind*."""
     known = graph.known[kind]
     for number, name in enumerate(names):
         if name in known or kind in graph.unread & {"part", "concept"}:

@@ -12,7 +12,7 @@ from course.read.markdown import Code, Piece
 
 SHORTEST: Final = 200
 LONGEST: Final = 800
-# A piece fits behind any passage that is still too short to stand alone.
+# A piece may follow any passage that is still too short to stand alone.
 _PIECE: Final = LONGEST - SHORTEST - len("\n\n")
 _FORMULA: Final = 160  # characters up to which a plain text block is read as a formula
 _SENTENCE: Final = re.compile(r"(?<=[.!?])\s+(?=[^a-z\s])")
@@ -92,7 +92,7 @@ def _passages(lesson: Mapping[str, Any], pieces: Sequence[Piece]) -> Iterator[_P
 
 
 def _pack(section: Section, opening: Iterator[str], waiting: _Passage | None) -> list[_Passage]:
-    """The text of one section, behind what waits from the one before, in as few as fit."""
+    """The text of one section, after what waits from the one before, in as few as fit."""
     heading = plain_words(section.heading)
     passage = waiting or _Passage(section.id, heading)
     packed = [passage]

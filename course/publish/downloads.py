@@ -66,7 +66,7 @@ def readdress(
 ) -> str:
     """The Markdown of a lesson with its links starting at *root*; code is untouched.
 
-    *index* goes behind the folder of a page.
+    *index* goes after the folder of a page.
     """
     move = _Rewriter(content, root, index)
     return "".join([piece.text if piece.code else move(piece.text) for piece in pieces])

@@ -193,7 +193,7 @@ def atom(catalog: Mapping[str, Any], base_url: str, index: str = "") -> str:
 
     Readers take an entry for new when they do not know its id: so a version of the course brings
     them the lessons whose `contentHash` changed and no other, and the feed needs to know nothing
-    of an earlier build. *base_url* is absolute and ends with a slash; *index* goes behind the
+    of an earlier build. *base_url* is absolute and ends with a slash; *index* goes after the
     address of a page (its id stays the folder). The only date is the course's `updated`.
     """
     course = catalog["course"]

@@ -106,7 +106,7 @@ def page_terms(kind: str, entry: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _add(counts: dict[str, int], fields: Iterable[tuple[int, str]]) -> None:
-    """Count the words of weighted *fields*, and forget those that nobody searches for."""
+    """Count the words of weighted *fields*, without those that are never searched for."""
     known = counts.get
     for weight, text in fields:
         for word in tokens(text):

@@ -40,7 +40,7 @@ class _Generator(GenerateJsonSchema):
         return False
 
     def default_schema(self, schema: WithDefaultSchema) -> dict[str, Any]:
-        """A default is told in the description."""
+        """A default stands in the description."""
         return self.generate_inner(schema["schema"])
 
 

@@ -50,7 +50,7 @@ class Entry:
 class Folder:
     """A folder with its files and sub-folders, each sorted by name.
 
-    ``refused`` names what was passed over with a problem, so that nobody misses it as well.
+    ``refused`` names what was passed over with a problem, so that it is not also reported missing.
     """
 
     name: str

@@ -120,7 +120,7 @@ def _by_id(items: Iterable[ItemT]) -> dict[str, ItemT]:
 def _restore_ids(sources: Sources) -> None:
     """Let a source with a mistyped id be known by the published one, which its folder bears.
 
-    The rule about the name of the folder tells of the slip; nobody who names the id is to blame.
+    The rule about the folder's name reports the slip; references to the id are correct.
     """
     named = list(sources.named())
     taken = {source.id for _, source in named}

@@ -257,7 +257,7 @@ class _Reader:
     def walk(self, until: str | None) -> None:
         """Read events up to the end of the element *until*, or all.
 
-        Two thirds of all events are texts and the ends of elements that nobody waits for, so
+        Two thirds of all events are texts and the ends of elements that are not collected, so
         these come first.
         """
         body, captures = self.out.body, self.captures
@@ -408,7 +408,7 @@ class _Reader:
         out.body.images.append({"target": links.inside(raw, out.source.folder), "alt": alt})
 
     def code_block(self, detail: Any, at: Range) -> None:
-        """A code block; its text is no prose."""
+        """A code block; its text is not prose."""
         parts: list[str] = []
         first = last = at[0]
         for event, where in self.stream:
@@ -463,7 +463,7 @@ class _Reader:
             report("MD008", f'the footnote "{label}" is not defined', match.span(), hint=hint)
 
     def broken_link(self, link: Any) -> None:
-        """A reference that the text does not define; a bare word in brackets is no reference."""
+        """A reference that the text does not define; a bare word in brackets is not one."""
         if link["link_type"] not in _REFERENCES:
             return
         reference, span = short(link["reference"]), link["span"]
@@ -507,7 +507,7 @@ def _in_slug(sign: str) -> bool:
 
 
 def _plain_number(sign: str) -> str:
-    """*sign*, or for a number that is no digit (½, ²) its digits: nobody can type it in a link."""
+    """*sign*, or for a number that is no digit (½, ²) its digits, which can be typed in a link."""
     if unicodedata.category(sign) != "No":
         return sign
     return "".join(filter(str.isdecimal, unicodedata.normalize("NFKD", sign)))
@@ -559,7 +559,7 @@ def resolve(out: Outline, raw: str, at: Range, *, image: bool) -> str:
 def is_closed(out: Outline, at: Range, last: int) -> bool:
     """Whether a closing fence ends the block *at*, whose code ends at *last*.
 
-    *last* is the start of a block without code. A block that nobody closes takes in the rest of
+    *last* is the start of a block without code. An unclosed block takes in the rest of
     the text.
     """
     start, end = at

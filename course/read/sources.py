@@ -38,7 +38,7 @@ PROJECT_FILE_LIMIT: Final = 512 * KIB
 _ROOT_FILES: Final = ("course.yaml", "concepts.yaml", "retired.yaml", "ids.lock")
 _ROOT_FOLDERS: Final = ("phases", "pathways", "roles", "domains", "projects", "ui")
 _PROJECT_FOLDERS: Final = ("starter", "tests", "solution")
-# What nobody can tell of a lesson as long as the words for its blocks are not known.
+# Rules that mean nothing while the words for the blocks are unknown.
 _NEED_WORDS: Final = ("LES017", "LES021", "LES022")
 Reader = Callable[[list[Parts], Setup], Iterable[Lesson]]
 
