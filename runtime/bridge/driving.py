@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import time
 from collections.abc import AsyncIterator, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime
@@ -23,9 +22,9 @@ from runtime.bridge.service import Service
 from runtime.bridge.session.names import slug
 from runtime.bridge.settings import BridgeSettings
 from runtime.bridge.simulator.course import natural_seconds
+from runtime.bridge.storage.sessions import end_begun_by_bus
 from runtime.bridge.storage.store import Store
-from runtime.bridge.storage.transaction import end_begun_by_bus
-from runtime.bridge.storage.values import SIMULATOR, SessionMeta
+from runtime.bridge.storage.values import SIMULATOR, SessionMeta, unix_ms
 from runtime.bridge.track.model import Track
 from runtime.web.errors import ApiError
 from runtime.web.lifecycle import LIFECYCLE
@@ -125,8 +124,7 @@ async def _end_begun(store: Store, settings: BridgeSettings) -> None:
     """Sessions that a bus began end with its run, but for one of the user's own id."""
     kept = (LIVE_SESSION, settings.can_session_id)
     try:
-        now_ms = int(time.time() * 1000)
-        await store.write(lambda tx: end_begun_by_bus(tx, kept, now_ms))
+        await store.write(lambda tx: end_begun_by_bus(tx, kept, unix_ms()))
     except ApiError as problem:
         log.warning("could not close bus sessions: %s", problem)
 

@@ -29,7 +29,7 @@ from runtime.bridge.settings import BridgeSettings
 from runtime.bridge.storage.derived import Analyses, LapBook
 from runtime.bridge.storage.errors import NoDatabase, UnknownSession
 from runtime.bridge.storage.store import Store
-from runtime.bridge.storage.values import NoteRow, SessionRow, SignalRow
+from runtime.bridge.storage.values import NoteRow, SessionRow, SignalRow, unix_ms
 from runtime.bridge.track.library import Library
 from runtime.bridge.track.model import Track
 from runtime.web.errors import ApiError
@@ -138,7 +138,7 @@ class Service:
         row = NoteRow(
             session_id=cue.session_id,
             text=cue.text,
-            recorded_at=int(time.time() * 1000),
+            recorded_at=unix_ms(),
             burst_id=cue.burst_id,
             distance_m=cue.distance_m,
             source=cue.source,

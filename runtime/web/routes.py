@@ -353,7 +353,10 @@ def parse_path(model: type[M], parts: Mapping[str, str]) -> M:
     try:
         return model.model_validate_strings(dict(parts))
     except ValidationError as exc:
-        raise NotFound("no such resource") from exc
+        first = exc.errors(include_url=False, include_input=False)[0]
+        own = first["type"] == "value_error"  # the words of a validator of the model
+        reason = first["msg"].removeprefix("Value error, ") if own else "no such resource"
+        raise NotFound(reason) from exc
 
 
 def explain(model: type[BaseModel], exc: ValidationError) -> tuple[str | None, str]:

@@ -6,9 +6,9 @@ import pytest
 
 from runtime.bridge import driving
 from runtime.bridge.api.shapes import iso
-from runtime.bridge.storage import transaction
+from runtime.bridge.storage import sessions
 from runtime.bridge.storage.errors import StoreFull
-from runtime.bridge.storage.transaction import end_begun_by_bus
+from runtime.bridge.storage.sessions import end_begun_by_bus
 from runtime.bridge.storage.values import NOTHING, Backend, SessionMeta, SessionRow
 from tests.bridge.bridgekit import Bridge, Json
 from tests.bridge.conftest import Start
@@ -117,6 +117,6 @@ async def test_a_full_disk_does_not_keep_the_bridge_from_starting(
         raise StoreFull
 
     monkeypatch.setattr(driving, "end_begun_by_bus", full)
-    monkeypatch.setattr(transaction, "rename_session", full)
+    monkeypatch.setattr(sessions, "rename_session", full)
     async with start(db_backend=backend) as bridge:
         assert await ends(bridge) == {"_live": None}

@@ -68,7 +68,6 @@ from runtime.bridge.api.shapes import (
     Values,
     capped,
     iso,
-    now_ms,
 )
 from runtime.bridge.api.tracks import Hour, phase_of
 from runtime.bridge.coach.warm.brief import USUAL_GOAL, Plan, concept_of, placed_zones
@@ -103,7 +102,7 @@ from runtime.bridge.storage.coaching import (
 )
 from runtime.bridge.storage.derived import Scope
 from runtime.bridge.storage.errors import NoRows, StoreDamaged, UnknownSession
-from runtime.bridge.storage.values import SessionRow
+from runtime.bridge.storage.values import SessionRow, unix_ms
 from runtime.web.errors import ApiError, BadField, BadQuery
 from runtime.web.routes import Routes
 from runtime.web.wire import Wire, absent
@@ -541,7 +540,7 @@ async def get_insights(request: web.Request, *, query: InsightsQuery) -> Insight
         ],
         session_bursts=len(bursts),
         sessions=len(drives),
-        generated_at=iso(now_ms()) or "",
+        generated_at=iso(unix_ms()) or "",
     )
 
 
@@ -678,13 +677,13 @@ async def _remember(service: Service, review: Review, driver: str) -> int:
         return 0
     events = driver_events(review.card, review.moments, review.best_before_s)
     told = [NewEvent(one.kind, one.corner or "", one.value, one.text) for one in events]
-    return await add_events(service.db, driver, review.session_id, told, now_ms())
+    return await add_events(service.db, driver, review.session_id, told, unix_ms())
 
 
 async def _keep_turn(
     service: Service, role: str, session_id: str, driver: str, told: Narrative
 ) -> None:
-    turn = TurnRow(session_id, driver, role, told.text, now_ms(), told.focus, told.emotion)
+    turn = TurnRow(session_id, driver, role, told.text, unix_ms(), told.focus, told.emotion)
     await service.db.add((turn,))
 
 

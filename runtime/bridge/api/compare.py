@@ -2,7 +2,6 @@
 
 from typing import Final, Literal, NamedTuple
 
-import numpy as np
 import orjson
 from aiohttp import web
 from pydantic import Field
@@ -22,11 +21,10 @@ from runtime.bridge.analysis.compare import (
     why_apart,
 )
 from runtime.bridge.api.analysis import ONE_LAP
-from runtime.bridge.api.shapes import SessionPath, Values, rounded
+from runtime.bridge.api.shapes import SessionPath, Values, round_values, rounded
 from runtime.bridge.service import SERVICE, Service
 from runtime.bridge.session.names import slug
 from runtime.bridge.session.ranking import time_text
-from runtime.bridge.session.recording import Numbers
 from runtime.bridge.session.units import Kmh, Metres, Seconds
 from runtime.bridge.storage.derived import Scope
 from runtime.bridge.storage.values import SessionRow
@@ -220,8 +218,8 @@ def _answer(
 ) -> web.StreamResponse:
     channels = {
         name: {
-            "a": _short(getattr(both.a, name), digits),
-            "b": _short(getattr(both.b, name), digits),
+            "a": round_values(getattr(both.a, name), digits),
+            "b": round_values(getattr(both.b, name), digits),
         }
         for name, digits in CHANNELS
     }
@@ -233,8 +231,8 @@ def _answer(
         "length_m": round(where.length_m, 2),
         "step_m": both.step_m,
         "delta_s": rounded(both.gap_s, 3),
-        "distance_m": _short(both.distance_m, 2),
-        "time_delta_s": _short(both.delta_s, 3),
+        "distance_m": round_values(both.distance_m, 2),
+        "time_delta_s": round_values(both.delta_s, 3),
         **channels,
         "sectors": [PartRecord.of(one, one.span).model_dump() for one in both.sectors],
         "mini_sectors": [PartRecord.of(one, one.span).model_dump() for one in both.mini_sectors],
@@ -249,8 +247,3 @@ def _lap(lap: ChosenLap) -> dict[str, object]:
     time_s = lap.side.time_s
     time = None if time_s is None else time_text(time_s)
     return ComparedLap.of(lap, lap.side, lap.row, time=time).model_dump()
-
-
-def _short(values: Numbers, digits: int) -> Numbers:
-    """Rounded; NaN becomes null on the wire."""
-    return np.round(values, digits) + 0.0

@@ -16,7 +16,6 @@ from runtime.bridge.api.shapes import (
     RecordingId,
     Values,
     capped,
-    now_ms,
 )
 from runtime.bridge.coach.warm.grades import grades
 from runtime.bridge.errors import UnknownDriver
@@ -24,7 +23,7 @@ from runtime.bridge.service import SERVICE, Service
 from runtime.bridge.session.ranking import MAX_ENTRIES, Candidate, leaderboard
 from runtime.bridge.session.units import Kmh, Quality, Seconds, Share
 from runtime.bridge.storage.coaching import driver_events
-from runtime.bridge.storage.values import LapRow, SessionRow
+from runtime.bridge.storage.values import LapRow, SessionRow, unix_ms
 from runtime.web.errors import BadField
 from runtime.web.routes import Reply, Routes
 from runtime.web.wire import Wire
@@ -293,7 +292,7 @@ async def put_lap(request: web.Request, *, body: LapRequest) -> LapSaved:
     """Store a lap; its session is made where it is unknown."""
     if not 0 < body.lap_time_s <= LONGEST_S:
         raise BadField("lap_time_s: must be above 0, and 86400 s at most", param="lap_time_s")
-    lap = LapRow(recorded_at=now_ms(), **body.model_dump())
+    lap = LapRow(recorded_at=unix_ms(), **body.model_dump())
     return LapSaved(id=(await request.app[SERVICE].db.put_lap(lap)).id)
 
 

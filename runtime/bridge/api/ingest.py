@@ -14,10 +14,9 @@ from runtime.bridge.api.shapes import (
     WRITE_ERRORS,
     Note,
     Number,
-    SessionPath,
+    RecordingPath,
     Short,
     Values,
-    recording_id,
 )
 from runtime.bridge.errors import BadLine, NotSaved, with_context
 from runtime.bridge.service import SERVICE, Service
@@ -189,7 +188,7 @@ class SignalsAnswer(Values):
 ERRORS: Final = (*WRITE_ERRORS, NotSaved, NotFound, TooLarge, BadFrames)
 
 
-async def add_frame_lines(request: web.Request, *, path: SessionPath) -> FramesAnswer:
+async def add_frame_lines(request: web.Request, *, path: RecordingPath) -> FramesAnswer:
     """One frame a line, stored in groups while the lines arrive.
 
     Counts are those of all groups. At a line that is not JSON, or anything else that ends the
@@ -197,7 +196,7 @@ async def add_frame_lines(request: web.Request, *, path: SessionPath) -> FramesA
     are stored, but for those that came together with it where the database refused them. A line
     holds at most 1 MiB and must be complete 30 s after the one before it.
     """
-    intake = _Intake(request.app[SERVICE], _new_id(path.sid))
+    intake = _Intake(request.app[SERVICE], path.sid)
     line = 1  # the one that is awaited, or was at fault
     try:
         async for lines in read_lines(request, BODY_CAP):
@@ -222,10 +221,10 @@ async def add_frame_lines(request: web.Request, *, path: SessionPath) -> FramesA
     errors=(*ERRORS, BadLine),
 )
 async def add_frames(
-    request: web.Request, *, path: SessionPath, body: FramesRequest
+    request: web.Request, *, path: RecordingPath, body: FramesRequest
 ) -> FramesAnswer:
     """Append frames to a session, which is made where it is unknown."""
-    intake = _Intake(request.app[SERVICE], _new_id(path.sid), body.meta())
+    intake = _Intake(request.app[SERVICE], path.sid, body.meta())
     if body.frames is not None and body.columns is not None:
         raise NotSaved("send frames or columns, not both")
     with _refusing():
@@ -276,7 +275,7 @@ class _Intake:
     def _reject(self, before: int, count: int, rejected: Sequence[Rejected]) -> None:
         self._n_rejected += count
         room = REASONS_KEPT - len(self._rejected)
-        self._rejected += [Rejected(before + one.index, one.reason) for one in rejected[:room]]
+        self._rejected += [Rejected(before + item.index, item.reason) for item in rejected[:room]]
 
     def answer(self) -> FramesAnswer:
         """What became of all frames. Raises `NotSaved` where none was stored."""
@@ -314,47 +313,46 @@ async def _read(frames: object) -> FrameBatch:
 
 
 @routes.post("/session/{sid}/frame", errors=ERRORS, quiet=True)
-async def add_frame(request: web.Request, *, path: SessionPath, body: FrameRequest) -> FrameAnswer:
+async def add_frame(
+    request: web.Request, *, path: RecordingPath, body: FrameRequest
+) -> FrameAnswer:
     """Append one frame; tells its index."""
-    sid = _new_id(path.sid)
     with _refusing():
         batch = read_frame(body.model_extra)
     service = request.app[SERVICE]
-    done = await service.db.append_frames(sid, batch.frames, batch.extras)
-    _tell(service, sid, batch, done)
+    done = await service.db.append_frames(path.sid, batch.frames, batch.extras)
+    _tell(service, path.sid, batch, done)
     ignored = [IgnoredKey.of(key) for key in sorted(_ignored(batch, done))[:REASONS_KEPT]]
-    return FrameAnswer(session_id=sid, frame_idx=done.first_idx, ignored=ignored or None)
+    return FrameAnswer(session_id=path.sid, frame_idx=done.first_idx, ignored=ignored or None)
 
 
 @routes.post("/session/{sid}/video_frames", body_cap=BODY_CAP, errors=ERRORS)
 async def add_video_frames(
-    request: web.Request, *, path: SessionPath, body: VideoRequest
+    request: web.Request, *, path: RecordingPath, body: VideoRequest
 ) -> VideoAnswer:
     """Append where moments of the session lie in video files."""
-    sid = _new_id(path.sid)
     frames = [VideoFrame(**frame.model_dump()) for frame in body.frames]
-    count = await request.app[SERVICE].db.append_video(sid, frames)
-    return VideoAnswer(session_id=sid, n_appended=count)
+    count = await request.app[SERVICE].db.append_video(path.sid, frames)
+    return VideoAnswer(session_id=path.sid, n_appended=count)
 
 
 @routes.post("/session/{sid}/signals", body_cap=BODY_CAP, errors=(*ERRORS, RegistryFull))
 async def add_signals(
-    request: web.Request, *, path: SessionPath, body: SignalsRequest
+    request: web.Request, *, path: RecordingPath, body: SignalsRequest
 ) -> SignalsAnswer:
     """Append samples of signals; unknown names are registered."""
-    sid = _new_id(path.sid)
     store = request.app[SERVICE].db
     names = {row.signal_id: row.name for row in store.registry()}
     with _refusing():
         batch = await asyncio.to_thread(read_samples, body.signals, names)
-    done = await store.append_signals(sid, batch.samples)
+    done = await store.append_signals(path.sid, batch.samples)
     rejected = [*batch.rejected, *_unplaced(batch, done.placed)]
     return SignalsAnswer.of(
         done,
-        session_id=sid,
+        session_id=path.sid,
         names=sorted(batch.samples),
         n_rejected=batch.n_rejected + done.n_rejected,
-        rejected=sorted(rejected, key=lambda one: one.index)[:REASONS_KEPT],
+        rejected=sorted(rejected, key=lambda sample: sample.index)[:REASONS_KEPT],
     )
 
 
@@ -392,11 +390,3 @@ def _refusing() -> Iterator[None]:
         raise TooLarge(str(error)) from error
     except BadBatch as error:
         raise NotSaved(str(error)) from error
-
-
-def _new_id(text: str) -> str:
-    """An id that a session may have; raises `NotFound` for one that none can."""
-    try:
-        return recording_id(text)
-    except ValueError as error:
-        raise NotFound(str(error)) from error

@@ -38,7 +38,7 @@ from runtime.bridge.api.analysis import (
     WholeQuery,
     subject_of,
 )
-from runtime.bridge.api.shapes import Flag, SessionPath, Values, capped
+from runtime.bridge.api.shapes import Flag, SessionPath, Values, capped, round_values
 from runtime.bridge.api.tracks import ZoneRecord
 from runtime.bridge.session.recording import Numbers
 from runtime.bridge.session.units import KMH, Degrees, Metres
@@ -258,25 +258,19 @@ def _rows(drive: Drive, video: Footage, matches: Matched) -> list[dict[str, obje
         offset=np.append(video.offset, np.nan),
         avitime_ms=np.append(video.avitime_ms, np.nan),
     )
-    read = [_short(series[name][frames], digits) for name, digits in CHANNELS]
+    read = [round_values(series[name][frames], digits).tolist() for name, digits in CHANNELS]
     shown = zip(
         series.index[frames].tolist(),
         series.t[frames].round(3).tolist(),
         *read,
         seen.tolist(),
         [whole.files[i] or None for i in whole.file[matches.video].tolist()],
-        _short(whole.offset[matches.video], 3),
+        round_values(whole.offset[matches.video], 3).tolist(),
         [None if math.isnan(ms) else int(ms) for ms in whole.avitime_ms[matches.video].tolist()],
-        _short(matches.dt_s * 1000.0, 3),
+        round_values(matches.dt_s * 1000.0, 3).tolist(),
         strict=True,
     )
     return [dict(zip(SyncRow.model_fields, row, strict=True)) for row in shown]
-
-
-def _short(values: Numbers, digits: int) -> list[object]:
-    """Rounded; NaN becomes null on the wire."""
-    numbers: list[object] = (values.round(digits) + 0.0).tolist()
-    return numbers
 
 
 def _json(body: dict[str, object]) -> bytes:

@@ -22,7 +22,7 @@ from runtime.bridge.storage import coaching
 from runtime.bridge.storage.errors import NoDatabase, StoreBusy, StoreFailed
 from runtime.web.errors import ApiError, BadField
 from runtime.web.routes import Routes
-from runtime.web.sse import EventStream
+from runtime.web.sse import EventStream, frame
 from runtime.web.wire import Wire, absent
 
 LONGEST: Final = 4000
@@ -186,16 +186,14 @@ async def ask_stream(request: web.Request, *, body: AskRequest) -> web.StreamRes
     async with stream:
         try:
             async with aclosing(coach.stream(question)) as events:
-                async for event in events:
-                    said = (
-                        _event(delta=event)
-                        if isinstance(event, str)
-                        else _event(done=True, **_answer(event).model_dump(exclude_none=True))
-                    )
-                    await stream.send(said)
+                async for part in events:
+                    if isinstance(part, str):
+                        await stream.send(_event(delta=part))
+                    else:
+                        end = _answer(part).model_dump(exclude_none=True)
+                        await stream.send(_event(done=True, **end))
         except ApiError as error:
-            text = orjson.dumps({"error": error.message})
-            await stream.send(b"event: error\ndata: " + text + b"\n\n")
+            await stream.send(b"event: error\n" + _event(error=error.message))
             await stream.send(_event(done=True, error=error.message, answer=""))
     return stream.response
 
@@ -262,12 +260,12 @@ async def _question(coach: Coach, body: AskRequest) -> Question:
 
 def _answer(answer: Answer) -> AskAnswer:
     """As it is sent, with the rows of a query where one was asked for and could be run."""
-    rows = [dict(row) for one in answer.found for row in one.rows if one.tool == "sql_query"]
+    rows = [dict(row) for fact in answer.found for row in fact.rows if fact.tool == "sql_query"]
     return AskAnswer.of(answer, rows=rows or None)
 
 
 def _event(**fields: object) -> bytes:
-    return b"data: " + orjson.dumps(fields) + b"\n\n"
+    return frame(orjson.dumps(fields))
 
 
 def _nothing(why: str, since: str | None) -> TraceList:

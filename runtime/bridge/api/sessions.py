@@ -23,7 +23,6 @@ from runtime.bridge.api.shapes import (
     Text,
     Values,
     capped,
-    now_ms,
     rounded,
 )
 from runtime.bridge.cues.model import USUAL_LEVEL
@@ -49,7 +48,7 @@ from runtime.bridge.session.ranking import time_text
 from runtime.bridge.session.recording import Recording
 from runtime.bridge.session.units import Decimals, Metres, Seconds
 from runtime.bridge.storage.errors import BadFrames, SessionExists, StoreDamaged, UnknownSession
-from runtime.bridge.storage.values import LapRow, SessionMeta, SessionRow
+from runtime.bridge.storage.values import LapRow, SessionMeta, SessionRow, unix_ms
 from runtime.web.errors import BadField
 from runtime.web.routes import Routes
 from runtime.web.wire import Wire
@@ -314,7 +313,7 @@ async def start(request: web.Request, *, body: StartRequest) -> StartAnswer:
         note=body.note,
     )
     row, resumed = await service.db.start_session(
-        meta, body.session_id, slug(track) or UNNAMED, now_ms()
+        meta, body.session_id, slug(track) or UNNAMED, unix_ms()
     )
     circuit = service.library.by_name(row.track or "")
     return StartAnswer.of(
@@ -343,7 +342,7 @@ async def end(request: web.Request, *, path: SessionPath) -> EndAnswer:
     """End a session; ending it again changes nothing."""
     service = request.app[SERVICE]
     was_open = service.session(path.sid).ended_at is None
-    row = await service.db.end_session(path.sid, now_ms())
+    row = await service.db.end_session(path.sid, unix_ms())
     service.cues.forget(row.session_id)
     service.bursts.pop(row.session_id, None)
     service.aside(_look(service, row, tell=was_open))
@@ -400,7 +399,7 @@ def recorded_ms(row: SessionRow, t: float) -> int:
     That clock counts from the start of the session. It may run ahead of the day's, as the
     synthetic car's does: nothing was recorded later than now.
     """
-    return min(row.started_at + round((t - (row.t_start or 0.0)) * 1000), now_ms())
+    return min(row.started_at + round((t - (row.t_start or 0.0)) * 1000), unix_ms())
 
 
 def _record(row: SessionRow, posted: Sequence[LapRow], summary: Summary | None) -> SessionRecord:

@@ -1,18 +1,20 @@
 """What the routes share: ids, times of day, numbers of queries, and answers made of values."""
 
-import math
 import re
-import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from math import isfinite
 from typing import Annotated, Final, Self
 
+import numpy as np
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, StrictStr
 from pydantic import StrictFloat as _Float
 from pydantic import StrictInt as _Int
 
 from runtime.bridge.cues.model import LEVELS
 from runtime.bridge.live.hub import ACTIVE, LIVE_SESSION
+from runtime.bridge.session import units
+from runtime.bridge.session.recording import Numbers
 from runtime.bridge.storage.errors import (
     NoDatabase,
     StoreBusy,
@@ -31,11 +33,6 @@ _SESSION_ID: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._:-]{0,127}")
 _FLAGS: Final = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 
 
-def now_ms() -> int:
-    """The time of day, Unix milliseconds."""
-    return int(time.time() * 1000)
-
-
 def iso(ms: int | None) -> str | None:
     """Unix milliseconds as ISO 8601 in UTC with milliseconds."""
     if ms is None:
@@ -45,10 +42,13 @@ def iso(ms: int | None) -> str | None:
 
 
 def rounded(value: float | None, digits: int) -> float | None:
-    """The value to so many places, None for null and for what is not a number."""
-    if value is None or not math.isfinite(value):
-        return None
-    return round(value, digits) + 0.0
+    """The value to so many decimals, None for null and for what is not finite."""
+    return None if value is None or not isfinite(value) else units.rounded(value, digits)
+
+
+def round_values(values: Numbers, digits: int) -> Numbers:
+    """The values to so many decimals, never as -0; orjson writes NaN as null."""
+    return np.round(values, digits) + 0.0
 
 
 def session_id(text: str) -> str:
@@ -133,6 +133,12 @@ class SessionPath(Wire):
     """The id of a session."""
 
     sid: str
+
+
+class RecordingPath(Wire):
+    """The id of a session that something is stored in."""
+
+    sid: RecordingId
 
 
 class Values(Wire):

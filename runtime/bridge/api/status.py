@@ -4,19 +4,19 @@ import asyncio
 import time
 from collections import Counter
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from typing import Annotated, Final, Literal, TypeAlias
 
 from aiohttp import web
 from pydantic import Field
 
-from runtime.bridge.api.shapes import READ_ERRORS, Moment, Values, capped, iso, now_ms
+from runtime.bridge.api.shapes import READ_ERRORS, Moment, Values, capped, iso
 from runtime.bridge.can.devices import Kind, usb_devices
 from runtime.bridge.can.reader import NO_READER, State
 from runtime.bridge.service import SERVICE, Service
 from runtime.bridge.session.stats import quantile
 from runtime.bridge.session.units import Decimals, Seconds, Share, Tenths
 from runtime.bridge.storage.coaching import ModelCall, model_calls
+from runtime.bridge.storage.values import unix_ms
 from runtime.web.routes import Routes
 from runtime.web.wire import Wire
 
@@ -262,7 +262,7 @@ async def health(request: web.Request) -> Health:
         can=CanHealth.of(
             reader, reader.counts, session_id=service.bus_session() if bus is not None else None
         ),
-        timestamp=iso(int(datetime.now(UTC).timestamp() * 1000)) or "",
+        timestamp=iso(unix_ms()) or "",
         simulator=SimulatorHealth.of(car, running=car is not None and car.running),
         local_model=ModelHealth.of(
             model,
@@ -311,7 +311,7 @@ async def can_state(service: Service) -> CanDiagnostics:
 async def llm_friction(request: web.Request, *, query: FrictionQuery) -> ModelFriction:
     """Show how calls of the language model went, the newest first."""
     span = query.since_minutes * MINUTE_MS
-    since = int(now_ms() - span) if span else 0
+    since = int(unix_ms() - span) if span else 0
     calls = await request.app[SERVICE].db.read(
         lambda reader: model_calls(reader, query.session_id, query.role, since)
     )

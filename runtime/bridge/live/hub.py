@@ -13,6 +13,7 @@ import orjson
 
 from runtime.bridge.cues.model import Cue
 from runtime.bridge.session.recording import LiveFrame
+from runtime.web import sse
 from runtime.web.errors import ApiError
 
 Control: TypeAlias = Literal["loop", "end", "state"]
@@ -73,7 +74,7 @@ def event(data: bytes, name: str = "", number: int | None = None) -> bytes:
     head = b"" if number is None else b"id: %d\n" % number
     if name:
         head += b"event: %b\n" % name.encode()
-    return head + b"data: " + data + b"\n\n"
+    return head + sse.frame(data)
 
 
 def hello(stream: str, about: Mapping[str, object], number: int | None) -> bytes:
@@ -121,14 +122,14 @@ def frame_json(frame: LiveFrame) -> bytes:
 
 def frame_event(frame: LiveFrame, number: int) -> Event:
     """A live frame as ``event: telemetry``."""
-    made = event(frame_json(frame), "telemetry", number)
-    return Event(number, made, made)
+    data = event(frame_json(frame), "telemetry", number)
+    return Event(number, data, data)
 
 
 def control_event(name: str, payload: Mapping[str, object], number: int) -> Event:
     """Something that happens to a telemetry stream, such as its end."""
-    made = event(orjson.dumps(payload), name, number)
-    return Event(number, made, made, always=True)
+    data = event(orjson.dumps(payload), name, number)
+    return Event(number, data, data, always=True)
 
 
 def cue_event(cue: Cue, number: int, now_s: float) -> Event:
@@ -140,8 +141,8 @@ def cue_event(cue: Cue, number: int, now_s: float) -> Event:
 
 def notification_event(payload: bytes, number: int) -> Event:
     """A notification, whose JSON is kept as it was stored."""
-    made = event(payload, "notification", number)
-    return Event(number, made, made)
+    data = event(payload, "notification", number)
+    return Event(number, data, data)
 
 
 class TooManyListeners(ApiError):
@@ -197,10 +198,10 @@ class Subscription:
             if self._backlog:
                 return self._bytes(self._backlog.popleft())
             if self._waiting:
-                made = self._bytes(self._waiting.popleft())
+                data = self._bytes(self._waiting.popleft())
                 if self._missed:
-                    made, self._missed = spliced(made, self._missed), 0
-                return made
+                    data, self._missed = spliced(data, self._missed), 0
+                return data
             self._waiter = asyncio.get_running_loop().create_future()
             await self._waiter
         raise StopAsyncIteration

@@ -20,6 +20,7 @@ from runtime.bridge.live.hub import (
 from runtime.bridge.storage.errors import StoreError, StoreFailed
 from runtime.bridge.storage.store import Store
 from runtime.bridge.storage.transaction import Transaction, select
+from runtime.bridge.storage.values import unix_ms
 
 log = logging.getLogger(__name__)
 
@@ -197,5 +198,5 @@ def _note_delivered(tx: Transaction, numbers: Sequence[int]) -> None:
     marks = ", ".join("?" * len(numbers))
     tx.run(
         f"UPDATE notifications SET delivered_at = ? WHERE id IN ({marks})",  # noqa: S608 - marks
-        (int(time.time() * 1000), *numbers),
+        (unix_ms(), *numbers),
     )

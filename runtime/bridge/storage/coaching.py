@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
-from runtime.bridge.storage import canonical
 from runtime.bridge.storage.backend import Connection
 from runtime.bridge.storage.store import Store
 from runtime.bridge.storage.transaction import Transaction, select
+from runtime.bridge.storage.values import clean_number, clean_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ async def add_events(
 
     One event of a kind for each corner of a session: the first that was told stays.
     """
-    driver, session = driver_key(driver_id), canonical.text(session_id)
+    driver, session = driver_key(driver_id), clean_text(session_id)
 
     def add(tx: Transaction) -> int:
         rows = tx.connection.rows(
@@ -111,13 +111,13 @@ async def add_events(
             if (event.kind, event.corner) in stored:
                 continue
             stored.add((event.kind, event.corner))
-            value = canonical.number("value_num", event.value)
-            texts = canonical.text(event.corner), event.kind
+            value = clean_number("value_num", event.value)
+            texts = clean_text(event.corner), event.kind
             tx.run(
                 "INSERT INTO driver_events VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                 (
                     *(tx.next_id("driver_events"), driver, session, *texts, value),
-                    *(canonical.text(event.text), now_ms),
+                    *(clean_text(event.text), now_ms),
                 ),
             )
         return len(stored) - len(set(rows))
@@ -127,7 +127,7 @@ async def add_events(
 
 def driver_key(driver_id: str) -> str:
     """A driver's name as events are kept under it: case and outer spaces make no difference."""
-    return canonical.text(driver_id.strip().casefold())
+    return clean_text(driver_id.strip().casefold())
 
 
 def session_turns(connection: Connection, session_id: str, limit: int) -> list[TurnRow]:

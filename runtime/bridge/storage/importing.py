@@ -17,12 +17,17 @@ from runtime.bridge.session.recording import (
     Recording,
     Samples,
 )
-from runtime.bridge.storage import canonical
 from runtime.bridge.storage.backend import Columns, Run
 from runtime.bridge.storage.errors import BadFrames, SessionExists
-from runtime.bridge.storage.state import Session, span_of
-from runtime.bridge.storage.transaction import Transaction, video_columns, write_spans
-from runtime.bridge.storage.values import Imported, SessionMeta, recording_to_meta
+from runtime.bridge.storage.telemetry import clean_signals, empty_cells, frame_matrix, video_columns
+from runtime.bridge.storage.transaction import Session, Transaction, span_of, write_spans
+from runtime.bridge.storage.values import (
+    Imported,
+    SessionMeta,
+    clean_row,
+    clean_text,
+    recording_to_meta,
+)
 from runtime.bridge.storage.writer import Steps
 
 PIECE: Final = 32_768
@@ -85,12 +90,12 @@ class _Import:
         """One commit after another."""
         yield self.stage
         frames, signals = self.recording.frames, self.recording.signals
-        if not set(WIDE_SIGNALS).isdisjoint(map(canonical.text, signals)):
+        if not set(WIDE_SIGNALS).isdisjoint(map(clean_text, signals)):
             frames, signals = _filled(frames, signals)
         if len({len(column) for column in frames.columns.values()}) > 1:
             raise BadFrames("the columns of the frames differ in length")
         for part in _pieces(frames.columns):
-            yield partial(self.add_frames, numbers=canonical.matrix(Frames(part)))
+            yield partial(self.add_frames, numbers=frame_matrix(Frames(part)))
         for name, samples in _one_by_one(signals):
             self.tall += 1
             for part in _pieces(samples._asdict()):
@@ -149,7 +154,7 @@ class _Import:
             )
             fresh = replace(there, key=staged.key)
         bound = replace(
-            fresh.with_meta(canonical.row(self.meta)).with_spans(spans),
+            fresh.with_meta(clean_row(self.meta)).with_spans(spans),
             n_frames=staged.n_frames,
             distance_m=staged.distance_m,
             odometer=staged.odometer,
@@ -187,20 +192,20 @@ def driven_ms(
 
 def _one_by_one(signals: Mapping[str, Samples]) -> Iterator[tuple[str, Samples]]:
     """The signals in canonical form; of a large recording they are not in memory together."""
-    if len(set(map(canonical.text, signals))) < len(signals):
-        yield from canonical.signals(signals).items()
+    if len(set(map(clean_text, signals))) < len(signals):
+        yield from clean_signals(signals).items()
         return
     for name in signals:
-        yield from canonical.signals({name: signals[name]}).items()
+        yield from clean_signals({name: signals[name]}).items()
 
 
 def _filled(frames: Frames, signals: Mapping[str, Samples]) -> tuple[Frames, Mapping[str, Samples]]:
     """The same with wide columns among the frames, where they were signals."""
-    numbers, named = canonical.matrix(frames), canonical.signals(signals)
+    numbers, named = frame_matrix(frames), clean_signals(signals)
     for name in WIDE_SIGNALS:
         samples = named.pop(name, None)
         if samples is None or not numbers.shape[1]:
             continue
-        index, fits = canonical.empty_cells(numbers, name, samples)
+        index, fits = empty_cells(numbers, name, samples)
         numbers[WIDE.index(name), index] = samples.value[fits]
     return Frames(dict(zip(WIDE, numbers, strict=True))), named

@@ -12,11 +12,16 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Final
 
-from runtime.bridge.storage import salvage, sqlite, transaction
+from runtime.bridge.storage import salvage, sessions, sqlite, telemetry, transaction
 from runtime.bridge.storage.backend import Connection, Engine
 from runtime.bridge.storage.errors import Damaged, StoreFull, StoreUnusable
-from runtime.bridge.storage.state import SESSION_COLUMNS, Session, State
-from runtime.bridge.storage.transaction import Transaction
+from runtime.bridge.storage.transaction import (
+    SESSION_COLUMNS,
+    Session,
+    State,
+    Transaction,
+    select,
+)
 from runtime.bridge.storage.values import DISCOVERED, Backend, Choice, SignalRow
 from runtime.bridge.storage.writer import Write
 from runtime.web import instance
@@ -275,26 +280,26 @@ def load_state(engine: Engine, seed: Sequence[SignalRow] = ()) -> tuple[State, W
     On a full disk nothing is written: what should have been is returned, too.
     """
     connection = engine.writer
-    signals = {row.name: row for row in transaction.select(connection, SignalRow)}
+    signals = {row.name: row for row in select(connection, SignalRow)}
     columns = ", ".join(SESSION_COLUMNS)
     rows = connection.rows(f"SELECT {columns} FROM sessions")  # noqa: S608 - constants
-    sessions = [Session.restored(row) for row in rows]
+    stored = [Session.restored(row) for row in rows]
     staged = [int(key) for (key,) in connection.rows("SELECT session_key FROM staged")]
     state = State(
         signals=signals,
         counters={
             "signal_id": max((signal.signal_id for signal in signals.values()), default=0),
-            "session_key": max([*(session.key for session in sessions), *staged], default=0),
-            "activation": max((session.activation for session in sessions), default=0),
+            "session_key": max([*(session.key for session in stored), *staged], default=0),
+            "activation": max((session.activation for session in stored), default=0),
         },
         boots=int(connection.rows("SELECT max(boots) FROM schema_version")[0][0] or 0) + 1,
         staged=staged,
     )
     state.sessions = {
         session.session_id: _recounted(connection, session, state) if session.dirty else session
-        for session in sessions
+        for session in stored
     }
-    first = partial(transaction.note_opening, boots=state.boots, seed=tuple(seed))
+    first = partial(sessions.note_opening, boots=state.boots, seed=tuple(seed))
     if _written(engine, state, first):
         return state, None
     log.warning("the disk is full: what is stored can be read, and nothing can be written")
@@ -321,7 +326,7 @@ def _written(engine: Engine, state: State, write: Write) -> bool:
 
 
 def _recounted(connection: Connection, session: Session, state: State) -> Session:
-    counted = transaction.count_telemetry(connection, session.key, state.wide)
+    counted = telemetry.count_telemetry(connection, session.key, state.wide)
     return replace(
         session.with_spans(counted.spans or {}),
         n_frames=counted.n_frames,

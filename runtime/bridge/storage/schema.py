@@ -1,12 +1,12 @@
 """The tables, in the words of either engine, and the way from each version to the next."""
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from runtime.bridge.session.recording import WIDE
 from runtime.bridge.storage.backend import Connection, Row
 from runtime.bridge.storage.errors import SchemaTooNew, StoreUnusable
+from runtime.bridge.storage.values import unix_ms
 
 
 class Table(NamedTuple):
@@ -195,7 +195,7 @@ def migrate(connection: Connection, dialect: Dialect, tables: Sequence[str]) -> 
     boots = connection.rows("SELECT max(boots) FROM schema_version")[0][0] or 0
     connection.run(
         "INSERT INTO schema_version VALUES (?, ?, ?)",
-        (len(STEPS), int(time.time() * 1000), boots),
+        (len(STEPS), unix_ms(), boots),
     )
     connection.commit()
     return True

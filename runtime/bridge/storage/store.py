@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import functools
-import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
@@ -13,14 +12,13 @@ from typing import Any, Final, Self, TypeVar, cast
 import numpy as np
 
 from runtime.bridge.session.recording import WIDE, Frames, Recording, Samples, VideoFrame
-from runtime.bridge.storage import opening, schema, transaction
+from runtime.bridge.storage import opening, schema, sessions, telemetry
 from runtime.bridge.storage.backend import Connection
 from runtime.bridge.storage.errors import StoreBusy, UnknownSession
 from runtime.bridge.storage.exporting import Exports
 from runtime.bridge.storage.importing import drop_staged, import_recording
 from runtime.bridge.storage.reading import Readers
-from runtime.bridge.storage.state import Session
-from runtime.bridge.storage.transaction import S, Transaction, select, spans_of
+from runtime.bridge.storage.transaction import S, Session, Transaction, select, spans_of
 from runtime.bridge.storage.values import (
     NOTHING,
     Appended,
@@ -36,6 +34,7 @@ from runtime.bridge.storage.values import (
     SessionRow,
     SignalRow,
     SignalsAppended,
+    unix_ms,
 )
 from runtime.bridge.storage.writer import Job, Writer
 from runtime.web import instance
@@ -46,11 +45,6 @@ _RECOUNTS: Final = 5
 _TEXT: Final = 128
 """So many characters of a text count as a row."""
 _ALL: Final = 1 << 62
-
-
-def unix_ms() -> int:
-    """The time of day, Unix milliseconds."""
-    return int(time.time() * 1000)
 
 
 class Store:
@@ -125,7 +119,7 @@ class Store:
         """Store rows of one of the tables, in order; the rows with their ids."""
         texts = (cell for row in rows for cell in asdict(row).values() if isinstance(cell, str))
         weight = len(rows) + sum(map(len, texts)) // _TEXT
-        return await self.write(lambda tx: transaction.add_rows(tx, rows), rows=weight)
+        return await self.write(lambda tx: sessions.add_rows(tx, rows), rows=weight)
 
     async def read(self, work: Callable[[Connection], T]) -> T:
         """The result of *work* on a reader's thread, in a transaction."""
@@ -147,16 +141,16 @@ class Store:
         ``-2``, ``-3``, … where it is taken. A session that goes on loses its ``ended_at``.
         """
         return await self.write(
-            lambda tx: transaction.start_session(tx, meta, session_id, slug, now_ms)
+            lambda tx: sessions.start_session(tx, meta, session_id, slug, now_ms)
         )
 
     async def end_session(self, session_id: str, now_ms: int) -> SessionRow:
         """End it; an end that it has already stays. Raises `UnknownSession`."""
-        return await self.write(lambda tx: transaction.end_session(tx, session_id, now_ms))
+        return await self.write(lambda tx: sessions.end_session(tx, session_id, now_ms))
 
     async def rename_session(self, session_id: str, slug: str) -> SessionRow:
         """Give it an id of *slug* and its start; it has then ended. Raises `UnknownSession`."""
-        return await self.write(lambda tx: transaction.rename_session(tx, session_id, slug))
+        return await self.write(lambda tx: sessions.rename_session(tx, session_id, slug))
 
     def sessions(
         self,
@@ -205,7 +199,7 @@ class Store:
         """
         now, further = unix_ms() if now_ms is None else now_ms, extras or {}
         return await self.write(
-            lambda tx: transaction.append_frames(tx, session_id, frames, further, meta, now),
+            lambda tx: telemetry.append_frames(tx, session_id, frames, further, meta, now),
             rows=len(frames) + sum(len(samples.t) for samples in further.values()),
         )
 
@@ -227,7 +221,7 @@ class Store:
         """
         now = unix_ms() if now_ms is None else now_ms
         return await self.write(
-            lambda tx: transaction.append_signals(tx, session_id, samples, meta, now, spare=spare),
+            lambda tx: telemetry.append_signals(tx, session_id, samples, meta, now, spare=spare),
             rows=sum(len(given.t) for given in samples.values()),
         )
 
@@ -241,7 +235,7 @@ class Store:
         """How many frames; one at the same moment of the same file replaces what was there."""
         now = unix_ms() if now_ms is None else now_ms
         return await self.write(
-            lambda tx: transaction.append_video(tx, session_id, frames, meta, now),
+            lambda tx: telemetry.append_video(tx, session_id, frames, meta, now),
             rows=len(frames),
         )
 
@@ -309,7 +303,7 @@ class Store:
 
     async def put_lap(self, row: LapRow) -> LapRow:
         """Store a lap; one of the same number and session is replaced and keeps its id."""
-        return await self.write(lambda tx: transaction.put_lap(tx, row))
+        return await self.write(lambda tx: sessions.put_lap(tx, row))
 
     async def laps(self, session_id: str | None = None, limit: int | None = None) -> list[LapRow]:
         """Newest first by ``recorded_at``, then id; of one session or of all."""
@@ -337,7 +331,7 @@ class Store:
     async def put_lap_cache(self, session_id: str, version: int, laps: str) -> None:
         """Keep the laps found in that version of the telemetry, in place of earlier ones."""
         await self.write(
-            lambda tx: transaction.put_lap_cache(tx, session_id, version, laps),
+            lambda tx: sessions.put_lap_cache(tx, session_id, version, laps),
             rows=1 + len(laps) // _TEXT,
         )
 
@@ -364,10 +358,10 @@ class Store:
         for _ in range(_RECOUNTS):
             session = self._known(session_id)
             wide = self._state.wide
-            count = functools.partial(transaction.count_telemetry, key=session.key, wide=wide)
+            count = functools.partial(telemetry.count_telemetry, key=session.key, wide=wide)
             spans = (await self.read(count)).spans or {}
             write = functools.partial(
-                transaction.recount, session_id=session_id, version=session.version, spans=spans
+                sessions.recount, session_id=session_id, version=session.version, spans=spans
             )
             if (counted := await self.write(write)) is not None:
                 return counted

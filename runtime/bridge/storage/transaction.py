@@ -1,65 +1,255 @@
-"""One transaction, and the writes: functions that change the store through it.
+"""The committed state in memory, and the transaction through which the writes change it.
 
-All of this runs on the writer's thread.
+Sessions and signals are immutable values. A transaction collects changes and makes them the truth
+once they are committed, so that what failed leaves no trace, and readers on other threads see a
+whole commit or none of it. Transactions are of the writer's thread.
 """
 
 import json
-import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from datetime import UTC, datetime
-from typing import Any, ClassVar, Final, Protocol, TypeVar
+from typing import Any, ClassVar, Final, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
-from runtime.bridge.session.recording import (
-    TIMESTAMP,
-    WIDE,
-    WIDE_SIGNALS,
-    Frames,
-    Numbers,
-    Samples,
-    VideoFrame,
-)
-from runtime.bridge.storage import canonical, schema
-from runtime.bridge.storage.backend import Connection, Run
-from runtime.bridge.storage.errors import BadFrames, RegistryFull, UnknownSession
-from runtime.bridge.storage.state import SESSION_COLUMNS, Session, Span, Spans, State, span_of
+from runtime.bridge.session.recording import WIDE, WIDE_SIGNALS, Numbers, Samples
+from runtime.bridge.session.series import Odometer, fill_distance
+from runtime.bridge.storage.backend import Connection, Row, Run
+from runtime.bridge.storage.errors import RegistryFull, UnknownSession
 from runtime.bridge.storage.values import (
-    BUSES,
     DISCOVERED,
     NOTHING,
-    WIDE_TABLE,
     Appended,
-    LapRow,
+    CapabilityRow,
     SessionMeta,
     SessionRow,
     SignalRow,
-    SignalsAppended,
+    clean_row,
 )
 
 MOST_DISCOVERED: Final = 5000
 """Signals that nobody announced."""
 _DISTANCE: Final = WIDE.index("distance_m")
-_BY_ID: Final = ("sessions", "session_laps_cache", "spectator_tokens")
-"""A renamed session is written anew, its laps are found anew, and who was let in to watch what is
-live under an id goes on watching that."""
-ABOUT_SESSIONS: Final = tuple(
-    table.name
-    for step in schema.STEPS
-    for table in step
-    if isinstance(table, schema.Table)
-    and "session_id text" in table.columns
-    and table.name not in _BY_ID
+_SPEED: Final = WIDE.index("speed_ms")
+_START: Final = Odometer()
+_META: Final = ("driver", "driver_level", "track", "car", "note", "source")
+_SAME: Final = (
+    *("session_id", *_META, "started_at", "ended_at", "activation"),
+    *("n_frames", "n_signals", "t_start", "t_end", "version"),
 )
-"""Tables whose rows go with a session that is renamed."""
-_VIDEO: Final = (TIMESTAMP, "avitime_ms", "file_offset_s", "width", "height")
-_LARGEST: Final = 2.0**53
-_AT_ONCE: Final = 500
-"""Moments that one statement deletes."""
-_COUNTED: Final = 65_536
-"""Frames that are counted at a time."""
+"""Columns of the table that are fields of `Session`."""
+SESSION_COLUMNS: Final = (
+    *("session_key", *_SAME, "meta", "last_t", "last_speed_ms", "last_distance_m", "dirty"),
+)
+
+
+class Span(NamedTuple):
+    """How many samples of one signal there are, and between which times."""
+
+    n: int
+    t_start: float
+    t_end: float
+
+    def joined(self, more: "Span") -> "Span":
+        """This span and further samples."""
+        start = more.t_start if more.t_start < self.t_start else self.t_start
+        return Span(self.n + more.n, start, more.t_end if more.t_end > self.t_end else self.t_end)
+
+
+Spans = Mapping[int, Span]
+"""By signal id."""
+
+
+def span_of(samples: Samples) -> Span:
+    """Of at least one sample, by time."""
+    return Span(len(samples.t), float(samples.t[0]), float(samples.t[-1]))
+
+
+@dataclass(frozen=True, slots=True)
+class Session(SessionRow):
+    """A session as the writer holds it."""
+
+    key: int = field(default=0, compare=False)
+    """Under which its telemetry lies; an import comes in under a new one and is then bound."""
+    activation: int = field(default=0, compare=False)
+    """Counts explicit starts over all sessions; 0: it was never started."""
+    odometer: Odometer = field(default=_START, compare=False)
+    dirty: bool = field(default=False, compare=False)
+    """Whether the stored row and capabilities are behind; found out anew after a crash."""
+    spans: Spans | None = field(default=None, compare=False, repr=False)
+    """None: not loaded."""
+
+    @classmethod
+    def new(cls, key: int, session_id: str, started_at: int) -> Self:
+        """A session without telemetry, of which nothing else is known."""
+        return cls(session_id=session_id, started_at=started_at, key=key, spans={})
+
+    @classmethod
+    def restored(cls, row: Row) -> Self:
+        """The session of a row of `SESSION_COLUMNS`."""
+        key, *same, meta, last_t, last_speed, last_distance, dirty = row
+        last = (last_t, last_speed, last_distance)
+        return cls(
+            **dict(zip(_SAME, same, strict=True)),
+            key=key,
+            meta=json.loads(meta) if meta else {},
+            distance_m=last_distance,
+            odometer=Odometer(*(float("nan") if number is None else number for number in last)),
+            dirty=bool(dirty),
+        )
+
+    def stored(self) -> Row:
+        """The row of `SESSION_COLUMNS`."""
+        same = (getattr(self, name) for name in _SAME)
+        meta = json.dumps(self.meta, sort_keys=True) if self.meta else None
+        last = (None if number != number else number for number in self.odometer)
+        return (self.key, *same, meta, *last, int(self.dirty))
+
+    def with_meta(self, meta: SessionMeta) -> Self:
+        """The same with what *meta* knows where it knew nothing; itself if that is nothing."""
+        if meta == NOTHING:
+            return self
+        known = {
+            name: value
+            for name in _META
+            if not getattr(self, name) and (value := getattr(meta, name))
+        }
+        both = {**(meta.meta or {}), **self.meta}
+        if not known and both == self.meta:
+            return self
+        return replace(self, **known, meta=both)
+
+    def with_spans(self, spans: Spans) -> Self:
+        """The same with these spans in place of its own."""
+        return replace(self, spans={}, n_signals=0, t_start=None, t_end=None).with_samples(spans)
+
+    def with_samples(self, more: Spans) -> Self:
+        """The same with further samples; its own spans must be loaded."""
+        return replace(self, **self._changes(more))
+
+    def _changes(self, more: Spans) -> dict[str, Any]:
+        """What further samples change."""
+        spans = dict(self.spans or {})
+        first, last = self.t_start, self.t_end
+        pair: tuple[Span | None, Span | None] = (None, None)
+        joined = Span(0, 0.0, 0.0)
+        for signal, span in more.items():
+            before = spans.get(signal)
+            if before is not pair[0] or span is not pair[1]:  # most columns of frames are alike
+                pair = before, span
+                joined = before.joined(span) if before else span
+            spans[signal] = joined
+            first = span.t_start if first is None or span.t_start < first else first
+            last = span.t_end if last is None or span.t_end > last else last
+        return {"spans": spans, "n_signals": len(spans), "t_start": first, "t_end": last}
+
+    def with_frames(self, numbers: Numbers, wide: Mapping[str, int], writes: int = 0) -> Self:
+        """The session after further frames; fills the null distances of *numbers* in place.
+
+        *wide* are the ids of the wide columns, *writes* says how many writes brought the frames.
+        The spans must be loaded.
+        """
+        t = numbers[0]
+        filled, odometer = fill_distance(t, numbers[_SPEED], numbers[_DISTANCE], self.odometer)
+        numbers[_DISTANCE] = filled
+        known = ~np.isnan(numbers[1:])
+        whole = Span(len(t), float(t.min()), float(t.max()))
+        more = {}
+        for at, n in enumerate(known.sum(axis=1).tolist()):
+            if n:
+                some = t[known[at]] if n < len(t) else None
+                span = whole if some is None else Span(n, float(some.min()), float(some.max()))
+                more[wide[WIDE_SIGNALS[at]]] = span
+        reached = odometer.distance_m
+        return replace(
+            self,
+            **self._changes(more),
+            n_frames=self.n_frames + len(t),
+            distance_m=None if reached != reached else reached,
+            odometer=odometer,
+            version=self.version + writes,
+            dirty=self.dirty or writes > 0,
+        )
+
+
+@dataclass(slots=True)
+class State:
+    """The committed truth; only the writer's thread changes it, by whole values."""
+
+    sessions: dict[str, Session] = field(default_factory=dict)
+    signals: dict[str, SignalRow] = field(default_factory=dict)
+    counters: dict[str, int] = field(default_factory=dict)
+    """The highest number given out so far, by what it numbers."""
+    boots: int = 0
+    """How often the database was opened, this time included."""
+    staged: list[int] = field(default_factory=list)
+    """Keys of imports that did not come to their end."""
+
+    def become(self, other: "State") -> None:
+        """Take over all that *other* knows."""
+        for part in fields(self):
+            setattr(self, part.name, getattr(other, part.name))
+
+    @property
+    def wide(self) -> dict[str, int]:
+        """Ids of the wide columns by name."""
+        return {name: self.signals[name].signal_id for name in WIDE_SIGNALS}
+
+    def catalogue(self) -> dict[int, SignalRow]:
+        """The signals by id, in that order."""
+        rows = sorted(self.signals.copy().values(), key=lambda row: row.signal_id)
+        return {row.signal_id: row for row in rows}
+
+    def capabilities(self, spans: Spans) -> list[CapabilityRow]:
+        """What the spans of a session say of its signals, by name."""
+        named = self.catalogue()
+        rows = (_capability(named[signal], span) for signal, span in spans.items())
+        return sorted(rows, key=lambda row: row.name)
+
+    def newest(
+        self, *, active_only: bool, driver: str | None, track: str | None
+    ) -> list[SessionRow]:
+        """The sessions, newest first, then by id descending; case makes no difference."""
+        rows: Iterable[SessionRow] = self.sessions.copy().values()
+        chosen = [
+            row
+            for row in rows
+            if not (active_only and row.ended_at is not None)
+            and _same(row.driver, driver)
+            and _same(row.track, track)
+        ]
+        return sorted(chosen, key=lambda row: (row.started_at, row.session_id), reverse=True)
+
+    def active(self) -> str | None:
+        """The session that was started last, of those that are not ended."""
+        started = (
+            session
+            for session in self.sessions.copy().values()
+            if session.activation and session.ended_at is None
+        )
+        last = max(started, key=lambda session: session.activation, default=None)
+        return None if last is None else last.session_id
+
+
+def _capability(signal: SignalRow, span: Span) -> CapabilityRow:
+    duration = span.t_end - span.t_start
+    mean_hz = span.n / duration if duration > 0 else 0.0
+    least = signal.min_useful_hz
+    return CapabilityRow(
+        name=signal.name,
+        n_samples=span.n,
+        mean_hz=mean_hz,
+        t_start=span.t_start,
+        t_end=span.t_end,
+        units=signal.units,
+        group=signal.group,
+        min_useful_hz=least,
+        useful=least is None or mean_hz >= least,
+    )
+
+
+def _same(mine: str | None, wanted: str | None) -> bool:
+    return wanted is None or (mine or "").strip().casefold() == wanted.strip().casefold()
 
 
 class Stored(Protocol):
@@ -168,7 +358,7 @@ class Transaction:
     def ensure(self, session_id: str, meta: SessionMeta, now_ms: int) -> Session:
         """The session, made where it is unknown, its nulls filled, its spans loaded."""
         if meta != NOTHING:  # as with almost no frame of a drive
-            meta = canonical.row(meta)
+            meta = clean_row(meta)
         session = self.session(session_id)
         if session is None:
             made = Session.new(self.next_number("session_key"), session_id, now_ms)
@@ -354,298 +544,3 @@ def write_spans(connection: Connection, key: int, spans: Spans) -> None:
             "t_end": np.array(t_end),
         },
     )
-
-
-def count_telemetry(connection: Connection, key: int, wide: Mapping[str, int]) -> Session:
-    """Number of frames, odometer and spans of a session, counted from what is stored."""
-    session = Session.new(key, "", 0)
-    while True:
-        numbers = connection.frames(key, session.n_frames, session.n_frames + _COUNTED)
-        if not numbers.shape[1]:
-            break
-        session = session.with_frames(numbers, wide)
-    signals = sorted(connection.signals(key))
-    return session.with_samples(
-        {signal: span_of(connection.samples(key, [signal])[signal]) for signal in signals}
-    )
-
-
-# telemetry
-
-
-def append_frames(
-    tx: Transaction,
-    session_id: str,
-    frames: Frames,
-    extras: Mapping[str, Samples],
-    meta: SessionMeta,
-    now_ms: int,
-) -> Appended:
-    """Frames, and samples of further signals, after those of a session."""
-    numbers = canonical.matrix(frames)
-    samples = canonical.signals(extras) if extras else {}
-    new, left_out = tx.discover(samples, now_ms, spare=True)
-    tx.ensure(session_id, meta, now_ms)
-    appended = tx.append(session_id, numbers)
-    for name in left_out:
-        del samples[name]
-    if samples:
-        tx.add_samples(session_id, samples)
-    appended.newly_discovered, appended.left_out = new, left_out
-    return appended
-
-
-def append_signals(
-    tx: Transaction,
-    session_id: str,
-    given: Mapping[str, Samples],
-    meta: SessionMeta,
-    now_ms: int,
-    *,
-    spare: bool,
-) -> SignalsAppended:
-    """Samples by name; those of wide columns go into empty cells of frames, or nowhere.
-
-    *spare*: names for which the catalogue has no room are left out rather than refused.
-    """
-    samples = canonical.signals({n: given[n] for n in given if n not in WIDE_SIGNALS})
-    wide = canonical.signals({n: given[n] for n in given if n in WIDE_SIGNALS})
-    new, left_out = tx.discover(samples, now_ms, spare=spare)
-    for name in left_out:
-        del samples[name]
-    tx.flush()
-    placed = _fill(tx, session_id, wide, meta, now_ms)
-    if samples:
-        tx.ensure(session_id, meta, now_ms)
-        tx.add_samples(session_id, samples)
-    filled = sum(map(len, placed.values()))
-    lost = sum(len(given[name].t) for name in given if name in left_out)
-    offered = sum(len(given[name].t) for name in wide)
-    posted = sum(len(values.t) for values in given.values()) - offered - lost
-    session = tx.session(session_id)
-    count = 0 if session is None else session.n_signals
-    return SignalsAppended(posted + filled, new, count, offered - filled + lost, placed)
-
-
-def _fill(
-    tx: Transaction, session_id: str, wide: Mapping[str, Samples], meta: SessionMeta, now_ms: int
-) -> dict[str, tuple[float, ...]]:
-    """Fill the empty cells next to samples of wide columns; the times of those that found one."""
-    session = tx.session(session_id)
-    if not wide or session is None or not session.n_frames:
-        return {}
-    numbers = tx.connection.frames(session.key)
-    placed: dict[str, tuple[float, ...]] = {}
-    more: dict[int, Span] = {}
-    for name, samples in wide.items():
-        index, fits = canonical.empty_cells(numbers, name, samples)
-        if not len(index):
-            continue
-        tx.changes += 1
-        tx.connection.fill(session.key, name, index, samples.value[fits])
-        t = numbers[0, index]
-        more[tx.state.wide[name]] = Span(len(t), float(t.min()), float(t.max()))
-        placed[name] = tuple(samples.t[fits].tolist())
-    if placed:
-        tx.touch(tx.ensure(session_id, meta, now_ms).with_samples(more))
-    return placed
-
-
-def append_video(
-    tx: Transaction,
-    session_id: str,
-    frames: Sequence[VideoFrame],
-    meta: SessionMeta,
-    now_ms: int,
-) -> int:
-    """Where the moments of a session lie in video files; how many there were."""
-    columns = video_columns(frames)
-    session = tx.ensure(session_id, meta, now_ms)
-    places: dict[str, list[float]] = {}
-    for path, t in zip(columns["file_path"].tolist(), columns[TIMESTAMP].tolist(), strict=True):
-        places.setdefault(path, []).append(t)
-    for path, times in places.items():
-        for begin in range(0, len(times), _AT_ONCE):
-            some = times[begin : begin + _AT_ONCE]
-            marks = ",".join("?" * len(some))
-            tx.run(
-                "DELETE FROM video_frames WHERE session_key = ? AND file_path = ?"  # noqa: S608 - marks
-                f" AND timestamp IN ({marks})",
-                (session.key, path, *some),
-            )
-    tx.touch(tx.existing(session_id))
-    count = len(columns[TIMESTAMP])
-    tx.connection.insert("video_frames", {"session_key": np.full(count, session.key), **columns})
-    return len(frames)
-
-
-def video_columns(frames: Sequence[VideoFrame]) -> dict[str, npt.NDArray[np.object_] | Numbers]:
-    """The columns of the table; of frames at one moment of one file the last one counts.
-
-    Raises `BadFrames` for numbers that cannot be kept.
-    """
-    unique = {(canonical.text(frame.file_path), frame.timestamp + 0.0): frame for frame in frames}
-    columns: dict[str, npt.NDArray[np.object_] | Numbers] = {}
-    for name in _VIDEO:
-        column = np.array([getattr(frame, name) for frame in unique.values()], np.float64) + 0.0
-        if (np.abs(column) > _LARGEST).any() or (name == TIMESTAMP and np.isnan(column).any()):
-            raise BadFrames(f"{name} of a video frame cannot be kept")
-        columns[name] = column
-    columns["file_path"] = np.array([path for path, _ in unique], np.object_)
-    return columns
-
-
-# sessions
-
-
-def start_session(
-    tx: Transaction, meta: SessionMeta, session_id: str | None, slug: str, now_ms: int
-) -> tuple[SessionRow, bool]:
-    """A session becomes the active one: a new one, or one that goes on; whether it was there."""
-    session_id = session_id or _dated(tx, slug, now_ms)
-    resumed = tx.session(session_id) is not None
-    session = tx.ensure(session_id, meta, now_ms)
-    activation = tx.next_number("activation")
-    return tx.put(replace(session, ended_at=None, activation=activation)), resumed
-
-
-def end_session(tx: Transaction, session_id: str, now_ms: int) -> SessionRow:
-    """A session ends, once."""
-    tx.flush()
-    session = tx.existing(session_id)
-    if session.ended_at is None:
-        session = tx.put(replace(session, ended_at=now_ms))
-        tx.checkpoint = True
-    return tx.settle(session) if session.dirty else session
-
-
-def end_begun_by_bus(tx: Transaction, kept: Collection[str], now_ms: int) -> list[SessionRow]:
-    """Open sessions that a bus began end with their last frames; those in *kept* go on.
-
-    One that was started, too, is its driver's to end.
-    """
-    tx.flush()
-    ended: list[SessionRow] = []
-    for session in list(tx.sessions()):
-        if session.session_id in kept or session.ended_at is not None or session.activation:
-            continue
-        if session.source in BUSES:
-            # A synthetic car's clock may run ahead of the day's.
-            last = tx.put(replace(session, ended_at=min(_last_ms(session), now_ms)))
-            ended.append(tx.settle(last) if last.dirty else last)
-    return ended
-
-
-def rename_session(tx: Transaction, session_id: str, slug: str) -> SessionRow:
-    """A session takes an id of *slug* and its start, and ends; the old id is free again."""
-    tx.existing(session_id)
-    tx.flush()
-    session = tx.existing(session_id)
-    new_id = _dated(tx, slug, session.started_at)
-    ended_at = session.ended_at or _last_ms(session)
-    tx.remove(session_id)
-    session = tx.put(replace(session, session_id=new_id, ended_at=ended_at))
-    tx.run("DELETE FROM session_laps_cache WHERE session_id = ?", (session_id,))
-    for table in ABOUT_SESSIONS:
-        tx.run(
-            f"UPDATE {table} SET session_id = ? WHERE session_id = ?",  # noqa: S608 - our tables
-            (new_id, session_id),
-        )
-    return tx.settle(session)
-
-
-def settle(tx: Transaction, session_id: str) -> None:
-    """Write what was only counted; for a session that has been quiet for a while."""
-    session = tx.session(session_id)
-    if session is not None and session.dirty:
-        tx.settle(session)
-
-
-def recount(tx: Transaction, session_id: str, version: int, spans: Spans) -> int | None:
-    """Take over spans that were counted from the stored telemetry at *version*.
-
-    How many signals there are; None: the session has changed since.
-    """
-    tx.flush()
-    session = tx.existing(session_id)
-    if session.version != version:
-        return None
-    write_spans(tx.connection, session.key, spans)
-    tx.put(session.with_spans(spans))
-    return len(spans)
-
-
-def note_opening(tx: Transaction, boots: int, seed: Sequence[SignalRow]) -> None:
-    """What an opening writes: that it was, the catalogue's new entries, what was counted anew.
-
-    A signal that was discovered takes over what *seed* says of it, every other entry stays as it
-    is. The wide columns are signals whether the seed names them or not.
-    """
-    tx.run("UPDATE schema_version SET boots = ?", (boots,))
-    named = {canonical.text(row.name): row for row in seed}
-    for name in WIDE_SIGNALS:
-        named.setdefault(name, SignalRow(name, discovery=WIDE_TABLE))
-    for name, row in named.items():
-        there = tx.signal(name)
-        if there is None:
-            tx.learn(replace(row, name=name, signal_id=0))
-        elif there.discovery == DISCOVERED != row.discovery:
-            number, at = there.signal_id, there.discovered_at
-            tx.learn(replace(row, name=name, signal_id=number, discovered_at=at))
-    for session in list(tx.sessions()):
-        if session.dirty:
-            tx.settle(tx.put(session))
-
-
-def _last_ms(session: Session) -> int:
-    """The time of day of the last of its telemetry, Unix milliseconds."""
-    lasted = (session.t_end or 0.0) - (session.t_start or 0.0)
-    return session.started_at + round(lasted * 1000)
-
-
-def _dated(tx: Transaction, slug: str, now_ms: int) -> str:
-    """An id that no session has."""
-    moment = datetime.fromtimestamp(now_ms / 1000, UTC)
-    base = f"{slug}-{moment:%Y%m%d-%H%M%S}"
-    name, number = base, 1
-    while tx.session(name) is not None:
-        number += 1
-        name = f"{base}-{number}"
-    return name
-
-
-# rows
-
-
-def add_rows(tx: Transaction, given: Sequence[S]) -> tuple[S, ...]:
-    """New rows, in order; they are returned as they are stored, with their ids."""
-    rows = tuple(replace(canonical.row(row), id=tx.next_id(row.table)) for row in given)
-    for row in rows:
-        tx.insert(row)
-    return rows
-
-
-def put_lap(tx: Transaction, given: LapRow) -> LapRow:
-    """A lap as reported; the same number of the same session replaces.
-
-    The session is made where it is unknown.
-    """
-    row = canonical.row(given)
-    if math.isnan(given.lap_time_s):
-        raise BadFrames("lap_time_s must be a number")
-    if tx.session(row.session_id) is None:
-        tx.ensure(row.session_id, NOTHING, row.recorded_at)
-    there = tx.connection.rows(
-        "SELECT id FROM laps WHERE session_id = ? AND lap_number = ?",
-        (row.session_id, row.lap_number),
-    )
-    row = replace(row, id=int(there[0][0]) if there else tx.next_id("laps"))
-    tx.run("DELETE FROM laps WHERE id = ?", (row.id,))
-    tx.insert(row)
-    return row
-
-
-def put_lap_cache(tx: Transaction, session_id: str, version: int, laps: str) -> None:
-    """The laps found in a session, for as long as its telemetry has that version."""
-    tx.run("DELETE FROM session_laps_cache WHERE session_id = ?", (session_id,))
-    tx.run("INSERT INTO session_laps_cache VALUES (?, ?, ?)", (session_id, version, laps))

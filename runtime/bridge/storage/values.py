@@ -1,14 +1,26 @@
 """What goes into the store and comes out of it; times of day are Unix milliseconds.
 
+Texts and numbers are stored in one canonical form, so that both back-ends keep the same bytes.
+
 The fields of a class with a *table* are the columns of that table.
 """
 
+import time
+import unicodedata
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
-from typing import ClassVar, Final, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, Final, Literal, NamedTuple, TypeAlias, TypeVar
+
+import numpy as np
 
 from runtime.bridge.session.recording import Gate, Numbers, ReadWarning, Recording
+from runtime.bridge.storage.errors import BadFrames
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+R = TypeVar("R", bound="DataclassInstance")
 
 Backend: TypeAlias = Literal["analytical", "lightweight"]
 Choice: TypeAlias = Literal["auto", "analytical", "lightweight"]
@@ -238,3 +250,38 @@ def recording_from_meta(meta: Json) -> Recorded:
         tuple(Gate(*gate) for gate in splits) if isinstance(splits, list) else (),
         facts if isinstance(facts, dict) else {},
     )
+
+
+def unix_ms() -> int:
+    """The time of day, Unix milliseconds."""
+    return int(time.time() * 1000)
+
+
+def clean_text(value: str) -> str:
+    """NFC, without NUL and without halves of surrogate pairs."""
+    whole = value.encode("utf-8", "replace").decode("utf-8").replace("\0", "")
+    return unicodedata.normalize("NFC", whole)
+
+
+def clean_number(name: str, value: float) -> float | None:
+    """NaN is null and -0.0 is 0.0. Raises `BadFrames` for infinities."""
+    if value != value:
+        return None
+    if value in (np.inf, -np.inf):
+        raise BadFrames(f"{name} is infinite")
+    return value + 0.0
+
+
+def clean_row(record: R) -> R:
+    """A record with its texts and numbers in canonical form; an empty optional text is null."""
+    changed: dict[str, object] = {}
+    for part in fields(record):
+        value = getattr(record, part.name)
+        if isinstance(value, str):
+            plain = clean_text(value)
+            changed[part.name] = None if not plain and part.default is None else plain
+        elif isinstance(value, float):
+            changed[part.name] = clean_number(part.name, value)
+        elif isinstance(value, tuple):
+            changed[part.name] = tuple(clean_text(item) for item in value)
+    return replace(record, **changed)

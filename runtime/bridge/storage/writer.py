@@ -12,11 +12,10 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from runtime.bridge.storage import transaction
+from runtime.bridge.storage import sessions
 from runtime.bridge.storage.backend import Engine
 from runtime.bridge.storage.errors import Damaged, StoreDamaged
-from runtime.bridge.storage.state import State
-from runtime.bridge.storage.transaction import Transaction
+from runtime.bridge.storage.transaction import State, Transaction
 from runtime.bridge.storage.values import Figures
 from runtime.web.errors import ApiError
 
@@ -286,4 +285,4 @@ class Writer:
         for session_id, last in list(self._quiet.items()):
             if everything or now - last >= QUIET_S:
                 del self._quiet[session_id]
-                self._transact(partial(transaction.settle, session_id=session_id))
+                self._transact(partial(sessions.settle, session_id=session_id))

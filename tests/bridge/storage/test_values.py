@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runtime.bridge.session.series import Odometer, fill_distance
-from runtime.bridge.storage import canonical
-from runtime.bridge.storage.values import SessionMeta
+from runtime.bridge.storage.telemetry import clean_signals, nearest
+from runtime.bridge.storage.values import SessionMeta, clean_row, clean_text
 from tests.bridge.storage.storekit import pairs, samples
 
 NAN = float("nan")
@@ -67,7 +67,7 @@ def test_the_odometer_does_not_notice_where_a_session_is_cut(
 def test_a_sample_belongs_to_the_nearest_frame_within_half_a_period(
     t: list[float], expected: list[int]
 ) -> None:
-    assert canonical.nearest(np.array([0.0, 0.1, 0.2]), np.array(t)).tolist() == expected
+    assert nearest(np.array([0.0, 0.1, 0.2]), np.array(t)).tolist() == expected
 
 
 @pytest.mark.parametrize(
@@ -75,15 +75,13 @@ def test_a_sample_belongs_to_the_nearest_frame_within_half_a_period(
     [("e\u0301", "é"), ("a\0b", "ab"), ("\ud800", "?"), ("plain", "plain"), ("", "")],
 )
 def test_texts_are_kept_in_one_form(given_text: str, kept: str) -> None:
-    assert canonical.text(given_text) == kept
+    assert clean_text(given_text) == kept
 
 
 def test_an_empty_text_is_none_at_all() -> None:
-    assert canonical.row(SessionMeta(driver="", car="\0", track=" ")) == SessionMeta(track=" ")
+    assert clean_row(SessionMeta(driver="", car="\0", track=" ")) == SessionMeta(track=" ")
 
 
 def test_names_that_are_one_in_canonical_form_are_one_signal() -> None:
-    kept = canonical.signals(
-        {"e\u0301": samples((1, 1)), "é": samples((1, 2), (0, 3)), "n": samples()}
-    )
+    kept = clean_signals({"e\u0301": samples((1, 1)), "é": samples((1, 2), (0, 3)), "n": samples()})
     assert {name: pairs(values) for name, values in kept.items()} == {"é": [(0, 3), (1, 2)]}

@@ -10,9 +10,9 @@ import pytest
 
 from runtime.bridge.storage import reading, writer
 from runtime.bridge.storage.backend import Connection
-from runtime.bridge.storage.canonical import matrix
 from runtime.bridge.storage.errors import BadFrames, StoreBusy, StoreFailed, UnknownSession
 from runtime.bridge.storage.store import Store
+from runtime.bridge.storage.telemetry import frame_matrix
 from runtime.bridge.storage.transaction import Transaction
 from runtime.bridge.storage.values import Backend, LapRow
 from tests.bridge.storage.storekit import DRIVER, NOON, equal, frames, opened, samples
@@ -244,7 +244,7 @@ async def test_a_quiet_session_is_settled(store: Store, monkeypatch: pytest.Monk
 
 async def test_an_engine_that_gives_up_is_opened_anew(path: Path) -> None:
     def fatal(tx: Transaction) -> None:
-        tx.connection.insert_frames(1, 3, matrix(frames(2)))
+        tx.connection.insert_frames(1, 3, frame_matrix(frames(2)))
         raise duckdb.FatalException("FATAL Error: the database has been invalidated")
 
     store = await opened(path, "analytical")
