@@ -2,7 +2,6 @@
 
 import logging
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -42,8 +41,7 @@ from runtime.bridge.settings import BridgeSettings
 from runtime.bridge.storage.derived import Analyses, LapBook
 from runtime.bridge.storage.errors import SchemaTooNew, StoreUnusable
 from runtime.bridge.storage.store import Store
-from runtime.bridge.track.library import Library, read_track
-from runtime.bridge.track.model import Track
+from runtime.bridge.track.library import Library
 from runtime.web.hosts import HostPolicy
 from runtime.web.middleware import Door, install
 from runtime.web.openapi import describe, publish
@@ -125,7 +123,11 @@ def assemble(settings: BridgeSettings) -> Service:
     validate(settings)
     with must_work("data_dir: registry/"):
         catalogue = load_registry(settings.registry_file)
-    library = Library.read(settings.tracks_dir)
+    with must_work("track: "):
+        library, active = Library.read(settings.tracks_dir).with_active(settings.track)
+    if active is None and settings.track.strip():
+        words = "track %s: there is no such track file; going on without a track; known: %s"
+        log.warning(words, settings.track.strip(), ", ".join(library.tracks) or "none")
     notes = list(warnings(settings))
     notes += [
         f"track {id_}: {doubt.detail}" for id_, all_ in library.doubts.items() for doubt in all_
@@ -133,11 +135,8 @@ def assemble(settings: BridgeSettings) -> Service:
     notes += [f"track {id_} is left out: {why}" for id_, why in library.unreadable.items()]
     with must_work("can_session_id: "):
         recording_id(settings.can_session_id)
-    active = _active(settings, library)
     for warning in (*notes, *track_warnings(active, settings)):
         log.warning("%s", warning)
-    if active is not None and active is not library.by_id(active.id):  # one of another folder
-        library = replace(library, tracks={**library.tracks, active.id: active})
     service = Service(
         settings=settings,
         version=VERSION,
@@ -181,24 +180,6 @@ def _car(settings: BridgeSettings) -> LoadedCar | None:
         except CarError as error:
             log.warning("the simulator drives without a car file: %s", error)
     return None
-
-
-def _active(settings: BridgeSettings, library: Library) -> Track | None:
-    """The track of the settings: an id of the library, or the path of a file."""
-    wanted = settings.track.strip()
-    if not wanted:
-        return None
-    if (known := library.by_id(wanted)) is not None:
-        return known
-    if not wanted.endswith(".json"):
-        words = "track %s: there is no such track file; going on without a track; known: %s"
-        log.warning(words, wanted, ", ".join(library.tracks) or "none")
-        return None
-    with must_work("track: "):
-        track, left_out = read_track(Path(wanted))
-    for one in left_out:
-        log.warning("track %s: %s", track.id, one.detail)
-    return track
 
 
 async def _lifetime(app: web.Application) -> AsyncIterator[None]:

@@ -6,6 +6,7 @@ from typing import Annotated, Final, Literal
 from pydantic import Field, SecretStr
 from pydantic_settings import SettingsConfigDict
 
+from runtime.bridge.storage.values import Choice
 from runtime.web.settings import Clamp, Settings
 
 ROOT: Final = Path(__file__).resolve().parents[2]
@@ -38,7 +39,7 @@ class BridgeSettings(Settings):
     db: Path = Field(
         ROOT / ".bridge", description="file of the database, made where missing; or its folder"
     )
-    db_backend: Literal["auto", "analytical", "lightweight"] = Field(
+    db_backend: Choice = Field(
         "auto", description="analytical: DuckDB; lightweight: SQLite; auto: by the machine"
     )
     import_roots: list[Path] = Field(

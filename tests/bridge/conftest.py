@@ -7,16 +7,17 @@ from pathlib import Path
 import pytest
 
 from tests.bridge.bridgekit import Bridge, Json, bridging, settings_for
+from tests.bridge.storage.storekit import KINDS
 
 Start = Callable[..., AbstractAsyncContextManager[Bridge]]
 """Starts a bridge; the arguments are settings."""
 
 
-@pytest.fixture(params=["analytical", "lightweight"])
+@pytest.fixture(params=KINDS)
 def backend(request: pytest.FixtureRequest) -> str:
     """Each database in turn."""
-    chosen: str = request.param
-    return chosen
+    kind: str = request.param
+    return kind
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from runtime.bridge.service import SERVICE, Service
 from runtime.bridge.session.stats import quantile
 from runtime.bridge.session.units import Decimals, Seconds, Share, Tenths
 from runtime.bridge.storage.coaching import ModelCall, model_calls
-from runtime.bridge.storage.values import unix_ms
+from runtime.bridge.storage.values import Backend, unix_ms
 from runtime.web.routes import Routes
 from runtime.web.wire import Wire
 
@@ -94,7 +94,7 @@ class WriterHealth(Values):
 class DbHealth(Values):
     """The database."""
 
-    backend: Literal["analytical", "lightweight", "none"]
+    backend: Literal[Backend, "none"]
     schema_version: int
     recovered_from: str | None
     problem: str | None = Field(

@@ -5,8 +5,6 @@ import urllib.error
 import urllib.request
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import replace
-from pathlib import Path
 from typing import Final, NamedTuple
 
 from runtime.bridge.session.laps import Laps
@@ -15,7 +13,7 @@ from runtime.bridge.storage.derived import LapBook
 from runtime.bridge.storage.errors import StoreUnusable
 from runtime.bridge.storage.store import Store
 from runtime.bridge.storage.values import Json, SessionRow
-from runtime.bridge.track.library import Library, read_track
+from runtime.bridge.track.library import Library
 from runtime.bridge.track.model import Track
 from runtime.web.instance import address_of
 
@@ -66,12 +64,7 @@ async def open_session(settings: BridgeSettings, session: str) -> AsyncIterator[
 
 def circuits(settings: BridgeSettings) -> tuple[Library, Track | None]:
     """All circuits, and the active one, as the bridge has them."""
-    library, wanted = Library.read(settings.tracks_dir), settings.track.strip()
-    active = library.by_id(wanted)
-    if active is None and wanted.endswith(".json"):
-        active, _ = read_track(Path(wanted))
-        library = replace(library, tracks={**library.tracks, active.id: active})
-    return library, active
+    return Library.read(settings.tracks_dir).with_active(settings.track)
 
 
 def address(settings: BridgeSettings) -> str:

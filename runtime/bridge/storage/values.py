@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 R = TypeVar("R", bound="DataclassInstance")
 
 Backend: TypeAlias = Literal["analytical", "lightweight"]
-Choice: TypeAlias = Literal["auto", "analytical", "lightweight"]
+"""DuckDB and SQLite."""
+Choice: TypeAlias = Literal["auto", Backend]
 Json: TypeAlias = dict[str, object]
 
 WIDE_TABLE: Final = "wide_table"

@@ -1,7 +1,7 @@
 """The folder of circuits: found by id, by name, or by where a session was driven."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
@@ -44,6 +44,19 @@ class Library:
         tracks = {key: track for key, (track, _) in files.items()}
         doubts = {key: doubts for key, (_, doubts) in files.items() if doubts}
         return cls(tracks, doubts, unreadable)
+
+    def with_active(self, name: str) -> tuple["Library", Track | None]:
+        """The circuit of *name*, an id or the path of a track file, and a library that has it.
+
+        None: there is no such id. Raises `TrackError`.
+        """
+        name = name.strip()
+        track = self.by_id(name)
+        if track is not None or not name.endswith(".json"):
+            return self, track
+        track, doubts = read_track(Path(name))
+        tracks = {**self.tracks, track.id: track}
+        return replace(self, tracks=tracks, doubts={**self.doubts, track.id: doubts}), track
 
     def by_id(self, track_id: str) -> Track | None:
         """The circuit whose file has that name."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, get_args
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from runtime.bridge.storage.values import Backend, Choice, SessionMeta, SignalRo
 
 Open: TypeAlias = Callable[..., Awaitable[Store]]
 
-KINDS: Final[tuple[Backend, ...]] = ("lightweight", "analytical")
+KINDS: Final[tuple[Backend, ...]] = get_args(Backend)
 NOON: Final = 1_700_000_000_000
 """14 November 2023, 22:13:20 UTC, in milliseconds."""
 SEED: Final = (
