@@ -215,7 +215,7 @@ def target_side(drive: Drive, time_s: float) -> Side:
         unknown,
         side.g_lat * scale**2,
         *(
-            tuple(None if one is None else one / scale for one in times)
+            tuple(None if seconds is None else seconds / scale for seconds in times)
             for times in (side.sectors, side.minis, side.corners)
         ),
     )
@@ -233,8 +233,8 @@ def ideal_side(drive: Drive) -> Side:
         unknown,
         unknown,
         unknown,
-        tuple(one.time_s for one in found.sectors.parts),
-        tuple(one.time_s for one in found.mini_sectors.parts),
+        tuple(part.time_s for part in found.sectors.parts),
+        tuple(part.time_s for part in found.mini_sectors.parts),
         (None,) * len(corner_windows(drive)),
     )
 

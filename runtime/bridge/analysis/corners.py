@@ -50,7 +50,7 @@ def corner_classes(
     """
     members: dict[SpeedBand, list[tuple[str, float]]] = {band: [] for band in BANDS}
     for name, passes in passes_of(drive).items():
-        speed = mean_of([one.min_speed_kmh for one in passes])
+        speed = mean_of([passage.min_speed_kmh for passage in passes])
         if speed is not None:
             at = 0 if speed < low_max else 1 if speed < med_max else 2
             members[BANDS[at]].append((name, speed))
@@ -155,11 +155,11 @@ def corner_reports(drive: Drive, references: References = NONE) -> CornerReports
 
 
 def _report(drive: Drive, name: str, passes: Sequence[Pass], target: Target | None) -> CornerRecord:
-    shown = tuple(_shown(drive, one) for one in passes)
-    known = [one for one in shown if one.min_speed_kmh is not None]
-    best = max(known, key=lambda one: one.min_speed_kmh or 0.0, default=None)
+    shown = tuple(_shown(drive, passage) for passage in passes)
+    known = [record for record in shown if record.min_speed_kmh is not None]
+    best = max(known, key=lambda record: record.min_speed_kmh or 0.0, default=None)
     if best is None and shown:
-        best = min(shown, key=lambda one: one.corner_time_s)
+        best = min(shown, key=lambda record: record.corner_time_s)
     deltas: tuple[float | None, float | None, float | None, float | None] = (None,) * 4
     if best is not None and target is not None:
         usual = target.min_speed_kmh if target.min_speed_kmh is not None else target.apex_speed_kmh
@@ -175,31 +175,31 @@ def _report(drive: Drive, name: str, passes: Sequence[Pass], target: Target | No
     return CornerRecord(name, len(shown), best, averages, grade, speed, entry, leave, time, shown)
 
 
-def _shown(drive: Drive, one: Pass) -> PassRecord:
+def _shown(drive: Drive, passage: Pass) -> PassRecord:
     """A pass, with the place where it was slowest."""
-    speed = drive.series["speed_ms"][one.frames]
+    speed = drive.series["speed_ms"][passage.frames]
     place = np.nan
     if not np.isnan(speed).all():
-        place = float(drive.progress.p[one.first + int(np.nanargmin(speed))])
+        place = float(drive.progress.p[passage.first + int(np.nanargmin(speed))])
     return PassRecord(
-        lap_number=one.lap,
-        entry_speed_kmh=one.entry_speed_kmh,
-        apex_speed_kmh=one.min_speed_kmh,
-        exit_speed_kmh=one.exit_speed_kmh,
-        peak_brake_bar=one.peak_brake_bar,
-        max_g_lat=one.max_g_lat,
-        corner_time_s=one.corner_time_s,
+        lap_number=passage.lap,
+        entry_speed_kmh=passage.entry_speed_kmh,
+        apex_speed_kmh=passage.min_speed_kmh,
+        exit_speed_kmh=passage.exit_speed_kmh,
+        peak_brake_bar=passage.peak_brake_bar,
+        max_g_lat=passage.max_g_lat,
+        corner_time_s=passage.corner_time_s,
         apex_distance_m=None if np.isnan(place) else place,
-        min_speed_kmh=one.min_speed_kmh,
+        min_speed_kmh=passage.min_speed_kmh,
     )
 
 
 def _averages(passes: Sequence[Pass]) -> PassAverages:
     return PassAverages(
-        apex_speed_kmh=mean_of([one.min_speed_kmh for one in passes]),
-        corner_time_s=mean_of([one.corner_time_s for one in passes]),
-        entry_speed_kmh=mean_of([one.entry_speed_kmh for one in passes]),
-        exit_speed_kmh=mean_of([one.exit_speed_kmh for one in passes]),
+        apex_speed_kmh=mean_of([passage.min_speed_kmh for passage in passes]),
+        corner_time_s=mean_of([passage.corner_time_s for passage in passes]),
+        entry_speed_kmh=mean_of([passage.entry_speed_kmh for passage in passes]),
+        exit_speed_kmh=mean_of([passage.exit_speed_kmh for passage in passes]),
     )
 
 
@@ -230,25 +230,25 @@ def smoothness(drive: Drive) -> dict[str, SmoothnessRecord]:
     found = {}
     rates = [np.diff(drive.series[name]) / drive.series.dt for name in CONTROLS]
     for name, passes in passes_of(drive).items():
-        rated = [_smoothness(rates, one) for one in passes]
+        rated = [_smoothness(rates, passage) for passage in passes]
         if rated:
             found[name] = min(rated, key=_calm)
     return found
 
 
-def _calm(one: SmoothnessRecord) -> tuple[float, float, int]:
-    steering, throttle = one.steering_dot_std, one.throttle_dot_std
+def _calm(record: SmoothnessRecord) -> tuple[float, float, int]:
+    steering, throttle = record.steering_dot_std, record.throttle_dot_std
     return (
         np.inf if steering is None else steering,
         np.inf if throttle is None else throttle,
-        one.lap,
+        record.lap,
     )
 
 
-def _smoothness(rates: Sequence[Numbers], one: Pass) -> SmoothnessRecord:
+def _smoothness(rates: Sequence[Numbers], passage: Pass) -> SmoothnessRecord:
     """The deviations of a pass; *rates* between the frames of the series, of each control."""
-    between = slice(one.first, one.last - 1)
-    return SmoothnessRecord(one.lap, *(deviation(rate[between], sample=True) for rate in rates))
+    between = slice(passage.first, passage.last - 1)
+    return SmoothnessRecord(passage.lap, *(deviation(rate[between], sample=True) for rate in rates))
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,7 +277,7 @@ def consistency(drive: Drive) -> ConsistencyRecord:
     """How repeatable the driving was. Raises `NoGeometry`."""
     times = [lap.duration_s for lap in drive.counted]
     corners = {
-        name: deviation([one.corner_time_s for one in passes], sample=True) or 0.0
+        name: deviation([passage.corner_time_s for passage in passes], sample=True) or 0.0
         for name, passes in passes_of(drive).items()
         if passes
     }

@@ -74,14 +74,14 @@ class Progress:
 
 def steps(sessions: Sequence[DriverSession]) -> list[Step]:
     """The sessions by their start."""
-    ordered = sorted(sessions, key=lambda one: (one.started_at, one.session_id))
-    return [_step(at, one) for at, one in enumerate(ordered, start=1)]
+    ordered = sorted(sessions, key=lambda session: (session.started_at, session.session_id))
+    return [_step(at, session) for at, session in enumerate(ordered, start=1)]
 
 
 def progress(sessions: Sequence[DriverSession]) -> Progress | None:
     """What the sessions show together; None where none has a lap."""
-    ordered = sorted(sessions, key=lambda one: (one.started_at, one.session_id))
-    bests = [best for one in ordered if (best := one.summary.best_s) is not None]
+    ordered = sorted(sessions, key=lambda session: (session.started_at, session.session_id))
+    bests = [best for session in ordered if (best := session.summary.best_s) is not None]
     if not bests:
         return None
     recent = bests[-RECENT:]
@@ -90,7 +90,7 @@ def progress(sessions: Sequence[DriverSession]) -> Progress | None:
         latest_s=bests[-1],
         best_s=min(bests),
         plateau=len(recent) == RECENT and max(recent) - min(recent) < PLATEAU_S,
-        gain=biggest_gain([dict(one.summary.apexes) for one in ordered]),
+        gain=biggest_gain([dict(session.summary.apexes) for session in ordered]),
     )
 
 
@@ -115,16 +115,16 @@ def biggest_gain(apexes: Sequence[dict[str, float]]) -> CornerGain | None:
     return best if best is not None and best.slope > 0 else None
 
 
-def _step(index: int, one: DriverSession) -> Step:
-    times = [lap.time_s for lap in one.summary.laps]
+def _step(index: int, session: DriverSession) -> Step:
+    times = [lap.time_s for lap in session.summary.laps]
     return Step(
-        session_id=one.session_id,
-        started_at=one.started_at,
+        session_id=session.session_id,
+        started_at=session.started_at,
         index=index,
         best_s=min(times, default=None),
         median_s=median(times) if times else None,
         laps=len(times),
-        sectors=tuple(_best_sector(one.summary, at) for at in range(_SECTORS)),
+        sectors=tuple(_best_sector(session.summary, at) for at in range(_SECTORS)),
     )
 
 
@@ -155,19 +155,19 @@ def driver_events(
     more important one.
     """
     events = [
-        DriverEvent("grade", one.corner, one.score.total, one.letter or "")
-        for one in card.corners
-        if one.score is not None
+        DriverEvent("grade", grade.corner, grade.score.total, grade.letter or "")
+        for grade in card.corners
+        if grade.score is not None
     ]
     if best_before_s is None or card.best_lap_s < best_before_s:
         events.append(DriverEvent("pb_lap_s", None, card.best_lap_s, f"{card.best_lap_s:.3f}"))
     kinds: dict[str, EventKind] = {"positive": "improvement", "high": "mistake"}
     told: set[tuple[EventKind, str | None]] = set()
-    for one in moments:
-        kind = kinds.get(one.severity)
-        if kind is not None and (kind, one.corner) not in told:
-            told.add((kind, one.corner))
-            events.append(DriverEvent(kind, one.corner, one.magnitude, one.narrative_seed))
+    for moment in moments:
+        kind = kinds.get(moment.severity)
+        if kind is not None and (kind, moment.corner) not in told:
+            told.add((kind, moment.corner))
+            events.append(DriverEvent(kind, moment.corner, moment.magnitude, moment.narrative_seed))
     return tuple(events)
 
 

@@ -100,7 +100,7 @@ class _Found(NamedTuple):
 
 def calm(causes: tuple[TimeLoss, ...]) -> tuple[TimeLoss, ...]:
     """Those of the causes whose remedy asks for no more speed."""
-    return tuple(one for one in causes if one.cause not in BOLD)
+    return tuple(loss for loss in causes if loss.cause not in BOLD)
 
 
 def attribution(own: Pass, target: Taken) -> tuple[TimeLoss, ...]:
@@ -304,8 +304,8 @@ def weights(drive: Drive) -> dict[str, float]:
     if len(known) < len(corners) or sum(known) <= 0:
         length = drive.length_m
         bounds = [
-            (one.entry.distance_m, (one.exit.distance_m - one.entry.distance_m) % length)
-            for one in corners
+            (corner.entry.distance_m, (corner.exit.distance_m - corner.entry.distance_m) % length)
+            for corner in corners
         ]
         behind = [
             _free(entry + span, span, bounds[(at + 1) % len(bounds)][0], length)
@@ -341,11 +341,11 @@ def scorecard(drive: Drive, references: References = NONE, lap: int | None = Non
     reference = references.of(drive.track)
     basis = basis_of(drive, references)
     lap_s = reference.lap_time_s if reference and basis == "reference_file" else None
-    graded = [one for one in grades if one.score is not None]
-    weight = sum(one.weight for one in graded)
+    graded = [grade for grade in grades if grade.score is not None]
+    weight = sum(grade.weight for grade in graded)
     total = None
     if weight > 0:
-        total = sum(one.weight * one.score.total for one in graded if one.score) / weight
+        total = sum(grade.weight * grade.score.total for grade in graded if grade.score) / weight
     return Scorecard(
         n_laps=len(drive.counted),
         best_lap_s=drive.best.duration_s,
@@ -367,15 +367,15 @@ def _grade(
     *,
     danger: bool,
 ) -> CornerGrade:
-    own = [one for one in passes if lap is None or one.lap == lap]
+    own = [passage for passage in passes if lap is None or passage.lap == lap]
     if aim is None or not own:
         return CornerGrade(name, weight, len(passes), danger=danger)
-    timed = sorted(own, key=lambda one: (one.corner_time_s, one.t_entry))
+    timed = sorted(own, key=lambda passage: (passage.corner_time_s, passage.t_entry))
     if aim.basis == "session_best" and len(passes) < 2:
         return CornerGrade(name, weight, len(passes), timed[0], ungraded=SINGLE, danger=danger)
     graded = timed[len(timed) // 2]
     if aim.basis == "reference_file":
-        graded = max(timed, key=lambda one: score(one, aim.target).total)
+        graded = max(timed, key=lambda passage: score(passage, aim.target).total)
     points = score(graded, aim.target)
     causes = attribution(graded, aim.target)
     return CornerGrade(
@@ -404,8 +404,10 @@ def costliest(grades: Sequence[CornerGrade]) -> list[CornerGrade]:
 
     What counts is the usual pass against the best one, or the best pass against a reference.
     """
-    costly = [one for one in grades if one.delta_time_s is not None and one.delta_time_s > 0]
-    return sorted(costly, key=lambda one: -(one.delta_time_s or 0.0))
+    costly = [
+        grade for grade in grades if grade.delta_time_s is not None and grade.delta_time_s > 0
+    ]
+    return sorted(costly, key=lambda grade: -(grade.delta_time_s or 0.0))
 
 
 def _summary(best_s: float, reference_s: float | None, graded: Sequence[CornerGrade]) -> str:
@@ -417,14 +419,14 @@ def _summary(best_s: float, reference_s: float | None, graded: Sequence[CornerGr
         subject = f"The best lap of {time_text(best_s)}"
         against = "the reference"
     else:
-        gap = sum(max(one.delta_time_s or 0.0, 0.0) for one in graded)
+        gap = sum(max(grade.delta_time_s or 0.0, 0.0) for grade in graded)
         subject, against = "The usual pass of every corner together", "the best passes"
     if gap < WITHIN_S:
         near = f"is {-gap:.3f} s ahead of" if gap < 0 else f"is within {gap:.3f} s of"
         return f"{subject} {near} {against}."
     if gap < MEANINGFUL_S:
         return f"{subject} has a meaningful gap of {gap:.3f} s to {against}."
-    names = [one.corner for one in costliest(graded)[:NAMED]]
+    names = [grade.corner for grade in costliest(graded)[:NAMED]]
     where = f"; most is to be found in {_joined(names)}" if names else ""
     return f"{subject} is {gap:.3f} s behind {against}{where}."
 

@@ -144,46 +144,46 @@ def highlights(
         *_best_sectors(drive),
         *_gaps(drive),
     ]
-    return tuple(_moment(drive, at, one) for at, one in enumerate(_choose(candidates)))
+    return tuple(_moment(drive, at, item) for at, item in enumerate(_choose(candidates)))
 
 
 def _choose(candidates: Sequence[Candidate]) -> list[Candidate]:
     """The best by rank, a few of a kind each."""
-    ranked = sorted(candidates, key=lambda one: one.rank)
+    ranked = sorted(candidates, key=lambda item: item.rank)
     chosen: list[Candidate] = []
     rest: list[Candidate] = []
     categories: Counter[str] = Counter()
     corners: Counter[str] = Counter()
-    for one in ranked:
-        full = one.corner is not None and corners[one.corner] >= OF_A_CORNER
-        if full or categories[one.category] >= OF_A_CATEGORY or len(chosen) == MOST:
-            rest.append(one)
+    for item in ranked:
+        full = item.corner is not None and corners[item.corner] >= OF_A_CORNER
+        if full or categories[item.category] >= OF_A_CATEGORY or len(chosen) == MOST:
+            rest.append(item)
             continue
-        chosen.append(one)
-        categories[one.category] += 1
-        if one.corner is not None:
-            corners[one.corner] += 1
-    return sorted(chosen + rest[: MOST - len(chosen)], key=lambda one: one.rank)
+        chosen.append(item)
+        categories[item.category] += 1
+        if item.corner is not None:
+            corners[item.corner] += 1
+    return sorted(chosen + rest[: MOST - len(chosen)], key=lambda item: item.rank)
 
 
-def _moment(drive: Drive, at: int, one: Candidate) -> Moment:
-    since = one.t - float(drive.series.t[0])
-    place = float(drive.progress.p[one.frame])
-    severity, title = KINDS[one.category]
+def _moment(drive: Drive, at: int, item: Candidate) -> Moment:
+    since = item.t - float(drive.series.t[0])
+    place = float(drive.progress.p[item.frame])
+    severity, title = KINDS[item.category]
     return Moment(
         id=f"h{at}",
-        title=one.title or title.format(one.corner),
-        category=one.category,
+        title=item.title or title.format(item.corner),
+        category=item.category,
         severity=severity,
-        lap=int(drive.lap_of[one.frame]) if one.lap is None else one.lap,
+        lap=int(drive.lap_of[item.frame]) if item.lap is None else item.lap,
         distance_m=None if np.isnan(place) else place,
         timestamp_s=since,
-        timestamp=one.t,
-        corner=one.corner,
+        timestamp=item.t,
+        corner=item.corner,
         video_in_s=max(0.0, since - LEAD_IN_S),
         video_out_s=since + LEAD_OUT_S,
-        narrative_seed=one.seed,
-        magnitude=one.magnitude,
+        narrative_seed=item.seed,
+        magnitude=item.magnitude,
     )
 
 
@@ -199,10 +199,10 @@ def _cornering(drive: Drive, references: References) -> list[Candidate]:
     found: list[Candidate] = []
     for name, passes in passes_by_corner.items():
         aim = aim_of.get(name)
-        for one in passes:
-            found += _by_itself(drive, one, aim)
-            if aim is not None and aim.own is not one and _tells(drive, aim):
-                found += _compared(drive, one, aim)
+        for passage in passes:
+            found += _by_itself(drive, passage, aim)
+            if aim is not None and aim.own is not passage and _tells(drive, aim):
+                found += _compared(drive, passage, aim)
         found += _improved(drive, passes)
     return found
 
@@ -211,45 +211,49 @@ def _tells(drive: Drive, aim: Aim) -> bool:
     return aim.basis == "reference_file" or len(drive.counted) >= ENOUGH_LAPS
 
 
-def _by_itself(drive: Drive, one: Pass, aim: Aim | None) -> Iterator[Candidate]:
+def _by_itself(drive: Drive, passage: Pass, aim: Aim | None) -> Iterator[Candidate]:
     usual = aim.target.max_combo_g if aim is not None else None
     limit = max(OVER_LIMIT_G, OVER_REFERENCE * usual if usual is not None else 0.0)
-    if one.max_combo_g is not None and one.max_combo_g > limit:
-        seed = f"{one.max_combo_g:.2f} g in {one.corner}, where {limit:.2f} g is a lot."
-        yield _at_apex(drive, one, "over_limit_in_corner", one.max_combo_g / limit, seed)
-    coast = one.coast_seconds or 0.0
+    if passage.max_combo_g is not None and passage.max_combo_g > limit:
+        seed = f"{passage.max_combo_g:.2f} g in {passage.corner}, where {limit:.2f} g is a lot."
+        yield _at_apex(drive, passage, "over_limit_in_corner", passage.max_combo_g / limit, seed)
+    coast = passage.coast_seconds or 0.0
     if coast > COAST_S:
-        seed = f"{coast:.1f} s of coasting in {one.corner}."
-        yield _at_apex(drive, one, "coast_in_corner", coast / COAST_S, seed)
-    peak, apex = one.peak_brake_bar, one.trail_brake_bar_at_apex
+        seed = f"{coast:.1f} s of coasting in {passage.corner}."
+        yield _at_apex(drive, passage, "coast_in_corner", coast / COAST_S, seed)
+    peak, apex = passage.peak_brake_bar, passage.trail_brake_bar_at_apex
     low, high = TRAIL_SHARES
     if peak is not None and apex is not None and peak > TRAIL_BAR and low <= apex / peak <= high:
-        seed = f"From {peak:.0f} bar to {apex:.1f} bar at the apex of {one.corner}."
-        yield _at_apex(drive, one, "clean_trail_brake", peak / TRAIL_BAR, seed)
+        seed = f"From {peak:.0f} bar to {apex:.1f} bar at the apex of {passage.corner}."
+        yield _at_apex(drive, passage, "clean_trail_brake", peak / TRAIL_BAR, seed)
 
 
-def _compared(drive: Drive, one: Pass, aim: Aim) -> Iterator[Candidate]:
+def _compared(drive: Drive, passage: Pass, aim: Aim) -> Iterator[Candidate]:
     target = aim.target
     usual_pass = "the reference" if aim.basis == "reference_file" else "the quickest pass"
-    if one.brake_point_m is not None and target.brake_point_m is not None:
-        later = target.brake_point_m - one.brake_point_m
+    if passage.brake_point_m is not None and target.brake_point_m is not None:
+        later = target.brake_point_m - passage.brake_point_m
         if later > LATE_BRAKE_M:
-            seed = f"Braked {later:.0f} m later than {usual_pass} into {one.corner}."
-            yield _at_apex(drive, one, "late_brake_vs_reference", later / LATE_BRAKE_M, seed)
-    peak, usual = one.peak_brake_bar, target.peak_brake_bar
+            seed = f"Braked {later:.0f} m later than {usual_pass} into {passage.corner}."
+            yield _at_apex(drive, passage, "late_brake_vs_reference", later / LATE_BRAKE_M, seed)
+    peak, usual = passage.peak_brake_bar, target.peak_brake_bar
     if peak is not None and usual is not None and peak > OVERBRAKED_BAR and usual < GENTLE_BAR:
-        seed = f"{peak:.0f} bar into {one.corner}, where {usual:.0f} bar are enough."
-        yield _at_apex(drive, one, "overbraked_vs_reference", peak / OVERBRAKED_BAR, seed)
-    if one.exit_speed_kmh is not None and target.exit_speed_kmh is not None:
-        slower = target.exit_speed_kmh - one.exit_speed_kmh
+        seed = f"{peak:.0f} bar into {passage.corner}, where {usual:.0f} bar are enough."
+        yield _at_apex(drive, passage, "overbraked_vs_reference", peak / OVERBRAKED_BAR, seed)
+    if passage.exit_speed_kmh is not None and target.exit_speed_kmh is not None:
+        slower = target.exit_speed_kmh - passage.exit_speed_kmh
         if slower > SLOW_EXIT_KMH:
-            seed = f"{slower:.1f} km/h less than {usual_pass} at the exit of {one.corner}."
-            yield _at_apex(drive, one, "slow_exit_vs_reference", slower / SLOW_EXIT_KMH, seed)
+            seed = f"{slower:.1f} km/h less than {usual_pass} at the exit of {passage.corner}."
+            yield _at_apex(drive, passage, "slow_exit_vs_reference", slower / SLOW_EXIT_KMH, seed)
 
 
 def _improved(drive: Drive, passes: Sequence[Pass]) -> Iterator[Candidate]:
     """The later pass that left the corner fastest, compared with the first one."""
-    known = [(one.exit_speed_kmh, one) for one in passes if one.exit_speed_kmh is not None]
+    known = [
+        (passage.exit_speed_kmh, passage)
+        for passage in passes
+        if passage.exit_speed_kmh is not None
+    ]
     if len(known) < 2:
         return
     speed, best = max(known[1:], key=lambda pair: (pair[0], -pair[1].t_entry))
@@ -259,26 +263,30 @@ def _improved(drive: Drive, passes: Sequence[Pass]) -> Iterator[Candidate]:
         yield _at_apex(drive, best, "improved_vs_first_pass", gain / IMPROVED_KMH, seed)
 
 
-def _at_apex(drive: Drive, one: Pass, category: str, magnitude: float, seed: str) -> Candidate:
-    t = float(drive.series.t[one.apex_frame])
-    return Candidate(category, magnitude, one.apex_frame, t, seed, corner=one.corner, lap=one.lap)
+def _at_apex(drive: Drive, passage: Pass, category: str, magnitude: float, seed: str) -> Candidate:
+    t = float(drive.series.t[passage.apex_frame])
+    return Candidate(
+        category, magnitude, passage.apex_frame, t, seed, corner=passage.corner, lap=passage.lap
+    )
 
 
 def _incidents(drive: Drive, active: Sequence[Active]) -> Iterator[Candidate]:
-    for one in incidents(drive, active):
+    for incident in incidents(drive, active):
         # Assistance at work is no alarm: it comes last among incidents.
-        magnitude = 1.0 if one.kind in ASSISTS else one.magnitude
-        t, title = float(drive.series.t[one.frame]), INCIDENTS[one.kind]
-        yield Candidate("incident", magnitude, one.frame, t, one.reason, title, lap=one.lap)
+        magnitude = 1.0 if incident.kind in ASSISTS else incident.magnitude
+        t, title = float(drive.series.t[incident.frame]), INCIDENTS[incident.kind]
+        yield Candidate(
+            "incident", magnitude, incident.frame, t, incident.reason, title, lap=incident.lap
+        )
 
 
 def _oscillating(drive: Drive, references: References) -> Iterator[Candidate]:
-    for one in slip_oscillations(drive, references):
+    for slip in slip_oscillations(drive, references):
         seed = (
-            f"The used grip changed {one.crossings} times in 3 s, up to {one.peak_combo_g:.2f} g."
+            f"The used grip changed {slip.crossings} times in 3 s, up to {slip.peak_combo_g:.2f} g."
         )
-        t = float(drive.series.t[one.frame])
-        yield Candidate("slip_oscillation", one.crossings / CROSSINGS, one.frame, t, seed)
+        t = float(drive.series.t[slip.frame])
+        yield Candidate("slip_oscillation", slip.crossings / CROSSINGS, slip.frame, t, seed)
 
 
 def _best_lap(drive: Drive) -> Iterator[Candidate]:

@@ -253,7 +253,7 @@ def incidents(drive: Drive, active: Sequence[Active] = ()) -> tuple[Incident, ..
         *_assisted(drive, active),
     ]
     begin, end = drive.frames.start, drive.frames.stop
-    return tuple(_merged(drive, [one for one in events if begin <= one.frame < end]))
+    return tuple(_merged(drive, [event for event in events if begin <= event.frame < end]))
 
 
 def activity(samples: dict[str, Samples]) -> tuple[Active, ...]:
@@ -324,22 +324,22 @@ def _spins(drive: Drive) -> Iterator[_Event]:
     path = drive.track.line.ring if drive.track is not None and drive.track.line else None
     known = path is not None and drive.progress.basis == "line"
     road = Road(path, drive.progress.p) if path is not None and known else None
-    for one in spins(drive.series, road):
-        reason = f"the course turned by {one.turned_deg:.0f} degrees while the speed fell"
-        magnitude = one.turned_deg / TURNED_DEG
-        yield _Event("spin", one.first, one.last, one.first, magnitude, reason)
+    for spin in spins(drive.series, road):
+        reason = f"the course turned by {spin.turned_deg:.0f} degrees while the speed fell"
+        magnitude = spin.turned_deg / TURNED_DEG
+        yield _Event("spin", spin.first, spin.last, spin.first, magnitude, reason)
 
 
 def _assisted(drive: Drive, active: Sequence[Active]) -> Iterator[_Event]:
     t = drive.series.t
-    for one in active:
+    for work in active:
         # The series goes on counting after midnight, which other signals do not know.
-        day = DAY_S if one.t_end < t[0] - DAY_S / 2 else 0.0
-        first, last = _nearest(t, np.array([one.t_start, one.t_end]) + day).tolist()
-        seconds = one.t_end - one.t_start
-        name = "anti-lock brakes" if one.kind == "abs_active" else "traction control"
+        day = DAY_S if work.t_end < t[0] - DAY_S / 2 else 0.0
+        first, last = _nearest(t, np.array([work.t_start, work.t_end]) + day).tolist()
+        seconds = work.t_end - work.t_start
+        name = "anti-lock brakes" if work.kind == "abs_active" else "traction control"
         reason = f"{name} worked for {seconds:.1f} s"
-        yield _Event(one.kind, first, last, first, seconds / ASSIST_S, reason)
+        yield _Event(work.kind, first, last, first, seconds / ASSIST_S, reason)
 
 
 def _nearest(t: Numbers, moments: Numbers) -> Indices:
@@ -360,7 +360,7 @@ def _merged(drive: Drive, events: list[_Event]) -> Iterator[Incident]:
     """Those of a kind that follow each other within 5 s as one, which is as bad as the worst."""
     t = drive.series.t
     groups: list[list[_Event]] = []
-    for one in sorted(events, key=lambda one: (one.kind, one.first)):
+    for one in sorted(events, key=lambda event: (event.kind, event.first)):
         if groups and groups[-1][-1].kind == one.kind:
             ended = max(t[event.last] for event in groups[-1])
             if t[one.first] - ended < MERGED_S:
@@ -368,7 +368,7 @@ def _merged(drive: Drive, events: list[_Event]) -> Iterator[Incident]:
                 continue
         groups.append([one])
     for group in sorted(groups, key=lambda group: (group[0].first, group[0].kind)):
-        worst = max(group, key=lambda one: one.magnitude)
+        worst = max(group, key=lambda event: event.magnitude)
         yield Incident(
             timestamp=float(t[worst.frame]),
             distance_m=_known(drive.progress.p[worst.frame]),
@@ -379,7 +379,7 @@ def _merged(drive: Drive, events: list[_Event]) -> Iterator[Incident]:
             kind=worst.kind,
             lap=int(drive.lap_of[worst.frame]) or None,
             t_start=float(t[group[0].first]),
-            t_end=float(max(t[one.last] for one in group)),
+            t_end=float(max(t[event.last] for event in group)),
             severity=_SEVERITY[worst.kind],
             frame=worst.frame,
             magnitude=worst.magnitude,

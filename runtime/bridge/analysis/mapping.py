@@ -38,7 +38,7 @@ class LapLine(NamedTuple):
 
 
 class MapCorner(NamedTuple):
-    """A corner and the place of its apex; None where nobody knows where the track lies."""
+    """A corner and the place of its apex; None where the place of the track is unknown."""
 
     corner: Corner
     lat: float | None
@@ -89,8 +89,8 @@ def track_map(drive: Drive) -> TrackMap:
         corners = drive.corners
     except NoGeometry:
         corners = ()
-    lats = np.concatenate([lat, *(one.lat for one in laps)])
-    lons = np.concatenate([lon, *(one.lon for one in laps)])
+    lats = np.concatenate([lat, *(lap.lat for lap in laps)])
+    lons = np.concatenate([lon, *(lap.lon for lap in laps)])
     return TrackMap(
         track=track.name if track is not None else None,
         length_m=drive.length_m,
@@ -179,4 +179,4 @@ def corner_colours(drive: Drive, references: References = NONE) -> tuple[tuple[s
     if drive.geometry is None:
         return ()
     graded = scorecard(drive, references).corners
-    return tuple((one.corner, colour_of(one.detail)) for one in graded)
+    return tuple((grade.corner, colour_of(grade.detail)) for grade in graded)

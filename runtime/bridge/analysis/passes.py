@@ -99,8 +99,8 @@ def passes_of(drive: Drive) -> dict[str, tuple[Pass, ...]]:
     if parts:
         windows = _Windows(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
         names = [corner.name for corner in corners]
-        for one in _measured(drive.series, way, names, windows):
-            found[one.corner].append(one)
+        for passage in _measured(drive.series, way, names, windows):
+            found[passage.corner].append(passage)
     return {name: tuple(passes) for name, passes in found.items()}
 
 

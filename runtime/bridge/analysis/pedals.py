@@ -184,22 +184,22 @@ def hustle_map(drive: Drive) -> tuple[HustleStretch, ...]:
     )
 
 
-def opening_m(drive: Drive, one: Pass) -> float | None:
+def opening_m(drive: Drive, passage: Pass) -> float | None:
     """Where the throttle opens in a pass, metres behind the apex, negative before it: behind the
     last braking it goes to 20 % or more and stays there for 0.3 s, or to the exit. None where it
     does not. Raises `NoGeometry`."""
     series = drive.series
-    brake = series["brake_bar"][one.approach : one.last]
+    brake = series["brake_bar"][passage.approach : passage.last]
     braked = np.flatnonzero(brake > RELEASED_BAR)
-    begin = one.approach + int(braked[-1]) if len(braked) else one.first
-    opened = series["throttle_pct"][begin : one.last] >= OPEN_PCT
+    begin = passage.approach + int(braked[-1]) if len(braked) else passage.first
+    opened = series["throttle_pct"][begin : passage.last] >= OPEN_PCT
     for first, last in runs(opened):
         end = begin + last + 1
-        if end == one.last or series.t[end] - series.t[begin + first] >= HELD_S:
+        if end == passage.last or series.t[end] - series.t[begin + first] >= HELD_S:
             break
     else:
         return None
-    corner = next(each for each in drive.corners if each.name == one.corner)
+    corner = next(each for each in drive.corners if each.name == passage.corner)
     away = float(drive.progress.p[begin + first]) - corner.apex.distance_m
     half = drive.length_m / 2
     return (away + half) % drive.length_m - half
@@ -233,7 +233,7 @@ def throttle_boxes(drive: Drive) -> tuple[ThrottleBoxRecord, ...]:
 
 def _box(drive: Drive, name: str, passes: tuple[Pass, ...]) -> ThrottleBoxRecord:
     throttle = drive.series["throttle_pct"]
-    samples = np.concatenate([np.empty(0), *(throttle[one.frames] for one in passes)])
+    samples = np.concatenate([np.empty(0), *(throttle[passage.frames] for passage in passes)])
     known = samples[~np.isnan(samples)]
     box = box_plot(known)
     if box is None:
@@ -284,8 +284,10 @@ def changes_of_speed(
     for name, passes in passes_of(drive).items():
         usual = compared[name].target.entry_speed_kmh if name in compared else None
         if usual is not None:
-            found += [event for one in passes for event in _changes(drive, rate, one, usual)]
-    return _apart(sorted(found, key=lambda one: (one.timestamp, one.corner)))
+            found += [
+                event for passage in passes for event in _changes(drive, rate, passage, usual)
+            ]
+    return _apart(sorted(found, key=lambda loss: (loss.timestamp, loss.corner)))
 
 
 def _rate(series: Series) -> Numbers:
@@ -297,20 +299,22 @@ def _rate(series: Series) -> Numbers:
     return rate
 
 
-def _changes(drive: Drive, rate: Numbers, one: Pass, usual: float) -> Iterator[ChangeOfSpeedRecord]:
-    series, frames = drive.series, one.frames
+def _changes(
+    drive: Drive, rate: Numbers, passage: Pass, usual: float
+) -> Iterator[ChangeOfSpeedRecord]:
+    series, frames = drive.series, passage.frames
     speed, g_lat = series["speed_ms"][frames] * KMH, series["g_lat"][frames]
     rises = (rate[frames] >= RISING_PCT_S) & (np.abs(g_lat) >= TURNING_G)
     last = -np.inf
     for at in np.flatnonzero(rises & (speed < usual - SLOWER_KMH)).tolist():
-        frame = one.first + at
+        frame = passage.first + at
         if series.t[frame] - last < APART_S:
             continue
         last = float(series.t[frame])
         yield ChangeOfSpeedRecord(
             timestamp=float(series.t[frame]),
             distance_m=float(drive.progress.p[frame]),
-            corner=one.corner,
+            corner=passage.corner,
             speed_kmh=float(speed[at]),
             reference_kmh=usual,
             g_lat=float(g_lat[at]),
@@ -321,9 +325,9 @@ def _changes(drive: Drive, rate: Numbers, one: Pass, usual: float) -> Iterator[C
 def _apart(events: list[ChangeOfSpeedRecord]) -> tuple[ChangeOfSpeedRecord, ...]:
     """Those that lie half a second or more behind the one kept before; windows may overlap."""
     kept: list[ChangeOfSpeedRecord] = []
-    for one in events:
-        if not kept or one.timestamp - kept[-1].timestamp >= APART_S:
-            kept.append(one)
+    for event in events:
+        if not kept or event.timestamp - kept[-1].timestamp >= APART_S:
+            kept.append(event)
     return tuple(kept)
 
 
@@ -360,12 +364,12 @@ class BrakeEndSummary:
 def brake_ends(drive: Drive) -> BrakeEndSummary:
     """The time between brake and throttle, and how the brake is let go. Raises `NoGeometry`."""
     passes = passes_of(drive)
-    known = [one.nothing_time_s for each in passes.values() for one in each]
+    known = [passage.nothing_time_s for each in passes.values() for passage in each]
     idle = [seconds for seconds in known if seconds]
     means = {
         name: sum(found) / len(found)
         for name, each in passes.items()
-        if (found := [one.nothing_time_s for one in each if one.nothing_time_s])
+        if (found := [passage.nothing_time_s for passage in each if passage.nothing_time_s])
     }
     average = sum(idle) / len(idle) if idle else None
     if average is None and any(seconds is not None for seconds in known):
@@ -382,27 +386,27 @@ def _end(series: Series, name: str, passes: Sequence[Pass]) -> BrakeEndRecord:
     return BrakeEndRecord(
         corner=name,
         n_passes=len(passes),
-        brake_release_m=mean_of([one.brake_release_m for one in passes]),
-        release_rate_bar_s=mean_of([release_rate(series, one) for one in passes]),
-        bar_at_apex=mean_of([one.trail_brake_bar_at_apex for one in passes]),
-        nothing_time_s=mean_of([one.nothing_time_s or None for one in passes]),
+        brake_release_m=mean_of([passage.brake_release_m for passage in passes]),
+        release_rate_bar_s=mean_of([release_rate(series, passage) for passage in passes]),
+        bar_at_apex=mean_of([passage.trail_brake_bar_at_apex for passage in passes]),
+        nothing_time_s=mean_of([passage.nothing_time_s or None for passage in passes]),
     )
 
 
-def release_rate(series: Series, one: Pass) -> float | None:
+def release_rate(series: Series, passage: Pass) -> float | None:
     """How fast a pass let the brake go: bar a second from the peak to below 2 bar.
 
     None where it did not brake above 2 bar, or not let go before the exit.
     """
-    brake = series["brake_bar"][one.approach : one.last]
-    if one.peak_brake_bar is None or one.peak_brake_bar <= RELEASED_BAR:
+    brake = series["brake_bar"][passage.approach : passage.last]
+    if passage.peak_brake_bar is None or passage.peak_brake_bar <= RELEASED_BAR:
         return None
     peak = int(np.nanargmax(brake))
     free = np.flatnonzero(brake[peak:] < RELEASED_BAR)
     if not len(free):
         return None
-    t = series.t[one.approach + peak : one.approach + peak + int(free[0]) + 1]
-    return (one.peak_brake_bar - RELEASED_BAR) / float(t[-1] - t[0])
+    t = series.t[passage.approach + peak : passage.approach + peak + int(free[0]) + 1]
+    return (passage.peak_brake_bar - RELEASED_BAR) / float(t[-1] - t[0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -445,7 +449,7 @@ def brake_acceleration(drive: Drive) -> BrakeAcceleration:
     A zone is a stretch of a complete lap with the brake above 25 bar; it belongs to the corner
     whose apex comes next, if that is within 400 m of the zone's middle.
     """
-    zones: dict[str, list[tuple[float, float]]] = {one.name: [] for one in drive.corners}
+    zones: dict[str, list[tuple[float, float]]] = {corner.name: [] for corner in drive.corners}
     for corner, peak, seconds in _zones(drive):
         zones[corner].append((peak, seconds))
     return BrakeAcceleration(
@@ -463,7 +467,7 @@ def brake_acceleration(drive: Drive) -> BrakeAcceleration:
             CornerExitRecord(
                 corner=name,
                 max_long_accel_g=_pull(drive.series, passes),
-                exit_speed_kmh=mean_of([one.exit_speed_kmh for one in passes]),
+                exit_speed_kmh=mean_of([passage.exit_speed_kmh for passage in passes]),
                 n_passes=len(passes),
             )
             for name, passes in passes_of(drive).items()
@@ -488,15 +492,15 @@ def _zones(drive: Drive) -> Iterator[tuple[str, float, float]]:
 
 def _next(corners: Sequence[Corner], place: float, length: float) -> Corner | None:
     """The corner whose apex comes next on the way, if that is near."""
-    ways = [((one.apex.distance_m - place) % length, at) for at, one in enumerate(corners)]
+    ways = [((corner.apex.distance_m - place) % length, at) for at, corner in enumerate(corners)]
     close = min((way for way in ways if way[0] <= AHEAD_M), default=None)
     return corners[close[1]] if close is not None else None
 
 
 def _pull(series: Series, passes: Sequence[Pass]) -> float | None:
     found = np.nan
-    for one in passes:
-        frames = slice(one.apex_frame, one.last)
+    for passage in passes:
+        frames = slice(passage.apex_frame, passage.last)
         pushed = series["throttle_pct"][frames] > PUSHED_PCT
         found = np.fmax(found, np.fmax.reduce(series["g_long"][frames][pushed], initial=np.nan))
     return None if np.isnan(found) else float(found)
@@ -522,10 +526,10 @@ def trail_braking(drive: Drive) -> tuple[TrailBrakeRecord, ...]:
     """
     found = []
     for name, passes in passes_of(drive).items():
-        for one in passes:
-            peak, apex = one.peak_brake_bar, one.trail_brake_bar_at_apex
+        for passage in passes:
+            peak, apex = passage.peak_brake_bar, passage.trail_brake_bar_at_apex
             if peak is None or apex is None or peak < TRAIL_PEAK_BAR or apex < TRAIL_APEX_BAR:
                 continue
             away = abs(apex - max(0.10 * peak, 3.0)) / max(0.20 * peak, 5.0)
-            found.append(TrailBrakeRecord(one.lap, name, peak, apex, max(0.0, 1.0 - away)))
+            found.append(TrailBrakeRecord(passage.lap, name, peak, apex, max(0.0, 1.0 - away)))
     return tuple(found)

@@ -124,7 +124,7 @@ def aims(drive: Drive, references: References = NONE) -> dict[str, Aim]:
         if lap is not None and name in lap.corners:
             found[name] = Aim(lap.corners[name], "reference_file")
         elif passes:
-            best = min(passes, key=lambda one: (one.corner_time_s, one.t_entry))
+            best = min(passes, key=lambda passage: (passage.corner_time_s, passage.t_entry))
             found[name] = Aim(best, "session_best", best)
     return found
 
@@ -144,11 +144,11 @@ def reference_lap(drive: Drive, number: int | None = None, source: str = "") -> 
     lap = drive.lap(number)
     found: dict[str, Target] = {}
     for corner in drive.corners:
-        for one in passes_of(drive)[corner.name]:
-            if one.lap == lap.number:
+        for passage in passes_of(drive)[corner.name]:
+            if passage.lap == lap.number:
                 found[corner.name] = Target(
-                    one.corner_time_s,
-                    **{name: getattr(one, name) for name in METRICS},
+                    passage.corner_time_s,
+                    **{name: getattr(passage, name) for name in METRICS},
                     entry_distance_m=corner.entry.distance_m,
                     apex_distance_m=corner.apex.distance_m,
                     exit_distance_m=corner.exit.distance_m,

@@ -108,7 +108,9 @@ def _apexes(laps: Laps, progress: Progress, track: Track) -> tuple[tuple[str, fl
     best: dict[str, tuple[float, float]] = {}
     for lap in laps.complete:
         places = [
-            place.distance_m for one in track.corners for place in (one.entry, one.apex, one.exit)
+            place.distance_m
+            for corner in track.corners
+            for place in (corner.entry, corner.apex, corner.exit)
         ]
         times = crossing_times(laps.series, progress, lap, places)
         for at, corner in enumerate(track.corners):

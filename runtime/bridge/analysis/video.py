@@ -168,17 +168,17 @@ def make_clips(drive: Drive, video: Footage, moments: Sequence[Highlight]) -> tu
     """What to cut out of the video for each highlight."""
     first = float(drive.series.t[0])
     made = []
-    for one in moments:
-        sources = clip_sources(video, first + one.video_in_s, first + one.video_out_s)
+    for moment in moments:
+        sources = clip_sources(video, first + moment.video_in_s, first + moment.video_out_s)
         made.append(
             Clip(
-                id=one.id,
-                title=one.title,
-                in_s=one.video_in_s,
-                out_s=one.video_out_s,
-                category=one.category,
-                severity=one.severity,
-                lap=one.lap,
+                id=moment.id,
+                title=moment.title,
+                in_s=moment.video_in_s,
+                out_s=moment.video_out_s,
+                category=moment.category,
+                severity=moment.severity,
+                lap=moment.lap,
                 sources=sources,
                 available=bool(sources),
             )

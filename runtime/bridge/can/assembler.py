@@ -127,7 +127,7 @@ class Assembler:
             count = int(np.searchsorted(self._stamps, t, side="left"))
         frames, stamps = self._waiting[:count], self._stamps[:count]
         del self._waiting[:count], self._stamps[:count]
-        batch = batch_of(stamps, [one.key for one in frames], [one.data for one in frames])
+        batch = batch_of(stamps, [frame.key for frame in frames], [frame.data for frame in frames])
         told = self._samples(batch)
         row = self._row(t, told) if t > self._row_t else None
         kept = {name: samples for name, samples in told.items() if name not in WIDE}

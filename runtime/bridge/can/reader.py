@@ -26,7 +26,7 @@ Wait: TypeAlias = Callable[[threading.Event, float], bool]
 RETRY_S: Final = (1.0, 2.0, 5.0, 10.0)
 """Pauses before the next tries to open the adapter; the last one is repeated for ever."""
 SILENT_S: Final = 5.0
-"""A bus that falls silent for so long is opened anew."""
+"""A bus that falls silent for so long is reopened."""
 POLL_S: Final = 0.1
 """A read waits so long for the first frame: also how late a stop may be noticed."""
 PAUSED_S: Final = 0.5

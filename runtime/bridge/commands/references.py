@@ -82,7 +82,7 @@ async def _read(settings: BridgeSettings, session: str, number: int | None) -> R
     except UnknownLap:
         raise CannotMake("the session has no complete lap of that number") from None
     except NoGeometry:
-        raise CannotMake("nobody knows where the corners of the circuit are") from None
+        raise CannotMake("the corners of the circuit are unknown") from None
 
 
 def _with_corners(lap: ReferenceLap) -> ReferenceLap:

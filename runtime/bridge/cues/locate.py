@@ -41,7 +41,7 @@ class Report(NamedTuple):
 
 
 class Counter:
-    """Whether a distance that nobody vouches for counts the metres of a lap.
+    """Whether an unverified distance counts the metres of a lap.
 
     It does where it was seen to begin anew at the length of the lap; an odometer never does.
     """

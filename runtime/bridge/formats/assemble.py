@@ -44,7 +44,7 @@ def record(
 
     *wide* has the finite timestamp, both coordinates and other columns of a frame as far as the
     file has them. Positions that leave the path for a moment become null; rows that repeat a time
-    are told.
+    cause a warning.
     """
     doubts = list(doubts)
     t, lat, lon = wide[TIMESTAMP], wide["lat"], wide["lon"]
@@ -139,9 +139,9 @@ def record_channels(
     """
     named, known = _named(channels, units, functions or {}, offset)
     guesses = match_columns(known)
-    helpers = {one.column: convert(one, named[one.channel]) for one in guesses.columns}
-    signals = {one.column: convert(one, named[one.channel]) for one in guesses.signals}
-    renamed = {one.channel for one in guesses.signals}
+    helpers = {match.column: convert(match, named[match.channel]) for match in guesses.columns}
+    signals = {match.column: convert(match, named[match.channel]) for match in guesses.signals}
+    renamed = {match.channel for match in guesses.signals}
     own = {name: samples for name, samples in named.items() if name not in renamed}
     times = _times(helpers, named)
     doubts = []

@@ -176,9 +176,9 @@ class _Log:
         if guessing:
             about = {name: describe(one, self._units.get(name, "")) for name, one in joined.items()}
             guesses = match_columns(about)
-            for one in (*guesses.columns, *guesses.signals):
-                helpers[one.column] = convert(one, joined[one.channel])
-            joined |= {one.column: helpers[one.column] for one in guesses.signals}
+            for match in (*guesses.columns, *guesses.signals):
+                helpers[match.column] = convert(match, joined[match.channel])
+            joined |= {match.column: helpers[match.column] for match in guesses.signals}
             facts |= guesses.facts()
         helpers.pop("distance_m", None)
         frames = frames_at(even_times(np.unique(np.concatenate(self._heard)), STEP_S), helpers)

@@ -446,7 +446,7 @@ class ColumnMatches(NamedTuple):
     def dead(self) -> tuple[str, ...]:
         """Channels that never change and therefore fill no column."""
         both = (*self.columns, *self.refused)
-        names = (name for one in both for name in one.dead if name != one.channel)
+        names = (name for match in both for name in match.dead if name != match.channel)
         return tuple(dict.fromkeys(names))
 
     def facts(self) -> dict[str, str]:
@@ -454,7 +454,7 @@ class ColumnMatches(NamedTuple):
         told = {"columns": ", ".join(map(str, self.columns)) or "none"}
         if self.signals:
             told["signals"] = ", ".join(map(str, self.signals))
-        if choices := [one.choice for one in (*self.columns, *self.refused) if one.choice]:
+        if choices := [match.choice for match in (*self.columns, *self.refused) if match.choice]:
             told["choices"] = "; ".join(choices)
         return told
 
@@ -497,21 +497,23 @@ def match_columns(channels: Mapping[str, ChannelStats]) -> ColumnMatches:
         scale = _scale(column, fitting[0], channels[fitting[0]].unit, known.units)
         return ColumnMatch(column, fitting[0], scale, others, dead)
 
-    columns = [one for name, known in WIDE_CHANNELS.items() if (one := best(name, known))]
+    columns = [match for name, known in WIDE_CHANNELS.items() if (match := best(name, known))]
     signals = [
-        one for name, known in TALL_CHANNELS.items() if known.aliases and (one := best(name, known))
+        match
+        for name, known in TALL_CHANNELS.items()
+        if known.aliases and (match := best(name, known))
     ]
-    speed = next((one for one in columns if one.column == _SPEED), None)
+    speed = next((match for match in columns if match.column == _SPEED), None)
     moved = speed is not None and speed.scale.factor * channels[speed.channel].most > _DRIVING_MS
     columns += _places(channels, by_name)
     kept: list[ColumnMatch] = []
     refused: list[ColumnMatch] = []
-    for one in columns:
-        if one.column not in channels:
-            is_dead = moved and one.channel in one.dead
-            (refused if is_dead else kept).append(one._replace(channel="") if is_dead else one)
-    living = [one for one in signals if not (moved and one.channel in one.dead)]
-    unnamed = tuple(one for one in living if one.column not in channels)
+    for match in columns:
+        if match.column not in channels:
+            is_dead = moved and match.channel in match.dead
+            (refused if is_dead else kept).append(match._replace(channel="") if is_dead else match)
+    living = [match for match in signals if not (moved and match.channel in match.dead)]
+    unnamed = tuple(match for match in living if match.column not in channels)
     return ColumnMatches(tuple(kept), unnamed, tuple(refused))
 
 
@@ -526,7 +528,7 @@ def _places(
 
 
 def _fits(unit: str, known: Units) -> bool:
-    """Whether a unit is one of these, or one that nobody knows."""
+    """Whether a unit is one of these, or an unknown one."""
     plain = unit.strip().strip("[]()").lower()
     return not plain or plain in known or not any(plain in kind for kind in KINDS)
 
@@ -536,9 +538,9 @@ def _scale(column: str, name: str, unit: str, known: Units) -> Scale:
     return scale_of(known, unit, name, default=FROM_KMH if kmh else SAME)
 
 
-def convert(one: ColumnMatch, samples: Samples) -> Samples:
+def convert(match: ColumnMatch, samples: Samples) -> Samples:
     """The samples of a channel in the unit of its column."""
-    return Samples(samples.t, one.scale(samples.value))
+    return Samples(samples.t, match.scale(samples.value))
 
 
 def _listed(names: tuple[str, ...]) -> str:

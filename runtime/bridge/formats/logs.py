@@ -146,7 +146,7 @@ def blf_frames(stream: BinaryIO, tally: Tally) -> Iterator[Batch]:
         stream.seek(begin)
         reader = can.BLFReader(cast(Any, _Opened(stream)))
     except _FAULTS:
-        raise UnreadableRecording("the file is no BLF log, or its head is damaged") from None
+        raise UnreadableRecording("the file is not a BLF log, or its head is damaged") from None
     if reader.start_timestamp > 0:
         tally.created = reader.start_timestamp
         tally.notes["start_date"] = _AS_WRITTEN
@@ -222,7 +222,7 @@ def _asc_lines(stream: BinaryIO, tally: Tally) -> Iterator[str]:
     for line in _text_lines(stream, tally):
         if not opened:
             if not _ASC.match(line):
-                text = "the file is no ASC log: it begins with no date and no base"
+                text = "the file is not an ASC log: it begins with no date and no base"
                 raise UnreadableRecording(text)
             opened = True
         head = line.lstrip()[:1].lower()
@@ -270,7 +270,7 @@ def _trc_lines(stream: BinaryIO, tally: Tally) -> Iterator[str]:
     for line in filter(None, map(str.strip, _text_lines(stream, tally))):
         if not version:
             if not line.startswith(";"):
-                text = "the file is no TRC trace: it has no head of lines with ;"
+                text = "the file is not a TRC trace: it has no head of lines with ;"
                 raise UnreadableRecording(text)
             version = "1.0"
         if line.startswith(";$FILEVERSION="):
@@ -289,7 +289,7 @@ def _trc_lines(stream: BinaryIO, tally: Tally) -> Iterator[str]:
 def _check_containers(stream: BinaryIO, tally: Tally) -> None:
     """Tell of damage, and refuse a log with a container that would not fit memory."""
     if stream.read(4) != b"LOGG":
-        raise UnreadableRecording("the file is no BLF log")
+        raise UnreadableRecording("the file is not a BLF log")
     stream.seek(int.from_bytes(stream.read(4), "little") - 8, 1)
     damaged = False
     while (head := stream.read(_OBJECT.size)) and not damaged:

@@ -128,7 +128,7 @@ def _row(stream: BinaryIO) -> list[str]:
     try:
         return [cell.strip() for row in csv.reader([text]) for cell in row]
     except csv.Error as error:
-        raise UnreadableRecording("the head of the file is no CSV") from error
+        raise UnreadableRecording("the head of the file is not valid CSV") from error
 
 
 def _with_sources(names: Sequence[str], sources: Sequence[str]) -> list[str]:

@@ -164,8 +164,8 @@ def read_samples(signals: object, names: Mapping[int, str] | None = None) -> Sam
     faults = (
         (unnamed, "no name of a signal"),
         (bad_name, NAMES),
-        (bad_t, "t is no finite number"),
-        (bad_value, "value is no finite number"),
+        (bad_t, "t must be a finite number"),
+        (bad_value, "value must be a finite number"),
     )
     rejected = reasons(faults)
     if not good.any():

@@ -114,7 +114,7 @@ class Schedule:
         able = {
             key: message
             for key, message in sorted(messages.items())
-            if not message.is_multiplexed() and known >= {one.name for one in message.signals}
+            if not message.is_multiplexed() and known >= {signal.name for signal in message.signals}
         }
         self.senders = tuple(
             Sender(key, message, _period_ns(message, (rates_hz or {}).get(key)), place * SLOT_NS)
@@ -122,7 +122,9 @@ class Schedule:
         )
         self._logger = logger
         self._limits = {
-            one.name: _limits(one) for sender in self.senders for one in sender.message.signals
+            signal.name: _limits(signal)
+            for sender in self.senders
+            for signal in sender.message.signals
         }
 
     @property
@@ -148,7 +150,7 @@ class Schedule:
         last = -math.inf
         for row, ((_, place), at) in enumerate(zip(moments, t.tolist(), strict=True)):
             sender = self.senders[place]
-            data = {one.name: values[one.name][row] for one in sender.message.signals}
+            data = {signal.name: values[signal.name][row] for signal in sender.message.signals}
             stamp = self.anchor_s + at
             if stamp <= last:  # two rates that meet
                 stamp = math.nextafter(last, math.inf)

@@ -187,12 +187,12 @@ class Simulator:
         self._thread.start()
 
     def stop(self) -> None:
-        """End the drive within a second, even where the bus does not let go; blocks so long."""
+        """End the drive within a second, even where the bus does not let go; blocks until then."""
         self._ending.set()
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join(STOP_S)
             if self._thread.is_alive():
-                log.warning("the simulator's bus does not let go of a frame; left behind")
+                log.warning("the simulator's bus blocked while sending; its thread was abandoned")
 
     def state(self) -> SimulatorState:
         """Cheap, from any thread."""
