@@ -8,7 +8,6 @@ import signal
 import sys
 import time
 from collections.abc import AsyncIterator
-from functools import partial
 from typing import Final
 
 from aiohttp import web
@@ -35,19 +34,17 @@ from runtime.llm.engine.pool import Pool, shutting_down
 from runtime.llm.errors import BenchmarkFailed, JsonObject, render
 from runtime.llm.hostinfo import host_info
 from runtime.llm.identity import client_id, header_safe
-from runtime.llm.models.catalog import Catalog, Entry
+from runtime.llm.models.catalog import Catalog
 from runtime.llm.models.system.benchmark import (
     Benchmark,
     BenchmarkRefused,
     error_body,
 )
 from runtime.llm.models.system.providers import BUNDLED, build
-from runtime.llm.models.system.reply import SystemChat
 from runtime.llm.models.system.state import CachedProbe
 from runtime.llm.ratelimit import RateLimiter
 from runtime.llm.service import SERVICE, Service
 from runtime.llm.settings import LlmSettings
-from runtime.llm.values import Generation
 from runtime.web.auth import Bearer
 from runtime.web.errors import ApiError, RequestTimeout
 from runtime.web.hosts import LOOPBACK_ORIGINS, HostPolicy
@@ -160,7 +157,7 @@ def assemble(settings: LlmSettings) -> Service:
     provider = build(
         settings.sysmodel,
         settings.data_dir,
-        partial(_generate, pool),
+        pool.generate,
     )
     probing = CachedProbe(provider)
     admission = Admission(settings.max_queue_depth)
@@ -191,13 +188,6 @@ def assemble(settings: LlmSettings) -> Service:
         host=host,
         embedder=Embedder(pool, settings.embedding_queue),
     )
-
-
-async def _generate(pool: Pool, entry: Entry, chat: SystemChat) -> Generation:
-    """Start a reply of the system model on its own engine."""
-    job = await pool.prepare(entry, chat.turns, chat.max_total, "system")
-    room = min(job.room, chat.max_output or job.room)
-    return job.run(chat.sampling, job.release, max_output=room)
 
 
 async def _lifetime(app: web.Application) -> AsyncIterator[None]:

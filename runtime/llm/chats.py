@@ -5,7 +5,7 @@ import contextlib
 import hashlib
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
@@ -13,10 +13,9 @@ from typing import Final
 from runtime.llm.engine.pool import Job, Pool
 from runtime.llm.errors import EngineDied, ModelNotFound, SysmodelUnavailable
 from runtime.llm.models.catalog import Catalog
-from runtime.llm.models.system.reply import SystemChat
 from runtime.llm.models.system.state import CachedProbe, Provider
 from runtime.llm.settings import LlmSettings
-from runtime.llm.values import SYSTEM_MODEL, Generation, Sampling, Turn
+from runtime.llm.values import SYSTEM_MODEL, ChatCall, Generation
 from runtime.web.errors import ApiError, RequestTimeout, TooMany
 
 HISTORY: Final = 50
@@ -253,21 +252,6 @@ class Admission:
             ticket.stop(why)
 
 
-@dataclass(frozen=True)
-class Ask:
-    """What a client asks for, checked and with every default filled in."""
-
-    model: str
-    turns: Sequence[Turn]
-    sampling: Sampling
-    max_tokens: int | None = None
-    """Total budget of prompt and reply."""
-    max_completion_tokens: int | None = None
-    owner: str = ""
-    session_id: str | None = None
-    stop: Sequence[str] = ()
-
-
 class TimedOut(RequestTimeout):
     """The reply was not finished, or not begun, in its time; a retry would wait as long."""
 
@@ -276,33 +260,35 @@ class TimedOut(RequestTimeout):
 
 
 @dataclass(frozen=True)
-class Ready:
-    """A request whose model is ready; it only waits for its lane."""
+class SystemJob:
+    """A call that the system model answers: as `runtime.llm.engine.pool.Job`, but holds nothing."""
 
-    ask: Ask
-    fingerprint: str
-    job: Job | None = None
-    """Its prompt on a local engine; None: the system model answers."""
-
-    @property
-    def load_ms(self) -> float:
-        """How long the model took to load."""
-        return self.job.load_ms if self.job else 0.0
+    call: ChatCall
+    provider: Provider
+    load_ms = 0.0
+    is_stale = False
 
     @property
-    def stale(self) -> bool:
-        """Whether the engine's process ended while the request waited for its turn."""
-        return self.job is not None and not self.job.engine.worker.alive
+    def source(self) -> str:
+        """What answers."""
+        return f"{SYSTEM_MODEL}\x1f{self.provider.name}"
+
+    def run(self, on_end: Callable[[], None]) -> Generation:
+        """The reply; *on_end* is not called."""
+        del on_end
+        return self.provider.generate(self.call)
 
     def release(self) -> None:
-        """Give the engine back; later calls do nothing."""
-        if self.job:
-            self.job.release()
+        """Nothing to give back."""
 
 
-def fingerprint(*parts: str) -> str:
+PreparedCall = Job | SystemJob
+"""A call whose model is ready; it only waits for its lane."""
+
+
+def fingerprint(source: str) -> str:
     """A short stable name of what answered."""
-    return "fp_" + hashlib.sha256("\x1f".join(parts).encode()).hexdigest()[:12]
+    return "fp_" + hashlib.sha256(source.encode()).hexdigest()[:12]
 
 
 class Chats:
@@ -342,24 +328,23 @@ class Chats:
             asyncio.get_running_loop().call_later(self.queue_s, _stop_queued, ticket, late)
         return ticket
 
-    async def ready(self, ask: Ask) -> Ready:
+    async def prepare(self, call: ChatCall) -> PreparedCall:
         """Make the model ready and the prompt fit; whoever gets the result releases it.
 
         Raises `ModelNotFound`, `PromptTooLong`, `BadRequest` and the rich errors.
         """
-        if ask.model == SYSTEM_MODEL:
+        if call.model == SYSTEM_MODEL:
             await self._preflight()
-            return Ready(ask, fingerprint(SYSTEM_MODEL, self.provider.name))
-        entry = await asyncio.to_thread(self.catalog.find, ask.model)
+            return SystemJob(call, self.provider)
+        entry = await asyncio.to_thread(self.catalog.find, call.model)
         if entry is None:
             raise ModelNotFound(
                 "there is no such model on this machine; GET /v1/models lists them all"
             )
         try:
-            job = await self.pool.prepare(entry, ask.turns, ask.max_tokens)
+            return await self.pool.prepare(entry, call)
         except EngineDied:  # another request's crash is not this one's failure
-            job = await self.pool.prepare(entry, ask.turns, ask.max_tokens)
-        return Ready(ask, fingerprint(job.engine.key), job)
+            return await self.pool.prepare(entry, call)
 
     async def _preflight(self) -> None:
         """Return when the system model is available; raise the rich error of its state."""
@@ -374,18 +359,18 @@ class Chats:
         return tuple(entry.id for entry in entries if self.catalog.meta(entry).kind == "chat")
 
     @contextlib.asynccontextmanager
-    async def running(self, ticket: Ticket, ready: Ready) -> AsyncIterator[Generation]:
+    async def running(self, ticket: Ticket, job: PreparedCall) -> AsyncIterator[Generation]:
         """Wait for the lane and generate; the lane is free when the engine is, not the reader."""
         generation: Generation | None = None
         try:
             await ticket.lane.take(ticket)
         except BaseException:
-            ready.release()
+            job.release()
             raise
         try:
-            if ready.stale:
-                ready.release()
-                ready = await self.ready(ready.ask)
+            if job.is_stale:
+                job.release()
+                job = await self.prepare(job.call)
         except BaseException:
             ticket.lane.give(ticket)
             raise
@@ -398,34 +383,21 @@ class Chats:
 
         try:
             self.admission.started(ticket)
-            generation = self._start(ready, settled)
+            generation = job.run(settled)
             yield generation
         finally:
-            await asyncio.shield(asyncio.ensure_future(_end(generation, ready, settled)))
-
-    def _start(self, ready: Ready, on_settled: Callable[[], None]) -> Generation:
-        """Generate; on a local engine *on_settled* is called when it is free again."""
-        ask = ready.ask
-        if ready.job is None:
-            return self.provider.generate(
-                SystemChat(ask.turns, ask.sampling, ask.max_completion_tokens, ask.max_tokens)
-            )
-        return ready.job.run(
-            ask.sampling,
-            on_settled,
-            max_output=ask.max_completion_tokens,
-            session=(ask.owner, ask.session_id) if ask.session_id else None,
-            stop=ask.stop,
-        )
+            await asyncio.shield(asyncio.ensure_future(_end(generation, job, settled)))
 
 
-async def _end(generation: Generation | None, ready: Ready, settled: Callable[[], None]) -> None:
+async def _end(
+    generation: Generation | None, job: PreparedCall, settled: Callable[[], None]
+) -> None:
     """Stop the work, however it stands, and let everything go; never leaves the lane held."""
     try:
         if generation is not None:
             await generation.aclose()
     finally:
-        ready.release()
+        job.release()
         settled()
 
 

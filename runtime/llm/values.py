@@ -1,6 +1,6 @@
 """The values that pass between the parts of the language-model server; plain data, no behaviour."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol
 
@@ -29,6 +29,23 @@ class Sampling(NamedTuple):
     top_p: float
     seed: int
     """Unsigned 32 bits."""
+
+
+@dataclass(frozen=True)
+class ChatCall:
+    """What a chat asks of a model, checked and with every default filled in."""
+
+    turns: Sequence[Turn]
+    sampling: Sampling
+    max_completion_tokens: int | None = None
+    """Cap on generated tokens; None: the model's own."""
+    max_tokens: int | None = None
+    """Cap on prompt and reply together, for a model that knows the size of its prompt."""
+    model: str = SYSTEM_MODEL
+    owner: str = ""
+    session_id: str | None = None
+    """The conversation to keep, one of *owner*; None: stateless, as the system model always is."""
+    stop: Sequence[str] = ()
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from runtime.llm.api.wire import (
     error_frame,
     usage_of,
 )
-from runtime.llm.chats import Ask, Cancelled, QueueFull, Ready, State, Ticket
+from runtime.llm.chats import Cancelled, PreparedCall, QueueFull, State, Ticket, fingerprint
 from runtime.llm.errors import (
     EngineFailed,
     LocalInitFailed,
@@ -36,7 +36,7 @@ from runtime.llm.errors import (
 )
 from runtime.llm.identity import client_id, header_safe, tenant_id
 from runtime.llm.service import SERVICE, Service, body_cap
-from runtime.llm.values import SYSTEM_MODEL, Finish, Outcome, Sampling
+from runtime.llm.values import SYSTEM_MODEL, ChatCall, Finish, Outcome, Sampling
 from runtime.web import logs
 from runtime.web.errors import ApiError, RequestTimeout, ShuttingDown, TooMany
 from runtime.web.routes import Routes
@@ -103,11 +103,11 @@ async def chat_completions(
     service = request.app[SERVICE]
     turns = body.turns()
     check_turns(turns, service.settings.max_prompt_chars)
-    ask = ask_of(body, service, request.headers)
+    call = call_of(body, service, request.headers)
     client = client_id(request.headers.get("User-Agent"))
     number = int(logs.request_id.get() or 0)
     try:
-        ticket = service.chats.admit(number, client, ask.model)
+        ticket = service.chats.admit(number, client, call.model)
     except QueueFull:
         service.rejected("queue")
         raise
@@ -118,8 +118,8 @@ async def chat_completions(
         async with service.awake.hold():
             if body.stream:
                 usage = body.stream_options is not None and bool(body.stream_options.include_usage)
-                return await _stream(request, service, ticket, ask, with_usage=usage)
-            return await _whole(service, ticket, ask)
+                return await _stream(request, service, ticket, call, with_usage=usage)
+            return await _whole(service, ticket, call)
     except (asyncio.CancelledError, ReaderGone):
         service.admission.finish(ticket, State.CANCELLED)
         raise
@@ -136,7 +136,7 @@ def state_after(error: ApiError) -> State:
     return State.CANCELLED if isinstance(error, Cancelled | ShuttingDown) else State.ERRORED
 
 
-def ask_of(body: ChatRequest, service: Service, headers: Mapping[str, str]) -> Ask:
+def call_of(body: ChatRequest, service: Service, headers: Mapping[str, str]) -> ChatCall:
     """The request with every default filled in."""
     settings = service.settings
     owner = ""
@@ -150,24 +150,25 @@ def ask_of(body: ChatRequest, service: Service, headers: Mapping[str, str]) -> A
         seed=(seed & 0xFFFFFFFF) % 0xFFFFFFFF,  # the engine takes 32 set bits for a random seed
     )
     model = (body.model or "").strip() or settings.selected_model_id
-    return Ask(
+    is_local = model != SYSTEM_MODEL  # the system model knows neither conversations nor stops
+    return ChatCall(
         model=model,
         turns=body.turns(),
         sampling=sampling,
         max_tokens=body.max_tokens,
         max_completion_tokens=body.max_completion_tokens,
         owner=owner,
-        session_id=(body.session_id or None) if model != SYSTEM_MODEL else None,
-        stop=body.stops() if settings.honor_stop else (),
+        session_id=(body.session_id or None) if is_local else None,
+        stop=body.stops() if is_local and settings.honor_stop else (),
     )
 
 
-async def _whole(service: Service, ticket: Ticket, ask: Ask) -> web.Response:
+async def _whole(service: Service, ticket: Ticket, call: ChatCall) -> web.Response:
     """The reply as one JSON object."""
     pieces: list[str] = []
     with ticket.stoppable():
-        ready = await service.chats.ready(ask)
-        async with service.chats.running(ticket, ready) as generation:
+        job = await service.chats.prepare(call)
+        async with service.chats.running(ticket, job) as generation:
             async for piece in generation:
                 _note_first(ticket)
                 pieces.append(piece)
@@ -187,8 +188,8 @@ async def _whole(service: Service, ticket: Ticket, ask: Ask) -> web.Response:
             )
         ],
         usage=usage_of(outcome),
-        system_fingerprint=ready.fingerprint,
-        timings=_timings(ticket, ready, outcome),
+        system_fingerprint=fingerprint(job.source),
+        timings=_timings(ticket, job, outcome),
     )
     return web.Response(
         body=completion.model_dump_json(exclude_none=True).encode(),
@@ -198,10 +199,10 @@ async def _whole(service: Service, ticket: Ticket, ask: Ask) -> web.Response:
 
 
 async def _stream(
-    request: web.Request, service: Service, ticket: Ticket, ask: Ask, *, with_usage: bool
+    request: web.Request, service: Service, ticket: Ticket, call: ChatCall, *, with_usage: bool
 ) -> web.StreamResponse:
     """The reply as events; a failure before the commit is an ordinary error answer."""
-    preparing = asyncio.ensure_future(service.chats.ready(ask))
+    preparing = asyncio.ensure_future(service.chats.prepare(call))
     try:
         with ticket.stoppable():
             done, _ = await asyncio.wait({preparing}, timeout=service.settings.stream_commit_s)
@@ -223,10 +224,10 @@ async def _stream(
 
 
 async def _send_reply(
-    stream: EventStream, service: Service, ticket: Ticket, ready: Ready, with_usage: bool
+    stream: EventStream, service: Service, ticket: Ticket, job: PreparedCall, with_usage: bool
 ) -> None:
     frames = Frames(_name(ticket), int(ticket.created), ticket.model)
-    async with service.chats.running(ticket, ready) as generation:
+    async with service.chats.running(ticket, job) as generation:
         await stream.send(frames.delta(role="assistant"))
         async for piece in generation:
             _note_first(ticket)
@@ -264,12 +265,12 @@ def _complete(service: Service, ticket: Ticket, outcome: Outcome) -> None:
     service.count(ticket, outcome)
 
 
-def _timings(ticket: Ticket, ready: Ready, outcome: Outcome) -> Timings:
+def _timings(ticket: Ticket, job: PreparedCall, outcome: Outcome) -> Timings:
     waited = (ticket.started or ticket.entered) - ticket.entered
     prompt, first = outcome.prompt_tokens, ticket.first_token_ms
     return Timings(
         queue_ms=round(waited * 1000, 3),
-        load_ms=round(ready.load_ms, 3),
+        load_ms=round(job.load_ms, 3),
         prompt_ms=round(outcome.prompt_ms, 3),
         first_token_ms=None if first is None else round(first, 3),
         predicted_ms=round(outcome.predicted_ms, 3),
@@ -279,10 +280,10 @@ def _timings(ticket: Ticket, ready: Ready, outcome: Outcome) -> Timings:
     )
 
 
-def _abandon(preparing: asyncio.Future[Ready]) -> None:
+def _abandon(preparing: asyncio.Future[PreparedCall]) -> None:
     """Let go of a model that was made ready for a request that is over."""
 
-    def release(done: asyncio.Future[Ready]) -> None:
+    def release(done: asyncio.Future[PreparedCall]) -> None:
         if not done.cancelled() and done.exception() is None:
             done.result().release()
 

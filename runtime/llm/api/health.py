@@ -10,8 +10,7 @@ from pydantic import Field
 from runtime.llm.engine.pool import Engine
 from runtime.llm.errors import ModelNotFound
 from runtime.llm.exposition import families
-from runtime.llm.models.system.reply import WARM_UP, wait_for_token
-from runtime.llm.models.system.state import ProbeError, Status, label
+from runtime.llm.models.system.state import WARM_UP, ProbeError, Status, label, wait_for_token
 from runtime.llm.service import SERVICE, Service
 from runtime.llm.values import SYSTEM_MODEL, Backend
 from runtime.web.errors import ApiError

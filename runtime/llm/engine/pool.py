@@ -12,7 +12,7 @@ import itertools
 import logging
 import time
 from collections import OrderedDict, deque
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple, TypeVar
 
@@ -44,7 +44,7 @@ from runtime.llm.errors import (
 from runtime.llm.models import gguf
 from runtime.llm.models.catalog import Entry, Fingerprint, read_header
 from runtime.llm.settings import LlmSettings
-from runtime.llm.values import Backend, Generation, Sampling, Turn
+from runtime.llm.values import Backend, ChatCall, Generation
 from runtime.web.errors import ApiError, ShuttingDown
 
 log = logging.getLogger(__name__)
@@ -143,39 +143,44 @@ class _Failure(NamedTuple):
 
 
 class Job:
-    """A prepared prompt on an engine, which is kept until `release`."""
+    """The prompt of a call on an engine, which is kept until `release`."""
 
     def __init__(
-        self, pool: "Pool", engine: Engine, prepared: Prepared, budget: int, load_ms: float
+        self, pool: "Pool", engine: Engine, call: ChatCall, prepared: Prepared, load_ms: float
     ) -> None:
         self.engine = engine
-        self.room: Final = budget - prepared.prompt_tokens
+        self.call: Final = call
+        self.budget: Final = min(engine.budget, call.max_tokens or engine.budget)
+        """Tokens of prompt and reply together."""
+        self.room: Final = self.budget - prepared.prompt_tokens
         """Tokens that the reply may have."""
         self.load_ms = load_ms
         self._pool = pool
         self._prepared: Prepared | None = prepared
         self._kept = True
 
-    def run(
-        self,
-        sampling: Sampling,
-        on_end: Callable[[], None],
-        *,
-        max_output: int | None = None,
-        session: tuple[str, str] | None = None,
-        stop: Sequence[str] = (),
-    ) -> Generation:
-        """Start the reply, while the process generates no other one; *on_end* is called once.
+    @property
+    def source(self) -> str:
+        """What answers, as `runtime.llm.chats.fingerprint` takes it."""
+        return self.engine.key
 
-        *session* is the owner and the name of a conversation to keep.
-        """
+    @property
+    def is_stale(self) -> bool:
+        """Whether the engine's process ended while the call waited for its turn."""
+        return not self.engine.worker.alive
+
+    def run(self, on_end: Callable[[], None]) -> Generation:
+        """Start the reply, while the process generates no other one; *on_end* is called once."""
         prepared, self._prepared = self._prepared, None
         if prepared is None:
             raise RuntimeError("this prompt has been answered")
-        name = None
-        if session is not None:
-            name = conversation_name(*session, self.engine.key)
+        call, name = self.call, None
+        if call.session_id:
+            name = conversation_name(call.owner, call.session_id, self.engine.key)
             self._pool.make_room(name, self.engine)
+        max_output = call.max_completion_tokens
+        if self.engine.shelf == "system":  # whose one engine may have room for more
+            max_output = min(self.room, max_output or self.room)
 
         def end(ended: Ended) -> None:
             self._pool.sessions.settle(name, ended)
@@ -183,10 +188,10 @@ class Job:
 
         return self.engine.worker.run(
             prepared,
-            sampling,
+            call.sampling,
             max_output=max_output,
             conversation=name,
-            stop=stop,
+            stop=call.stop,
             on_end=end,
         )
 
@@ -300,38 +305,35 @@ class Pool:
             raise self._failure(spec, entry, self._clock(), reason)
         return await self._acquire(spec, entry, next(self._numbers))
 
-    async def prepare(
-        self,
-        entry: Entry,
-        turns: Sequence[Turn],
-        max_tokens: int | None = None,
-        shelf: ChatShelf = "chat",
-    ) -> Job:
-        """A prompt on an engine; *max_tokens* bounds prompt and reply.
+    async def prepare(self, entry: Entry, call: ChatCall, shelf: ChatShelf = "chat") -> Job:
+        """The prompt of *call* on an engine.
 
-        The system model has one engine, whatever *max_tokens* is. Raises `PromptTooLong`,
+        The system model has one engine, whatever `max_tokens` is. Raises `PromptTooLong`,
         `BadRequest`, `EngineFailed` and the errors of `acquire`.
         """
         began = self._clock()
-        size = max_tokens if shelf == "chat" else None
-        engine = await self.acquire(entry, size, shelf)
+        engine = await self.acquire(entry, call.max_tokens if shelf == "chat" else None, shelf)
         load_ms = (self._clock() - began) * 1000
         try:
-            prepared = await engine.worker.prepare(engine.context, turns)
+            prepared = await engine.worker.prepare(engine.context, call.turns)
         except BaseException:
             self.release(engine)
             raise
-        budget = min(engine.budget, max_tokens or engine.budget)
-        job = Job(self, engine, prepared, budget, load_ms)
+        job = Job(self, engine, call, prepared, load_ms)
         if job.room <= 0:
             job.release()
             raise PromptTooLong(
                 f"the prompt has {prepared.prompt_tokens} tokens and the total budget of prompt"
-                f" and reply is {budget}; max_tokens counts both, max_completion_tokens counts the"
-                " reply only",
+                f" and reply is {job.budget}; max_tokens counts both, max_completion_tokens counts"
+                " the reply only",
                 param="max_tokens",
             )
         return job
+
+    async def generate(self, entry: Entry, call: ChatCall) -> Generation:
+        """Start a reply of the system model, on its own engine. Raises as `prepare`."""
+        job = await self.prepare(entry, call, "system")
+        return job.run(job.release)
 
     def release(self, engine: Engine) -> None:
         """Give an engine back."""

@@ -15,9 +15,8 @@ from runtime.llm.errors import (
     RichError,
     error_object,
 )
-from runtime.llm.models.system.reply import SystemChat
 from runtime.llm.models.system.state import CachedProbe, ProbeError, Provider, label, refusal
-from runtime.llm.values import Sampling, Turn
+from runtime.llm.values import ChatCall, Sampling, Turn
 from runtime.web.errors import ApiError, BadRequest, TooLarge, TooMany
 from runtime.web.wire import Wire
 
@@ -143,9 +142,9 @@ class Benchmark:
             raise BenchmarkFailed(text) from None
 
     async def _answer(self, prompt: str) -> BenchmarkResult:
-        chat = SystemChat((Turn("user", prompt),), _GREEDY, MAX_OUTPUT)
+        call = ChatCall((Turn("user", prompt),), _GREEDY, MAX_OUTPUT)
         began, first, text = monotonic(), None, ""
-        reply = self._provider.generate(chat)
+        reply = self._provider.generate(call)
         async with asyncio.timeout(RUN_S), aclosing(reply):
             async for piece in reply:
                 first = monotonic() if first is None else first

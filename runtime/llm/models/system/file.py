@@ -10,7 +10,7 @@ import logging
 import stat
 import threading
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
@@ -31,17 +31,24 @@ from runtime.llm.models.download import (
     lacks_room,
 )
 from runtime.llm.models.system.foreground import Gate
-from runtime.llm.models.system.reply import Reply, SystemChat, flatten
 from runtime.llm.models.system.settings import SysmodelSettings
-from runtime.llm.models.system.state import Availability, ProbeError, Provider, Status, refusal
-from runtime.llm.values import SYSTEM_MODEL, Generation, Turn
+from runtime.llm.models.system.state import (
+    Availability,
+    ProbeError,
+    Provider,
+    Reply,
+    Status,
+    flatten,
+    refusal,
+)
+from runtime.llm.values import SYSTEM_MODEL, ChatCall, Generation, Turn
 
 log = logging.getLogger(__name__)
 
 _CHUNK: Final = 1 << 20
 
 Verdict = Literal["missing", "checking", "good", "size_mismatch", "checksum_mismatch"]
-Generate = Callable[[Entry, SystemChat], Awaitable[Generation]]
+Generate = Callable[[Entry, ChatCall], Awaitable[Generation]]
 """Starts a reply of a model file."""
 
 
@@ -107,9 +114,9 @@ class ManagedFile(Provider):
         self._download = asyncio.create_task(self._fetch(transfer), name="sysmodel-download")
         return self._under_way(transfer)
 
-    def generate(self, chat: SystemChat) -> Generation:
+    def generate(self, call: ChatCall) -> Generation:
         """The reply; waits for its turn when another one is under way."""
-        return Reply(lambda reply: self._answer(chat, reply))
+        return Reply(lambda reply: self._answer(call, reply))
 
     async def close(self) -> None:
         """Stop the download and the check; what has arrived is kept for the next start."""
@@ -181,17 +188,16 @@ class ManagedFile(Provider):
             log.warning("the downloaded system model cannot be read")
         self._download = self._transfer = None
 
-    async def _answer(self, chat: SystemChat, reply: Reply) -> AsyncGenerator[str, None]:
+    async def _answer(self, call: ChatCall, reply: Reply) -> AsyncGenerator[str, None]:
         if self._settings.flatten:
-            prompt = (Turn("user", flatten(chat.turns)),)
-            chat = SystemChat(prompt, chat.sampling, chat.max_output, chat.max_total)
+            call = replace(call, turns=(Turn("user", flatten(call.turns)),))
         gate = self._gate
         await gate.check()
         async with self._turn:
             await gate.check()
             entry = await self._entry()
             try:
-                generation = await self._generate(entry, chat)
+                generation = await self._generate(entry, call)
                 try:
                     async for piece in generation:
                         yield piece

@@ -1,7 +1,8 @@
-"""How the system model stands: its state, the errors that follow from it, and who provides it."""
+"""The system model: its state, the errors that follow from it, who provides it, and replies."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import IntEnum
@@ -15,8 +16,7 @@ from runtime.llm.errors import (
     SysmodelUnavailable,
     SysmodelUnknown,
 )
-from runtime.llm.models.system.reply import SystemChat
-from runtime.llm.values import Generation
+from runtime.llm.values import ChatCall, Generation, Outcome, Sampling, Turn
 
 FRESH_S: Final = 2.0
 WAIT_S: Final = 0.5
@@ -121,7 +121,7 @@ class Provider:
         """
         raise SysmodelUnavailable("no system model is configured, so there is nothing to download")
 
-    def generate(self, chat: SystemChat) -> Generation:
+    def generate(self, call: ChatCall) -> Generation:
         """The reply; nothing starts before the first piece is asked for."""
         raise SysmodelUnavailable("no system model is configured on this machine")
 
@@ -225,3 +225,75 @@ def refusal(state: State, local_models: Sequence[str] = ()) -> RichError | None:
             return SysmodelUnavailable(text, local_models=named)
         case unknown:
             return SysmodelUnknown(unknown)
+
+
+# --- replies
+
+
+# A text whose line begins like a turn would read as one. All line ends count that a model may see.
+_LIKE_A_TURN: Final = re.compile(
+    r"(\A|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029])"
+    r"(?=[^\S\n\r\v\f\x1c-\x1e\x85\u2028\u2029]*(?:system|assistant|user|tool)\s*:)",
+    re.IGNORECASE,
+)
+
+WARM_UP: Final = ChatCall(
+    turns=(Turn("user", "Hi"),),
+    sampling=Sampling(temperature=0.0, top_k=1, top_p=1.0, seed=0),
+    max_completion_tokens=1,
+)
+"""The smallest request that makes a model produce a token."""
+
+
+class Reply:
+    """A `runtime.llm.values.Generation` over an async generator that reports its own outcome.
+
+    The task that iterates is the one that closes; a task that waits for a piece is cancelled.
+    """
+
+    def __init__(self, run: Callable[["Reply"], AsyncGenerator[str, None]]) -> None:
+        self._outcome: Outcome | None = None
+        self._pieces = run(self)
+
+    @property
+    def outcome(self) -> Outcome:
+        """The cost of the reply; raises `RuntimeError` before its end."""
+        if self._outcome is None:
+            raise RuntimeError("the reply has not ended")
+        return self._outcome
+
+    def settle(self, outcome: Outcome) -> None:
+        """Called by the generator as its last act."""
+        self._outcome = outcome
+
+    def __aiter__(self) -> AsyncIterator[str]:
+        return self._pieces
+
+    async def aclose(self) -> None:
+        """Stop the work if it still runs."""
+        await self._pieces.aclose()
+
+
+def flatten(turns: Sequence[Turn]) -> str:
+    """One paragraph ``role: text`` a turn, blank turns left out, then ``assistant: `` to go on.
+
+    Inside a text, a line that begins like a turn is marked with ``> ``, so that nobody can put
+    words into another speaker's mouth.
+    """
+    paragraphs = [
+        f"{turn.role}: {_escape(turn.content)}\n\n" for turn in turns if turn.content.strip()
+    ]
+    return "".join(paragraphs) + "assistant: "
+
+
+def _escape(text: str) -> str:
+    return _LIKE_A_TURN.sub(r"\1> ", text)
+
+
+async def wait_for_token(reply: Generation) -> None:
+    """Have one piece of a reply generated, then stop it; its errors pass through."""
+    try:
+        async for _ in reply:
+            break
+    finally:
+        await reply.aclose()

@@ -16,7 +16,6 @@ from runtime.llm.models.system.daemon import (
     count,
     member,
 )
-from runtime.llm.models.system.reply import Reply, SystemChat, flatten
 from runtime.llm.models.system.settings import SysmodelSettings
 from runtime.llm.models.system.state import (
     MAIN,
@@ -24,11 +23,13 @@ from runtime.llm.models.system.state import (
     Cell,
     ProbeError,
     Provider,
+    Reply,
     State,
     Status,
     every_cell,
+    flatten,
 )
-from runtime.llm.values import Generation, Outcome
+from runtime.llm.values import ChatCall, Generation, Outcome
 
 REPLY_CAP: Final = 1 << 20
 """Characters of one reply."""
@@ -67,9 +68,9 @@ class Upstream(Provider):
         """Raises `SysmodelUnavailable`: this protocol cannot ask for a download."""
         raise SysmodelUnavailable("the system model's daemon decides itself what it downloads")
 
-    def generate(self, chat: SystemChat) -> Generation:
+    def generate(self, call: ChatCall) -> Generation:
         """The reply, streamed."""
-        return Reply(lambda reply: self._answer(chat, reply))
+        return Reply(lambda reply: self._answer(call, reply))
 
     async def close(self) -> None:
         """Close the connections."""
@@ -111,12 +112,12 @@ class Upstream(Provider):
 
     # --- a reply
 
-    async def _answer(self, chat: SystemChat, reply: Reply) -> AsyncGenerator[str, None]:
+    async def _answer(self, call: ChatCall, reply: Reply) -> AsyncGenerator[str, None]:
         """The pieces of a reply; a busy daemon is asked again, after the time that it names."""
         began = time.monotonic()
         while True:
             try:
-                body = await self._body(chat)
+                body = await self._body(call)
                 async with aclosing(self._pieces(body, reply)) as pieces:
                     async for piece in pieces:
                         yield piece
@@ -128,7 +129,7 @@ class Upstream(Provider):
                 pause = trouble.retry_after_s
             await sleep(pause)
 
-    async def _body(self, chat: SystemChat) -> dict[str, object]:
+    async def _body(self, call: ChatCall) -> dict[str, object]:
         model = self._settings.model
         if model is None:
             models = await self._models()
@@ -136,19 +137,19 @@ class Upstream(Provider):
                 text = "the daemon does not have exactly one model; set sysmodel.model"
                 raise DaemonTrouble(text)
             (model,) = models
-        messages = [{"role": turn.role, "content": turn.content} for turn in chat.turns]
+        messages = [{"role": turn.role, "content": turn.content} for turn in call.turns]
         if self._settings.flatten:
-            messages = [{"role": "user", "content": flatten(chat.turns)}]
+            messages = [{"role": "user", "content": flatten(call.turns)}]
         body: dict[str, object] = {
             "model": model,
             "messages": messages,
             "stream": True,
             "stream_options": {"include_usage": True},
-            "temperature": chat.sampling.temperature,
-            "top_p": chat.sampling.top_p,
-            "seed": chat.sampling.seed,
+            "temperature": call.sampling.temperature,
+            "top_p": call.sampling.top_p,
+            "seed": call.sampling.seed,
         }
-        caps = [cap for cap in (chat.max_output, chat.max_total) if cap is not None]
+        caps = [cap for cap in (call.max_completion_tokens, call.max_tokens) if cap is not None]
         if caps:
             body["max_tokens"] = min(caps)
         return body

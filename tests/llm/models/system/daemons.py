@@ -9,10 +9,9 @@ from pathlib import Path
 
 from runtime.llm.models.system.daemon import Daemon, Patience
 from runtime.llm.models.system.daemon import parse_address as parse
-from runtime.llm.models.system.reply import SystemChat
 from runtime.llm.models.system.settings import SysmodelSettings
 from runtime.llm.models.system.upstream import Upstream
-from runtime.llm.values import Generation, Sampling, Turn
+from runtime.llm.values import ChatCall, Generation, Sampling, Turn
 
 GREEDY = Sampling(temperature=0.0, top_k=40, top_p=0.9, seed=7)
 PATIENT = Patience(connect_s=30, whole_s=30, first_s=30, stall_s=30, busy_s=30)
@@ -164,12 +163,12 @@ def delta(text: str | None = None, finish: str | None = None) -> dict[str, objec
     return {"choices": [{"index": 0, "delta": content, "finish_reason": finish}]}
 
 
-def chat(*texts: str, max_output: int | None = None, max_total: int | None = None) -> SystemChat:
+def chat(*texts: str, max_output: int | None = None, max_total: int | None = None) -> ChatCall:
     """A request in which user and assistant take turns, the user first and last."""
     turns = tuple(
         Turn("user" if n % 2 == 0 else "assistant", text) for n, text in enumerate(texts or ("Hi",))
     )
-    return SystemChat(turns, GREEDY, max_output, max_total)
+    return ChatCall(turns, GREEDY, max_output, max_total)
 
 
 def client(address: str, patience: Patience = PATIENT) -> Daemon:

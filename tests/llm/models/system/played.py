@@ -6,9 +6,15 @@ from dataclasses import dataclass, field
 
 from runtime.llm.errors import SysmodelUnavailable
 from runtime.llm.models.catalog import Entry
-from runtime.llm.models.system.reply import Reply, SystemChat
-from runtime.llm.models.system.state import Availability, ProbeError, Provider, State, Status
-from runtime.llm.values import Generation, Outcome
+from runtime.llm.models.system.state import (
+    Availability,
+    ProbeError,
+    Provider,
+    Reply,
+    State,
+    Status,
+)
+from runtime.llm.values import ChatCall, Generation, Outcome
 
 READY = Availability(Status.AVAILABLE)
 
@@ -30,7 +36,7 @@ class Played(Provider):
         self.may_probe.set()
         self.probes = 0
         self.downloads = 0
-        self.chats: list[SystemChat] = []
+        self.chats: list[ChatCall] = []
 
     async def probe(self) -> Availability:
         self.probes += 1
@@ -48,11 +54,11 @@ class Played(Provider):
         self.states = [started]
         return started
 
-    def generate(self, chat: SystemChat) -> Generation:
-        return Reply(lambda reply: self._run(chat, reply))
+    def generate(self, call: ChatCall) -> Generation:
+        return Reply(lambda reply: self._run(call, reply))
 
-    async def _run(self, chat: SystemChat, reply: Reply) -> AsyncGenerator[str, None]:
-        self.chats.append(chat)
+    async def _run(self, call: ChatCall, reply: Reply) -> AsyncGenerator[str, None]:
+        self.chats.append(call)
         if (failure := self.fails_at.get(len(self.chats))) is not None:
             raise failure
         await self.may_answer.wait()
@@ -71,7 +77,7 @@ class Workshop:
     breaks: Exception | None = None
     """Raised after the first piece."""
     may_speak: asyncio.Event = field(default_factory=asyncio.Event)
-    asked: list[tuple[Entry, SystemChat]] = field(default_factory=list)
+    asked: list[tuple[Entry, ChatCall]] = field(default_factory=list)
     running: int = 0
     most_running: int = 0
     stopped_early: int = 0
@@ -79,7 +85,7 @@ class Workshop:
     def __post_init__(self) -> None:
         self.may_speak.set()
 
-    async def __call__(self, entry: Entry, chat: SystemChat) -> Generation:
+    async def __call__(self, entry: Entry, chat: ChatCall) -> Generation:
         self.asked.append((entry, chat))
         if self.start_fails is not None:
             raise self.start_fails

@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 
 from runtime.llm.errors import RichError, SysmodelUnavailable
 from runtime.llm.models.system import state
-from runtime.llm.models.system.reply import flatten
 from runtime.llm.models.system.state import (
     Availability,
     CachedProbe,
     ProbeError,
     Provider,
     Status,
+    flatten,
     refusal,
 )
 from runtime.llm.values import Role, Turn
