@@ -25,12 +25,12 @@ def main() -> int:
     parser = arguments("", __doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(NAMES))
 
-    given = parser.parse_args()
-    if unknown := set(given.names) - set(NAMES):
+    options = parser.parse_args()
+    if unknown := set(options.names) - set(NAMES):
         parser.error(f"no such measurement: {', '.join(sorted(unknown))}")
-    flags = ["--quick"] if given.quick else []
+    flags = ["--quick"] if options.quick else []
     failed = 0
-    for name in given.names or NAMES:
+    for name in options.names or NAMES:
         print(f"## {name}\n", flush=True)
         command = [sys.executable, "-m", f"bench.{name}", *flags]
         failed += subprocess.run(command, check=False, cwd=ROOT).returncode != 0

@@ -100,8 +100,8 @@ def describe(columns: Columns) -> None:
 
 def main() -> int:
     """Print the table."""
-    given = arguments("analytics", __doc__).parse_args()
-    columns = drive(60_000 if given.quick else 360_000)
+    options = arguments("analytics", __doc__).parse_args()
+    columns = drive(60_000 if options.quick else 360_000)
     rows = [row for name in BACKENDS for row in measure(name, columns)]
     pandas_ms = fastest(lambda: describe(columns), 3) * 1e3
     rows.append(Figure("statistics of channels and laps in pandas, ms", "", f"{pandas_ms:,.0f}"))

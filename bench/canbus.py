@@ -122,8 +122,8 @@ def decode_with_cantools(pack: DbcPack, log: Batch) -> None:
 
 def main() -> int:
     """Print the table."""
-    given = arguments("canbus", __doc__).parse_args()
-    seconds, count, rounds = (1.0, 100_000, 1) if given.quick else (5.0, 1_000_000, 3)
+    options = arguments("canbus", __doc__).parse_args()
+    seconds, count, rounds = (1.0, 100_000, 1) if options.quick else (5.0, 1_000_000, 3)
     mine, theirs = read_bus(ours, seconds), read_bus(python_can, seconds)
     pack = load_dbc(DBC)
     log, few = log_of(pack, count), log_of(pack, 20_000)

@@ -138,26 +138,26 @@ def main() -> int:
     parser.add_argument("--model", type=Path, default=MODEL, help="GGUF file (the shipped coach)")
     parser.add_argument("--llama-server", type=Path, default=None, metavar="PATH")
     parser.add_argument("--build-peer", action="store_true")
-    given = parser.parse_args()
-    if given.build_peer:
+    options = parser.parse_args()
+    if options.build_peer:
         TOOLS.mkdir(parents=True, exist_ok=True)
         build_peer()
-    found = shutil.which("llama-server")
-    peer = given.llama_server or (Path(found) if found else BUILT)
-    rounds = 3 if given.quick else 10
+    installed = shutil.which("llama-server")
+    peer = options.llama_server or (Path(installed) if installed else BUILT)
+    rounds = 3 if options.quick else 10
     with tempfile.TemporaryDirectory() as folder:
         flags = ("--port", "0", "--threads", "1", "--data-dir", folder)
-        with serving("runtime.llm", *flags, "--models-dir", str(given.model.parent)) as server:
-            ours = measure(server.url, given.model.stem, rounds)
+        with serving("runtime.llm", *flags, "--models-dir", str(options.model.parent)) as server:
+            ours = measure(server.url, options.model.stem, rounds)
     theirs: dict[str, float] = {}
     if peer.is_file():
-        with llama_server(peer, given.model) as url:
-            theirs = measure(url, given.model.stem, rounds)
+        with llama_server(peer, options.model) as url:
+            theirs = measure(url, options.model.stem, rounds)
     else:
         print("llama-server was not found: --build-peer builds it\n")
     beside = {what: f"llama-server {value:,.1f}" for what, value in theirs.items()}
     rows = [Figure(what, f"{value:,.1f}", beside.get(what, "")) for what, value in ours.items()]
-    show(f"chat with {given.model.stem}, one thread", rows)
+    show(f"chat with {options.model.stem}, one thread", rows)
     return 0
 
 

@@ -74,31 +74,31 @@ def holds(text: str, wanted: str) -> bool:
 def faults(case: Case, reply: str) -> list[str]:
     """What is wrong with the reply; empty when it is as it should be."""
     said = reply.casefold()
-    found = [f"lacks {wanted!r}" for wanted in case.all if not holds(reply, wanted)]
-    found += [f"lacks one of {group}" for group in case.any if not any(w in said for w in group)]
-    found += [f"says {word!r}" for word in case.never if word.casefold() in said]
+    problems = [f"lacks {wanted!r}" for wanted in case.all if not holds(reply, wanted)]
+    problems += [f"lacks one of {group}" for group in case.any if not any(w in said for w in group)]
+    problems += [f"says {word!r}" for word in case.never if word.casefold() in said]
     if case.refuse != bool(REFUSAL.search(reply)) and (case.refuse or case.ability != "identity"):
-        found.append("does not refuse" if case.refuse else "refuses")
+        problems.append("does not refuse" if case.refuse else "refuses")
     if not case.own_numbers:
-        given = set(NUMBER.findall(" ".join((case.system, *case.turns))))
-        foreign = [number for number in NUMBER.findall(reply) if number not in given]
-        found += [f"invents {number}" for number in foreign]
-    return found + unreadable(reply)
+        own = set(NUMBER.findall(" ".join((case.system, *case.turns))))
+        foreign = [number for number in NUMBER.findall(reply) if number not in own]
+        problems += [f"invents {number}" for number in foreign]
+    return problems + unreadable(reply)
 
 
 def unreadable(reply: str) -> list[str]:
     """What keeps the reply from being one to three plain sentences."""
-    found = []
+    problems = []
     sentences = [text.strip() for text in SENTENCE.split(reply.strip()) if text.strip()]
     if not 1 <= len(sentences) <= MOST_SENTENCES:
-        found.append(f"{len(sentences)} sentences")
+        problems.append(f"{len(sentences)} sentences")
     if len(set(sentences)) < len(sentences):
-        found.append("repeats a sentence")
+        problems.append("repeats a sentence")
     if len(reply.split()) > MOST_WORDS:
-        found.append("too long")
+        problems.append("too long")
     if not reply.strip().endswith((".", "?", "!")):
-        found.append("no end")
-    return found
+        problems.append("no end")
+    return problems
 
 
 def converse(case: Case, chat: Chat) -> str:
@@ -155,13 +155,13 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--model", type=Path, action="append", help="GGUF file, repeatable")
     parser.add_argument("--cases", type=Path, action="append", help="JSON lines, repeatable")
     parser.add_argument("--failures", action="store_true", help="print what went wrong")
-    given = parser.parse_args(words)
-    models: list[Path] = given.model or [OURS]
+    options = parser.parse_args(words)
+    models: list[Path] = options.model or [OURS]
     for model in models:
         if not model.is_file():
             print(f"no such model file: {model}", file=sys.stderr)
             return 1
-    for path in given.cases or ([HELD_OUT] if given.quick else [CASES, HELD_OUT]):
+    for path in options.cases or ([HELD_OUT] if options.quick else [CASES, HELD_OUT]):
         cases = read_cases(path)
         passed, seconds = {}, {}
         for model in models:
@@ -171,7 +171,7 @@ def main(words: Sequence[str] | None = None) -> int:
             seconds[model.stem] = time.monotonic() - began
             passed[model.stem] = {case for case, (_, wrong) in replies.items() if not wrong}
             for case, (reply, wrong) in replies.items():
-                if wrong and given.failures:
+                if wrong and options.failures:
                     print(f"{model.stem} {case}\n  {reply!r}\n  {wrong}")
         print(f"\n{path.name}\n\n{table(cases, passed)}\n")
         print("\n".join(f"{name}: {taken:.1f} s" for name, taken in seconds.items()))

@@ -1,9 +1,9 @@
 """Times a cold build of synthetic lessons beside other site generators, in the same run.
 
-All get the same lessons; ours builds its own course with them, checks everything and writes
-resources, notebooks and search. The other generators write pages, and Hugo one JSON file a lesson
-where it says so. Hugo is taken from the PATH; `--install-peers` installs Eleventy with npm. Rounds
-are interleaved.
+All build the same number of lessons; ours has its own course among them, checks everything and
+writes resources, notebooks and search. The other generators write pages, and Hugo one JSON file a
+lesson where it says so. Hugo is taken from the PATH; `--install-peers` installs Eleventy with npm.
+Rounds are interleaved.
 """
 
 import json
@@ -35,8 +35,12 @@ class Site(NamedTuple):
 
 
 def prepare_ours(folder: Path, lessons: list[Lesson]) -> Site:
-    """Our build: every check, resources, companions and search included."""
-    write_content(lessons, folder)
+    """Our build: every check, resources, companions and search included.
+
+    The lessons of our own course, which stand around the synthetic ones, count too.
+    """
+    own = sum(1 for _ in (ROOT / "content" / "phases").glob("*/*/lesson.md"))
+    write_content(make_lessons(max(1, len(lessons) - own)), folder)
     out = folder / "site"
     command = (sys.executable, str(ROOT / "build.py"), "build")
     lesson = next((folder / "content" / "phases").glob("9000-*/*/lesson.md"))
@@ -114,12 +118,12 @@ ELEVENTY_LIST: Final = """<ul>{% for lesson in collections.lesson %}
 
 def generators() -> dict[str, Callable[[Path, list[Lesson]], Site]]:
     """Ours and the installed ones of the others."""
-    found: dict[str, Callable[[Path, list[Lesson]], Site]] = {"Paddock": prepare_ours}
+    prepare: dict[str, Callable[[Path, list[Lesson]], Site]] = {"Paddock": prepare_ours}
     if shutil.which("hugo"):
-        found["Hugo, HTML + JSON"] = prepare_hugo
+        prepare["Hugo, HTML + JSON"] = prepare_hugo
     if ELEVENTY.is_file() and shutil.which("node"):
-        found["Eleventy, HTML"] = prepare_eleventy
-    return found
+        prepare["Eleventy, HTML"] = prepare_eleventy
+    return prepare
 
 
 def measure(count: int, rounds: int, work: Path) -> dict[str, dict[str, Cost]]:
@@ -157,20 +161,20 @@ def main() -> int:
     parser.add_argument("--lessons", type=int, default=1000)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--install-peers", action="store_true", help="install Eleventy with npm")
-    given = parser.parse_args()
-    if given.install_peers:
+    options = parser.parse_args()
+    if options.install_peers:
         npm = ["npm", "install", "--no-audit", "--no-fund", "--prefix", str(TOOLS), *PACKAGES]
         subprocess.run(npm, check=True)
-    rounds = 1 if given.quick else given.rounds
+    rounds = 1 if options.quick else options.rounds
     # In memory where there is such a folder, so that no disk is measured.
     memory = Path("/dev/shm")  # noqa: S108
     place = memory if os.access(memory, os.W_OK) else None
     with tempfile.TemporaryDirectory(prefix="paddock-bench-", dir=place) as work:
-        costs = measure(given.lessons, rounds, Path(work))
+        costs = measure(options.lessons, rounds, Path(work))
     ours = costs.pop("Paddock")
     beside = [f"{name} {cost['cold'].wall_s:.2f}" for name, cost in costs.items()]
     show(
-        f"{given.lessons:,} lessons, wall s, median of {rounds}",
+        f"{options.lessons:,} lessons, wall s, median of {rounds}",
         [
             Figure("cold, every check", f"{ours['cold'].wall_s:.2f}", ", ".join(beside)),
             Figure("cold, processor time", f"{ours['cold'].cpu_s:.2f}"),

@@ -125,8 +125,8 @@ def client(port: int, kind: str, seconds: float, hz: float) -> Load:
     count = {"frame": CLIENTS, "batch": CLIENTS, "stream": 2}[kind]
     clients = [Client(port, f"load{number}", kind) for number in range(count)]
     waiting = selectors.DefaultSelector()
-    for one in clients:
-        waiting.register(one.wire, selectors.EVENT_READ, one)
+    for sender in clients:
+        waiting.register(sender.wire, selectors.EVENT_READ, sender)
     began = time.perf_counter()
     free, number, open_requests = list(clients), 0, 0
     while open_requests or time.perf_counter() < began + seconds:
@@ -142,7 +142,7 @@ def client(port: int, kind: str, seconds: float, hz: float) -> Load:
                 free.append(key.data)
                 open_requests -= 1
     whole = time.perf_counter() - began
-    taken = [second * 1e3 for one in clients for second in one.taken]
+    taken = [second * 1e3 for sender in clients for second in sender.taken]
     return Load(FRAMES[kind] * len(taken) / whole, *percentiles(taken))
 
 
@@ -231,14 +231,14 @@ def main() -> int:
     parser = arguments("ingest", __doc__)
     parser.add_argument("--bare", action="store_true", help="only the server beside it")
     parser.add_argument("--client", nargs=4, metavar=("PORT", "KIND", "SECONDS", "HZ"))
-    given = parser.parse_args()
-    if given.bare:
+    options = parser.parse_args()
+    if options.bare:
         asyncio.run(serve_bare())
-    elif given.client:
-        port, kind, seconds, hz = given.client
+    elif options.client:
+        port, kind, seconds, hz = options.client
         print(json.dumps(client(int(port), kind, float(seconds), float(hz))))
     else:
-        seconds = 2.0 if given.quick else 8.0
+        seconds = 2.0 if options.quick else 8.0
         rows = [row for name in BACKENDS for row in measure(name, seconds)]
         show("durable frames over HTTP", rows)
     return 0

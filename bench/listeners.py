@@ -113,15 +113,15 @@ def main() -> int:
     parser.add_argument("--listeners", type=int, default=64)
     parser.add_argument("--hz", type=float, default=50.0)
     parser.add_argument("--plain", action="store_true", help="only the server beside it")
-    given = parser.parse_args()
-    if given.plain:
+    options = parser.parse_args()
+    if options.plain:
         asyncio.run(serve_plain())
         return 0
-    seconds = 3.0 if given.quick else 10.0
+    seconds = 3.0 if options.quick else 10.0
     with bridge("lightweight") as server:
-        ours = asyncio.run(measure(server, given.listeners, given.hz, seconds))
+        ours = asyncio.run(measure(server, options.listeners, options.hz, seconds))
     with serving("bench.listeners", "--plain") as server:
-        plain = asyncio.run(measure(server, given.listeners, given.hz, seconds))
+        plain = asyncio.run(measure(server, options.listeners, options.hz, seconds))
     both = (ours, plain)
     rows = [
         (
@@ -132,7 +132,7 @@ def main() -> int:
         ("events that arrived", [f"{r.arrived:.1%}" for r in both]),
     ]
     show(
-        f"{given.listeners} listeners at {given.hz:.0f} Hz; ours stores each frame first",
+        f"{options.listeners} listeners at {options.hz:.0f} Hz; ours stores each frame first",
         [Figure(what, mine, f"JSON a listener: {theirs}") for what, (mine, theirs) in rows],
     )
     return 0

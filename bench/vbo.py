@@ -63,11 +63,11 @@ def main() -> int:
     """Print the table."""
     parser = arguments("vbo", __doc__)
     parser.add_argument("--mb", type=float, default=50.0)
-    given = parser.parse_args()
-    megabytes = 10.0 if given.quick else given.mb
+    options = parser.parse_args()
+    megabytes = 10.0 if options.quick else options.mb
     data = "".join(lines(int(megabytes * 1e6 / ROW_BYTES))).encode()
     best = {"ours": math.inf, "plain": math.inf, "pandas": math.inf}
-    for _ in range(1 if given.quick else 3):
+    for _ in range(1 if options.quick else 3):
         for name, read in (
             ("ours", lambda: read_recording(io.BytesIO(data), "drive.vbo")),
             ("plain", lambda: read_plainly(data)),

@@ -119,11 +119,11 @@ def main() -> int:
     """Print the table."""
     parser = arguments("vectors", __doc__)
     parser.add_argument("--models-dir", type=Path, default=user_data_dir() / "models")
-    given = parser.parse_args()
+    options = parser.parse_args()
     TOOLS.mkdir(parents=True, exist_ok=True)
-    sizes = (1_000, 10_000) if given.quick else (1_000, 10_000, 100_000)
+    sizes = (1_000, 10_000) if options.quick else (1_000, 10_000, 100_000)
     rows = [row for size in sizes for row in search_figures(size, 200)]
-    rows += embedding_figures(given.models_dir, 1.0 if given.quick else 4.0)
+    rows += embedding_figures(options.models_dir, 1.0 if options.quick else 4.0)
     show("vectors of 384 numbers", rows)
     return 0
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Final, NoReturn
 
-from runtime.web.instance import AlreadyRunning, address_of, claim, tell
+from runtime.web.instance import AlreadyRunning, address_of, claim, write_address
 
 PARENT: Final = os.getppid()
 """Asked for at once: it may end before anything else is done."""
@@ -248,14 +248,14 @@ async def run(ports: Sequence[int], lock: IO[str], held: IO[str], *, search: boo
     watching = asyncio.create_task(_watch_parent(stop))
     running: list[Running] = []
     try:
-        found = await _unless(stop, asyncio.ensure_future(start(parts(*ports), running, held)))
-        if found is None:
+        open_ports = await _unless(stop, asyncio.ensure_future(start(parts(*ports), running, held)))
+        if open_ports is None:
             return 0
-        course, llm, bridge = found
-        tell(lock, f"http://127.0.0.1:{course}/")
+        course, llm, bridge = open_ports
+        write_address(lock, f"http://127.0.0.1:{course}/")
         print(greeting(course, llm, bridge), flush=True)
         preparing = asyncio.create_task(prepare_search(course, llm, held)) if search else None
-        watchers = [asyncio.create_task(one.read_on()) for one in running]
+        watchers = [asyncio.create_task(program.read_on()) for program in running]
         stopping = asyncio.create_task(stop.wait())
         await asyncio.wait([stopping, *watchers], return_when=asyncio.FIRST_COMPLETED)
         if preparing is not None:
@@ -263,14 +263,14 @@ async def run(ports: Sequence[int], lock: IO[str], held: IO[str], *, search: boo
             await asyncio.wait([preparing])
         if stop.is_set():
             return 0
-        gone = next(one for one, end in zip(running, watchers, strict=True) if end.done())
+        gone = next(program for program, end in zip(running, watchers, strict=True) if end.done())
         words = await gone.last_words()
         sys.stderr.write(f"demo: the {gone.part.name} ended; stopping the rest{words}\n")
     except DidNotStart as problem:
         sys.stderr.write(f"demo: {problem}\n")
     finally:
-        for one in reversed(running):
-            await one.stop()
+        for program in reversed(running):
+            await program.stop()
         watching.cancel()
     return 1
 
@@ -279,13 +279,13 @@ async def start(wanted: Sequence[Part], running: list[Running], held: IO[str]) -
     """Start the parts, into *running*; their ports, once all are ready. Raises `DidNotStart`."""
     *first, last = wanted
     for part in first:
-        one = await Running.start(part, held)
-        running.append(one)
-    found = await asyncio.gather(*(one.ready() for one in running))
+        program = await Running.start(part, held)
+        running.append(program)
+    open_ports = await asyncio.gather(*(program.ready() for program in running))
     # The bridge asks the course for its lessons once, as it starts.
     bridge = await Running.start(last, held)
     running.append(bridge)
-    return [*found, await bridge.ready()]
+    return [*open_ports, await bridge.ready()]
 
 
 async def _watch_parent(stop: asyncio.Event) -> None:
@@ -340,7 +340,9 @@ def alone(folder: Path) -> Iterator[tuple[IO[str], IO[str]]]:
 def port_number(text: str) -> int:
     """A port; raises the error that argparse shows."""
     if not text.isdecimal() or int(text) > HIGHEST_PORT:
-        raise argparse.ArgumentTypeError(f"{text} is no port; use 0 to {HIGHEST_PORT}, 0 for any")
+        raise argparse.ArgumentTypeError(
+            f"{text} is not a port; use 0 to {HIGHEST_PORT}, 0 for any"
+        )
     return int(text)
 
 

@@ -240,7 +240,7 @@ def test_what_is_no_port_is_refused_in_one_line(
     said = capsys.readouterr().err
     assert leaving.value.code == 2
     assert said.count("\n") == 1
-    assert said.startswith(f"demo: argument --course-port: {port} is no port; ")
+    assert said.startswith(f"demo: argument --course-port: {port} is not a port; ")
 
 
 def test_a_taken_port_is_replaced_by_one_that_nobody_else_is_promised_and_the_line_says_so(

@@ -49,12 +49,12 @@ def _brief(value: object) -> str:
 
 def compare_interfaces(before: Path) -> list[str]:
     """The differences of both OpenAPI documents."""
-    found = []
+    changes = []
     for server in SERVERS:
         name = f"schemas/{server}/openapi.json"
         old, new = (json.loads((tree / name).read_bytes()) for tree in (before, ROOT))
-        found += [f"{server}: {line}" for line in differences(old, new)]
-    return found
+        changes += [f"{server}: {line}" for line in differences(old, new)]
+    return changes
 
 
 def compare_sites(before: Path, scratch: Path) -> list[str]:
@@ -95,12 +95,12 @@ def main() -> int:
         git = ["git", "-C", str(ROOT), "worktree"]
         subprocess.run([*git, "add", "-q", "--detach", str(before), revision], check=True)
         try:
-            found = compare_interfaces(before) + compare_sites(before, scratch)
+            changes = compare_interfaces(before) + compare_sites(before, scratch)
         finally:
             subprocess.run([*git, "remove", "--force", str(before)], check=True)
-    print(*found, sep="\n" if found else "")
-    print(f"{len(found)} differences from {revision}")
-    return 1 if found else 0
+    print(*changes, sep="\n" if changes else "")
+    print(f"{len(changes)} differences from {revision}")
+    return 1 if changes else 0
 
 
 if __name__ == "__main__":

@@ -100,7 +100,7 @@ def draw(
     The two straights at the places *free* are given the lengths that close the line, unless it
     is closed as it is; start/finish lies *start_m* behind the beginning of the first part.
     """
-    parts = _closed(parts, heading, free) if free else list(parts)
+    parts = _close_loop(parts, heading, free) if free else list(parts)
     spans = np.array([_span(part) for part in parts])
     ends = np.cumsum(spans)
     length = float(ends[-1])
@@ -157,7 +157,7 @@ def _points(parts: Sequence[Part], heading: float) -> tuple[Numbers, Numbers, Nu
     return np.concatenate(xs), np.concatenate(ys), np.concatenate(ss)
 
 
-def _closed(parts: Sequence[Part], heading: float, free: tuple[int, int]) -> list[Part]:
+def _close_loop(parts: Sequence[Part], heading: float, free: tuple[int, int]) -> list[Part]:
     """The parts with the two free straights as long as the line needs to close."""
     parts = list(parts)
     for i in free:
@@ -198,7 +198,7 @@ def circle() -> Track:
     bend = Bend(360, CIRCLE_RADIUS_M)
     track = _bare("roundel-pad", "Roundel Pad", shape, Plane(44.05, -31.5), 0.0)
     corners = [_corner(track, i, f"Turn {i}", bend, spot) for i, spot in enumerate(spots, start=1)]
-    return _finished(track, corners)
+    return _add_details(track, corners)
 
 
 def oval() -> Track:
@@ -211,7 +211,7 @@ def oval() -> Track:
         _corner(track, i, f"Turn {i}", bend, window)
         for i, window in enumerate(shape.windows, start=1)
     ]
-    return _finished(track, corners)
+    return _add_details(track, corners)
 
 
 def realistic() -> Track:
@@ -229,7 +229,7 @@ def realistic() -> Track:
         replace(corner, nicknames=tuple(words["nicknames"]), coaching_tip=words["tip"])
         for corner, words in zip(corners, LARKFELL["corners"], strict=True)
     ]
-    finished = _finished(track, corners)
+    finished = _add_details(track, corners)
     marked = [_marks(finished, corner) for corner in finished.corners]
     entries = [corner.entry.distance_m for corner in corners]
     exits = [corner.exit.distance_m for corner in corners]
@@ -241,7 +241,7 @@ def realistic() -> Track:
             for corner, marks in zip(finished.corners, marked, strict=True)
         ),
         markers=tuple(sorted(chain(*marked), key=lambda mark: mark.distance_m)),
-        straights=_named(finished.straights, exits),
+        straights=_name_straights(finished.straights, exits),
         sectors=tuple(map(Sector, LARKFELL["sectors"], thirds[:-1], thirds[1:])),
         danger_zones=tuple(_zone(zone, corners) for zone in LARKFELL["danger_zones"]),
         weather_phases=tuple(WeatherPhase(**phase) for phase in LARKFELL["weather"]),
@@ -311,11 +311,11 @@ def _corner(track: Track, number: int, name: str, bend: Bend, window: tuple[floa
     )
 
 
-def _finished(track: Track, corners: list[Corner]) -> Track:
+def _add_details(track: Track, corners: list[Corner]) -> Track:
     """The circuit with its corners, and what a good lap drives there."""
-    found = straights(corners, track.length_m)
+    pieces = straights(corners, track.length_m)
     lap = _typical(track)
-    weights = [_weight(corner, found, track.length_m) for corner in corners]
+    weights = [_weight(corner, pieces, track.length_m) for corner in corners]
     done = [
         replace(
             corner,
@@ -325,7 +325,7 @@ def _finished(track: Track, corners: list[Corner]) -> Track:
         )
         for i, corner in enumerate(corners)
     ]
-    return replace(track, corners=tuple(done), straights=found)
+    return replace(track, corners=tuple(done), straights=pieces)
 
 
 def _typical(track: Track) -> Typical:
@@ -339,22 +339,22 @@ def _typical(track: Track) -> Typical:
     return Typical(along, columns["speed_ms"][frames], columns["brake_bar"][frames])
 
 
-def _weight(corner: Corner, found: tuple[Straight, ...], length: float) -> float:
+def _weight(corner: Corner, pieces: tuple[Straight, ...], length: float) -> float:
     """More for a corner that leads on to a long straight: 0.5 to 1."""
-    longest = max(((s.end_m - s.start_m) % length for s in found), default=0.0)
+    longest = max(((s.end_m - s.start_m) % length for s in pieces), default=0.0)
     own = [
         (s.end_m - s.start_m) % length
-        for s in found
+        for s in pieces
         if abs(s.start_m - corner.exit.distance_m) < 1.0
     ]
     return 0.5 + 0.5 * (own[0] / longest if own else 0.0)
 
 
-def _named(found: tuple[Straight, ...], exits: list[float]) -> tuple[Straight, ...]:
+def _name_straights(pieces: tuple[Straight, ...], exits: list[float]) -> tuple[Straight, ...]:
     names = {round(exits[number - 1], 1): name for number, name in LARKFELL["straights"].items()}
     return tuple(
         replace(straight, name=names.get(round(straight.start_m, 1), straight.name))
-        for straight in found
+        for straight in pieces
     )
 
 

@@ -105,7 +105,7 @@ def make_app(service: Service) -> web.Application:
         hosts=HostPolicy.bound_to(
             settings.host,
             allowed_hosts=settings.allowed_hosts,
-            origins=[origin for origin in settings.cors_origins if origin.strip()],
+            origins=settings.cors_origins,
             pages=spectators.PAGES,
         ),
         exposed_headers=EXPOSED,

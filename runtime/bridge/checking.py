@@ -17,7 +17,6 @@ from runtime.bridge.settings import BridgeSettings
 from runtime.bridge.storage.errors import StoreUnusable
 from runtime.bridge.storage.opening import check as check_database
 from runtime.bridge.track.model import Track
-from runtime.web.hosts import may_be_host, may_be_origin
 from runtime.web.instance import AlreadyRunning
 from runtime.web.serve import CannotStart, bind
 
@@ -46,16 +45,6 @@ def validate(settings: BridgeSettings) -> None:
             raise _bad(name, f"{url!r} is no address such as http://127.0.0.1:8080/v1")
     if "://" in settings.course and not _is_address(settings.course.strip()):
         raise _bad("course", f"{settings.course!r} is neither a folder nor an http address")
-    for origin in settings.cors_origins:
-        if origin.strip() and not may_be_origin(origin):
-            raise _bad(
-                "cors_origins",
-                f"{origin!r} is no origin: scheme://host, or with :port or :* (any port) behind it,"
-                " no path and no slash at the end; or * for any",
-            )
-    for host in settings.allowed_hosts:
-        if host.strip() and not may_be_host(host.strip()):
-            raise _bad("allowed_hosts", f"{host!r} is no host name: without scheme, port and path")
 
 
 def warnings(settings: BridgeSettings) -> Iterator[str]:

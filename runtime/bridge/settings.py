@@ -7,6 +7,7 @@ from pydantic import Field, SecretStr
 from pydantic_settings import SettingsConfigDict
 
 from runtime.bridge.storage.values import Choice
+from runtime.web.hosts import HostNames, Origins
 from runtime.web.settings import Clamp, Settings
 
 ROOT: Final = Path(__file__).resolve().parents[2]
@@ -25,8 +26,8 @@ class BridgeSettings(Settings):
     )
     host: str = Field("127.0.0.1", description="address to listen on; others need --allow-remote")
     allow_remote: bool = Field(False, description="let --host be an address of the network")
-    allowed_hosts: list[str] = Field([], description="further host names to accept")
-    cors_origins: list[str] = Field(
+    allowed_hosts: HostNames = Field([], description="further host names to accept")
+    cors_origins: Origins = Field(
         [], description="origins of pages that may call, as http://pit.example:5173; * for any"
     )
     log_level: Literal["debug", "info", "warning", "error"] = Field(

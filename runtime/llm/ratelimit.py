@@ -2,46 +2,12 @@
 
 import math
 import time
-from collections import OrderedDict
 from collections.abc import Callable
 from typing import Final
 
-BUCKETS: Final = 1024
-"""How many buckets of a kind are remembered; the one unused for longest is forgotten first."""
+from runtime.web.buckets import ROUNDING, Buckets
+
 LONGEST_WAIT_S: Final = 86_400
-_ROUNDING: Final = 1e-9
-"""Tolerance, so that rounding refuses no client that waited exactly as long as asked."""
-
-
-class Buckets:
-    """Token buckets by key, which fill with *rate* tokens a second up to *burst*.
-
-    A key that is not remembered has a full one. A *rate* of 0 limits nothing.
-    """
-
-    def __init__(self, rate: float, burst: float, size: int = BUCKETS) -> None:
-        self._rate, self._burst, self._size = rate, burst, size
-        self._filled: OrderedDict[str, tuple[float, float]] = OrderedDict()
-
-    def __len__(self) -> int:
-        return len(self._filled)
-
-    def wait(self, key: str, now: float) -> float:
-        """Seconds until the bucket holds a token; 0 when it does. Takes nothing."""
-        missing = 1.0 - self._fill(key, now)
-        return missing / self._rate if self._rate > 0 and missing > _ROUNDING else 0.0
-
-    def take(self, key: str, now: float) -> None:
-        """Take a token out of a bucket that holds one."""
-        if self._rate > 0:
-            self._filled[key] = (max(0.0, self._fill(key, now) - 1.0), now)
-            self._filled.move_to_end(key)
-            if len(self._filled) > self._size:
-                self._filled.popitem(last=False)
-
-    def _fill(self, key: str, now: float) -> float:
-        tokens, at = self._filled.get(key, (self._burst, now))
-        return min(self._burst, tokens + max(0.0, now - at) * self._rate)
 
 
 class RateLimiter:
@@ -73,7 +39,7 @@ class RateLimiter:
             charged.append((self._addresses, address))
         wait = max(buckets.wait(key, now) for buckets, key in charged)
         if wait > 0:
-            return max(1, math.ceil(min(wait, LONGEST_WAIT_S) - _ROUNDING))
+            return max(1, math.ceil(min(wait, LONGEST_WAIT_S) - ROUNDING))
         for buckets, key in charged:
             buckets.take(key, now)
         return None

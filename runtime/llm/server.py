@@ -14,7 +14,7 @@ from runtime.llm.service import Service
 from runtime.llm.settings import LlmSettings
 from runtime.llm.values import SYSTEM_MODEL
 from runtime.web.guard import Limits
-from runtime.web.instance import AlreadyRunning, claim, tell
+from runtime.web.instance import AlreadyRunning, claim, write_address
 from runtime.web.logs import logging_to
 from runtime.web.serve import Running, run
 
@@ -93,7 +93,7 @@ def _warnings(service: Service) -> Iterator[str]:
 
 def _ready(service: Service, lock: IO[str], running: Running) -> None:
     """Tell other programs on this machine, and on the local network where it is served."""
-    tell(lock, f"http://127.0.0.1:{running.port}")
+    write_address(lock, f"http://127.0.0.1:{running.port}")
     if service.settings.bind_lan:
         key = service.settings.api_key.get_secret_value().strip()
         service.announcer.start(running.port, "key" if key else "open")

@@ -12,7 +12,7 @@ from pydantic_settings import SettingsConfigDict
 from runtime.llm.models.system.settings import SysmodelSettings
 from runtime.llm.values import SYSTEM_MODEL
 from runtime.web.auth import check_key
-from runtime.web.hosts import may_be_host, may_be_origin
+from runtime.web.hosts import HostNames, Origins
 from runtime.web.settings import Clamp, Settings
 
 SESSION_BYTES_LIMIT: Final = 2 << 30
@@ -32,25 +32,6 @@ def _check_folder(path: object) -> object:
     if isinstance(path, str) and (not path.strip() or "\0" in path):
         raise ValueError("must name a folder")
     return path
-
-
-def _check_origins(origins: list[str]) -> list[str]:
-    for origin in origins:
-        if origin.strip() and not may_be_origin(origin.strip()):
-            raise ValueError(
-                f"{origin!r} is not an origin; write a scheme, a host and a port, as in"
-                " https://example.org:8443, with :* for any port, or * for any origin"
-            )
-    return [origin.strip() for origin in origins if origin.strip()]
-
-
-def _check_hosts(hosts: list[str]) -> list[str]:
-    for host in hosts:
-        if host.strip() and not may_be_host(host.strip()):
-            raise ValueError(
-                f"{host!r} is not a host name; write it whole, without a scheme and a port"
-            )
-    return hosts
 
 
 def _check_model(name: str) -> str:
@@ -74,12 +55,10 @@ class LlmSettings(Settings):
         SecretStr(""), description="key of every gated route; empty: open"
     )
     allow_cors: bool = Field(False, description="let pages of the origins in cors_origins call")
-    cors_origins: Annotated[list[str], AfterValidator(_check_origins)] = Field(
+    cors_origins: Origins = Field(
         [], description="origins with scheme and port; * for any; empty: loopback origins"
     )
-    allowed_hosts: Annotated[list[str], AfterValidator(_check_hosts)] = Field(
-        [], description="further host names to accept"
-    )
+    allowed_hosts: HostNames = Field([], description="further host names to accept")
     models_dir: Annotated[Path | None, BeforeValidator(_check_folder)] = Field(
         None, description="folder of model files; data_dir/models"
     )

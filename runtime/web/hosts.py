@@ -6,9 +6,10 @@ import socket
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final, Self
+from typing import Annotated, Final, Self
 
 from multidict import CIMultiDict, MultiMapping
+from pydantic import AfterValidator
 
 from runtime.web.errors import BadHost, CrossSite, Forbidden
 
@@ -37,21 +38,31 @@ _TOKENS: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+(?:\s*,\s*[!#$%&'*+.^_`
 _Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
-def may_be_host(text: str) -> bool:
-    """Whether a Host header can name it, without a port: a host name or an address literal."""
-    try:
-        ipaddress.ip_address(text.strip("[]"))
-    except ValueError:
-        return bool(_NAME.fullmatch(text))
-    return True
+def _check_hosts(hosts: list[str]) -> list[str]:
+    for host in filter(None, map(str.strip, hosts)):
+        if _address(host.strip("[]")) is None and not _NAME.fullmatch(host):
+            raise ValueError(
+                f"{host!r} is not a host name; write it whole, without a scheme and a port"
+            )
+    return hosts
 
 
-def may_be_origin(text: str) -> bool:
-    """Whether a setting may list it as an origin: as browsers send it, ``:*`` for any port, or
-    ``*`` for any origin.
-    """
-    match = _ORIGIN.fullmatch(text)
-    return match is not None and (match["port"] in (None, "*") or int(match["port"]) <= 65535)
+def _check_origins(origins: list[str]) -> list[str]:
+    named = [origin.strip() for origin in origins if origin.strip()]
+    for origin in named:
+        match = _ORIGIN.fullmatch(origin)
+        if match is None or (match["port"] not in (None, "*") and int(match["port"]) > 65535):
+            raise ValueError(
+                f"{origin!r} is not an origin; write a scheme, a host and a port, as in"
+                " https://example.org:8443, with :* for any port, or * for any origin"
+            )
+    return named
+
+
+HostNames = Annotated[list[str], AfterValidator(_check_hosts)]
+"""A setting: host names and address literals, without a port."""
+Origins = Annotated[list[str], AfterValidator(_check_origins)]
+"""A setting: origins as browsers send them, ``:*`` for any port, or ``*`` for any origin."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -119,7 +130,7 @@ class HostPolicy:
 
 
 @lru_cache(maxsize=256)
-def _known_good(policy: HostPolicy, host: str) -> bool:
+def _answers_to(policy: HostPolicy, host: str) -> bool:
     return policy.answers_to(host)
 
 
@@ -140,7 +151,7 @@ def refusal(
     """Why a request is not let in, or None; *old_local* is HTTP/1.0 from this machine."""
     hosts = headers.getall("Host", [])
     host = hosts[0] if len(hosts) == 1 else ""
-    if not (old_local and not hosts) and not _known_good(policy, host):
+    if not (old_local and not hosts) and not _answers_to(policy, host):
         return BadHost(
             "this server does not answer to that host name; the setting allowed_hosts adds names"
         )

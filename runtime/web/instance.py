@@ -32,7 +32,7 @@ def claim(folder: Path, setting: str) -> IO[str]:
     return lock
 
 
-def tell(lock: IO[str], address: str) -> None:
+def write_address(lock: IO[str], address: str) -> None:
     """Write the address of the server into its lock file."""
     lock.write(f"{address}\n")
     lock.flush()
@@ -58,7 +58,15 @@ def _lock(descriptor: int) -> None:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
-def sync_folder(folder: Path) -> None:
+def move_into_place(part: Path, target: Path) -> None:
+    """Give a finished file its name: on disk first, then by one rename. Raises OSError."""
+    with part.open("rb+") as file:
+        os.fsync(file.fileno())
+    part.replace(target)
+    _sync_folder(target.parent)
+
+
+def _sync_folder(folder: Path) -> None:
     """Make a rename durable; some systems cannot open a folder, and need not."""
     with suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)

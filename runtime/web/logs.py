@@ -12,6 +12,8 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from typing import Final, TextIO
 
+from runtime.web.buckets import Buckets
+
 request_id: Final[ContextVar[str | None]] = ContextVar("request_id", default=None)
 """The id of the request that the current task serves."""
 
@@ -63,19 +65,16 @@ class Throttle(logging.Filter):
         self, per_s: float = 1.0, burst: int = 10, clock: Callable[[], float] = time.monotonic
     ) -> None:
         super().__init__()
-        self._per_s, self._burst, self._clock = per_s, burst, clock
-        self._tokens, self._seen = float(burst), clock()
+        self._bucket, self._clock = Buckets(per_s, burst, size=1), clock
         self.held_back = 0
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Whether the record may pass now."""
         now = self._clock()
-        self._tokens = min(self._burst, self._tokens + (now - self._seen) * self._per_s)
-        self._seen = now
-        if self._tokens < 1:
+        if self._bucket.wait("", now) > 0:
             self.held_back += 1
             return False
-        self._tokens -= 1
+        self._bucket.take("", now)
         if self.held_back:
             record.msg, record.args = f"{_message(record)} (and {self.held_back} like it)", ()
             self.held_back = 0

@@ -24,11 +24,12 @@ class StreamClosed(Exception):
     """The server ended the stream."""
 
 
-def frame(data: bytes) -> bytes:
-    """*data* as one event; line breaks inside it become further ``data:`` lines."""
-    if b"\n" in data or b"\r" in data:
-        data = b"\ndata: ".join(data.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n"))
-    return b"data: " + data + b"\n\n"
+def frame(data: bytes, name: str = "", number: int | None = None) -> bytes:
+    """*data*, one line of JSON, as an event with a name and an id where they are given."""
+    head = b"" if number is None else b"id: %d\n" % number
+    if name:
+        head += b"event: %b\n" % name.encode()
+    return head + b"data: " + data + b"\n\n"
 
 
 class EventStream:

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runtime.llm.ratelimit import LONGEST_WAIT_S, Buckets, RateLimiter
+from runtime.llm.ratelimit import LONGEST_WAIT_S, RateLimiter
+from runtime.web.buckets import Buckets
 
 
 class Clock:

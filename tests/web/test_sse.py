@@ -80,18 +80,9 @@ async def head_of(wire: Wire) -> str:
     return (await wire.reader.readuntil(b"\r\n\r\n")).decode().lower()
 
 
-@pytest.mark.parametrize(
-    ("data", "expected"),
-    [
-        (b"{}", b"data: {}\n\n"),
-        (b"", b"data: \n\n"),
-        (b"a\nb", b"data: a\ndata: b\n\n"),
-        (b"a\r\nb\rc", b"data: a\ndata: b\ndata: c\n\n"),
-        (b"\xc3\xa9", b"data: \xc3\xa9\n\n"),
-    ],
-)
-def test_an_event_has_a_line_of_data_for_each_line(data: bytes, expected: bytes) -> None:
-    assert frame(data) == expected
+def test_an_event_may_have_a_name_and_a_number() -> None:
+    assert frame(b"{}") == b"data: {}\n\n"
+    assert frame(b"\xc3\xa9", "cue", 7) == b"id: 7\nevent: cue\ndata: \xc3\xa9\n\n"
 
 
 async def test_headers_go_out_before_the_first_event() -> None:

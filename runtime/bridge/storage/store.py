@@ -92,7 +92,7 @@ class Store:
 
     def answers_at(self, address: str) -> None:
         """Let other programs that want this database know where its bridge answers."""
-        instance.tell(self._opened.lock, address)
+        instance.write_address(self._opened.lock, address)
 
     @property
     def damaged(self) -> bool:

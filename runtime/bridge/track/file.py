@@ -33,6 +33,7 @@ from runtime.bridge.track.model import (
     TrackError,
     WeatherPhase,
 )
+from runtime.web.instance import move_into_place
 
 T = TypeVar("T")
 
@@ -155,7 +156,7 @@ def write_file(path: Path, text: str, *, force: bool) -> None:
     beside = path.with_name(f".{path.name}.{os.getpid()}.next")
     try:
         beside.write_text(text, encoding="utf-8", newline="\n")
-        beside.replace(path)
+        move_into_place(beside, path)
     finally:
         beside.unlink(missing_ok=True)
 

@@ -20,6 +20,7 @@ from pydantic import (
 from runtime.llm.errors import error_object
 from runtime.llm.values import Finish, Outcome, Role, Turn
 from runtime.web.errors import ApiError, BadRequest, TooLarge
+from runtime.web.sse import frame
 from runtime.web.wire import Wire
 
 MAX_MESSAGES = 2048
@@ -270,20 +271,20 @@ class Frames:
             finish_reason=finish,
             truncated=True if truncated else None,
         )
-        return _frame(self._chunk.model_copy(update={"choices": [choice]}))
+        return self._frame(choices=[choice])
 
     def usage(self, usage: Usage) -> bytes:
         """The frame without choices, for a client that asked for the usage."""
-        return _frame(self._chunk.model_copy(update={"usage": usage}))
+        return self._frame(usage=usage)
+
+    def _frame(self, **fields: object) -> bytes:
+        chunk = self._chunk.model_copy(update=fields)
+        return frame(chunk.model_dump_json(exclude_none=True).encode())
 
 
 def error_frame(error: ApiError) -> bytes:
     """The frame that reports a failure after the stream began; only `DONE` follows."""
-    return b"data: " + orjson.dumps({"error": error_object(error)}) + b"\n\n"
-
-
-def _frame(chunk: Chunk) -> bytes:
-    return b"data: " + chunk.model_dump_json(exclude_none=True).encode() + b"\n\n"
+    return frame(orjson.dumps({"error": error_object(error)}))
 
 
 def check_turns(turns: Sequence[Turn], max_chars: int) -> None:

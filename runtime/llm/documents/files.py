@@ -3,12 +3,11 @@
 import contextlib
 import hashlib
 import logging
-import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final
 
-from runtime.web.instance import sync_folder
+from runtime.web.instance import move_into_place
 
 log = logging.getLogger(__name__)
 
@@ -35,11 +34,8 @@ class IndexFiles:
         part = path.with_suffix(".tmp")
         try:
             save(part)
-            with part.open("rb+") as file:
-                os.fsync(file.fileno())
             digest = _digest(part)
-            part.replace(path)
-            sync_folder(self._folder)
+            move_into_place(part, path)
         finally:
             part.unlink(missing_ok=True)
         return digest

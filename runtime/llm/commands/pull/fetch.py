@@ -23,7 +23,7 @@ from runtime.llm.models.download import (
     check_source,
     size_of,
 )
-from runtime.web.instance import LOCK_NAME, AlreadyRunning, claim, sync_folder
+from runtime.web.instance import LOCK_NAME, AlreadyRunning, claim
 
 ATTEMPTS: Final = 20
 """Attempts of one pull."""
@@ -102,14 +102,6 @@ def _lock(room: Path) -> IO[str]:
             lock.close()
     except AlreadyRunning:
         raise PullFailed("another pull is at work in this models folder") from None
-
-
-def place(waiting: Path, target: Path) -> None:
-    """Give a finished file its name: on disk first, then by one rename. Raises `OSError`."""
-    with waiting.open("r+b") as file:
-        os.fsync(file.fileno())
-    waiting.replace(target)
-    sync_folder(target.parent)
 
 
 def sha256_of(path: Path) -> str:

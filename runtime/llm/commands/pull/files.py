@@ -11,7 +11,6 @@ from runtime.llm.commands.pull.fetch import (
     PullFailed,
     fetch,
     format_bytes,
-    place,
     refuse_rivals,
     sha256_of,
     waiting_room,
@@ -20,6 +19,7 @@ from runtime.llm.models import gguf, onnxfile
 from runtime.llm.models.catalog import VOCABS
 from runtime.llm.models.catalogfile import FileName, file_name
 from runtime.llm.values import SYSTEM_MODEL
+from runtime.web.instance import move_into_place
 
 MAX_VOCAB: Final = 5 << 20
 """Bytes of a vocabulary."""
@@ -75,7 +75,7 @@ def bring(request: Request, models: Path) -> str:
                 path.unlink(missing_ok=True)
             raise
         for target, waiting in came.items():
-            place(waiting, target)
+            move_into_place(waiting, target)
     state = "ready" if missing else "there already, checked by its checksum"
     first = f"{name.id} is {state}"
     return "\n".join([first, *map(_line, pieces), "A running server lists it from now on."])

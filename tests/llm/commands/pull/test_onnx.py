@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from runtime.llm.commands.pull import files
-from runtime.llm.commands.pull.fetch import place
 from runtime.llm.models.catalog import Catalog
+from runtime.web.instance import move_into_place
 from tests.llm.commands.pull.pullkit import Puller
 from tests.llm.engine.onnxkit import write_tiny
 from tests.llm.models.download.origin import Origin
@@ -165,7 +165,7 @@ def test_a_vocabulary_has_its_name_before_the_model_has(
 
     def noted(waiting: Path, target: Path) -> None:
         placed.append(target.name)
-        place(waiting, target)
+        move_into_place(waiting, target)
 
     monkeypatch.setattr(files, "place", noted)
 
