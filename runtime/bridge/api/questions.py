@@ -193,7 +193,7 @@ async def ask_stream(request: web.Request, *, body: AskRequest) -> web.StreamRes
                         end = _answer(part).model_dump(exclude_none=True)
                         await stream.send(_event(done=True, **end))
         except ApiError as error:
-            await stream.send(b"event: error\n" + _event(error=error.message))
+            await stream.send(frame(orjson.dumps({"error": error.message}), "error"))
             await stream.send(_event(done=True, error=error.message, answer=""))
     return stream.response
 

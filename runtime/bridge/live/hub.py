@@ -69,18 +69,10 @@ class Event(NamedTuple):
     """Whether it reaches listeners whatever rate they asked for."""
 
 
-def event(data: bytes, name: str = "", number: int | None = None) -> bytes:
-    """*data*, one line of JSON, as an event."""
-    head = b"" if number is None else b"id: %d\n" % number
-    if name:
-        head += b"event: %b\n" % name.encode()
-    return head + sse.frame(data)
-
-
 def hello(stream: str, about: Mapping[str, object], number: int | None) -> bytes:
     """The first event of a stream; *number* is where a client that comes back goes on."""
     data = orjson.dumps({"stream": stream, **about})
-    return b"retry: %d\n" % RETRY_MS + event(data, "hello", number)
+    return b"retry: %d\n" % RETRY_MS + sse.frame(data, "hello", number)
 
 
 def spliced(whole: bytes, dropped: int) -> bytes:
@@ -122,13 +114,13 @@ def frame_json(frame: LiveFrame) -> bytes:
 
 def frame_event(frame: LiveFrame, number: int) -> Event:
     """A live frame as ``event: telemetry``."""
-    data = event(frame_json(frame), "telemetry", number)
+    data = sse.frame(frame_json(frame), "telemetry", number)
     return Event(number, data, data)
 
 
 def control_event(name: str, payload: Mapping[str, object], number: int) -> Event:
     """Something that happens to a telemetry stream, such as its end."""
-    data = event(orjson.dumps(payload), name, number)
+    data = sse.frame(orjson.dumps(payload), name, number)
     return Event(number, data, data, always=True)
 
 
@@ -136,12 +128,12 @@ def cue_event(cue: Cue, number: int, now_s: float) -> Event:
     """A cue, told at *now_s* (Unix seconds)."""
     head = {"id": number, "timestamp": round(now_s * 1000), "ts": round(now_s, 3)}
     data = object_json({**head, **cue._asdict()})
-    return Event(number, event(data, "cue", number), event(data, number=number))
+    return Event(number, sse.frame(data, "cue", number), sse.frame(data, number=number))
 
 
 def notification_event(payload: bytes, number: int) -> Event:
     """A notification, whose JSON is kept as it was stored."""
-    data = event(payload, "notification", number)
+    data = sse.frame(payload, "notification", number)
     return Event(number, data, data)
 
 

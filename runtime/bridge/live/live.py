@@ -13,6 +13,7 @@ from runtime.bridge.cues.model import Cue
 from runtime.bridge.live.hub import Hub
 from runtime.bridge.live.recorder import Recorder
 from runtime.bridge.session.recording import TIMESTAMP, WIDE, Frames, LiveFrame, Numbers, Samples
+from runtime.web.buckets import Buckets
 
 BACKFILL: Final = 1000
 """A request with more frames counts as an upload: only its last frame is published."""
@@ -32,21 +33,11 @@ class UploadGuard:
 
     def __init__(self, per_s: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._per_s, self._clock = per_s, clock
-        self._sessions: dict[str, list[float]] = {}
-        """Frames that a session has brought too many, and when they were counted."""
+        self._rest = Buckets(per_s, 2 * per_s, MOST_WATCHED)
 
     def is_upload(self, session_id: str, count: int) -> bool:
         """Whether *session_id* is uploaded, now that it has brought *count* more frames."""
-        now = self._clock()
-        excess = self._sessions.get(session_id)
-        if excess is None:
-            while len(self._sessions) >= MOST_WATCHED:
-                del self._sessions[next(iter(self._sessions))]
-            excess = self._sessions[session_id] = [0.0, now]
-        level = excess[0] - (now - excess[1]) * self._per_s
-        level = count if level < 0.0 else level + count
-        excess[0], excess[1] = min(level, 2 * self._per_s), now
-        return level > self._per_s
+        return self._rest.take(session_id, self._clock(), count) < self._per_s
 
 
 class Destination(NamedTuple):

@@ -9,12 +9,12 @@ import pytest
 from runtime.bridge.cues.model import Cue
 from runtime.bridge.live.hub import (
     cue_event,
-    event,
     frame_json,
     object_json,
     spliced,
 )
 from runtime.bridge.session.recording import WIDE
+from runtime.web import sse
 from tests.bridge.live.streamkit import frame, parsed
 
 CLIENT = (
@@ -73,8 +73,8 @@ def test_half_a_surrogate_pair_does_not_stop_a_cue() -> None:
     ],
 )
 def test_a_gap_is_told_in_the_event_behind_it(data: bytes, wanted: object) -> None:
-    whole = spliced(event(data, "telemetry", 9), 3)
+    whole = spliced(sse.frame(data, "telemetry", 9), 3)
     assert parsed(whole).data == wanted
-    assert parsed(whole)._replace(data=None) == parsed(event(data, "telemetry", 9))._replace(
+    assert parsed(whole)._replace(data=None) == parsed(sse.frame(data, "telemetry", 9))._replace(
         data=None
     )

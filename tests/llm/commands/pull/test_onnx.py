@@ -167,7 +167,7 @@ def test_a_vocabulary_has_its_name_before_the_model_has(
         placed.append(target.name)
         move_into_place(waiting, target)
 
-    monkeypatch.setattr(files, "place", noted)
+    monkeypatch.setattr(files, "move_into_place", noted)
 
     assert pull.run(str(pair[0]), "--vocab", str(pair[1])).status == 0
     assert placed == BOTH
