@@ -234,10 +234,11 @@ def _answer(
         "distance_m": round_values(both.distance_m, 2),
         "time_delta_s": round_values(both.delta_s, 3),
         **channels,
-        "sectors": [PartRecord.of(one, one.span).model_dump() for one in both.sectors],
-        "mini_sectors": [PartRecord.of(one, one.span).model_dump() for one in both.mini_sectors],
+        "sectors": [PartRecord.of(part, part.span).model_dump() for part in both.sectors],
+        "mini_sectors": [PartRecord.of(part, part.span).model_dump() for part in both.mini_sectors],
         "corners": [
-            ComparedCorner.of(one, one.part, one.part.span).model_dump() for one in both.corners
+            ComparedCorner.of(corner, corner.part, corner.part.span).model_dump()
+            for corner in both.corners
         ],
     }
     return json_bytes(orjson.dumps(body, option=orjson.OPT_SERIALIZE_NUMPY))

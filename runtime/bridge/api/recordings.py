@@ -221,9 +221,9 @@ async def laps(request: web.Request, *, path: SessionPath, query: LapsQuery) -> 
     if summary is None:
         raise NoRows("the session has no telemetry", session_id=path.sid)
     edges = query.include == "partial"
-    inner = [one for one in summary.segments if edges or one.kind not in _EDGES]
+    inner = [lap for lap in summary.segments if edges or lap.kind not in _EDGES]
     return LapEnvelope(
-        laps=[LapSegment.of(one) for one in (summary.full, *inner)],
+        laps=[LapSegment.of(lap) for lap in (summary.full, *inner)],
         track_length_m=summary.length_m,
     )
 
@@ -333,10 +333,10 @@ async def capabilities(request: web.Request, *, path: SessionPath) -> Capabiliti
     if not rows:
         raise NoRows("the session has no data", session_id=row.session_id)
     return Capabilities.of(
-        coaching({one.name: one.mean_hz for one in rows}),
+        coaching({row.name: row.mean_hz for row in rows}),
         session_id=row.session_id,
-        duration_s=max(one.t_end for one in rows) - min(one.t_start for one in rows),
-        signals=[Capability.of(one) for one in rows],
+        duration_s=max(row.t_end for row in rows) - min(row.t_start for row in rows),
+        signals=[Capability.of(row) for row in rows],
     )
 
 
@@ -394,7 +394,7 @@ async def _resampled(service: Service, row: SessionRow, wanted: resampling.Query
     store = service.db
     if not row.n_frames and not row.n_signals:
         raise NoRows("the session has no data", session_id=row.session_id)
-    known = {one.name: one for one in store.registry()}
+    known = {signal.name: signal for signal in store.registry()}
     asked = [*wanted.names, *(() if wanted.axis in resampling.AXES else (wanted.axis,))]
     if wanted.axis not in (*resampling.AXES, *known):
         words = "axis must be time, distance or the name of a registered signal"

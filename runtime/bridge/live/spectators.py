@@ -136,8 +136,8 @@ class Spectators:
 
     def grant(self, token: str) -> Grant | None:
         """What *token* allows; None for one that was never good, has expired or was revoked."""
-        found = self._grants.get(_digest(token))
-        return found if found is not None and found.expires_at > self._now_ms() else None
+        grant = self._grants.get(_digest(token))
+        return grant if grant is not None and grant.expires_at > self._now_ms() else None
 
     @contextmanager
     def viewing(self, grant: Grant, cut: Callable[[], None]) -> Iterator[None]:

@@ -81,12 +81,12 @@ class Readers:
         except ApiError:
             raise
         except Exception as error:
-            known = self._engine.translate_error(error)
-            log.error("a read failed: %s", known, exc_info=error)
-            if isinstance(known, Damaged):
+            reason = self._engine.translate_error(error)
+            log.error("a read failed: %s", reason, exc_info=error)
+            if isinstance(reason, Damaged):
                 self.damaged = True
                 raise StoreDamaged from error
-            raise known from error
+            raise reason from error
 
     def _in_transaction(self, work: Callable[[Connection], T]) -> T:
         connection: Connection | None = getattr(self._mine, "connection", None)

@@ -361,8 +361,8 @@ class Transaction:
             meta = clean_row(meta)
         session = self.session(session_id)
         if session is None:
-            made = Session.new(self.next_number("session_key"), session_id, now_ms)
-            return self.put(made.with_meta(meta))
+            new = Session.new(self.next_number("session_key"), session_id, now_ms)
+            return self.put(new.with_meta(meta))
         filled = session.with_meta(meta)
         if filled.spans is None:
             loaded = replace(filled, spans=spans_of(self.connection, filled.key))

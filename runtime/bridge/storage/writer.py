@@ -246,12 +246,12 @@ class Writer:
             log.exception("the database cannot be reopened")
 
     def _translate_error(self, error: Exception) -> Exception:
-        known = self._engine.translate_error(error)
-        if isinstance(known, Damaged):
+        reason = self._engine.translate_error(error)
+        if isinstance(reason, Damaged):
             self.damaged = True
-            known = StoreDamaged()
-        log.error("a write failed: %s", known, exc_info=error)
-        return known
+            reason = StoreDamaged()
+        log.error("a write failed: %s", reason, exc_info=error)
+        return reason
 
     def _roll_back(self) -> None:
         try:
