@@ -44,23 +44,23 @@ def channel_at(series: Series, name: str, t: Numbers) -> Numbers:
     NaN where the readings around a moment are as far apart as a pause of the recording, or where
     it is NaN itself.
     """
-    found = np.full(len(t), np.nan)
+    values_at = np.full(len(t), np.nan)
     asked = t[~np.isnan(t)]
     if not len(asked):
-        return found
+        return values_at
     apart = max(GAP_S, GAP_PERIODS * series.nominal_s)
     near = series.between(float(asked.min()) - apart, float(asked.max()) + apart)
     values = series[name][near]
     known = ~np.isnan(values)
     times, values = series.t[near][known], values[known]
     if not len(times):
-        return found
+        return values_at
     after = np.minimum(np.searchsorted(times, asked), len(times) - 1)
     before = np.maximum(after - 1, 0)
     read = np.interp(asked, times, values, left=np.nan, right=np.nan)
     bridged = (times[after] - times[before] > apart) & (times[after] != asked)
-    found[~np.isnan(t)] = np.where(bridged, np.nan, read)
-    return found
+    values_at[~np.isnan(t)] = np.where(bridged, np.nan, read)
+    return values_at
 
 
 def axis_step_m(length_m: float) -> float:

@@ -167,10 +167,10 @@ class Clip:
 def make_clips(drive: Drive, video: Footage, moments: Sequence[Highlight]) -> tuple[Clip, ...]:
     """What to cut out of the video for each highlight."""
     first = float(drive.series.t[0])
-    made = []
+    clips = []
     for moment in moments:
         sources = clip_sources(video, first + moment.video_in_s, first + moment.video_out_s)
-        made.append(
+        clips.append(
             Clip(
                 id=moment.id,
                 title=moment.title,
@@ -183,7 +183,7 @@ def make_clips(drive: Drive, video: Footage, moments: Sequence[Highlight]) -> tu
                 available=bool(sources),
             )
         )
-    return tuple(made)
+    return tuple(clips)
 
 
 def clip_sources(video: Footage, begin: float, end: float) -> tuple[ClipSource, ...]:

@@ -142,7 +142,7 @@ class Assembler:
         emitted: dict[str, SignalOutput] = self._rules.feed(self._decoder.decode(batch))
         if _DISTANCE in emitted:
             emitted[GPS_DISTANCE] = emitted.pop(_DISTANCE)
-        told = {}
+        signals = {}
         times: dict[int, Numbers] = {}  # signals of the same frames share their times
         for name, (rows, values) in emitted.items():
             if not len(rows):
@@ -152,12 +152,12 @@ class Assembler:
             t, before = times[id(rows)], self._last.get(name)
             if before is not None and t[0] <= before.t[-1]:
                 t = spread_equal(t, float(before.t[-1]))
-            told[name] = Samples(t, values)
+            signals[name] = Samples(t, values)
             if before is not None and len(t) == 1:
                 t = np.concatenate((before.t[-1:], t))
                 values = np.concatenate((before.value[-1:], values))
             self._last[name] = Samples(t[-2:], values[-2:])
-        return told
+        return signals
 
     def _row(self, t: float, told: Mapping[str, Samples]) -> dict[str, float]:
         self._row_t = t

@@ -102,22 +102,22 @@ def _check_size(text: str, name: str) -> None:
     for mark, most, what in (("BO_", MAX_MESSAGES, "messages"), ("SG_", MAX_SIGNALS, "signals")):
         if len(re.findall(rf"^[ \t]*{mark}\s", text, re.MULTILINE)) > most:
             raise DbcError(name, f"more than {most} {what}")
-    for found in _SIZES.finditer(text):
-        length, start, bits = found.groups()
+    for match in _SIZES.finditer(text):
+        length, start, bits = match.groups()
         if int((length or "0")[:12]) > MAX_LENGTH:
             reason = f"a message of more than {MAX_LENGTH} bytes"
         elif max(int((start or "0")[:12]), int((bits or "0")[:12])) > 8 * MAX_LENGTH:
             reason = f"a signal beyond {8 * MAX_LENGTH} bits"
         else:
             continue
-        raise DbcError(name, reason, _line_at(text, found.start()))
+        raise DbcError(name, reason, _line_at(text, match.start()))
     spread = 0
-    for found in _MUX_RANGE.finditer(text):
-        low, high = int(found[1][:12]), int(found[2][:12])
+    for match in _MUX_RANGE.finditer(text):
+        low, high = int(match[1][:12]), int(match[2][:12])
         spread += max(high - low, 0)
         if spread > MAX_MUX_VALUES:
             reason = f"multiplexing over more than {MAX_MUX_VALUES} values"
-            raise DbcError(name, reason, _line_at(text, found.start()))
+            raise DbcError(name, reason, _line_at(text, match.start()))
 
 
 def _worded(error: DatabaseError, text: str, name: str) -> DbcError:

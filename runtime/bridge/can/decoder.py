@@ -133,11 +133,11 @@ class Decoder:
         """The columns of a batch, message by message."""
         columns: list[Column] = []
         for key, rows in _by_key(batch):
-            found = self._messages.get(key)
-            if found is None:
+            message = self._messages.get(key)
+            if message is None:
                 self.unknown[key] += len(rows)
                 continue
-            node, width = found
+            node, width = message
             length = batch.length[rows]
             self.decoded += len(rows)
             self.truncated += int(np.count_nonzero(length < width))

@@ -185,10 +185,10 @@ class Rules:
         values: dict[str, Numbers] = {}
         for name, signal in inputs.items():
             column = np.full(len(source.rows), self._latest.get(signal, np.nan))
-            told = series.get(signal)
-            if told is not None and len(told.values):
-                at = np.searchsorted(told.order, source.order, side="left") - 1
-                column = np.where(at < 0, column, told.values[np.maximum(at, 0)])
+            latest = series.get(signal)
+            if latest is not None and len(latest.values):
+                at = np.searchsorted(latest.order, source.order, side="left") - 1
+                column = np.where(at < 0, column, latest.values[np.maximum(at, 0)])
             values[name] = column
             seen &= np.isfinite(column)  # whatever went out was
         if seen.all():
@@ -197,8 +197,8 @@ class Rules:
 
     def _emit(self, name: str, source: _Series, step: int, series: dict[str, _Series]) -> None:
         order, rows, values = self._finite(name, source)
-        told = _Series(order + step if step else order, rows, values + 0.0)
-        series[name] = _joined([series[name], told]) if name in series else told
+        output = _Series(order + step if step else order, rows, values + 0.0)
+        series[name] = _joined([series[name], output]) if name in series else output
 
     def _finite(self, name: str, source: _Series) -> _Series:
         finite = np.isfinite(source.values)

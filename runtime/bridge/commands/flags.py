@@ -44,5 +44,5 @@ class _PassOn(argparse.Action):
         option_string: str | None = None,
     ) -> None:
         """Put it after those before."""
-        given = [values] if isinstance(values, str) else []
-        namespace.server = [*namespace.server, option_string or "", *given]
+        value = [values] if isinstance(values, str) else []
+        namespace.server = [*namespace.server, option_string or "", *value]

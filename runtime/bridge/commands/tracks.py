@@ -139,9 +139,9 @@ async def _read(settings: BridgeSettings, session: str, name: str) -> BuiltTrack
 def _told(text: str) -> BuiltTrack:
     """The circuit that a bridge made."""
     try:
-        told = json.loads(text)
-        track, _ = parse_track(json.dumps(told["track"]), told["track_id"])
-        return BuiltTrack(track, tuple(map(str, told["derived"])))
+        answer = json.loads(text)
+        track, _ = parse_track(json.dumps(answer["track"]), answer["track_id"])
+        return BuiltTrack(track, tuple(map(str, answer["derived"])))
     except (KeyError, TypeError, ValueError) as error:
         raise TrackError(f"the bridge gave no circuit that can be read: {error}") from None
 

@@ -109,8 +109,8 @@ def read_inputs(burst: Burst, place: Place | None, *, lost: bool = False) -> Inp
     """
     moment = burst.moment
     straight = lost and burst.in_corner is None and not moment.glat >= STRAIGHT_G
-    given = burst.dist_to_next_corner_m
-    to_entry = given if given is not None else place.to_entry if place else NOWHERE_M
+    ahead_m = burst.dist_to_next_corner_m
+    to_entry = ahead_m if ahead_m is not None else place.to_entry if place else NOWHERE_M
     return Inputs(
         False if straight else burst.in_corner,
         burst.past_apex,

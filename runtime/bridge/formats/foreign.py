@@ -71,8 +71,8 @@ def _run(extra: str, given: IO[bytes], found: IO[bytes]) -> None:
     except subprocess.TimeoutExpired:
         raise UnreadableRecording("the file takes too long to read") from None
     if done.returncode == REFUSED:
-        told = done.stderr.decode("utf-8", "replace").strip().splitlines()
-        raise UnreadableRecording(told[-1][:300] if told else "the file cannot be read")
+        lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
+        raise UnreadableRecording(lines[-1][:300] if lines else "the file cannot be read")
     if done.returncode:
         raise UnreadableRecording(
             f"the {_EXTRAS[extra][1]} file is damaged, or of a kind that its reader does not know"

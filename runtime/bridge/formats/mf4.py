@@ -120,8 +120,8 @@ def _group(signal: Any, start: float) -> tuple[Column, ...]:
     data = np.atleast_2d(field["DataBytes"]).astype(np.uint8)
     width = CLASSIC if data.shape[1] <= CLASSIC else LONGEST
     data = np.pad(data[:, :LONGEST], ((0, 0), (0, max(width - data.shape[1], 0))))
-    told = field["DataLength" if "DataLength" in field else "DLC"]
-    length = np.minimum(told.astype(np.int64), width)
+    lengths = field["DataLength" if "DataLength" in field else "DLC"]
+    length = np.minimum(lengths.astype(np.int64), width)
     data[np.arange(width) >= length[:, None]] = 0
     bus = field["BusChannel"].astype(np.int64) if "BusChannel" in field else np.zeros_like(raw)
     t = signal.timestamps.astype(np.float64) + start

@@ -197,14 +197,14 @@ def _samples(name: str, wide: Series, frames: Frames, signals: Mapping[str, Samp
         known = ~np.isnan(wide[name])
         if known.any():
             return Samples(wide.t[known], wide[name][known])
-    found = signals.get(name)
-    if found is None or not len(found.t):
+    samples = signals.get(name)
+    if samples is None or not len(samples.t):
         return Samples(np.empty(0), np.empty(0))
-    t = _past_midnight(found.t, wide, frames)
+    t = _past_midnight(samples.t, wide, frames)
     if len(t) > 1 and not (np.diff(t) >= 0).all():
         order = np.argsort(t, kind="stable")
-        return Samples(t[order], found.value[order])
-    return Samples(t, found.value)
+        return Samples(t[order], samples.value[order])
+    return Samples(t, samples.value)
 
 
 def _past_midnight(t: Numbers, wide: Series, frames: Frames) -> Numbers:

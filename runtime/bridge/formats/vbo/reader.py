@@ -208,16 +208,16 @@ def parse_date(text: str) -> datetime | None:
 
     Day comes before month, unless only the other order can be; years may come first.
     """
-    found = _DATE.search(text)
-    if found is None:
+    match = _DATE.search(text)
+    if match is None:
         return None
-    first, second, third = (int(part) for part in found.groups()[:3])
+    first, second, third = (int(part) for part in match.groups()[:3])
     year, month, day = (first, second, third) if first > 31 else (third, second, first)
     if month > 12:
         month, day = day, month
-    hour, minute, seconds = (int(part or 0) for part in found.groups()[3:6])
-    if found[7]:
-        hour = hour % 12 + (12 if found[7].lower() == "pm" else 0)
+    hour, minute, seconds = (int(part or 0) for part in match.groups()[3:6])
+    if match[7]:
+        hour = hour % 12 + (12 if match[7].lower() == "pm" else 0)
     try:
         return datetime(
             year + 2000 if year < 100 else year, month, day, hour, minute, seconds, tzinfo=UTC
