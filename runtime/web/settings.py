@@ -225,7 +225,7 @@ def _refuse_secret_flags(
     for path, leaf in leaves.items():
         if leaf.secret and (flag := _flag(path)) in given:
             raise BadSettings(
-                f"{flag}: a secret is no flag; set {_variable(prefix, path)} or the file"
+                f"{flag}: a secret cannot be a flag; set {_variable(prefix, path)} or the file"
             )
 
 
@@ -256,7 +256,7 @@ def _from_environment(
     for name in environ:
         if prefix and name.upper().startswith(prefix.upper()) and name not in names:
             hint = _did_you_mean(name.upper(), list(names))
-            raise BadSettings(f"{name} is no setting of the environment{hint}")
+            raise BadSettings(f"{name} is not a setting of the environment{hint}")
     return {
         names[name]: _Given(value, name, typed=False)
         for name, value in environ.items()
@@ -269,7 +269,7 @@ def _from_file(cls: type[Settings], leaves: Mapping[tuple[str, ...], _Leaf], fil
         with file.open("rb") as stream:
             raw = stream.read(FILE_LIMIT + 1)
         if len(raw) > FILE_LIMIT:
-            raise BadSettings(f"{file}: over {FILE_LIMIT} bytes, so this is no settings file")
+            raise BadSettings(f"{file}: over {FILE_LIMIT} bytes, so this is not a settings file")
         tree = tomllib.loads(raw.decode("utf-8"))
     except OSError as exc:
         raise BadSettings(f"{file}: {exc.strerror or 'cannot be read'}") from exc
@@ -289,7 +289,7 @@ def _refuse_unknown(model: type[BaseModel], tree: Tree, file: Path, at: tuple[st
         place = ".".join((*at, key))
         if key not in names:
             hint = _did_you_mean(key, names, ".".join((*at, "")))
-            raise BadSettings(f"{file}: {place} is no setting{hint}")
+            raise BadSettings(f"{file}: {place} is not a setting{hint}")
         hint_type = model.model_fields[key].annotation
         if isinstance(hint_type, type) and issubclass(hint_type, BaseModel):
             if not isinstance(value, dict):

@@ -172,10 +172,10 @@ WRONG_FILES = [
     ("workers = 9", "workers: input should be less than or equal to 4"),
     ("engine = 3", "engine: must be a table"),
     ("[engine]\ndepth = true", "engine.depth: input should be a valid integer"),
-    ("sever_port = 1", "sever_port is no setting; did you mean server_port?"),
-    ("[engine]\nulr = 1", "engine.ulr is no setting; did you mean engine.url?"),
-    ("zzz = 1", "zzz is no setting"),
-    ('config = "x"', "config is no setting"),
+    ("sever_port = 1", "sever_port is not a setting; did you mean server_port?"),
+    ("[engine]\nulr = 1", "engine.ulr is not a setting; did you mean engine.url?"),
+    ("zzz = 1", "zzz is not a setting"),
+    ('config = "x"', "config is not a setting"),
     ("a =", "no valid TOML: "),
     ("workers = 1\nworkers = 2", "no valid TOML: "),
     ("x = " + "[" * 5000, "no valid TOML: "),
@@ -221,11 +221,11 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
         (["--temperature=-inf"], {}, "--temperature: input should be a finite number"),
         ([], {"TESTSVC_TEMPERATURE": "inf"}, "TESTSVC_TEMPERATURE: input should be a finite"),
         (["--ratio", "nan"], {}, "--ratio: input should be a finite number"),
-        ([], {"TESTSVC_API_KEI": "hunter2"}, "TESTSVC_API_KEI is no setting"),
+        ([], {"TESTSVC_API_KEI": "hunter2"}, "TESTSVC_API_KEI is not a setting"),
         ([], {"TESTSVC_API_KEI": "hunter2"}, "; did you mean TESTSVC_API_KEY?"),
         ([], {"TESTSVC_ENGINE_URL": "x"}, "; did you mean TESTSVC_ENGINE__URL?"),
-        ([], {"TestSvc_Workers": "2"}, "TestSvc_Workers is no setting of the environment; did"),
-        ([], {"TESTSVC_": "x"}, "TESTSVC_ is no setting"),
+        ([], {"TestSvc_Workers": "2"}, "TestSvc_Workers is not a setting of the environment; did"),
+        ([], {"TESTSVC_": "x"}, "TESTSVC_ is not a setting"),
     ],
 )
 def test_a_mistake_elsewhere_names_flag_or_variable(
@@ -259,7 +259,7 @@ def test_a_secret_is_never_a_flag_and_never_repeated(
         Server.load(argv, {})
     said = capsys.readouterr()
     assert found.value.code == 2
-    assert "a secret is no flag" in said.err
+    assert "a secret cannot be a flag" in said.err
     assert "hunter2" not in said.err + said.out
 
 
