@@ -35,6 +35,8 @@ _ORIGIN: Final = re.compile(
     re.IGNORECASE | re.ASCII,
 )
 _TOKENS: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+(?:\s*,\s*[!#$%&'*+.^_`|~0-9A-Za-z-]+)*")
+_ABSOLUTE: Final = re.compile(r"[^/?#]+://([^/?#]*)")
+"""A request target with a scheme and a host, as sent to proxies."""
 _Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
@@ -146,12 +148,19 @@ def refusal(
     *,
     method: str,
     path: str,
+    target: str = "",
     old_local: bool = False,
 ) -> Forbidden | None:
-    """Why a request is not let in, or None; *old_local* is HTTP/1.0 from this machine."""
+    """Why a request is not let in, or None; *old_local* is HTTP/1.0 from this machine.
+
+    *target* is the request target as it was sent: a host that it names is judged as the header is.
+    """
     hosts = headers.getall("Host", [])
     host = hosts[0] if len(hosts) == 1 else ""
-    if not (old_local and not hosts) and not _answers_to(policy, host):
+    named = [] if old_local and not hosts else [host]
+    if absolute := _ABSOLUTE.match(target):
+        named.append(absolute[1])
+    if not all(_answers_to(policy, name) for name in named):
         return BadHost(
             "this server does not answer to that host name; the setting allowed_hosts adds names"
         )

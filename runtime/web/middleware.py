@@ -139,6 +139,7 @@ def _check(request: web.Request, door: Door, route: Route | None) -> web.StreamR
         request.headers,
         method=request.method,
         path=request.path,
+        target=request.raw_path,
         old_local=request.version < (1, 1) and is_loopback(request.remote or ""),
     )
     if refused is not None:

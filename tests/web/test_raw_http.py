@@ -210,6 +210,30 @@ async def test_http_1_1_needs_one_good_host(server: Running, lines: str, status:
     assert answer.headers["server"] == "paddock"
 
 
+@pytest.mark.parametrize(
+    ("target", "status"),
+    [
+        ("http://evil.example/health", 403),
+        ("HTTP://evil.example:8765/health", 403),
+        ("http://localhost@evil.example/health", 403),
+        ("http://localhost.evil.example/health", 403),
+        ("ftp://0.0.0.0/health", 403),
+        ("http://127.0.0.1:8765/health", 200),
+        ("http://[::1]/health", 200),
+        ("http://LOCALHOST/health", 200),
+    ],
+)
+@pytest.mark.parametrize("version", ["1.0", "1.1"])
+async def test_a_host_in_the_target_is_judged_like_the_header(
+    server: Running, version: str, target: str, status: int
+) -> None:
+    for lines in ("Host: localhost\r\n", "Host: evil.example\r\n"):
+        answer = await exchange(server, f"GET {target} HTTP/{version}\r\n{lines}\r\n".encode())
+        assert answer.status == (403 if "evil" in lines else status)
+    if version == "1.0":
+        assert (await exchange(server, f"GET {target} HTTP/1.0\r\n\r\n".encode())).status == status
+
+
 async def test_a_foreign_host_is_told_which_setting_would_let_it_in(server: Running) -> None:
     answer = await exchange(server, b"GET /health HTTP/1.1\r\nHost: evil\r\n\r\n")
     assert b"allowed_hosts" in answer.body

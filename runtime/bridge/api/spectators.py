@@ -114,14 +114,13 @@ async def revoke_token(request: web.Request, *, path: TokenPath) -> RevokeAnswer
 
 
 @routes.get(PAGE, text="text/html", errors=(BadToken, TokenScope))
-async def watch(request: web.Request, *, path: SessionPath) -> web.StreamResponse:
+async def watch(
+    request: web.Request,
+    *,
+    path: SessionPath,  # noqa: ARG001 - judged with the token
+) -> web.StreamResponse:
     """A page that shows the session live, for the token in its address."""
-    grant = request.get(GRANT)
-    if grant is None:
-        return _refused(request, PAGE)
-    if grant.session_id != path.sid:
-        raise TokenScope
-    return _page("spectator")
+    return _page("spectator") if GRANT in request else _refused(request, PAGE)
 
 
 def make_spectator_app(service: Service, groups: Iterable[Routes], host: str) -> web.Application:
@@ -201,18 +200,15 @@ def _admit(request: web.Request, route: Route | None) -> web.StreamResponse | No
 
 
 def check_token(request: web.Request, route: Route | None) -> web.StreamResponse | None:
-    """On the main listener: no token is needed, but one that is presented must be good.
+    """On the main listener: no token is needed, but one that is presented is judged.
 
-    With ``require_token_remote`` what a proxy forwards is judged as on the spectators' listener.
+    It opens what it opens on the spectators' listener, and nothing is written with it. With
+    ``require_token_remote`` what a proxy forwards needs one.
     """
-    if any(name in request.headers for name in FORWARDED) and (
-        request.app[SERVICE].settings.require_token_remote
-    ):
+    forwarded = any(name in request.headers for name in FORWARDED)
+    needed = forwarded and request.app[SERVICE].settings.require_token_remote
+    if needed or "token" in request.query or _has_bearer(request):
         return _admit(request, route)
-    if "token" in request.query or _has_bearer(request):
-        if (grant := _granted(request)) is None:
-            return _refused(request, route.path if route else None)
-        request[GRANT] = grant
     return None
 
 

@@ -120,16 +120,29 @@ async def test_a_token_opens_no_other_session(watched: Live) -> None:
     assert await refused(watched.guest, path) == (400, "bad_query")
 
 
-async def test_everything_else_of_the_bridge_is_not_there(watched: Live) -> None:
+async def test_a_token_opens_nothing_else_of_the_bridge_on_any_listener(watched: Live) -> None:
     token = await watched.token("s")
+    others = [
+        ("POST", "/session/s"),
+        ("OPTIONS", "/session/s"),
+        ("GET", "/"),
+        ("GET", "/session/t"),
+    ]
     for route in (route for group in GROUPS for route in group.routes):
-        if (route.method, route.path) in [("GET", path) for path in WATCHED]:
-            continue
-        path = route.path.replace("{sid}", "s").replace("{", "").replace("}", "")
-        found = await refused(watched.guest, f"{path}?token={token}", route.method)
-        assert found == (403, "token_scope"), route.path
-    for method, path in [("POST", "/session/s"), ("OPTIONS", "/session/s"), ("GET", "/")]:
-        assert await refused(watched.guest, f"{path}?token={token}", method) == (403, "token_scope")
+        if (route.method, route.path) not in [("GET", path) for path in WATCHED]:
+            path = route.path.replace("{sid}", "s").replace("{", "").replace("}", "")
+            others.append((route.method, path))
+    assert ("POST", "/session/s/end") in others
+    for method, path in others:
+        for http in (watched.http, watched.guest):
+            for header in (None, {"Authorization": f"Bearer {token}"}):
+                query = "" if header else f"?token={token}"
+                async with http.request(method, path + query, headers=header) as response:
+                    assert await told(response) == (403, "token_scope"), (method, path)
+    session = watched.service.db.session("s")
+    assert session is not None
+    assert (session.ended_at, session.version) == (None, 1)
+    assert len(await read_grants(watched.service.db, 0)) == 1
 
 
 async def test_a_token_survives_a_restart_and_its_end_does_too(begin: Begin, backend: str) -> None:

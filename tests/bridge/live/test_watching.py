@@ -1,5 +1,6 @@
 """The page of a spectator, and tokens on the main listener."""
 
+import asyncio
 import re
 
 import aiohttp
@@ -63,14 +64,16 @@ async def test_without_a_good_token_the_page_says_so(live: Live) -> None:
         assert other == (403, "token_scope")
 
 
-async def test_a_token_that_is_presented_must_be_good_on_the_main_listener(live: Live) -> None:
+async def test_a_token_that_is_presented_is_judged_on_the_main_listener(live: Live) -> None:
     token = await live.token("s")
+    refused = (403, "token_scope")
     for path in ("/health", "/sessions", "/nothing"):
         assert await status(live.http, f"{path}?token=x") == (401, "bad_token")
         assert await status(live.http, path, Authorization="Bearer x") == (401, "bad_token")
         assert (await status(live.http, path))[0] in (200, 404)
-        assert (await status(live.http, f"{path}?token={token}"))[0] in (200, 404)
-        assert (await status(live.http, path, Authorization=f"Bearer {token}"))[0] in (200, 404)
+        assert await status(live.http, f"{path}?token={token}") == refused
+        assert await status(live.http, path, Authorization=f"Bearer {token}") == refused
+    assert await status(live.http, f"/session/s?token={token}") == (404, "unknown_session")
 
 
 @pytest.mark.parametrize("header", ["X-Forwarded-For", "Forwarded"])
@@ -89,3 +92,15 @@ async def test_forwarded_requests_need_a_token_where_that_is_set(begin: Begin, h
 
 async def test_forwarded_requests_are_as_any_where_it_is_not(live: Live) -> None:
     assert await status(live.http, "/health", **FROM_AFAR) == (200, "")
+
+
+async def test_a_foreign_host_in_the_request_target_gets_nowhere(live: Live) -> None:
+    token = await live.token("s")
+    for server, path in ((live.main, "/health"), (live.guests, f"/spectator/s?token={token}")):
+        for host, wanted in ((b"evil.example", b"403"), (b"127.0.0.1", b"200")):
+            reader, writer = await asyncio.open_connection(server.host, server.port)
+            target = b"http://%s:8765%s" % (host, path.encode())
+            writer.write(b"GET %s HTTP/1.1\r\nHost: 127.0.0.1:8765\r\n\r\n" % target)
+            assert (await reader.readline()).split()[1] == wanted
+            writer.close()
+            await writer.wait_closed()

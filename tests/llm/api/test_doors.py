@@ -1,5 +1,7 @@
 """What every route has in common: key, hosts, origins, methods, ids, cross-origin answers."""
 
+import asyncio
+
 import pytest
 from pydantic import SecretStr
 
@@ -81,6 +83,19 @@ async def test_a_web_page_of_another_site_gets_nowhere(
         assert answer.status == 403, (method, path)
         assert (answer.error["type"], answer.error["code"]) == ("permission_error", 403)
         assert int(answer.headers["X-Request-Id"]) > 0
+    assert server.service.admission.totals.admitted == 0
+
+
+async def test_a_foreign_host_in_the_request_target_gets_nowhere(server: Server) -> None:
+    for method, path in (*OPEN, *GATED):
+        reader, writer = await asyncio.open_connection(
+            *server.url.removeprefix("http://").split(":")
+        )
+        target = f"http://rebound.example{path}"
+        writer.write(f"{method} {target} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+        assert (await reader.readline()).startswith(b"HTTP/1.1 403 "), (method, path)
+        writer.close()
+        await writer.wait_closed()
     assert server.service.admission.totals.admitted == 0
 
 
