@@ -86,7 +86,7 @@ class PedalState:
     pct: Percent
     """% of the frames; the four states add up to 100"""
     time_s: Tenths
-    """s: frames times the median period"""
+    """s: the time from each of these frames to the next"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,10 +131,13 @@ def pedal_behavior(
     brake = drive.series["brake_bar"][drive.frames]
     gas, stop = np.nan_to_num(throttle) > throttle_th, np.nan_to_num(brake) > brake_th
     count, period = len(throttle), drive.series.nominal_s
-    coast, gas_only, brake_only, both = np.bincount(2 * stop.astype(np.intp) + gas, minlength=4)
-    frames = [int(n) for n in (gas_only, brake_only, both, coast)]
-    shares = round_to_sum([100.0 * n / count for n in frames], 100.0, 1)
-    states = (PedalState(n, pct, n * period) for n, pct in zip(frames, shares, strict=True))
+    state = 2 * stop.astype(np.intp) + gas
+    by_state = np.array([1, 2, 3, 0])  # gas only, brake only, both, coast
+    frames = np.bincount(state, minlength=4)[by_state]
+    seconds = np.bincount(state, drive.series.weight[drive.frames], minlength=4)[by_state]
+    shares = round_to_sum((100.0 * frames / count).tolist(), 100.0, 1)
+    rows = zip(frames.tolist(), shares, seconds.tolist(), strict=True)
+    states = (PedalState(*row) for row in rows)
     recorded = PedalsRecorded(bool((~np.isnan(throttle)).any()), bool((~np.isnan(brake)).any()))
     return Pedals(count, period, PedalStates(*states), recorded)
 

@@ -40,7 +40,7 @@ class Stats:
     n_laps: int
     best_lap_s: float
     sample_rate_hz: float | None
-    """From the median period."""
+    """Frames a second while the recording ran; a burst of rows is one frame."""
     n_gaps: int
     """Pauses of the recording."""
 
@@ -68,7 +68,7 @@ def stats(drive: Drive) -> Stats:
         distance_m=whole.distance_m,
         n_laps=len(drive.counted),
         best_lap_s=drive.best.duration_s,
-        sample_rate_hz=1.0 / series.nominal_s if series.nominal_s > 0 else None,
+        sample_rate_hz=series.rate_hz,
         n_gaps=int(series.gap[frames.start : max(frames.stop - 1, frames.start)].sum()),
     )
 

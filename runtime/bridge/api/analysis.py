@@ -152,7 +152,9 @@ class SessionNumbers(Values):
     distance_m: Metres = Field(description="m: driven in that time")
     n_laps: int = Field(description="complete laps")
     best_lap_s: Seconds = Field(description="s: the fastest of them")
-    sample_rate_hz: Hertz | None = Field(description="Hz: from the median period")
+    sample_rate_hz: Hertz | None = Field(
+        description="Hz: frames a second while the recording ran; a burst of rows is one frame"
+    )
     n_gaps: int = Field(
         description="pauses of the recording (longer than 0.5 s and than 5 median periods), and "
         "moments at which its clock was put back"

@@ -27,6 +27,13 @@ FASTEST_MS: Final = 1000.0
 LONGEST_STEP_S: Final = 1.0
 """A longer step between two frames counts for this long only: nobody knows what happened in it."""
 _NAN: Final = float("nan")
+BURST_PART: Final = 0.25
+"""Steps below this part of the pauses between bursts lie within one. They are this part of all
+steps at least, and of the time at most: otherwise the clock has no bursts."""
+BURST_APART_S: Final = 2.0
+"""A longer step is a pause of the recording, not one between bursts."""
+HELD_S: Final = 1.5
+"""A position is interpolated between two fixes that are no further apart."""
 GAP_S: Final = 0.5
 GAP_PERIODS: Final = 5.0
 USABLE_SHARE: Final = 0.8
@@ -122,6 +129,51 @@ def _sent_twice(frames: Frames, whole: Indices, t: Numbers, late: Indices, kept:
     return twice
 
 
+def find_burst_ends(t: Numbers) -> Indices:
+    """The last frame of each burst; every frame where they do not come in bursts.
+
+    Some loggers write a row for each of their devices, a few milliseconds apart, and then nothing
+    until the devices speak again. The clock shows it: many steps are far shorter than the usual
+    pause, and take little of the time.
+    """
+    dt = np.diff(t)
+    running = dt[dt <= BURST_APART_S]
+    pauses = running[running > running.mean()] if len(running) else running
+    if not len(pauses):
+        return np.arange(len(t))
+    shortest = BURST_PART * float(np.median(pauses))
+    within = running[running <= shortest]
+    many = len(within) >= BURST_PART * len(running)
+    if not many or within.sum() > BURST_PART * running.sum():
+        return np.arange(len(t))
+    return np.append(np.flatnonzero(dt > shortest), len(t) - 1)
+
+
+def place_between_fixes(t: Numbers, lat: Numbers, lon: Numbers) -> tuple[Numbers, Numbers]:
+    """Positions that move from fix to fix, from ones that are held or missing in between.
+
+    A receiver slower than the frames repeats its last fix, or gives none, until the next one. A
+    fix is where the position changes; where the next one comes within `HELD_S` the way between is
+    straight and even. What a longer silence leaves stays as recorded, NaN too.
+    """
+    known = np.flatnonzero(np.isfinite(lat) & np.isfinite(lon))
+    if len(known) < 2:
+        return lat, lon
+    moved = (np.diff(lat[known]) != 0) | (np.diff(lon[known]) != 0)
+    fixes = known[np.append(True, moved)]
+    if len(fixes) == len(t):
+        return lat, lon
+    is_fix = np.zeros(len(t), dtype=np.intp)
+    is_fix[fixes] = 1
+    after = np.cumsum(is_fix)  # the fix after each frame
+    inside = (after > 0) & (after < len(fixes))
+    begin, end = fixes[np.maximum(after - 1, 0)], fixes[np.minimum(after, len(fixes) - 1)]
+    soon = inside & (t[end] - t[begin] <= HELD_S) & (np.abs(lon[end] - lon[begin]) <= 180.0)
+    placed = (np.interp(t, t[fixes], values[fixes]) for values in (lat, lon))
+    north, east = (np.where(soon, new, old) for new, old in zip(placed, (lat, lon), strict=True))
+    return north, east
+
+
 class Odometer(NamedTuple):
     """The last frame whose distance is known; all NaN before there was one."""
 
@@ -163,33 +215,76 @@ def fill_distance(
     return np.array(filled), Odometer(at, speed, reached)
 
 
-class Series:
-    """The frames whose time goes forward; channels keep NaN for null."""
+class _All(NamedTuple):
+    """Every frame that can be used, and which of them end a burst."""
 
-    def __init__(
-        self, frames: Frames, t: Numbers, index: Indices, put_back: Flags | None = None
-    ) -> None:
+    t: Numbers
+    place: Indices
+    """Among the frames as recorded."""
+    last: Indices
+
+    def latest(self, values: Numbers) -> Numbers:
+        """Of each burst the last value that is known; NaN where none is."""
+        if len(self.last) == len(values):
+            return values
+        known = np.maximum.accumulate(np.where(np.isnan(values), 0, np.arange(len(values))))
+        begins = np.append(0, self.last[:-1] + 1)
+        at = known[self.last]
+        return np.where(at >= begins, values[at], np.nan)
+
+
+class Series:
+    """The frames whose time goes forward, one for each burst; channels keep NaN for null."""
+
+    def __init__(self, frames: Frames, t: Numbers, index: Indices, put_back: Flags) -> None:
+        """*t* and *index*: times, strictly rising, and places of the frames of *frames* to use.
+
+        *put_back*: whether the clock was put back after each of them but the last.
+        """
+        last = find_burst_ends(t)
         self.frames = frames
-        self.t = t
+        self.t = t[last]
         """Seconds of the session's clock, strictly rising; a day is added after each midnight."""
-        self.index = index
-        """Where each stands among the frames as recorded."""
-        steps = max(len(t) - 1, 0)
-        self.put_back = np.zeros(steps, dtype=np.bool_) if put_back is None else put_back
+        self.index = index[last]
+        """Where each stands among the frames as recorded; of a burst, its last."""
+        self.put_back = put_back
         """Whether the clock was put back after each frame but the last: time is missing there."""
+        if 1 < len(last) < len(t):
+            self.put_back = np.logical_or.reduceat(put_back, last[:-1])
+        self._all = _All(t, index, last)
         self._channels: dict[str, Numbers] = {}
 
     def __len__(self) -> int:
         return len(self.t)
 
     def __getitem__(self, name: str) -> Numbers:
-        """A wide signal at those times; what no sensor can have measured is NaN."""
+        """A wide signal at those times; what no sensor can have measured is NaN.
+
+        Of a burst it is the last value known; positions move from fix to fix.
+        """
         if name not in self._channels:
-            recorded = self.frames.columns[name]
-            values = recorded if len(self) == len(recorded) else recorded[self.index]
-            possible = np.abs(values) < IMPOSSIBLE
-            self._channels[name] = values if possible.all() else np.where(possible, values, np.nan)
+            if name in ("lat", "lon"):
+                self._channels.update(zip(("lat", "lon"), self._places(), strict=True))
+            else:
+                self._channels[name] = self._all.latest(self._recorded(name))
         return self._channels[name]
+
+    def _recorded(self, name: str) -> Numbers:
+        """Every frame of the bursts."""
+        recorded = self.frames.columns[name]
+        values = recorded if len(self._all.t) == len(recorded) else recorded[self._all.place]
+        possible = np.abs(values) < IMPOSSIBLE
+        return values if possible.all() else np.where(possible, values, np.nan)
+
+    def _places(self) -> tuple[Numbers, Numbers]:
+        """Latitude and longitude, NaN without a fix."""
+        lat, lon = self._recorded("lat"), self._recorded("lon")
+        on_earth = (np.abs(lat) <= 90.0) & (np.abs(lon) <= 180.0)
+        on_earth &= (np.abs(lat) > NULL_ISLAND_DEG) | (np.abs(lon) > NULL_ISLAND_DEG)
+        if not on_earth.all():
+            lat, lon = np.where(on_earth, lat, np.nan), np.where(on_earth, lon, np.nan)
+        lat, lon = place_between_fixes(self._all.t, lat, lon)
+        return lat[self._all.last], lon[self._all.last]
 
     @cached_property
     def dt(self) -> Numbers:
@@ -202,6 +297,12 @@ class Series:
         return float(np.median(self.dt)) if len(self.dt) else 0.0
 
     @cached_property
+    def rate_hz(self) -> float | None:
+        """Frames a second while the recording ran; None for fewer than two frames."""
+        driven = float(self.dt[~self.gap].sum())
+        return float((~self.gap).sum()) / driven if driven > 0 else None
+
+    @cached_property
     def gap(self) -> Flags:
         """Whether recording paused, or the clock was put back, after each frame but the last."""
         paused: Flags = self.dt > max(GAP_S, GAP_PERIODS * self.nominal_s)
@@ -209,20 +310,18 @@ class Series:
 
     @cached_property
     def weight(self) -> Numbers:
-        """Seconds that each frame stands for: until the next one, at most two periods.
+        """Seconds that each frame stands for: until the next one.
 
-        Before a gap and at the end a frame stands for one period, so that at an even rate all
-        weigh the same.
+        Before a gap and at the end a frame stands for one usual period, so that at an even rate
+        all weigh the same.
         """
         to_next = np.where(self.gap, self.nominal_s, self.dt)
-        return np.append(np.minimum(to_next, 2 * self.nominal_s), self.nominal_s)[: len(self.t)]
+        return np.append(to_next, self.nominal_s)[: len(self.t)]
 
     @cached_property
     def fixed(self) -> Flags:
         """Whether each frame has a position."""
-        lat, lon = self["lat"], self["lon"]
-        possible = (np.abs(lat) <= 90.0) & (np.abs(lon) <= 180.0)
-        return possible & ((np.abs(lat) > NULL_ISLAND_DEG) | (np.abs(lon) > NULL_ISLAND_DEG))
+        return ~np.isnan(self["lat"])
 
     @cached_property
     def centre(self) -> tuple[float, float] | None:

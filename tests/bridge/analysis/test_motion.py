@@ -197,6 +197,34 @@ def test_pedals_are_down_strictly_above_their_thresholds() -> None:
     assert counts(zero) == (300, 100, 100, COUNT - 500)
 
 
+def test_the_time_in_a_state_is_that_of_the_clock_not_of_its_frames() -> None:
+    frames = session([(10.0, 10.0, 40.0)] * 2)
+    t = frames.columns["timestamp"]
+    throttle = np.where(t < 60.0, 50.0, 0.0)
+    sparse = kept(changed(frames, throttle_pct=throttle), (t < 60.0) | (np.arange(len(t)) % 4 == 0))
+
+    found = pedal_behavior(drive_of(detect(sparse, track_length_m=LENGTH)))
+
+    assert found.states.throttle_only.frames == 4 * (found.states.coast.frames - 1)
+    assert found.states.throttle_only.time_s == pytest.approx(60.0)
+    assert found.states.coast.time_s == pytest.approx(60.0, abs=0.2)
+
+
+def test_rows_in_bursts_give_the_numbers_of_an_even_recording() -> None:
+    even = session([(10.0, 10.0, 40.0)] * 2)
+    t = even.columns["timestamp"]
+    rows = np.repeat(np.arange(len(t)), 4)
+    burst = {name: values[rows] for name, values in even.columns.items()}
+    burst["timestamp"] = (t[:, None] + np.array([-0.02, -0.01, -0.005, 0.0])).ravel()
+
+    ours = stats(drive_of(detect(Frames(burst), track_length_m=LENGTH)))
+    usual = stats(drive_of(detect(even, track_length_m=LENGTH)))
+
+    assert ours.average_speed_kmh == pytest.approx(usual.average_speed_kmh)
+    assert ours.time_on_track_s == pytest.approx(usual.time_on_track_s)
+    assert ours.sample_rate_hz == pytest.approx(10.0)
+
+
 def test_pedals_that_were_not_recorded_are_up_and_said_to_be_missing() -> None:
     found = pedal_behavior(made(throttle_pct=50.0))
 

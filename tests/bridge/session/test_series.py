@@ -54,11 +54,94 @@ def test_a_gap_is_longer_than_half_a_second_and_five_periods(t: Numbers, gaps: l
     assert np.flatnonzero(series(frames(t)).gap).tolist() == gaps
 
 
-def test_a_frame_weighs_the_time_to_the_next_up_to_two_periods() -> None:
+def test_a_frame_weighs_the_time_to_the_next_unless_that_is_a_gap() -> None:
     found = series(frames([0.0, 1.0, 2.0, 3.5, 6.5, 7.5, 17.5, 18.5]))
 
     assert found.nominal_s == 1.0
-    assert listed(found.weight) == [1, 1, 1.5, 2, 1, 1, 1, 1]  # the gap before 17.5 counts a period
+    assert listed(found.weight) == [
+        1,
+        1,
+        1.5,
+        3,
+        1,
+        1,
+        1,
+        1,
+    ]  # before the gap and at the end: usual
+
+
+def in_bursts(count: int, offsets: list[float]) -> Numbers:
+    """Ten bursts a second, of rows at these offsets."""
+    t: Numbers = (np.arange(count)[:, None] / 10 + np.array(offsets)).ravel()
+    return t
+
+
+FOUR_ROWS = [0.0, 0.005, 0.010, 0.020]
+
+
+@pytest.mark.parametrize("offsets", [FOUR_ROWS, [0.0, 0.001], [0.0, 0.004, 0.008]])
+def test_the_rows_of_a_burst_are_one_frame(offsets: list[float]) -> None:
+    t = in_bursts(600, offsets)
+    found = series(frames(t, speed_ms=np.arange(len(t), dtype=float)))
+
+    assert len(found) == 600
+    assert found.index.tolist() == list(range(len(offsets) - 1, len(t), len(offsets)))
+    assert found["speed_ms"].tolist() == found.index.tolist()
+    assert found.rate_hz == pytest.approx(10.0)
+    assert found.weight.sum() == pytest.approx(60.0)
+
+
+def test_a_burst_keeps_what_only_one_of_its_rows_knows() -> None:
+    t = in_bursts(50, FOUR_ROWS)
+    speed, brake = np.full(len(t), np.nan), np.full(len(t), np.nan)
+    speed[1::4], brake[::8] = 30.0, 2.0
+    found = series(frames(t, speed_ms=speed, brake_bar=brake))
+
+    assert found["speed_ms"].tolist() == [30.0] * 50
+    np.testing.assert_array_equal(found["brake_bar"], [2.0, np.nan] * 25)
+
+
+@pytest.mark.parametrize("hz", [1.0, 10.0, 100.0, 1000.0])
+def test_an_even_clock_has_no_bursts_whatever_it_jitters_and_loses(hz: float) -> None:
+    chance = np.random.default_rng(1)
+    t = np.arange(3000) / hz + chance.uniform(-0.2, 0.2, 3000) / hz
+    lost = chance.random(3000) < 0.1
+    lost[1000:1020] = True
+
+    assert len(series(frames(t))) == 3000
+    assert len(series(frames(t[~lost]))) == (~lost).sum()
+
+
+def test_rows_of_several_devices_without_a_pause_between_are_no_bursts() -> None:
+    t = np.unique(np.round(np.concatenate([np.arange(0, 60, 0.04), np.arange(0.01, 60, 0.05)]), 3))
+
+    assert len(series(frames(t))) == len(t)
+
+
+@pytest.mark.parametrize("held", [True, False], ids=["repeated", "missing"])
+def test_a_position_between_two_fixes_lies_between_them(held: bool) -> None:
+    t = np.arange(0, 20, 0.02)
+    fix = np.arange(len(t)) // 5 * 5  # at 10 Hz in frames at 50 Hz
+    x = 30.0 * t
+    place = at(x[fix], np.zeros(len(t)))
+    if not held:
+        place["lat"][np.arange(len(t)) % 5 != 0] = np.nan
+    found = series(frames(t, **place))
+
+    seen = (found["lon"] - 10.0) * 111_320.0
+    assert found.gps_usable
+    np.testing.assert_allclose(seen[:-5], x[:-5], atol=1e-6)
+
+
+def test_a_long_silence_of_the_receiver_is_not_drawn_through() -> None:
+    t = np.arange(0, 20, 0.1)
+    place = at(30.0 * t, np.zeros(len(t)))
+    place["lat"][50:80] = np.nan
+    place["lon"][100:130] = place["lon"][100]
+    found = series(frames(t, **place))
+
+    assert np.flatnonzero(~found.fixed).tolist() == list(range(50, 80))
+    assert np.ptp(found["lon"][100:130]) == 0.0
 
 
 def test_gap_time_counts_what_lies_between_two_moments() -> None:
