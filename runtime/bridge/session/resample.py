@@ -7,8 +7,8 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from runtime.bridge.session.recording import TIMESTAMP, WIDE_SIGNALS, Frames, Numbers, Samples
-from runtime.bridge.session.series import DAY_S, Series, series, unwrap_distance
+from runtime.bridge.session.recording import WIDE_SIGNALS, Frames, Numbers, Samples
+from runtime.bridge.session.series import Series, series, unwrap_distance
 
 MAX_ROWS: Final = 10_000
 MAX_NAMES: Final = 64
@@ -152,7 +152,7 @@ def resample(
     """
     wide = series(frames)
     wanted = dict.fromkeys((*query.names, query.axis))
-    sampled = {name: _samples(name, wide, frames, signals) for name in wanted}
+    sampled = {name: _samples(name, wide, signals) for name in wanted}
     query = _bounded(query, wide, [sampled[name] for name in query.names])
     axis = _axis(query, wide, sampled)
     if discrete is None:
@@ -191,27 +191,21 @@ def linear(t: Numbers, samples: Samples) -> Numbers:
     return between
 
 
-def _samples(name: str, wide: Series, frames: Frames, signals: Mapping[str, Samples]) -> Samples:
-    """The samples of one signal in time; empty where there is none."""
+def _samples(name: str, wide: Series, signals: Mapping[str, Samples]) -> Samples:
+    """The samples of one signal in time, as recorded; empty where there is none."""
     if name in WIDE_SIGNALS:
-        known = ~np.isnan(wide[name])
+        values = wide.recorded(name)
+        known = ~np.isnan(values)
         if known.any():
-            return Samples(wide.t[known], wide[name][known])
+            return Samples(wide.t[known], values[known])
     samples = signals.get(name)
     if samples is None or not len(samples.t):
         return Samples(np.empty(0), np.empty(0))
-    t = _past_midnight(samples.t, wide, frames)
+    t = wide.past_midnight(samples.t)
     if len(t) > 1 and not (np.diff(t) >= 0).all():
         order = np.argsort(t, kind="stable")
         return Samples(t[order], samples.value[order])
     return Samples(t, samples.value)
-
-
-def _past_midnight(t: Numbers, wide: Series, frames: Frames) -> Numbers:
-    """A day is added to what came after midnight, where the clock of the frames began anew."""
-    if not len(wide) or wide.t[-1] - frames.columns[TIMESTAMP][wide.index[-1]] < DAY_S / 2:
-        return t
-    return np.where(t < wide.t[0] - DAY_S / 2, t + DAY_S, t)
 
 
 def _bounded(query: Query, wide: Series, sampled: list[Samples]) -> Query:

@@ -1,5 +1,6 @@
 """The frames of a session as a series in time: clock, gaps, weights, distance, position."""
 
+from collections.abc import Mapping
 from functools import cached_property
 from itertools import pairwise
 from typing import Final, NamedTuple
@@ -8,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from runtime.bridge.session.geometry import Indices, Plane, metres_between
-from runtime.bridge.session.recording import TIMESTAMP, Frames, Numbers
+from runtime.bridge.session.motion import Braking, find_braking, is_possible, reject_speeds
+from runtime.bridge.session.recording import TIMESTAMP, Frames, Numbers, Samples
 
 Flags = npt.NDArray[np.bool_]
 
@@ -22,8 +24,8 @@ LOST_JITTERING: Final = 4.0
 JITTER_SHARE: Final = 0.01
 JITTER_PLACES: Final = 3
 
-FASTEST_MS: Final = 1000.0
-"""A higher speed is a fault of a sensor, and adds nothing."""
+SIGNALS: Final = ("brake_position_pct", "brake_switch")
+"""What a series is read with besides its frames, where a session has it."""
 LONGEST_STEP_S: Final = 1.0
 """A longer step between two frames counts for this long only: nobody knows what happened in it."""
 _NAN: Final = float("nan")
@@ -189,9 +191,9 @@ def fill_distance(
     """The distances with the missing ones computed, and the odometer after the last frame.
 
     The trapezoidal rule continues from *last*; the first frame of a session starts at 0 m. A frame
-    with neither a distance nor a possible speed keeps its null, and the next one continues from
-    the frame before it. Time that runs backwards adds nothing. How a session is cut into calls
-    does not change a single bit of the result.
+    with neither a distance nor a speed that a car can have after the frame before (`is_possible`)
+    keeps its null, and the next one continues from the frame before it. Time that runs backwards
+    adds nothing. How a session is cut into calls does not change a single bit of the result.
     """
     if not len(t):
         return distance_m, last
@@ -202,13 +204,13 @@ def fill_distance(
     frames = zip(t.tolist(), speed_ms.tolist(), distance_m.tolist(), strict=True)
     for now, fast, stated in frames:
         if stated != stated:  # NaN
-            if not -FASTEST_MS < fast < FASTEST_MS:  # nor NaN
+            if not is_possible(fast, now - at, speed):
                 filled.append(stated)
                 continue
             stated = 0.0
             if reached == reached:
                 step = min(max(now - at, 0.0), LONGEST_STEP_S)
-                before = speed if -FASTEST_MS < speed < FASTEST_MS else fast
+                before = speed if is_possible(speed) else fast
                 stated = reached + (before + fast) / 2.0 * step
         filled.append(stated)
         at, speed, reached = now, fast, stated
@@ -236,13 +238,22 @@ class _All(NamedTuple):
 class Series:
     """The frames whose time goes forward, one for each burst; channels keep NaN for null."""
 
-    def __init__(self, frames: Frames, t: Numbers, index: Indices, put_back: Flags) -> None:
+    def __init__(
+        self,
+        frames: Frames,
+        t: Numbers,
+        index: Indices,
+        put_back: Flags,
+        extras: Mapping[str, Samples] | None = None,
+    ) -> None:
         """*t* and *index*: times, strictly rising, and places of the frames of *frames* to use.
 
-        *put_back*: whether the clock was put back after each of them but the last.
+        *put_back*: whether the clock was put back after each of them but the last. *extras*:
+        the session's `SIGNALS`, each by time.
         """
         last = find_burst_ends(t)
         self.frames = frames
+        self._extras: Mapping[str, Samples] = extras or {}
         self.t = t[last]
         """Seconds of the session's clock, strictly rising; a day is added after each midnight."""
         self.index = index[last]
@@ -266,8 +277,15 @@ class Series:
             if name in ("lat", "lon"):
                 self._channels.update(zip(("lat", "lon"), self._places(), strict=True))
             else:
-                self._channels[name] = self._all.latest(self._recorded(name))
+                values = self.recorded(name)
+                if name == "speed_ms":
+                    values = reject_speeds(self.t, values)
+                self._channels[name] = values
         return self._channels[name]
+
+    def recorded(self, name: str) -> Numbers:
+        """A wide signal at those times as it was recorded, whether or not that can be."""
+        return self._all.latest(self._recorded(name))
 
     def _recorded(self, name: str) -> Numbers:
         """Every frame of the bursts."""
@@ -285,6 +303,32 @@ class Series:
             lat, lon = np.where(on_earth, lat, np.nan), np.where(on_earth, lon, np.nan)
         lat, lon = place_between_fixes(self._all.t, lat, lon)
         return lat[self._all.last], lon[self._all.last]
+
+    def signal(self, name: str) -> Numbers:
+        """A signal outside the frames at those times, each sample held until the next one.
+
+        NaN before the first, and where the session has none.
+        """
+        samples = self._extras.get(name)
+        if samples is None or not len(samples.t):
+            return np.full(len(self), np.nan)
+        t = self.past_midnight(samples.t)
+        order = np.argsort(t, kind="stable")
+        at = np.searchsorted(t[order], self.t, side="right") - 1
+        return np.where(at >= 0, samples.value[order][at], np.nan)
+
+    def past_midnight(self, t: Numbers) -> Numbers:
+        """Times of the session's clock as the series counts them: a day more after midnight."""
+        if not len(self) or self.t[-1] - self.recorded(TIMESTAMP)[-1] < DAY_S / 2:
+            return t
+        return np.where(t < self.t[0] - DAY_S / 2, t + DAY_S, t)
+
+    @cached_property
+    def braking(self) -> Braking | None:
+        """When the driver brakes, and what says so; None where nothing does."""
+        return find_braking(
+            self["brake_bar"], self.signal("brake_position_pct"), self.signal("brake_switch")
+        )
 
     @cached_property
     def dt(self) -> Numbers:
@@ -371,8 +415,8 @@ class Series:
         return slice(*np.searchsorted(self.t, [begin, end]).tolist())
 
 
-def series(frames: Frames) -> Series:
-    """The usable frames of a session, in time.
+def series(frames: Frames, extras: Mapping[str, Samples] | None = None) -> Series:
+    """The usable frames of a session, in time; *extras* are its `SIGNALS`.
 
     A step back of more than 12 hours is midnight. A frame that is not later than all before it
     is left out, and so are a few whose time is more than 12 hours off and then comes back.
@@ -383,7 +427,7 @@ def series(frames: Frames) -> Series:
     t = unwrap_midnights(recorded[whole])
     kept = is_later(t)
     stepped_back = find_setbacks(frames, whole, t, kept)
-    return Series(frames, t[kept], whole[kept], stepped_back)
+    return Series(frames, t[kept], whole[kept], stepped_back, extras)
 
 
 def unwrap_distance(distance: Numbers, length_m: float | None = None) -> Numbers:

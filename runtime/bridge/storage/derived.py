@@ -16,8 +16,8 @@ from runtime.bridge.analysis.summary import KEPT, Summary, summarise
 from runtime.bridge.session.geometry import metres_between
 from runtime.bridge.session.laps import Laps, detect_laps
 from runtime.bridge.session.names import slug
-from runtime.bridge.session.recording import Frames
-from runtime.bridge.session.series import series
+from runtime.bridge.session.recording import Frames, Samples
+from runtime.bridge.session.series import SIGNALS, series
 from runtime.bridge.storage.errors import NoRows, StoreBusy, StoreDamaged
 from runtime.bridge.storage.store import Store
 from runtime.bridge.storage.values import BUSES, SessionRow, recording_from_meta
@@ -120,8 +120,13 @@ class LapBook:
 
     async def found(self, row: SessionRow) -> tuple[Laps, Track | None]:
         """The laps with their frames, and the circuit, for analytics."""
+        frames, extras = await self._read(row)
+        return await asyncio.to_thread(self._find, frames, extras, row)
+
+    async def _read(self, row: SessionRow) -> tuple[Frames, dict[str, Samples]]:
+        """The frames of a session, and what its series is read with besides."""
         frames = await self._store.read_frames(row.session_id)
-        return await asyncio.to_thread(self._find, frames, row)
+        return frames, await self._store.read_signals(row.session_id, SIGNALS)
 
     async def _kept(self, row: SessionRow) -> Summary | None:
         """What an earlier run of the bridge found, if the session is still as it was."""
@@ -134,8 +139,8 @@ class LapBook:
             return None
 
     async def _found(self, row: SessionRow) -> Summary:
-        frames = await self._store.read_frames(row.session_id)
-        found = await asyncio.to_thread(self._summary, frames, row)
+        frames, extras = await self._read(row)
+        found = await asyncio.to_thread(self._summary, frames, extras, row)
         if row.ended_at is not None:
             text = KEPT.dump_json(found).decode()
             with contextlib.suppress(StoreDamaged):
@@ -148,16 +153,18 @@ class LapBook:
         if len(self._known) > REMEMBERED:
             self._known.popitem(last=False)
 
-    def _find(self, frames: Frames, row: SessionRow) -> tuple[Laps, Track | None]:
+    def _find(
+        self, frames: Frames, extras: dict[str, Samples], row: SessionRow
+    ) -> tuple[Laps, Track | None]:
         """The laps and their circuit; without one, laps of the gate that the file gave."""
-        whole = series(frames)
+        whole = series(frames, extras)
         track = self.circuit(row, whole.centre)
         if track is not None:
             return detect_laps(whole, gate=track.start, track_length_m=track.length_m), track
         return detect_laps(whole, gate=recording_from_meta(row.meta).start), None
 
-    def _summary(self, frames: Frames, row: SessionRow) -> Summary:
-        return summarise(*self._find(frames, row))
+    def _summary(self, frames: Frames, extras: dict[str, Samples], row: SessionRow) -> Summary:
+        return summarise(*self._find(frames, extras, row))
 
 
 def is_at(track: Track, centre: tuple[float, float]) -> bool:

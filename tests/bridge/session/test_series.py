@@ -82,11 +82,11 @@ FOUR_ROWS = [0.0, 0.005, 0.010, 0.020]
 @pytest.mark.parametrize("offsets", [FOUR_ROWS, [0.0, 0.001], [0.0, 0.004, 0.008]])
 def test_the_rows_of_a_burst_are_one_frame(offsets: list[float]) -> None:
     t = in_bursts(600, offsets)
-    found = series(frames(t, speed_ms=np.arange(len(t), dtype=float)))
+    found = series(frames(t, rpm=np.arange(len(t), dtype=float)))
 
     assert len(found) == 600
     assert found.index.tolist() == list(range(len(offsets) - 1, len(t), len(offsets)))
-    assert found["speed_ms"].tolist() == found.index.tolist()
+    assert found["rpm"].tolist() == found.index.tolist()
     assert found.rate_hz == pytest.approx(10.0)
     assert found.weight.sum() == pytest.approx(60.0)
 
