@@ -1,6 +1,5 @@
 """Finds the laps of a session: by crossings of a gate, else by distance, else its stints."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -8,21 +7,14 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from runtime.bridge.session.geometry import METRES_PER_DEGREE, Indices, Plane, metres_between
+from runtime.bridge.session.gates import LONGEST_S, SHORTEST_S, choose_gate, find_lap_starts
+from runtime.bridge.session.geometry import metres_between
 from runtime.bridge.session.recording import Frames, Gate, Numbers
 from runtime.bridge.session.series import Series, find_resets, measure_distance, series
 from runtime.bridge.session.stats import box_plot
 
-NEAR_M: Final = 100.0
-AGAIN_S: Final = 20.0
-AGAIN_M: Final = 300.0
-ROLLING_SHARE: Final = 0.6
-COURSE_M: Final = 10.0
-
 Method: TypeAlias = Literal["all", "gps", "distance", "stint"]
 Kind: TypeAlias = Literal["all", "lap", "out", "in", "partial", "stint"]
-SHORTEST_S: Final = 20.0
-LONGEST_S: Final = 1200.0
 LENGTH_SHARE: Final = 0.15
 MEDIAN_SHARE: Final = 0.20
 GAP_SHARE: Final = 0.10
@@ -35,79 +27,6 @@ REST_S: Final = 30.0
 STINT_S: Final = 20.0
 TIE_S: Final = 1e-6
 """Times closer than this are one time."""
-
-
-def find_crossings(series: Series, gate: Gate) -> Numbers:
-    """Every moment at which a gate is crossed, however soon after the last.
-
-    Between two fixes that are both within 100 m the way along the gate's heading goes from
-    negative to 0 or more, and meets the line within its half-width. The moment is interpolated.
-    """
-    fixes = np.flatnonzero(series.fixed)
-    # Few frames are near the gate: the rest is set aside before anything is computed of them.
-    close = np.flatnonzero(np.abs(series["lat"][fixes] - gate.lat) <= NEAR_M / METRES_PER_DEGREE)
-    frames = fixes[close]
-    if len(frames) < 2:
-        return np.zeros(0)
-    x, y = Plane(gate.lat, gate.lon).xy(series["lat"][frames], series["lon"][frames])
-    north, east = math.cos(math.radians(gate.heading)), math.sin(math.radians(gate.heading))
-    along = x * east + y * north
-    i = np.flatnonzero((along[:-1] < 0) & (along[1:] >= 0) & (np.diff(close) == 1))
-    near = np.hypot(x, y) <= NEAR_M
-    i = i[near[i] & near[i + 1]]
-    share = along[i] / (along[i] - along[i + 1])
-    across = x * north - y * east
-    beside = across[i] + share * (across[i + 1] - across[i])
-    i, share = i[keep := np.abs(beside) <= gate.half_width_m], share[keep]
-    before, after = frames[i], frames[i + 1]
-    t: Numbers = series.t[before] + share * (series.t[after] - series.t[before])
-    return t
-
-
-def find_lap_starts(series: Series, gate: Gate, travelled: Numbers) -> Numbers:
-    """Crossings that can begin a lap: 20 s and 300 m at least after the one before."""
-    crossings = find_crossings(series, gate)
-    way = np.interp(crossings, series.t, travelled) if len(series) else crossings
-    kept: list[float] = []
-    last = -math.inf, -math.inf
-    for t, m in zip(crossings.tolist(), way.tolist(), strict=True):
-        if t - last[0] >= AGAIN_S and m - last[1] >= AGAIN_M:
-            kept.append(t)
-            last = t, m
-    return np.array(kept)
-
-
-def make_gate(series: Series) -> Gate | None:
-    """A gate at the place and course of the first fast driving; None where nothing moved.
-
-    Fast is above 60 % of the 95th percentile of speed.
-    """
-    frames = np.flatnonzero(series.fixed)
-    if len(frames) < 2:
-        return None
-    first = _first_fast(series, frames)
-    if first is None:
-        return None
-    lat, lon = float(series["lat"][frames[first]]), float(series["lon"][frames[first]])
-    x, y = Plane(lat, lon).xy(series["lat"][frames], series["lon"][frames])
-    away = np.flatnonzero(np.hypot(x, y) >= COURSE_M)
-    i = int(np.searchsorted(away, first))
-    begin = int(away[i - 1]) if i > 0 else first
-    end = int(away[i]) if i < len(away) else len(frames) - 1
-    heading = math.degrees(math.atan2(x[end] - x[begin], y[end] - y[begin])) % 360.0
-    return Gate(lat, lon, heading)
-
-
-def _first_fast(series: Series, frames: Indices) -> int | None:
-    """The first of *frames* that is fast."""
-    speed = series["speed_ms"][frames]
-    if np.isnan(speed).mean() > 0.5:
-        lat, lon = series["lat"][frames], series["lon"][frames]
-        x, y = Plane(float(lat[0]), float(lon[0])).xy(lat, lon)
-        speed = np.hypot(np.gradient(x), np.gradient(y)) / np.gradient(series.t[frames])
-    known = speed[~np.isnan(speed)]
-    is_fast = speed > ROLLING_SHARE * np.percentile(known, 95, overwrite_input=True)
-    return int(is_fast.argmax()) if is_fast.any() else None
 
 
 class Segment(NamedTuple):
@@ -194,7 +113,7 @@ def detect_laps(
     """The laps of a session, by the first of three methods that finds a complete one.
 
     A gate that is more than 5 km from the middle of the fixes belongs to another circuit, and so
-    does the length: neither is used, and a gate is set where the session first drives fast.
+    does the length: neither is used, and a gate is set where most laps agree.
     Without any complete lap the stints are given.
     """
     if gate and series.gps_usable and not _belongs(series, gate):
@@ -206,7 +125,7 @@ def detect_laps(
     found: Sequence[Segment] = ()
     used: Gate | None = None
     if series.gps_usable:
-        used = gate or make_gate(series)
+        used = gate or choose_gate(series, way)
         found = cut.between("gps", find_lap_starts(series, used, way)) if used else ()
     if length and not _any_complete(found):
         used, found = None, cut.by_distance()

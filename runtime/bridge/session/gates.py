@@ -1,0 +1,298 @@
+"""Gates: when a drive crosses one, and where to set one if nobody says where the line is."""
+
+import math
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from runtime.bridge.session.geometry import METRES_PER_DEGREE, Indices, Plane
+from runtime.bridge.session.recording import Gate, Numbers
+from runtime.bridge.session.series import Flags, Series, integrate_speed
+
+NEAR_M: Final = 100.0
+FIT_S: Final = 1.0
+"""A crossing is fitted over the fixes of so long before and after it."""
+FIT_M: Final = 2.0
+"""Who rolls less than this over those fixes stands; there is nothing to fit."""
+AGAIN_S: Final = 20.0
+AGAIN_M: Final = 300.0
+SHORTEST_S: Final = 20.0
+LONGEST_S: Final = 1200.0
+
+THIN_S: Final = 0.1
+"""A gate is chosen on fixes no closer than this."""
+COURSE_S: Final = 1.0
+"""Course and speed of a fix are those of the way from so long before to so long after it."""
+PLACES: Final = 150
+"""Places of the drive at which a gate is tried."""
+EDGES_M: Final = (10.0, 30.0, 60.0)
+"""Further places, so far from both ends of the recording: there one more lap may close."""
+LEAST_MS: Final = 5.0
+LIVELY: Final = 0.5
+"""A pass slower than this share of the usual one is on the way in or out, or in the pit lane."""
+ALIKE: Final = 1.04
+"""Laps agree when the longest is this much longer than the shortest at most."""
+ON_COURSE: Final = math.cos(math.radians(45.0))
+BESIDE_M: Final = 12.0
+"""Half the width of a track: passes within it are of one lane."""
+WIDTHS_M: Final = (25.0, 35.0, 50.0, 15.0, 10.0)
+CLEAR_M: Final = 5.0
+"""A gate narrower than usual stays so far clear of the passes that it counts."""
+
+
+def find_crossings(series: Series, gate: Gate) -> Numbers:
+    """Every moment at which a gate is crossed, however soon after the last.
+
+    Between two fixes that are both within 100 m the way along the gate's heading goes from
+    negative to 0 or more, and meets the line within its half-width. The moment is that of a
+    straight line through the fixes of a second to each side, over the distance rolled, so that
+    the noise of two single fixes does not move it; where that line goes backwards nothing was
+    crossed.
+    """
+    fixes = np.flatnonzero(series.fixed)
+    # Few frames are near the gate: the rest is set aside before anything is computed of them.
+    close = np.flatnonzero(np.abs(series["lat"][fixes] - gate.lat) <= NEAR_M / METRES_PER_DEGREE)
+    frames = fixes[close]
+    if len(frames) < 2:
+        return np.zeros(0)
+    along, across = _beside(gate, series["lat"][frames], series["lon"][frames])
+    near = np.hypot(along, across) <= NEAR_M
+    i = np.flatnonzero((along[:-1] < 0) & (along[1:] >= 0) & (np.diff(close) == 1))
+    i = i[near[i] & near[i + 1]]
+    share = along[i] / (along[i] - along[i + 1])
+    beside = across[i] + share * (across[i + 1] - across[i])
+    i, share = i[keep := np.abs(beside) <= gate.half_width_m], share[keep]
+    before, after = frames[i], frames[i + 1]
+    moments = series.t[before] + share * (series.t[after] - series.t[before])
+    if not len(moments):
+        return moments
+    fit = _Fit(series, frames, along)
+    crossings: Numbers = np.array([fit.crossing(moment) for moment in moments.tolist()])
+    forward: Numbers = crossings[~np.isnan(crossings)]
+    return forward
+
+
+def _beside(gate: Gate, lat: Numbers, lon: Numbers) -> tuple[Numbers, Numbers]:
+    """Metres past the line of a gate, and to the right of its middle."""
+    x, y = Plane(gate.lat, gate.lon).xy(lat, lon)
+    north, east = math.cos(math.radians(gate.heading)), math.sin(math.radians(gate.heading))
+    return x * east + y * north, x * north - y * east
+
+
+class _Fit:
+    """Fixes near a gate, to which crossings are fitted."""
+
+    def __init__(self, series: Series, frames: Indices, along: Numbers) -> None:
+        """*along*: metres past the line of the fixes *frames*."""
+        self._t = series.t[frames]
+        self._along = along
+        self._pauses = np.append(0, np.cumsum(series.gap))[frames]
+        rolled = integrate_speed(series)
+        # The way past the line grows evenly with the distance rolled, however the car
+        # accelerates; where no speed is known it is a parabola over time.
+        self._over, self._degree = (self._t, 2) if rolled is None else (rolled[frames], 1)
+
+    def crossing(self, moment: float) -> float:
+        """When the fixes around *moment* reach the line; NaN where they go the other way.
+
+        *moment* itself where they are too few, or the car stands.
+        """
+        part = slice(*np.searchsorted(self._t, [moment - FIT_S, moment + FIT_S]).tolist())
+        t, along, pauses = self._t[part], self._along[part], self._pauses[part]
+        over = self._over[part] - np.interp(moment, self._t, self._over)
+        stands = np.ptp(along) < FIT_M or np.ptp(over) <= 0
+        if len(t) <= 2 or pauses[0] < pauses[-1] or stands:
+            return moment
+        line = np.polynomial.Polynomial.fit(over, along, self._degree)
+        slope = line.deriv()
+        if slope(0.0) <= 0:
+            return math.nan
+        root = 0.0
+        for _ in range(3):  # of a parabola, by Newton
+            root -= float(line(root) / max(slope(root), slope(0.0) / 2))
+        fitted = float(np.interp(root, over, t))
+        return fitted if abs(fitted - moment) <= FIT_S / 2 else moment
+
+
+def find_lap_starts(series: Series, gate: Gate, travelled: Numbers) -> Numbers:
+    """Crossings that can begin a lap: 20 s and 300 m at least after the one before."""
+    crossings = find_crossings(series, gate)
+    way = np.interp(crossings, series.t, travelled) if len(series) else crossings
+    return crossings[_apart(crossings, way)]
+
+
+def _apart(t: Numbers, way: Numbers) -> list[int]:
+    """The crossings that are late and far enough after the one before."""
+    kept: list[int] = []
+    last = -math.inf, -math.inf
+    for i, (moment, metres) in enumerate(zip(t.tolist(), way.tolist(), strict=True)):
+        if moment - last[0] >= AGAIN_S and metres - last[1] >= AGAIN_M:
+            kept.append(i)
+            last = moment, metres
+    return kept
+
+
+class _Trace(NamedTuple):
+    """About ten fixes a second on a map."""
+
+    t: Numbers
+    x: Numbers
+    """Metres, as are *y* and *way*."""
+    y: Numbers
+    way: Numbers
+    course: Numbers
+    """Radians, 0 north, clockwise."""
+    speed: Numbers
+    """m/s, by the positions."""
+
+
+class _Choice(NamedTuple):
+    """What laps a gate at some place would give."""
+
+    n_laps: int
+    """Laps that agree with each other in length."""
+    lap_m: float
+    cost_s: float
+    """About the error of a lap: what is uncertain of a place by the speed there."""
+    x: float
+    y: float
+    course: float
+    half_width_m: float
+
+
+def choose_gate(series: Series, travelled: Numbers) -> Gate | None:
+    """The gate at which most laps agree in length, and whose moments are the surest.
+
+    Places all over the drive are tried. Of those that give most laps the one wins where passes
+    are fast, straight and close together. It is as wide as a track and the error of the
+    positions, but reaches neither another leg of the track nor the pit lane where these are apart
+    from the passes that count. None where no lap closes.
+    """
+    fixes = np.flatnonzero(series.fixed)
+    if len(fixes) < 3:
+        return None
+    plane = Plane(float(series["lat"][fixes[0]]), float(series["lon"][fixes[0]]))
+    trace = _thin(series, plane, travelled)
+    choices = [choice for i in _places(trace) if (choice := _try(trace, i)) is not None]
+    if not choices:
+        return None
+    lap_m = max(choices, key=lambda choice: choice.n_laps * math.sqrt(choice.lap_m)).lap_m
+    same = [c for c in choices if lap_m / ALIKE <= c.lap_m <= lap_m * ALIKE]
+    best = min(same, key=lambda choice: (-choice.n_laps, choice.cost_s))
+    lat, lon = plane.latlon(np.array([best.x]), np.array([best.y]))
+    heading = math.degrees(best.course) % 360.0
+    return Gate(float(lat[0]), float(lon[0]), heading, best.half_width_m)
+
+
+def _thin(series: Series, plane: Plane, travelled: Numbers) -> _Trace:
+    fixes = np.flatnonzero(series.fixed)
+    t = series.t[fixes]
+    tick = np.floor((t - t[0]) / THIN_S)
+    fixes = fixes[np.append(True, np.diff(tick) > 0)]
+    t = series.t[fixes]
+    x, y = plane.xy(series["lat"][fixes], series["lon"][fixes])
+    begin, end = np.maximum(t - COURSE_S, t[0]), np.minimum(t + COURSE_S, t[-1])
+    dx, dy = (np.interp(end, t, each) - np.interp(begin, t, each) for each in (x, y))
+    speed = np.hypot(dx, dy) / np.maximum(end - begin, THIN_S)
+    return _Trace(t, x, y, travelled[fixes], np.arctan2(dx, dy), speed)
+
+
+def _places(trace: _Trace) -> list[int]:
+    """Fixes at which a gate is tried: all over the way, whatever the length of a lap."""
+    begin, end = float(trace.way[0]), float(trace.way[-1])
+    golden = (math.sqrt(5.0) - 1.0) / 2.0
+    shares = np.arange(1, PLACES + 1) * golden % 1.0
+    edges = np.array(EDGES_M)
+    metres = np.concatenate([begin + edges, end - edges, begin + shares * (end - begin)])
+    at = np.clip(np.searchsorted(trace.way, metres), 0, len(trace.t) - 1)
+    places: list[int] = np.unique(at[trace.speed[at] >= LEAST_MS]).tolist()
+    return places
+
+
+class _Passes(NamedTuple):
+    """Where the drive goes forward through the line at a place, however far beside it."""
+
+    t: Numbers
+    way: Numbers
+    beside: Numbers
+    """Metres to the right of the middle of the lane."""
+    turned: Numbers
+    """Radians to the right of the course at the place."""
+    speed: Numbers
+
+    def only(self, which: Indices | Flags) -> "_Passes":
+        """Some of them."""
+        return _Passes(*(values[which] for values in self))
+
+
+def _try(trace: _Trace, place: int) -> _Choice | None:
+    """The laps that a gate across the way at a fix would give; None for none."""
+    x, y, course = (float(values[place]) for values in (trace.x, trace.y, trace.course))
+    passes = _passes(trace, x, y, course)
+    on_course = np.cos(passes.turned) >= ON_COURSE
+    around = np.sort(passes.beside[on_course & (np.abs(passes.beside) <= WIDTHS_M[0])])
+    if len(around) < 2:
+        return None
+    middle = float(around[len(around) // 2])  # where a pass was, not halfway between two lanes
+    passes = passes._replace(beside=passes.beside - middle)
+    lane = on_course & (np.abs(passes.beside) <= BESIDE_M)
+    lively = on_course & (passes.speed >= LIVELY * np.median(passes.speed[lane]))
+    reach = np.abs(passes.beside[~on_course]).min(initial=math.inf)
+    chosen: tuple[tuple[int, int, int], float, float, _Passes] | None = None
+    for rank, half_width in enumerate(WIDTHS_M):
+        inside = np.flatnonzero(np.abs(passes.beside) <= half_width)
+        starts = inside[_apart(passes.t[inside], passes.way[inside])]
+        laps = _agreeing_laps(passes.only(starts), lively[starts])
+        if not len(laps) or half_width > reach:
+            continue
+        counted = passes.only(starts[np.union1d(laps, laps + 1)])
+        clear = half_width - np.abs(counted.beside).max()
+        order = len(laps), -len(inside), -rank
+        if (half_width >= WIDTHS_M[0] or clear >= CLEAR_M) and (not chosen or order > chosen[0]):
+            lap_m = float(np.median(np.diff(passes.way[starts])[laps]))
+            chosen = order, half_width, lap_m, counted
+    if chosen is None:
+        return None
+    (count, _, _), half_width, lap_m, counted = chosen
+    scatter = 1.0 + counted.beside.std() + 2 * BESIDE_M * counted.turned.std()
+    return _Choice(
+        count,
+        lap_m,
+        float(scatter / np.median(counted.speed)),
+        x + middle * math.cos(course),
+        y - middle * math.sin(course),
+        course + float(counted.turned.mean()),
+        half_width,
+    )
+
+
+def _passes(trace: _Trace, x: float, y: float, course: float) -> _Passes:
+    east, north = math.sin(course), math.cos(course)
+    dx, dy = trace.x - x, trace.y - y
+    close = np.flatnonzero((np.abs(dx) <= NEAR_M) & (np.abs(dy) <= NEAR_M))
+    along = dx[close] * east + dy[close] * north
+    across = dx[close] * north - dy[close] * east
+    i = np.flatnonzero((along[:-1] < 0) & (along[1:] >= 0) & (np.diff(close) == 1))
+    share = along[i] / (along[i] - along[i + 1])
+    at = close[i]
+    turned = (trace.course[at] - course + math.pi) % (2 * math.pi) - math.pi
+    return _Passes(
+        trace.t[at] + share * (trace.t[at + 1] - trace.t[at]),
+        trace.way[at] + share * (trace.way[at + 1] - trace.way[at]),
+        across[i] + share * (across[i + 1] - across[i]),
+        turned,
+        trace.speed[at],
+    )
+
+
+def _agreeing_laps(passes: _Passes, lively: Flags) -> Indices:
+    """The most laps, by the pass that each begins with, that agree with each other in length."""
+    seconds, metres = np.diff(passes.t), np.diff(passes.way)
+    timely = (seconds >= SHORTEST_S) & (seconds <= LONGEST_S)
+    laps = np.flatnonzero(timely & lively[:-1] & lively[1:])
+    if not len(laps):
+        return laps
+    laps = laps[np.argsort(metres[laps])]
+    alike = np.searchsorted(metres[laps], metres[laps] * ALIKE, side="right") - np.arange(len(laps))
+    first = int(alike.argmax())
+    return laps[first : first + int(alike[first])]
