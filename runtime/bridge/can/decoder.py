@@ -116,6 +116,12 @@ class Decoder:
         self._messages = {
             key: (_compiled(message), message.length) for key, message in messages.items()
         }
+        self.units = {
+            signal.name: signal.unit or ""
+            for message in messages.values()
+            for signal in message.signals
+        }
+        """Of each signal of the databases; empty where they state none."""
         self.unknown: Counter[int] = Counter()
         """Frames by id of which the databases know nothing."""
         self.decoded = 0

@@ -75,6 +75,12 @@ class Plan(NamedTuple):
     makings: tuple[DerivedSignal, ...]
     """Methods last."""
 
+    @property
+    def names(self) -> frozenset[str]:
+        """Every signal that the rules take in or give out."""
+        out = (name for steps in self.signals.values() for name in _out(steps))
+        return frozenset((*self.signals, *out, *(made.name for made in self.makings)))
+
 
 NO_RULES: Final = Plan({}, ())
 """Every signal goes out as the bus has it."""

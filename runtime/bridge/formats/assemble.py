@@ -6,11 +6,18 @@ from typing import Final
 
 import numpy as np
 
-from runtime.bridge.can.rows import even_times, wide_columns
-from runtime.bridge.formats.channels import ChannelStats, convert, describe, match_columns
+from runtime.bridge.can.rows import even_times, hold_last, wide_columns
+from runtime.bridge.formats.channels import (
+    dead_channels,
+    find_channels,
+    logger_of,
+    tell_matches,
+)
 from runtime.bridge.formats.corrections import correct_frames
 from runtime.bridge.formats.lapmarks import Lap, add_laps
 from runtime.bridge.formats.motion import distance, forward, longest_step, spikes
+from runtime.bridge.formats.options import NO_OPTIONS, Options
+from runtime.bridge.session.channels import WIDE_TABLE, Channel, describe
 from runtime.bridge.session.names import LONGEST_NAME, clean_name
 from runtime.bridge.session.recording import (
     TIMESTAMP,
@@ -61,7 +68,8 @@ def record(
     columns = {**wide, "lat": lat, "lon": lon}
     if "combo_g" not in wide and "g_lat" in wide and "g_long" in wide:
         columns["combo_g"] = np.hypot(wide["g_lat"], wide["g_long"])
-    columns["distance_m"] = distance(t, lat, lon, wide.get("speed_ms", nothing))
+    if "distance_m" not in wide:
+        columns["distance_m"] = distance(t, lat, lon, wide.get("speed_ms", nothing))
     columns = {name: canonical(values) for name, values in columns.items()}
     return Recording(
         frames=Frames({name: columns.get(name, nothing) for name in WIDE}),
@@ -90,11 +98,14 @@ def frames_at(times: Numbers, signals: Mapping[str, Samples]) -> Frames:
     """A frame at each time, whether the car moves or not: a pause of the frames would be a pause
     of the recording, and no time of the lap.
 
-    See `wide_columns`; the distance is integrated from the speed, else measured between fixes.
+    See `wide_columns`; without a distance of its own it is integrated from the speed, else
+    measured between fixes.
     """
     columns = wide_columns(times, signals)
     speed = columns["speed_ms"]
-    if not np.isnan(speed).all():
+    if "distance_m" in signals:
+        columns["distance_m"] = hold_last(signals["distance_m"], times)
+    elif not np.isnan(speed).all():
         columns["distance_m"] = fill_distance(times, speed, columns["distance_m"], Odometer())[0]
     elif np.isfinite(columns["lat"]).any():
         columns["distance_m"] = distance(times, columns["lat"], columns["lon"], speed)
@@ -131,6 +142,7 @@ def record_channels(
     functions: Mapping[str, str] | None = None,
     laps: Sequence[Lap] = (),
     facts: Mapping[str, str] | None = None,
+    options: Options = NO_OPTIONS,
 ) -> Recording:
     """The channels as a session: known ones fill the frames, and all are kept as signals.
 
@@ -138,16 +150,19 @@ def record_channels(
     the *laps* as well. A signal that the catalog knows has its name and unit, others their own.
     """
     named, known = _named(channels, units, functions or {}, offset)
-    guesses = match_columns(known)
-    helpers = {match.column: convert(match, named[match.channel]) for match in guesses.columns}
-    signals = {match.column: convert(match, named[match.channel]) for match in guesses.signals}
-    renamed = {match.channel for match in guesses.signals}
+    logger = logger_of(form, channels)
+    matches = find_channels(list(known.values()), logger, options)
+    kept_as = {channel.name: name for name, channel in known.items()}
+    helpers: dict[str, Samples] = {}
+    signals: dict[str, Samples] = {}
+    for signal, match in matches.items():
+        if match.channel:
+            taken = match.convert(named[kept_as[match.channel]])
+            (helpers if signal in WIDE_TABLE else signals)[signal] = taken
+    renamed = {kept_as[matches[signal].channel] for signal in signals}
     own = {name: samples for name, samples in named.items() if name not in renamed}
     times = _times(helpers, named)
-    doubts = []
-    if dead := guesses.dead:
-        detail = f"channels that never change fill no column: {', '.join(dead)}"
-        doubts.append(ReadWarning("dead_channels", detail, len(dead)))
+    doubts = dead_channels(matches)
     if pauses := int(np.count_nonzero(np.diff(times) > longest_step(times))):
         doubts.append(ReadWarning("pauses", "pauses of the recording, or of its positions", pauses))
     told = {"format": form, "time_base": "utc" if offset else "zero"}
@@ -158,9 +173,11 @@ def record_channels(
         signals={**own, **signals},
         created=created,
         doubts=tuple(doubts),
-        facts={**told, **(facts or {}), **guesses.facts()},
+        facts={**told, **(facts or {})},
         unmapped=tuple(own),
         comments=tuple(comments),
+        mapping=tell_matches(matches),
+        logger=logger,
     )
     moved = [lap._replace(begin=lap.begin + offset, end=lap.end + offset) for lap in laps]
     return finish(recording, moved)
@@ -171,11 +188,13 @@ def _named(
     units: Mapping[str, str],
     functions: Mapping[str, str],
     offset: float,
-) -> tuple[dict[str, Samples], dict[str, ChannelStats]]:
-    """The channels in order of time, under names that can be stored, and what is told of them."""
+) -> tuple[dict[str, Samples], dict[str, Channel]]:
+    """The channels in order of time, under names that can be stored, and what is known of each."""
     moved: dict[int, Numbers] = {}  # channels of one clock share their times
     named: dict[str, Samples] = {}
-    about: dict[str, ChannelStats] = {}
+    about: dict[str, Channel] = {}
+    ends = [(float(samples.t.min()), float(samples.t.max())) for samples in channels.values()]
+    whole = max((end for _, end in ends), default=0.0) - min((t for t, _ in ends), default=0.0)
     for name, samples in channels.items():
         order = _sorted(samples)
         t = moved.setdefault(id(samples.t), order.t + offset)
@@ -188,8 +207,10 @@ def _named(
             plain = f"{own[: LONGEST_NAME - 16]} ({word})"
             number += 1
         named[plain] = Samples(t, order.value)
-        told = describe(named[plain], units.get(name, ""), functions.get(name, ""))
-        about[plain] = told._replace(name=name)
+        t = named[plain].t
+        share = float(t[-1] - t[0]) / whole if whole > 0.0 else 1.0
+        values = describe(named[plain], share)
+        about[plain] = Channel(name, units.get(name, ""), functions.get(name, ""), values)
     return named, about
 
 

@@ -1,7 +1,7 @@
 """Turns CAN logs into recordings: frames at even times, every further signal as samples."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, Final, TypeAlias
@@ -16,9 +16,23 @@ from runtime.bridge.can.rows import GPS_DISTANCE, StampClock, even_times, spread
 from runtime.bridge.can.rules import NO_RULES, Rules
 from runtime.bridge.can.values import Batch
 from runtime.bridge.formats.assemble import frames_at
-from runtime.bridge.formats.channels import convert, describe, match_columns
+from runtime.bridge.formats.channels import (
+    dead_channels,
+    find_channels,
+    logger_of,
+    tell_matches,
+)
 from runtime.bridge.formats.corrections import correct_frames
 from runtime.bridge.formats.options import BusChoice, BusNotFound, Options, UnreadableRecording
+from runtime.bridge.session.channels import (
+    BUS_STATED,
+    SIGNALS,
+    TALL_TABLE,
+    Channel,
+    Match,
+    describe,
+    own_names,
+)
 from runtime.bridge.session.recording import (
     WIDE,
     Numbers,
@@ -87,7 +101,7 @@ def read_log(
     if options.bus is None:
         raise UnreadableRecording("a CAN log needs a DBC file to be read with")
     tally = Tally(options.bus.channel)
-    log = _Log(load_bus(options.bus))
+    log = _Log(load_bus(options.bus), options)
     for batch in read_frames(stream, tally):
         log.feed(batch)
     return log.recording(tally, form)
@@ -119,8 +133,9 @@ def line_blocks(stream: BinaryIO, tally: Tally, size: int = BLOCK) -> Iterator[b
 class _Log:
     """Takes the batches of a log in and gives the recording at its end."""
 
-    def __init__(self, bus: Wiring) -> None:
+    def __init__(self, bus: Wiring, options: Options) -> None:
         self._bus = bus
+        self._options = options
         self._frames = 0
         self._pieces: dict[str, list[Samples]] = {}
         self._heard: list[Numbers] = []
@@ -129,11 +144,6 @@ class _Log:
         self._first = 0.0
         self._decoder = Decoder(bus.messages)
         self._rules = Rules(bus.car.plan if bus.car else NO_RULES)
-        self._units = {
-            signal.name: signal.unit or ""
-            for message in bus.messages.values()
-            for signal in message.signals
-        }
 
     def feed(self, batch: Batch) -> None:
         """Take frames in the order of the log; raises `UnreadableRecording` for too many."""
@@ -172,17 +182,17 @@ class _Log:
         helpers = dict(joined)
         facts = self._facts(tally, form) | {"time_base": "utc" if absolute else "zero"}
         doubts = self._doubts(tally, unmatched=unmatched)
-        guessing = self._bus.car is None or unmatched
-        if guessing:
-            about = {name: describe(one, self._units.get(name, "")) for name, one in joined.items()}
-            guesses = match_columns(about)
-            for match in (*guesses.columns, *guesses.signals):
-                helpers[match.column] = convert(match, joined[match.channel])
-            joined |= {match.column: helpers[match.column] for match in guesses.signals}
-            facts |= guesses.facts()
+        matches = self._matches(joined)
+        for signal, match in matches.items():
+            if match.channel:
+                helpers[signal] = match.convert(joined[match.channel])
+        joined |= {
+            name: helpers[name] for name in TALL_TABLE if name in matches and name in helpers
+        }
+        doubts += dead_channels(matches)
         helpers.pop("distance_m", None)
         frames = frames_at(even_times(np.unique(np.concatenate(self._heard)), STEP_S), helpers)
-        if guessing:
+        if self._bus.car is None or unmatched:
             correction = correct_frames(frames)
             frames = correction.frames
             facts |= correction.facts
@@ -198,7 +208,28 @@ class _Log:
             created=self._first if tally.created is None and absolute else tally.created,
             doubts=tuple(doubts),
             facts=facts,
-            unmapped=tuple(sorted(name for name in signals if name in self._units)),
+            unmapped=tuple(sorted(name for name in signals if name in self._decoder.units)),
+            mapping=tell_matches(matches),
+            logger=self._logger,
+        )
+
+    @property
+    def _logger(self) -> str:
+        return logger_of("can", self._decoder.units)
+
+    def _matches(self, joined: Mapping[str, Samples]) -> dict[str, Match]:
+        """The channel of each signal; what goes out under the name of one is that one."""
+        made = self._bus.car.plan.names if self._bus.car else frozenset()
+        ends = [t for samples in joined.values() for t in (samples.t[0], samples.t[-1])]
+        whole = max(ends) - min(ends)
+        channels = []
+        for name, samples in joined.items():
+            if name in SIGNALS or name not in made:
+                share = float(samples.t[-1] - samples.t[0]) / whole if whole > 0.0 else 1.0
+                unit = "" if name in made else self._decoder.units.get(name, "")
+                channels.append(Channel(name, unit, values=describe(samples, share)))
+        return find_channels(
+            channels, self._logger, self._options, stated=BUS_STATED, by_car=own_names(joined)
         )
 
     def _joined(self) -> dict[str, Samples]:

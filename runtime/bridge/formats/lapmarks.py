@@ -8,12 +8,11 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from runtime.bridge.formats.channels import key_of
 from runtime.bridge.formats.motion import forward
 from runtime.bridge.session.geometry import Plane
 from runtime.bridge.session.recording import TIMESTAMP, Frames, Gate, Numbers, Recording, Samples
 
-NUMBERS: Final = ("lap_number", "lap_no", "lap_num", "lap_count", "lap_counter", "current_lap")
+LAP_NUMBER: Final = "lap_number"
 SPREAD_M: Final = 20.0
 HALF_WIDTH_M: Final = 15.0
 """A track and its error of position; a pit lane beside the line begins no lap for a logger."""
@@ -46,11 +45,9 @@ def marks_of(laps: Sequence[Lap]) -> list[float]:
 
 def counted_laps(signals: Mapping[str, Samples]) -> list[Lap]:
     """The laps of a channel that counts them, from the first change of it to the last."""
-    by_key = {key_of(name): name for name in signals}
-    name = next((by_key[key] for key in NUMBERS if key in by_key), None)
-    if name is None:
+    if LAP_NUMBER not in signals:
         return []
-    t, value = signals[name]
+    t, value = signals[LAP_NUMBER]
     at = np.flatnonzero(np.diff(value)) + 1
     if not 2 <= len(at) <= _MOST or not (np.diff(value)[at - 1] == 1.0).all():
         return []

@@ -31,7 +31,9 @@ def read_mf4(stream: BinaryIO, options: Options) -> Recording:
             stream, options, form="mf4", read_frames=lambda _, tally: _bus_frames(found, tally)
         )
     created = _number(found.meta.get("created"))
-    return record_channels(found.channels, found.units, form="mf4", created=created)
+    return record_channels(
+        found.channels, found.units, form="mf4", created=created, options=options
+    )
 
 
 def _bus_frames(found: Foreign, tally: Tally) -> Iterator[Batch]:

@@ -1,5 +1,6 @@
 """How a file is to be read, and the errors of reading it."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Final, NamedTuple
@@ -33,6 +34,10 @@ class Options(NamedTuple):
     time_encoding: TimeEncoding | None = None
     bus: BusChoice | None = None
     """Of a CAN log, which cannot be read without one."""
+    mapping: Mapping[str, str] | None = None
+    """Channels by signal, as ``channel``, ``channel:unit`` or ``none``; None: as kept."""
+    kept: Mapping[str, Mapping[str, str]] = {}
+    """The mapping that was last given for files of each logger."""
 
 
 NO_OPTIONS: Final = Options()
@@ -55,6 +60,16 @@ class FormatNotInstalled(UnreadableRecording):
     """The format is known, and the package that reads it is not installed."""
 
     code = "format_not_installed"
+
+
+class BadChannelMap(UnreadableRecording):
+    """A mapping names a signal, a channel or a unit that the file does not have."""
+
+    code = "bad_mapping"
+
+    def __init__(self, message: str, signal: str) -> None:
+        super().__init__(message)
+        self.param = f"mapping.{signal}"
 
 
 class BusNotFound(UnreadableRecording):

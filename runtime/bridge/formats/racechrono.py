@@ -2,12 +2,13 @@
 
 import csv
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import BinaryIO, Final, NamedTuple
 
 import numpy as np
 
 from runtime.bridge.formats.assemble import finish, record, texts_of
-from runtime.bridge.formats.channels import Channel, first_of, sort_channels, unique_names
+from runtime.bridge.formats.channels import Column, Sorted, first_of, sort_columns, unique_names
 from runtime.bridge.formats.motion import valid_fixes
 from runtime.bridge.formats.options import NO_OPTIONS, Options, UnreadableRecording
 from runtime.bridge.formats.rows import LONGEST_LINE, read_table
@@ -36,7 +37,7 @@ def is_racechrono(first: bytes) -> bool:
     return first.removeprefix(b"\xef\xbb\xbf").startswith(OPENING) and not own
 
 
-def read_racechrono(stream: BinaryIO, _options: Options = NO_OPTIONS) -> Recording:
+def read_racechrono(stream: BinaryIO, options: Options = NO_OPTIONS) -> Recording:
     """Read an export from a binary stream at its start. Raises `UnreadableRecording`.
 
     Timestamps are the file's Unix seconds. Of channels that several devices recorded, the first
@@ -52,8 +53,8 @@ def read_racechrono(stream: BinaryIO, _options: Options = NO_OPTIONS) -> Recordi
     ]
     names = unique_names(_with_sources(head.names, head.sources))
     rows = zip(names, table.columns, head.units, strict=True)
-    channels = [Channel(name, values, unit) for name, values, unit in rows]
-    time = first_of(channels, ("timestamp",))
+    columns = [Column(name, values, unit) for name, values, unit in rows]
+    time = first_of(columns, ("timestamp",))
     if time is None:
         raise UnreadableRecording("the file has no timestamp column")
     timed = np.abs(time.values) < _LATEST  # False for NaN
@@ -61,24 +62,20 @@ def read_racechrono(stream: BinaryIO, _options: Options = NO_OPTIONS) -> Recordi
         raise UnreadableRecording("no row of the file has a time")
     if not timed.all():
         doubts.append(ReadWarning("rows_without_time", "rows left out", int(np.sum(~timed))))
-        channels = [channel._replace(values=channel.values[timed]) for channel in channels]
-    return _recording(head, channels, time.values[timed].round(6), doubts)
+        columns = [column._replace(values=column.values[timed]) for column in columns]
+    timeless = [column for column in columns if column.name != time.name]
+    t = time.values[timed].round(6)
+    return _recording(head, sort_columns(timeless, t, "racechrono", options), t, doubts)
 
 
-def _recording(
-    head: _Head, channels: list[Channel], t: Numbers, doubts: list[ReadWarning]
-) -> Recording:
-    lat, lon = first_of(channels, ("latitude",)), first_of(channels, ("longitude",))
-    special = {"timestamp", lat.name if lat else "", lon.name if lon else ""}
-    kept = sort_channels([channel for channel in channels if channel.name not in special])
-    north, east = np.full(len(t), np.nan), np.full(len(t), np.nan)
-    if lat is not None and lon is not None:
-        valid = valid_fixes(lat.values, lon.values)
-        odd = int(np.sum(~valid & np.isfinite(lat.values) & np.isfinite(lon.values)))
-        if odd:
-            text = "positions at 0 N 0 E, or on no globe, are null"
-            doubts.append(ReadWarning("positions_impossible", text, odd))
-        north, east = np.where(valid, lat.values, np.nan), np.where(valid, lon.values, np.nan)
+def _recording(head: _Head, kept: Sorted, t: Numbers, doubts: list[ReadWarning]) -> Recording:
+    nothing = np.full(len(t), np.nan)
+    north, east = (kept.wide.get(name, nothing) for name in ("lat", "lon"))
+    valid = valid_fixes(north, east)
+    if odd := int(np.sum(~valid & np.isfinite(north) & np.isfinite(east))):
+        text = "positions at 0 N 0 E, or on no globe, are null"
+        doubts.append(ReadWarning("positions_impossible", text, odd))
+    north, east = np.where(valid, north, np.nan), np.where(valid, east, np.nan)
     created = parse_date(" ".join(head.told.get("Created", ())))
     told = {name: " ".join(cells).strip() for name, cells in head.told.items()}
     facts = {
@@ -97,7 +94,7 @@ def _recording(
         created=created.timestamp() if created else None,
         comments=[f"{name}: {told[name]}"[:500] for name in _KEPT_LINES if told.get(name)],
     )
-    return finish(recording)
+    return replace(finish(recording), mapping=kept.mapping, logger=kept.logger)
 
 
 def _read_head(stream: BinaryIO) -> _Head:

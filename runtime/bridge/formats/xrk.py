@@ -23,7 +23,7 @@ _DATE: Final = re.compile(r"(\d{1,2})/(\d{1,2})/(\d{4})")
 _TIME: Final = re.compile(r"(\d{1,2}):(\d{2}):(\d{2})")
 
 
-def read_xrk(stream: BinaryIO, _options: Options = NO_OPTIONS) -> Recording:
+def read_xrk(stream: BinaryIO, options: Options = NO_OPTIONS) -> Recording:
     """A recording of an AiM log, in a process of its own. Raises `UnreadableRecording`."""
     found = foreign.read_apart(stream, "xrk")
     created = found.meta.get("created")
@@ -41,6 +41,7 @@ def read_xrk(stream: BinaryIO, _options: Options = NO_OPTIONS) -> Recording:
         functions=functions if isinstance(functions, dict) else {},
         laps=[Lap(*lap) for lap in laps] if isinstance(laps, list) else (),
         facts=texts_of(told, _SESSION) if isinstance(told, dict) else {},
+        options=options,
     )
 
 

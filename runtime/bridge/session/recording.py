@@ -86,6 +86,23 @@ class ReadWarning(NamedTuple):
     """How often it was met."""
 
 
+class Mapped(NamedTuple):
+    """The channel of a file that a signal was taken from."""
+
+    channel: str | None
+    """As the file names it; None: none."""
+    unit: str
+    """In which it was read; empty: in that of the signal."""
+    assumed: bool
+    """The file states no unit."""
+    why: str
+    """name, purpose, given, kept or none."""
+    others: tuple[str, ...] = ()
+    """Channels that might have been it too, best first."""
+    constant: tuple[str, ...] = ()
+    """Such channels that never change."""
+
+
 @dataclass(frozen=True, eq=False)
 class Recording:
     """A session as read from a file, ready to be stored."""
@@ -106,6 +123,10 @@ class Recording:
     """Columns that are kept under their own names."""
     comments: tuple[str, ...] = ()
     """What the file says about logger and log rate."""
+    mapping: Mapping[str, Mapped] = field(default_factory=dict)
+    """The signals that were looked for, with the channels that they were taken from."""
+    logger: str = ""
+    """Files of the same format with the same channels have the same; empty: not told apart."""
 
 
 class LiveFrame(NamedTuple):

@@ -41,17 +41,18 @@ def test_functions_and_names_fill_the_columns(
     drive: Drive, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     recording = imported(drive, monkeypatch)
-    columns, told = recording.frames.columns, recording.facts["columns"]
-    for part in (
-        "brake_bar from BRK_PRESS,", "throttle_pct from PEDAL_POS,", "steering_deg from STEER_POS,",
-        "g_lat from LateralAcc,", "g_long from InlineAcc,", "speed_ms from GPS Speed,", "rpm from",
-    ):  # fmt: skip
-        assert part in told
+    columns = recording.frames.columns
+    taken = {signal: mapped.channel for signal, mapped in recording.mapping.items()}
+    assert taken | {
+        "brake_bar": "BRK_PRESS", "throttle_pct": "PEDAL_POS", "steering_deg": "STEER_POS",
+        "g_lat": "LateralAcc", "g_long": "InlineAcc", "speed_ms": "GPS Speed", "rpm": "RPM",
+        "lat": "GPS Latitude",
+    } == taken  # fmt: skip
     assert columns["brake_bar"].max() == pytest.approx(-drive.along.min() * 100, rel=0.05)
     assert columns["throttle_pct"].max() == 100.0
-    assert recording.facts["choices"].split("; brake_bar")[1] == (
-        ": BRK_PRESS (rather than BRK_PRESS4; never changing: BRK_PRESS1, BRK_PRESS2)"
-    )
+    brake = recording.mapping["brake_bar"]
+    assert (brake.others, brake.constant) == (("BRK_PRESS4",), ("BRK_PRESS1", "BRK_PRESS2"))
+    assert (brake.unit, brake.assumed, brake.why) == ("bar", False, "name")
 
 
 def test_a_dead_sensor_fills_nothing_and_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -63,7 +64,8 @@ def test_a_dead_sensor_fills_nothing_and_is_named(monkeypatch: pytest.MonkeyPatc
     recording = imported(drive, monkeypatch)
     assert "BRK_PRESS1" in recording.signals
     assert np.isnan(recording.frames.columns["brake_bar"]).all()
-    assert "brake_bar: none (never changing: BRK_PRESS1, BRK_PRESS2)" in recording.facts["choices"]
+    brake = recording.mapping["brake_bar"]
+    assert (brake.channel, brake.constant) == (None, ("BRK_PRESS1", "BRK_PRESS2"))
     assert {d.code: d.times for d in recording.doubts}["dead_channels"] == 2
 
 
@@ -159,7 +161,7 @@ def test_laps_meet_at_the_line(laps: list[Lap], marks: list[float]) -> None:
 def test_a_channel_that_counts_laps_tells_them(
     values: list[int], laps: list[tuple[float, float]]
 ) -> None:
-    counted = {"Lap Number": Samples(np.arange(6.0), np.array(values, np.float64))}
+    counted = {"lap_number": Samples(np.arange(6.0), np.array(values, np.float64))}
     assert [(lap.begin, lap.end) for lap in counted_laps(counted)] == laps
 
 

@@ -1,69 +1,164 @@
-"""Channels are known by name, unit and function, and only where these agree."""
+"""Channels are known by name, unit and values, by one table for every source."""
 
 import numpy as np
 import pytest
 
-from runtime.bridge.formats.channels import ChannelStats as Stats
-from runtime.bridge.formats.channels import convert, describe, match_columns
+from runtime.bridge.session.channels import (
+    BUS_STATED,
+    SIGNALS,
+    BadMapping,
+    Channel,
+    Choice,
+    Values,
+    column_of,
+    describe,
+    key_of,
+    match_channels,
+)
 from runtime.bridge.session.recording import Samples
 
+LIVES = Values(levels=50, usual=1.0)
+DEAD = Values(constant=True, dead=True, levels=1)
+FAST = Values(levels=50, usual=9.0)
 
-def column(channels: dict[str, Stats], name: str) -> str:
-    """Which channel fills a column."""
-    found = {one.column: one.channel for one in match_columns(channels).columns}
-    return found.get(name, "")
+
+def taken(*channels: Channel) -> dict[str, str]:
+    """Which channel each signal is taken from."""
+    return {name: match.channel for name, match in match_channels(channels).items()}
 
 
 @pytest.mark.parametrize(
-    ("name", "unit", "function", "filled"),
+    ("name", "unit", "purpose", "signal"),
     [
+        # Racelogic
+        ("velocity", "", "velocity kmh", "speed_ms"),
+        ("Indicated_Lateral_Acceleration", "G", "", "g_lat"),
+        ("Brake_Pressure_Front", "bar", "", "brake_bar"),
+        ("Throttle_Pedal", "%", "", "throttle_pct"),
+        ("vert-vel", "", "vertical velocity m/s", "vert_vel_ms"),
+        ("Lap_Number", "(null)", "", "lap_number"),
+        # RaceChrono
+        ("rpm-obd", "", "", "rpm"),
+        ("throttle_pos-obd", "", "", "throttle_pct"),
+        ("accelerator_pos-canbus", "%", "", "throttle_pct"),
+        ("latacc-calc", "", "latacc-calc g", "g_lat"),
+        ("longacc_(calc)", "", "", "g_long"),
+        ("brake_pos-obd", "%", "", "brake_position_pct"),
+        ("speed-gps", "m/s", "", "speed_ms"),
+        ("combined_acc", "G", "", "combo_g"),
+        # Harry's LapTimer, TrackAddict, RaceBox
+        ("EngineSpeed", "", "", "rpm"),
+        ("GasPedalPosition", "", "", "throttle_pct"),
+        ("Speed (KPH)", "", "", "speed_ms"),
+        ("Engine Speed (RPM) *OBD", "", "", "rpm"),
+        ("Throttle Position (%) *OBD", "", "", "throttle_pct"),
+        ("GForceX", "", "", "g_long"),
+        # AiM, MoTeC
+        ("ECU_RPM", "", "", "rpm"),
+        ("GPS LatAcc", "g", "", "g_lat"),
+        ("InlineAcc", "g", "", "g_long"),
         ("PEDAL_POS", "%", "", "throttle_pct"),
+        ("BRK", "bar", "", "brake_bar"),
         ("Foo", "%", "Percentage Throttle Load", "throttle_pct"),
-        ("TPS", "V", "", ""),
-        ("TPS", "mV", "", ""),
-        ("TPS", "deg", "", ""),
-        ("Foo", "bar", "Brake Circuit Pressure", "brake_bar"),
-        ("Brake Press", "%", "", ""),
-        ("brake_press", "psi", "", "brake_bar"),
-        ("Foo", "deg", "Steering Angle", "steering_deg"),
-        ("Steering", "deg/s", "", ""),
-        ("Foo", "g", "Lateral Acceleration", "g_lat"),
-        ("Foo", "deg/s", "Lateral Acceleration", ""),
-        ("Foo", "g", "Inline Acceleration", "g_long"),
         ("Foo", "rpm", "Engine RPM", "rpm"),
-        ("Foo", "", "", ""),
-        ("Foo", "", "Number", ""),
-        ("RPM", "turns", "", "rpm"),  # a unit that nobody knows is no reason against a name
+        ("Ground Speed", "km/h", "", "speed_ms"),
+        ("Brake Pres Front", "kPa", "", "brake_bar"),
+        ("G Force Long", "G", "", "g_long"),
+        ("Steered Angle", "deg", "", "steering_deg"),
+        # buses
+        ("AccelPedal", "%", "", "throttle_pct"),
+        ("BrakePressFront", "bar", "", "brake_bar"),
+        ("STEER_ANGLE", "deg", "", "steering_deg"),
+        ("LAT_ACCEL", "m/s^2", "", "g_lat"),
+        ("MO_Drehzahl_01", "Unit_MinutInver", "", "rpm"),
+        ("SPEED", "kph", "", "speed_ms"),
+        ("pbrake_f", "bar", "", "brake_bar"),
+        ("BRAKE_PRESSED", "", "", "brake_switch"),
+        ("Brake", "%", "", "brake_position_pct"),
+        ("Brake", "bar", "", "brake_bar"),
+        # simulators
+        ("LapDist", "m", "", "distance_m"),
+        ("SteeringWheelAngle", "rad", "", "steering_deg"),
+        ("Session Lap", "", "", "lap_number"),
+        ("DistanceRoundTrack", "", "", "distance_m"),
     ],
 )
-def test_a_channel_fills_the_column_that_it_is(
-    name: str, unit: str, function: str, filled: str
+def test_a_channel_is_known_by_the_name_of_its_maker(
+    name: str, unit: str, purpose: str, signal: str
 ) -> None:
-    found = match_columns({name: Stats(unit, function)})
-    assert [one.column for one in found.columns] == ([filled] if filled else [])
+    assert taken(Channel(name, unit, purpose, LIVES)) == {signal: name}
 
 
 @pytest.mark.parametrize(
-    ("channels", "best"),
+    ("name", "unit"),
     [
-        ({"TPS": Stats("%"), "Foo": Stats("%", "Percentage Throttle Load", levels=9)}, "TPS"),
-        ({"TPS": Stats("%", dead=True), "Foo": Stats("%", "Percentage Throttle Load")}, "Foo"),
-        ({"TPS": Stats("V"), "Foo": Stats("%", "Percentage Throttle Load")}, "Foo"),
-        ({"pps": Stats("%"), "throttle": Stats("%")}, "throttle"),
-        (
-            {
-                "a": Stats("%", "Percentage Throttle Load", levels=3),
-                "b": Stats("%", "Percentage Throttle Load", levels=90),
-            },
-            "b",
-        ),
-        ({"TPS": Stats("%", dead=True)}, "TPS"),
-        ({"TPS": Stats("%", dead=True), "speed": Stats("m/s", most=9.0)}, ""),
-        ({"TPS": Stats("%", dead=True), "speed": Stats("km/h", most=9.0)}, "TPS"),
+        ("Speed_Limit", "km/h"),
+        ("CRUISE_SET_SPEED", "km/h"),
+        ("GPS Speed Accuracy", "m/s"),
+        ("TPS", "V"),
+        ("TPS", "mV"),
+        ("ACCEL", "mm"),
+        ("Steering", "deg/s"),
+        ("Engine Speed", "km/h"),
+        ("steering_torque", "Nm"),
+        ("Foo", "%"),
+        ("ax", ""),
     ],
 )
-def test_the_best_of_several_is_taken(channels: dict[str, Stats], best: str) -> None:
-    assert column(channels, "throttle_pct") == best
+def test_false_friends_are_no_signal(name: str, unit: str) -> None:
+    assert taken(Channel(name, unit, "", LIVES)) == {}
+
+
+def test_a_wheel_is_no_speed_of_the_car() -> None:
+    assert set(taken(Channel("WHEEL_SPEED_FL", "km/h", "", LIVES))) == {"wheel_speed_fl_kmh"}
+
+
+@pytest.mark.parametrize(
+    ("name", "usual"), [("brake_pressed", 40.0), ("throttle", 255.0), ("latacc", 120.0)]
+)
+def test_values_that_no_car_can_have_speak_against_a_name(name: str, usual: float) -> None:
+    assert taken(Channel(name, values=Values(levels=9, usual=usual))) == {}
+
+
+def test_a_pressure_of_a_bus_without_a_unit_is_a_raw_count() -> None:
+    raw = [Channel("BRAKE_PRESSURE", values=LIVES)]
+    assert match_channels(raw, stated=BUS_STATED) == {}
+    assert match_channels(raw)["brake_bar"].assumed
+
+
+@pytest.mark.parametrize(
+    ("channels", "signal", "best"),
+    [
+        ((Channel("latacc", "g", "", Values(constant=True, levels=1)),
+          Channel("latacc-calc", "g", "", LIVES)), "g_lat", "latacc-calc"),
+        ((Channel("latacc", "g", "", LIVES), Channel("latacc-calc", "g", "", LIVES)),
+         "g_lat", "latacc"),
+        ((Channel("rpm-obd", values=LIVES), Channel("rpm-canbus", values=LIVES)),
+         "rpm", "rpm-canbus"),
+        ((Channel("throttle", "%", "", LIVES._replace(share=0.1)),
+          Channel("accelerator_pos", "%", "", LIVES)), "throttle_pct", "accelerator_pos"),
+        ((Channel("TPS", "%", "", LIVES), Channel("Foo", "%", "Percentage Throttle Load", FAST)),
+         "throttle_pct", "TPS"),
+        ((Channel("a", "%", "Percentage Throttle Load", Values(levels=3)),
+          Channel("b", "%", "Percentage Throttle Load", Values(levels=90))), "throttle_pct", "b"),
+        ((Channel("TPS", "%", "", DEAD),), "throttle_pct", "TPS"),
+        ((Channel("TPS", "%", "", DEAD), Channel("speed", "m/s", "", FAST)), "throttle_pct", ""),
+        ((Channel("TPS", "%", "", DEAD), Channel("speed", "km/h", "", FAST)),
+         "throttle_pct", "TPS"),
+        ((Channel("lon_g", "", "", LIVES), Channel("long", "", "", LIVES)), "lon", "long"),
+    ],
+)  # fmt: skip
+def test_the_best_of_several_is_taken(
+    channels: tuple[Channel, ...], signal: str, best: str
+) -> None:
+    assert taken(*channels)[signal] == best
+    assert taken(*channels[::-1])[signal] == best
+
+
+def test_what_stands_still_for_a_whole_drive_may_be_sound() -> None:
+    channels = [Channel("speed", "m/s", "", FAST), *(Channel(n, "", "", DEAD) for n in ("sats",))]
+    assert taken(*channels)["satellites"] == "sats"
+    assert taken(Channel("speed", "m/s", "", DEAD._replace(usual=30.0)))["speed_ms"] == "speed"
 
 
 @pytest.mark.parametrize(
@@ -73,26 +168,28 @@ def test_the_best_of_several_is_taken(channels: dict[str, Stats], best: str) -> 
         ("Oil Temp", "C", "oil_temp_c", 212.0),
         ("WHEEL_RL", "m/s", "wheel_speed_rl_kmh", 212 * 3.6),
         ("wheel_speed_lf", "km/h", "wheel_speed_fl_kmh", 212.0),
+        ("WheelSpeedRearLeft", "km/h", "wheel_speed_rl_kmh", 212.0),
         ("tire_pressure_rr", "bar", "tpms_rr_kpa", 21_200.0),
         ("Gear", "", "gear_position", 212.0),
-        ("Fuel Level", "l", "", 0.0),
         ("Fuel Level", "%", "fuel_level_pct", 212.0),
         ("yaw_rate", "rad/s", "yaw_rate_dps", 12_146.705),
-        ("Lambda 1", "afr", "", 0.0),
+        ("brake_press_psi", "", "brake_bar", 212 * 0.0689476),
+        ("velocity knots", "", "speed_ms", 212 * 1.852 / 3.6),
+        ("speed_ms", "", "speed_ms", 212.0),
+        ("Accel Lateral", "m/s2", "g_lat", 212 / 9.80665),
     ],
 )
-def test_signals_of_the_catalog_are_known(name: str, unit: str, signal: str, value: float) -> None:
-    found = match_columns({name: Stats(unit)}).signals
-    assert [one.column for one in found] == ([signal] if signal else [])
-    if signal:
-        told_value = convert(found[0], Samples(np.zeros(1), np.full(1, 212.0))).value[0]
-        assert told_value == pytest.approx(value)
+def test_values_are_converted_to_the_unit_of_the_signal(
+    name: str, unit: str, signal: str, value: float
+) -> None:
+    match = match_channels([Channel(name, unit)])[signal]
+    assert match.convert(Samples(np.zeros(1), np.full(1, 212.0))).value[0] == pytest.approx(value)
+    assert not match.assumed or signal == "gear_position"
 
 
-def test_what_is_there_under_its_own_name_is_not_guessed() -> None:
-    channels = {"oil_temp_c": Stats("C"), "Oil Temp": Stats("C"), "rpm": Stats(), "RPM 2": Stats()}
-    assert match_columns(channels).signals == ()
-    assert match_columns(channels).columns == ()
+@pytest.mark.parametrize(("name", "unit"), [("Fuel Level", "l"), ("Lambda 1", "afr")])
+def test_another_unit_is_another_quantity(name: str, unit: str) -> None:
+    assert taken(Channel(name, unit)) == {}
 
 
 @pytest.mark.parametrize(
@@ -105,9 +202,62 @@ def test_a_channel_that_never_changes_is_dead(
     assert describe(Samples(np.linspace(0, seconds, 100), np.array(values))).dead is dead
 
 
-def test_facts_tell_what_was_chosen_and_what_not() -> None:
-    many = {f"p{n}": Stats("bar", "Brake Circuit Pressure", levels=n) for n in range(7)}
-    facts = match_columns(many).facts()
-    assert facts["columns"] == "brake_bar from p6"
-    assert facts["choices"] == "brake_bar: p6 (rather than p5, p4, p3, p2 and 2 more)"
-    assert match_columns({}).facts() == {"columns": "none"}
+def test_a_person_decides_against_the_table() -> None:
+    channels = [
+        Channel("velocity", "km/h", "", LIVES), Channel("GroundSpeed", "", "", LIVES),
+        Channel("Throttle", "%", "", LIVES), Channel("AuxPedal", "", "", LIVES),
+    ]  # fmt: skip
+    texts = {
+        "speed_ms": "groundspeed:mph",
+        "throttle_pct": "none",
+        "brake_position_pct": "AuxPedal",
+    }
+    matches = match_channels(channels, {name: Choice(text) for name, text in texts.items()})
+    assert (matches["speed_ms"].channel, matches["speed_ms"].unit) == ("GroundSpeed", "mph")
+    assert matches["speed_ms"].scale.factor == 0.44704
+    assert matches["throttle_pct"].tell().channel is None
+    assert matches["throttle_pct"].tell().why == "given"
+    assert matches["brake_position_pct"].channel == "AuxPedal"
+
+
+@pytest.mark.parametrize(
+    ("signal", "text", "said"),
+    [
+        ("speed", "velocity", "there are speed_ms, g_lat"),
+        ("speed_ms", "Velo", "there are velocity, rpm:2"),
+        ("speed_ms", "velocity:psi", "the unit is one of kmh"),
+        ("rpm", "rpm:2:furlongs", "the unit is one of rpm"),
+    ],
+)
+def test_a_mapping_that_does_not_fit_names_what_there_is(signal: str, text: str, said: str) -> None:
+    with pytest.raises(BadMapping, match=said):
+        match_channels([Channel("velocity"), Channel("rpm:2")], {signal: Choice(text)})
+
+
+@pytest.mark.parametrize(
+    ("key", "column"),
+    [
+        ("EngineSpeed", "rpm"),
+        ("rpm-obd", "rpm"),
+        ("ThrottlePos", "throttle_pct"),
+        ("vehicle_speed_kmh", "speed_ms"),
+        ("brake_press_psi", "brake_bar"),
+        ("latitude", "lat"),
+        ("LapDist", "distance_m"),
+        ("vehicle_speed", None),  # in which unit?
+        ("brake_pressure_front", None),
+        ("oil_temp_c", None),
+        ("cadence", None),
+    ],
+)
+def test_a_number_without_a_unit_is_a_column_where_its_name_says_enough(
+    key: str, column: str | None
+) -> None:
+    match = column_of(key)
+    assert (match[0] if match else None) == column
+
+
+def test_no_name_of_the_table_stands_for_two_signals() -> None:
+    keys = [key for signal in SIGNALS.values() for key in signal.names if key not in signal.stated]
+    assert len(keys) == len(set(keys))
+    assert key_of("lon_g") != key_of("long")

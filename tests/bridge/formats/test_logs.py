@@ -21,7 +21,7 @@ from runtime.bridge.formats.options import (
     Options,
     UnreadableRecording,
 )
-from runtime.bridge.session.recording import Recording
+from runtime.bridge.session.recording import WIDE, Recording
 from tests.bridge.bridgekit import Bridge
 from tests.bridge.conftest import Start
 from tests.bridge.formats.logkit import BEGIN, FORMS, drive, messages, write
@@ -105,7 +105,8 @@ def test_without_a_car_file_names_and_units_tell_the_columns(tmp_path: Path) -> 
     assert np.allclose(columns["speed_ms"], 44.7 * 0.44704)
     assert np.allclose(columns["g_lat"], 0.4)
     assert columns["brake_bar"].max() == pytest.approx(145 * 0.0689476)
-    assert "speed_ms from speed_mph times 0.44704" in recording.facts["columns"]
+    speed = recording.mapping["speed_ms"]
+    assert (speed.channel, speed.unit, speed.others) == ("speed_mph", "mph", ())
 
 
 @pytest.mark.parametrize(
@@ -233,9 +234,10 @@ def test_a_real_drive_agrees_with_cantools() -> None:
                 told = message.decode(bytes(one.data), allow_truncated=True, decode_choices=False)
                 for name, value in told.items():  # type: ignore[union-attr]
                     expected.setdefault(name, []).append((one.timestamp, float(value)))  # type: ignore[arg-type]
-    known = recording.facts["signals"].split(", ")
-    assert set(recording.signals) == set(expected) | {one.split(" from ")[0] for one in known}
-    assert "yaw_rate_dps from GYRO_YAW times 57.2958" in known
+    taken = {signal: mapped.channel for signal, mapped in recording.mapping.items()}
+    named = {signal for signal, channel in taken.items() if channel} - set(WIDE)
+    assert set(recording.signals) == set(expected) | named
+    assert (taken["yaw_rate_dps"], recording.mapping["yaw_rate_dps"].unit) == ("GYRO_YAW", "rad/s")
     for name, pairs in expected.items():
         samples = recording.signals[name]
         assert samples.value.tolist() == [value for _, value in pairs]

@@ -10,14 +10,12 @@ import numpy as np
 
 from runtime.bridge.formats.assemble import record
 from runtime.bridge.formats.channels import (
-    LAT,
-    LON,
     TIME,
     VIDEO_FILE,
-    Channel,
+    Column,
     align_texts,
     first_of,
-    sort_channels,
+    sort_columns,
     unique_names,
 )
 from runtime.bridge.formats.corrections import turn_signs
@@ -77,11 +75,11 @@ def read_vbo(stream: BinaryIO, options: Options = NO_OPTIONS) -> Recording:
     table = read_table(stream, len(head.names), commas=head.commas)
     skipped = sorted(table.skipped.items(), key=lambda item: item[0] != "values_unreadable")
     doubts = [ReadWarning(code, _SKIPPED[code], n) for code, n in skipped if n]
-    channels = _channels(head, table)
-    time = first_of(channels, TIME)
+    columns = _columns(head, table)
+    time = first_of(columns, TIME)
     if time is None:
         raise UnreadableRecording("the file has no time column")
-    at = next(at for at, channel in enumerate(channels) if channel is time)
+    at = next(at for at, column in enumerate(columns) if column is time)
     text = table.first_row[at] if table.first_row else ""
     clock = read_clock(time.values, text, head.created, options.time_encoding)
     t = clock.t
@@ -91,14 +89,13 @@ def read_vbo(stream: BinaryIO, options: Options = NO_OPTIONS) -> Recording:
     if not timed.all():
         detail = "rows without a time, or with one out of line, are left out"
         doubts.append(ReadWarning("rows_without_time", detail, int(np.sum(~timed))))
-        channels = [channel._replace(values=channel.values[timed]) for channel in channels]
+        columns = [column._replace(values=column.values[timed]) for column in columns]
         t = t[timed]
-    lat, lon = first_of(channels, LAT), first_of(channels, LON)
-    special = {channel.name for channel in (time, *((lat, lon) if lat and lon else ())) if channel}
-    kept = sort_channels([channel for channel in channels if channel.name not in special])
+    timeless = [column for column in columns if column.name != time.name]
+    kept = sort_columns(timeless, t, "vbo", options)
     doubts += kept.doubts
     tall = {**kept.tall, **_satellites(kept.tall)}
-    positions = _positions(lat, lon, t, kept.wide, tall, options.coordinate_encoding)
+    positions = _positions(t, kept.wide, tall, options.coordinate_encoding)
     doubts += positions.doubts
     if clock.midnights:
         doubts.append(ReadWarning("midnight", "the time of day starts again", clock.midnights))
@@ -124,9 +121,8 @@ def read_vbo(stream: BinaryIO, options: Options = NO_OPTIONS) -> Recording:
     )
     signed = [name for name in ("g_lat", "steering_deg") if name in kept.wide]
     turned = turn_signs(recording.frames.columns, signed)
-    video, thinned = _video(head, t, tall.get("avitime_ms"), first_of(channels, VIDEO_FILE))
-    columns = recording.frames.columns
-    path = driven_path(columns["lat"], columns["lon"])
+    video, thinned = _video(head, t, tall.get("avitime_ms"), first_of(columns, VIDEO_FILE))
+    path = driven_path(recording.frames.columns["lat"], recording.frames.columns["lon"])
     lines = head.sections.get("laptiming", ())
     gates = read_gates(lines, path, positions.encoding, positions.east)
     return replace(
@@ -137,6 +133,8 @@ def read_vbo(stream: BinaryIO, options: Options = NO_OPTIONS) -> Recording:
         video=tuple(video),
         start=gates.start,
         splits=gates.splits,
+        mapping=kept.mapping,
+        logger=kept.logger,
     )
 
 
@@ -235,24 +233,24 @@ def _days_apart(created: datetime, t: Numbers) -> bool:
     return not timeless and abs(created.timestamp() - float(t[0])) > FURTHEST_ZONE_S
 
 
-def _channels(head: Head, table: Table) -> list[Channel]:
+def _columns(head: Head, table: Table) -> list[Column]:
     count = len(head.names)
     described = [line for line in head.sections.get("header", ()) if line.strip()]
     texts = align_texts(described, count) if len(described) == count else ("",) * count
     units = align_texts(head.sections.get("channel units", ()), count)
     names = unique_names(head.names)
     rows = zip(names, table.columns, units, texts, strict=True)
-    channels = [Channel(name, values, unit, text) for name, values, unit, text in rows]
+    columns = [Column(name, values, unit, text) for name, values, unit, text in rows]
     if len(described) == count:
-        return channels
-    return [_described_by_name(channel, described) for channel in channels]
+        return columns
+    return [_described_by_name(column, described) for column in columns]
 
 
-def _described_by_name(channel: Channel, described: list[str]) -> Channel:
+def _described_by_name(column: Column, described: list[str]) -> Column:
     """Find a line of the head that begins with the column's name, as ``velocity knots`` does."""
-    name = channel.name.casefold()
+    name = column.name.casefold()
     found = (line.strip() for line in described if line.strip().casefold().startswith(name))
-    return channel._replace(described=next(found, ""))
+    return column._replace(described=next(found, ""))
 
 
 def _satellites(tall: Mapping[str, Numbers]) -> dict[str, Numbers]:
@@ -270,8 +268,6 @@ def _satellites(tall: Mapping[str, Numbers]) -> dict[str, Numbers]:
 
 
 def _positions(
-    lat: Channel | None,
-    lon: Channel | None,
     t: Numbers,
     wide: Mapping[str, Numbers],
     tall: Mapping[str, Numbers],
@@ -279,23 +275,23 @@ def _positions(
 ) -> Positions:
     """Null while no satellite is seen: loggers then repeat the last one."""
     nothing = np.full(len(t), np.nan)
-    if lat is None or lon is None:
+    if "lat" not in wide or "lon" not in wide:
         doubt = ReadWarning("no_positions", "the file has no columns of latitude and longitude")
         return Positions(nothing, nothing, forced or "minutes", -1.0, (doubt,))
     doubts: list[ReadWarning] = []
-    raw, satellites = lat.values, tall.get("satellites", nothing)
+    raw, satellites = wide["lat"], tall.get("satellites", nothing)
     blind = satellites == 0
     if blind.any() and np.any(satellites > 0):  # a logger that always says 0 does not count them
         text = "rows without a satellite have no position"
         doubts.append(ReadWarning("no_fix", text, int(blind.sum())))
         raw = np.where(blind, np.nan, raw)
     speed, heading = wide.get("speed_ms", nothing), tall.get("heading_deg", nothing)
-    positions = read_positions(raw, lon.values, t, speed, heading, forced)
+    positions = read_positions(raw, wide["lon"], t, speed, heading, forced)
     return positions._replace(doubts=(*doubts, *positions.doubts))
 
 
 def _video(
-    head: Head, t: Numbers, ms: Numbers | None, index: Channel | None
+    head: Head, t: Numbers, ms: Numbers | None, index: Column | None
 ) -> tuple[list[VideoFrame], list[ReadWarning]]:
     """A place in a video file for each row that has a new one; avitime is in milliseconds."""
     if index is None or ms is None:

@@ -97,7 +97,7 @@ def test_the_first_name_of_the_list_wins_and_the_others_stay() -> None:
 def test_numbers_that_stand_for_no_reading_are_null_and_counted(
     name: str, value: str, signal: str
 ) -> None:
-    recording = file_of(f"time {name}", f"1 {value}\n2 3\n3 {value}")
+    recording = file_of(f"time velocity {name}", f"1 0 {value}\n2 9 3\n3 8 {value}")
     wide = recording.frames.columns.get(signal)
     kept = wide[~np.isnan(wide)] if wide is not None else recording.signals[signal].value
     assert kept.tolist() == [3.0]
@@ -163,3 +163,36 @@ def test_sections_come_in_any_order_and_case() -> None:
     recording = read(data)
     assert recording.comments == ("hello",)
     assert recording.frames.columns["speed_ms"][0] == pytest.approx(5.14444, rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("names", "column"),
+    [
+        ("EngineSpeed", "rpm"),
+        ("rpm-obd", "rpm"),
+        ("ECU_RPM", "rpm"),
+        ("GasPedalPosition", "throttle_pct"),
+        ("throttle_pos-obd", "throttle_pct"),
+        ("BrakePressFront", "brake_bar"),
+        ("Vehicle_Speed", "speed_ms"),
+    ],
+)
+def test_names_of_any_maker_fill_the_columns(names: str, column: str) -> None:
+    recording = file_of(f"time {names}", "1 36\n2 72")
+    assert np.isfinite(recording.frames.columns[column]).all()
+    assert recording.mapping[column].channel == names
+    assert names not in recording.unmapped
+
+
+def test_a_column_of_zeros_gives_way_to_one_that_lives() -> None:
+    recording = file_of("time velocity latacc latacc-calc", "1 36 0 0.5\n2 72 0 0.7\n3 72 0 0.6")
+    assert recording.frames.columns["g_lat"].tolist() == [0.5, 0.7, 0.6]
+    assert recording.mapping["g_lat"].others == ("latacc",)
+    assert "latacc" in recording.unmapped
+
+
+def test_counted_laps_and_gears_keep_their_own_name_beside_that_of_the_signal() -> None:
+    recording = file_of("time Lap_Number Gear", "1 3 2\n2 4 3")
+    assert recording.signals["lap_number"].value.tolist() == [3.0, 4.0]
+    assert recording.signals["gear_position"].value.tolist() == [2.0, 3.0]
+    assert recording.unmapped == ("Lap_Number", "Gear")

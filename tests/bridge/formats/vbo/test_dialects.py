@@ -91,7 +91,7 @@ def test_steering_that_counts_to_the_left_is_turned(driven: Drive) -> None:
 def test_steering_that_follows_no_bend_is_left_as_it_is(driven: Drive) -> None:
     noise = np.random.default_rng(4).normal(0.0, 20.0, len(driven.t))
     for angle in (noise, np.full(len(noise), -3.0), -driven.g_long):
-        assert codes(read(vbo_bytes(replace(driven, steering_deg=angle)))) == set()
+        assert codes(read(vbo_bytes(replace(driven, steering_deg=angle)))) <= {"dead_channels"}
 
 
 def test_the_facts_say_how_the_file_was_read(driven: Drive) -> None:
