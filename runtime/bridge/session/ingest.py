@@ -19,8 +19,9 @@ MILLISECONDS_FROM: Final = 1e11
 """A time beyond it (the year 5138 in seconds) is in milliseconds."""
 NAN: Final = float("nan")
 
-Faults: TypeAlias = Iterable[tuple[Flags, str]]
+Fault: TypeAlias = tuple[Flags, str]
 """Which elements are at fault, and why."""
+Object: TypeAlias = Mapping[str, object]
 
 MAX_SAMPLES: Final = 500_000
 MAX_FRAMES: Final = 100_000
@@ -101,7 +102,7 @@ def seconds(t: Numbers) -> Numbers:
     return np.where(t > MILLISECONDS_FROM, t / 1000.0, t)
 
 
-def reasons(faults: Faults) -> tuple[Rejected, ...]:
+def reasons(faults: Iterable[Fault]) -> tuple[Rejected, ...]:
     """The first reason of each of the first elements that were left out."""
     first: dict[int, str] = {}
     for flags, reason in faults:
@@ -190,15 +191,10 @@ def _parts(sample: object, names: Mapping[int, str]) -> tuple[object, object, ob
     return None, None, None
 
 
-_SPELLINGS: Final = {
-    name: (WIDE.index(column), rank, factor)
-    for column, others in ALIASES.items()
-    for rank, (name, factor) in enumerate(((column, 1.0), *others))
-}
-"""Row of the column, place among its spellings, and factor to its unit, by name."""
-_UNSAID: Final = 99
 _TIME: Final = WIDE.index(TIMESTAMP)
-_TAKEN: Final = _SPELLINGS.keys() | _NOT_SIGNALS
+_TAKEN: Final = frozenset(
+    (*_NOT_SIGNALS, *WIDE, *(name for others in ALIASES.values() for name, _ in others))
+)
 
 
 class Ignored(NamedTuple):
@@ -233,79 +229,98 @@ def read_frames(frames: object) -> FrameBatch:
         raise BadBatch("frames must be an array with at least one frame")
     if len(frames) > MAX_FRAMES:
         raise BatchTooLarge(f"at most {MAX_FRAMES} frames fit one request")
-    keys = set().union(*(frame for frame in frames if isinstance(frame, dict))) - _TAKEN
-    if len(keys) > MAX_NAMES:
+    faults: list[Fault] = []
+    odd = [not isinstance(frame, dict) for frame in frames]
+    if any(odd):
+        faults.append((np.array(odd), "not an object"))
+    objects: list[Object] = [frame if isinstance(frame, dict) else {} for frame in frames]
+    keys: set[str] = set().union(*objects)
+    if len(keys - _TAKEN) > MAX_NAMES:
         raise BatchTooLarge(f"at most {MAX_NAMES} different names fit one request")
-    names = signal_names(keys)
-    rows: list[list[float]] = []
-    further: dict[str, tuple[list[int], list[float]]] = {}
-    not_numbers: set[str] = set()
-    rejected: list[Rejected] = []
-    for index, frame in enumerate(frames):
-        try:
-            row, signals = _read_row(frame, names, not_numbers)
-        except _Unusable as reason:
-            rejected.append(Rejected(index, str(reason)))
-            continue
-        for name, value in signals:
-            indices, values = further.setdefault(name, ([], []))
-            indices.append(len(rows))
-            values.append(value)
-        rows.append(row)
-    kept = tuple(rejected[:REASONS_KEPT])
-    if not rows:
-        raise NoUsableFrame(kept)
-    columns = dict(zip(WIDE, np.array(rows).T + 0.0, strict=True))
-    columns[TIMESTAMP] = t = seconds(columns[TIMESTAMP])
+    table = _read_wide(objects, keys, faults)
+    table[_TIME] = t = seconds(table[_TIME])
+    further, ignored = _read_further(objects, keys - _TAKEN, faults)
+    if (untimed := np.isnan(t)).any():
+        faults.append((untimed, "timestamp is missing"))
+    good = np.ones(len(objects), np.bool_)
+    for flags, _ in faults:
+        good &= ~flags
+    table = table[:, good] if faults else table
+    rejected = reasons(faults)
+    if not table.shape[1]:
+        raise NoUsableFrame(rejected)
+    columns = dict(zip(WIDE, table, strict=True))
     with np.errstate(over="ignore"):
         combined = np.hypot(columns["g_lat"], columns["g_long"])
     computed = np.isnan(columns["combo_g"]) & np.isfinite(combined)
     np.copyto(columns["combo_g"], combined, where=computed)
     extras = {
-        name: Samples(t[indices], np.array(values) + 0.0)
-        for name, (indices, values) in sorted(further.items())
+        name: Samples(t[rows[kept]], values[kept])
+        for name, (rows, values) in further.items()
+        if (kept := good[rows]).any()
     }
-    ignored = tuple(Ignored(key[:LONGEST_NAME], "not a number") for key in sorted(not_numbers))
-    return FrameBatch(Frames(columns), extras, len(rejected), kept, ignored)
+    return FrameBatch(
+        Frames(columns), extras, len(frames) - table.shape[1], rejected, tuple(ignored)
+    )
 
 
-class _Unusable(Exception):
-    """A frame that is left out; the text says why."""
+def _read_wide(objects: Sequence[Object], keys: Set[str], faults: list[Fault]) -> Numbers:
+    """The frames as rows of `WIDE`, a column a frame; *faults* gets what is no number."""
+    table = np.full((len(WIDE), len(objects)), NAN)
+    own = [at for at, name in enumerate(WIDE) if name in keys]
+    table[own] = _read_cells(objects, [WIDE[at] for at in own], faults)
+    for values, others in zip(table, ALIASES.values(), strict=True):
+        for name, factor in others:
+            if name in keys:
+                given = _read_cells(objects, [name], faults)[0] * factor
+                np.copyto(values, given, where=np.isnan(values))
+    return table + 0.0
 
 
-def _read_row(
-    frame: object, names: Mapping[str, str], not_numbers: set[str]
-) -> tuple[list[float], list[tuple[str, float]]]:
-    """The columns of a frame in the order of `WIDE`, and its further signals by name.
+def _read_cells(objects: Sequence[Object], names: Sequence[str], faults: list[Fault]) -> Numbers:
+    """What the frames say under each of *names*, a row a name; NaN where that is nothing."""
+    cells = [frame.get(name) for frame in objects for name in names]
+    numbers, bad = numbers_of(cells, null=True, booleans=False)
+    shape = len(objects), len(names)
+    if bad.any():
+        flags = bad.reshape(shape).T
+        faults += [(flags[at], f"{name} is no number") for at, name in enumerate(names)]
+    return numbers.reshape(shape).T
 
-    Keys of *names* with a value that is no number are added to *not_numbers*.
+
+def _read_further(
+    objects: Sequence[Object], keys: Set[str], faults: list[Fault]
+) -> tuple[dict[str, tuple[Indices, Numbers]], list[Ignored]]:
+    """By signal the frames that have it and its numbers there; the keys with other values.
+
+    *faults* gets what is infinite.
     """
-    if not isinstance(frame, dict):
-        raise _Unusable("not an object")
-    row = [NAN] * len(WIDE)
-    ranks = [_UNSAID] * len(WIDE)
-    signals: list[tuple[str, float]] = []
-    for key, value in frame.items():
-        if value is None or key in _NOT_SIGNALS:
-            continue
-        number = _number(value, booleans=key in names)
-        spelling = _SPELLINGS.get(key)
-        if spelling is None:
-            if number != number:
-                not_numbers.add(key)
-            elif math.isinf(number):
-                raise _Unusable(f"{key} is infinite")
-            else:
-                signals.append((names[key], number))
-            continue
-        if not math.isfinite(number):
-            raise _Unusable(f"{key} is no number")
-        column, rank, factor = spelling
-        if rank < ranks[column]:
-            row[column], ranks[column] = number * factor, rank
-    if ranks[_TIME] == _UNSAID:
-        raise _Unusable("timestamp is missing")
-    return row, signals
+    signals: dict[str, tuple[Indices, Numbers]] = {}
+    ignored: list[Ignored] = []
+    if not keys:
+        return signals, ignored
+    places: dict[str, list[int]] = {key: [] for key in keys}
+    rows: list[int] = []
+    cells: list[object] = []
+    for row, frame in enumerate(objects):
+        for key, cell in frame.items():
+            if cell is not None and key in places:
+                places[key].append(len(cells))
+                rows.append(row)
+                cells.append(cell)
+    numbers, bad = numbers_of(cells, null=False, booleans=True)
+    numbers, infinite, frame_of = numbers + 0.0, np.isinf(numbers), np.array(rows, np.intp)
+    for key, name in signal_names(keys).items():
+        mine = np.array(places[key], np.intp)
+        if bad[mine].any():
+            flags = np.zeros(len(objects), np.bool_)
+            flags[frame_of[mine[infinite[mine]]]] = True
+            faults.append((flags, f"{key} is infinite"))
+            if (bad & ~infinite)[mine].any():
+                ignored.append(Ignored(key[:LONGEST_NAME], "not a number"))
+            mine = mine[~bad[mine]]
+        signals[name] = frame_of[mine], numbers[mine]
+    return signals, ignored
 
 
 def read_columns(columns: object) -> FrameBatch:
