@@ -1,0 +1,214 @@
+"""Real recordings of others against what a plain reader and a few formulas make of them.
+
+The files are no part of the project: `BRIDGE_TEST_RECORDINGS` names the folder that holds them.
+"""
+
+import csv
+import os
+import re
+from collections.abc import AsyncIterator, Callable
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import cantools
+import numpy as np
+import pytest
+import pytest_asyncio
+from cantools.database.can import Database
+
+from tests.bridge.bridgekit import Bridge, bridging, settings_for
+from tests.bridge.truth.asking import View, bring, look
+from tests.bridge.truth.circuits import GRAVITY, Numbers
+
+VARIABLE: Final = "BRIDGE_TEST_RECORDINGS"
+FOLDER: Final = Path(os.environ.get(VARIABLE, ""))
+RACECHRONO: Final = "racechrono-v3-tianma-lap9.csv"
+CAN_LOG: Final = "moteclog-can_sample.head5000.log"
+CAN_DBC: Final = "moteclog-sample_can_spec.dbc"
+MF4: Final = "css-canedge-00000170.MF4"
+CENTRELINE: Final = "f1-circuits-gb-1948.geojson"
+
+pytestmark = pytest.mark.skipif(
+    VARIABLE not in os.environ or not FOLDER.is_dir(),
+    reason=f"{VARIABLE} names no folder of recordings",
+)
+
+
+class Truth(NamedTuple):
+    """What a file says, read plainly; None where it cannot say."""
+
+    duration_s: float
+    distance_m: float
+    top_kmh: float
+    lap_times: list[float]
+    corners: int | None = None
+
+
+def racechrono_truth() -> Truth:
+    """The receiver's own speed, the logger's count of laps, and the turning of the course."""
+    with (FOLDER / RACECHRONO).open(encoding="utf-8", newline="") as stream:
+        lines = list(csv.reader(stream))
+    top = next(i for i, line in enumerate(lines) if line[:1] == ["timestamp"])
+    rows = np.array([[float(cell or "nan") for cell in line] for line in lines[top + 3 :] if line])
+    t, lap, speed, course = (
+        rows[:, lines[top].index(name)]  # the first of a name is the receiver's
+        for name in ("timestamp", "lap_number", "speed", "bearing")
+    )
+    begin, end = t[lap == 9][0], t[lap == 10][0]
+    metres = float(np.sum((speed[1:] + speed[:-1]) / 2 * np.diff(t)))
+    corners = count_corners(t, speed, course, begin, end)
+    return Truth(t[-1] - t[0], metres, 3.6 * speed.max(), [end - begin], corners)
+
+
+def count_corners(t: Numbers, speed: Numbers, course: Numbers, begin: float, end: float) -> int:
+    """Half a second or more of one direction above 35 % of the lap's largest pull."""
+    t, kept = np.unique(t, return_index=True)
+    grid = np.arange(begin, end, 0.05)
+    heading = np.unwrap(np.radians(course[kept]))
+    turned = np.interp(grid + 0.5, t, heading) - np.interp(grid - 0.5, t, heading)
+    pull = turned * np.interp(grid, t, speed[kept]) / GRAVITY
+    sign = np.where(np.abs(pull) > 0.35 * np.percentile(np.abs(pull), 98), np.sign(pull), 0.0)
+    edges = np.flatnonzero(np.diff(sign, prepend=0.0, append=0.0))
+    spans = pairwise(edges)
+    return sum(bool(sign[i] and (j - i) * 0.05 >= 0.5) for i, j in spans)
+
+
+def vbo_truth(name: str) -> Truth:
+    """A VBO file's rows: hhmmss, minutes of arc, km/h."""
+    text = (FOLDER / name).read_text(encoding="utf-8")
+    names = re.search(r"\[column names\]\s*(.+)", text)
+    assert names is not None
+    columns = names[1].split()
+    rows = [line.split() for line in text.split("[data]")[1].strip().splitlines()]
+    clock = [row[columns.index("time")] for row in rows]
+    t = np.array([int(c[:2]) * 3600 + int(c[2:4]) * 60 + float(c[4:]) for c in clock])
+    kmh = np.array([float(row[columns.index("velocity")]) for row in rows])
+    metres = float(np.sum((kmh[1:] + kmh[:-1]) / 7.2 * np.diff(t)))
+    return Truth(t[-1] - t[0], metres, float(kmh.max()), [])
+
+
+def can_truth() -> Truth:
+    """The speed signal of a candump log, decoded message by message."""
+    signals = can_signals()
+    t, speed = signals["SPEED"]
+    metres = float(np.sum((speed[1:] + speed[:-1]) / 2 * np.diff(t)))
+    return Truth(t[-1] - t[0], metres, 3.6 * float(speed.max()), [])
+
+
+@cache
+def can_signals() -> dict[str, tuple[Numbers, Numbers]]:
+    """Every signal of the log: its moments and its values."""
+    database = cantools.database.load_file(FOLDER / CAN_DBC)
+    assert isinstance(database, Database)
+    known = {message.frame_id for message in database.messages}
+    told: dict[str, list[tuple[float, float]]] = {}
+    lines = (FOLDER / CAN_LOG).read_text(encoding="utf-8").splitlines()
+    for line in lines:
+        if (match := re.fullmatch(r"\((\S+)\) \S+ ([0-9A-F]+)#([0-9A-F]*)", line)) is None:
+            continue
+        frame_id = int(match[2], 16)
+        if frame_id in known:
+            values = database.decode_message(frame_id, bytes.fromhex(match[3]), False)
+            assert isinstance(values, dict)
+            for name, value in values.items():
+                assert isinstance(value, int | float)
+                told.setdefault(name, []).append((float(match[1]), float(value)))
+    return {name: (np.array(v)[:, 0], np.array(v)[:, 1]) for name, v in told.items()}
+
+
+FILES: Final[dict[str, Callable[[], Truth]]] = {
+    RACECHRONO: racechrono_truth,
+    "racelogic-vbvdhd2-roadamerica.excerpt.vbo": lambda: vbo_truth(
+        "racelogic-vbvdhd2-roadamerica.excerpt.vbo"
+    ),
+    "vbox-ii-sample.vbo": lambda: vbo_truth("vbox-ii-sample.vbo"),
+    "vbo-rs-continuous-minutes.vbo": lambda: vbo_truth("vbo-rs-continuous-minutes.vbo"),
+    CAN_LOG: can_truth,
+}
+PLACES: Final = {
+    RACECHRONO: (31.08, 121.12),
+    "racelogic-vbvdhd2-roadamerica.excerpt.vbo": (43.797, -87.990),
+    "vbox-ii-sample.vbo": (51.985, -0.975),
+    "vbo-rs-continuous-minutes.vbo": (53.179, -2.613),
+}
+"""Degrees to about a hundred metres; VBO counts minutes, and longitudes to the west."""
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def file_bridge(each_backend: str, folder: Path) -> AsyncIterator[Bridge]:
+    """One bridge with the log's own DBC for all files."""
+    settings = settings_for(
+        folder, db=folder / each_backend, db_backend=each_backend, can_dbc=[str(FOLDER / CAN_DBC)]
+    )
+    async with bridging(settings) as running:
+        yield running
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module", params=FILES)
+async def imported(
+    request: pytest.FixtureRequest, file_bridge: Bridge
+) -> AsyncIterator[tuple[Truth, View]]:
+    """Each file in turn: read plainly, and imported."""
+    name: str = request.param
+    sid = re.sub(r"\W", "-", name)
+    done = await bring(file_bridge, sid, FOLDER / name)
+    yield FILES[name](), await look(file_bridge, sid, done)
+
+
+def test_a_file_is_as_long_and_as_far_as_it_says(imported: tuple[Truth, View]) -> None:
+    truth, view = imported
+    assert view.done["duration_s"] == pytest.approx(truth.duration_s, abs=0.1)
+    for told in (view.full, view.done, view.said["session"]):
+        assert told["distance_m"] == pytest.approx(truth.distance_m, rel=0.005, abs=0.2)
+
+
+def test_a_file_has_its_laps_and_no_other(imported: tuple[Truth, View]) -> None:
+    truth, view = imported
+    assert view.times == pytest.approx(truth.lap_times, abs=0.040)
+    assert view.done["n_laps"] == len(truth.lap_times)
+    assert view.said["session"]["lap_count"] == len(truth.lap_times)
+
+
+def test_what_needs_a_lap_is_refused_without_one(imported: tuple[Truth, View]) -> None:
+    truth, view = imported
+    asked = {s for name, s in view.status.items() if name != "laps"}
+    assert asked == ({200} if truth.lap_times else {400})
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_a_file_has_its_top_speed(imported: tuple[Truth, View], file_bridge: Bridge) -> None:
+    truth, view = imported
+    stats = await file_bridge.ok("GET", f"/session/{view.session_id}/stats?partial=true")
+    assert stats["top_speed_kmh"] == pytest.approx(truth.top_kmh, rel=0.01, abs=0.1)
+    average = 3.6 * truth.distance_m / truth.duration_s
+    assert stats["average_speed_kmh"] == pytest.approx(average, rel=0.01, abs=0.1)
+
+
+@pytest.mark.parametrize("name", PLACES)
+@pytest.mark.asyncio(loop_scope="module")
+async def test_a_file_lies_where_it_was_recorded(file_bridge: Bridge, name: str) -> None:
+    sid = re.sub(r"\W", "-", name) + "-place"
+    await bring(file_bridge, sid, FOLDER / name)
+    drawn = await file_bridge.ok("GET", f"/session/{sid}/signals?names=lat,lon&rate_hz=5")
+    rows = [row for row in drawn["rows"] if row["lat"] is not None]
+    assert (rows[0]["lat"], rows[0]["lon"]) == pytest.approx(PLACES[name], abs=0.01)
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_a_can_log_has_the_channels_of_its_dbc(file_bridge: Bridge) -> None:
+    await bring(file_bridge, "can-channels", FOLDER / CAN_LOG)
+    wanted = {"rpm": "RPM", "throttle_pct": "THROTTLE", "steering_deg": "STEER_ANGLE"}
+    for name, signal in wanted.items():
+        path = f"/session/can-channels/signals?names={name}&axis={name}"  # at its own moments
+        values = [row[name] for row in (await file_bridge.ok("GET", path))["rows"]]
+        truth = can_signals()[signal][1]
+        slack = 0.05 * np.ptp(truth)
+        assert (min(values), max(values)) == pytest.approx((truth.min(), truth.max()), abs=slack)
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_a_log_of_unknown_ids_is_refused(file_bridge: Bridge) -> None:
+    body = {"path": str(FOLDER / MF4)}
+    assert await file_bridge.refused("POST", "/session/import", body) == (422, "unparsable_file")
