@@ -186,7 +186,7 @@ async def _lifetime(app: web.Application) -> AsyncIterator[None]:
     service = app[SERVICE]
     service.store = await _open(service)
     if service.store is not None:
-        service.laps = LapBook(service.store, service.library, service.active_track)
+        service.laps = LapBook(service.store, service.library)
         service.analyses = Analyses(service.laps)
     desk = service.desk = await Desk.open(service.settings, service.store)
     service.questions = open_coach(service, service.settings, desk.model, desk.lessons)

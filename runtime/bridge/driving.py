@@ -166,7 +166,6 @@ def _meta(service: Service) -> SessionMeta:
     """What a session that the bus begins is known by."""
     return SessionMeta(
         driver_level="intermediate",
-        track=service.active_track.name if service.active_track else None,
         car=service.wiring.car.id if service.wiring.car else None,
         source=SIMULATOR if service.settings.simulate else "can",
     )

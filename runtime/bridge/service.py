@@ -19,6 +19,7 @@ from runtime.bridge.cues.engine import CueEngine
 from runtime.bridge.cues.model import Cue
 from runtime.bridge.errors import NoTrack
 from runtime.bridge.live.bus import LiveBus
+from runtime.bridge.live.circuits import LiveCircuits, find_coaching
 from runtime.bridge.live.hub import Hub
 from runtime.bridge.live.inbox import Inbox
 from runtime.bridge.live.live import Live
@@ -59,6 +60,8 @@ class Service:
     """What decodes the bus, the car that the settings name among it."""
     hub: Hub = field(default_factory=Hub)
     cues: CueEngine = field(default_factory=lambda: CueEngine(lambda _: None))
+    circuits: LiveCircuits = field(init=False)
+    """Where live sessions are driven."""
     inbox: Inbox = field(default_factory=Inbox)
     spectators: Spectators = field(default_factory=Spectators)
     replays: Replays | None = None
@@ -71,6 +74,15 @@ class Service:
     """What drivers' devices summed up, by session, in memory only."""
     started: float = field(default_factory=time.monotonic)
     _background: set[asyncio.Task[object]] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.circuits = LiveCircuits(
+            self.library,
+            rows=lambda session_id: self.store.session(session_id) if self.store else None,
+            find=lambda row: find_coaching(self.book, row),
+            aside=self.aside,
+            tell=lambda session_id, now: self.hub.publish_silence(session_id, now.silent),
+        )
 
     @property
     def db(self) -> Store:

@@ -32,7 +32,7 @@ class Drive:
         self.source: str | None = "can"
         self.now = 0.0
         library = Library({LARKFELL.id: LARKFELL})
-        self.book = LapBook(store, library, LARKFELL, lambda: self.now)
+        self.book = LapBook(store, library, lambda: self.now)
         self._columns = driven()
         self._sent = 0
 

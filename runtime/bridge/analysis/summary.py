@@ -5,7 +5,6 @@ from dataclasses import dataclass, fields
 from typing import Final
 
 import numpy as np
-from pydantic import TypeAdapter
 
 from runtime.bridge.session.laps import Laps, Segment
 from runtime.bridge.session.progress import (
@@ -77,10 +76,6 @@ class Summary:
     def best_s(self) -> float | None:
         """The fastest complete lap, seconds."""
         return min((lap.time_s for lap in self.laps), default=None)
-
-
-KEPT: Final = TypeAdapter(Summary)
-"""Writes summaries as JSON, and reads them."""
 
 
 def summarise(laps: Laps, track: Track | None = None) -> Summary:

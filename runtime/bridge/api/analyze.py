@@ -125,10 +125,8 @@ def keep(service: Service, burst: Burst) -> None:
 
 
 def _track(service: Service, session_id: str) -> Track | None:
-    row = service.store.session(session_id) if service.store and session_id else None
-    if row is None or not row.track:
-        return service.active_track
-    return service.library.by_name(row.track) or None
+    """The circuit of a session; of a burst that belongs to none the active one."""
+    return service.circuits.of(session_id).track if session_id else service.active_track
 
 
 def _level(service: Service, session_id: str) -> str | None:

@@ -1,7 +1,6 @@
 """What the coach says before and after sessions, remembers, teaches, and finds over several."""
 
 import time
-from collections.abc import Callable
 from datetime import UTC, date, datetime
 from typing import Annotated, Final, Literal, TypeVar
 
@@ -513,12 +512,13 @@ def _turn(row: TurnRow) -> Turn:
 async def get_insights(request: web.Request, *, query: InsightsQuery) -> InsightsAnswer:
     """Show what costs time in several sessions together."""
     service = request.app[SERVICE]
+    key = service.library.key
     rows = [
         row
         for row in service.db.sessions()
         if row.n_frames
-        and _same(row.driver, query.driver, slug)
-        and _same(row.track, query.track, service.library.key)
+        and (query.driver is None or slug(row.driver or "") == slug(query.driver))
+        and (query.track is None or await service.book.place(row) == key(query.track))
     ]
     references = service.references.current()
     drives: list[Driving] = []
@@ -604,10 +604,6 @@ def _bursts(service: Service, query: InsightsQuery, sessions: set[str]) -> list[
     ]
 
 
-def _same(value: str | None, wanted: str | None, key: Callable[[str], str]) -> bool:
-    return wanted is None or key(value or "") == key(wanted)
-
-
 async def _plan(service: Service, query: BriefQuery) -> Plan:
     """What a briefing is made from. Raises `BadQuery`."""
     service.db  # noqa: B018 - no database: say so before anything is asked
@@ -615,7 +611,7 @@ async def _plan(service: Service, query: BriefQuery) -> Plan:
     hour, phase = phase_of(query.hour_local, service.active_track)
     driver = query.driver.strip()
     known = grades(await events_here(service, driver))
-    driven, work = await first_finding(service, driven_here(service, driver))
+    driven, work = await first_finding(service, await driven_here(service, driver))
     if not driven:  # sessions that were only said to be this driver's, when they were debriefed
         driven, work = await first_finding(service, _remembered(service, known))
     if driven:  # what that session came to, as its debrief has it

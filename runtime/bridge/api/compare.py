@@ -23,7 +23,6 @@ from runtime.bridge.analysis.compare import (
 from runtime.bridge.api.analysis import ONE_LAP
 from runtime.bridge.api.shapes import SessionPath, Values, round_values, rounded
 from runtime.bridge.service import SERVICE, Service
-from runtime.bridge.session.names import slug
 from runtime.bridge.session.ranking import time_text
 from runtime.bridge.session.units import Kmh, Metres, Seconds
 from runtime.bridge.storage.derived import Scope
@@ -183,8 +182,9 @@ async def _record(
     Of the same driver and car where both are known.
     """
     laps: list[tuple[float, int, str, int]] = []
+    place = await service.book.place(row)
     for other in service.db.sessions():
-        if _place(service, other) != _place(service, row):
+        if await service.book.place(other) != place:
             continue
         if row.driver and row.car and (_who(other) != _who(row)):
             continue
@@ -197,15 +197,9 @@ async def _record(
             return row, number
         owner = service.session(session_id)
         there = await service.analytics.of(owner, Scope(), circuit)
-        if why_apart(where, there) is None:  # a session may name no circuit, and be elsewhere
+        if why_apart(where, there) is None:  # two unknown places
             return owner, number
     return row, None
-
-
-def _place(service: Service, row: SessionRow) -> str:
-    """The circuit that a session names, else the active one."""
-    track = service.book.circuit(row, None)
-    return track.id if track is not None else slug(row.track or "")
 
 
 def _who(row: SessionRow) -> tuple[str, str]:

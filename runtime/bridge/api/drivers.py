@@ -239,8 +239,8 @@ async def evolution(
         raise UnknownDriver(path.id)
     active = service.active_track.name if service.active_track else ""
     track = query.track if query.track is not None else active
-    key = service.library.key
-    driven = await _driven(service, [row for row in own if key(row.track or "") == key(track)])
+    wanted, place = service.library.key(track), service.book.place
+    driven = await _driven(service, [row for row in own if await place(row) == wanted])
     if len(driven) < ENOUGH:
         return Reply(None, status=204)
     summary = None
@@ -310,17 +310,21 @@ async def _candidates(service: Service) -> AsyncIterator[Candidate]:
     """Complete laps of sessions with telemetry, and reported ones."""
     rows = {row.session_id: row for row in service.db.sessions()}
 
-    def candidate(session_id: str, number: int, time_s: float, recorded_at: int) -> Candidate:
+    async def candidate(session_id: str, number: int, time_s: float, recorded_at: int) -> Candidate:
         owner = rows.get(session_id, SessionRow(session_id))
-        names = owner.driver or "", owner.car or "", owner.track or ""
+        track = (await service.book.circuit(owner)).name
+        names = owner.driver or "", owner.car or "", track
         return Candidate(*names, session_id, number, time_s, recorded_at)
 
     for row in rows.values():
         summary = await service.book.seen(row)
         for lap in summary.laps if summary else ():
-            yield candidate(row.session_id, lap.number, lap.time_s, recorded_ms(row, lap.t_end))
+            moment = recorded_ms(row, lap.t_end)
+            yield await candidate(row.session_id, lap.number, lap.time_s, moment)
     for posted in await reported(service):
-        yield candidate(posted.session_id, posted.lap_number, posted.lap_time_s, posted.recorded_at)
+        yield await candidate(
+            posted.session_id, posted.lap_number, posted.lap_time_s, posted.recorded_at
+        )
 
 
 def _sessions_of(service: Service, driver: str) -> list[SessionRow]:

@@ -89,7 +89,7 @@ Point = Annotated[list[float], Field(min_length=2, max_length=2)]
 class MapAnswer(Analytic):
     """The circuit and the driven lines; points are [latitude, longitude] in degrees WGS-84."""
 
-    track: str | None = Field(description="name of the circuit")
+    track: str | None = Field(description="name of the place; null: not known")
     track_length_m: float = Field(description="m")
     per_corner_color: dict[str, str] = Field(
         description="#rrggbb of each corner's grade: A+ #1b5e20, A #43a047, B #7cb342, C #fdd835, "
@@ -167,7 +167,8 @@ async def session_map(
     drawn = await subject.compute(track_map)
     whole = subject_of(request, path, WholeQuery(partial=query.partial))
     colours = dict(await whole.compute(corner_colours, whole.references))
-    body = await subject.head() | _map(drawn, colours, drawn.track or subject.row.track)
+    where = await subject.service.book.circuit(subject.row)
+    body = await subject.head() | _map(drawn, colours, drawn.track or where.name or None)
     return json_bytes(await asyncio.to_thread(_json, body))
 
 

@@ -278,9 +278,9 @@ async def circuit(request: web.Request, *, path: SessionPath, query: CircuitQuer
     row = service.session(path.sid)
     if not row.n_frames:
         raise NoRows("the session has no telemetry", session_id=row.session_id)
-    laps, _ = await service.book.found(row)
+    laps, where = await service.book.found(row)
     try:
-        built = await build_track(service.db, row, laps, query.name)
+        built = await build_track(service.db, row, laps, query.name or where.name)
     except TrackError as error:
         raise NoCircuit(row.session_id, str(error)) from None
     return CircuitAnswer(

@@ -71,7 +71,7 @@ def desk_of(service: Service) -> Desk:
 async def review_of(subject: Subject, driver: str) -> Review:
     """A session as a debrief looks at it. Raises what `Analyses.of` raises but `NoGeometry`."""
     service, row, references = subject.service, subject.row, subject.references
-    drive = await subject.drive()
+    drive, where = await subject.drive(), await service.book.circuit(row)
     card = await subject.cornering(scorecard, references)
     known_rooms = await subject.cornering(rooms, references) or ()
     held_back = await subject.cornering(held, references) or frozenset()
@@ -79,7 +79,7 @@ async def review_of(subject: Subject, driver: str) -> Review:
     found = findings(card, known_rooms, await subject.compute(coasting), held_back)
     return Review(
         session_id=row.session_id,
-        track=drive.track.name if drive.track is not None else row.track or "",
+        track=drive.track.name if drive.track is not None else where.name,
         driver=driver,
         partial=drive.partial,
         stats=await subject.compute(stats),
@@ -104,19 +104,21 @@ def places_of(drive: Drive) -> tuple[Corner, ...]:
 
 
 async def best_before(service: Service, row: SessionRow | None, driver: str) -> float | None:
-    """The driver's best lap on the track of a session, of those that are remembered and those of
-    earlier sessions, the session itself left out.
+    """The driver's best lap on the circuit of a session, of those that are remembered and those of
+    earlier sessions, the session itself left out; None where its circuit is not known.
 
-    Without a session: on the active track, in any session.
+    Without a session: on the active circuit, in any session.
     """
     own = row.session_id if row is not None else None
-    track = row.track if row is not None else None
+    place = None if row is None else await service.book.place(row)
+    if place == "":
+        return None
     times = [
         event.value
-        for event in await events_here(service, driver, track)
+        for event in await events_here(service, driver, place)
         if event.kind == "pb_lap_s" and event.session_id != own
     ]
-    for one in driven_here(service, driver, track):
+    for one in await driven_here(service, driver, place):
         earlier = row is None or one.started_at < row.started_at
         if earlier and one.session_id != own:
             summary = await service.book.seen(one)
@@ -125,22 +127,20 @@ async def best_before(service: Service, row: SessionRow | None, driver: str) -> 
     return min(times, default=None)
 
 
-def driven_here(service: Service, driver: str, track: str | None = None) -> list[SessionRow]:
-    """A driver's newest sessions with telemetry on a track, else on the active one; of nobody none.
+async def driven_here(service: Service, driver: str, place: str | None = None) -> list[SessionRow]:
+    """A driver's newest sessions with telemetry at a place of `LapBook`, else on the active track.
 
-    The newest comes first.
+    The newest comes first; of nobody there are none. Where there is no active track, all are.
     """
     if not driver.strip():
         return []
-    active = service.active_track.name if service.active_track else ""
-    key = service.library.key
-    wanted, name = key(track or active), driver.strip().casefold()
+    wanted, name = _wanted(service, place), driver.strip().casefold()
     rows = [
         row
         for row in service.db.sessions()
         if row.n_frames
         and (row.driver or "").strip().casefold() == name
-        and (not wanted or key(row.track or active) == wanted)
+        and (not wanted or await service.book.place(row) == wanted)
     ]
     rows.sort(key=lambda row: (row.started_at, row.session_id), reverse=True)
     return rows[:SESSIONS]
@@ -161,18 +161,16 @@ async def first_finding(
 
 
 async def events_here(
-    service: Service, driver: str, track: str | None = None
+    service: Service, driver: str, place: str | None = None
 ) -> Sequence[EventRow]:
-    """What is remembered of a driver on a track, else on the active one; nothing of nobody.
+    """What is remembered of a driver at a place of `LapBook`, else on the active track.
 
-    Where no track is known at all, everything is.
+    Of nobody that is nothing. Where there is no active track, it is everything.
     """
     if not driver.strip():
         return ()
     events = await service.db.read(lambda reader: driver_events(reader, driver))
-    active = service.active_track.name if service.active_track else ""
-    key = service.library.key
-    wanted = key(track or active)
+    wanted = _wanted(service, place)
     if not wanted:
         return events
     sessions = {event.session_id for event in events}
@@ -180,8 +178,15 @@ async def events_here(
     return [
         event
         for event in events
-        if (row := there[event.session_id]) is not None and key(row.track or active) == wanted
+        if (row := there[event.session_id]) is not None and await service.book.place(row) == wanted
     ]
+
+
+def _wanted(service: Service, place: str | None) -> str:
+    """The place that is asked for; empty: any."""
+    if place is not None:
+        return place
+    return service.active_track.id if service.active_track is not None else ""
 
 
 async def tell_debrief(service: Service, review: Review) -> tuple[Narrative, Fragments]:

@@ -49,6 +49,7 @@ from runtime.bridge.session.recording import Recording
 from runtime.bridge.session.units import Decimals, Metres, Seconds
 from runtime.bridge.storage.errors import BadFrames, SessionExists, StoreDamaged, UnknownSession
 from runtime.bridge.storage.values import LapRow, SessionMeta, SessionRow, unix_ms
+from runtime.bridge.track.identity import Ground
 from runtime.web.errors import BadField
 from runtime.web.routes import Routes
 from runtime.web.wire import Wire
@@ -74,7 +75,8 @@ class StartRequest(Wire):
     )
     track: Short | None = Field(
         None,
-        description="name or id, one that is not among the circuits too; absent: the active track",
+        description="name or id, one that is not among the circuits too; absent: as soon as the "
+        "positions or the length of the laps tell",
     )
     car: Short | None = Field(None, description="absent: the loaded car")
     note: Note | None = None
@@ -92,8 +94,8 @@ class StartAnswer(Values):
     session_id: str
     started_at: Moment
     resumed: bool = Field(description="whether it was there before")
-    track: Text = Field(description="as the session has it; empty: none")
-    track_id: str | None = Field(description="of its circuit; null: none of that name is known")
+    track: Text = Field(description="as far as it is known; empty: not yet")
+    track_id: str | None = Field(description="of its circuit; null: none that is known here")
     hint: str | None = Field(description="what an unknown circuit means for the session")
 
 
@@ -120,7 +122,13 @@ class SessionRecord(Values):
     session_id: str
     driver: Text
     driver_level: Text
-    track: Text
+    track: Text = Field(
+        description="as the driver called it, else the circuit's name; empty: not known (yet)"
+    )
+    track_id: str | None = Field(description="of its circuit; null: none that is known here")
+    track_by: Ground | None = Field(
+        description="what tells the circuit: the driver, the positions, or the length of the laps"
+    )
     car: Text
     started_at: Moment
     ended_at: Moment | None
@@ -175,6 +183,9 @@ class SessionDetail(Values):
         "of a session without frames, from the first to the last sample"
     )
     distance_m: Metres | None
+    silent: str | None = Field(
+        description="why the live coach says nothing about corners; null: it does, or would"
+    )
 
 
 class ResetRequest(Wire):
@@ -202,7 +213,9 @@ class ImportRequest(Wire):
     session_id: NewSessionId | None = None
     driver: Short | None = None
     driver_level: DriverLevel | None = None
-    track: Short | None = Field(None, description="absent: the circuit nearest to the recording")
+    track: Short | None = Field(
+        None, description="absent: as the file says, else as its positions tell"
+    )
     car: Short | None = Field(
         None, description="of a CAN log also the id, or path in the data folder, of its car file"
     )
@@ -274,9 +287,7 @@ async def import_session(request: web.Request, *, body: ImportRequest) -> Import
         note=body.note,
         source=name,
     )
-    session_id, meta = name_session(
-        recording, asked, body.session_id, service.library, service.active_track
-    )
+    session_id, meta = name_session(recording, asked, body.session_id, service.library)
     done = await store.import_recording(session_id, recording, meta)
     row = service.session(session_id)
     summary = await service.book.summary(row)
@@ -284,6 +295,7 @@ async def import_session(request: web.Request, *, body: ImportRequest) -> Import
     return ImportAnswer.of(
         row,
         recording,
+        track=(await service.book.circuit(row)).name,
         duration_s=_duration_s(row, summary),
         distance_m=row.distance_m or 0.0,
         vbo_source=name,
@@ -303,24 +315,24 @@ async def import_session(request: web.Request, *, body: ImportRequest) -> Import
 async def start(request: web.Request, *, body: StartRequest) -> StartAnswer:
     """Begin a session, or go on with one; it becomes the active one."""
     service = request.app[SERVICE]
-    track = body.track or (service.active_track.name if service.active_track else "")
     existing = service.db.session(body.session_id) if body.session_id else None
     meta = SessionMeta(
         driver=body.driver,
         driver_level=body.driver_level or USUAL_LEVEL,
-        track=body.track if existing else track,
+        track=body.track,
         car=body.car if existing else body.car or service.loaded_car or None,
         note=body.note,
     )
     row, resumed = await service.db.start_session(
-        meta, body.session_id, slug(track) or UNNAMED, unix_ms()
+        meta, body.session_id, slug(body.track or "") or UNNAMED, unix_ms()
     )
-    circuit = service.library.by_name(row.track or "")
+    where = await service.book.circuit(row)
     return StartAnswer.of(
         row,
         resumed=resumed,
-        track_id=circuit.id if circuit is not None else None,
-        hint=UNKNOWN_TRACK.format(row.track) if circuit is None and row.track else None,
+        track=where.name,
+        track_id=where.track.id if where.track is not None else None,
+        hint=UNKNOWN_TRACK.format(where.name) if where.track is None and where.name else None,
     )
 
 
@@ -356,10 +368,10 @@ async def list_sessions(request: web.Request, *, query: SessionsQuery) -> Sessio
     rows = service.db.sessions(active_only=query.active_only, driver=query.driver)
     if query.track is not None:
         wanted = service.library.key(query.track)
-        rows = [row for row in rows if service.library.key(row.track or "") == wanted]
+        rows = [row for row in rows if await service.book.place(row) == wanted]
     rows = rows[: query.limit]
     posted = await reported(service) if any(not row.n_frames for row in rows) else []
-    records = [_record(row, posted, await service.book.seen(row)) for row in rows]
+    records = [await _record(service, row, posted) for row in rows]
     return SessionList(sessions=records, count=len(records))
 
 
@@ -371,7 +383,7 @@ async def one_session(request: web.Request, *, path: SessionPath) -> SessionDeta
     posted = await service.db.laps(row.session_id)
     notes = await service.db.notes(row.session_id, NOTES)
     summary = await service.book.summary(row)
-    record = _record(row, posted, summary)
+    record = await _record(service, row, posted)
     laps = [SessionLap.of(lap) for lap in sorted(posted, key=lambda lap: lap.lap_number)]
     if summary is not None and not laps:
         laps = [_derived(row, lap) for lap in summary.laps]
@@ -382,6 +394,7 @@ async def one_session(request: web.Request, *, path: SessionPath) -> SessionDeta
         laps=laps,
         notes=[NoteRecord.of(note) for note in notes],
         duration_s=_duration_s(row, summary),
+        silent=service.circuits.of(row.session_id).silent if row.ended_at is None else None,
     )
 
 
@@ -402,12 +415,20 @@ def recorded_ms(row: SessionRow, t: float) -> int:
     return min(row.started_at + round((t - (row.t_start or 0.0)) * 1000), unix_ms())
 
 
-def _record(row: SessionRow, posted: Sequence[LapRow], summary: Summary | None) -> SessionRecord:
+async def _record(service: Service, row: SessionRow, posted: Sequence[LapRow]) -> SessionRecord:
+    summary, where = await service.book.seen(row), await service.book.circuit(row)
     if summary is not None:
         times = [lap.time_s for lap in summary.laps]
     else:
         times = [lap.lap_time_s for lap in posted if lap.session_id == row.session_id]
-    return SessionRecord.of(row, lap_count=len(times), best_lap_s=min(times, default=None))
+    return SessionRecord.of(
+        row,
+        track=where.name,
+        track_id=where.track.id if where.track is not None else None,
+        track_by=where.ground,
+        lap_count=len(times),
+        best_lap_s=min(times, default=None),
+    )
 
 
 def _derived(row: SessionRow, lap: LapSummary) -> SessionLap:

@@ -13,6 +13,7 @@ from pydantic import AfterValidator, ConfigDict, Field, StrictBool, StrictStr
 
 from runtime.bridge.api.shapes import READ_ERRORS, Flag, Short, Values, session_id
 from runtime.bridge.live.hub import (
+    ACTIVE,
     EVERYTHING,
     KEEPALIVE,
     Hub,
@@ -186,11 +187,19 @@ class ReplayStatus(Values):
 
 @routes.get("/cues/stream", stream=CueEvent, errors=(TooManyListeners,))
 async def cues(request: web.Request, *, query: CuesQuery) -> web.StreamResponse:
-    """Follow the cues of a session; a client that comes back gets what it missed."""
+    """Follow the cues of a session; a client that comes back gets what it missed.
+
+    While the coach cannot tell one corner from another, `silent` of the events `hello` and `state`
+    says why; it is null as soon as it can.
+    """
     hub = _hub(request)
     last, topics = _last_id(request), [query.session_id]
     subscription = hub.subscribe("cues", topics, named=query.named, since_id=last)
-    return await _follow(request, subscription, {"session_id": query.session_id}, beat_s=BEAT_S)
+    service = request.app[SERVICE]
+    heard = service.active_session() if query.session_id == ACTIVE else query.session_id
+    silent = service.circuits.of(heard).silent if heard not in ("", EVERYTHING) else None
+    about: dict[str, object] = {"session_id": query.session_id, "silent": silent}
+    return await _follow(request, subscription, about, beat_s=BEAT_S)
 
 
 @routes.get("/telemetry/stream", stream=TelemetryEvent, errors=(TooManyListeners,))

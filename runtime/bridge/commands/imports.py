@@ -28,6 +28,7 @@ from runtime.bridge.storage.derived import LapBook
 from runtime.bridge.storage.errors import SessionExists, StoreUnusable
 from runtime.bridge.storage.store import Store
 from runtime.bridge.storage.values import Json, SessionMeta
+from runtime.bridge.track.identity import Identity
 from runtime.bridge.track.model import TrackError
 from runtime.web.errors import ApiError
 from runtime.web.instance import AlreadyRunning
@@ -81,7 +82,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("files", type=Path, nargs="+", metavar="FILE")
     parser.add_argument("--driver", default="", help="who drove")
     parser.add_argument("--driver-level", default="", help="beginner, intermediate or pro")
-    parser.add_argument("--track", default="", help="default: the circuit nearest to the positions")
+    parser.add_argument(
+        "--track", default="", help="default: the circuit that the positions follow"
+    )
     parser.add_argument("--car", default="", help="name of the car; of a CAN log its car file")
     parser.add_argument("--note", default="", help="a remark that is kept with the session")
     parser.add_argument("--dbc", action="append", default=[], help="DBC file; may be repeated")
@@ -154,8 +157,8 @@ class _Direct:
     def __init__(self, store: Store, chosen: argparse.Namespace, settings: BridgeSettings) -> None:
         self._store = store
         self._chosen = chosen
-        self._library, self._active = circuits(settings)
-        self._book = LapBook(store, self._library, self._active)
+        self._library = circuits(settings)
+        self._book = LapBook(store, self._library)
         car = car_file_name(settings.cars_dir, chosen.car)
         usual = None if settings.can_no_car_config else settings.can_car_config
         self._bus = BusChoice(
@@ -180,19 +183,18 @@ class _Direct:
         )
         try:
             recording = await asyncio.to_thread(self._read, file)
-            session_id, meta = name_session(
-                recording, meta, chosen.session_id, self._library, self._active
-            )
+            session_id, meta = name_session(recording, meta, chosen.session_id, self._library)
             done = await self._store.import_recording(session_id, recording, meta)
         except ApiError as problem:
             raise CannotMake(str(problem), type(problem).code) from None
         row = self._store.session(session_id)
         summary = await self._book.summary(row) if row else None
+        where = await self._book.circuit(row) if row else Identity()
         best_s = summary.best_s if summary else None
         t = series(recording.frames).t
         return {
             "session_id": session_id,
-            "track": meta.track,
+            "track": where.name or None,
             "n_frames": done.n_frames,
             "n_signals": done.n_signals,
             "duration_s": round(float(np.ptp(t)), 2) if len(t) else 0.0,

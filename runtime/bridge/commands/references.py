@@ -75,7 +75,7 @@ def _lap(arguments: argparse.Namespace, settings: BridgeSettings) -> ReferenceLa
 async def _read(settings: BridgeSettings, session: str, number: int | None) -> ReferenceLap:
     try:
         async with open_session(settings, session) as found:
-            drive = drive_of(found.laps, found.track)
+            drive = drive_of(found.laps, found.where.track)
             return _with_corners(reference_lap(drive, number, session))
     except NoCompleteLap:
         raise CannotMake("the session has no complete lap") from None

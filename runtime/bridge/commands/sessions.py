@@ -13,8 +13,8 @@ from runtime.bridge.storage.derived import LapBook
 from runtime.bridge.storage.errors import StoreUnusable
 from runtime.bridge.storage.store import Store
 from runtime.bridge.storage.values import Json, SessionRow
+from runtime.bridge.track.identity import Identity
 from runtime.bridge.track.library import Library
-from runtime.bridge.track.model import Track
 from runtime.web.instance import address_of
 
 WAIT_S: Final = 30.0
@@ -36,7 +36,7 @@ class OpenSession(NamedTuple):
     store: Store
     row: SessionRow
     laps: Laps
-    track: Track | None
+    where: Identity
 
 
 @asynccontextmanager
@@ -47,7 +47,7 @@ async def open_session(settings: BridgeSettings, session: str) -> AsyncIterator[
     """
     if not settings.database.exists():
         raise CannotMake(f"there is no database in {settings.database}")
-    library, active = circuits(settings)
+    library = circuits(settings)
     try:
         store = await Store.open(settings.database, settings.db_backend, ())
     except StoreUnusable as error:
@@ -56,15 +56,15 @@ async def open_session(settings: BridgeSettings, session: str) -> AsyncIterator[
         row = store.session(session)
         if row is None or not row.n_frames:
             raise CannotMake("there is no such session, or it has no telemetry")
-        book = LapBook(store, library, active)
-        yield OpenSession(store, row, *await book.found(row))
+        laps, where = await LapBook(store, library).found(row)
+        yield OpenSession(store, row, laps, where)
     finally:
         await store.close()
 
 
-def circuits(settings: BridgeSettings) -> tuple[Library, Track | None]:
-    """All circuits, and the active one, as the bridge has them."""
-    return Library.read(settings.tracks_dir).with_active(settings.track)
+def circuits(settings: BridgeSettings) -> Library:
+    """All circuits, the active one among them, as the bridge has them."""
+    return Library.read(settings.tracks_dir).with_active(settings.track)[0]
 
 
 def address(settings: BridgeSettings) -> str:

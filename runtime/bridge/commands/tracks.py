@@ -133,7 +133,7 @@ async def _read(settings: BridgeSettings, session: str, name: str) -> BuiltTrack
     from runtime.bridge.storage.derived import build_track
 
     async with open_session(settings, session) as found:
-        return await build_track(found.store, found.row, found.laps, name)
+        return await build_track(found.store, found.row, found.laps, name or found.where.name)
 
 
 def _told(text: str) -> BuiltTrack:

@@ -7,7 +7,7 @@ import numpy as np
 
 from runtime.bridge.session.geometry import Line
 from runtime.bridge.session.progress import ON_LINE_M
-from runtime.bridge.session.series import LONGEST_STEP_S
+from runtime.bridge.session.series import FROZEN_S, LONGEST_STEP_S, MOVING_MS
 from runtime.bridge.track.model import Track
 
 NULL_ISLAND_DEG: Final = 1e-6
@@ -22,9 +22,6 @@ ANEW: Final = 0.05
 """Share of the lap within which a counter of the lap begins anew."""
 AWAY_S: Final = 2.0
 """So long the place before outlives fixes off the line, which may be errors."""
-HELD_S: Final = 3.0
-"""So long a fix may stay the same to the last digit while the car moves."""
-MOVING_MS: Final = 5.0
 LAPS: Final = 3.0
 """A counter that is so many laps from where it can be counts something else."""
 FASTEST_MS: Final = 100.0
@@ -167,7 +164,7 @@ class Locator:
             return self._known(counted, way)
         if (reckoned := self._reckoned(way)) is not None:
             return reckoned
-        frozen = t - self._fix[0] > HELD_S and told.speed_ms > MOVING_MS
+        frozen = t - self._fix[0] > FROZEN_S and told.speed_ms > MOVING_MS
         return None if frozen else self._at
 
     def _counted(self, counter_m: float) -> float | None:

@@ -11,8 +11,8 @@ from runtime.bridge.session.names import slug
 from runtime.bridge.session.recording import Recording
 from runtime.bridge.session.series import series
 from runtime.bridge.storage.values import SessionMeta
+from runtime.bridge.track.identity import identify_circuit
 from runtime.bridge.track.library import Library
-from runtime.bridge.track.model import Track
 
 UNNAMED: Final = "session"
 
@@ -22,34 +22,22 @@ def name_session(
     asked: SessionMeta,
     session_id: str | None,
     library: Library,
-    active: Track | None,
 ) -> tuple[str, SessionMeta]:
     """The id of a session, and what it keeps: as *asked*, else as the file says.
 
-    The id is that of the circuit and the moment of recording, or of import where that is not known.
+    The id is that of the circuit, which the positions may tell, and of the moment of recording, or
+    of import where that is not known.
     """
     car, decoded = asked.car, recording.facts.get("car", "none")
     if decoded != "none" and (not car or car.endswith(SUFFIXES)):
         car = decoded
-    track = asked.track or _place(recording, library, active)
+    track = asked.track or recording.facts.get("venue", "")
+    place = identify_circuit(series(recording.frames), track, library).name
     driver = asked.driver or recording.facts.get("driver") or asked.driver
     begun = recording.created if recording.created is not None else time.time()
     moment = datetime.fromtimestamp(begun, UTC)
-    name = session_id or f"{slug(track) or UNNAMED}-{moment:%Y%m%d-%H%M%S}"
+    name = session_id or f"{slug(place) or UNNAMED}-{moment:%Y%m%d-%H%M%S}"
     return name, replace(asked, driver=driver, track=track, car=car)
-
-
-def _place(recording: Recording, library: Library, active: Track | None) -> str:
-    """The known circuit at the positions, else the place that the file names.
-
-    Without positions and such a name the active circuit.
-    """
-    centre = series(recording.frames).centre
-    venue = recording.facts.get("venue", "")
-    if centre is None:
-        return venue or (active.name if active else "")
-    circuit = library.near(*centre)
-    return circuit.name if circuit else venue
 
 
 def car_file_name(folder: Path, car: str | None) -> str | None:

@@ -302,6 +302,13 @@ class Hub:
         self._cues.append((topics, event))
         self._give("cues", topics, event)
 
+    def publish_silence(self, session_id: str, why: str | None) -> None:
+        """Tell the listeners of a session's cues why the coach is silent; None: it coaches."""
+        active = (ACTIVE,) if session_id == self._active() else ()
+        payload = {"session_id": session_id, "silent": why}
+        event = control_event("state", payload, self._number("cues"))
+        self._give("cues", (session_id, EVERYTHING, *active), event)
+
     def publish_notification(self, topics: Sequence[str], event: Event) -> None:
         """Give a notification to the listeners of *topics*; its number must be a new one."""
         self._give("notifications", topics, event)

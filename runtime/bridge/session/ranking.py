@@ -49,7 +49,7 @@ def leaderboard(
 ) -> list[Entry]:
     """The best lap of each (driver, car, track), the fastest first.
 
-    *track* keeps laps of one track: those whose track has the same *key_of*. Times are compared as
+    Tracks of the same *key_of* are one; *track* keeps the laps of that one. Times are compared as
     they are shown, in milliseconds; of equal ones the earlier lap stands first. At most *limit*
     entries, and never more than `MAX_ENTRIES`.
     """
@@ -60,7 +60,7 @@ def leaderboard(
             continue
         if wanted and key_of(lap.track) != wanted:
             continue
-        key = (_folded(lap.driver), _folded(lap.car), _folded(lap.track))
+        key = (_folded(lap.driver), _folded(lap.car), key_of(lap.track))
         place = (milliseconds(lap.lap_time_s), lap.recorded_at, lap.session_id, lap.lap_number, lap)
         if key not in best or place[:4] < best[key][:4]:
             best[key] = place

@@ -38,6 +38,10 @@ HELD_S: Final = 1.5
 """A position is interpolated between two fixes that are no further apart."""
 GAP_S: Final = 0.5
 GAP_PERIODS: Final = 5.0
+FROZEN_S: Final = 3.0
+"""A receiver repeats its last position for a second or two until it has the next."""
+MOVING_MS: Final = 5.0
+"""A car that is faster is somewhere else within `FROZEN_S`."""
 USABLE_SHARE: Final = 0.8
 USABLE_EXTENT_M: Final = 200.0
 NULL_ISLAND_DEG: Final = 1e-6
@@ -364,8 +368,30 @@ class Series:
 
     @cached_property
     def fixed(self) -> Flags:
-        """Whether each frame has a position."""
-        return ~np.isnan(self["lat"])
+        """Whether each frame has a position that counts: one that stays the same while the car
+        drives, because the receiver has lost its satellites or gives its home, does not."""
+        return ~np.isnan(self["lat"]) & ~self._frozen
+
+    @cached_property
+    def _frozen(self) -> Flags:
+        """Whether each frame's position stays the same to the last digit for too long a drive."""
+        if not len(self):
+            return np.zeros(0, dtype=np.bool_)
+        lat, lon = self["lat"], self["lon"]
+        same = (lat[1:] == lat[:-1]) & (lon[1:] == lon[:-1])
+        begins = np.flatnonzero(np.append(True, ~same))
+        driven = np.append(np.where(self.gap, 0.0, self.dt), 0.0) * self._drives
+        seconds = np.add.reduceat(driven, begins)
+        lengths = np.diff(np.append(begins, len(self)))
+        return self._drives & np.repeat(seconds > FROZEN_S, lengths)
+
+    @cached_property
+    def _drives(self) -> Flags:
+        """Whether the car moves at each frame, as its speed says, else its distance."""
+        speed = self["speed_ms"]
+        if np.isnan(speed).all() and len(self) > 1:
+            speed = np.gradient(self["distance_m"], self.t)
+        return speed > MOVING_MS
 
     @cached_property
     def centre(self) -> tuple[float, float] | None:

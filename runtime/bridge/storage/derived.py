@@ -6,14 +6,15 @@ import logging
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Hashable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Concatenate, Final, NamedTuple, ParamSpec, TypeVar, cast
+
+from pydantic import TypeAdapter
 
 from runtime.bridge import errors
 from runtime.bridge.analysis import drive as pure
 from runtime.bridge.analysis.drive import Drive
-from runtime.bridge.analysis.summary import KEPT, Summary, summarise
-from runtime.bridge.session.geometry import metres_between
+from runtime.bridge.analysis.summary import Summary, summarise
 from runtime.bridge.session.laps import Laps, detect_laps
 from runtime.bridge.session.names import slug
 from runtime.bridge.session.recording import Frames, Samples
@@ -22,8 +23,9 @@ from runtime.bridge.storage.errors import NoRows, StoreBusy, StoreDamaged
 from runtime.bridge.storage.store import Store
 from runtime.bridge.storage.values import BUSES, SessionRow, recording_from_meta
 from runtime.bridge.track.build import BuiltTrack, from_laps
-from runtime.bridge.track.library import NEAR_M, Library
-from runtime.bridge.track.model import Track, TrackError
+from runtime.bridge.track.identity import Ground, Identity, identify_circuit
+from runtime.bridge.track.library import Library
+from runtime.bridge.track.model import TrackError
 
 log = logging.getLogger(__name__)
 ALTITUDE: Final = "altitude_m"
@@ -38,57 +40,73 @@ BEHIND_S: Final = 10.0
 """What lists tell of the session that a bus fills was true so long ago at most."""
 
 
+METHOD: Final = 2
+"""Raised whenever the same frames give other laps than before: what was kept is found anew."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Findings:
+    """What was found in the frames of a session."""
+
+    summary: Summary
+    circuit: str | None
+    """Id of the circuit."""
+    ground: Ground | None
+    name: str
+    """Of the place."""
+    made_with: str
+    """The method and the circuits that it was found with."""
+
+
+_KEPT: Final = TypeAdapter(_Findings)
+
+
 class _Known(NamedTuple):
-    """The laps of a session at one of its versions."""
+    """What is known of a session at one of its versions."""
 
     version: int
-    summary: Summary | None
+    findings: _Findings | None
     """None: what is stored of the session cannot be read."""
     sought_at: float
     """On the book's clock."""
 
 
 class LapBook:
-    """Answers what laps a session has; one session is worked on at a time."""
+    """Answers what laps a session has and where they were driven; works on one at a time."""
 
     def __init__(
-        self,
-        store: Store,
-        library: Library,
-        active: Track | None,
-        clock: Callable[[], float] = time.monotonic,
+        self, store: Store, library: Library, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._store = store
         self._library = library
-        self._active = active
         self._clock = clock
         self._known: OrderedDict[str, _Known] = OrderedDict()
         self._turn = asyncio.Lock()
+        self._made_with = f"{METHOD} {library.digest}"
 
-    def circuit(self, row: SessionRow, centre: tuple[float, float] | None) -> Track | None:
-        """Where a session was driven, *centre* being the middle of its positions.
+    async def circuit(self, row: SessionRow) -> Identity:
+        """Where a session was driven; without telemetry, where its driver says.
 
-        The circuit that it names, else the active one, if the positions do not belong elsewhere;
-        else the one nearest to them.
+        As lists see it: see `seen`.
         """
-        named = self._library.by_name(row.track) if row.track else self._active
-        if centre is None or (named is not None and is_at(named, centre)):
-            return named
-        return self._library.near(*centre)
+        findings = await self._seen(row)
+        if findings is None:
+            words = row.track or ""
+            track = self._library.by_name(words)
+            ground: Ground | None = None if track is None else "driver"
+            return Identity(track, ground, words)
+        track = None if findings.circuit is None else self._library.by_id(findings.circuit)
+        return Identity(track, findings.ground, findings.name)
+
+    async def place(self, row: SessionRow) -> str:
+        """The same for all sessions of one circuit, known here or not; empty: nobody knows."""
+        where = await self.circuit(row)
+        return where.track.id if where.track is not None else self._library.key(where.name)
 
     async def summary(self, row: SessionRow) -> Summary | None:
         """The laps of a session as it stands in *row*; None without frames."""
-        if not row.n_frames:
-            return None
-        if (summary := self._at_hand(row)) is not None:
-            return summary
-        async with self._turn:
-            if (summary := self._at_hand(row)) is not None:
-                return summary
-            began = self._clock()
-            summary = await self._kept(row) or await self._found(row)
-        self._remember(row, summary, began)
-        return summary
+        findings = await self._findings(row)
+        return findings.summary if findings is not None else None
 
     async def seen(self, row: SessionRow) -> Summary | None:
         """Like `summary`, for lists; None also where what is stored of the session is damaged.
@@ -96,15 +114,32 @@ class LapBook:
         A bus changes its session many times a second, so that the laps of every list would be
         looked for in all its frames: of that one, lists tell what was found `BEHIND_S` ago at most.
         """
+        findings = await self._seen(row)
+        return findings.summary if findings is not None else None
+
+    async def _findings(self, row: SessionRow) -> _Findings | None:
+        if not row.n_frames:
+            return None
+        if (findings := self._at_hand(row)) is not None:
+            return findings
+        async with self._turn:
+            if (findings := self._at_hand(row)) is not None:
+                return findings
+            began = self._clock()
+            findings = await self._kept(row) or await self._found(row)
+        self._remember(row, findings, began)
+        return findings
+
+    async def _seen(self, row: SessionRow) -> _Findings | None:
         known = self._known.get(row.session_id)
         if known is not None:
             filled = row.source in BUSES and row.ended_at is None
             recent = filled and self._clock() - known.sought_at <= BEHIND_S
             if recent or known.version == row.version:
-                return known.summary
+                return known.findings
         began = self._clock()
         try:
-            return await self.summary(row)
+            return await self._findings(row)
         except StoreBusy:
             raise
         except Exception:
@@ -114,11 +149,11 @@ class LapBook:
             self._remember(row, None, began)
             return None
 
-    def _at_hand(self, row: SessionRow) -> Summary | None:
+    def _at_hand(self, row: SessionRow) -> _Findings | None:
         known = self._known.get(row.session_id)
-        return known.summary if known is not None and known.version >= row.version else None
+        return known.findings if known is not None and known.version >= row.version else None
 
-    async def found(self, row: SessionRow) -> tuple[Laps, Track | None]:
+    async def found(self, row: SessionRow) -> tuple[Laps, Identity]:
         """The laps with their frames, and the circuit, for analytics."""
         frames, extras = await self._read(row)
         return await asyncio.to_thread(self._find, frames, extras, row)
@@ -128,48 +163,48 @@ class LapBook:
         frames = await self._store.read_frames(row.session_id)
         return frames, await self._store.read_signals(row.session_id, SIGNALS)
 
-    async def _kept(self, row: SessionRow) -> Summary | None:
-        """What an earlier run of the bridge found, if the session is still as it was."""
+    async def _kept(self, row: SessionRow) -> _Findings | None:
+        """What an earlier run of the bridge found, if session and circuits are as they were."""
         try:
             text = await self._store.lap_cache(row.session_id, row.version)
-            return None if text is None else KEPT.validate_json(text)
+            kept = None if text is None else _KEPT.validate_json(text)
         except (KeyError, TypeError, ValueError):  # of another version of this program
             return None
         except StoreDamaged:  # they can be found again, if the frames are not
             return None
+        return kept if kept is not None and kept.made_with == self._made_with else None
 
-    async def _found(self, row: SessionRow) -> Summary:
+    async def _found(self, row: SessionRow) -> _Findings:
         frames, extras = await self._read(row)
-        found = await asyncio.to_thread(self._summary, frames, extras, row)
+        found = await asyncio.to_thread(self._summarise, frames, extras, row)
         if row.ended_at is not None:
-            text = KEPT.dump_json(found).decode()
+            text = _KEPT.dump_json(found).decode()
             with contextlib.suppress(StoreDamaged):
                 await self._store.put_lap_cache(row.session_id, row.version, text)
         return found
 
-    def _remember(self, row: SessionRow, summary: Summary | None, began: float) -> None:
+    def _remember(self, row: SessionRow, findings: _Findings | None, began: float) -> None:
         self._known.pop(row.session_id, None)
-        self._known[row.session_id] = _Known(row.version, summary, began)
+        self._known[row.session_id] = _Known(row.version, findings, began)
         if len(self._known) > REMEMBERED:
             self._known.popitem(last=False)
 
     def _find(
         self, frames: Frames, extras: dict[str, Samples], row: SessionRow
-    ) -> tuple[Laps, Track | None]:
+    ) -> tuple[Laps, Identity]:
         """The laps and their circuit; without one, laps of the gate that the file gave."""
         whole = series(frames, extras)
-        track = self.circuit(row, whole.centre)
-        if track is not None:
-            return detect_laps(whole, gate=track.start, track_length_m=track.length_m), track
-        return detect_laps(whole, gate=recording_from_meta(row.meta).start), None
+        where = identify_circuit(whole, row.track or "", self._library)
+        if where.track is not None:
+            start, length = where.track.start, where.track.length_m
+            return detect_laps(whole, gate=start, track_length_m=length), where
+        return detect_laps(whole, gate=recording_from_meta(row.meta).start), where
 
-    def _summary(self, frames: Frames, extras: dict[str, Samples], row: SessionRow) -> Summary:
-        return summarise(*self._find(frames, extras, row))
-
-
-def is_at(track: Track, centre: tuple[float, float]) -> bool:
-    """Whether positions with that middle may belong to a circuit."""
-    return metres_between(track.start.lat, track.start.lon, *centre) <= NEAR_M
+    def _summarise(self, frames: Frames, extras: dict[str, Samples], row: SessionRow) -> _Findings:
+        laps, where = self._find(frames, extras, row)
+        circuit = where.track.id if where.track is not None else None
+        summary = summarise(laps, where.track)
+        return _Findings(summary, circuit, where.ground, where.name, self._made_with)
 
 
 class Scope(NamedTuple):
@@ -257,8 +292,10 @@ class Analyses:
         if scope.lap is not None:
             whole = await self.drive(row, Scope(scope.partial))
             return await _aside(row, scope, lambda: pure.restrict_to_lap(whole, scope.lap or 0))
-        laps, track = await self._book.found(row)
-        return await _aside(row, scope, lambda: pure.drive_of(laps, track, partial=scope.partial))
+        laps, where = await self._book.found(row)
+        return await _aside(
+            row, scope, lambda: pure.drive_of(laps, where.track, partial=scope.partial)
+        )
 
 
 async def _aside(row: SessionRow, scope: Scope, work: Callable[[], T]) -> T:
@@ -274,11 +311,11 @@ async def _aside(row: SessionRow, scope: Scope, work: Callable[[], T]) -> T:
 
 
 async def build_track(store: Store, row: SessionRow, laps: Laps, name: str = "") -> BuiltTrack:
-    """The circuit of a session's median lap, called *name*, else as the session says.
+    """The circuit of a session's median lap, called *name*, else as the session.
 
     Raises `TrackError` where no lap is good enough, or the name has no letter.
     """
-    title = name or row.track or row.session_id
+    title = name or row.session_id
     if not slug(title):
         raise TrackError("the name needs a letter or a digit")
     heights = (await store.read_signals(row.session_id, [ALTITUDE])).get(ALTITUDE)

@@ -364,6 +364,8 @@ class Transaction:
             new = Session.new(self.next_number("session_key"), session_id, now_ms)
             return self.put(new.with_meta(meta))
         filled = session.with_meta(meta)
+        if filled.track != session.track:  # its laps depend on it
+            filled = replace(filled, version=filled.version + 1)
         if filled.spans is None:
             loaded = replace(filled, spans=spans_of(self.connection, filled.key))
             return self.put(loaded, save=filled is not session)

@@ -76,7 +76,7 @@ class SessionRow:
     distance_m: float | None = None
     """Of the last frame that has one."""
     version: int = 1
-    """Changes with each write of telemetry, never back."""
+    """Grows with each write of telemetry, and when the track is named."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,16 +2,16 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
+from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
-from runtime.bridge.session.geometry import metres_between
 from runtime.bridge.session.names import slug
 from runtime.bridge.session.recording import ReadWarning
-from runtime.bridge.track.file import parse_track, read_file, read_folder
+from runtime.bridge.track.file import parse_track, read_file, read_folder, track_text
 from runtime.bridge.track.model import Track
 
-NEAR_M: Final = 5000.0
 LONGEST_ID: Final = 128
 
 
@@ -58,6 +58,12 @@ class Library:
         tracks = {**self.tracks, track.id: track}
         return replace(self, tracks=tracks, doubts={**self.doubts, track.id: doubts}), track
 
+    @cached_property
+    def digest(self) -> str:
+        """The same for circuits of the same contents."""
+        texts = (f"{key} {track_text(track)}" for key, track in self.tracks.items())
+        return sha256("".join(texts).encode()).hexdigest()
+
     def by_id(self, track_id: str) -> Track | None:
         """The circuit whose file has that name."""
         return self.tracks.get(track_id)
@@ -76,12 +82,3 @@ class Library:
         """The same for all ways to write a circuit, its id among them; empty: nothing is named."""
         known = self.by_name(name)
         return slug(known.id if known is not None else name)
-
-    def near(self, lat: float, lon: float, within_m: float = NEAR_M) -> Track | None:
-        """The circuit whose start/finish is nearest to a place, and at most *within_m* away."""
-        ways = [
-            (metres_between(track.start.lat, track.start.lon, lat, lon), track.id)
-            for track in self.tracks.values()
-        ]
-        close = min((way for way in ways if way[0] <= within_m), default=None)
-        return self.tracks[close[1]] if close else None

@@ -15,6 +15,7 @@ from runtime.bridge.api.compare import CompareAnswer
 from runtime.bridge.api.pictures import MapAnswer, SyncAnswer
 from runtime.bridge.commands.references import main
 from runtime.bridge.session.recording import Samples, VideoFrame
+from runtime.bridge.storage.values import SessionMeta
 from runtime.web.wire import Wire
 from tests.bridge.analysis.lapkit import OVAL, session
 from tests.bridge.bridgekit import Bridge, Json, bridging, settings_for
@@ -140,7 +141,7 @@ async def test_what_is_written_without_a_model_fits_the_described_one(
 async def test_the_guard_stands_before_every_analytic(bridge: Bridge) -> None:
     await bridge.ok("POST", "/session/start", {"session_id": "empty"})
     short = kept(DRIVEN.frames, np.arange(len(DRIVEN.frames)) < 100)
-    await bridge.service.db.append_frames("short", short)
+    await bridge.service.db.append_frames("short", short, meta=SessionMeta(track="tarn-oval"))
     for name in EVERY:
         assert (await bridge.refused("GET", f"/session/none/{name}"))[0] == 404
         assert await bridge.refused("GET", f"/session/empty/{name}") == (404, "no_rows")
@@ -298,7 +299,9 @@ async def test_a_lap_is_compared_with_a_target_the_ideal_and_the_record(driven: 
 
 
 async def test_a_lap_that_is_not_there_or_elsewhere_is_refused(driven: Bridge) -> None:
-    await driven.service.db.append_frames("line", session([(20.0,) * 3] * 2))
+    await driven.service.db.append_frames(
+        "line", session([(20.0,) * 3] * 2), meta=SessionMeta(track="larkfell")
+    )
     path = "/session/s/compare"
 
     assert await driven.refused("GET", f"{path}?a=4") == (404, "unknown_lap")

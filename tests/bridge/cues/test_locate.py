@@ -7,10 +7,10 @@ import pytest
 
 from runtime.bridge.cues.circuit import Circuit
 from runtime.bridge.cues.engine import SessionMemory
-from runtime.bridge.cues.locate import AWAY_S, HELD_S, LAPS, RECKONED_M, Counter, Locator, Report
+from runtime.bridge.cues.locate import AWAY_S, LAPS, RECKONED_M, Counter, Locator, Report
 from runtime.bridge.session.laps import detect_laps
 from runtime.bridge.session.progress import lap_progress
-from runtime.bridge.session.series import Odometer, fill_distance, series
+from runtime.bridge.session.series import FROZEN_S, Odometer, fill_distance, series
 from tests.bridge.cues.coachkit import NAN, circuit, corner, frame, larkfell, small, track
 from tools.drive import USUAL, drive
 
@@ -346,7 +346,7 @@ def test_without_any_distance_a_repeated_fix_counts_while_the_car_may_stand(
     held = fix(700.0)
     places = [locator.locate(i / 10, Report(*held, speed_ms=speed), NAN) for i in range(100)]
 
-    assert off(places[int(HELD_S * 10) - 1], 700.0) < 0.1
+    assert off(places[int(FROZEN_S * 10) - 1], 700.0) < 0.1
     assert (places[-1] is not None) is known
 
 

@@ -25,7 +25,7 @@ from runtime.bridge.track.library import Library
 def test_a_session_of_any_circuit_has_an_id_that_can_be_asked_for(track: str, begins: str) -> None:
     frames = Frames({name: np.zeros(0) for name in WIDE})
     recording = Recording(frames, created=1_600_000_000.0)
-    name, meta = name_session(recording, SessionMeta(track=track), None, Library(), None)
+    name, meta = name_session(recording, SessionMeta(track=track), None, Library())
 
     assert meta.track == track
     assert session_id(name) == name

@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -59,17 +60,12 @@ def test_a_circuit_is_found_by_its_name_or_id(folder: Path, name: str, found: st
     assert (track.id if track else None) == found
 
 
-def test_the_nearest_start_within_5_km_is_the_place(folder: Path) -> None:
-    library = Library.read(folder)
-
-    def near(lat: float) -> str | None:
-        track = library.near(lat, 7.0)
-        return track.id if track else None
-
-    assert near(46.0) == "round"
-    assert near(46.02) == "far"
-    assert near(46.03 + 4.9 / 111.32) == "far"
-    assert near(46.03 + 5.1 / 111.32) is None
+def test_a_library_with_another_circuit_has_another_digest(folder: Path) -> None:
+    whole = Library.read(folder)
+    assert whole.digest == Library.read(folder).digest
+    some = dict(list(whole.tracks.items())[1:])
+    moved = {**whole.tracks, **{key: replace(track, length_m=9.0) for key, track in some.items()}}
+    assert len({whole.digest, Library(some).digest, Library(moved).digest}) == 3
 
 
 @pytest.mark.parametrize("name", ["larkfell", "Brands Hatch", "a.b", "é"])

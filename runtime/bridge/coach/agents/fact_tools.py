@@ -185,9 +185,9 @@ async def _amount(sources: Sources, question: Question, _: Mapping[str, object])
 async def _other(sources: Sources, question: Question, _: Mapping[str, object]) -> Found:
     """What is known here of another driver: the best lap on the same circuit."""
     row, name = row_of(sources, question), _topic(question).what
-    track, best = sources.track_of(row), []
-    for one in sources.driven_by(name):
-        summary = await sources.book.seen(one) if sources.track_of(one) is track else None
+    best = []
+    for one in await sources.driven_there(name, row):
+        summary = await sources.book.seen(one)
         if summary is not None and summary.best_s is not None:
             best.append(summary.best_s)
     own = await sources.book.summary(row)
@@ -214,13 +214,14 @@ async def driven_sessions(sources: Sources, question: Question) -> tuple[str, li
     row = sources.session(question.session_id)
     driver = (row.driver if row else None) or question.driver_id
     own = sources.driven_by(driver)
-    if row is not None and all(one.session_id != row.session_id for one in own):
-        own = sorted([*own, row], key=lambda one: (one.started_at, one.session_id))
-    track = sources.track_of(row or (own[-1] if own else None))
+    about = row or (own[-1] if own else None)
+    if about is None:
+        return driver, []
+    there = await sources.driven_there(driver, about)
+    if all(one.session_id != about.session_id for one in there):
+        there = sorted([*there, about], key=lambda one: (one.started_at, one.session_id))
     driven = []
-    for one in own:
-        if sources.track_of(one) is not track:
-            continue
+    for one in there:
         summary = await sources.book.seen(one)
         if summary is not None:
             driven.append(DriverSession(one.session_id, one.started_at, summary))

@@ -63,16 +63,12 @@ class Sources:
         """A session as it stands; None: there is none of that id."""
         return self.store.session(session_id) if session_id else None
 
-    def track_of(self, row: SessionRow | None) -> Track | None:
-        """The circuit that a session names, else the active one."""
-        if row is None:
-            return self.active_track
-        return self.book.circuit(row, None)
-
     async def circuit_of(self, row: SessionRow | None) -> Circuit:
-        """Where a session was driven, as its positions tell; without a session the active one."""
-        track = self.track_of(row)
-        if row is None or not row.n_frames:
+        """Where a session was driven; without a session the active circuit."""
+        if row is None:
+            return _on_file(self.active_track)
+        track = (await self.book.circuit(row)).track
+        if not row.n_frames:
             return _on_file(track)
         try:
             drive = await self.analyses.drive(row, Scope(partial=True))
@@ -98,6 +94,18 @@ class Sources:
         if not names:
             return ()
         return activity(await self.store.read_signals(session_id, names))
+
+    async def driven_there(self, driver_id: str, row: SessionRow) -> list[SessionRow]:
+        """The sessions of a driver on the circuit of a session, by their start.
+
+        Where that is not known, the session alone, if it is the driver's.
+        """
+        place = await self.book.place(row)
+        return [
+            one
+            for one in self.driven_by(driver_id)
+            if one.session_id == row.session_id or (place and await self.book.place(one) == place)
+        ]
 
     def driven_by(self, driver_id: str) -> list[SessionRow]:
         """The sessions of a driver, by their start."""

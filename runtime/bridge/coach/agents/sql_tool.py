@@ -170,10 +170,11 @@ async def _sessions(sources: Sources) -> View:
     """The newest sessions, with what their laps show."""
     rows = sources.store.sessions()[:MOST_SESSIONS]
     found = [(row, await sources.book.seen(row)) for row in rows]
+    places = [(await sources.book.circuit(row)).name for row in rows]
     return {
         "session_id": _words([row.session_id for row, _ in found]),
         "driver": _words([row.driver for row, _ in found]),
-        "track": _words([row.track for row, _ in found]),
+        "track": _words(places),
         "car": _words([row.car for row, _ in found]),
         "started_at": _words([_iso(row.started_at) for row, _ in found]),
         "laps": np.array([len(one.laps) if one else 0 for _, one in found], dtype=np.int64),

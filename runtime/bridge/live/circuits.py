@@ -1,0 +1,126 @@
+"""Finds out which circuit live sessions are driven on, while they are driven, for the coach."""
+
+import asyncio
+import logging
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from runtime.bridge.session.laps import Laps
+from runtime.bridge.storage.derived import LapBook
+from runtime.bridge.storage.values import SessionRow
+from runtime.bridge.track.build import from_laps
+from runtime.bridge.track.library import Library
+from runtime.bridge.track.model import Track, TrackError
+from runtime.web.errors import ApiError
+
+log = logging.getLogger(__name__)
+LEARNING: Final = "learning the circuit: it coaches after the first closed lap"
+NOWHERE: Final = "no circuit is known and no positions come: it cannot tell one corner from another"
+LOOK_S: Final = 2.0
+"""A session whose circuit is not known yet is looked at so often."""
+IDLE: Final = 50.0
+"""For so many times as long as a look took, the next one waits."""
+GROWN: Final = 2.0
+"""A session that has a circuit is looked at again when it has so many times as many frames."""
+SESSIONS: Final = 256
+CORNERS: Final = "C"
+Aside: TypeAlias = Callable[[Coroutine[Any, Any, object]], None]
+
+
+class Coaching(NamedTuple):
+    """Where the coach takes a session to be driven."""
+
+    track: Track | None = None
+    silent: str | None = LEARNING
+    """Why the coach says nothing about corners; None: it does."""
+
+
+async def find_coaching(book: LapBook, row: SessionRow) -> Coaching:
+    """The circuit of a session as it stands; one that is not known here from its own laps."""
+    laps, where = await book.found(row)
+    if where.track is not None:
+        return Coaching(where.track, None)
+    return await asyncio.to_thread(_own_circuit, laps, where.name or row.session_id)
+
+
+def _own_circuit(laps: Laps, name: str) -> Coaching:
+    try:
+        track = from_laps(laps, name, corner_prefix=CORNERS).track
+    except TrackError:
+        fixed = laps.series.fixed
+        return Coaching(silent=LEARNING if fixed.sum() * 2 >= len(fixed) else NOWHERE)
+    return Coaching(track, None)
+
+
+@dataclass
+class _Watched:
+    coaching: Coaching
+    n_frames: int = 0
+    """When it was looked at last."""
+    due: float = 0.0
+    busy: bool = False
+
+
+class LiveCircuits:
+    """Answers at once where a session is driven as far as that is known, and finds out more aside.
+
+    *tell* hears of each session of which the coach begins, or ceases, to know why it is silent.
+    """
+
+    def __init__(
+        self,
+        library: Library,
+        rows: Callable[[str], SessionRow | None],
+        find: Callable[[SessionRow], Coroutine[Any, Any, Coaching]],
+        aside: Aside,
+        tell: Callable[[str, Coaching], None] = lambda _, __: None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._library = library
+        self._rows, self._find, self._aside = rows, find, aside
+        self._tell, self._clock = tell, clock
+        self._watched: OrderedDict[str, _Watched] = OrderedDict()
+
+    def of(self, session_id: str) -> Coaching:
+        """Where a session is driven; asked for each second of it."""
+        row = self._rows(session_id)
+        if row is None:
+            return Coaching(silent=NOWHERE)
+        watched = self._watched.get(session_id)
+        if watched is None:
+            watched = self._watched[session_id] = _Watched(self._named(row))
+            while len(self._watched) > SESSIONS:
+                self._watched.popitem(last=False)
+        self._watched.move_to_end(session_id)
+        if self._is_due(watched, row):
+            watched.busy = True
+            self._aside(self._look(watched, row))
+        return watched.coaching
+
+    def _named(self, row: SessionRow) -> Coaching:
+        """As the driver named it, before anything of it was looked at."""
+        track = self._library.by_name(row.track or "")
+        return Coaching() if track is None else Coaching(track, None)
+
+    def _is_due(self, watched: _Watched, row: SessionRow) -> bool:
+        if watched.busy or row.n_frames == watched.n_frames or self._clock() < watched.due:
+            return False
+        return watched.coaching.track is None or row.n_frames >= GROWN * watched.n_frames
+
+    async def _look(self, watched: _Watched, row: SessionRow) -> None:
+        began = self._clock()
+        coaching = watched.coaching
+        try:
+            coaching = await self._find(row)
+        except ApiError as problem:
+            log.warning("the circuit of %s cannot be found: %s", row.session_id, problem)
+        finally:
+            now = self._clock()
+            watched.n_frames, watched.busy = row.n_frames, False
+            watched.due = now + max(LOOK_S, IDLE * (now - began))
+        before, watched.coaching = watched.coaching, coaching
+        if coaching.silent != before.silent:
+            self._tell(row.session_id, coaching)

@@ -1,0 +1,150 @@
+"""Which circuit a session belongs to: what its positions, its driver and its laps say."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from runtime.bridge.session.geometry import METRES_PER_DEGREE
+from runtime.bridge.session.recording import Frames, Numbers
+from runtime.bridge.session.series import series
+from runtime.bridge.track.build import Trace, from_centreline
+from runtime.bridge.track.identity import Identity, identify_circuit
+from runtime.bridge.track.library import Library
+from runtime.bridge.track.model import Track
+from tests.bridge.session.sessions import at, changed, frames, kept
+from tests.bridge.simulator.drivekit import LARKFELL, TRACKS
+from tools.drive import USUAL, drive
+
+CIRCUITS = Library(TRACKS)
+EAST: float = METRES_PER_DEGREE * float(np.cos(np.radians(LARKFELL.start.lat)))
+"""Metres of a degree of longitude at Larkfell."""
+
+
+def identify(recorded: Frames, words: str = "", library: Library = CIRCUITS) -> Identity:
+    return identify_circuit(series(recorded), words, library)
+
+
+def moved(recorded: Frames, east_m: float) -> Frames:
+    """The same drive somewhere else."""
+    return changed(recorded, lon=recorded.columns["lon"] + east_m / EAST)
+
+
+def blind(recorded: Frames) -> Frames:
+    return changed(recorded, lat=np.nan, lon=np.nan)
+
+
+@pytest.fixture(scope="module")
+def laps() -> Frames:
+    """Two laps of Larkfell by a usual receiver, with the ways out and in."""
+    return drive(LARKFELL, 2, noise=USUAL).frames
+
+
+def circuit_of(name: str, x: Numbers, y: Numbers) -> Track:
+    """A circuit through corners in metres, which are rounded off a little."""
+    t = np.linspace(0, 1, len(x) + 1)
+    dense = np.linspace(0, 1, 400, endpoint=False)
+    east, north = np.interp(dense, t, np.append(x, x[0])), np.interp(dense, t, np.append(y, y[0]))
+    place = at(east, north)
+    return from_centreline(Trace(place["lat"], place["lon"], np.full(400, np.nan)), name).track
+
+
+def test_positions_along_a_line_name_its_circuit_and_nobody_has_to(laps: Frames) -> None:
+    assert identify(laps) == (LARKFELL, "positions", "Larkfell Circuit")
+    assert identify(laps, "larkfell") == (LARKFELL, "driver", "larkfell")
+    assert identify(laps, "Club day") == (LARKFELL, "positions", "Larkfell Circuit")
+
+
+@pytest.mark.parametrize("seconds", [20, 45, 90])
+def test_a_part_of_a_lap_is_enough(laps: Frames, seconds: int) -> None:
+    begun = kept(laps, laps.columns["timestamp"] < seconds)
+    assert identify(begun).track is LARKFELL
+
+
+@pytest.mark.parametrize("east_m", [80.0, 600.0, 2400.0, 30_000.0])
+def test_a_drive_beside_the_line_is_not_on_the_circuit(laps: Frames, east_m: float) -> None:
+    assert identify(moved(laps, east_m)) == Identity()
+
+
+@pytest.mark.parametrize("east_m", [2400.0, 30_000.0])
+def test_positions_elsewhere_win_over_what_the_driver_said(laps: Frames, east_m: float) -> None:
+    assert identify(moved(laps, east_m), "Larkfell") == Identity()
+    assert identify(moved(laps, east_m), "Home Park") == Identity(name="Home Park")
+
+
+def test_positions_near_the_circuit_leave_the_driver_the_word(laps: Frames) -> None:
+    assert identify(moved(laps, 80.0), "Larkfell").ground == "driver"
+
+
+def test_a_lap_the_other_way_round_is_another_circuit(laps: Frames) -> None:
+    lat, lon = laps.columns["lat"][::-1], laps.columns["lon"][::-1]
+    assert identify(changed(laps, lat=lat, lon=lon)) == Identity()
+
+
+def test_a_car_park_at_the_circuit_is_not_the_circuit() -> None:
+    t = np.arange(0.0, 300.0, 0.1)
+    x, y = 60 * np.sin(t / 7) + 10 * np.sin(t / 3), 150 * np.cos(t / 11)
+    place = at(x, y, LARKFELL.start.lat, LARKFELL.start.lon)
+    assert identify(frames(t, speed_ms=15.0, **place)) == Identity()
+
+
+def test_another_layout_that_shares_most_of_the_line_is_not_the_circuit() -> None:
+    """The short one leaves the long one for 300 m only, and skips half of it."""
+    x, y = np.array([0.0, 0, 300, 300, 900, 900]), np.array([0.0, 500, 500, 300, 300, 0])
+    long = circuit_of("Long", x, y)
+    short = circuit_of("Short", np.array([0.0, 0, 300, 300]), np.array([0.0, 500, 500, 0]))
+    on_short, on_long = drive(short, 4).frames, drive(long, 3).frames
+
+    both = Library({track.id: track for track in (long, short)})
+    assert identify(on_short, library=both).name == "Short"
+    assert identify(on_long, library=both).name == "Long"
+    assert identify(on_short, library=Library({long.id: long})) == Identity()
+    assert identify(on_long, library=Library({short.id: short})) == Identity()
+
+
+def test_a_circuit_without_a_line_is_known_by_laps_through_its_gate(laps: Frames) -> None:
+    bare = replace(LARKFELL, line=None)
+    library = Library({bare.id: bare})
+    assert identify(laps, library=library).track is bare
+    assert identify(moved(laps, 300.0), library=library).track is None
+
+
+def test_without_positions_the_driver_has_the_word(laps: Frames) -> None:
+    assert identify(blind(laps), "larkfell").track is LARKFELL
+    assert identify(blind(laps), "Home Park") == Identity(name="Home Park")
+    assert identify(blind(laps)) == Identity()
+
+
+@pytest.mark.parametrize("east_m", [0.0, 30_000.0])
+def test_a_position_that_is_held_says_nothing(laps: Frames, east_m: float) -> None:
+    held = changed(laps, lat=LARKFELL.start.lat, lon=LARKFELL.start.lon + east_m / EAST)
+    assert identify(held) == Identity()
+    assert identify(held, "larkfell").track is LARKFELL
+    assert not series(held).fixed[laps.columns["speed_ms"] > 6.0].any()
+
+
+def test_a_receiver_that_freezes_half_way_has_no_usable_positions(laps: Frames) -> None:
+    half = len(laps) // 2
+    lat, lon = laps.columns["lat"].copy(), laps.columns["lon"].copy()
+    lat[half:], lon[half:] = lat[half], lon[half]
+    frozen = series(changed(laps, lat=lat, lon=lon))
+    assert not frozen.gps_usable
+    assert series(laps).gps_usable
+
+
+def test_a_car_that_stands_has_its_position() -> None:
+    t = np.arange(0.0, 60.0, 0.1)
+    assert series(frames(t, speed_ms=0.0, lat=44.0, lon=10.0)).fixed.all()
+
+
+def test_a_slow_receiver_repeats_its_position_and_is_believed(laps: Frames) -> None:
+    index = np.arange(len(laps)) // 20 * 20
+    lat, lon = laps.columns["lat"][index], laps.columns["lon"][index]
+    assert series(changed(laps, lat=lat, lon=lon)).fixed.all()
+
+
+def resetting(length_m: float, n_laps: int = 3) -> Frames:
+    """A drive without positions whose distance begins anew each lap."""
+    t = np.arange(0.0, (n_laps + 0.5) * length_m / 40.0, 0.1)
+    way = 40.0 * t + length_m / 2
+    return frames(t, distance_m=way % length_m, speed_ms=40.0)
