@@ -1,7 +1,7 @@
 """Makes rows and samples of a live bus: its frames are decoded together, a flush at a time."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -22,6 +22,15 @@ from runtime.bridge.can.rows import (
 )
 from runtime.bridge.can.rules import NO_RULES, Plan, Rules, SignalOutput
 from runtime.bridge.can.values import Batch, CanFrame, batch_of
+from runtime.bridge.session.channels import (
+    BUS_STATED,
+    SIGNALS,
+    Channel,
+    Match,
+    Values,
+    match_channels,
+    own_names,
+)
 from runtime.bridge.session.recording import TIMESTAMP, WIDE, Numbers, Samples
 
 EXTRA_STALE_S: Final = 10.0
@@ -43,8 +52,59 @@ class Flush(NamedTuple):
     """The latest value of every further signal."""
 
 
+class _Finder:
+    """Finds the signals of the bridge among those of a database while the bus tells them.
+
+    The same table as for files decides. Of several candidates that were heard the best name is
+    taken; one that has not changed since the bus was opened gives way to one that has. What the
+    car file names is left to it, and what goes out under the name of a signal is that signal.
+    """
+
+    def __init__(self, units: Mapping[str, str], named: Set[str]) -> None:
+        self._units = units
+        self._named = named
+        self._first: dict[str, float] = {}
+        self._changed: set[str] = set()
+        self._own: set[str] = set()
+        self._matches: dict[str, Match] = {}
+
+    def add_found(self, emitted: dict[str, SignalOutput]) -> dict[str, SignalOutput]:
+        """What was told, with the signals found in it."""
+        new = False
+        for name, (_, values) in emitted.items():
+            if not len(values) or name in self._changed or name in self._own:
+                continue
+            if name in SIGNALS:
+                self._own.add(name)
+                new = True
+            elif name in self._units and name not in self._named:
+                new = new or name not in self._first
+                first = self._first.setdefault(name, float(values[0]))
+                if (values != first).any():
+                    self._changed.add(name)
+                    new = True
+        if new:
+            self._match()
+        found = {
+            signal: SignalOutput(emitted[name].rows, match.scale(emitted[name].values))
+            for signal, match in self._matches.items()
+            if (name := match.channel) != signal and name in emitted and signal != _DISTANCE
+        }
+        return {**found, **emitted}
+
+    def _match(self) -> None:
+        channels = [
+            Channel(name, self._units[name], values=Values(constant=name not in self._changed))
+            for name in self._first
+        ]
+        own = [Channel(name) for name in self._own]
+        self._matches = match_channels([*own, *channels], own_names(self._own), BUS_STATED)
+
+
 class Assembler:
     """One row for each *flush_ms* of the bus's own time, at even times, and every sample.
+
+    Signals of the database that no car file names are found by `_Finder`.
 
     A row holds what was last heard before its time. What was silent for too long is null: a
     sensor that died does not go on telling its last value. Columns that the frames do not bring
@@ -57,6 +117,7 @@ class Assembler:
     def __init__(self, decoder: Decoder, plan: Plan = NO_RULES, flush_ms: float = 100.0) -> None:
         self._decoder = decoder
         self._rules = Rules(plan)
+        self._finder = _Finder(decoder.units, plan.names)
         self._flush_s = flush_ms / 1000.0
         self._clock = StampClock()
         self._waiting: list[CanFrame] = []
@@ -139,7 +200,7 @@ class Assembler:
         """What a batch told of each signal; remembers the last of it."""
         if not len(batch):
             return {}
-        emitted: dict[str, SignalOutput] = self._rules.feed(self._decoder.decode(batch))
+        emitted = self._finder.add_found(self._rules.feed(self._decoder.decode(batch)))
         if _DISTANCE in emitted:
             emitted[GPS_DISTANCE] = emitted.pop(_DISTANCE)
         signals = {}

@@ -205,7 +205,7 @@ def sort_columns(columns: Sequence[Column], t: Numbers, form: str, options: Opti
         own.append(name)
         if name == signal:
             continue
-        while name.casefold() in taken:
+        while name.casefold() in taken and name.casefold() != signal:
             name = f"{clean_name(column.name)[: LONGEST_NAME - 8]}_{number}"
             number += 1
         own[-1] = name

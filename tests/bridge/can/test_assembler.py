@@ -14,6 +14,7 @@ from runtime.bridge.can import assembler
 from runtime.bridge.can.assembler import Flush
 from runtime.bridge.can.decoder import Column, Decoder
 from runtime.bridge.can.rows import GPS_DISTANCE
+from runtime.bridge.can.rules import NO_RULES, Plan, Steps
 from runtime.bridge.can.values import Batch, CanFrame
 from runtime.bridge.session.recording import WIDE
 
@@ -23,8 +24,9 @@ T0 = 1_763_000_000.0
 class Told(Decoder):
     """Decodes the frames of this test, whose signals stand beside them."""
 
-    def __init__(self) -> None:
+    def __init__(self, units: Mapping[str, str] | None = None) -> None:
         super().__init__({})
+        self.units = dict(units or {})
 
     def knows(self, key: int) -> bool:
         return True
@@ -52,9 +54,11 @@ def frame_of(t: float, signals: Mapping[str, float]) -> CanFrame:
     return CanFrame(t, len(SIGNALS) - 1, b"")
 
 
-def assembling(flush_ms: float = 100.0) -> assembler.Assembler:
-    """An assembler of such frames."""
-    return assembler.Assembler(Told(), flush_ms=flush_ms)
+def assembling(
+    flush_ms: float = 100.0, units: Mapping[str, str] | None = None, plan: Plan = NO_RULES
+) -> assembler.Assembler:
+    """An assembler of such frames, of a database with these signals and units."""
+    return assembler.Assembler(Told(units), plan, flush_ms)
 
 
 def drive(seconds: float, **signals: float) -> list[CanFrame]:
@@ -270,3 +274,60 @@ def test_whatever_the_stamps_rows_and_samples_grow_strictly(
     assert len(oil) == sum(not math.isnan(t) for t in times)
     metres = column(flushes, "distance_m")
     assert all(a <= b for a, b in itertools.pairwise(metres))
+
+
+FOREIGN = {
+    "VehicleSpeed": "km/h",
+    "EngineSpeed": "rpm",
+    "AccelPedal": "%",
+    "BrakePressFront": "kPa",
+    "BRAKE_PRESSED": "",
+    "LAT_ACCEL": "m/s^2",
+    "Latacc": "g",
+    "SpeedLimit": "km/h",
+    "BRAKE_PRESSURE": "",
+    "CoolantTemp": "degC",
+}
+"""Signals of a database without a car file."""
+
+
+def test_a_foreign_database_fills_the_columns_by_names_and_units() -> None:
+    signals = {
+        "VehicleSpeed": 72.0, "EngineSpeed": 5000.0, "AccelPedal": 40.0, "BrakePressFront": 1200.0,
+        "LAT_ACCEL": 9.80665, "SpeedLimit": 200.0, "CoolantTemp": 90.0, "BRAKE_PRESSED": 1.0,
+    }  # fmt: skip
+    flushes = assembling(100, FOREIGN).feed(drive(1.0, **signals))
+    row = rows(flushes)[-1]
+    told = {name: row[name] for name in ("speed_ms", "rpm", "throttle_pct", "brake_bar", "g_lat")}
+    assert told == pytest.approx(
+        {"speed_ms": 20.0, "rpm": 5000.0, "throttle_pct": 40.0, "brake_bar": 12.0, "g_lat": 1.0}
+    )
+    assert row["distance_m"] == pytest.approx(20.0, abs=2.5)
+    extras = flushes[-1].extras
+    assert {extras[name] for name in ("CoolantTemp", "coolant_temp_c")} == {90.0}
+    assert extras["brake_switch"] == 1.0
+    assert extras["SpeedLimit"] == 200.0
+
+
+def test_a_raw_count_without_a_unit_is_no_pressure() -> None:
+    flushes = assembling(100, FOREIGN).feed(drive(0.5, BRAKE_PRESSURE=200.0, VehicleSpeed=30.0))
+    assert math.isnan(rows(flushes)[-1]["brake_bar"])
+
+
+def test_a_signal_that_stands_gives_way_to_one_that_lives() -> None:
+    frames = [
+        frame_of(T0 + n / 50, {"Latacc": 0.0, "LAT_ACCEL": 0.0 if n < 50 else 9.80665})
+        for n in range(100)
+    ]
+    assert column(assembling(100, FOREIGN).feed(frames), "g_lat")[-1] == pytest.approx(1.0)
+
+
+def test_what_the_car_file_names_is_left_to_it() -> None:
+    plan = Plan({"EngineSpeed": Steps((), ("revs",), ())}, ())
+    flushes = assembling(100, FOREIGN, plan).feed(
+        drive(0.5, EngineSpeed=5000.0, VehicleSpeed=36.0, speed_ms=3.0)
+    )
+    row = rows(flushes)[-1]
+    assert math.isnan(row["rpm"])
+    assert flushes[-1].extras["revs"] == 5000.0
+    assert row["speed_ms"] == 3.0
