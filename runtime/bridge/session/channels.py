@@ -664,15 +664,23 @@ def _channel(channels: Sequence[Channel], name: str) -> Channel | None:
     return exact or next(near, None)
 
 
-@functools.lru_cache(maxsize=8192)
-def column_of(name: str) -> tuple[str, int, float] | None:
-    """The column of a number that came under *name* alone, its rank, and the factor to its unit.
+class NamedSignal(NamedTuple):
+    """The signal that a name stands for; the better name sorts first."""
 
-    None where the name is none of the table, or leaves the unit open.
+    rank: tuple[int, int, int]
+    name: str
+    scale: Scale
+
+
+_OPEN: Final = tuple(kind for kind in KINDS if not any(kind is other for other in NATURAL))
+
+
+@functools.lru_cache(maxsize=8192)
+def signal_of(name: str) -> NamedSignal | None:
+    """The signal of numbers that come under *name*, where nothing else says what they are.
+
+    None where the table does not have the name, or where the name leaves the unit open.
     """
-    stated = tuple(kind for kind in KINDS if not any(kind is natural for natural in NATURAL))
-    for signal, candidate in _candidates(Channel(name), stated):
-        if signal in WIDE_TABLE:
-            _, rank, source = candidate.rank
-            return signal, 10 * rank + source, candidate.scale.factor
+    for signal, candidate in _candidates(Channel(name), stated=_OPEN):
+        return NamedSignal(candidate.rank, signal, candidate.scale)
     return None

@@ -8,10 +8,11 @@ from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
 
+from runtime.bridge.session.channels import signal_of
 from runtime.bridge.session.geometry import Indices
 from runtime.bridge.session.names import LONGEST_NAME, NAMES, clean_name, is_name
 from runtime.bridge.session.recording import TIMESTAMP, WIDE, Frames, Numbers, Samples
-from runtime.bridge.session.series import Flags
+from runtime.bridge.session.series import SIGNALS, Flags
 from runtime.bridge.session.units import KMH
 
 REASONS_KEPT: Final = 20
@@ -22,6 +23,8 @@ NAN: Final = float("nan")
 Fault: TypeAlias = tuple[Flags, str]
 """Which elements are at fault, and why."""
 Object: TypeAlias = Mapping[str, object]
+Further: TypeAlias = tuple[Indices, Numbers]
+"""The frames that have a signal, and its numbers there."""
 
 MAX_SAMPLES: Final = 500_000
 MAX_FRAMES: Final = 100_000
@@ -222,8 +225,9 @@ def read_frames(frames: object) -> FrameBatch:
     """The frames of a JSON array; raises `BadBatch`, also where not one of them can be used.
 
     A usable frame has a finite time, and a finite number or null in every column it names. Numbers
-    and booleans under other names become `FrameBatch.extras`, see `signal_names`. `combo_g` is
-    computed where absent; a missing distance stays null, for it depends on the frames before.
+    and booleans under other names become `FrameBatch.extras`, see `signal_names` and
+    `_add_named`. `combo_g` is computed where absent; a missing distance stays null, for it depends
+    on the frames before.
     """
     if not isinstance(frames, list) or not frames:
         raise BadBatch("frames must be an array with at least one frame")
@@ -240,6 +244,7 @@ def read_frames(frames: object) -> FrameBatch:
     table = _read_wide(objects, keys, faults)
     table[_TIME] = t = seconds(table[_TIME])
     further, ignored = _read_further(objects, keys - _TAKEN, faults)
+    further = _add_named(table, further)
     if (untimed := np.isnan(t)).any():
         faults.append((untimed, "timestamp is missing"))
     good = np.ones(len(objects), np.bool_)
@@ -290,12 +295,12 @@ def _read_cells(objects: Sequence[Object], names: Sequence[str], faults: list[Fa
 
 def _read_further(
     objects: Sequence[Object], keys: Set[str], faults: list[Fault]
-) -> tuple[dict[str, tuple[Indices, Numbers]], list[Ignored]]:
+) -> tuple[dict[str, Further], list[Ignored]]:
     """By signal the frames that have it and its numbers there; the keys with other values.
 
     *faults* gets what is infinite.
     """
-    signals: dict[str, tuple[Indices, Numbers]] = {}
+    signals: dict[str, Further] = {}
     ignored: list[Ignored] = []
     if not keys:
         return signals, ignored
@@ -321,6 +326,27 @@ def _read_further(
             mine = mine[~bad[mine]]
         signals[name] = frame_of[mine], numbers[mine]
     return signals, ignored
+
+
+def _add_named(table: Numbers, further: Mapping[str, Further]) -> dict[str, Further]:
+    """The further numbers without those that filled empty cells of *table*.
+
+    A name that says its quantity and unit fills the column of it where the frame has none. One of
+    a signal that every series is read with (`series.SIGNALS`) is kept under that name as well.
+    """
+    left = dict(further)
+    named = [(signal, name) for name in further if (signal := signal_of(name)) is not None]
+    for signal, name in sorted(named):
+        rows, values = further[name]
+        values = signal.scale(values)
+        if signal.name in SIGNALS:
+            left.setdefault(signal.name, (rows, values))
+        elif signal.name in WIDE:
+            cells = table[WIDE.index(signal.name)]
+            empty = np.isnan(cells[rows])
+            cells[rows[empty]] = values[empty]
+            left[name] = rows[~empty], further[name][1][~empty]
+    return {name: samples for name, samples in sorted(left.items()) if len(samples[0])}
 
 
 def read_columns(columns: object) -> FrameBatch:

@@ -10,10 +10,10 @@ from runtime.bridge.session.channels import (
     Channel,
     Choice,
     Values,
-    column_of,
     describe,
     key_of,
     match_channels,
+    signal_of,
 )
 from runtime.bridge.session.recording import Samples
 
@@ -246,15 +246,17 @@ def test_a_mapping_that_does_not_fit_names_what_there_is(signal: str, text: str,
         ("LapDist", "distance_m"),
         ("vehicle_speed", None),  # in which unit?
         ("brake_pressure_front", None),
-        ("oil_temp_c", None),
+        ("oil_temp", None),
+        ("Lap", "lap_number"),
+        ("brake_pressed", "brake_switch"),
         ("cadence", None),
     ],
 )
-def test_a_number_without_a_unit_is_a_column_where_its_name_says_enough(
+def test_a_number_without_a_unit_is_a_signal_where_its_name_says_enough(
     key: str, column: str | None
 ) -> None:
-    match = column_of(key)
-    assert (match[0] if match else None) == column
+    signal = signal_of(key)
+    assert (signal.name if signal else None) == column
 
 
 def test_no_name_of_the_table_stands_for_two_signals() -> None:

@@ -229,3 +229,40 @@ def test_nothing_usable_is_refused(signals: object) -> None:
 def test_too_many_are_refused() -> None:
     with pytest.raises(BatchTooLarge):
         read_samples([["x", 1, 1]] * 500_001)
+
+
+def test_a_column_may_come_under_the_name_of_its_maker() -> None:
+    frame = {
+        "timestamp": 1.0, "EngineSpeed": 5000, "throttle_pos-obd": 40.0, "velocity-kmh": 72.0,
+        "brake_press_psi": 100.0, "LapDist": 12.5, "oil_temp": 90.0,
+    }  # fmt: skip
+    batch = read_frames([frame])
+    columns = {name: values[0] for name, values in batch.frames.columns.items()}
+    assert (columns["rpm"], columns["throttle_pct"], columns["distance_m"]) == (5000, 40, 12.5)
+    assert columns["speed_ms"] == pytest.approx(20.0)
+    assert columns["brake_bar"] == pytest.approx(6.89476)
+    assert set(batch.extras) == {"oil_temp"}
+
+
+def test_the_column_s_own_name_wins_and_the_other_is_a_signal() -> None:
+    rows = [
+        {"timestamp": 1.0, "rpm": 4000, "EngineSpeed": 5000},
+        {"timestamp": 2.0, "rpm": None, "EngineSpeed": 5100, "rpm-obd": 3},
+        {"timestamp": 3.0, "vehicle_speed": 50.0, "brake_pressure_front": 2.0},
+    ]
+    batch = read_frames(rows)
+    assert batch.frames.columns["rpm"][:2].tolist() == [4000, 5100]
+    told = {name: samples.value.tolist() for name, samples in batch.extras.items()}
+    assert told == {
+        "EngineSpeed": [5000], "rpm-obd": [3], "vehicle_speed": [50], "brake_pressure_front": [2],
+    }  # fmt: skip
+    assert np.isnan(batch.frames.columns["speed_ms"]).all(), "in which unit?"
+
+
+@pytest.mark.parametrize(
+    ("key", "signal"),
+    [("BRAKE_PRESSED", "brake_switch"), ("brake_pos-obd", "brake_position_pct")],
+)
+def test_signals_that_a_series_is_read_with_have_their_names_too(key: str, signal: str) -> None:
+    batch = read_frames([{"timestamp": 1.0, key: True}, {"timestamp": 2.0, key: 0}])
+    assert batch.extras[signal].value.tolist() == batch.extras[key].value.tolist() == [1.0, 0.0]
