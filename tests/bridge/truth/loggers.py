@@ -1,5 +1,6 @@
 """Writes drives as files, in the words of two loggers."""
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
@@ -18,12 +19,12 @@ latitude
 longitude
 velocity kmh
 heading
-
+{extra}
 [comments]
 Written by a test
 
 [column names]
-sats time lat long velocity heading
+sats time lat long velocity heading {names}
 
 [data]
 """
@@ -42,18 +43,26 @@ unix time,,,deg,deg,sats,m/s,m/s
 """
 
 
-def write_vbo(path: Path, made: Drive) -> None:
-    """A VBO file; its seconds count from midnight, its longitudes to the west."""
-    t = made.columns["timestamp"]
+def write_vbo(path: Path, made: Drive, more: Mapping[str, Numbers] | None = None) -> None:
+    """A VBO file, with *more* columns; seconds count from midnight, longitudes to the west."""
+    t, more = made.columns["timestamp"], more or {}
     start = datetime.fromtimestamp(float(t[0]), UTC)
     midnight = start.replace(hour=0, minute=0, second=0, microsecond=0).timestamp()
     seconds = t - midnight
     clock = 10_000 * (seconds // 3600) + 100 * (seconds // 60 % 60) + seconds % 60
     course = np.degrees(_courses(made)) % 360.0
     columns = (clock, made.columns["lat"] * 60, made.columns["lon"] * -60)
-    rows = zip(*columns, made.columns["speed_ms"] * 3.6, course, strict=True)
-    lines = [f"009 {a:010.3f} {b:+.6f} {c:+.6f} {d:07.3f} {e:06.2f}" for a, b, c, d, e in rows]
-    head = _VBO_HEAD.format(when=start.strftime("%d/%m/%Y @ %H:%M:%S"))
+    rows = zip(*columns, made.columns["speed_ms"] * 3.6, course, *more.values(), strict=True)
+    lines = [
+        f"009 {a:010.3f} {b:+.6f} {c:+.6f} {d:07.3f} {e:06.2f} "
+        + " ".join(f"{value:+.4E}" for value in rest)
+        for a, b, c, d, e, *rest in rows
+    ]
+    head = _VBO_HEAD.format(
+        when=start.strftime("%d/%m/%Y @ %H:%M:%S"),
+        names=" ".join(more),
+        extra="".join(f"{name}\n" for name in more),
+    )
     path.write_bytes((head + "\n".join(lines) + "\n").replace("\n", "\r\n").encode("cp1252"))
 
 

@@ -144,3 +144,26 @@ def test_all_resources_tell_the_same_corners(seen: Seen) -> None:
     banded = [name for band in said["corner_classification"]["bands"] for name in band["corners"]]
     assert sorted(banded) == sorted(names)
     assert set(said["map"]["per_corner_color"]) == set(names)
+
+
+def test_every_lap_is_there_and_none_besides(seen: Seen) -> None:
+    assert len(seen.view.laps) == len(seen.lap_times)
+    assert {lap["method"] for lap in seen.view.laps} == {"gps"}
+
+
+def test_every_lap_that_closes_counts(seen: Seen) -> None:
+    assert len(seen.view.laps) >= seen.plan.laps
+
+
+def test_every_lap_time_is_right(seen: Seen) -> None:
+    errors = np.array(seen.view.times) - seen.lap_times
+
+    assert np.abs(errors).max() <= LAP_S, (errors * 1000).round()
+
+
+def test_the_best_lap_is_the_fastest_one(seen: Seen) -> None:
+    best = min(seen.lap_times)
+
+    assert seen.view.said["stats"]["best_lap_s"] == pytest.approx(best, abs=LAP_S)
+    number = seen.view.said["lap_time_table"]["best_lap_number"]
+    assert seen.lap_times[number - 1] == pytest.approx(best, abs=LAP_S)

@@ -4,6 +4,7 @@ The files are no part of the project: `BRIDGE_TEST_RECORDINGS` names the folder 
 """
 
 import csv
+import json
 import os
 import re
 from collections.abc import AsyncIterator, Callable
@@ -19,7 +20,7 @@ import pytest_asyncio
 from cantools.database.can import Database
 
 from tests.bridge.bridgekit import Bridge, bridging, settings_for
-from tests.bridge.truth.asking import View, bring, look
+from tests.bridge.truth.asking import View, bring, look, send
 from tests.bridge.truth.circuits import GRAVITY, Numbers
 
 VARIABLE: Final = "BRIDGE_TEST_RECORDINGS"
@@ -212,3 +213,27 @@ async def test_a_can_log_has_the_channels_of_its_dbc(file_bridge: Bridge) -> Non
 async def test_a_log_of_unknown_ids_is_refused(file_bridge: Bridge) -> None:
     body = {"path": str(FOLDER / MF4)}
     assert await file_bridge.refused("POST", "/session/import", body) == (422, "unparsable_file")
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_positions_alone_measure_a_centreline(file_bridge: Bridge) -> None:
+    circuit = json.loads((FOLDER / CENTRELINE).read_text(encoding="utf-8"))["features"][0]
+    lon, lat = np.array(circuit["geometry"]["coordinates"]).T
+    per_degree = 111_132.95 - 559.85 * np.cos(2 * np.radians(lat[0]))
+    per_degree_east = 111_412.88 * np.cos(np.radians(lat[0]))
+    way = np.hypot(np.diff(lat) * per_degree, np.diff(lon) * per_degree_east)
+    along = np.concatenate([[0.0], np.cumsum(way)])
+    places = np.arange(0.0, 3.3 * along[-1], 4.0)  # 40 m/s at 10 Hz
+    columns = {
+        "timestamp": 1.78e9 + np.arange(len(places)) / 10.0,
+        "lat": np.interp(places % along[-1], along, lat),
+        "lon": np.interp(places % along[-1], along, lon),
+    }
+    await send(file_bridge, "centreline", columns)
+
+    view = await look(file_bridge, "centreline")
+
+    assert along[-1] == pytest.approx(circuit["properties"]["length"], rel=0.01)
+    assert view.full["distance_m"] == pytest.approx(places[-1], rel=0.005)
+    assert view.times == pytest.approx([along[-1] / 40.0] * 3, abs=0.040)
+    assert not view.is_default_circuit

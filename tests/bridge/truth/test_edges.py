@@ -1,0 +1,87 @@
+"""Recordings that once led to a false circuit, lap or number, against what was driven."""
+
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import pytest
+
+from tests.bridge.bridgekit import Bridge
+from tests.bridge.truth.asking import bring, look, send
+from tests.bridge.truth.circuits import Numbers
+from tests.bridge.truth.drives import PLANS, Drive, degrees, drive
+from tests.bridge.truth.loggers import write_vbo
+from tests.bridge.truth.test_drives import LAP_S, Seen
+
+BY_NAME: Final = {plan.name: plan for plan in PLANS}
+FROM_LINE: Final = drive(
+    BY_NAME["hairpins-irregular"]._replace(clock="even", hz=20.0, begin_m=0.0, seed=31)
+)
+"""Six laps of 1.9 km and a little more, from the line, at 20 Hz."""
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+def without(made: Drive, *names: str, **more: Numbers) -> dict[str, Numbers]:
+    """The recorded columns, less some and with others."""
+    return {name: v for name, v in made.columns.items() if name not in names} | more
+
+
+def line_times(made: Drive) -> Numbers:
+    """Seconds from line to line."""
+    laps = np.arange(made.plan.laps + 1) * made.circuit.length_m
+    return np.diff(np.interp(laps, made.way, made.t))
+
+
+def way_of(made: Drive) -> Numbers:
+    """Metres from the line at each row."""
+    return np.interp(made.columns["timestamp"], made.t, made.way)
+
+
+async def test_a_pass_25_m_off_is_a_pass(shared_bridge: Bridge) -> None:
+    made = drive(BY_NAME["club-pits-jitter"]._replace(clock="even", hz=10.0, seed=32))
+    way = way_of(made)
+    third = 2 * made.circuit.length_m
+    # For 800 m around the line the receiver is 25 m to the left of the car.
+    off = -25.0 * np.clip((400.0 - np.abs(way - third)) / 200.0, 0.0, 1.0)
+    beside, on = made.circuit.at(way, off), made.circuit.at(way, 0.0 * way)
+    lat, lon = degrees(made.plan.place, beside[0] - on[0], beside[1] - on[1])
+    columns = without(
+        made,
+        lat=made.columns["lat"] + lat - made.plan.place[0],
+        lon=made.columns["lon"] + lon - made.plan.place[1],
+    )
+    await send(shared_bridge, "off", columns)
+
+    seen = Seen(made, await look(shared_bridge, "off"))
+
+    assert len(seen.view.laps) == len(seen.lap_times)
+    assert len(seen.view.laps) >= made.plan.laps
+    assert np.abs(np.array(seen.view.times) - seen.lap_times).max() <= LAP_S
+
+
+async def test_a_column_of_zeros_does_not_win_over_a_measured_one(
+    shared_bridge: Bridge, folder: Path
+) -> None:
+    made = FROM_LINE
+    side = made.columns["g_lat"]
+    write_vbo(folder / "zeros.vbo", made, {"latacc": 0.0 * side, "latacc-calc": side})
+
+    await bring(shared_bridge, "zeros", folder / "zeros.vbo")
+
+    view = await look(shared_bridge, "zeros")
+    largest = np.abs(side).max()
+    assert view.said["stats"]["max_g_lat"] == pytest.approx(largest, abs=0.02)
+
+
+async def test_a_track_name_that_is_no_circuit_here_is_kept(shared_bridge: Bridge) -> None:
+    about = {"session_id": "named", "driver": "Eva", "track": "Nowhere Ring"}
+    await shared_bridge.ok("POST", "/session/start", about)
+    await send(shared_bridge, "named", FROM_LINE.columns)
+
+    view = await look(shared_bridge, "named")
+
+    assert view.said["session"]["session"]["track"] == "Nowhere Ring"
+    assert len(view.laps) == FROM_LINE.plan.laps
+    assert {entry["track"] for entry in view.said["board"]} == {"Nowhere Ring"}
+    assert not view.is_default_circuit
+    assert abs(len(view.said["corners"]["corners"]) - len(FROM_LINE.corners)) <= 1
