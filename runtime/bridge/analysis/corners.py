@@ -82,7 +82,7 @@ class PassRecord:
     max_g_lat: Gravity | None
     """g without sign"""
     corner_time_s: Seconds
-    """s from entry to exit, interpolated"""
+    """s from the begin of the approach to the exit, interpolated"""
     apex_distance_m: Metres | None
     """m of the lap where it was slowest"""
     min_speed_kmh: Kmh | None

@@ -7,6 +7,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 from runtime.bridge.analysis.drive import Drive, UnknownLap, once_per_drive
 from runtime.bridge.analysis.passes import Pass, difference, passes_of
 from runtime.bridge.analysis.reference import NONE, Aim, Basis, References, Taken, aims, basis_of
+from runtime.bridge.session.definitions import CLOSED_PCT
 from runtime.bridge.session.ranking import time_text
 from runtime.bridge.session.units import Seconds
 from runtime.bridge.track.model import DANGERS, Corner, DangerZone, Track
@@ -15,7 +16,7 @@ AROUND_M: Final = 100.0
 """So far around a corner a danger counts as one of it."""
 LEAST_S: Final = 0.05
 """A smaller loss is not looked into."""
-OFF: Final = "brake off, throttle under 10 %"
+OFF: Final = f"brake off, throttle under {CLOSED_PCT:.0f} %"
 """What a pass counts as coasting; a throttle may be held below that."""
 ADVICE: Final = {
     "early_brake": "brake later: {}",
@@ -171,7 +172,7 @@ def _own_losses(own: Pass) -> Iterator[_Found]:
         detail = f"the car coasted for {coast:.1f} s ({OFF})"
         yield _Found("coast_in_corner", 0.85 * coast, 0.5, detail)
     if nothing > 0.3:
-        detail = f"{nothing:.1f} s passed between the brake and 10 % throttle"
+        detail = f"{nothing:.1f} s passed between the brake and the throttle"
         yield _Found("nothing_time", 0.6 * nothing, 0.4, detail)
     corrections = own.steering_corrections or 0
     if corrections >= 3:

@@ -217,8 +217,8 @@ def _by_itself(drive: Drive, passage: Pass, aim: Aim | None) -> Iterator[Candida
     if passage.max_combo_g is not None and passage.max_combo_g > limit:
         seed = f"{passage.max_combo_g:.2f} g in {passage.corner}, where {limit:.2f} g is a lot."
         yield _at_apex(drive, passage, "over_limit_in_corner", passage.max_combo_g / limit, seed)
-    coast = passage.coast_seconds or 0.0
-    if coast > COAST_S:
+    coast = passage.coast_seconds
+    if coast is not None and coast > COAST_S:
         seed = f"{coast:.1f} s of coasting in {passage.corner}."
         yield _at_apex(drive, passage, "coast_in_corner", coast / COAST_S, seed)
     peak, apex = passage.peak_brake_bar, passage.trail_brake_bar_at_apex

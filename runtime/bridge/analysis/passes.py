@@ -6,23 +6,37 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from runtime.bridge.analysis.drive import Drive, once_per_drive
-from runtime.bridge.analysis.windows import first_in, known_in, largest_in, last_in, total_in
+from runtime.bridge.analysis.windows import (
+    first_in,
+    known_in,
+    largest_in,
+    last_in,
+    some_in,
+    total_in,
+)
+from runtime.bridge.session.definitions import (
+    CLOSED_PCT,
+    find_brakings,
+    is_brake_told,
+    is_braking,
+    is_coasting,
+    is_coasting_told,
+    is_off_brake,
+    is_on_brake,
+)
 from runtime.bridge.session.geometry import Indices
 from runtime.bridge.session.laps import Segment
 from runtime.bridge.session.progress import unwrap
 from runtime.bridge.session.recording import Numbers
-from runtime.bridge.session.series import Flags, Series
+from runtime.bridge.session.series import Series
 from runtime.bridge.session.units import KMH
+from runtime.bridge.track.model import inside
 
 LEAST_FRAMES: Final = 3
 APPROACH_M: Final = 200.0
 """So far before a corner its braking is looked for, but not before the apex of the last corner:
-what was braked there was braked for that one."""
-LIFT_M: Final = 50.0
-"""So far before a corner the time on no pedal is looked for."""
-BRAKING_BAR: Final = 5.0
-RELEASED_BAR: Final = 2.0
-COASTING_PCT: Final = 10.0
+what was braked there was braked for that one. Braking that is under way there counts from where it
+began."""
 STEERED_DEG: Final = 3.0
 
 
@@ -32,27 +46,32 @@ class Pass(NamedTuple):
     corner: str
     lap: int
     approach: int
-    """The first frame of the approach: the 200 m before the entry, or from the last apex on."""
+    """The first frame of the 200 m before the entry, or behind the last apex."""
+    start: int
+    """The first frame of the approach: the time of the corner begins there, see `approaches`."""
     first: int
     """Frames of the series from *first* to before *last* lie inside the window."""
     last: int
     apex_frame: int
     """The frame nearest to the apex."""
+    t_start: float
+    """Where the approach begins: seconds of the session's clock, interpolated, as are *t_entry* and
+    *t_exit*."""
     t_entry: float
-    """Seconds of the session's clock, interpolated, as is *t_exit*."""
     t_exit: float
     entry_speed_kmh: float | None
     """At the entry, between the frames around it; the exit likewise."""
     apex_speed_kmh: float | None
-    """Of the frame nearest to the apex."""
+    """The smallest in the window: what drivers call the speed at the apex."""
     exit_speed_kmh: float | None
-    min_speed_kmh: float | None
-    """In the window."""
+    apex_place_speed_kmh: float | None
+    """Of the frame nearest to the place that the circuit has as the corner's apex."""
     peak_brake_bar: float | None
     """From the approach to the exit."""
     brake_point_m: float | None
-    """Metres before the entry where the brake first exceeded 5 bar, from the approach on;
-    negative inside the window; None where it never did."""
+    """Metres before the entry where the braking that reaches the corner began: 5 bar or more, and
+    not under 2 bar until the last time before the entry; negative where it began inside the window;
+    None where there was none."""
     brake_release_m: float | None
     """Metres behind the entry where it fell below 2 bar for good; None where it was not pressed."""
     trail_brake_bar_at_apex: float | None
@@ -62,17 +81,22 @@ class Pass(NamedTuple):
     """Without sign."""
     max_combo_g: float | None
     coast_seconds: float | None
-    """With throttle below 10 % and brake below 2 bar; a null of a pedal that is recorded is up."""
+    """Coasting from the begin of the approach to the exit; see `is_coasting`."""
     steering_corrections: int | None
     """Changes of the steering's side with 3 degrees or more on both."""
     nothing_time_s: float | None
-    """From the last brake above 2 bar to the first throttle above 10 %; 0 where they overlap, and
-    without either. Looked for from 50 m before the entry to the exit."""
+    """From the last brake of 2 bar or more to the first throttle of 5 % or more; 0 where they
+    overlap, and without either. Looked for from 200 m before the entry to the exit."""
+
+    @property
+    def min_speed_kmh(self) -> float | None:
+        """The same as *apex_speed_kmh*."""
+        return self.apex_speed_kmh
 
     @property
     def corner_time_s(self) -> float:
-        """From entry to exit, seconds."""
-        return self.t_exit - self.t_entry
+        """From the begin of the approach to the exit, seconds."""
+        return self.t_exit - self.t_start
 
     @property
     def frames(self) -> slice:
@@ -85,23 +109,48 @@ def passes_of(drive: Drive) -> dict[str, tuple[Pass, ...]]:
     """The passes of every corner, by its name in lap order; empty where no lap passed it whole.
 
     A pass belongs to the lap that holds its apex. A window over start/finish reaches into the
-    neighbouring lap. A pass during which recording paused, or of fewer than 3 frames, is left
-    out. Raises `NoGeometry`.
+    neighbouring lap, and so may an approach. A pass of which a part was not recorded, the approach
+    included, or of fewer than 3 frames, is left out. Raises `NoGeometry`.
     """
     corners = drive.corners
     found: dict[str, list[Pass]] = {corner.name: [] for corner in corners}
     way = unwrap(drive.progress.p, drive.length_m)
-    places = _places(drive)
-    pauses = np.flatnonzero(drive.series.gap)
-    parts = [
-        _windows(pauses, way, lap, places + base) for lap, base in _laps(drive, way) if corners
-    ]
-    if parts:
-        windows = _Windows(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
-        names = [corner.name for corner in corners]
-        for passage in _measured(drive.series, way, names, windows):
-            found[passage.corner].append(passage)
+    lengths = approaches(drive)
+    windows = _windows_of(drive, way, np.array([lengths[corner.name] for corner in corners]))
+    for passage in _measured(drive.series, way, list(found), windows):
+        found[passage.corner].append(passage)
     return {name: tuple(passes) for name, passes in found.items()}
+
+
+def approaches(drive: Drive) -> dict[str, float]:
+    """Metres before its entry from which each corner is timed, by its name.
+
+    That is where braking for it began on the lap of the session that braked earliest, so that the
+    time that an early brake costs counts for its corner and not for the straight before; not before
+    the exit of the last corner. 0 where nobody braked before the entry. It is the same whichever
+    laps are looked at. Raises `NoGeometry`.
+    """
+    return _approaches(drive.whole or drive)
+
+
+@once_per_drive
+def _approaches(drive: Drive) -> dict[str, float]:
+    way, corners, length = unwrap(drive.progress.p, drive.length_m), drive.corners, drive.length_m
+    windows = _windows_of(drive, way, np.zeros(len(corners)))
+    point, _ = _braking(drive.series, way, windows)
+    found = {}
+    for at, corner in enumerate(corners):
+        entry = corner.entry.distance_m
+        own = point[(windows.corner == at) & (point > 0)]
+        rooms = (
+            0.0
+            if inside(entry, other.entry.distance_m, other.exit.distance_m, length)
+            else (entry - other.exit.distance_m) % length
+            for other in corners
+            if other is not corner
+        )
+        found[corner.name] = min(float(own.max(initial=0.0)), APPROACH_M, *rooms)
+    return found
 
 
 class _Windows(NamedTuple):
@@ -109,31 +158,46 @@ class _Windows(NamedTuple):
 
     corner: Indices
     lap: Indices
+    since: Indices
+    """The first frame behind the last apex."""
     approach: Indices
-    lift: Indices
+    start: Indices
     first: Indices
     last: Indices
     apex: Indices
+    start_m: Numbers
+    """Metres of the unwrapped way, as are *entry_m* and *exit_m*."""
     entry_m: Numbers
-    """Metres of the unwrapped way, as is *exit_m*."""
     exit_m: Numbers
 
 
-def _places(drive: Drive) -> Numbers:
-    """Begin of the approach, entry, apex and exit of the corners (rows) in metres.
+def _places(drive: Drive, lengths: Numbers) -> Numbers:
+    """Places of the corners (rows) in metres: the last apex, where their braking is looked for from
+    on, the begin of the approach, entry, apex and exit.
 
-    The apex is the one in [0, length).
+    The apex is the one in [0, length). *lengths* are those of the approaches.
     """
     length = drive.length_m
     apexes = [corner.apex.distance_m % length for corner in drive.corners]
     rows = []
-    for corner, apex in zip(drive.corners, apexes, strict=True):
+    for corner, apex, ahead in zip(drive.corners, apexes, lengths.tolist(), strict=True):
         entry = apex - (apex - corner.entry.distance_m) % length
         leave = apex + (corner.exit.distance_m - apex) % length
         since = min(((apex - other) % length for other in apexes if other != apex), default=length)
-        begin = max(entry - APPROACH_M, min(apex - since, entry))
-        rows.append((begin, entry, apex, leave))
-    return np.array(rows, dtype=np.float64).reshape(-1, 4)
+        last = min(apex - since, entry)
+        rows.append((last, max(entry - APPROACH_M, last), entry - ahead, entry, apex, leave))
+    return np.array(rows, dtype=np.float64).reshape(-1, 6)
+
+
+def _windows_of(drive: Drive, way: Numbers, lengths: Numbers) -> _Windows:
+    """All passes that were recorded whole, by lap."""
+    places, pauses = _places(drive, lengths), np.flatnonzero(drive.series.gap)
+    laps = _laps(drive, way) if len(places) else ()
+    parts = [_windows(pauses, way, lap, places + base) for lap, base in laps]
+    if not parts:
+        none, nowhere = np.empty(0, dtype=np.intp), np.empty(0)
+        return _Windows(*(none,) * 8, *(nowhere,) * 3)
+    return _Windows(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
 
 
 def _laps(drive: Drive, way: Numbers) -> Iterator[tuple[Segment, float]]:
@@ -156,47 +220,51 @@ def _windows(pauses: Indices, way: Numbers, lap: Segment, places: Numbers) -> _W
 
     Recording paused after each of the frames *pauses*.
     """
-    begin, entry, apex, leave = places.T
+    since, begin, start, entry, apex, leave = places.T
     # From the last frame before the first place to the first one behind the last place.
-    earlier = np.flatnonzero(way[: lap.first] < begin.min())
+    earlier = np.flatnonzero(way[: lap.first] < since.min())
     lo = int(earlier[-1]) if len(earlier) else 0
     end = min(lap.last + 1, len(way))
     later = np.flatnonzero(way[max(end - 1, 0) :] >= leave.max())
     hi = max(end, max(end - 1, 0) + int(later[0]) + 1) if len(later) else len(way)
     reached = np.maximum.accumulate(way[lo:hi])
-    first, last, near = (lo + np.searchsorted(reached, place) for place in (entry, leave, apex))
-    inner = (first > lo) & (last < hi) & (last - first >= LEAST_FRAMES)
-    before = np.searchsorted(pauses, first - 1)
+    begun, first, last, near = (
+        lo + np.searchsorted(reached, place) for place in (start, entry, leave, apex)
+    )
+    inner = (begun > lo) & (last < hi) & (last - first >= LEAST_FRAMES)
+    before = np.searchsorted(pauses, begun - 1)
     whole = before == np.searchsorted(pauses, last)
     near = np.clip(near, 1, len(way) - 1)
     near -= np.abs(way[near - 1] - apex) <= np.abs(way[near] - apex)
-    resumed = np.concatenate([[0], pauses + 1])[before]  # an approach begins behind a pause
-    approach, lift = (
-        np.maximum(lo + np.searchsorted(reached, place), resumed)
-        for place in (begin, np.maximum(begin, entry - LIFT_M))
+    # What lies before a pause, or the first frame, does not belong to the approach.
+    resumed = np.concatenate([[0], pauses + 1])[np.searchsorted(pauses, first - 1)]
+    behind, approach = (
+        np.maximum(lo + np.searchsorted(reached, place), resumed) for place in (since, begin)
     )
     number = np.full(len(entry), lap.number or 0)
-    columns = (np.arange(len(entry)), number, approach, lift, first, last)
+    columns = (np.arange(len(entry)), number, behind, approach, begun, first, last)
     apexes = np.clip(near, first, np.maximum(last - 1, first))
     kept = inner & whole
-    return _Windows(*(each[kept] for each in (*columns, apexes, entry, leave)))
+    return _Windows(*(each[kept] for each in (*columns, apexes, start, entry, leave)))
 
 
 def _measured(series: Series, way: Numbers, names: list[str], at: _Windows) -> Iterator[Pass]:
     """The numbers of every pass; each channel is gone through once."""
     speed, brake, throttle = series["speed_ms"], series["brake_bar"], series["throttle_pct"]
+    t_start, _ = _crossing(series, way, at.start, at.start_m)
     t_entry, entry = _crossing(series, way, at.first, at.entry_m)
     t_exit, leave = _crossing(series, way, at.last, at.exit_m)
-    point, release = _braking(brake, way, at)
+    point, release = _braking(series, way, at)
     columns = (
         np.array(names, dtype=object)[at.corner].tolist(),
-        *(each.tolist() for each in (at.lap, at.approach, at.first, at.last, at.apex)),
+        *(each.tolist() for each in (at.lap, at.approach, at.start, at.first, at.last, at.apex)),
+        t_start.tolist(),
         t_entry.tolist(),
         t_exit.tolist(),
         _listed(entry),
-        _listed(speed[at.apex] * KMH),
-        _listed(leave),
         _listed(-largest_in(-speed, at.first, at.last) * KMH),
+        _listed(leave),
+        _listed(speed[at.apex] * KMH),
         _listed(largest_in(brake, at.approach, at.last)),
         _listed(point),
         _listed(release),
@@ -229,31 +297,31 @@ def _crossing(series: Series, way: Numbers, i: Indices, place: Numbers) -> tuple
     return t[i - 1] + share * (t[i] - t[i - 1]), known * KMH
 
 
-def _braking(brake: Numbers, way: Numbers, at: _Windows) -> tuple[Numbers, Numbers]:
-    """Where braking began, metres before the entry, and where it ended, metres behind it."""
-    pressed = np.flatnonzero(brake > BRAKING_BAR)
-    begun = first_in(pressed, at.approach, at.last)
-    ended = last_in(pressed, at.approach, at.last)
-    free = first_in(np.flatnonzero(brake < RELEASED_BAR), ended + 1, at.last)
+def _braking(series: Series, way: Numbers, at: _Windows) -> tuple[Numbers, Numbers]:
+    """Where the braking that reaches the corner began, metres before the entry, and where the last
+    one up to the exit ended, metres behind it."""
+    begins, ends = find_brakings(is_braking(series), is_off_brake(series))
+    # The last one that began before the entry, if it was not over before the approach.
+    before = np.searchsorted(begins, at.first) - 1
+    reaching = (before >= 0) & (np.append(ends, 0)[before] > at.approach)
+    begun = np.where(
+        reaching,
+        np.maximum(np.append(begins, 0)[before], at.since),
+        first_in(begins, at.first, at.last),
+    )
     point = np.where(begun >= 0, at.entry_m - way[begun], np.nan)
-    release = np.where((ended >= 0) & (free >= 0), way[free] - at.entry_m, np.nan)
+    braked = (begun >= 0) & (begun < at.last)
+    final = np.searchsorted(begins, at.last) - 1
+    ended = np.append(ends, -1)[final]
+    free = braked & (ended >= 0) & (ended < at.last)
+    release = np.where(free, way[np.minimum(ended, len(way) - 1)] - at.entry_m, np.nan)
     return point, release
 
 
-def coasting(series: Series) -> Flags:
-    """The frames with the brake off (under 2 bar) and the throttle under 10 %; a null of a pedal
-    that is recorded is up."""
-    throttle, brake = series["throttle_pct"], series["brake_bar"]
-    idle: Flags = (np.nan_to_num(throttle) < COASTING_PCT) & (np.nan_to_num(brake) < RELEASED_BAR)
-    return idle
-
-
 def _coasting(series: Series, at: _Windows) -> Numbers:
-    """Seconds on no pedal; NaN where a pedal was not recorded at all."""
-    throttle, brake = series["throttle_pct"], series["brake_bar"]
-    known = known_in(throttle, at.first, at.last) & known_in(brake, at.first, at.last)
-    seconds = total_in(np.where(coasting(series), series.weight, 0.0), at.first, at.last)
-    return np.where(known, seconds, np.nan)
+    """Seconds of coasting; NaN where no frame tells."""
+    seconds = total_in(np.where(is_coasting(series), series.weight, 0.0), at.start, at.last)
+    return np.where(some_in(is_coasting_told(series), at.start, at.last), seconds, np.nan)
 
 
 def _corrections(series: Series, at: _Windows) -> Numbers:
@@ -268,11 +336,13 @@ def _corrections(series: Series, at: _Windows) -> Numbers:
 
 def _nothing(series: Series, at: _Windows) -> Numbers:
     """Seconds between the pedals; NaN where a pedal was not recorded at all."""
-    throttle, brake, t = series["throttle_pct"], series["brake_bar"], series.t
-    braked = last_in(np.flatnonzero(brake > RELEASED_BAR), at.lift, at.last)
-    pushed = first_in(np.flatnonzero(throttle > COASTING_PCT), np.maximum(braked, 0), at.last)
+    throttle, t = series["throttle_pct"], series.t
+    braked = last_in(np.flatnonzero(is_on_brake(series)), at.approach, at.last)
+    pushed = first_in(np.flatnonzero(throttle >= CLOSED_PCT), np.maximum(braked, 0), at.last)
     seconds = np.where((braked >= 0) & (pushed >= 0), t[pushed] - t[braked], 0.0)
-    known = known_in(throttle, at.lift, at.last) & known_in(brake, at.lift, at.last)
+    known = known_in(throttle, at.approach, at.last) & some_in(
+        is_brake_told(series), at.approach, at.last
+    )
     return np.where(known, seconds, np.nan)
 
 

@@ -8,18 +8,19 @@ from typing import Final
 import numpy as np
 
 from runtime.bridge.analysis.drive import Drive
-from runtime.bridge.analysis.passes import (
-    BRAKING_BAR,
-    COASTING_PCT,
-    RELEASED_BAR,
-    Pass,
-    mean_of,
-    passes_of,
-)
+from runtime.bridge.analysis.passes import Pass, mean_of, passes_of
 from runtime.bridge.analysis.reference import NONE, References, aims
-from runtime.bridge.analysis.stats import FULL_THROTTLE_PCT
 from runtime.bridge.analysis.windows import runs
-from runtime.bridge.session.geometry import Indices
+from runtime.bridge.session.definitions import (
+    POWER_PCT,
+    RELEASED_BAR,
+    is_brake_told,
+    is_full_throttle,
+    is_off_brake,
+    is_on_brake,
+    is_recorded,
+    share_of_time,
+)
 from runtime.bridge.session.recording import Numbers
 from runtime.bridge.session.series import Series
 from runtime.bridge.session.stats import box_plot
@@ -41,8 +42,8 @@ from runtime.bridge.track.model import Corner
 
 THROTTLE_PCT: Final = 5.0
 BRAKE_BAR: Final = 1.0
-POWER_PCT: Final = 20.0
-"""So much throttle is power."""
+STATES: Final = ((True, False), (False, True), (True, True), (False, False))
+"""Throttle and brake of the four states, in the order of `PedalStates`."""
 STEP_M: Final = 50.0
 MOST_STEPS: Final = 2000
 """100 km. What is longer, as by a distance that is a fault, has longer steps."""
@@ -52,7 +53,6 @@ SLOWER_KMH: Final = 1.0
 APART_S: Final = 0.5
 RISE_S: Final = 0.1
 """The throttle's rate is taken over so long, or a period where that is longer."""
-OPEN_PCT: Final = 20.0
 HELD_S: Final = 0.3
 """A throttle that is open for a shorter time was only brushed."""
 HARD_BAR: Final = 25.0
@@ -62,48 +62,32 @@ TRAIL_PEAK_BAR: Final = 10.0
 TRAIL_APEX_BAR: Final = 1.0
 
 
-def brakings(brake: Numbers) -> Indices:
-    """The frames where a braking begins: above 5 bar, behind less than 2 bar."""
-    up, down = brake > BRAKING_BAR, brake < RELEASED_BAR
-    known: Indices = np.flatnonzero(up | down)
-    begun: Indices = known[up[known] & np.concatenate([[True], down[known]])[: len(known)]]
-    return begun
-
-
-def lifts(throttle: Numbers) -> Indices:
-    """The frames where the throttle was lifted: under 10 %, behind 20 % or more."""
-    up, down = throttle >= POWER_PCT, throttle < COASTING_PCT
-    known: Indices = np.flatnonzero(up | down)
-    lifted: Indices = known[1:][up[known[:-1]] & down[known[1:]]]
-    return lifted
-
-
 @dataclass(frozen=True, slots=True)
 class PedalState:
-    """How often the pedals were in one state."""
+    """How often the pedals were in one state; nulls where a pedal was never recorded."""
 
-    frames: int
-    pct: Percent
-    """% of the frames; the four states add up to 100"""
-    time_s: Tenths
+    frames: int | None
+    pct: Percent | None
+    """% of the time in which both pedals were recorded; the four states add up to 100"""
+    time_s: Tenths | None
     """s: the time from each of these frames to the next"""
 
 
 @dataclass(frozen=True, slots=True)
 class PedalStates:
-    """Every frame is in one of four states."""
+    """Every frame in which both pedals were recorded is in one of four states."""
 
     throttle_only: PedalState
     brake_only: PedalState
     trail_brake: PedalState
     """both pedals down"""
     coast: PedalState
-    """neither pedal down"""
+    """neither pedal down, by the thresholds of this answer and at any speed"""
 
 
 @dataclass(frozen=True, slots=True)
 class PedalsRecorded:
-    """Whether there is a reading at all; a pedal without one counts as up."""
+    """Whether there is a reading at all; without one nobody knows any of the states."""
 
     throttle: bool
     brake: bool
@@ -114,6 +98,7 @@ class Pedals:
     """What the feet did over the frames looked at."""
 
     frame_count: int
+    """Frames looked at; those of the states are fewer where a reading is missing."""
     frame_dt_s: float
     """The median time from a frame to the next."""
     states: PedalStates
@@ -123,23 +108,31 @@ class Pedals:
 def pedal_behavior(
     drive: Drive, throttle_th: float = THROTTLE_PCT, brake_th: float = BRAKE_BAR
 ) -> Pedals:
-    """The states of the pedals; a pedal is down strictly above its threshold (%, bar).
-
-    A null reading counts as 0.
-    """
-    throttle = drive.series["throttle_pct"][drive.frames]
-    brake = drive.series["brake_bar"][drive.frames]
-    gas, stop = np.nan_to_num(throttle) > throttle_th, np.nan_to_num(brake) > brake_th
-    count, period = len(throttle), drive.series.nominal_s
-    state = 2 * stop.astype(np.intp) + gas
-    by_state = np.array([1, 2, 3, 0])  # gas only, brake only, both, coast
-    frames = np.bincount(state, minlength=4)[by_state]
-    seconds = np.bincount(state, drive.series.weight[drive.frames], minlength=4)[by_state]
-    shares = round_to_sum((100.0 * frames / count).tolist(), 100.0, 1)
-    rows = zip(frames.tolist(), shares, seconds.tolist(), strict=True)
-    states = (PedalState(*row) for row in rows)
-    recorded = PedalsRecorded(bool((~np.isnan(throttle)).any()), bool((~np.isnan(brake)).any()))
-    return Pedals(count, period, PedalStates(*states), recorded)
+    """The states of the pedals; a pedal is down strictly above its threshold (%, bar)."""
+    series, frames = drive.series, drive.frames
+    throttle, braking = series["throttle_pct"], series.braking
+    told = np.zeros(len(series), dtype=np.bool_)
+    told[frames] = (is_brake_told(series) & ~np.isnan(throttle))[frames]
+    gas, stop = throttle > throttle_th, told & False
+    if braking is not None:
+        stop = braking.pressed(brake_th)
+    states = [told & (gas == pressed) & (stop == braked) for pressed, braked in STATES]
+    shares = [share_of_time(series, state, told) for state in states]
+    known = [100.0 * share for share in shares if share is not None]
+    rounded = round_to_sum(known, 100.0, 1) if known else [None] * len(STATES)
+    return Pedals(
+        len(throttle[frames]),
+        series.nominal_s,
+        PedalStates(
+            *(
+                PedalState(int(state.sum()), pct, float(series.weight[state].sum()))
+                if pct is not None
+                else PedalState(None, None, None)
+                for state, pct in zip(states, rounded, strict=True)
+            )
+        ),
+        PedalsRecorded(is_recorded(throttle[frames]), bool(is_brake_told(series)[frames].any())),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,10 +143,11 @@ class HustleStretch:
     """m of lap progress from start/finish"""
     end_m: Metres
     """m of lap progress; the last stretch ends with the lap"""
-    hustle_pct: Percent
-    """% of the time with the throttle at 95 % or more, over the complete laps; 0 without data"""
+    hustle_pct: Percent | None
+    """% of the time with the throttle at 95 % or more, over the complete laps; null without a
+    reading of the throttle"""
     fraction: Share | None
-    """the same from 0 to 1; null without data"""
+    """the same from 0 to 1"""
     n_frames: int
     """frames with a reading of the throttle"""
 
@@ -170,7 +164,7 @@ def hustle_map(drive: Drive) -> tuple[HustleStretch, ...]:
         p = drive.progress.p[lap.frames][known]
         at = np.minimum(p // step, count - 1).astype(np.intp)
         weight = series.weight[lap.frames][known]
-        open_ = np.where(throttle[known] >= FULL_THROTTLE_PCT, weight, 0.0)
+        open_ = np.where(is_full_throttle(series)[lap.frames][known], weight, 0.0)
         time += np.bincount(at, weight, minlength=count)
         full += np.bincount(at, open_, minlength=count)
         frames += np.bincount(at, minlength=count)
@@ -179,7 +173,7 @@ def hustle_map(drive: Drive) -> tuple[HustleStretch, ...]:
         HustleStretch(
             start_m=i * step,
             end_m=min((i + 1) * step, length),
-            hustle_pct=0.0 if np.isnan(part) else 100.0 * part,
+            hustle_pct=None if np.isnan(part) else 100.0 * part,
             fraction=None if np.isnan(part) else part,
             n_frames=n,
         )
@@ -192,10 +186,9 @@ def opening_m(drive: Drive, passage: Pass) -> float | None:
     last braking it goes to 20 % or more and stays there for 0.3 s, or to the exit. None where it
     does not. Raises `NoGeometry`."""
     series = drive.series
-    brake = series["brake_bar"][passage.approach : passage.last]
-    braked = np.flatnonzero(brake > RELEASED_BAR)
+    braked = np.flatnonzero(is_on_brake(series)[passage.approach : passage.last])
     begin = passage.approach + int(braked[-1]) if len(braked) else passage.first
-    opened = series["throttle_pct"][begin : passage.last] >= OPEN_PCT
+    opened = series["throttle_pct"][begin : passage.last] >= POWER_PCT
     for first, last in runs(opened):
         end = begin + last + 1
         if end == passage.last or series.t[end] - series.t[begin + first] >= HELD_S:
@@ -352,7 +345,7 @@ class BrakeEndRecord:
 
 @dataclass(frozen=True, slots=True)
 class BrakeEndSummary:
-    """Time on no pedal: from the last brake above 2 bar to the first throttle above 10 %."""
+    """Time on no pedal: from the last brake of 2 bar to the first throttle of 5 %."""
 
     average_nothing_time_s: Seconds | None
     """s: mean of the passes that have any; 0: none has; null: a pedal is missing"""
@@ -405,7 +398,7 @@ def release_rate(series: Series, passage: Pass) -> float | None:
     if passage.peak_brake_bar is None or passage.peak_brake_bar <= RELEASED_BAR:
         return None
     peak = int(np.nanargmax(brake))
-    free = np.flatnonzero(brake[peak:] < RELEASED_BAR)
+    free = np.flatnonzero(is_off_brake(series)[passage.approach + peak : passage.last])
     if not len(free):
         return None
     t = series.t[passage.approach + peak : passage.approach + peak + int(free[0]) + 1]

@@ -58,7 +58,7 @@ class Target:
     exit_distance_m: Metric | None = None
 
 
-METRICS: Final = tuple(one.name for one in fields(Target) if one.name in Pass._fields)
+METRICS: Final = tuple(one.name for one in fields(Target) if hasattr(Pass, one.name))
 """What a reference lap takes over from a pass."""
 Taken: TypeAlias = Pass | Target
 """How a corner was taken: in a session, or by a reference."""
@@ -147,7 +147,6 @@ def reference_lap(drive: Drive, number: int | None = None, source: str = "") -> 
         for passage in passes_of(drive)[corner.name]:
             if passage.lap == lap.number:
                 found[corner.name] = Target(
-                    passage.corner_time_s,
                     **{name: getattr(passage, name) for name in METRICS},
                     entry_distance_m=corner.entry.distance_m,
                     apex_distance_m=corner.apex.distance_m,

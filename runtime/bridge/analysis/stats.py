@@ -7,12 +7,12 @@ import numpy as np
 
 from runtime.bridge.analysis.drive import Drive
 from runtime.bridge.analysis.windows import runs
+from runtime.bridge.session.definitions import is_full_throttle, is_recorded
 from runtime.bridge.session.recording import Numbers
 from runtime.bridge.session.series import Series
 from runtime.bridge.session.units import KMH, Kmh, Metres
 from runtime.bridge.track.model import Straight
 
-FULL_THROTTLE_PCT: Final = 95.0
 ON_TRACK_MS: Final = 5.0
 
 
@@ -96,12 +96,12 @@ def _mean(values: Numbers, weight: Numbers) -> float | None:
 
 
 def _longest(series: Series, frames: slice) -> float | None:
-    throttle, t = series["throttle_pct"][frames], series.t[frames]
-    if np.isnan(throttle).all():
+    t = series.t[frames]
+    if not is_recorded(series["throttle_pct"][frames]):
         return None
     pause = np.append(series.gap, True)[frames]
     longest = 0.0
-    for first, last in runs(throttle >= FULL_THROTTLE_PCT, pause[:-1]):
+    for first, last in runs(is_full_throttle(series)[frames], pause[:-1]):
         # The last frame lasts until the next one; before a pause nobody knows how long.
         until = t[last] if pause[last] or last + 1 == len(t) else t[last + 1]
         longest = max(longest, float(until - t[first]))

@@ -6,20 +6,19 @@ from typing import Final
 
 import numpy as np
 
+from runtime.bridge.analysis.drive import Drive
+from runtime.bridge.analysis.reference import aims
+from runtime.bridge.session.definitions import is_coasting, is_coasting_told, share_of_time
 from runtime.bridge.session.laps import Laps, Segment
 from runtime.bridge.session.progress import (
     Progress,
     Span,
-    crossing_times,
     lap_progress,
     sector_times,
     thirds,
 )
 from runtime.bridge.session.units import KMH
 from runtime.bridge.track.model import Track
-
-COAST_THROTTLE_PCT: Final = 5.0
-COAST_BRAKE_BAR: Final = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +52,8 @@ class LapSummary:
     """Seconds of the shortest sector."""
     avg_speed_kmh: float
     max_combo_g: float | None
-    coast_pct: float
-    """Share of the lap's time with neither pedal down."""
+    coast_pct: float | None
+    """% of the lap's time; None where a pedal, or the speed, was not recorded."""
     best: bool
     outlier: bool
 
@@ -70,7 +69,7 @@ class Summary:
     length_m: float | None
     """Of a lap."""
     apexes: tuple[tuple[str, float], ...] = ()
-    """Speed at the apex of each corner, km/h, of its quickest pass; by corner name."""
+    """Apex speed of each corner, km/h, of its quickest pass; by corner name."""
 
     @property
     def best_s(self) -> float | None:
@@ -94,39 +93,17 @@ def summarise(laps: Laps, track: Track | None = None) -> Summary:
         segments=tuple(_stretch(segment) for segment in laps.segments),
         laps=tuple(counted),
         length_m=laps.length_m,
-        apexes=_apexes(laps, progress, track) if progress and track else (),
+        apexes=_apexes(laps, progress, track) if progress and track and track.corners else (),
     )
 
 
 def _apexes(laps: Laps, progress: Progress, track: Track) -> tuple[tuple[str, float], ...]:
     """Apex speeds of the quickest passes; a corner that no lap passed whole is left out."""
-    best: dict[str, tuple[float, float]] = {}
-    for lap in laps.complete:
-        places = [
-            place.distance_m
-            for corner in track.corners
-            for place in (corner.entry, corner.apex, corner.exit)
-        ]
-        times = crossing_times(laps.series, progress, lap, places)
-        for at, corner in enumerate(track.corners):
-            begin, apex, end = times[3 * at : 3 * at + 3]
-            if begin is None or apex is None or end is None or not begin < apex < end:
-                continue
-            speed = speed_at(laps, apex)
-            known = best.get(corner.name)
-            if speed is not None and (known is None or end - begin < known[0]):
-                best[corner.name] = (end - begin, speed * KMH)
-    return tuple((name, speed) for name, (_, speed) in sorted(best.items()))
-
-
-def speed_at(laps: Laps, t: float) -> float | None:
-    """Speed at a moment in m/s, between the frames around it; None where none was recorded."""
-    series = laps.series
-    after = int(np.searchsorted(series.t, t))
-    around = slice(max(after - 1, 0), after + 1)
-    times, speeds = series.t[around], series["speed_ms"][around]
-    known = ~np.isnan(speeds)
-    return float(np.interp(t, times[known], speeds[known])) if known.any() else None
+    if not laps.complete:
+        return ()
+    quickest = aims(Drive(laps, laps.complete, progress, track))
+    known = ((name, aim.target.apex_speed_kmh) for name, aim in quickest.items())
+    return tuple(sorted((name, speed) for name, speed in known if speed is not None))
 
 
 def _stretch(segment: Segment) -> Stretch:
@@ -135,11 +112,9 @@ def _stretch(segment: Segment) -> Stretch:
 
 def _lap(laps: Laps, lap: Segment, sectors: tuple[float | None, ...]) -> LapSummary:
     series, frames = laps.series, lap.frames
-    weight = series.weight[frames]
-    # A pedal that was never measured counts as not pressed.
-    throttle = np.nan_to_num(series["throttle_pct"][frames])
-    brake = np.nan_to_num(series["brake_bar"][frames])
-    coasting = weight[(throttle < COAST_THROTTLE_PCT) & (brake < COAST_BRAKE_BAR)].sum()
+    inside = np.zeros(len(series), dtype=np.bool_)
+    inside[frames] = True
+    coasting = share_of_time(series, is_coasting(series), is_coasting_told(series) & inside)
     combo = series.combo_g[frames]
     known = combo[~np.isnan(combo)]
     return LapSummary(
@@ -151,7 +126,7 @@ def _lap(laps: Laps, lap: Segment, sectors: tuple[float | None, ...]) -> LapSumm
         best_sector=min((time for time in sectors if time is not None), default=None),
         avg_speed_kmh=lap.distance_m / lap.duration_s * KMH,
         max_combo_g=float(known.max()) if len(known) else None,
-        coast_pct=min(100.0, 100.0 * float(coasting) / lap.duration_s),
+        coast_pct=None if coasting is None else 100.0 * coasting,
         best=lap.best,
         outlier=lap.outlier,
     )

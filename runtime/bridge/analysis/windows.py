@@ -32,8 +32,13 @@ def total_in(values: Numbers, first: Indices, last: Indices) -> Numbers:
 
 def known_in(values: Numbers, first: Indices, last: Indices) -> Flags:
     """Whether a stretch holds anything but NaN."""
-    known = np.concatenate([[0], np.cumsum(~np.isnan(values))])
-    some: Flags = known[last] > known[first]
+    return some_in(~np.isnan(values), first, last)
+
+
+def some_in(flags: Flags, first: Indices, last: Indices) -> Flags:
+    """Whether a stretch holds any True."""
+    count = np.concatenate([[0], np.cumsum(flags)])
+    some: Flags = count[last] > count[first]
     return some
 
 

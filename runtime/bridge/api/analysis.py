@@ -321,9 +321,12 @@ class GradedCorner(Values):
     )
     phrase: str = Field(description="one sentence for the driver; empty without a grade")
     entry_speed_kmh: Kmh | None = Field(description="km/h at the entry, interpolated")
-    apex_speed_kmh: Kmh | None = Field(description="km/h of the frame nearest to the apex")
+    apex_speed_kmh: Kmh | None = Field(description="km/h, smallest in the window")
+    apex_place_speed_kmh: Kmh | None = Field(
+        description="km/h of the frame nearest to the place of the apex"
+    )
     exit_speed_kmh: Kmh | None = Field(description="km/h at the exit, interpolated")
-    min_speed_kmh: Kmh | None = Field(description="km/h, smallest in the window")
+    min_speed_kmh: Kmh | None = Field(description="the same as apex_speed_kmh")
     peak_brake_bar: Bar | None = Field(
         description="bar, largest from 200 m before the entry, or from the last apex where that "
         "is nearer, to the exit"
@@ -335,7 +338,8 @@ class GradedCorner(Values):
         validation_alias="max_g_lat", description="the same as peak_g_lat"
     )
     time_s: Seconds | None = Field(
-        validation_alias="corner_time_s", description="s from entry to exit, interpolated"
+        validation_alias="corner_time_s",
+        description="s from the begin of the approach to the exit, interpolated",
     )
 
 

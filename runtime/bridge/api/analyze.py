@@ -12,6 +12,7 @@ from runtime.bridge.api.shapes import SessionId, Short, Values
 from runtime.bridge.cues.engine import CueEngine
 from runtime.bridge.cues.model import Burst, Pattern
 from runtime.bridge.service import SERVICE, Service
+from runtime.bridge.session.definitions import RELEASED_BAR
 from runtime.bridge.session.units import Decimals
 from runtime.bridge.track.model import Track
 from runtime.web.routes import Routes
@@ -19,7 +20,6 @@ from runtime.web.wire import Wire
 
 FRICTION_SHARE: Final = 0.7
 """Of the whole acceleration, taken for its parts where a burst does not tell them."""
-BRAKING_BAR: Final = 2.0
 MOST_BURSTS: Final = 2000
 """Of a session; then the oldest go."""
 MOST_SESSIONS: Final = 256
@@ -61,7 +61,7 @@ class AnalyzeRequest(Wire):
         """The burst with what was left out filled in."""
         given = self.model_dump(exclude_none=True)
         share = FRICTION_SHARE * given.get("max_combo_g", 0.0)
-        braking = given.get("max_brake_bar", 0.0) > BRAKING_BAR
+        braking = given.get("max_brake_bar", 0.0) > RELEASED_BAR
         usual = {"max_lateral_g": share, "max_long_g": -share if braking else share}
         corners = tuple(given.pop("corners_visited", ()))
         return Burst(corners_visited=corners, **{**usual, **given})

@@ -7,6 +7,7 @@ from runtime.bridge.cues.circuit import AHEAD_M, NOWHERE_M, Circuit, Place
 from runtime.bridge.cues.concepts import Concept, Inputs
 from runtime.bridge.cues.model import ADVICE, MOST_WORDS, SAFETY, WARNING, Burst
 from runtime.bridge.cues.phrases import DOING, TOLD_LATER, Occasion
+from runtime.bridge.session.definitions import BRAKING_BAR
 from runtime.bridge.session.units import KMH
 
 COOLDOWN_S: Final = 3.0
@@ -29,7 +30,6 @@ ACTION_S: Final = 1.0
 """What lies between a cue and a foot: the chain, each word, the driver."""
 MOVING_KMH: Final = 30.0
 """A slower car is not being driven round the track."""
-BRAKED_BAR: Final = 5.0
 ALOUD_IN_CORNERS: Final = frozenset({"early_brake_release", "exit_speed", "full_commitment"})
 
 
@@ -202,7 +202,7 @@ class Pass:
     @property
     def released_early(self) -> bool:
         """Whether the corner was braked for, and not in it."""
-        return self._before > BRAKED_BAR and self._within < BRAKED_BAR
+        return self._before >= BRAKING_BAR and self._within < BRAKING_BAR
 
 
 def is_worth_saying(occasion: Occasion, passing: Pass) -> bool:

@@ -8,12 +8,11 @@ import numpy as np
 
 from runtime.bridge.cues.circuit import Place
 from runtime.bridge.cues.model import Burst, Moment
+from runtime.bridge.session.definitions import CLOSED_PCT, COASTING_MS, RELEASED_BAR
 from runtime.bridge.session.recording import LiveFrame, Numbers
 from runtime.bridge.session.units import KMH
 
 BURST_S: Final = 1.0
-COAST_THROTTLE_PCT: Final = 5.0
-COAST_BRAKE_BAR: Final = 2.0
 TRAIL_BRAKE_BAR: Final = 3.0
 TRAIL_G: Final = 0.4
 MOST_CORNERS: Final = 16
@@ -56,7 +55,7 @@ class BurstBuilder:
         self._readings: list[Reading] = []
         self._latest = 0
         """The reading from which on the car has been in its corner, or out of any."""
-        self._coast = self._trail = 0
+        self._trail = 0
         self._corners: list[str] = []
         self._place: Place | None = None
 
@@ -69,8 +68,6 @@ class BurstBuilder:
             self._latest = len(self._readings)
         self._readings.append(reading)
         self._place = place
-        if reading.throttle_pct < COAST_THROTTLE_PCT and reading.brake_bar < COAST_BRAKE_BAR:
-            self._coast += 1
         if place is not None and place.corner is not None:
             if reading.brake_bar > TRAIL_BRAKE_BAR and abs(reading.g_lat) > TRAIL_G:
                 self._trail += 1
@@ -101,7 +98,7 @@ class BurstBuilder:
             max_brake_bar=_highest(whole["brake_bar"]),
             avg_throttle_pct=_mean(whole["throttle_pct"]),
             avg_steering_deg=_mean(whole["steering_deg"]),
-            coast_frames=self._coast,
+            coast_frames=_coasting(self._readings),
             trail_brake_frames=self._trail,
             frame_count=len(self._readings),
             corners_visited=tuple(self._corners),
@@ -130,6 +127,16 @@ def _columns(readings: Sequence[Reading]) -> dict[str, Numbers]:
         name: values[~np.isnan(values)]
         for name, values in zip(Reading._fields, columns, strict=True)
     }
+
+
+def _coasting(readings: Sequence[Reading]) -> int:
+    """How many of the readings are of a car that coasts; see `definitions.is_coasting`."""
+    return sum(
+        reading.throttle_pct < CLOSED_PCT
+        and reading.brake_bar < RELEASED_BAR
+        and reading.speed_ms > COASTING_MS
+        for reading in readings
+    )
 
 
 def _mean(values: Numbers) -> float:

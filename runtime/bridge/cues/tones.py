@@ -15,6 +15,7 @@ from runtime.bridge.cues.model import (
     Moment,
     Tone,
 )
+from runtime.bridge.session.definitions import CLOSED_PCT, POWER_PCT, RELEASED_BAR
 from runtime.bridge.session.units import KMH
 from runtime.bridge.track.model import inside
 
@@ -92,7 +93,9 @@ def grip(combo_g: float, limits: CueLimits) -> Tone | None:
 
 def _approach(moment: Moment, ahead: Ahead) -> Tone | None:
     reach = PER_SEVERITY_M * ahead.severity
-    if not (ahead.severity > 0 and NEAREST_M < ahead.to_entry < reach and moment.brake < 2):
+    if not (
+        ahead.severity > 0 and NEAREST_M < ahead.to_entry < reach and moment.brake < RELEASED_BAR
+    ):
         return None
     q = 1.0 - ahead.to_entry / reach
     if q > URGENT:
@@ -111,14 +114,14 @@ def _trail_brake(burst: Burst, limits: CueLimits) -> Tone | None:
 
 def _throttle(burst: Burst) -> Tone | None:
     moment = burst.moment
-    if burst.past_apex and moment.thr < 20 and moment.glat > 0.3 and moment.v > 10 * KMH:
+    if burst.past_apex and moment.thr < POWER_PCT and moment.glat > 0.3 and moment.v > 10 * KMH:
         return Tone("throttle", 280.0, 0.3, "pulse", ADVICE, "past the apex without power")
     return None
 
 
 def _coast(burst: Burst, ahead: Ahead) -> Tone | None:
     moment = burst.moment
-    pedals = moment.thr < 5 and moment.brake < 2
+    pedals = moment.thr < CLOSED_PCT and moment.brake < RELEASED_BAR
     if burst.in_corner is False and pedals and moment.v > 15 * KMH and ahead.to_entry > 100:
         return Tone("coast_warning", 350.0, 0.25, "pulse", ADVICE, "coasting on a straight")
     return None

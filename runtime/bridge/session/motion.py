@@ -63,6 +63,7 @@ def brief_pieces(t: Numbers, piece: npt.NDArray[np.intp]) -> Flags:
 
 
 BRAKING_BAR: Final = 5.0
+"""With so much pressure or more the driver brakes."""
 PRESSED_SHARE: Final = 0.05
 """So much of its way above its rest a brake pedal is pressed."""
 RESTING: Final = 0.1
@@ -74,7 +75,9 @@ class Braking(NamedTuple):
 
     basis: Basis
     flags: Flags
-    """By the pressure: above 5 bar."""
+    """By the pressure: 5 bar or more."""
+    told: Flags
+    """Where it is recorded whether the driver brakes."""
     bar: Numbers | None = None
     """The pressure, where it was recorded."""
 
@@ -90,12 +93,13 @@ def find_braking(bar: Numbers, percent: Numbers, switch: Numbers) -> Braking | N
     nothing is known. None where none of them says anything.
     """
     if not np.isnan(bar).all():
-        return Braking("pressure", bar > BRAKING_BAR, bar)
+        return Braking("pressure", bar >= BRAKING_BAR, ~np.isnan(bar), bar)
     measured: tuple[tuple[Basis, Numbers], ...] = (("percent", percent), ("switch", switch))
     for basis, values in measured:
         known = values[~np.isnan(values)]
         if len(known) and np.ptp(known) > 0:
             rest, full = float(np.quantile(known, RESTING)), float(known.max())
             share = PRESSED_SHARE if basis == "percent" else 0.5
-            return Braking(basis, values > rest + share * (full - rest))
+            pressed = values > rest + share * (full - rest)
+            return Braking(basis, pressed, ~np.isnan(values))
     return None

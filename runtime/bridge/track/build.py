@@ -5,6 +5,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from runtime.bridge.session.definitions import BRAKING_BAR, RELEASED_BAR, find_brakings
 from runtime.bridge.session.geometry import Line, Plane, Ring, ring
 from runtime.bridge.session.laps import Laps, Segment, detect
 from runtime.bridge.session.names import slug
@@ -17,7 +18,6 @@ THIN_M: Final = 4.0
 """Fixes closer than this are left out: their course would be noise."""
 SHORTEST_M: Final = 200.0
 LONGEST_M: Final = 50_000.0
-BRAKING_BAR: Final = 5.0
 BRAKING_M: Final = 200.0
 PROFILE_M: Final = 10.0
 MOST_POINTS: Final = 200_000
@@ -234,13 +234,17 @@ def typical_speeds(corner: Corner, along: Numbers, speed: Numbers, length: float
 def brake_point(
     corner: Corner, before: Corner, along: Numbers, brake: Numbers, length: float
 ) -> BrakePoint | None:
-    """Where a lap's braking begins between the exit before and the apex; None without any."""
+    """Where the braking that reaches a corner begins, between the exit before and the apex.
+
+    None without any.
+    """
     entry = corner.entry.distance_m
     offsets = np.arange(-BRAKING_M, (corner.apex.distance_m - entry) % length)
     room = (entry - before.exit.distance_m) % length if before is not corner else length
     offsets = offsets[offsets > -room]
     bar = np.interp(entry + offsets, along, brake, period=length)
-    pressed = np.flatnonzero(bar > BRAKING_BAR)
-    if not len(pressed):
+    begins = offsets[find_brakings(bar >= BRAKING_BAR, bar < RELEASED_BAR).begins]
+    if not len(begins):
         return None
-    return BrakePoint(-float(offsets[pressed[0]]), float(bar.max()))
+    ahead = begins[begins <= 0]
+    return BrakePoint(-float(ahead[-1] if len(ahead) else begins[0]), float(bar.max()))

@@ -11,7 +11,13 @@ from hypothesis.extra import numpy as arrays
 
 from runtime.bridge.analysis.drive import Drive, drive_of
 from runtime.bridge.analysis.grip import friction_circle
-from runtime.bridge.analysis.pedals import Pedals, PedalsRecorded, hustle_map, pedal_behavior
+from runtime.bridge.analysis.pedals import (
+    Pedals,
+    PedalsRecorded,
+    PedalState,
+    hustle_map,
+    pedal_behavior,
+)
 from runtime.bridge.analysis.reference import ReferenceLap, References, Target
 from runtime.bridge.analysis.stats import stats, straight_line_speed
 from runtime.bridge.session.laps import detect
@@ -21,13 +27,12 @@ from tests.bridge.session.sessions import changed, circle, circle_gate, kept
 
 PLAIN = [(20.0, 20.0, 20.0)] * 2
 COUNT = len(session(PLAIN))
+STATES = ("throttle_only", "brake_only", "trail_brake", "coast")
 
 
-def counts(found: Pedals) -> tuple[int, ...]:
+def counts(found: Pedals) -> tuple[int | None, ...]:
     """Frames on the throttle, on the brake, on both, on neither."""
-    states = found.states
-    each = (states.throttle_only, states.brake_only, states.trail_brake, states.coast)
-    return tuple(state.frames for state in each)
+    return tuple(getattr(found.states, name).frames for name in STATES)
 
 
 def made(**channels: Numbers | float) -> Drive:
@@ -150,7 +155,9 @@ def test_shares_add_up_whatever_was_recorded(g: Numbers, throttle: Numbers, brak
     histogram = friction_circle(drive).histogram_pct
     assert sum(share or 0.0 for share in histogram) == pytest.approx(100.0)
     found = pedal_behavior(drive)
-    assert sum(counts(found)) == COUNT
+    assert sum(count or 0 for count in counts(found)) == (~np.isnan(brake)).sum()
+    shares = [state.pct or 0.0 for state in (getattr(found.states, name) for name in STATES)]
+    assert sum(shares) == pytest.approx(0.0 if np.isnan(brake).all() else 100.0)
     for stretch in hustle_map(drive):
         assert stretch.fraction is not None
         assert 0.0 <= stretch.fraction <= 1.0
@@ -180,7 +187,8 @@ def test_the_last_step_of_the_hustle_map_ends_with_the_lap() -> None:
 
 
 def test_the_hustle_map_without_a_throttle_has_no_share() -> None:
-    assert {(one.fraction, one.n_frames) for one in hustle_map(made())} == {(None, 0)}
+    found = {(one.hustle_pct, one.fraction, one.n_frames) for one in hustle_map(made())}
+    assert found == {(None, None, 0)}
 
 
 def test_pedals_are_down_strictly_above_their_thresholds() -> None:
@@ -225,10 +233,12 @@ def test_rows_in_bursts_give_the_numbers_of_an_even_recording() -> None:
     assert ours.sample_rate_hz == pytest.approx(10.0)
 
 
-def test_pedals_that_were_not_recorded_are_up_and_said_to_be_missing() -> None:
+def test_without_one_of_the_pedals_no_state_is_known() -> None:
     found = pedal_behavior(made(throttle_pct=50.0))
 
-    assert counts(found) == (COUNT, 0, 0, 0)
+    assert counts(found) == (None, None, None, None)
+    assert found.states.coast == PedalState(None, None, None)
+    assert found.frame_count == COUNT
     assert found.recorded == PedalsRecorded(throttle=True, brake=False)
 
 

@@ -7,19 +7,30 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from runtime.bridge.analysis.drive import Drive
-from runtime.bridge.analysis.passes import (
-    BRAKING_BAR,
-    COASTING_PCT,
-    RELEASED_BAR,
-    coasting,
-    passes_of,
-)
-from runtime.bridge.analysis.pedals import POWER_PCT, brakings, lifts
+from runtime.bridge.analysis.passes import passes_of
 from runtime.bridge.coach.agents.asked import Topic
 from runtime.bridge.coach.agents.lap_answers import Missing, laps_of
-from runtime.bridge.coach.agents.measures import FULL_PCT, not_recorded
+from runtime.bridge.coach.agents.measures import not_recorded
 from runtime.bridge.coach.agents.values import Fact, Found
 from runtime.bridge.coach.agents.words import joined, listed, no_corner
+from runtime.bridge.session.definitions import (
+    BRAKING_BAR,
+    CLOSED_PCT,
+    FULL_PCT,
+    POWER_PCT,
+    QUANTITIES,
+    RELEASED_BAR,
+    find_brakings,
+    find_lifts,
+    find_missing,
+    is_brake_told,
+    is_braking,
+    is_coasting,
+    is_full_throttle,
+    is_off_brake,
+    is_on_brake,
+    is_told,
+)
 from runtime.bridge.session.geometry import Indices
 from runtime.bridge.session.recording import Samples
 from runtime.bridge.session.series import Flags
@@ -33,7 +44,7 @@ LISTED: Final = 12
 class _State(NamedTuple):
     """Something that a driver does for a while."""
 
-    channel: str
+    quantities: tuple[str, ...]
     does: str
     """Behind *you*, with what counts as it."""
     on: Callable[[Drive], Flags]
@@ -41,24 +52,24 @@ class _State(NamedTuple):
 
 _STATES: Final[Mapping[str, _State]] = {
     "brake": _State(
-        "brake_bar",
+        ("brake",),
         f"were on the brake ({RELEASED_BAR:g} bar or more)",
-        lambda drive: drive.series["brake_bar"] >= RELEASED_BAR,
+        lambda drive: is_on_brake(drive.series),
     ),
     "full": _State(
-        "throttle_pct",
+        ("throttle",),
         f"were at full throttle ({FULL_PCT:g} % or more)",
-        lambda drive: drive.series["throttle_pct"] >= FULL_PCT,
+        lambda drive: is_full_throttle(drive.series),
     ),
     "throttle": _State(
-        "throttle_pct",
-        f"were on the throttle ({COASTING_PCT:g} % or more)",
-        lambda drive: drive.series["throttle_pct"] >= COASTING_PCT,
+        ("throttle",),
+        f"were on the throttle ({CLOSED_PCT:g} % or more)",
+        lambda drive: drive.series["throttle_pct"] >= CLOSED_PCT,
     ),
     "coast": _State(
-        "throttle_pct",
-        f"coasted (brake off, throttle under {COASTING_PCT:g} %)",
-        lambda drive: coasting(drive.series),
+        ("throttle", "brake", "speed"),
+        f"coasted (brake off, throttle under {CLOSED_PCT:g} %)",
+        lambda drive: is_coasting(drive.series),
     ),
 }
 
@@ -76,14 +87,14 @@ _EVENTS: Final[Mapping[str, _Event]] = {
     "brakings": _Event(
         "brake_bar",
         "braked",
-        f"above {BRAKING_BAR:g} bar, counted anew once the brake was off",
-        lambda drive: brakings(drive.series["brake_bar"]),
+        f"{BRAKING_BAR:g} bar or more, counted anew once the brake was off",
+        lambda drive: find_brakings(is_braking(drive.series), is_off_brake(drive.series)).begins,
     ),
     "lifts": _Event(
         "throttle_pct",
         "lifted",
-        f"from {POWER_PCT:g} % of throttle or more to under {COASTING_PCT:g} %",
-        lambda drive: lifts(drive.series["throttle_pct"]),
+        f"from {POWER_PCT:g} % of throttle or more to under {CLOSED_PCT:g} %",
+        lambda drive: find_lifts(drive.series),
     ),
 }
 
@@ -128,9 +139,13 @@ def _where(drive: Drive, topic: Topic) -> tuple[Flags, str]:
 
 def _share(drive: Drive, state: _State, topic: Topic, laps: Sequence[int]) -> Found:
     """Seconds and share of the time, of a lap or in the middle of all."""
-    if not _recorded(drive, state.channel):
-        return Found(TOOL, not_recorded(state.channel), empty=True)
+    if missing := find_missing(drive.series, state.quantities):
+        return Found(TOOL, not_recorded(QUANTITIES[missing[0]][0]), empty=True)
     mask, where = _where(drive, topic)
+    if "brake" in state.quantities:
+        mask = mask & is_brake_told(drive.series)
+    if "throttle" in state.quantities:
+        mask = mask & is_told(drive.series, "throttle_pct")
     on, weight = state.on(drive) & mask, drive.series.weight
     numbers = list(laps) or [lap.number or 0 for lap in drive.counted]
     spent, whole = {}, {}

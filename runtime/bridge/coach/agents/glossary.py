@@ -162,8 +162,8 @@ TERMS: Final = (
     Term(
         "coasting",
         r"coasting",
-        "Coasting: neither pedal is used; here it counts with the brake under 2 bar and the"
-        " throttle under 10 %.",
+        "Coasting: neither pedal is used; here it counts with the brake under 2 bar, the"
+        " throttle under 5 % and the car faster than 36 km/h.",
         "full-commitment",
         _PEDALS,
         counted=True,

@@ -8,10 +8,10 @@ import numpy as np
 from runtime.bridge.analysis.drive import Drive
 from runtime.bridge.analysis.passes import Pass
 from runtime.bridge.analysis.pedals import opening_m
+from runtime.bridge.session.definitions import FULL_PCT
 from runtime.bridge.session.recording import Numbers
 from runtime.bridge.session.units import KMH
 
-FULL_PCT: Final = 95.0
 Read = Callable[[Drive, Pass], float | None]
 
 
@@ -110,7 +110,7 @@ MEASURES: Final[dict[str, Measure]] = {
         "you began to brake {value} before the entry of {corner}",
         "brake_bar",
         lambda _, one: one.brake_point_m,
-        none="you did not brake for {corner} at all: never above 5 bar",
+        none="you did not brake for {corner} at all: never with 5 bar or more",
     ),
     "brake_release": Measure(
         "brake released behind the entry",
@@ -119,7 +119,7 @@ MEASURES: Final[dict[str, Measure]] = {
         "you were off the brake {value} behind the entry of {corner}",
         "brake_bar",
         lambda _, one: one.brake_release_m,
-        none="you were never above 5 bar of brake for {corner}, or not off it before the exit",
+        none="you never had 5 bar of brake for {corner}, or not off it before the exit",
     ),
     "brake_pressure": Measure(
         "highest brake pressure",
@@ -232,7 +232,7 @@ MEASURES: Final[dict[str, Measure]] = {
         "corner time",
         "s",
         2,
-        "you took {value} from entry to exit of {corner}",
+        "you took {value} for {corner}, its braking zone included",
         "speed_ms",
         lambda _, one: one.corner_time_s,
         low=True,

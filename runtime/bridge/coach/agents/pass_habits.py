@@ -7,15 +7,15 @@ from typing import Final
 import numpy as np
 
 from runtime.bridge.analysis.drive import Drive
-from runtime.bridge.analysis.passes import BRAKING_BAR, Pass, passes_of
-from runtime.bridge.analysis.pedals import lifts
+from runtime.bridge.analysis.passes import Pass, passes_of
 from runtime.bridge.analysis.reference import References
 from runtime.bridge.coach.agents.asked import Topic
 from runtime.bridge.coach.agents.lap_answers import laps_of
-from runtime.bridge.coach.agents.measures import FULL_PCT, Measure, measure_of, not_recorded
+from runtime.bridge.coach.agents.measures import Measure, measure_of, not_recorded
 from runtime.bridge.coach.agents.values import Fact, Found
 from runtime.bridge.coach.agents.words import joined
-from runtime.bridge.session.recording import Numbers
+from runtime.bridge.session.definitions import BRAKING_BAR, find_lifts, is_full_throttle
+from runtime.bridge.session.series import Series
 
 TOOL: Final = "claim_facts"
 EVEN_M: Final = 5.0
@@ -59,43 +59,48 @@ def _on(drive: Drive, topic: Topic, does: Callable[[Pass], bool], word: str) -> 
 def _braked(drive: Drive, topic: Topic, _: References) -> Found:
     if bool(np.isnan(drive.series["brake_bar"]).all()):
         return Found(TOOL, not_recorded("brake_bar"), empty=True)
-    found = _on(drive, topic, lambda one: one.brake_point_m is not None, "braked above 5 bar")
+    found = _on(
+        drive, topic, lambda one: one.brake_point_m is not None, "braked with 5 bar or more"
+    )
     peaks = [one.peak_brake_bar for one in passes_of(drive)[topic.corners[0]]]
-    known = [peak for peak in peaks if peak is not None and peak > BRAKING_BAR]
+    known = [peak for peak in peaks if peak is not None and peak >= BRAKING_BAR]
     if not known:
         return found
     return replace(found, details=(f"You braked with {min(known):.0f} to {max(known):.0f} bar.",))
 
 
 def _throttled(
-    drive: Drive, topic: Topic, does: Callable[[Numbers, Pass], bool], word: str
+    drive: Drive, topic: Topic, does: Callable[[Series, Pass], bool], word: str
 ) -> Found:
     """On how many passes the driver's right foot did something."""
-    throttle = drive.series["throttle_pct"]
-    if bool(np.isnan(throttle).all()):
+    series = drive.series
+    if bool(np.isnan(series["throttle_pct"]).all()):
         return Found(TOOL, not_recorded("throttle_pct"), empty=True)
-    return _on(drive, topic, lambda one: does(throttle, one), word)
+    return _on(drive, topic, lambda one: does(series, one), word)
 
 
 def _lifted(drive: Drive, topic: Topic, _: References) -> Found:
     """Whether the throttle was closed on the way to a corner's exit."""
-    word = "lifted (throttle from 20 % or more to under 10 %)"
+    word = "lifted (throttle from 20 % or more to under 5 %)"
     return _throttled(
-        drive, topic, lambda foot, one: len(lifts(foot[one.approach : one.last])) > 0, word
+        drive,
+        topic,
+        lambda series, one: len(find_lifts(series, slice(one.approach, one.last))) > 0,
+        word,
     )
 
 
 def _full(drive: Drive, topic: Topic, _: References) -> Found:
     word = "reached full throttle between entry and exit"
     return _throttled(
-        drive, topic, lambda foot, one: bool((foot[one.frames] >= FULL_PCT).any()), word
+        drive, topic, lambda series, one: bool(is_full_throttle(series)[one.frames].any()), word
     )
 
 
 def _flat(drive: Drive, topic: Topic, _: References) -> Found:
     word = "kept full throttle (95 % or more) from entry to exit"
     return _throttled(
-        drive, topic, lambda foot, one: bool((foot[one.frames] >= FULL_PCT).all()), word
+        drive, topic, lambda series, one: bool(is_full_throttle(series)[one.frames].all()), word
     )
 
 

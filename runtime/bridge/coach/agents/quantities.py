@@ -5,6 +5,8 @@ from typing import Final, NamedTuple
 
 from runtime.bridge.coach.agents.values import Call, Question
 from runtime.bridge.coach.agents.words import plain
+from runtime.bridge.session.definitions import CLOSED_PCT, COASTING_MS, FULL_PCT, RELEASED_BAR
+from runtime.bridge.session.units import KMH
 
 BY_LAP: Final = (
     "SELECT lap, {what} AS value FROM frames WHERE lap IS NOT NULL GROUP BY lap ORDER BY lap"
@@ -15,11 +17,13 @@ SOME: Final = (
 WHOLE: Final = "SELECT {what} AS value FROM frames"
 LAP_TIMES: Final = "SELECT lap, time_s AS value FROM laps ORDER BY lap"
 FULL: Final = (
-    "100 * avg(CASE WHEN throttle_pct >= 95 THEN 1 WHEN throttle_pct IS NOT NULL THEN 0 END)"
+    f"100 * avg(CASE WHEN throttle_pct >= {FULL_PCT:g} THEN 1"
+    " WHEN throttle_pct IS NOT NULL THEN 0 END)"
 )
 IDLE: Final = (
-    "100 * avg(CASE WHEN throttle_pct < 10 AND brake_bar < 2 THEN 1"
-    " WHEN throttle_pct IS NOT NULL THEN 0 END)"
+    f"100 * avg(CASE WHEN throttle_pct < {CLOSED_PCT:g} AND brake_bar < {RELEASED_BAR:g}"
+    f" AND speed_kmh > {COASTING_MS * KMH:g} THEN 1"
+    " WHEN throttle_pct + brake_bar + speed_kmh IS NOT NULL THEN 0 END)"
 )
 
 

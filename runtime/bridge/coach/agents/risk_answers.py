@@ -12,11 +12,11 @@ from runtime.bridge.analysis.passes import Pass, passes_of
 from runtime.bridge.coach.agents.asked import Topic
 from runtime.bridge.coach.agents.values import Fact, Found
 from runtime.bridge.coach.agents.words import joined, no_corner
+from runtime.bridge.session.definitions import FULL_PCT
 from runtime.bridge.track.model import DANGERS, Corner, Track
 
 TOOL: Final = "risk_facts"
 BRAKED_BAR: Final = 5.0
-FULL_PCT: Final = 95.0
 SAME_BAR: Final = 0.5
 WET: Final = (
     "No lap is recorded as wet, so nothing here says what holds in the wet: brake earlier, softer"

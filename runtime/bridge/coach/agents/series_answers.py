@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from runtime.bridge.analysis.drive import Drive, NoGeometry
-from runtime.bridge.analysis.passes import coasting, passes_of
+from runtime.bridge.analysis.passes import passes_of
 from runtime.bridge.coach.agents.asked import Topic
 from runtime.bridge.coach.agents.channels import BY_ID, Channel, unit_of
 from runtime.bridge.coach.agents.corner_said import quickest_of
@@ -13,6 +13,7 @@ from runtime.bridge.coach.agents.lap_answers import Missing, laps_of, where
 from runtime.bridge.coach.agents.measures import not_recorded
 from runtime.bridge.coach.agents.values import Fact, Found
 from runtime.bridge.coach.agents.words import joined, listed, no_corner
+from runtime.bridge.session.definitions import is_coasting, is_coasting_told, is_full_throttle
 from runtime.bridge.session.geometry import Indices
 from runtime.bridge.session.recording import Numbers, Samples
 from runtime.bridge.session.series import Flags
@@ -20,7 +21,6 @@ from runtime.bridge.session.units import KMH
 from runtime.bridge.track.model import inside
 
 TOOL: Final = "channel_facts"
-FULL_PCT: Final = 95.0
 AHEAD_M: Final = 300.0
 """So far before a corner a place is told as in front of it."""
 BRAKED: Final = frozenset({"brake_pressure", "g_brake"})
@@ -113,10 +113,10 @@ def _values(drive: Drive, what: str, asked: Quantity) -> Numbers:
     if what == "g_total":
         return series.combo_g
     values = series[asked.channel]
-    if asked.share:
-        known = ~np.isnan(values)
-        on = values >= FULL_PCT if what == "throttle" else coasting(series)
-        return np.where(known, 100.0 * on, np.nan)
+    if what == "throttle":
+        return np.where(np.isnan(values), np.nan, 100.0 * is_full_throttle(series))
+    if what == "coast":
+        return np.where(is_coasting_told(series), 100.0 * is_coasting(series), np.nan)
     return np.abs(values) if asked.size else values * asked.scale
 
 

@@ -11,13 +11,13 @@ import numpy as np
 from runtime.bridge.analysis.drive import Drive, NoGeometry
 from runtime.bridge.analysis.grading import GOOD, dangers, scorecard
 from runtime.bridge.analysis.laps import ideal_lap
-from runtime.bridge.analysis.passes import COASTING_PCT, Pass, passes_of
-from runtime.bridge.analysis.passes import coasting as off_pedals
+from runtime.bridge.analysis.passes import Pass, passes_of
 from runtime.bridge.analysis.reference import NONE, References
 from runtime.bridge.coach.warm.findings import chosen
 from runtime.bridge.coach.warm.pedagogy import tip_of
 from runtime.bridge.coach.warm.room import held
 from runtime.bridge.cues.model import Burst
+from runtime.bridge.session.definitions import CLOSED_PCT, is_coasting, is_coasting_told, is_told
 from runtime.bridge.session.series import Flags
 from runtime.bridge.session.units import KMH
 
@@ -42,18 +42,19 @@ class Piece(NamedTuple):
 
     corners: tuple[str, ...]
     in_corner: bool
-    frames: int
+    told: int
+    """Frames that tell whether the car coasts."""
     coasting: int
     """Frames with neither pedal down."""
-    trailing: int
-    """Frames with brake and steering together."""
+    trailing: int | None
+    """Frames with brake and steering together; None where one of them was not recorded."""
     speed_kmh: float
-    """Mean."""
+    """Mean; 0 where it was not recorded."""
     max_combo_g: float | None
 
 
 class Idle(NamedTuple):
-    """Time from the brake to 10 % throttle in one pass."""
+    """Time from the brake to the throttle in one pass."""
 
     corner: str
     seconds: float
@@ -68,8 +69,8 @@ class Driving(NamedTuple):
     """What the session's best sectors in one lap would bring."""
     best_s: float
     laps: int
-    frames: int
-    """In complete laps."""
+    told: int
+    """Frames of complete laps that tell whether the car coasts."""
     coasting: int
     """Of them."""
     focus: str = ""
@@ -101,7 +102,7 @@ class Insight(NamedTuple):
 def driving(drive: Drive, references: References = NONE) -> Driving:
     """What of a session shows habits; the chosen lap alone where one is chosen."""
     series = drive.series
-    coasting = off_pedals(series)
+    coasting, told = is_coasting(series), is_coasting_told(series)
     inside = drive.lap_of > 0
     ideal = ideal_lap(drive)
     try:
@@ -111,12 +112,12 @@ def driving(drive: Drive, references: References = NONE) -> Driving:
     steady = held(drive, references) if corners else frozenset()
     passes, first = [one for found in corners for one in found], chosen(drive, references)
     return Driving(
-        pieces=tuple(_piece(drive, one, coasting) for one in passes),
+        pieces=tuple(_piece(drive, one, coasting, told) for one in passes),
         idle=tuple(one for found in corners for one in _pauses(found, steady)),
         gain_s=ideal.sectors.gain_s,
         best_s=ideal.best_actual_lap_s,
         laps=len(drive.counted),
-        frames=int(inside.sum()),
+        told=int((told & inside).sum()),
         coasting=int((coasting & inside).sum()),
         focus=first.corner if first is not None else "",
         tip=tip_of(first) if first is not None else "",
@@ -134,26 +135,27 @@ def _spared(drive: Drive, references: References) -> frozenset[str]:
 def _pauses(passes: Sequence[Pass], steady: frozenset[str]) -> list[Idle]:
     """The pauses in a corner; none where the quickest pass has a longer one than most, or the
     speed is held."""
-    found = [Idle(one.corner, one.nothing_time_s or 0.0) for one in passes]
+    known = [one for one in passes if one.nothing_time_s is not None]
+    found = [Idle(one.corner, one.nothing_time_s or 0.0) for one in known]
     if not found or found[0].corner in steady:
         return []
-    quickest = min(passes, key=lambda one: (one.corner_time_s, one.t_entry))
+    quickest = min(known, key=lambda one: (one.corner_time_s, one.t_entry))
     usual = fmean(one.seconds for one in found)
     return [] if (quickest.nothing_time_s or 0.0) > usual + SAME_S else found
 
 
-def _piece(drive: Drive, one: Pass, coasting: Flags) -> Piece:
+def _piece(drive: Drive, one: Pass, coasting: Flags, told: Flags) -> Piece:
     series, frames = drive.series, one.frames
-    steered = np.nan_to_num(np.abs(series["g_lat"][frames])) > 0.4
-    trailing = (np.nan_to_num(series["brake_bar"][frames]) > TRAIL_BAR) & steered
+    trailing = (series["brake_bar"][frames] > TRAIL_BAR) & (np.abs(series["g_lat"][frames]) > 0.4)
+    tells = is_told(series, "brake_bar", "g_lat")[frames].any()
     speed = series["speed_ms"][frames]
     known = speed[~np.isnan(speed)]
     return Piece(
         corners=(one.corner,),
         in_corner=True,
-        frames=one.last - one.first,
+        told=int(told[frames].sum()),
         coasting=int(coasting[frames].sum()),
-        trailing=int(trailing.sum()),
+        trailing=int(trailing.sum()) if tells else None,
         speed_kmh=float(known.mean()) * KMH if len(known) else 0.0,
         max_combo_g=one.max_combo_g,
     )
@@ -161,12 +163,15 @@ def _piece(drive: Drive, one: Pass, coasting: Flags) -> Piece:
 
 def of_burst(burst: Burst) -> Piece:
     """A burst as a piece of driving."""
+    tells = not math.isnan(burst.max_brake_bar + burst.avg_throttle_pct + burst.avg_speed_kmh)
     return Piece(
         corners=burst.corners_visited,
         in_corner=bool(burst.in_corner),
-        frames=burst.frame_count,
-        coasting=min(burst.coast_frames, burst.frame_count),
-        trailing=burst.trail_brake_frames,
+        told=burst.frame_count if tells else 0,
+        coasting=min(burst.coast_frames, burst.frame_count) if tells else 0,
+        trailing=None
+        if math.isnan(burst.max_brake_bar + burst.max_lateral_g)
+        else burst.trail_brake_frames,
         speed_kmh=burst.avg_speed_kmh,
         max_combo_g=None if math.isnan(burst.max_combo_g) else burst.max_combo_g,
     )
@@ -199,17 +204,17 @@ def insights(sessions: Sequence[Driving], bursts: Sequence[Piece]) -> tuple[Insi
 def _coasting(
     sessions: Sequence[Driving], pieces: Sequence[Piece], bursts: Sequence[Piece]
 ) -> Insight | None:
-    frames = sum(one.frames for one in sessions) + sum(one.frames for one in bursts)
+    told = sum(one.told for one in sessions) + sum(one.told for one in bursts)
     rolled = sum(one.coasting for one in sessions) + sum(one.coasting for one in bursts)
-    share = 100.0 * rolled / frames if frames else 0.0
+    share = 100.0 * rolled / told if told else 0.0
     if share <= COAST_SHARE_PCT:
         return None
-    worst = [one for one in pieces if one.frames and one.coasting > CORNER_COAST * one.frames]
+    worst = [one for one in pieces if one.told and one.coasting > CORNER_COAST * one.told]
     return Insight(
         id="coast_excess",
         title="Too much rolling",
         detail=f"{share:.0f} % of the time the brake is off and the throttle under "
-        f"{COASTING_PCT:.0f} %. Go from one pedal to the other.",
+        f"{CLOSED_PCT:.0f} %. Go from one pedal to the other.",
         corners=_often(worst),
         metric_label="time coasting",
         metric_value=f"{share:.0f} %",
@@ -250,7 +255,7 @@ def _headroom(pieces: Sequence[Piece], spared: frozenset[str]) -> Insight | None
 
 
 def _no_trail(pieces: Sequence[Piece]) -> Insight | None:
-    inside = [one for one in pieces if one.in_corner]
+    inside = [one for one in pieces if one.in_corner and one.trailing is not None]
     if not inside or any(one.trailing for one in inside):
         return None
     return Insight(
@@ -309,7 +314,7 @@ def _idle(sessions: Sequence[Driving]) -> Insight | None:
     return Insight(
         id="nothing_time",
         title="A pause between brake and throttle",
-        detail=f"At {worst[0]}, {mean:.1f} s pass from the brake to 10 % throttle. Hold a breath "
+        detail=f"At {worst[0]}, {mean:.1f} s pass from the brake to the throttle. Hold a breath "
         "of brake until the throttle takes over.",
         corners=tuple(worst),
         metric_label="longest mean pause",

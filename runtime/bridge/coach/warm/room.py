@@ -8,9 +8,9 @@ from runtime.bridge.analysis.drive import Drive
 from runtime.bridge.analysis.grading import dangers, scorecard
 from runtime.bridge.analysis.grip import envelope_g
 from runtime.bridge.analysis.passes import Pass
-from runtime.bridge.analysis.passes import coasting as off_pedals
 from runtime.bridge.analysis.pedals import opening_m
 from runtime.bridge.analysis.reference import NONE, References
+from runtime.bridge.session.definitions import is_coasting, is_coasting_told, share_of_time
 from runtime.bridge.session.units import KMH
 from runtime.bridge.track.model import Corner
 
@@ -106,20 +106,17 @@ def _shown(drive: Drive, room: Room, best: Pass) -> bool:
 
 
 def coasting(drive: Drive) -> Room | None:
-    """Time off the brake and under 10 % throttle over the whole lap, where it is too much."""
-    series, inside = drive.series, drive.lap_of > 0
-    throttle, brake = series["throttle_pct"][inside], series["brake_bar"][inside]
-    if np.isnan(throttle).all() or np.isnan(brake).all():
-        return None
-    weight = series.weight[inside]
-    share = 100.0 * float(weight[off_pedals(series)[inside]].sum() / weight.sum())
-    if share <= LAP_COAST_PCT:
+    """Coasting over the whole lap, where it is too much; None also where nobody knows."""
+    series = drive.series
+    told = is_coasting_told(series) & (drive.lap_of > 0)
+    part = share_of_time(series, is_coasting(series), told)
+    if part is None or (share := 100.0 * part) <= LAP_COAST_PCT:
         return None
     return Room("", "coast_in_corner", 0, share / 100.0, share, LAP_COAST_PCT)
 
 
 def _pedals(drive: Drive, own: Pass) -> Room | None:
-    """Time off the brake and under 10 % throttle inside the corner, where speed is lost by it."""
+    """Coasting for the corner, where speed is lost by it."""
     coast = own.coast_seconds
     if coast is None or coast < COAST_S or coast < COAST_SHARE * own.corner_time_s:
         return None
@@ -133,8 +130,8 @@ def _pedals(drive: Drive, own: Pass) -> Room | None:
 
 def _slowing(drive: Drive, own: Pass) -> float:
     """Seconds of it in which the speed changes; a steady speed is held, not wasted."""
-    series, frames = drive.series, own.frames
-    idle = off_pedals(series)[frames]
+    series, frames = drive.series, slice(own.start, own.last)
+    idle = is_coasting(series)[frames]
     speed, weight, seconds = series["speed_ms"][frames], series.weight[frames], 0.0
     edges = np.flatnonzero(np.diff(np.concatenate([[0], idle.astype(np.int8), [0]])))
     for begin, end in edges.reshape(-1, 2).tolist():

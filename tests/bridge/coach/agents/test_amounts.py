@@ -7,9 +7,11 @@ from typing import Final
 import numpy as np
 import pytest
 
-from runtime.bridge.analysis.pedals import brakings, lifts
+from runtime.bridge.session.definitions import find_brakings, find_lifts
+from runtime.bridge.session.series import series
 from tests.bridge.bridgekit import Json, bridging, settings_for
 from tests.bridge.coach.agents.test_answers import TRUE, ask, filled, gears, numbers_in
+from tests.bridge.session.sessions import frames as recorded
 
 HZ: Final = 20.0
 
@@ -26,12 +28,12 @@ def brakes(lap: int) -> int:
 
 
 def lifted(lap: int) -> int:
-    """How often the throttle of a lap fell under 10 %, having been at 20 or more."""
+    """How often the throttle of a lap fell under 5 %, having been at 20 or more."""
     count, open_ = 0, False
     for value in TRUE.on_lap(lap, "throttle_pct"):
         if value >= 20:
             open_ = True
-        elif value < 10 and open_:
+        elif value < 5 and open_:
             count, open_ = count + 1, False
     return count
 
@@ -44,7 +46,7 @@ def seconds(lap: int, name: str, least: float) -> float:
 def coasted(lap: int) -> float:
     """Seconds of a lap off both pedals."""
     throttle, brake = TRUE.on_lap(lap, "throttle_pct"), TRUE.on_lap(lap, "brake_bar")
-    return float(((throttle < 10) & (brake < 2)).sum()) / HZ
+    return float(((throttle < 5) & (brake < 2)).sum()) / HZ
 
 
 def shifts(lap: int) -> int:
@@ -128,6 +130,8 @@ def test_what_was_not_recorded_is_not_counted(answered: dict[str, Json]) -> None
 
 def test_a_flicker_of_a_pedal_is_no_second_braking_and_no_lift() -> None:
     brake = np.array([0, 6, 4, 6, 3, 9, 0, 1, 7, 7, 0.0])
-    assert brakings(brake).tolist() == [1, 8]
     throttle = np.array([100, 15, 100, 15, 5, 0, 12, 9, 30, 0, np.nan, 50.0])
-    assert lifts(throttle).tolist() == [4, 9]
+    begins, ends = find_brakings(brake >= 5, brake < 2)
+    assert (begins.tolist(), ends.tolist()) == ([1, 8], [6, 10])
+    drive = series(recorded(np.arange(12.0), throttle_pct=throttle))
+    assert find_lifts(drive).tolist() == [5, 9]

@@ -34,8 +34,8 @@ COASTED: Final = median(
     0.05
     * float(
         (
-            (TRUE.in_corner(11, lap, "throttle_pct") < 10)
-            & (TRUE.in_corner(11, lap, "brake_bar") < 2)
+            (TRUE.in_corner(11, lap, "throttle_pct", TRUE.approach_m(11)) < 5)
+            & (TRUE.in_corner(11, lap, "brake_bar", TRUE.approach_m(11)) < 2)
         ).sum()
     )
     for lap in TRUE.laps
@@ -76,7 +76,7 @@ CLAIMS: Final = (
     Claim("I'm losing 2 seconds in turn 4, correct?", False, (f"{LOST[4]:.1f}",)),
     Claim(f"I lose {LOST[WORST]:.1f} in turn {WORST}, right?", True),
     Claim("I always brake 20 m too late in turn 4, right?", False, (f"{USUAL:.0f} m",)),
-    Claim(f"Do I coast more than {COASTED - 0.5:.1f} seconds in turn 11?", True, ("coasted for",)),
+    Claim(f"Do I coast more than {COASTED - 0.3:.1f} seconds in turn 11?", True, ("coasted for",)),
     Claim(f"Do I coast more than {COASTED + 0.5:.1f} seconds in turn 11?", False, ("coasted for",)),
     Claim(f"Is it true that I coast for {COASTED + 3:.0f} seconds in turn 11?", False),
     Claim(f"Did I ever go faster than {TOP + 5:.0f}?", False, (f"{TOP:.0f}"[:2],)),

@@ -12,6 +12,7 @@ from runtime.bridge.track.model import Corner, Track
 from tools.drive import Drive, drive
 
 BRAKING_BAR: Final = 5.0
+RELEASED_BAR: Final = 2.0
 APPROACH_M: Final = 200.0
 Spot = Literal["entry", "apex", "exit"]
 
@@ -73,9 +74,10 @@ class Truth:
         return next(one for one in self.track.corners if one.number == number)
 
     def corner_time(self, number: int, lap: int) -> float:
-        """From entry to exit."""
+        """From the begin of the approach to the exit."""
         corner = self.corner(number)
-        return self.spent(lap, corner.entry.distance_m, corner.exit.distance_m)
+        begin = corner.entry.distance_m - self.approach_m(number)
+        return self.spent(lap, begin, corner.exit.distance_m)
 
     def quickest(self, number: int) -> int:
         """The lap that took a corner fastest."""
@@ -92,8 +94,10 @@ class Truth:
         return median(times) - min(times)
 
     def speed_at(self, number: int, spot: Spot, lap: int) -> float:
-        """In a corner, km/h."""
+        """In a corner, km/h; at its apex the smallest."""
         corner = self.corner(number)
+        if spot == "apex":
+            return float(self.in_corner(number, lap, "speed_ms").min()) * KMH
         place = {"entry": corner.entry, "apex": corner.apex, "exit": corner.exit}[spot].distance_m
         t = self.passed(lap, place)
         return float(np.interp(t, self.column(TIMESTAMP), self.column("speed_ms"))) * KMH
@@ -114,18 +118,41 @@ class Truth:
         begin, end = self.driven.crossings_s[lap - 1 : lap + 1]
         return self.inside(begin, end, name)
 
+    def room_m(self, number: int) -> float:
+        """From the exit of the corner before to the entry."""
+        before = self.corner(number - 1 or len(self.track.corners))
+        way = self.corner(number).entry.distance_m - before.exit.distance_m
+        return max(way if number > 1 else way + self.track.length_m, 0.0)
+
+    def approach_m(self, number: int) -> float:
+        """Metres before the entry where the earliest braking for a corner began."""
+        points = [self._brake_point(number, lap) for lap in self.laps]
+        return min(max([point for point in points if point is not None], default=0.0), APPROACH_M)
+
     def brake_point(self, number: int, lap: int) -> float:
-        """Metres before the entry where the brake first exceeded 5 bar."""
+        """Metres before the entry where the braking for a corner began."""
+        point = self._brake_point(number, lap)
+        assert point is not None
+        return point
+
+    def _brake_point(self, number: int, lap: int) -> float | None:
+        """The last rise to 5 bar, from below 2 bar, before the entry; else the first behind it."""
         corner = self.corner(number)
         entry = corner.entry.distance_m
-        t, brake = self.column(TIMESTAMP), self.column("brake_bar")
-        begin = self.passed(lap, entry - APPROACH_M)
-        pressed = np.flatnonzero(
-            (t >= begin) & (t <= self.passed(lap, corner.exit.distance_m)) & (brake > BRAKING_BAR)
-        )
-        odometer = self.column("distance_m")
+        t, brake, odometer = (self.column(n) for n in (TIMESTAMP, "brake_bar", "distance_m"))
         at = float(np.interp(self.passed(lap, entry), t, odometer))
-        return at - float(odometer[pressed[0]])
+        since = at - min(APPROACH_M, self.room_m(number))
+        until = self.passed(lap, corner.exit.distance_m)
+        points: list[float] = []
+        down = False
+        for frame in np.flatnonzero((odometer >= since) & (t <= until)).tolist():
+            if brake[frame] >= BRAKING_BAR and not down:
+                down = True
+                points.append(at - float(odometer[frame]))
+            elif brake[frame] < RELEASED_BAR:
+                down = False
+        ahead = [point for point in points if point >= 0]
+        return ahead[-1] if ahead else points[0] if points else None
 
     def top(self, name: str) -> float:
         """The largest of a channel, without its sign."""

@@ -51,10 +51,12 @@ def _blind() -> Frames:
 
 
 def _drifting() -> Frames:
-    """One lap that is never at a steady speed."""
+    """One lap that is never at a steady speed, and without a light throttle."""
     columns = drive(LARKFELL, 1, hz=10.0, seed=3).frames.columns
-    t, speed = columns["timestamp"], columns["speed_ms"]
-    return Frames({**columns, "speed_ms": speed * (1.0 + 0.15 * np.sin(2.0 * (t - t[0])))})
+    t, throttle = columns["timestamp"], columns["throttle_pct"]
+    speed = columns["speed_ms"] * (1.0 + 0.15 * np.sin(2.0 * (t - t[0])))
+    pedal = np.where(throttle < 10.0, 0.0, throttle)
+    return Frames({**columns, "speed_ms": speed, "throttle_pct": pedal})
 
 
 SESSIONS: dict[str, Callable[[], Review]] = {
@@ -173,7 +175,7 @@ def test_what_is_there_to_win_is_what_the_pass_shows() -> None:
     assert own.coast_seconds is not None
     problem = debrief(found).problems[0]
     share = 100.0 * own.coast_seconds / own.corner_time_s
-    seconds = f"the car coasts for {own.coast_seconds:.1f} s (brake off, throttle under 10 %)"
+    seconds = f"the car coasts for {own.coast_seconds:.1f} s (brake off, throttle under 5 %)"
     assert f"{seconds}, {share:.0f} % of the corner" in problem
     goal = f"{own.coast_seconds / 2:.1f} s instead of {own.coast_seconds:.1f} s"
     assert goal in debrief(found).focus
@@ -317,7 +319,7 @@ def test_laps_of_which_no_corner_is_known_are_told_as_laps() -> None:
     story = debrief(told)
     (problem,) = story.problems
     assert problem.startswith("**The whole lap** has time to win: 20 % of the time the car coasts")
-    assert problem.endswith(" (brake off, throttle under 10 %).")
+    assert problem.endswith(" (brake off, throttle under 5 %).")
     assert "all around the lap" in story.focus
 
 
