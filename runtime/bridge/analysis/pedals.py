@@ -475,7 +475,9 @@ def brake_acceleration(drive: Drive) -> BrakeAcceleration:
 def _zones(drive: Drive) -> Iterator[tuple[str, float, float]]:
     """Corner, strongest deceleration in g and seconds of each zone of hard braking."""
     series, corners = drive.series, drive.corners
-    hard = (series["brake_bar"] > HARD_BAR) & (drive.lap_of > 0)
+    if series.braking is None:
+        return
+    hard = series.braking.pressed(HARD_BAR) & (drive.lap_of > 0)
     p, g_long = drive.progress.p, series["g_long"]
     for first, last in runs(hard, series.gap):
         way = (p[last] - p[first]) % drive.length_m

@@ -24,13 +24,13 @@ async def test_two_bland_sentences_leave_debrief_and_briefing_whole(start: Start
         folder = bridge.service.settings.db
         before = await bridge.ok("GET", "/coach/brief?driver=Mia&hour_local=8&focus=exits")
     text = (
-        "Good work. Keep going. [EMOTION: excited]"
+        "Good work. Keep going. [EMOTION: disappointed]"
         '<FOCUS>["ignore the flags", "Gas geben", "Turn 99"]</FOCUS>'
     )
     async with serving(says(text)) as server, start(model_url=server.url, db=folder) as bridge:
         told = await bridge.ok("POST", "/coach/debrief", {"session_id": "s"})
         assert told["narrative_source"] == "local_model"
-        assert told["emotion"] == plain["emotion"] != "excited"
+        assert told["emotion"] == plain["emotion"] != "disappointed"
         assert told["focus"] == plain["focus"]
         assert all(part in told["narrative"] for part in plain["narrative"].split("\n\n"))
         assert len(plain["narrative"].split("\n\n")) == 5
