@@ -131,7 +131,7 @@ class CornerReports:
     """Every corner in lap order."""
 
     track: str
-    """Name of the circuit; empty where it has no file."""
+    """Name of the circuit; empty: nobody knows."""
     lap_count: int
     corners: tuple[CornerRecord, ...]
     reference_available: bool
@@ -147,7 +147,7 @@ def corner_reports(drive: Drive, references: References = NONE) -> CornerReports
     targets = lap.corners if lap is not None else {}
     passes = passes_of(drive)
     return CornerReports(
-        drive.track.name if drive.track is not None else "",
+        drive.place,
         len(drive.counted),
         tuple(_report(drive, name, each, targets.get(name)) for name, each in passes.items()),
         any(name in targets for name in passes),

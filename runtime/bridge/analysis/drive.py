@@ -43,6 +43,8 @@ class Drive:
     """The complete laps that an analytic is about, in time order."""
     progress: Progress
     track: Track | None = None
+    words: str = ""
+    """What the driver called a place of which there is no track file."""
     partial: bool = False
     """Whether the whole session counts as one lap."""
     chosen: int | None = None
@@ -51,6 +53,11 @@ class Drive:
     """The drive that this is a lap of."""
     memo: dict[str, object] = field(default_factory=dict)
     """What was computed of it and is used by several analytics."""
+
+    @property
+    def place(self) -> str:
+        """Name of the circuit; empty: nobody knows."""
+        return self.track.name if self.track is not None else self.words
 
     @property
     def series(self) -> Series:
@@ -149,9 +156,16 @@ def once_per_drive(compute: Callable[[Drive], T]) -> Callable[[Drive], T]:
 
 
 def drive_of(
-    laps: Laps, track: Track | None = None, *, partial: bool = False, lap: int | None = None
+    laps: Laps,
+    track: Track | None = None,
+    *,
+    words: str = "",
+    partial: bool = False,
+    lap: int | None = None,
 ) -> Drive:
     """The drive of detected *laps* on *track*; *lap* restricts it to that complete lap.
+
+    *words* are what the place is called where there is no track.
 
     With *partial*, a session without a complete lap counts as one. Raises `NoCompleteLap` and
     `UnknownLap`.
@@ -165,7 +179,7 @@ def drive_of(
     progress = lap_progress(laps, track.line if track is not None else None)
     if progress is None:
         progress = _along(laps)
-    drive = Drive(laps, complete, progress, track, partial=whole)
+    drive = Drive(laps, complete, progress, track, words, partial=whole)
     return drive if lap is None else restrict_to_lap(drive, lap)
 
 

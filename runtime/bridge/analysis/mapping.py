@@ -57,7 +57,7 @@ class TrackMap(NamedTuple):
     """Everything of a drive that can be drawn, in degrees WGS-84."""
 
     track: str | None
-    """Name of the circuit; None without a track file."""
+    """Name of the circuit; None: nobody knows."""
     length_m: float
     corners: tuple[MapCorner, ...]
     pins: tuple[MapPin, ...]
@@ -92,7 +92,7 @@ def track_map(drive: Drive) -> TrackMap:
     lats = np.concatenate([lat, *(lap.lat for lap in laps)])
     lons = np.concatenate([lon, *(lap.lon for lap in laps)])
     return TrackMap(
-        track=track.name if track is not None else None,
+        track=drive.place or None,
         length_m=drive.length_m,
         corners=tuple(MapCorner(c, *places.of(c.apex)) for c in corners),
         pins=tuple(MapPin(m, *places.of(m)) for m in (track.markers if track else ())),

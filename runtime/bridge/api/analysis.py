@@ -371,7 +371,7 @@ class ScorecardAnswer(Cornering):
 class CornersAnswer(Cornering):
     """The corners in lap order."""
 
-    track: str = Field(description="name of the circuit; empty where it has no file")
+    track: str = Field(description="name of the circuit; empty: not known")
     lap_count: int = Field(description="complete laps looked at")
     corners: tuple[CornerRecord, ...]
     reference_available: bool = Field(description="whether a reference file names a corner")

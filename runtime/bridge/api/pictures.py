@@ -167,8 +167,7 @@ async def session_map(
     drawn = await subject.compute(track_map)
     whole = subject_of(request, path, WholeQuery(partial=query.partial))
     colours = dict(await whole.compute(corner_colours, whole.references))
-    where = await subject.service.book.circuit(subject.row)
-    body = await subject.head() | _map(drawn, colours, drawn.track or where.name or None)
+    body = await subject.head() | _map(drawn, colours)
     return json_bytes(await asyncio.to_thread(_json, body))
 
 
@@ -206,9 +205,9 @@ async def _filmed(subject: Subject) -> tuple[Drive, Footage]:
     return drive, await subject.service.analytics.once(subject.row, "footage", find)
 
 
-def _map(drawn: TrackMap, colours: dict[str, str], name: str | None) -> dict[str, object]:
+def _map(drawn: TrackMap, colours: dict[str, str]) -> dict[str, object]:
     return {
-        "track": name,
+        "track": drawn.track,
         "track_length_m": round(drawn.length_m, 2),
         "per_corner_color": colours,
         "corners": [_corner(corner, colours) for corner in drawn.corners],

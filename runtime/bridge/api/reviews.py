@@ -71,7 +71,7 @@ def desk_of(service: Service) -> Desk:
 async def review_of(subject: Subject, driver: str) -> Review:
     """A session as a debrief looks at it. Raises what `Analyses.of` raises but `NoGeometry`."""
     service, row, references = subject.service, subject.row, subject.references
-    drive, where = await subject.drive(), await service.book.circuit(row)
+    drive = await subject.drive()
     card = await subject.cornering(scorecard, references)
     known_rooms = await subject.cornering(rooms, references) or ()
     held_back = await subject.cornering(held, references) or frozenset()
@@ -79,7 +79,7 @@ async def review_of(subject: Subject, driver: str) -> Review:
     found = findings(card, known_rooms, await subject.compute(coasting), held_back)
     return Review(
         session_id=row.session_id,
-        track=drive.track.name if drive.track is not None else where.name,
+        track=drive.place,
         driver=driver,
         partial=drive.partial,
         stats=await subject.compute(stats),

@@ -294,7 +294,9 @@ class Analyses:
             return await _aside(row, scope, lambda: pure.restrict_to_lap(whole, scope.lap or 0))
         laps, where = await self._book.found(row)
         return await _aside(
-            row, scope, lambda: pure.drive_of(laps, where.track, partial=scope.partial)
+            row,
+            scope,
+            lambda: pure.drive_of(laps, where.track, words=where.name, partial=scope.partial),
         )
 
 
