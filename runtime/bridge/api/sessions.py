@@ -394,7 +394,7 @@ async def one_session(request: web.Request, *, path: SessionPath) -> SessionDeta
         laps=laps,
         notes=[NoteRecord.of(note) for note in notes],
         duration_s=_duration_s(row, summary),
-        silent=service.circuits.of(row.session_id).silent if row.ended_at is None else None,
+        silent=(await service.circuits.look(row.session_id)).silent if not row.ended_at else None,
     )
 
 

@@ -197,7 +197,7 @@ async def cues(request: web.Request, *, query: CuesQuery) -> web.StreamResponse:
     subscription = hub.subscribe("cues", topics, named=query.named, since_id=last)
     service = request.app[SERVICE]
     heard = service.active_session() if query.session_id == ACTIVE else query.session_id
-    silent = service.circuits.of(heard).silent if heard not in ("", EVERYTHING) else None
+    silent = (await service.circuits.look(heard)).silent if heard not in ("", EVERYTHING) else None
     about: dict[str, object] = {"session_id": query.session_id, "silent": silent}
     return await _follow(request, subscription, about, beat_s=BEAT_S)
 

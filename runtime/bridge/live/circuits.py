@@ -89,21 +89,33 @@ class LiveCircuits:
         row = self._rows(session_id)
         if row is None:
             return Coaching(silent=NOWHERE)
-        watched = self._watched.get(session_id)
-        if watched is None:
-            watched = self._watched[session_id] = _Watched(self._named(row))
-            while len(self._watched) > SESSIONS:
-                self._watched.popitem(last=False)
-        self._watched.move_to_end(session_id)
+        watched = self._watch(row)
         if self._is_due(watched, row):
             watched.busy = True
             self._aside(self._look(watched, row))
         return watched.coaching
 
-    def _named(self, row: SessionRow) -> Coaching:
-        """As the driver named it, before anything of it was looked at."""
-        track = self._library.by_name(row.track or "")
-        return Coaching() if track is None else Coaching(track, None)
+    async def look(self, session_id: str) -> Coaching:
+        """Like `of`, but waits for the first look at what a session has already."""
+        row = self._rows(session_id)
+        if row is not None and row.n_frames:
+            watched = self._watch(row)
+            if not watched.n_frames and not watched.busy:
+                watched.busy = True
+                await self._look(watched, row)
+        return self.of(session_id)
+
+    def _watch(self, row: SessionRow) -> _Watched:
+        """What is known of a session; at first, the circuit that its driver named."""
+        watched = self._watched.get(row.session_id)
+        if watched is None:
+            track = self._library.by_name(row.track or "")
+            watched = _Watched(Coaching() if track is None else Coaching(track, None))
+            self._watched[row.session_id] = watched
+            while len(self._watched) > SESSIONS:
+                self._watched.popitem(last=False)
+        self._watched.move_to_end(row.session_id)
+        return watched
 
     def _is_due(self, watched: _Watched, row: SessionRow) -> bool:
         if watched.busy or row.n_frames == watched.n_frames or self._clock() < watched.due:

@@ -1,7 +1,5 @@
 """Where sessions belong, as every route tells it, on both databases."""
 
-import asyncio
-
 import numpy as np
 import pytest
 
@@ -190,8 +188,6 @@ async def test_a_session_says_why_the_coach_is_silent(
     bridge: Bridge, elsewhere: Frames, blind: Frames
 ) -> None:
     async def silent(session_id: str) -> str | None:
-        await bridge.ok("GET", f"/session/{session_id}")  # has it looked at
-        await asyncio.gather(*bridge.service._background)
         detail = await bridge.ok("GET", f"/session/{session_id}")
         answer: str | None = detail["silent"]
         return answer
