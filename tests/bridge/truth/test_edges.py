@@ -85,3 +85,26 @@ async def test_a_track_name_that_is_no_circuit_here_is_kept(shared_bridge: Bridg
     assert {entry["track"] for entry in view.said["board"]} == {"Nowhere Ring"}
     assert not view.is_default_circuit
     assert abs(len(view.said["corners"]["corners"]) - len(FROM_LINE.corners)) <= 1
+
+
+@pytest.mark.parametrize(
+    ("rpm", "throttle"),
+    [("EngineSpeed", "GasPedalPosition"), ("rpm-obd", "throttle_pos-obd"), ("ECU_RPM", "ECU_TPS")],
+)
+async def test_channels_are_known_by_the_names_that_loggers_give_them(
+    shared_bridge: Bridge, folder: Path, rpm: str, throttle: str
+) -> None:
+    made = FROM_LINE
+    file = folder / f"{rpm}.vbo"
+    turning = 2000 + 60 * made.columns["speed_ms"]
+    write_vbo(file, made, {rpm: turning, throttle: made.columns["throttle_pct"]})
+
+    sid = f"named-{rpm}"
+    await bring(shared_bridge, sid, file)
+
+    path = f"/session/{sid}/signals?names=rpm,throttle_pct&rate_hz=20"  # answers for a minute
+    signals = await shared_bridge.ok("GET", path)
+    assert signals["missing"] == []
+    for name, truth in (("rpm", turning), ("throttle_pct", made.columns["throttle_pct"])):
+        values = [row[name] for row in signals["rows"]]
+        assert np.mean(values) == pytest.approx(truth[: len(values)].mean(), rel=0.01), name
