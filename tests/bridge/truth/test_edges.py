@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tests.bridge.bridgekit import Bridge
-from tests.bridge.truth.asking import bring, look, send
+from tests.bridge.truth.asking import DEFAULT_CIRCUIT, bring, look, send
 from tests.bridge.truth.circuits import Numbers
 from tests.bridge.truth.drives import PLANS, Drive, degrees, drive
 from tests.bridge.truth.loggers import write_vbo
@@ -18,6 +18,8 @@ FROM_LINE: Final = drive(
     BY_NAME["hairpins-irregular"]._replace(clock="even", hz=20.0, begin_m=0.0, seed=31)
 )
 """Six laps of 1.9 km and a little more, from the line, at 20 Hz."""
+LARKFELL_M: Final = 3613.44
+"""Length of the default circuit, as its track file says."""
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
@@ -102,9 +104,49 @@ async def test_channels_are_known_by_the_names_that_loggers_give_them(
     sid = f"named-{rpm}"
     await bring(shared_bridge, sid, file)
 
-    path = f"/session/{sid}/signals?names=rpm,throttle_pct&rate_hz=20"  # answers for a minute
+    path = f"/session/{sid}/signals?names=rpm,throttle_pct&rate_hz=20"  # the last minute
     signals = await shared_bridge.ok("GET", path)
     assert signals["missing"] == []
     for name, truth in (("rpm", turning), ("throttle_pct", made.columns["throttle_pct"])):
         values = [row[name] for row in signals["rows"]]
-        assert np.mean(values) == pytest.approx(truth[: len(values)].mean(), rel=0.01), name
+        assert np.mean(values) == pytest.approx(truth[-len(values) :].mean(), rel=0.01), name
+
+
+async def test_a_drive_elsewhere_that_was_started_without_a_track_is_at_no_known_circuit(
+    shared_bridge: Bridge,
+) -> None:
+    await shared_bridge.ok("POST", "/session/start", {"session_id": "elsewhere", "driver": "Eva"})
+    await send(shared_bridge, "elsewhere", FROM_LINE.columns)
+
+    view = await look(shared_bridge, "elsewhere")
+
+    assert not view.is_default_circuit
+    assert len(view.laps) == FROM_LINE.plan.laps
+    entries = (await shared_bridge.ok("GET", f"/leaderboard?track={DEFAULT_CIRCUIT}"))["entries"]
+    assert not [entry for entry in entries if entry["session_id"] == "elsewhere"]
+
+
+async def test_the_same_without_positions_has_no_laps_and_no_rank(shared_bridge: Bridge) -> None:
+    await shared_bridge.ok("POST", "/session/start", {"session_id": "blind", "driver": "Eva"})
+    await send(shared_bridge, "blind", without(FROM_LINE, "lat", "lon"))
+
+    view = await look(shared_bridge, "blind")
+
+    assert not view.is_default_circuit
+    assert view.laps == []
+    assert view.said["board"] == []
+    assert view.full["distance_m"] == pytest.approx(FROM_LINE.distance_m, rel=0.005)
+
+
+async def test_frozen_positions_far_away_leave_a_good_distance_its_laps(
+    shared_bridge: Bridge,
+) -> None:
+    way = way_of(FROM_LINE) * LARKFELL_M / FROM_LINE.circuit.length_m
+    still = np.full(len(way), 1.0)
+    columns = without(FROM_LINE, lat=47.0 * still, lon=8.0 * still, distance_m=way)
+    await send(shared_bridge, "frozen", columns, track="Larkfell Circuit")
+
+    view = await look(shared_bridge, "frozen")
+
+    assert view.times == pytest.approx(line_times(FROM_LINE), abs=LAP_S)
+    assert view.said["session"]["session"]["track"] == "Larkfell Circuit"

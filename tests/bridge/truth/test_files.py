@@ -15,12 +15,13 @@ from typing import Final, NamedTuple
 
 import cantools
 import numpy as np
+import pyarrow.parquet as pq  # type: ignore[import-untyped]
 import pytest
 import pytest_asyncio
 from cantools.database.can import Database
 
-from tests.bridge.bridgekit import Bridge, bridging, settings_for
-from tests.bridge.truth.asking import View, bring, look, send
+from tests.bridge.bridgekit import Bridge, Json, bridging, settings_for
+from tests.bridge.truth.asking import DEFAULT_CIRCUIT, View, bring, look, send
 from tests.bridge.truth.circuits import GRAVITY, Numbers
 
 VARIABLE: Final = "BRIDGE_TEST_RECORDINGS"
@@ -237,3 +238,40 @@ async def test_positions_alone_measure_a_centreline(file_bridge: Bridge) -> None
     assert view.full["distance_m"] == pytest.approx(places[-1], rel=0.005)
     assert view.times == pytest.approx([along[-1] / 40.0] * 3, abs=0.040)
     assert not view.is_default_circuit
+
+
+def test_no_file_is_of_the_default_circuit(imported: tuple[Truth, View]) -> None:
+    assert not imported[1].is_default_circuit
+
+
+@pytest.mark.asyncio(loop_scope="module")
+@pytest.mark.parametrize("driver", ["Ana", "Ben"])
+async def test_a_session_of_known_truth_is_told_as_it_is(file_bridge: Bridge, driver: str) -> None:
+    table = pq.read_table(FOLDER / "coach" / f"{driver.lower()}.parquet")
+    columns = {name: table[name].to_numpy() for name in table.column_names}
+    truth: Json = json.loads((FOLDER / "coach" / "truth.json").read_text(encoding="utf-8"))[driver]
+    summary = truth["summary"]
+    await send(file_bridge, driver, columns, driver=driver)
+
+    view = await look(file_bridge, driver)
+
+    assert view.times == pytest.approx([lap["time_s"] for lap in truth["laps"]], abs=0.040)
+    table_laps = view.said["lap_time_table"]
+    assert table_laps["best_lap_number"] == summary["best_lap"]
+    for told, lap in zip(table_laps["laps"], truth["laps"], strict=True):
+        sectors = [sector["time_s"] for sector in told["sectors"]]
+        assert sectors == pytest.approx(lap["sectors_s"], abs=0.1)
+        assert told["max_speed_kmh"] == pytest.approx(lap["top_speed_kmh"], rel=0.01)
+    ideal = view.said["ideal_lap"]["ideal_lap_s"]
+    assert ideal == pytest.approx(summary["ideal_sectors_s"], abs=0.1)
+    speed, t = columns["speed_ms"], columns["timestamp"]
+    metres = float(np.sum((speed[1:] + speed[:-1]) / 2 * np.diff(t)))
+    assert view.full["distance_m"] == pytest.approx(metres, rel=0.005)
+    assert view.said["stats"]["top_speed_kmh"] == pytest.approx(3.6 * speed.max(), rel=0.01)
+    assert len(view.said["corners"]["corners"]) == len(truth["laps"][0]["corners"])
+    for name, row in (
+        ("session", view.said["session"]["session"]),
+        ("list", view.said["sessions"]),
+    ):
+        assert row["track"].startswith(DEFAULT_CIRCUIT), name  # this one was driven there
+    assert view.said["board"][0]["lap_time_s"] == pytest.approx(summary["best_s"], abs=0.040)
