@@ -7,7 +7,7 @@ from typing import Final, Literal, NamedTuple
 import numpy as np
 
 from runtime.bridge.analysis.drive import Drive
-from runtime.bridge.analysis.laps import corner_windows, ideal_lap, mini_sectors
+from runtime.bridge.analysis.laps import corner_windows, ideal_lap, mini_sectors, timed_corners
 from runtime.bridge.session.geometry import metres_between
 from runtime.bridge.session.laps import Segment
 from runtime.bridge.session.progress import Span, crossing_times, sector_times
@@ -134,7 +134,7 @@ class Side(NamedTuple):
     minis: tuple[float | None, ...]
     """Seconds in the 25 mini-sectors."""
     corners: tuple[float | None, ...]
-    """Seconds from entry to exit."""
+    """Seconds from the begin of the approach to the exit."""
 
 
 class Circuit(NamedTuple):
@@ -147,6 +147,9 @@ class Circuit(NamedTuple):
     """Start/finish, where laps were cut by position."""
     sectors: tuple[Span, ...]
     corners: tuple[Span, ...]
+    """From the begin of the approach to the exit."""
+    windows: tuple[Span, ...]
+    """From entry to exit."""
 
 
 def circuit(drive: Drive) -> Circuit:
@@ -157,6 +160,7 @@ def circuit(drive: Drive) -> Circuit:
         drive.length_m,
         gate,
         drive.sectors,
+        timed_corners(drive),
         corner_windows(drive),
     )
 
@@ -275,7 +279,8 @@ class PartDelta(NamedTuple):
 
 
 class CornerDelta(NamedTuple):
-    """A corner: its times, and the lowest speeds on the axis in it."""
+    """A corner: its times from the begin of its approach on, and the lowest speeds on the axis from
+    entry to exit."""
 
     part: PartDelta
     a_min_kmh: float | None
@@ -307,8 +312,10 @@ def compare_sides(a: Side, b: Side, where: Circuit) -> Comparison:
     """The two laps on the circuit they were scaled to."""
     length, at = where.length_m, axis(where.length_m)
     corners = []
-    for span, a_s, b_s in zip(where.corners, a.corners, b.corners, strict=True):
-        inside = (at - span.start_m) % length <= (span.end_m - span.start_m) % length
+    for span, window, a_s, b_s in zip(
+        where.corners, where.windows, a.corners, b.corners, strict=True
+    ):
+        inside = (at - window.start_m) % length <= (window.end_m - window.start_m) % length
         lows = (_lowest(side.speed_kmh[inside]) for side in (a, b))
         corners.append(CornerDelta(PartDelta(span, a_s, b_s), *lows))
     return Comparison(

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple, TypeAlias
 
 from runtime.bridge.analysis.drive import Drive, NoGeometry, once_per_drive
+from runtime.bridge.analysis.passes import approaches
 from runtime.bridge.analysis.stats import highest
 from runtime.bridge.session.laps import TIE_S, Method
 from runtime.bridge.session.progress import Span, sector_times
@@ -40,19 +41,17 @@ def mini_sectors(length_m: float) -> tuple[Span, ...]:
 def parts(drive: Drive) -> tuple[Part, ...]:
     """The lap as corners and straights in turn; nothing where the corners are not known.
 
-    A window over start/finish gives a part at each end of the lap. Where two windows overlap the
-    later corner begins at the exit of the one before.
+    A corner begins with its approach, as its time does, so that a second lost belongs to one part
+    only. One over start/finish gives a part at each end of the lap. Where two corners overlap the
+    later one begins at the exit of the one before.
     """
-    if drive.geometry is None:
-        return ()
     length = drive.length_m
     windows: list[tuple[float, float, str]] = []
-    for corner in drive.corners:
-        entry, leave = corner.entry.distance_m % length, corner.exit.distance_m % length
-        if entry <= leave:
-            windows.append((entry, leave, corner.name))
+    for name, begin, leave in timed_corners(drive):
+        if begin <= leave:
+            windows.append((begin, leave, name))
         else:
-            windows += [(entry, length, corner.name), (0.0, leave, corner.name)]
+            windows += [(begin, length, name), (0.0, leave, name)]
     found: list[Part] = []
     reached = 0.0
     for begin, end, name in sorted(windows):
@@ -104,6 +103,20 @@ def corner_windows(drive: Drive) -> tuple[Span, ...]:
     except NoGeometry:
         return ()
     return tuple(Span(c.name, c.entry.distance_m, c.exit.distance_m) for c in corners)
+
+
+def timed_corners(drive: Drive) -> tuple[Span, ...]:
+    """Each corner from the begin of its approach to its exit, which is the stretch of its time.
+
+    In lap order; nothing where the corners are not known. One that ends before it begins goes over
+    start/finish.
+    """
+    length, windows = drive.length_m, corner_windows(drive)
+    lengths = approaches(drive) if windows else {}
+    return tuple(
+        Span(name, (entry - lengths[name]) % length, leave % length)
+        for name, entry, leave in windows
+    )
 
 
 @dataclass(frozen=True, slots=True)

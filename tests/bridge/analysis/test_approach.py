@@ -1,0 +1,116 @@
+"""What an early brake costs is charged to its corner, and to nothing else."""
+
+import numpy as np
+import pytest
+
+from runtime.bridge.analysis.compare import circuit, compare_sides, driven_side
+from runtime.bridge.analysis.drive import Drive
+from runtime.bridge.analysis.grading import scorecard
+from runtime.bridge.analysis.laps import ideal_lap, parts, times
+from runtime.bridge.analysis.passes import approaches, passes_of
+from runtime.bridge.session.recording import Numbers
+from tests.bridge.analysis.cornerkit import (
+    LENGTH,
+    between,
+    corner,
+    driven,
+    paced_frames,
+    ring_track,
+)
+
+TRACK = ring_track((corner("Turn 1", 1, 300, 350, 400), corner("Turn 2", 2, 750, 800, 850)))
+EARLY_M, LATE_M = 120.0, 60.0
+FAST, SLOW = 40.0, 20.0
+
+
+def _brake_at(way: Numbers) -> Numbers:
+    """Metres before the entry of Turn 1 where braking begins: early on the second lap."""
+    return np.where(way // LENGTH == 1, EARLY_M, LATE_M)
+
+
+def _pace(way: Numbers) -> Numbers:
+    place, begin = way % LENGTH, 300 - _brake_at(way)
+    slowed = FAST - (FAST - SLOW) * np.clip((place - begin) / LATE_M, 0, 1)
+    away = SLOW + (FAST - SLOW) * np.clip((place - 350) / 100, 0, 1)
+    first = np.where(place < 350, slowed, away)
+    second = FAST - 10 * np.clip((place - 700) / 50, 0, 1) + 10 * np.clip((place - 800) / 50, 0, 1)
+    return np.where(place < 600, first, second)
+
+
+def _pressure(way: Numbers) -> Numbers:
+    place, begin = way % LENGTH, 300 - _brake_at(way)
+    first = (place >= begin) & (place < begin + LATE_M)
+    return np.where(first | ((place >= 700) & (place < 750)), 40.0, 0.0)
+
+
+@pytest.fixture(scope="module")
+def pair() -> Drive:
+    """Two laps that differ in nothing but where braking for Turn 1 begins, and so in how long the
+    car rolls at the speed of the corner before it."""
+    return driven(paced_frames(_pace, 2, hz=100.0, brake_bar=_pressure, throttle_pct=0.0), TRACK)
+
+
+def test_the_approach_begins_at_the_earliest_braking(pair: Drive) -> None:
+    assert approaches(pair) == pytest.approx({"Turn 1": EARLY_M, "Turn 2": 50.0}, abs=0.5)
+    for name, passes in passes_of(pair).items():
+        for one in passes:
+            ahead = 120.0 if name == "Turn 1" else 50.0
+            seconds = ahead / ((one.entry_speed_kmh or 0.0) / 3.6)
+            assert 0.4 * seconds < one.t_entry - one.t_start <= seconds + 0.01
+
+
+def test_an_approach_ends_at_the_exit_of_the_corner_before() -> None:
+    near = ring_track((corner("Turn 1", 1, 200, 250, 300), corner("Turn 2", 2, 330, 400, 450)))
+    session = paced_frames(
+        lambda way: np.full(len(way), 25.0),
+        1,
+        hz=100.0,
+        brake_bar=lambda way: 40.0 * between(way, 270, 340),
+    )
+
+    drive = driven(session, near)
+    (second,) = passes_of(drive)["Turn 2"]
+    assert second.brake_point_m == pytest.approx(60.0, abs=0.5)
+    assert approaches(drive) == pytest.approx({"Turn 1": 0.0, "Turn 2": 30.0})
+    assert second.corner_time_s == pytest.approx(150 / 25, abs=0.01)
+
+
+def test_what_an_early_brake_costs_is_lost_in_its_corner_and_not_on_the_straight(
+    pair: Drive,
+) -> None:
+    best, early = pair.counted
+    loss = early.duration_s - best.duration_s
+    assert loss > 0.5
+
+    names = [part.span.name for part in parts(pair)]
+    rows = np.array(times(pair, [part.span for part in parts(pair)]), dtype=np.float64)
+    lost = dict(zip(names, (rows[1] - rows[0]).tolist(), strict=True))
+    assert lost.pop("Turn 1") == pytest.approx(loss, abs=0.005)
+    assert all(abs(seconds) < 0.005 for seconds in lost.values()), lost
+    assert ideal_lap(pair).corners_and_straights.lap_s == pytest.approx(best.duration_s, abs=0.005)
+
+    where = circuit(pair)
+    both = compare_sides(driven_side(pair, 2, where), driven_side(pair, 1, where), where)
+    deltas = [one.part.delta_s for one in both.corners]
+    assert deltas == pytest.approx([loss, 0.0], abs=0.005)
+    assert both.corners[0].a_min_kmh == pytest.approx(3.6 * SLOW, abs=0.5)
+
+
+def test_an_early_brake_is_a_cause_in_its_corner(pair: Drive) -> None:
+    best, early = pair.counted
+    first, second = scorecard(pair, lap=2).corners
+
+    assert first.delta_time_s == pytest.approx(early.duration_s - best.duration_s, abs=0.005)
+    assert first.brake_point_delta_m == pytest.approx(EARLY_M - LATE_M, abs=1.0)
+    causes = {loss.cause: loss.seconds_lost for loss in first.causes}
+    assert "early_brake" in causes
+    assert sum(causes.values()) <= (first.delta_time_s or 0.0) + 1e-9
+    assert second.delta_time_s == pytest.approx(0.0, abs=0.005)
+
+
+def test_one_lap_is_timed_from_where_the_whole_session_is(pair: Drive) -> None:
+    late = driven(
+        paced_frames(_pace, 2, hz=100.0, brake_bar=_pressure, throttle_pct=0.0), TRACK, lap=1
+    )
+
+    assert passes_of(late)["Turn 1"] == passes_of(pair)["Turn 1"][:1]
