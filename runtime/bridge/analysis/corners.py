@@ -7,8 +7,9 @@ from typing import Final, Literal, TypeAlias
 import numpy as np
 
 from runtime.bridge.analysis.drive import Drive
-from runtime.bridge.analysis.passes import Pass, difference, mean_of, passes_of
-from runtime.bridge.analysis.reference import NONE, References, Target
+from runtime.bridge.analysis.grading import Letter, scorecard
+from runtime.bridge.analysis.passes import Pass, approaches, difference, mean_of, passes_of
+from runtime.bridge.analysis.reference import NONE, References, Taken, aims
 from runtime.bridge.session.recording import Numbers
 from runtime.bridge.session.stats import deviation, quantile
 from runtime.bridge.session.units import Bar, Gravity, Kmh, Metres, Percent, Seconds
@@ -17,13 +18,6 @@ SpeedBand: TypeAlias = Literal["low_speed", "med_speed", "high_speed"]
 BANDS: Final[tuple[SpeedBand, ...]] = ("low_speed", "med_speed", "high_speed")
 LOW_MAX_KMH: Final = 80.0
 MED_MAX_KMH: Final = 130.0
-SpeedGrade: TypeAlias = Literal["A", "B", "C", "D", "F", "ungraded"]
-LETTERS: Final[tuple[tuple[float, SpeedGrade], ...]] = (
-    (-1.0, "A"),
-    (-3.0, "B"),
-    (-5.0, "C"),
-    (-8.0, "D"),
-)
 TAIL: Final = 0.95
 CONTROLS: Final = ("steering_deg", "brake_bar", "throttle_pct")
 
@@ -50,7 +44,7 @@ def corner_classes(
     """
     members: dict[SpeedBand, list[tuple[str, float]]] = {band: [] for band in BANDS}
     for name, passes in passes_of(drive).items():
-        speed = mean_of([passage.min_speed_kmh for passage in passes])
+        speed = mean_of([passage.apex_speed_kmh for passage in passes])
         if speed is not None:
             at = 0 if speed < low_max else 1 if speed < med_max else 2
             members[BANDS[at]].append((name, speed))
@@ -83,6 +77,8 @@ class PassRecord:
     """g without sign"""
     corner_time_s: Seconds
     """s from the begin of the approach to the exit, interpolated"""
+    apex_place_speed_kmh: Kmh | None
+    """km/h of the frame nearest to the place of the apex"""
     apex_distance_m: Metres | None
     """m of the lap where it was slowest"""
     min_speed_kmh: Kmh | None
@@ -112,8 +108,10 @@ class CornerRecord:
     best_pass: PassRecord | None
     """with the largest apex speed"""
     averages: PassAverages | None
-    grade: SpeedGrade
-    """by reference_delta_kmh: A from -1, B from -3, C from -5, D from -8, else F"""
+    approach_m: Metres
+    """m before the entry from which it is timed"""
+    grade: Letter | Literal["ungraded"]
+    """the letter of the scorecard, of the same lap where one is chosen"""
     reference_delta_kmh: Kmh | None
     """km/h of the apex speeds"""
     reference_delta_entry_kmh: Kmh | None
@@ -145,34 +143,53 @@ def corner_reports(drive: Drive, references: References = NONE) -> CornerReports
     """
     lap = references.of(drive.track)
     targets = lap.corners if lap is not None else {}
-    passes = passes_of(drive)
+    passes, lengths = passes_of(drive), approaches(drive)
+    compared = aims(drive, references)
+    card = scorecard(drive.whole or drive, references, drive.chosen)
+    letters = {grade.corner: grade.letter for grade in card.corners}
     return CornerReports(
         drive.place,
         len(drive.counted),
-        tuple(_report(drive, name, each, targets.get(name)) for name, each in passes.items()),
+        tuple(
+            _report(
+                drive,
+                name,
+                each,
+                compared[name].target if name in targets and each else None,
+                lengths[name],
+                letters[name],
+            )
+            for name, each in passes.items()
+        ),
         any(name in targets for name in passes),
     )
 
 
-def _report(drive: Drive, name: str, passes: Sequence[Pass], target: Target | None) -> CornerRecord:
+def _report(
+    drive: Drive,
+    name: str,
+    passes: Sequence[Pass],
+    target: Taken | None,
+    approach_m: float,
+    letter: Letter | None,
+) -> CornerRecord:
     shown = tuple(_shown(drive, passage) for passage in passes)
-    known = [record for record in shown if record.min_speed_kmh is not None]
-    best = max(known, key=lambda record: record.min_speed_kmh or 0.0, default=None)
+    known = [record for record in shown if record.apex_speed_kmh is not None]
+    best = max(known, key=lambda record: record.apex_speed_kmh or 0.0, default=None)
     if best is None and shown:
         best = min(shown, key=lambda record: record.corner_time_s)
     deltas: tuple[float | None, float | None, float | None, float | None] = (None,) * 4
     if best is not None and target is not None:
-        usual = target.min_speed_kmh if target.min_speed_kmh is not None else target.apex_speed_kmh
         deltas = (
-            difference(best.min_speed_kmh, usual),
+            difference(best.apex_speed_kmh, target.apex_speed_kmh),
             difference(best.entry_speed_kmh, target.entry_speed_kmh),
             difference(best.exit_speed_kmh, target.exit_speed_kmh),
             best.corner_time_s - target.corner_time_s,
         )
-    grade: SpeedGrade = "ungraded" if deltas[0] is None else corner_letter(deltas[0])
     averages = _averages(passes) if passes else None
-    speed, entry, leave, time = deltas
-    return CornerRecord(name, len(shown), best, averages, grade, speed, entry, leave, time, shown)
+    return CornerRecord(
+        name, len(shown), best, averages, approach_m, letter or "ungraded", *deltas, shown
+    )
 
 
 def _shown(drive: Drive, passage: Pass) -> PassRecord:
@@ -184,11 +201,12 @@ def _shown(drive: Drive, passage: Pass) -> PassRecord:
     return PassRecord(
         lap_number=passage.lap,
         entry_speed_kmh=passage.entry_speed_kmh,
-        apex_speed_kmh=passage.min_speed_kmh,
+        apex_speed_kmh=passage.apex_speed_kmh,
         exit_speed_kmh=passage.exit_speed_kmh,
         peak_brake_bar=passage.peak_brake_bar,
         max_g_lat=passage.max_g_lat,
         corner_time_s=passage.corner_time_s,
+        apex_place_speed_kmh=passage.apex_place_speed_kmh,
         apex_distance_m=None if np.isnan(place) else place,
         min_speed_kmh=passage.min_speed_kmh,
     )
@@ -196,16 +214,11 @@ def _shown(drive: Drive, passage: Pass) -> PassRecord:
 
 def _averages(passes: Sequence[Pass]) -> PassAverages:
     return PassAverages(
-        apex_speed_kmh=mean_of([passage.min_speed_kmh for passage in passes]),
+        apex_speed_kmh=mean_of([passage.apex_speed_kmh for passage in passes]),
         corner_time_s=mean_of([passage.corner_time_s for passage in passes]),
         entry_speed_kmh=mean_of([passage.entry_speed_kmh for passage in passes]),
         exit_speed_kmh=mean_of([passage.exit_speed_kmh for passage in passes]),
     )
-
-
-def corner_letter(delta_kmh: float) -> SpeedGrade:
-    """The grade of an apex speed that is so much above the reference's."""
-    return next((name for least, name in LETTERS if delta_kmh >= least), "F")
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,17 +3,19 @@
 import json
 import logging
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Annotated, Final, Literal, NamedTuple, TypeAlias
 
+import numpy as np
 from pydantic import AfterValidator, TypeAdapter, ValidationError
 
 from runtime.bridge.analysis.drive import Drive
-from runtime.bridge.analysis.passes import Pass, passes_of
+from runtime.bridge.analysis.passes import Pass, approaches, passes_of
 from runtime.bridge.analysis.stats import highest
 from runtime.bridge.session.names import slug
+from runtime.bridge.session.progress import unwrap
 from runtime.bridge.track.file import fault_of, json_object, read_file, read_folder, write_file
 from runtime.bridge.track.model import Note, Number, Text, Track, TrackError
 
@@ -38,6 +40,10 @@ class Target:
     """A corner as the reference took it; each number is that of `Pass`, None where unknown."""
 
     corner_time_s: Duration
+    """From *approach_m* before the entry to the exit."""
+    approach_m: Metric = 0.0
+    approach_times_s: tuple[Metric, ...] = ()
+    """Seconds from 0, 10, 20 m and so on before the entry to the entry."""
     entry_speed_kmh: Metric | None = None
     apex_speed_kmh: Metric | None = None
     exit_speed_kmh: Metric | None = None
@@ -58,6 +64,8 @@ class Target:
     exit_distance_m: Metric | None = None
 
 
+STEP_M: Final = 10.0
+"""Between two of a reference's approach times."""
 METRICS: Final = tuple(one.name for one in fields(Target) if hasattr(Pass, one.name))
 """What a reference lap takes over from a pass."""
 Taken: TypeAlias = Pass | Target
@@ -122,11 +130,33 @@ def aims(drive: Drive, references: References = NONE) -> dict[str, Aim]:
     found: dict[str, Aim] = {}
     for name, passes in passes_of(drive).items():
         if lap is not None and name in lap.corners:
-            found[name] = Aim(lap.corners[name], "reference_file")
+            target = as_timed(lap.corners[name], approaches(drive)[name], passes)
+            found[name] = Aim(target, "reference_file")
         elif passes:
             best = min(passes, key=lambda passage: (passage.corner_time_s, passage.t_entry))
             found[name] = Aim(best, "session_best", best)
     return found
+
+
+def as_timed(target: Target, approach_m: float, passes: Sequence[Pass]) -> Target:
+    """A reference's corner, timed from *approach_m* before its entry, as the *passes* are.
+
+    A file that does not tell how long its approach took counts as level with the quickest of the
+    passes there. Where it has a smallest speed apart from that at the apex, that is the apex speed.
+    """
+    metres = STEP_M * np.arange(len(target.approach_times_s))
+    seconds = np.array(target.approach_times_s)
+    if not len(seconds):
+        own = min((one.t_entry - one.t_start for one in passes), default=0.0)
+        metres, seconds = np.array([0.0, approach_m]), np.array([0.0, own])
+    own_way, its_way = np.interp([approach_m, target.approach_m], metres, seconds).tolist()
+    slowest = target.apex_speed_kmh if target.min_speed_kmh is None else target.min_speed_kmh
+    return replace(
+        target,
+        corner_time_s=target.corner_time_s + own_way - its_way,
+        approach_m=approach_m,
+        apex_speed_kmh=slowest,
+    )
 
 
 def basis_of(drive: Drive, references: References = NONE) -> Basis:
@@ -147,6 +177,8 @@ def reference_lap(drive: Drive, number: int | None = None, source: str = "") -> 
         for passage in passes_of(drive)[corner.name]:
             if passage.lap == lap.number:
                 found[corner.name] = Target(
+                    approach_m=approaches(drive)[corner.name],
+                    approach_times_s=approach_times(drive, passage),
                     **{name: getattr(passage, name) for name in METRICS},
                     entry_distance_m=corner.entry.distance_m,
                     apex_distance_m=corner.apex.distance_m,
@@ -161,6 +193,16 @@ def reference_lap(drive: Drive, number: int | None = None, source: str = "") -> 
         n_frames=lap.last - lap.first,
         max_combo_g=highest(drive.series.combo_g[lap.frames]),
     )
+
+
+def approach_times(drive: Drive, passage: Pass) -> tuple[float, ...]:
+    """Seconds from every 10 m before the entry to the entry, over the 200 m that were recorded."""
+    frames = slice(max(passage.approach - 1, 0), passage.first + 1)
+    t = drive.series.t[frames]
+    way = np.maximum.accumulate(unwrap(drive.progress.p, drive.length_m)[frames])
+    entry = float(np.interp(passage.t_entry, t, way))
+    places = entry - np.arange(0.0, entry - way[0] + STEP_M / 1000, STEP_M)
+    return tuple((passage.t_entry - np.interp(places, way, t)).tolist())
 
 
 def reference_json(lap: ReferenceLap) -> dict[str, object]:

@@ -386,7 +386,7 @@ class ReferenceAnswer(Wire):
     total_distance_m: float | None = Field(description="m")
     n_frames: int | None
     max_combo_g: float | None = Field(description="g, largest of the lap")
-    corners: dict[str, dict[str, float | None]] = Field(
+    corners: dict[str, dict[str, float | list[float] | None]] = Field(
         description="metrics of each corner that the lap drove whole, by their names"
     )
 

@@ -77,8 +77,7 @@ class PartRecord(Values):
 
 
 class ComparedCorner(PartRecord):
-    """A corner from the begin of its approach to its exit; one over start/finish at both ends of the
-    same lap."""
+    """A corner with its approach; one over start/finish at both ends of the same lap."""
 
     a_min_speed_kmh: Kmh | None = Field(
         validation_alias="a_min_kmh", description="km/h: lowest on the axis between entry and exit"

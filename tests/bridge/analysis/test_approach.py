@@ -1,13 +1,25 @@
 """What an early brake costs is charged to its corner, and to nothing else."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from runtime.bridge.analysis.compare import circuit, compare_sides, driven_side
+from runtime.bridge.analysis.corners import corner_reports
 from runtime.bridge.analysis.drive import Drive
 from runtime.bridge.analysis.grading import scorecard
 from runtime.bridge.analysis.laps import ideal_lap, parts, times
 from runtime.bridge.analysis.passes import approaches, passes_of
+from runtime.bridge.analysis.reference import (
+    ReferenceLap,
+    References,
+    Target,
+    aims,
+    parse_reference,
+    reference_lap,
+    reference_text,
+)
 from runtime.bridge.session.recording import Numbers
 from tests.bridge.analysis.cornerkit import (
     LENGTH,
@@ -41,6 +53,14 @@ def _pressure(way: Numbers) -> Numbers:
     place, begin = way % LENGTH, 300 - _brake_at(way)
     first = (place >= begin) & (place < begin + LATE_M)
     return np.where(first | ((place >= 700) & (place < 750)), 40.0, 0.0)
+
+
+def _all_early(way: Numbers) -> Numbers:
+    return _pace(way % LENGTH + LENGTH)
+
+
+def _all_early_pressure(way: Numbers) -> Numbers:
+    return _pressure(way % LENGTH + LENGTH)
 
 
 @pytest.fixture(scope="module")
@@ -114,3 +134,27 @@ def test_one_lap_is_timed_from_where_the_whole_session_is(pair: Drive) -> None:
     )
 
     assert passes_of(late)["Turn 1"] == passes_of(pair)["Turn 1"][:1]
+
+
+def test_a_reference_is_timed_over_the_approach_of_the_session(pair: Drive) -> None:
+    lap = parse_reference(reference_text(replace(reference_lap(pair, 1), track="ring")))
+    early = driven(paced_frames(_all_early, 1, hz=100.0, brake_bar=_all_early_pressure), TRACK)
+    assert lap.corners["Turn 1"].approach_m == pytest.approx(EARLY_M, abs=0.5)
+    alone = driven(paced_frames(_pace, 1, hz=100.0, brake_bar=_pressure), TRACK)
+    own = parse_reference(reference_text(replace(reference_lap(alone), track="ring")))
+    assert own.corners["Turn 1"].approach_m == pytest.approx(LATE_M, abs=0.5)
+
+    best, late = pair.counted
+    for kept in (lap, own):
+        found = corner_reports(early, References({"ring": kept})).corners[0]
+        loss = late.duration_s - best.duration_s
+        assert found.reference_delta_time_s == pytest.approx(loss, abs=0.01)
+
+
+def test_a_file_that_tells_nothing_of_the_approach_counts_as_level_there(pair: Drive) -> None:
+    first = passes_of(pair)["Turn 1"][0]
+    seconds = first.t_exit - first.t_entry
+    old = ReferenceLap(track="ring", lap_time_s=30.0, corners={"Turn 1": Target(seconds)})
+
+    aim = aims(pair, References({"ring": old}))["Turn 1"]
+    assert aim.target.corner_time_s == pytest.approx(first.corner_time_s)

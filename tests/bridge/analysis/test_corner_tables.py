@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from runtime.bridge.analysis.corners import corner_classes, corner_letter, corner_reports
+from runtime.bridge.analysis.corners import corner_classes, corner_reports
+from runtime.bridge.analysis.grading import scorecard
 from runtime.bridge.analysis.pedals import (
     brake_acceleration,
     brake_ends,
@@ -177,14 +178,6 @@ def test_corner_exits_count_the_push_behind_the_apex() -> None:
     assert second.max_long_accel_g is None
 
 
-@pytest.mark.parametrize(
-    ("delta", "grade"),
-    [(5, "A"), (-1, "A"), (-1.1, "B"), (-3, "B"), (-5, "C"), (-8, "D"), (-8.1, "F")],
-)
-def test_letters_of_apex_speeds(delta: float, grade: str) -> None:
-    assert corner_letter(delta) == grade
-
-
 def test_the_best_pass_has_the_largest_minimum_speed() -> None:
     def pace(way: Numbers) -> Numbers:
         low = np.where(way < 1000, 15.0, 20.0)
@@ -194,6 +187,7 @@ def test_the_best_pass_has_the_largest_minimum_speed() -> None:
     target = Target(4.5, entry_speed_kmh=95.0, exit_speed_kmh=90.0, min_speed_kmh=74.0)
     lap = ReferenceLap(track="ring", lap_time_s=40.0, corners={"Turn 1": target})
     found = corner_reports(drive, References({"ring": lap}))
+    card = scorecard(drive, References({"ring": lap}))
     first, second = found.corners
 
     assert (found.track, found.lap_count, found.reference_available) == ("Ring", 2, True)
@@ -204,16 +198,26 @@ def test_the_best_pass_has_the_largest_minimum_speed() -> None:
     assert first.reference_delta_entry_kmh == pytest.approx(-5.0, abs=0.2)
     assert first.reference_delta_exit_kmh == pytest.approx(0.0, abs=0.2)
     assert first.reference_delta_time_s == pytest.approx(first.best_pass.corner_time_s - 4.5)
-    assert first.grade == "B"
+    assert [first.grade, second.grade] == [one.letter for one in card.corners]
     assert first.averages is not None
     assert first.averages.apex_speed_kmh == pytest.approx((54 + 72) / 2, abs=0.4)
-    assert (second.grade, second.reference_delta_kmh) == ("ungraded", None)
+    assert second.reference_delta_kmh is None
 
 
-def test_without_a_file_corners_are_not_graded() -> None:
-    found = corner_reports(driven(ring_frames(2), ring_track()))
+@pytest.mark.parametrize("lap", [None, 1, 2])
+def test_a_corner_has_the_letter_of_the_scorecard(lap: int | None) -> None:
+    session = paced_frames(lambda way: np.where((way > 200) & (way < 300), 15.0, 25.0), 2)
+    found = corner_reports(driven(session, ring_track(), lap=lap))
+    card = scorecard(driven(session, ring_track()), lap=lap)
 
     assert not found.reference_available
+    assert [one.grade for one in found.corners] == [one.letter for one in card.corners]
+    assert {one.reference_delta_kmh for one in found.corners} == {None}
+
+
+def test_one_pass_without_a_reference_is_not_graded() -> None:
+    found = corner_reports(driven(ring_frames(1), ring_track()))
+
     assert {one.grade for one in found.corners} == {"ungraded"}
 
 

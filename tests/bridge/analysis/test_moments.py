@@ -1,5 +1,7 @@
 """Highlights: what fires, how it is ranked, and what is left out."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -28,7 +30,7 @@ def of(
     return highlights(driven(session, ring_track(), partial=partial), references, active)
 
 
-def file(**metrics: float) -> References:
+def file(**metrics: Any) -> References:
     target = Target(**{"corner_time_s": 4.0, **metrics})
     return References(
         {"ring": ReferenceLap(track="ring", lap_time_s=40.0, corners={"Turn 1": target})}
